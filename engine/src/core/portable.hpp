@@ -1,0 +1,33 @@
+// What lets one definition of the maths serve host and device code: the annotation, and 32-bit helpers.
+// Not here: anything that allocates, throws or knows about threads.
+#pragma once
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define ASSAY_HD __host__ __device__ __forceinline__
+#else
+#define ASSAY_HD inline
+#endif
+
+namespace assay {
+
+ASSAY_HD uint32_t rotl32(uint32_t x, uint32_t r) {
+  return r == 0 ? x : (x << r) | (x >> (32u - r));
+}
+
+ASSAY_HD uint32_t load_le32(const uint8_t* p) {
+  return static_cast<uint32_t>(p[0]) | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16 |
+         static_cast<uint32_t>(p[3]) << 24;
+}
+
+// The murmur3 finaliser: a bijection of 32 bits in which every input bit moves every output bit.
+ASSAY_HD uint32_t fmix32(uint32_t h) {
+  h ^= h >> 16;
+  h *= 0x85EBCA6Bu;
+  h ^= h >> 13;
+  h *= 0xC2B2AE35u;
+  h ^= h >> 16;
+  return h;
+}
+
+}  // namespace assay
