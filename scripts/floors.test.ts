@@ -1,0 +1,110 @@
+// Checks the floors of ARCHITECTURE.md: who may import whom, and that the pure floors stay pure.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** What each room may import, besides itself. `node`: may use node:*. `packages`: which npm packages. */
+interface Room {
+	readonly rooms: readonly string[];
+	readonly node: boolean;
+	readonly packages: readonly string[];
+}
+
+const noble = ["@noble/hashes", "@noble/curves"];
+const below = (...rooms: string[]) => rooms;
+const floors: Readonly<Record<string, Room>> = {
+	"src/protocol": { rooms: [], node: false, packages: noble },
+	"src/verify": { rooms: below("src/protocol", "src/work"), node: false, packages: noble },
+	"src/engine": { rooms: below("src/protocol", "src/work"), node: true, packages: [] },
+	"src/validator": {
+		rooms: below(
+			"src/protocol",
+			"src/work",
+			"src/verify",
+			"src/market",
+			"src/engine",
+			"src/store",
+			"src/chain",
+			"src/api",
+		),
+		node: true,
+		packages: noble,
+	},
+	"src/cli": {
+		rooms: below("src/protocol", "src/work", "src/verify", "src/market", "src/engine", "src/validator"),
+		node: true,
+		packages: [],
+	},
+};
+
+/** Names that make a pure floor impure: clocks, randomness, the surroundings. */
+const impure =
+	/\b(Date\.now|new Date|performance\.now|Math\.random|crypto\.getRandomValues|setTimeout|setInterval|fetch\(|process\.|Buffer\b)/;
+
+export function importsOf(source: string): string[] {
+	const pattern = /\bfrom\s*["']([^"']+)["']|(?:^|\n)\s*import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/g;
+	return [...source.matchAll(pattern)].map((m) => m[1] ?? m[2] ?? m[3] ?? "");
+}
+
+export function floorBreaks(file: string, source: string): string[] {
+	const roomName = Object.keys(floors).find((name) => file.startsWith(`${name}/`));
+	if (roomName === undefined) return file.startsWith("src/") ? [`${file}: in no room that ARCHITECTURE.md knows`] : [];
+	const room = floors[roomName]!;
+	const isTest = /\.test(-kit)?\.ts$/.test(file);
+	const breaks: string[] = [];
+	for (const name of importsOf(source)) {
+		if (name.startsWith("node:")) {
+			if (!room.node && !isTest) breaks.push(`${file}: a pure floor imports ${name}`);
+		} else if (name.startsWith(".")) {
+			const target = relative(root, resolve(root, dirname(file), name));
+			const own = target.startsWith(`${roomName}/`);
+			if (!own && !isTest && !room.rooms.some((r) => target.startsWith(`${r}/`)))
+				breaks.push(`${file}: may not import ${target}`);
+			if (!name.endsWith(".ts")) breaks.push(`${file}: import without .ts: ${name}`);
+		} else if (!isTest && !room.packages.some((p) => name === p || name.startsWith(`${p}/`))) {
+			breaks.push(`${file}: may not use the package ${name}`);
+		}
+	}
+	if (!room.node && !isTest) {
+		const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+		const found = impure.exec(code);
+		if (found) breaks.push(`${file}: a pure floor uses ${found[0]}`);
+	}
+	return breaks;
+}
+
+function* sources(folder: string): Generator<string> {
+	for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+		const path = `${folder}/${entry.name}`;
+		if (entry.isDirectory()) yield* sources(path);
+		else if (path.endsWith(".ts")) yield path;
+	}
+}
+
+test("every import keeps to its floor", () => {
+	const breaks = [...sources("src")].flatMap((file) => floorBreaks(file, readFileSync(join(root, file), "utf8")));
+	assert.deepEqual(breaks, []);
+});
+
+test("a broken floor is seen", () => {
+	const breaks = (file: string, line: string) => floorBreaks(file, `${line}\n`).length;
+	assert.equal(breaks("src/protocol/x.ts", 'import { y } from "../verify/hardware/verify.ts";'), 1);
+	assert.equal(breaks("src/protocol/x.ts", 'import { readFileSync } from "node:fs";'), 1);
+	assert.equal(breaks("src/verify/x.ts", "const t = Date.now();"), 1);
+	assert.equal(breaks("src/verify/x.ts", 'import("../engine/frames.ts");'), 1);
+	assert.equal(breaks("src/engine/x.ts", 'import { z } from "zod";'), 1);
+	assert.equal(breaks("src/engine/x.ts", 'export { verifyEvidence } from "../verify/hardware/verify.ts";'), 1);
+	assert.equal(breaks("src/cli/x.ts", 'import { verifyEvidence } from "../verify/hardware/verify.ts";'), 0);
+	assert.equal(breaks("src/attic/x.ts", ""), 1);
+});
+
+test("every source file opens with what it is", () => {
+	const bare = [...sources("src")].filter(
+		(file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(readFileSync(join(root, file), "utf8")),
+	);
+	assert.deepEqual(bare, []);
+});

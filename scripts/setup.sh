@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Everything a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
+#   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
+#   scripts/setup.sh run        and the engine for this machine (enough for `assay probe`)
+#   scripts/setup.sh test       and what the tests use: an SSH server, the cross compiler, the engine for the other platform
+# Not here: anything that changes the machine outside this folder, except Debian packages in `test`, and only as root.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+level=${1:-run}
+case $level in packages | run | test) ;; *) echo "usage: scripts/setup.sh [packages|run|test]" >&2; exit 64 ;; esac
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+need() { # command, Debian package, what for
+	command -v "$1" >/dev/null 2>&1 || { say "missing '$1' ($3). On Debian or Ubuntu: apt-get install $2"; exit 69; }
+}
+need node nodejs "starts everything"
+need npm npm "installs the packages"
+
+# The machine's own Node when it is new enough to run TypeScript as it is, else one from the npm package `node`.
+node_version=24.21.0
+if [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ]; then
+	toolchain=$PWD/.toolchain/node_modules/.bin
+	if [ "$("$toolchain/node" -v 2>/dev/null)" != "v$node_version" ]; then
+		say "installing Node $node_version beside the project"
+		npm install --prefix .toolchain --no-save --no-audit --no-fund --loglevel=error "node@$node_version" >&2
+	fi
+	export PATH="$toolchain:$PATH"
+fi
+
+# `npm ci` under this Node, once for each lockfile.
+stamp="$(sha256sum package-lock.json | cut -c1-64) $(node -v) $(uname -m)"
+if [ "$(cat node_modules/.assay-stamp 2>/dev/null)" != "$stamp" ]; then
+	say "installing packages"
+	npm ci --no-audit --no-fund --loglevel=error >&2
+	printf '%s\n' "$stamp" >node_modules/.assay-stamp
+fi
+[ "$level" = packages ] && exit 0
+
+need g++ g++ "builds the engine"
+if [ "$level" = test ]; then
+	case $(uname -m) in
+	aarch64) cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
+	*) cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
+	esac
+	missing=()
+	command -v "$cross" >/dev/null || missing+=("$cross_package")
+	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
+	command -v ssh >/dev/null || missing+=(openssh-client)
+	if [ ${#missing[@]} -gt 0 ]; then
+		if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+			say "installing Debian packages: ${missing[*]}"
+			export DEBIAN_FRONTEND=noninteractive
+			apt-get update -qq >&2
+			apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+		else
+			say "the tests need: apt-get install ${missing[*]}"
+			exit 69
+		fi
+	fi
+fi
+
+bash engine/build.sh >&2
+if [ "$level" = test ]; then
+	case $(uname -m) in aarch64) other=linux-x64 ;; *) other=linux-arm64 ;; esac
+	bash engine/build.sh --platform "$other" >&2
+fi
