@@ -1,0 +1,27 @@
+// A link: one duplex byte stream to one engine, wherever it runs, and what is known about the way there.
+// It carries bytes and ends the far program; it knows nothing of frames (engine-client.ts) and judges nothing.
+import type { Readable, Writable } from "node:stream";
+
+export interface LinkEnd {
+	readonly code: number | null;
+	readonly signal: string | null;
+	/** The last bytes of the engine's (or ssh's) stderr, as text without control characters. Hostile when the host is. */
+	readonly stderrTail: string;
+}
+
+export interface Link {
+	readonly kind: "local" | "ssh" | "agent";
+	/** Towards the engine. */
+	readonly input: Writable;
+	readonly output: Readable;
+	/** Hex; of the program as it was hashed where it runs. A courtesy check: nothing relies on it. */
+	readonly engineSha256: string | null;
+	/** `SHA256:…` of the host key that the connection was made with. */
+	readonly hostKey: string | null;
+	/** TCP handshake to the host; null where it cannot be measured (local, behind a jump host). */
+	readonly handshakeUs: number | null;
+	/** Settles once, when the engine (or the connection to it) is gone; never rejects. */
+	readonly closed: Promise<LinkEnd>;
+	/** Ends the engine and waits until it is gone. May be called more than once. */
+	close(): Promise<void>;
+}

@@ -1,0 +1,10 @@
+// Text from the far side, made safe to show: no control characters (a terminal would obey them), no lone surrogates, no
+// direction overrides, bounded. Not for evidence, which keeps what came.
+
+export function printable(text: string, maxChars: number): string {
+	const clean = text
+		.toWellFormed()
+		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+		.trim();
+	return clean.length > maxChars ? `${clean.slice(0, maxChars).toWellFormed()}…` : clean;
+}
