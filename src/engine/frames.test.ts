@@ -1,0 +1,260 @@
+// The codec of engine/FRAMES.md: every frame there and back, at every cut of the stream, and every way a frame can be wrong.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	decodeReply,
+	decodeRequest,
+	encodeFrame,
+	encodeReply,
+	encodeRequest,
+	type Frame,
+	FrameReader,
+	KIND,
+	MAX_LENGTH_TO_ENGINE,
+	MAX_LENGTH_TO_VERIFIER,
+	type Reply,
+	type Request,
+} from "./frames.ts";
+
+/** xorshift32: the same cases on every run. */
+function createRandom(seed: number): (range: number) => number {
+	let x = seed;
+	return (range) => {
+		x ^= x << 13;
+		x ^= x >>> 17;
+		x ^= x << 5;
+		return (x >>> 0) % range;
+	};
+}
+
+const random = createRandom(0xa55a);
+const bytes = (size: number) => Uint8Array.from({ length: size }, () => random(256));
+const u32 = () => random(2 ** 32);
+
+const requests: Request[] = [
+	{ kind: "hello", version: 1 },
+	{
+		kind: "gemm",
+		session: 7,
+		device: 1,
+		precision: "bf16",
+		m: 128,
+		n: 512,
+		k: 256,
+		rounds: 3,
+		keep: 2,
+		seed: bytes(32),
+	},
+	{ kind: "stream", session: 7, passes: 4, nonce: bytes(32) },
+	{ kind: "fma", session: 8, device: 65535, precision: "fp64", lanes: 256, steps: 512, rounds: 2, seed: bytes(32) },
+	{
+		kind: "open",
+		session: 7,
+		what: "digests",
+		places: [
+			{ round: 0, index: 5 },
+			{ round: 2, index: 2 ** 32 - 1 },
+		],
+	},
+	{ kind: "release", session: 2 ** 32 - 1 },
+	{ kind: "ping", payload: bytes(64) },
+	{ kind: "ping", payload: bytes(0) },
+	{ kind: "cancel", target: 3 },
+];
+const replies: Reply[] = [
+	{ kind: "ready", version: 1, engineVersion: "0.1.0+é" },
+	{ kind: "claim", json: '{"devices":[]}' },
+	{ kind: "root", index: 9, root: bytes(32) },
+	{ kind: "progress", done: 1, total: 2 },
+	{ kind: "done", count: 10, cancelled: true },
+	{ kind: "opening", round: 1, index: 2, leaf: bytes(1024), path: bytes(7 * 32) },
+	{ kind: "opening", round: 1, index: 2, leaf: bytes(0), path: bytes(0) },
+	{ kind: "pong", payload: bytes(16) },
+	{ kind: "error", code: 4, message: "no room" },
+];
+
+/** Frames cut from the chunks; payloads are copied, as they are only valid during the call. */
+function cut(chunks: readonly Uint8Array[], maxLength = MAX_LENGTH_TO_VERIFIER): Frame[] {
+	const frames: Frame[] = [];
+	const reader = new FrameReader(maxLength);
+	for (const chunk of chunks) {
+		reader.push(chunk, (frame) => {
+			frames.push({ ...frame, payload: new Uint8Array(frame.payload) });
+			return true;
+		});
+	}
+	assert.equal(reader.midFrame, false);
+	return frames;
+}
+
+function lengthField(length: number): Uint8Array {
+	const field = new Uint8Array(4);
+	new DataView(field.buffer).setUint32(0, length, true);
+	return field;
+}
+
+const frameCode = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
+
+test("every request and reply comes back as it was", () => {
+	for (const request of requests) {
+		const [frame] = cut([encodeRequest(77, request)], MAX_LENGTH_TO_ENGINE);
+		assert.equal(frame?.id, 77);
+		assert.deepEqual(decodeRequest(frame), request);
+	}
+	for (const reply of replies) {
+		const [frame] = cut([encodeReply(2 ** 32 - 1, reply)]);
+		assert.equal(frame?.id, 2 ** 32 - 1);
+		assert.deepEqual(decodeReply(frame), reply);
+	}
+});
+
+test("the bytes are those of the page", () => {
+	const gemm = encodeRequest(0x01020304, {
+		kind: "gemm",
+		session: 0x11121314,
+		device: 0x2122,
+		precision: "tf32",
+		m: 128,
+		n: 512,
+		k: 256,
+		rounds: 3,
+		keep: 2,
+		seed: new Uint8Array(32).fill(0xee),
+	});
+	const hex = "41000000 02 04030201 14131211 2221 04 00 80000000 00020000 00010000 03000000 02000000".replaceAll(
+		" ",
+		"",
+	);
+	assert.equal(Buffer.from(gemm).toString("hex"), hex + "ee".repeat(32));
+	const fma = encodeRequest(1, {
+		kind: "fma",
+		session: 1,
+		device: 0,
+		precision: "int32",
+		lanes: 256,
+		steps: 512,
+		rounds: 1,
+		seed: new Uint8Array(32),
+	});
+	assert.equal(fma[15], 7);
+	assert.equal(
+		Buffer.from(encodeReply(5, { kind: "done", count: 2, cancelled: true })).toString("hex"),
+		"0a000000840500000002000000" + "01",
+	);
+});
+
+test("a stream reads the same wherever it is cut", () => {
+	const stream = Buffer.concat(replies.map((reply, i) => encodeReply(i, reply)));
+	const whole = cut([stream]);
+	assert.equal(whole.length, replies.length);
+	for (let at = 0; at <= stream.length; at++) {
+		assert.deepEqual(cut([stream.subarray(0, at), stream.subarray(at)]), whole);
+	}
+	assert.deepEqual(cut([...stream].map((byte) => Uint8Array.of(byte))), whole);
+	for (let run = 0; run < 200; run++) {
+		const chunks: Uint8Array[] = [];
+		for (let at = 0; at < stream.length; ) {
+			const size = random(100);
+			chunks.push(stream.subarray(at, at + size));
+			at += size;
+		}
+		assert.deepEqual(cut(chunks), whole);
+	}
+});
+
+test("a length outside the limits is refused from its four bytes, for good", () => {
+	for (const [length, code] of [
+		[0, "FRAME_BAD"],
+		[4, "FRAME_BAD"],
+		[MAX_LENGTH_TO_VERIFIER + 1, "FRAME_TOO_LARGE"],
+		[1 << 30, "FRAME_TOO_LARGE"],
+		[2 ** 32 - 1, "FRAME_TOO_LARGE"],
+	] as const) {
+		const reader = new FrameReader(MAX_LENGTH_TO_VERIFIER);
+		assert.throws(() => reader.push(lengthField(length), () => assert.fail("no frame")), frameCode(code));
+		assert.equal(reader.heldBytes, 0);
+		assert.throws(() => reader.push(encodeReply(1, replies[3]!), () => assert.fail("no frame")), frameCode(code));
+	}
+	for (const length of [5, MAX_LENGTH_TO_ENGINE]) {
+		const frames = cut([lengthField(length), new Uint8Array(length)], MAX_LENGTH_TO_ENGINE);
+		assert.equal(frames[0]?.payload.length, length - 5);
+	}
+	assert.throws(() => cut([lengthField(MAX_LENGTH_TO_ENGINE + 1)], MAX_LENGTH_TO_ENGINE), frameCode("FRAME_TOO_LARGE"));
+});
+
+test("an announced length takes no room before its bytes come", () => {
+	const reader = new FrameReader(MAX_LENGTH_TO_VERIFIER);
+	reader.push(lengthField(MAX_LENGTH_TO_VERIFIER), () => assert.fail("no frame"));
+	assert.equal(reader.heldBytes, 4);
+	assert.equal(reader.midFrame, true);
+	reader.push(new Uint8Array(1000), () => assert.fail("no frame"));
+	assert.equal(reader.heldBytes, 1004);
+});
+
+test("a missing or surplus byte, a reserved bit, an unknown word is a bad frame", () => {
+	for (const reply of replies) {
+		const [frame] = cut([encodeReply(1, reply)]);
+		const { payload } = frame!;
+		// Texts and echoes have no fixed size: for those the limits below apply.
+		if (["ready", "claim", "pong", "error"].includes(reply.kind)) continue;
+		for (let size = 0; size < payload.length; size++) {
+			assert.throws(() => decodeReply({ ...frame!, payload: payload.subarray(0, size) }), frameCode("FRAME_BAD"));
+		}
+		assert.throws(
+			() => decodeReply({ ...frame!, payload: Buffer.concat([payload, bytes(1)]) }),
+			frameCode("FRAME_BAD"),
+		);
+	}
+	for (const request of requests) {
+		const [frame] = cut([encodeRequest(1, request)]);
+		const { payload } = frame!;
+		if (request.kind === "ping") continue;
+		assert.throws(() => decodeRequest({ ...frame!, payload: payload.subarray(1) }), frameCode("FRAME_BAD"));
+		assert.throws(
+			() => decodeRequest({ ...frame!, payload: Buffer.concat([payload, bytes(1)]) }),
+			frameCode("FRAME_BAD"),
+		);
+	}
+	const bad = (kind: number, payload: Uint8Array) =>
+		assert.throws(() => decodeReply({ kind, id: 1, payload }), frameCode("FRAME_BAD"));
+	bad(0x87, bytes(0));
+	bad(KIND.hello, Uint8Array.of(1, 0));
+	bad(KIND.done, Uint8Array.of(0, 0, 0, 0, 2));
+	bad(KIND.pong, bytes(65));
+	bad(KIND.claim, new Uint8Array(64 * 1024 + 1).fill(0x20));
+	bad(KIND.claim, Uint8Array.of(0xff));
+	bad(KIND.error, new Uint8Array(2 + 1025).fill(0x20));
+	bad(KIND.ready, Buffer.from("assay-engine\x01\x00"));
+	bad(KIND.ready, Buffer.from("assay-enginE\x01\x000.1.0"));
+	bad(KIND.ready, Buffer.from(`assay-engine\x01\x00${"v".repeat(65)}`));
+	const worse = (kind: number, payload: Uint8Array) =>
+		assert.throws(() => decodeRequest({ kind, id: 1, payload }), frameCode("FRAME_BAD"));
+	worse(KIND.ready, bytes(0));
+	worse(KIND.open, new Uint8Array(12));
+	worse(KIND.ping, bytes(65));
+});
+
+test("random payloads never do worse than a bad frame", () => {
+	for (let run = 0; run < 20_000; run++) {
+		const frame = { kind: random(2) ? 0x80 + random(8) : random(256), id: u32(), payload: bytes(random(80)) };
+		for (const decode of [decodeReply, decodeRequest]) {
+			try {
+				const value = decode(frame) as Reply & Request;
+				const again = decode === decodeReply ? encodeReply(frame.id, value) : encodeRequest(frame.id, value);
+				assert.deepEqual(Buffer.from(again), Buffer.from(encodeFrame(frame.kind, frame.id, frame.payload)));
+			} catch (error) {
+				assert.equal((error as { code?: string }).code, "FRAME_BAD");
+			}
+		}
+	}
+});
+
+test("what does not fit its field is our own mistake", () => {
+	assert.throws(() => encodeRequest(1, { kind: "release", session: -1 }), RangeError);
+	assert.throws(() => encodeRequest(2 ** 32, { kind: "release", session: 1 }), RangeError);
+	assert.throws(() => encodeRequest(1, { kind: "stream", session: 1, passes: 1.5, nonce: bytes(32) }), RangeError);
+	assert.throws(() => encodeRequest(1, { kind: "stream", session: 1, passes: 1, nonce: bytes(31) }), RangeError);
+	assert.throws(() => encodeRequest(1, { kind: "ping", payload: bytes(65) }), RangeError);
+	const places = Array.from({ length: 4097 }, () => ({ round: 0, index: 0 }));
+	assert.throws(() => encodeRequest(1, { kind: "open", session: 1, what: "leaves", places }), RangeError);
+});
