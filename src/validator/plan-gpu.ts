@@ -1,0 +1,134 @@
+// The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
+// the other precisions → scalar chains → the sustained run. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
+import type { FmaPrecision, GemmPrecision, StreamSpec } from "../protocol/evidence.ts";
+import { fillSpec, fmaSpec, GPU_FMA, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
+import {
+	type Budgets,
+	deadlineMs,
+	devicesOf,
+	filled,
+	longerRuns,
+	type Phase,
+	type PlanOptions,
+	SUSTAINED_SAMPLES,
+	speedOf,
+	stage,
+	warm,
+} from "./plan-stage.ts";
+import type { Seen } from "./probe-plan.ts";
+
+export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
+	const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
+	const gpusWith = (seen: Seen, precision: GemmPrecision | FmaPrecision) =>
+		devicesOf(seen, "gpu").filter((device) => claimOf(seen, device).precisions.includes(precision));
+	const fills = (seen: Seen) =>
+		gpusWith(seen, "int8").map((device) =>
+			fillSpec(device, claimOf(seen, device), samples, {
+				lessBy: seen.tooBig.some((spec) => spec.device === device) ? 0.05 : 0,
+				budgetS: budgets.fillS,
+				opsPerS: speedOf(seen, device, "int8").opsPerS,
+			}),
+		);
+	return [
+		{
+			name: "gpu warm-up",
+			step: (seen) =>
+				warm(
+					gpusWith(seen, "int8").map((device) => {
+						// 8192³ is 1.1 Top: a millisecond on an H200, a tenth of a second on the slowest cards.
+						const n = claimOf(seen, device).freeBytes >= 2 ** 31 ? 8192 : 2048;
+						return { kind: "gemm", device, precision: "int8", m: n, n, k: n, rounds: 3, passes: 0 };
+					}),
+				),
+		},
+		{ name: "gpu warm-up, longer", step: (seen) => warm(longerRuns(seen, gpusWith(seen, "int8"), "gemm")) },
+		{ name: "gpu fill", step: (seen) => stage(seen, fills(seen), { mayShrink: true, hold: true }) },
+		{
+			name: "gpu fill, smaller",
+			step: (seen) => (seen.tooBig.length > 0 ? stage(seen, fills(seen), { hold: true }) : null),
+		},
+		{
+			name: "gpu stream",
+			step: (seen) => {
+				const specs: StreamSpec[] = [];
+				let fillS = 0;
+				for (const device of gpusWith(seen, "int8")) {
+					const fill = filled(seen, device);
+					if (!fill) continue;
+					const bytes = 2 * fill.spec.m * fill.spec.n * Math.min(fill.spec.keep, fill.spec.rounds);
+					const passes = streamPasses(bytes, seen.rttUs, budgets.leastPasses);
+					specs.push({ kind: "stream", device, of: fill.index, passes, samples });
+					fillS = Math.max(fillS, seen.challenges[fill.index]!.seconds);
+				}
+				// Long enough for a prover that computes everything again in every pass: it shall be judged late, not silent.
+				return stage(seen, specs, {
+					hold: true,
+					deadlineMs: Math.min(120_000, deadlineMs(budgets.leastPasses * fillS)),
+				});
+			},
+		},
+		{ name: "gpu release", step: (seen) => (gpusWith(seen, "int8").length > 0 ? { act: "release" } : null) },
+		...budgets.precisions.map((precision) => ({
+			name: `gpu gemm ${precision}`,
+			step: (seen: Seen) =>
+				stage(
+					seen,
+					gpusWith(seen, precision).map((device) =>
+						precisionSpec(device, claimOf(seen, device), precision, samples, {
+							budgetS: budgets.precisionS,
+							opsPerS: speedOf(seen, device, "int8").opsPerS,
+						}),
+					),
+				),
+		})),
+		{
+			name: "gpu fma warm-up",
+			step: (seen) =>
+				warm(
+					budgets.fma.flatMap((precision) =>
+						gpusWith(seen, precision).map((device) => ({
+							kind: "fma" as const,
+							device,
+							precision,
+							lanes: 2 ** 18,
+							steps: 4096,
+							rounds: 3,
+						})),
+					),
+				),
+		},
+		{ name: "gpu fma warm-up, longer", step: (seen) => warm(longerRuns(seen, devicesOf(seen, "gpu"), "fma")) },
+		...budgets.fma.map((precision) => ({
+			name: `gpu fma ${precision}`,
+			step: (seen: Seen) =>
+				stage(
+					seen,
+					gpusWith(seen, precision).map((device) =>
+						fmaSpec(device, precision, Math.ceil(samples / 2), {
+							...GPU_FMA,
+							budgetS: budgets.gpuFmaS,
+							opsPerS: speedOf(seen, device, precision).opsPerS,
+						}),
+					),
+				),
+		})),
+		{
+			name: "gpu sustained",
+			step: (seen) =>
+				options.sustainMs > 0 && gpusWith(seen, "int8").length > 0
+					? stage(
+							seen,
+							gpusWith(seen, "int8").map((device) =>
+								sustainedSpec(
+									device,
+									claimOf(seen, device).freeBytes,
+									speedOf(seen, device, "int8").opsPerS,
+									options.samples ?? SUSTAINED_SAMPLES,
+								),
+							),
+							{ stopAfterMs: options.sustainMs, deadlineMs: options.sustainMs + 30_000 },
+						)
+					: null,
+		},
+	];
+}
