@@ -1,0 +1,37 @@
+// H_tag(x) = SHA256(SHA256(tag) ‖ SHA256(tag) ‖ x), docs/hardware-proof.md §1.
+// The doubled tag fills exactly one SHA-256 block, so the state after it is computed once a tag and cloned from then on.
+import { sha256 } from "@noble/hashes/sha2.js";
+
+export type Tag =
+	| "assay/leaf/1"
+	| "assay/node/1"
+	| "assay/seed/1"
+	| "assay/nonce/1"
+	| "assay/challenge/1"
+	| "assay/open/1"
+	| "assay/sample/1"
+	| "assay/evidence/1";
+
+type Sha256 = ReturnType<typeof sha256.create>;
+
+const midstates = new Map<Tag, Sha256>();
+
+function midstate(tag: Tag): Sha256 {
+	let state = midstates.get(tag);
+	if (state === undefined) {
+		const digest = sha256(new TextEncoder().encode(tag));
+		state = sha256.create().update(digest).update(digest);
+		midstates.set(tag, state);
+	}
+	return state;
+}
+
+export function tagged(tag: Tag, ...parts: readonly Uint8Array[]): Uint8Array {
+	const state = midstate(tag).clone();
+	for (const part of parts) state.update(part);
+	return state.digest();
+}
+
+export function sha256Of(bytes: Uint8Array): Uint8Array {
+	return sha256(bytes);
+}
