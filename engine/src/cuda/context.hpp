@@ -1,0 +1,77 @@
+// One card made ready: its primary context, the loaded module, its kernels by name, and memory that frees itself.
+// Not here: what the kernels are launched for (cuda_device.cpp, tree.cpp).
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "device.hpp"
+#include "driver_api.hpp"
+
+namespace assay::cuda {
+
+class Context {
+ public:
+  // Makes the context and loads the kernels; throws EngineError when the card cannot run them.
+  explicit Context(CUdevice device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Every entry from outside calls this first: the context is current per thread.
+  void enter() const { ASSAY_CUDA_CALL(cuCtxSetCurrent, context_); }
+  void synchronize() const { ASSAY_CUDA_CALL(cuCtxSynchronize); }
+
+  CUcontext handle() const { return context_; }
+  CUdevice device() const { return device_; }
+  uint32_t compute() const { return compute_; }  // major*10 + minor
+  uint32_t units() const { return units_; }
+  uint64_t free_bytes() const;
+
+  bool has(const char* kernel) const { return kernels_.count(kernel) != 0; }
+  // Arguments must have exactly the kernel's parameter types. Launches go to the context's one stream, in order.
+  template <typename... Arguments>
+  void launch(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, Arguments... arguments) const {
+    void* pointers[] = {&arguments...};
+    launch_raw(kernel, blocks, threads, shared_bytes, pointers);
+  }
+
+ private:
+  void launch_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
+
+  CUdevice device_;
+  CUcontext context_ = nullptr;
+  CUmodule module_ = nullptr;
+  uint32_t compute_ = 0, units_ = 0;
+  std::map<std::string, CUfunction, std::less<>> kernels_;
+};
+
+// Device memory. Keeps the context alive, so owners may die in any order and on any thread.
+class Buffer {
+ public:
+  Buffer() = default;
+  // Throws no_memory when there is no room. The caller has entered the context.
+  Buffer(std::shared_ptr<const Context> context, uint64_t bytes);
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Buffer();
+
+  CUdeviceptr at(uint64_t offset = 0) const { return address_ + offset; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(context_, other.context_);
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+  }
+  std::shared_ptr<const Context> context_;
+  CUdeviceptr address_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace assay::cuda

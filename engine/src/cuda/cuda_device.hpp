@@ -1,0 +1,69 @@
+// A GPU behind device.hpp's Device. The parts of a round are public so that engine/bench can time them one by one; the commands
+// use the Device interface alone.
+#pragma once
+#include "context.hpp"
+#include "tree.hpp"
+
+namespace assay::cuda {
+
+// What NVML knows of a card; zeros without it.
+struct BoardClaim {
+  uint32_t pcie_gen = 0, pcie_width = 0, power_limit_w = 0, power_default_w = 0, temperature_c = 0;
+};
+BoardClaim board_claim(CUdevice device);
+std::string driver_version();
+std::string device_uuid(CUdevice device);
+
+class CudaKept final : public Kept {
+ public:
+  CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec, uint32_t slots);
+  CUdeviceptr slot(uint32_t i) const;  // throws bad_request when there is no such slot
+  Tree round_tree() const { return {tree_.at(), spec_.leaves()}; }
+
+  const GemmSpec& spec() const { return spec_; }
+  uint32_t slots() const { return slots_; }
+  CUdeviceptr a() const { return work_.at(); }
+  CUdeviceptr b() const { return work_.at(b_offset_); }
+  // A and B's memory between products: digests of a stream chunk, or openings on their way out.
+  const Buffer& work() const { return work_; }
+  const Buffer& tree() const { return tree_; }
+
+ private:
+  GemmSpec spec_;
+  uint32_t slots_, slots_per_chunk_ = 1;
+  uint64_t b_offset_ = 0;
+  Buffer work_, tree_;
+  std::vector<Buffer> chunks_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(CUdevice device);
+
+  DeviceClaim claim() override;
+  std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
+  Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
+  std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) override;
+  Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override;
+  std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                   std::span<const uint32_t> groups) override;
+  Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
+  std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
+
+  // The parts of a round, queued without waiting (multiply waits between the launches of a very large product).
+  void generate(const CudaKept& kept, const Seed& seed);
+  void multiply(const CudaKept& kept, uint32_t slot, const std::atomic<bool>& stop);
+  void hash_round(const CudaKept& kept, uint32_t slot);
+  void run_lanes(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
+  const Context& context() const { return *context_; }
+
+ private:
+  Tree stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
+  Tree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
+  void require(Precision precision) const;
+
+  std::shared_ptr<const Context> context_;
+  Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
+};
+
+}  // namespace assay::cuda

@@ -1,0 +1,98 @@
+// The parts of the CUDA driver API and of NVML that the engine calls, declared here and found at run time with dlopen, so that
+// the program builds without a toolkit and starts on hosts without a driver. Not here: what is done with them.
+// Names and signatures are those of libcuda.so.1 (the versioned symbols) and libnvidia-ml.so.1.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace assay::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st*;
+using CUmodule = struct CUmod_st*;
+using CUfunction = struct CUfunc_st*;
+using CUstream = struct CUstream_st*;
+struct CUuuid {
+  unsigned char bytes[16];
+};
+
+constexpr CUresult kCudaSuccess = 0;
+constexpr CUresult kCudaOutOfMemory = 2;
+
+// Numbers of cuDeviceGetAttribute and cuFuncSetAttribute.
+enum : int {
+  kAttributeClockKhz = 13,
+  kAttributeUnits = 16,
+  kAttributeMajor = 75,
+  kAttributeMinor = 76,
+  kFunctionMaxDynamicShared = 8,
+};
+
+#define ASSAY_DRIVER_CALLS(X)                                                                                     \
+  X(cuInit, cuInit, (unsigned))                                                                                   \
+  X(cuDriverGetVersion, cuDriverGetVersion, (int*))                                                               \
+  X(cuGetErrorName, cuGetErrorName, (CUresult, const char**))                                                     \
+  X(cuDeviceGetCount, cuDeviceGetCount, (int*))                                                                   \
+  X(cuDeviceGet, cuDeviceGet, (CUdevice*, int))                                                                   \
+  X(cuDeviceGetName, cuDeviceGetName, (char*, int, CUdevice))                                                     \
+  X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (CUuuid*, CUdevice))                                                     \
+  X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, (char*, int, CUdevice))                                             \
+  X(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t*, CUdevice))                                                   \
+  X(cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                            \
+  X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                   \
+  X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                          \
+  X(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext))                                                                \
+  X(cuCtxSynchronize, cuCtxSynchronize, ())                                                                       \
+  X(cuModuleLoadData, cuModuleLoadData, (CUmodule*, const void*))                                                 \
+  X(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                   \
+  X(cuModuleGetFunction, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                               \
+  X(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                                               \
+  X(cuMemGetInfo, cuMemGetInfo_v2, (size_t*, size_t*))                                                            \
+  X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                            \
+  X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                       \
+  X(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void*, size_t))                                            \
+  X(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void*, CUdeviceptr, size_t))                                                  \
+  X(cuLaunchKernel, cuLaunchKernel,                                                                               \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
+
+struct DriverApi {
+#define ASSAY_DECLARE(NAME, SYMBOL, ARGUMENTS) CUresult(*NAME) ARGUMENTS = nullptr;
+  ASSAY_DRIVER_CALLS(ASSAY_DECLARE)
+#undef ASSAY_DECLARE
+};
+
+// The loaded driver, initialised; null with the reason in `why`. Found once for the life of the program.
+const DriverApi* driver_api(std::string& why);
+// Same, where it is known to be there.
+const DriverApi& driver();
+
+// Throws EngineError device_failed with the error's name and the call's.
+void check(CUresult result, const char* call);
+#define ASSAY_CUDA_CALL(NAME, ...) ::assay::cuda::check(::assay::cuda::driver().NAME(__VA_ARGS__), #NAME)
+
+using nvmlReturn_t = int;
+using nvmlDevice_t = struct nvmlDevice_st*;
+
+#define ASSAY_NVML_CALLS(X)                                                                                       \
+  X(nvmlInit, nvmlInit_v2, ())                                                                                    \
+  X(nvmlSystemGetDriverVersion, nvmlSystemGetDriverVersion, (char*, unsigned))                                    \
+  X(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2, (const char*, nvmlDevice_t*))                \
+  X(nvmlDeviceGetPowerManagementLimit, nvmlDeviceGetPowerManagementLimit, (nvmlDevice_t, unsigned*))              \
+  X(nvmlDeviceGetPowerManagementDefaultLimit, nvmlDeviceGetPowerManagementDefaultLimit, (nvmlDevice_t, unsigned*)) \
+  X(nvmlDeviceGetTemperature, nvmlDeviceGetTemperature, (nvmlDevice_t, int, unsigned*))                           \
+  X(nvmlDeviceGetMaxPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration, (nvmlDevice_t, unsigned*))            \
+  X(nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetCurrPcieLinkWidth, (nvmlDevice_t, unsigned*))
+
+struct NvmlApi {
+#define ASSAY_DECLARE(NAME, SYMBOL, ARGUMENTS) nvmlReturn_t(*NAME) ARGUMENTS = nullptr;
+  ASSAY_NVML_CALLS(ASSAY_DECLARE)
+#undef ASSAY_DECLARE
+};
+
+// Null when there is none: claims then do without. A call that an old library lacks is null.
+const NvmlApi* nvml_api();
+
+}  // namespace assay::cuda
