@@ -43,7 +43,6 @@ interface Running {
 	stopAsked: boolean;
 	timer: NodeJS.Timeout | null;
 	settle(ending: Ending, atUs: number): void;
-	reject(error: unknown): void;
 }
 
 export interface AskOptions {
@@ -105,7 +104,7 @@ export class Conversation {
 	}
 
 	private run(id: number, handler: ReplyHandler, o: AskOptions, send: () => void): Promise<Outcome> {
-		const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+		const { promise, resolve } = Promise.withResolvers<Outcome>();
 		// Stamped before the bytes leave: the time on the wire counts against the provider, never for it.
 		const sentAtUs = this.clockUs();
 		if (this.dead) {
@@ -124,10 +123,6 @@ export class Conversation {
 				o.stop?.removeEventListener("abort", stop);
 				this.running.delete(id);
 				resolve({ ending, sentAtUs, endedAtUs });
-			},
-			reject: (error) => {
-				reject(error);
-				running.settle({ end: "silent", code: "LINK_CLOSED", detail: "" }, sentAtUs);
 			},
 		};
 		this.running.set(id, running);
@@ -214,15 +209,7 @@ export class Conversation {
 			);
 			return true;
 		}
-		let ending: Ending | null;
-		try {
-			ending = running.handler(reply, atUs);
-		} catch (error) {
-			if (error instanceof AssayError) throw error;
-			// The caller's own callback failed: its request fails with that, the others are not to blame.
-			running.reject(error);
-			return true;
-		}
+		const ending = running.handler(reply, atUs);
 		if (ending?.end === "stopped" && !running.stopAsked) throw violation("DONE says cancelled, but nobody cancelled");
 		if (ending) running.settle(ending, atUs);
 		return this.dead === null;

@@ -106,6 +106,15 @@ export async function createEngineClient(link: Link, o: EngineClientOptions): Pr
 	async function run(request: Request, asked: number, options: RunOptions): Promise<Answer> {
 		const roots: RootRecord[] = [];
 		const limitProgress = createProgressLimit();
+		// A callback that throws is our own mistake: the engine and the other requests must not suffer for it. It is told at the end.
+		const failures: unknown[] = [];
+		const tell = (callback: () => void) => {
+			try {
+				if (failures.length === 0) callback();
+			} catch (error) {
+				failures.push(error);
+			}
+		};
 		const handler: ReplyHandler = (reply, atUs) => {
 			switch (reply.kind) {
 				case "root": {
@@ -113,12 +122,12 @@ export async function createEngineClient(link: Link, o: EngineClientOptions): Pr
 						throw violation(`more roots than the ${asked} asked for`, "LINK_FLOOD");
 					const record = { index: reply.index, atUs, root: reply.root };
 					roots.push(record);
-					options.onRoot?.(record);
+					tell(() => options.onRoot?.(record));
 					return null;
 				}
 				case "progress":
 					limitProgress(atUs);
-					options.onProgress?.(reply.done, reply.total);
+					tell(() => options.onProgress?.(reply.done, reply.total));
 					return null;
 				case "done":
 					return doneEnding(reply, roots.length);
@@ -127,6 +136,7 @@ export async function createEngineClient(link: Link, o: EngineClientOptions): Pr
 			}
 		};
 		const { ending, sentAtUs, endedAtUs } = await talk.ask(request, handler, options);
+		if (failures.length > 0) throw failures[0];
 		return { ...ending, sentAtUs, endedAtUs, roots };
 	}
 

@@ -4,7 +4,7 @@
 export function printable(text: string, maxChars: number): string {
 	const clean = text
 		.toWellFormed()
-		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+		.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
 		.trim();
 	return clean.length > maxChars ? `${clean.slice(0, maxChars).toWellFormed()}…` : clean;
 }
