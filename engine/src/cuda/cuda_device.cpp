@@ -10,6 +10,7 @@
 namespace assay::cuda {
 namespace {
 
+constexpr uint32_t kDigestSlots = 8;
 constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
 // Small products share allocations, which the driver rounds up to 2 MiB.
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
@@ -63,7 +64,8 @@ uint64_t lane_bytes(const FmaSpec& spec) { return uint64_t{spec.lanes} * (spec.p
 CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec, uint32_t slots) : spec_(spec), slots_(slots) {
   const uint64_t entry = entry_bytes(spec.precision);
   b_offset_ = spec.m * uint64_t{spec.k} * entry;
-  const uint64_t digests = uint64_t{spec.leaves()} * 8;
+  // With a small k the operands are small; digests of a few slots at once keep a pass from waiting slot by slot.
+  const uint64_t digests = uint64_t{spec.leaves()} * 8 * std::min(slots, kDigestSlots);
   const uint64_t work = std::max(b_offset_ + spec.n * uint64_t{spec.k} * entry, digests);
   const uint64_t tree = tree_bytes(std::max<uint64_t>(spec.leaves(), uint64_t{slots} * (spec.leaves() / kGroup)));
   // Asked for before anything is taken: a request far beyond the card must not first fill it.
