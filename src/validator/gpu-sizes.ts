@@ -114,7 +114,7 @@ export function fmaSpec(
 export function sustainedSpec(device: number, freeBytes: number, opsPerS: number, samples: number): GemmSpec {
 	let shape: Shape = { m: 512, n: 512, k: 1024 };
 	const longer = (s: Shape): Shape =>
-		s.k < 16384 && s.k <= 2 * s.n ? { ...s, k: 2 * s.k } : s.m < s.n ? { ...s, m: 2 * s.m } : { ...s, n: 2 * s.n };
+		s.k < 65536 && s.k <= s.n ? { ...s, k: 2 * s.k } : s.m < s.n ? { ...s, m: 2 * s.m } : { ...s, n: 2 * s.n };
 	for (;;) {
 		const next = longer(shape);
 		const fits = next.n <= 32768 && workspaceBytes(next, freeBytes) + 2 * next.m * next.n < freeBytes / 2;

@@ -3,15 +3,9 @@
 import { chmod, link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { ed25519 } from "@noble/curves/ed25519.js";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../protocol/bytes.ts";
-
-export interface Signer {
-	/** Public key, hex. */
-	readonly key: string;
-	sign(message: Uint8Array): Uint8Array;
-}
+import { createSigner, type Signer } from "../protocol/signer.ts";
 
 const KEY_BYTES = 32;
 
@@ -22,13 +16,6 @@ export function signerPath(environment: Readonly<Record<string, string | undefin
 		? environment.XDG_CONFIG_HOME
 		: join(homedir(), ".config");
 	return join(config, "assay", "verifier.key");
-}
-
-export function createSigner(secretKey: Uint8Array): Signer {
-	return {
-		key: bytesToHex(ed25519.getPublicKey(secretKey)),
-		sign: (message) => ed25519.sign(message, secretKey),
-	};
 }
 
 /** The key in the file, or a new one written there. Two processes that start at once end with the same key. */

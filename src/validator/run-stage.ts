@@ -1,0 +1,234 @@
+// Carries out the steps of a plan on one engine: warm-ups, and stages of challenges with their openings. Decides nothing about
+// sizes (plan-probe.ts) and judges nothing (verify/hardware): whatever came back is recorded as it came.
+// Order is what makes the proof: seeds from the secret, all roots stamped, and only then the places to open.
+import type { Answer, EngineClient, OpeningRecord } from "../engine/engine-client.ts";
+import { ERROR_CODE, type Place } from "../engine/frames.ts";
+import { type Beacon, firstSeed, openSeed } from "../protocol/challenge-seed.ts";
+import { fmaLeaves, gemmLeaves, keptLeafPlace, lanesPerLeaf, streamGroups } from "../protocol/challenge-shape.ts";
+import type { ChallengeSpec, GemmSpec } from "../protocol/evidence.ts";
+import type { AnsweredChallenge } from "../protocol/evidence-codec.ts";
+import { fmaSamples, gemmSamples, streamSamples } from "../protocol/samples.ts";
+import type { ProbeEvent } from "./probe-event.ts";
+import { opsOfRound, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
+
+/** FRAMES.md: rounds 1 … 2²⁰. What "until stopped" asks for. */
+const MOST_ROUNDS = 2 ** 20;
+/** Sessions of recorded challenges are their number + 1; warm-ups are named from here on. */
+const FIRST_WARM_UP_SESSION = 0x8000_0000;
+const WARM_UP_DEADLINE_MS = 60_000;
+
+export interface StageContext {
+	readonly client: EngineClient;
+	readonly secret: Uint8Array;
+	readonly beacon: Beacon;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	readonly onEvent: (event: ProbeEvent) => void;
+	readonly deadlines: { readonly openMs: number; readonly releaseMs: number; readonly answerMs: number | null };
+	/** Recorded challenges of the stages before; a stage appends its own. */
+	readonly answered: AnsweredChallenge[];
+	/** Sessions that the engine still holds, by challenge number. */
+	readonly held: Set<number>;
+}
+
+type StageStep = Extract<Step, { act: "stage" }>;
+
+/** `broken`: something did not end well and nothing more is asked. `too-big`: nothing was recorded, the plan may ask for less. */
+export type StageEnd =
+	| { readonly end: "done" | "broken" }
+	| { readonly end: "too-big"; readonly specs: readonly ChallengeSpec[] };
+
+export async function runStage(x: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
+	const first = x.answered.length;
+	x.onEvent({
+		kind: "stage",
+		stage,
+		name: step.name,
+		challenges: step.specs.map((spec, i) => ({ challenge: first + i, spec })),
+	});
+	const answers = await Promise.all(step.specs.map((spec, i) => ask(x, step, spec, first + i)));
+	const tooBig = step.specs.filter((_, i) => answers[i]?.engineError?.code === ERROR_CODE.no_memory);
+	if (tooBig.length > 0 && step.mayShrink) {
+		// Before any opening: nothing about the draw is known yet, so asking again gives nobody a second chance at it.
+		x.onEvent({ kind: "too-big", name: step.name });
+		await Promise.all(step.specs.map((_, i) => (answers[i]?.end === "refused" ? null : release(x, first + i))));
+		return { end: "too-big", specs: tooBig };
+	}
+	answers.forEach((answer, i) => {
+		const { sentAtUs, roots, end, detail } = answer;
+		x.answered.push({ spec: step.specs[i]!, stage, sentAtUs, roots, end, opens: [] });
+		x.onEvent({ kind: "answered", challenge: first + i, end, detail });
+		if (end === "complete" || end === "stopped") x.held.add(first + i);
+	});
+	// Silence and garbage end the whole link: what cannot be sent must not look like a draw that was left unanswered.
+	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
+	if (linkIsUp) await Promise.all(answers.map((_, i) => openChallenge(x, first + i)));
+	if (!step.hold) await releaseAll(x, first);
+	const ended = x.answered.slice(first);
+	const well = ended.every((c) => endedWell(c) && c.opens.every((open) => open.end === "complete"));
+	return { end: well ? "done" : "broken" };
+}
+
+function endedWell(challenge: Pick<AnsweredChallenge, "spec" | "end">): boolean {
+	const sustained = challenge.spec.kind !== "stream" && challenge.spec.rounds === 0;
+	return challenge.end === "complete" || (sustained && challenge.end === "stopped");
+}
+
+async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
+	const seed = firstSeed(x.secret, challenge, x.beacon, spec);
+	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
+	const timer = stopper && setTimeout(() => stopper.abort(), step.stopAfterMs);
+	const of = spec.kind === "stream" ? spec.passes : spec.rounds;
+	const perRound = workOfRound(x, spec);
+	const sentAtUs = x.clockUs();
+	let done = 0;
+	const options = {
+		deadlineMs: x.deadlines.answerMs ?? step.deadlineMs,
+		onRoot: (root: { readonly atUs: number }) => {
+			done += 1;
+			const elapsedUs = Math.max(1, root.atUs - sentAtUs);
+			const perS = (1e6 * perRound * done) / elapsedUs;
+			x.onEvent({ kind: "root", challenge, spec, done, of, perS, elapsedMs: elapsedUs / 1000 });
+		},
+		...(stopper && { stop: stopper.signal }),
+	};
+	try {
+		if (spec.kind === "stream") {
+			return await x.client.stream({ session: spec.of + 1, passes: spec.passes, nonce: seed }, options);
+		}
+		const session = challenge + 1;
+		const { device, rounds: asked } = spec;
+		const rounds = asked === 0 ? MOST_ROUNDS : asked;
+		if (spec.kind === "gemm") {
+			const { precision, m, n, k, keep } = spec;
+			return await x.client.gemm({ session, device, precision, m, n, k, rounds, keep, seed }, options);
+		}
+		const { precision, lanes, steps } = spec;
+		return await x.client.fma({ session, device, precision, lanes, steps, rounds, seed }, options);
+	} finally {
+		if (timer) clearTimeout(timer);
+	}
+}
+
+/** Operations of a round, bytes of a pass: only for what is told while it runs. */
+function workOfRound(x: StageContext, spec: ChallengeSpec): number {
+	if (spec.kind !== "stream") return opsOfRound(spec);
+	const of = x.answered[spec.of];
+	return of?.spec.kind === "gemm" ? 2 * of.spec.m * of.spec.n * Math.min(of.spec.keep, of.roots.length) : 0;
+}
+
+interface OpenRound {
+	readonly what: "leaves" | "digests";
+	readonly places: readonly Place[];
+}
+
+/**
+ * What to open, drawn from the secret and the commitment; null when the commitment is not whole (verify will say what is wrong
+ * with it, and an engine that did not commit is shown no places).
+ */
+function drawOpenings(x: StageContext, challenge: number): readonly OpenRound[] | null {
+	const { spec, roots, ...rest } = x.answered[challenge]!;
+	const last = roots.at(-1);
+	if (!last || !endedWell({ spec, ...rest }) || roots.some(({ index }, i) => index !== i)) return null;
+	const seed = openSeed(x.secret, challenge, last.root);
+	const asLeaf = ({ round, leaf }: { round: number; leaf: number }): Place => ({ round, index: leaf });
+	if (spec.kind === "stream") {
+		const of = x.answered[spec.of];
+		if (roots.length !== spec.passes || of?.spec.kind !== "gemm") return null;
+		const gemm: GemmSpec = of.spec;
+		const samples = streamSamples(seed, roots.length, streamGroups(gemm, of.roots.length), spec.samples);
+		return [
+			{ what: "digests", places: samples.map(({ pass, group }) => ({ round: pass, index: group })) },
+			{ what: "leaves", places: samples.map(({ keptLeaf }) => asLeaf(keptLeafPlace(gemm, of.roots.length, keptLeaf))) },
+		];
+	}
+	if (spec.rounds !== 0 && roots.length !== spec.rounds) return null;
+	const samples =
+		spec.kind === "gemm"
+			? gemmSamples(seed, roots.length, gemmLeaves(spec), spec.samples)
+			: fmaSamples(seed, roots.length, fmaLeaves(spec), lanesPerLeaf(spec.precision), spec.samples);
+	return [{ what: "leaves", places: samples.map(asLeaf) }];
+}
+
+async function openChallenge(x: StageContext, challenge: number): Promise<void> {
+	const draws = drawOpenings(x, challenge);
+	if (!draws) return;
+	const { spec } = x.answered[challenge]!;
+	const session = (spec.kind === "stream" ? spec.of : challenge) + 1;
+	for (const { what, places } of draws) {
+		const answer = await x.client.open({ session, what, places }, { deadlineMs: x.deadlines.openMs });
+		const { sentAtUs, receivedAtUs, end, openings } = answer;
+		const open = { what, sentAtUs, receivedAtUs, end, records: openings.map(toRecord) };
+		const before = x.answered[challenge]!;
+		x.answered[challenge] = { ...before, opens: [...before.opens, open] };
+		x.onEvent({ kind: "opened", challenge, openings: openings.length, end });
+		// The draw is known to the engine now: whatever went wrong, it is not asked a second time.
+		if (end !== "complete") return;
+	}
+}
+
+function toRecord({ round, index, leaf, path }: OpeningRecord) {
+	const nodes = Array.from({ length: path.length / 32 }, (_, i) => path.subarray(32 * i, 32 * (i + 1)));
+	return { round, index, leaf, path: nodes };
+}
+
+async function release(x: StageContext, challenge: number): Promise<void> {
+	x.held.delete(challenge);
+	await x.client.release(challenge + 1, { deadlineMs: x.deadlines.releaseMs });
+}
+
+/** Frees what the engine still holds for the challenges from `from` on. */
+export async function releaseAll(x: StageContext, from = 0): Promise<void> {
+	for (const challenge of [...x.held]) {
+		// A stream has no session of its own: it runs over its gemm's.
+		if (x.answered[challenge]?.spec.kind === "stream") x.held.delete(challenge);
+		else if (challenge >= from) await release(x, challenge);
+	}
+}
+
+/** Runs on different devices at once, on one device one after the other. */
+export async function runWarmUps(x: StageContext, runs: readonly WarmUp[]): Promise<WarmUpSeen[]> {
+	const devices = [...new Set(runs.map(({ device }) => device))];
+	const seen = await Promise.all(
+		devices.map(async (device) => {
+			const results: WarmUpSeen[] = [];
+			for (const run of runs) if (run.device === device) results.push(await runWarmUp(x, run));
+			return results;
+		}),
+	);
+	return seen.flat();
+}
+
+async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
+	const session = FIRST_WARM_UP_SESSION + run.device;
+	const seed = x.randomBytes(32);
+	const options = { deadlineMs: x.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
+	const { rounds, device } = run;
+	const answer =
+		run.kind === "gemm"
+			? await x.client.gemm(
+					{ session, device, precision: run.precision, m: run.m, n: run.n, k: run.k, rounds, keep: 1, seed },
+					options,
+				)
+			: await x.client.fma(
+					{ session, device, precision: run.precision, lanes: run.lanes, steps: run.steps, rounds, seed },
+					options,
+				);
+	let bytesPerS = 0;
+	if (run.kind === "gemm" && run.passes > 1 && answer.end === "complete") {
+		const stream = await x.client.stream({ session, passes: run.passes, nonce: x.randomBytes(32) }, options);
+		bytesPerS = rateOf(stream, 2 * run.m * run.n).perS;
+	}
+	if (answer.end === "complete") await x.client.release(session, { deadlineMs: x.deadlines.releaseMs });
+	const { perS, spanS } = rateOf(answer, opsOfRound(run));
+	return { run, opsPerS: perS, bytesPerS, spanS };
+}
+
+/** From the first root to the last: the first round also pays for memory and for waking up. */
+function rateOf(answer: Answer, perRound: number): { perS: number; spanS: number } {
+	const [first, last] = [answer.roots[0], answer.roots.at(-1)];
+	if (answer.end !== "complete" || !first || !last || answer.roots.length < 2) return { perS: 0, spanS: 0 };
+	// Roots that were read in one chunk carry one stamp.
+	const spanS = Math.max(1, last.atUs - first.atUs) / 1e6;
+	return { perS: (perRound * (answer.roots.length - 1)) / spanS, spanS };
+}

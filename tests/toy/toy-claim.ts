@@ -1,0 +1,31 @@
+// What a toy host claims: tiny cards and one CPU. A claim proves nothing, so anything may stand here.
+import type { Claim, DeviceClaim } from "../../src/protocol/evidence.ts";
+
+export function toyDevice(kind: "gpu" | "cpu", number: number): DeviceClaim {
+	return {
+		kind,
+		name: kind === "gpu" ? "Toy card" : "Toy processor",
+		uuid: kind === "gpu" ? `GPU-toy-${number}` : "",
+		memoryBytes: 64 * 2 ** 20,
+		freeBytes: 48 * 2 ** 20,
+		units: 1,
+		clockMHz: 1000,
+		compute: kind === "gpu" ? "9.0" : "",
+		pcieGen: 0,
+		pcieWidth: 0,
+		powerLimitW: 0,
+		powerDefaultW: 0,
+		temperatureC: 0,
+		precisions: ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"],
+	};
+}
+
+export function toyClaim(gpus: number): Claim {
+	return {
+		engine: { version: "toy", arch: "toy", cuda: gpus > 0 },
+		host: { os: "toy", cpu: "Toy processor", cores: 1, ramBytes: 64 * 2 ** 20, ramFreeBytes: 48 * 2 ** 20 },
+		driver: gpus > 0 ? { version: "1", cuda: "1" } : null,
+		why: gpus > 0 ? "" : "a toy has no card",
+		devices: [...Array.from({ length: gpus }, (_, i) => toyDevice("gpu", i)), toyDevice("cpu", 0)],
+	};
+}

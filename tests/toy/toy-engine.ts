@@ -1,0 +1,194 @@
+// A toy engine: the other side of engine/FRAMES.md in TypeScript, at toy sizes. Honest, unless a cheat changes one of its steps.
+// It keeps every product and tree in memory and computes in one thread; it is here for what it answers, not for how fast.
+// The cheats are in cheats.ts, the program that tests start as a process in toy-main.ts.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+	decodeRequest,
+	ERROR_CODE,
+	encodeReply,
+	FrameReader,
+	MAX_LENGTH_TO_ENGINE,
+	PROTOCOL_VERSION,
+	type Reply,
+	type Request,
+} from "../../src/engine/frames.ts";
+import type { Claim } from "../../src/protocol/evidence.ts";
+import { merklePath } from "../../src/protocol/merkle.ts";
+import { digestsOf, lanesOf, nextNonce, nextSeed, productOf, type Tree, treeOf } from "./toy-maths.ts";
+
+export type GemmAsk = Extract<Request, { kind: "gemm" }>;
+export type FmaAsk = Extract<Request, { kind: "fma" }>;
+export type StreamAsk = Extract<Request, { kind: "stream" }>;
+export type OpenAsk = Extract<Request, { kind: "open" }>;
+export type RunAsk = GemmAsk | FmaAsk | StreamAsk;
+export type OpeningOut = Extract<Reply, { kind: "opening" }>;
+export type RootOut = Extract<Reply, { kind: "root" }>;
+
+/** One run of rounds (gemm, fma), and the passes of the last stream over it. */
+export interface Session {
+	readonly ask: GemmAsk | FmaAsk;
+	readonly seeds: Uint8Array[];
+	readonly rounds: { bytes: Uint8Array; tree: Tree }[];
+	passes: Tree[];
+	/** How long all rounds took: a cheat that is late wants to be late against this. */
+	spentMs: number;
+}
+
+/** What a cheater does differently. Each hook gets what an honest engine would do and may do something else. */
+export interface Cheat {
+	/** At the start, instead of READY. True: say nothing more on your own. */
+	readonly start?: (toy: ToyEngine) => boolean | Promise<boolean>;
+	readonly claim?: (claim: Claim) => Claim;
+	/** Sees every request first; true means that it has been dealt with. */
+	readonly request?: (toy: ToyEngine, id: number, request: Request) => boolean | Promise<boolean>;
+	/** What is really computed instead of what was asked. */
+	readonly instead?: (ask: GemmAsk | FmaAsk) => GemmAsk | FmaAsk;
+	readonly bytes?: (ask: GemmAsk | FmaAsk, seed: Uint8Array, round: number, honest: () => Uint8Array) => Uint8Array;
+	readonly tree?: (bytes: Uint8Array) => Tree;
+	readonly nextSeed?: (seed: Uint8Array, root: Uint8Array) => Uint8Array;
+	/** Before each pass of a stream. */
+	readonly beforePass?: (session: Session, pass: number) => Promise<void>;
+	/** All roots of an answer at once, before they are sent. */
+	readonly roots?: (roots: RootOut[], ask: RunAsk) => RootOut[];
+	readonly openings?: (openings: OpeningOut[], ask: OpenAsk, session: Session) => OpeningOut[];
+}
+
+export class ToyEngine {
+	readonly claim: Claim;
+	private readonly write: (bytes: Uint8Array) => void;
+	private readonly cheat: Cheat;
+	private readonly sessions = new Map<number, Session>();
+	private readonly cancelled = new Set<number>();
+	/** One queue a device: requests to one device run in order of arrival. */
+	private readonly queues = new Map<number, Promise<void>>();
+
+	constructor(claim: Claim, cheat: Cheat, write: (bytes: Uint8Array) => void) {
+		this.claim = claim;
+		this.cheat = cheat;
+		this.write = write;
+	}
+
+	raw(bytes: Uint8Array): void {
+		this.write(bytes);
+	}
+
+	send(id: number, reply: Reply): void {
+		this.write(encodeReply(id, reply));
+	}
+
+	/** Reads requests until the input ends. */
+	async serve(input: AsyncIterable<Uint8Array>): Promise<void> {
+		if (await this.cheat.start?.(this)) {
+			for await (const _ of input);
+			return;
+		}
+		this.send(0, { kind: "ready", version: PROTOCOL_VERSION, engineVersion: "toy" });
+		const reader = new FrameReader(MAX_LENGTH_TO_ENGINE);
+		for await (const chunk of input) {
+			reader.push(chunk, (frame) => {
+				const request = decodeRequest(frame);
+				void this.take(frame.id, request);
+				return true;
+			});
+		}
+	}
+
+	private async take(id: number, request: Request): Promise<void> {
+		if (await this.cheat.request?.(this, id, request)) return;
+		if (request.kind === "hello") {
+			const claim = this.cheat.claim?.(this.claim) ?? this.claim;
+			this.send(id, { kind: "claim", json: JSON.stringify(claim) });
+		} else if (request.kind === "ping") this.send(id, { kind: "pong", payload: request.payload });
+		else if (request.kind === "cancel") {
+			this.cancelled.add(request.target);
+			this.send(id, { kind: "done", count: 0, cancelled: false });
+		} else if (request.kind === "release") {
+			this.sessions.delete(request.session);
+			this.send(id, { kind: "done", count: 0, cancelled: false });
+		} else {
+			const device = "device" in request ? request.device : (this.sessions.get(request.session)?.ask.device ?? 0);
+			const before = this.queues.get(device) ?? Promise.resolve();
+			this.queues.set(
+				device,
+				before.then(() => this.work(id, request)),
+			);
+		}
+	}
+
+	private async work(id: number, request: RunAsk | OpenAsk): Promise<void> {
+		if (request.kind === "gemm" || request.kind === "fma") return this.rounds(id, request);
+		const session = this.sessions.get(request.session);
+		if (!session) return this.send(id, { kind: "error", code: ERROR_CODE.no_session, message: "no such session" });
+		if (request.kind === "stream") return this.stream(id, request, session);
+		this.open(id, request, session);
+	}
+
+	private roomFor(ask: GemmAsk): boolean {
+		return 2 * ask.m * ask.n * Math.min(ask.keep, ask.rounds) <= (this.claim.devices[ask.device]?.freeBytes ?? 0);
+	}
+
+	private async rounds(id: number, asked: GemmAsk | FmaAsk): Promise<void> {
+		if (asked.kind === "gemm" && !this.roomFor(asked)) {
+			return this.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
+		}
+		const ask = this.cheat.instead?.(asked) ?? asked;
+		const session: Session = { ask, seeds: [], rounds: [], passes: [], spentMs: 0 };
+		const began = performance.now();
+		const roots: RootOut[] = [];
+		let seed = ask.seed;
+		for (let round = 0; round < ask.rounds && !this.cancelled.has(id); round++) {
+			const honest = () =>
+				ask.kind === "gemm" ? productOf(ask, seed) : lanesOf(ask.precision, seed, ask.lanes, ask.steps);
+			const bytes = this.cheat.bytes?.(ask, seed, round, honest) ?? honest();
+			const tree = (this.cheat.tree ?? treeOf)(bytes);
+			session.seeds.push(seed);
+			session.rounds.push({ bytes, tree });
+			const root: RootOut = { kind: "root", index: round, root: tree.root };
+			roots.push(root);
+			if (!this.cheat.roots) this.send(id, root);
+			seed = (this.cheat.nextSeed ?? nextSeed)(seed, tree.root);
+			await nextTurn(); // lets CANCEL and PING in
+		}
+		session.spentMs = performance.now() - began;
+		this.sessions.set(asked.session, session);
+		this.finish(id, asked, roots);
+	}
+
+	private async stream(id: number, ask: StreamAsk, session: Session): Promise<void> {
+		const kept = session.rounds.slice(-(session.ask.kind === "gemm" ? session.ask.keep : 1)).map(({ bytes }) => bytes);
+		const roots: RootOut[] = [];
+		session.passes = [];
+		let nonce = ask.nonce;
+		for (let pass = 0; pass < ask.passes; pass++) {
+			await this.cheat.beforePass?.(session, pass);
+			const tree = treeOf(digestsOf(kept, nonce));
+			session.passes.push(tree);
+			const root: RootOut = { kind: "root", index: pass, root: tree.root };
+			roots.push(root);
+			if (!this.cheat.roots) this.send(id, root);
+			nonce = nextNonce(nonce, tree.root);
+			await nextTurn();
+		}
+		this.finish(id, ask, roots);
+	}
+
+	private finish(id: number, ask: RunAsk, honest: RootOut[]): void {
+		const roots = this.cheat.roots?.(honest, ask) ?? honest;
+		if (this.cheat.roots) for (const root of roots) this.send(id, root);
+		this.send(id, { kind: "done", count: roots.length, cancelled: this.cancelled.has(id) });
+	}
+
+	private open(id: number, ask: OpenAsk, session: Session): void {
+		const trees = ask.what === "leaves" ? session.rounds.map(({ tree }) => tree) : session.passes;
+		const honest = ask.places.map(({ round, index }): OpeningOut => {
+			// A cheater's own smaller run has fewer of both: it opens what it has.
+			const tree = trees[round % trees.length]!;
+			const leaf = index % tree.leaves.length;
+			const path = Uint8Array.from(merklePath(tree.levels, leaf).flatMap((node) => [...node]));
+			return { kind: "opening", round, index, leaf: tree.leaves[leaf]!, path };
+		});
+		const openings = this.cheat.openings?.(honest, ask, session) ?? honest;
+		for (const opening of openings) this.send(id, opening);
+		this.send(id, { kind: "done", count: openings.length, cancelled: false });
+	}
+}
