@@ -1,0 +1,119 @@
+// How the system's ssh is called: every option on its command line, where it wins over any configuration file.
+// Pure: arguments in, arguments out. What is run on the far side is in remote-scripts.ts.
+import type { SshTarget } from "./parse-target.ts";
+
+export interface SshLinkOptions {
+	readonly target: SshTarget;
+	/** assay's own file of host keys: a key is pinned on first use, a changed one is refused. Its folder is made when absent. */
+	readonly knownHostsFile: string;
+	readonly identityFile?: string | undefined;
+	/** For password login, or the passphrase of the identity file. Handed to ssh by an environment variable only. */
+	readonly password?: string | undefined;
+	/** Until the host has let us in. Default 20 s. */
+	readonly connectTimeoutMs?: number | undefined;
+	/** For each step on the host after that (asking, hashing); uploading gets longer. Default 30 s. */
+	readonly stepTimeoutMs?: number | undefined;
+	/** False: ssh reads no configuration file. Default true, so that aliases, agents and jump hosts work. */
+	readonly userConfig?: boolean | undefined;
+	/** Where ssh's own variables (PATH, HOME, SSH_AUTH_SOCK, …) come from. */
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly clockUs: () => number;
+	/** What is being done, for a progress line. */
+	readonly onStep?: ((step: SshStep) => void) | undefined;
+}
+
+export type SshStep = "connect" | "hash" | "upload" | "start";
+
+/** ssh expands % in paths, and splits known-hosts lists at spaces unless they are quoted. */
+function quotePath(path: string): string {
+	return `"${path.replaceAll("%", "%%").replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+/** The name that the host's key is filed under: what the user typed, whatever the configuration makes of it. */
+export function hostKeyAlias(target: SshTarget): string {
+	const host = target.host.toLowerCase();
+	return target.port === null || target.port === 22 ? host : `[${host}]:${target.port}`;
+}
+
+function option(name: string, value: string): string[] {
+	return ["-o", `${name}=${value}`];
+}
+
+/** Nothing is forwarded, nothing local is run, no terminal: the far side gets a byte stream and no more. */
+const QUIET = [
+	...["-T", "-x", "-a"],
+	...option("ForwardAgent", "no"),
+	...option("ForwardX11", "no"),
+	...option("ClearAllForwardings", "yes"),
+	...option("Tunnel", "no"),
+	...option("PermitLocalCommand", "no"),
+	...option("RemoteCommand", "none"),
+	...option("EscapeChar", "none"),
+	...option("Compression", "no"),
+	...option("LogLevel", "ERROR"),
+];
+
+function targetArguments(o: SshLinkOptions): string[] {
+	return [
+		...(o.userConfig === false ? ["-F", "none"] : []),
+		...(o.target.user === null ? [] : ["-l", o.target.user]),
+		...(o.target.port === null ? [] : ["-p", String(o.target.port)]),
+	];
+}
+
+/** Prints what ssh would do (its name for the host, the port, proxies) and connects to nothing. */
+export function resolveArguments(o: SshLinkOptions): string[] {
+	return [...targetArguments(o), "-G", "--", o.target.host];
+}
+
+/** The one connection; it runs `command` and carries the sessions that come through the socket. */
+export function masterArguments(
+	o: SshLinkOptions,
+	socket: string,
+	connectTimeoutMs: number,
+	command: string,
+): string[] {
+	const withPassword = o.password !== undefined;
+	const methods = withPassword ? "publickey,password,keyboard-interactive" : "publickey";
+	return [
+		...targetArguments(o),
+		...QUIET,
+		...option("ControlMaster", "yes"),
+		...option("ControlPath", socket.replaceAll("%", "%%")),
+		...option("ControlPersist", "no"),
+		...option("StrictHostKeyChecking", "accept-new"),
+		...option("UserKnownHostsFile", quotePath(o.knownHostsFile)),
+		...option("GlobalKnownHostsFile", "none"),
+		...option("HostKeyAlias", hostKeyAlias(o.target)),
+		...option("HashKnownHosts", "no"),
+		...option("UpdateHostKeys", "no"),
+		...option("VerifyHostKeyDNS", "no"),
+		...option("CheckHostIP", "no"),
+		...option("BatchMode", withPassword ? "no" : "yes"),
+		...option("PreferredAuthentications", methods),
+		...option("NumberOfPasswordPrompts", "1"),
+		// Without a key of their own, a password login must not try every key of the user on a stranger's host.
+		...(withPassword && o.identityFile === undefined ? option("PubkeyAuthentication", "no") : []),
+		...(o.identityFile === undefined
+			? []
+			: [...option("IdentityFile", quotePath(o.identityFile)), ...option("IdentitiesOnly", "yes")]),
+		...option("ConnectTimeout", String(Math.max(1, Math.ceil(connectTimeoutMs / 1000)))),
+		...option("ConnectionAttempts", "1"),
+		...option("ServerAliveInterval", "15"),
+		...option("ServerAliveCountMax", "4"),
+		...["--", o.target.host, command],
+	];
+}
+
+/** One more session over the socket. Were the connection gone, `ProxyCommand=false` keeps ssh from making another. */
+export function sessionArguments(socket: string, command: string): string[] {
+	return [
+		...["-F", "none"],
+		...QUIET,
+		...option("ControlMaster", "no"),
+		...option("ControlPath", socket.replaceAll("%", "%%")),
+		...option("BatchMode", "yes"),
+		...option("ProxyCommand", "false"),
+		...["--", "assay", command],
+	];
+}

@@ -1,0 +1,118 @@
+// A real OpenSSH server for tests: on loopback, on a free port, with keys and configuration in a folder of its own. Not a service.
+// It runs as the current user and is ended by its own process id.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export const SSHD = "/usr/sbin/sshd";
+
+export interface TestSshd {
+	readonly folder: string;
+	readonly port: number;
+	readonly user: string;
+	/** A private key that the server lets in, and one that it does not know. */
+	readonly identityFile: string;
+	readonly strangerFile: string;
+	/** The user's cache folder on "the far side". */
+	readonly cacheDir: string;
+	readonly log: () => string;
+	/** Ends the server and starts it again on the same port, with a new host key if asked. */
+	restart(o: { newHostKey: boolean }): Promise<void>;
+	stop(): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+	const server = createServer();
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const address = server.address();
+	await new Promise((resolve) => server.close(resolve));
+	if (address === null || typeof address === "string") throw new Error("no port");
+	return address.port;
+}
+
+function makeKey(file: string): void {
+	rmSync(file, { force: true });
+	rmSync(`${file}.pub`, { force: true });
+	execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file]);
+}
+
+/** `extra` are more lines of sshd_config; `pathDir` comes first on the far side's PATH (for programs that lie). */
+export async function startTestSshd(o: { extra?: readonly string[]; pathDir?: string } = {}): Promise<TestSshd> {
+	const folder = mkdtempSync(join(tmpdir(), "assay-sshd-"));
+	// Entered by the temporary user of the password test as well; private keys inside are readable by their owner only.
+	execFileSync("chmod", ["755", folder]);
+	const [hostKey, identityFile, strangerFile] = [join(folder, "host"), join(folder, "id"), join(folder, "stranger")];
+	for (const file of [hostKey, identityFile, strangerFile]) makeKey(file);
+	const cacheDir = join(folder, "cache");
+	mkdirSync(cacheDir, { mode: 0o777 });
+	execFileSync("chmod", ["777", cacheDir]);
+	const isRoot = process.getuid?.() === 0;
+	if (isRoot && !existsSync("/run/sshd")) mkdirSync("/run/sshd", { mode: 0o755 });
+	const port = await freePort();
+	const path = `${o.pathDir === undefined ? "" : `${o.pathDir}:`}/usr/local/bin:/usr/bin:/bin`;
+	const lines = [
+		...(o.extra ?? []),
+		`Port ${port}`,
+		"ListenAddress 127.0.0.1",
+		`HostKey ${hostKey}`,
+		"PidFile none",
+		`AuthorizedKeysFile ${identityFile}.pub`,
+		"StrictModes no",
+		"UsePAM no",
+		"KbdInteractiveAuthentication no",
+		"PermitRootLogin yes",
+		`SetEnv XDG_CACHE_HOME=${cacheDir} PATH=${path}`,
+	];
+	writeFileSync(join(folder, "config"), `${lines.join("\n")}\n`);
+
+	let log = "";
+	const launch = async () => {
+		const child = spawn(SSHD, ["-D", "-e", "-f", join(folder, "config")], { stdio: ["ignore", "ignore", "pipe"] });
+		child.stderr.on("data", (chunk: Buffer) => {
+			log = (log + chunk.toString()).slice(-20_000);
+		});
+		const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+		for (let i = 0; i < 200 && !(await answers(port)); i++) {
+			if (child.exitCode !== null) throw new Error(`sshd did not start: ${log}`);
+			await sleep(25);
+		}
+		return { child, exited };
+	};
+	let server = await launch();
+	const end = async () => {
+		server.child.kill("SIGTERM");
+		await server.exited;
+	};
+	return {
+		folder,
+		port,
+		user: userInfo().username,
+		identityFile,
+		strangerFile,
+		cacheDir,
+		log: () => log,
+		async restart({ newHostKey }) {
+			await end();
+			if (newHostKey) makeKey(hostKey);
+			server = await launch();
+		},
+		async stop() {
+			await end();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+function answers(port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect({ host: "127.0.0.1", port });
+		socket.once("connect", () => {
+			socket.destroy();
+			resolve(true);
+		});
+		socket.once("error", () => resolve(false));
+	});
+}
