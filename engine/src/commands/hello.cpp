@@ -1,0 +1,104 @@
+// HELLO: what this host says of itself, as JSON. Claims only; nothing here is proof. FRAMES.md, CLAIM.
+#include <sys/utsname.h>
+
+
+#include "../cpu/host_info.hpp"
+#include "commands.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr size_t kMaxTextBytes = 160;  // of one string; 64 devices then stay below 64 KiB
+constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : clean_text(text, kMaxTextBytes)) {  // no control characters are left
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.push_back(c);
+  }
+  return out + "\"";
+}
+
+// Numbers must survive a reader that knows doubles only.
+std::string number(uint64_t v) { return std::to_string(std::min<uint64_t>(v, (uint64_t{1} << 53) - 1)); }
+
+std::string device_json(const DeviceClaim& c) {
+  std::string precisions;
+  for (const Precision p : c.precisions) {
+    const size_t i = static_cast<size_t>(p);
+    if (i < std::size(kPrecisionNames)) precisions += (precisions.empty() ? "" : ",") + quoted(kPrecisionNames[i]);
+  }
+  return "{\"kind\":" + quoted(c.kind == "gpu" ? "gpu" : "cpu") + ",\"name\":" + quoted(c.name) + ",\"uuid\":" + quoted(c.uuid) +
+         ",\"memoryBytes\":" + number(c.memory_bytes) + ",\"freeBytes\":" + number(c.free_bytes) +
+         ",\"units\":" + number(c.units) + ",\"clockMHz\":" + number(c.clock_mhz) + ",\"compute\":" + quoted(c.compute) +
+         ",\"pcieGen\":" + number(c.pcie_gen) + ",\"pcieWidth\":" + number(c.pcie_width) +
+         ",\"powerLimitW\":" + number(c.power_limit_w) + ",\"powerDefaultW\":" + number(c.power_default_w) +
+         ",\"temperatureC\":" + number(c.temperature_c) + ",\"precisions\":[" + precisions + "]}";
+}
+
+std::string claim_json(const CudaDevices& cuda, const std::vector<DeviceClaim>& devices) {
+  utsname os{};
+  uname(&os);
+  const HostInfo host = read_host_info();
+#ifdef ASSAY_CUDA
+  const bool has_cuda = true;
+#else
+  const bool has_cuda = false;
+#endif
+  std::string list;
+  for (const DeviceClaim& device : devices) list += (list.empty() ? "" : ",") + device_json(device);
+  std::string driver = "null";
+  if (!cuda.driver_version.empty())
+    driver = "{\"version\":" + quoted(cuda.driver_version) + ",\"cuda\":" + quoted(cuda.cuda_version) + "}";
+  return std::string("{\"engine\":{\"version\":") + quoted(ASSAY_VERSION) + ",\"arch\":" + quoted(os.machine) +
+         ",\"cuda\":" + (has_cuda ? "true" : "false") + "},\"host\":{\"os\":" +
+         quoted(std::string(os.sysname) + " " + os.release) + ",\"cpu\":" + quoted(host.cpu_name) +
+         ",\"cores\":" + number(host.usable_cores) + ",\"ramBytes\":" + number(host.ram_bytes) +
+         ",\"ramFreeBytes\":" + number(host.ram_free_bytes) + "},\"driver\":" + driver + ",\"why\":" + quoted(cuda.why_none) +
+         ",\"devices\":[" + list + "]}";
+}
+
+// Each worker asks its own device; the last one to answer writes the claim.
+struct Gathering {
+  std::mutex mutex;
+  std::vector<DeviceClaim> claims;
+  size_t missing = 0;
+};
+
+}  // namespace
+
+void hello_command(Server& server, uint32_t id, PayloadReader& in) {
+  const uint16_t version = in.u16();
+  in.finish();
+  server.check_id(id);
+  if (version != kProtocolVersion) throw EngineError(ErrorCode::version, "this engine speaks protocol version 1");
+  auto gathering = std::make_shared<Gathering>();
+  gathering->claims.resize(server.device_count());
+  gathering->missing = server.device_count();
+  auto request = std::make_shared<Request>();
+  request->id = id;
+  request->leaves_queue = false;
+  request->run = [&server, gathering](Device& device, uint32_t index, Request& r) -> std::optional<Final> {
+    DeviceClaim claim;
+    try {
+      if (!r.stop) claim = device.claim();
+    } catch (const std::exception& e) {  // a device that fails to describe itself stays on the list, with nothing it can do
+      claim = DeviceClaim{};
+      claim.kind = index + 1 < gathering->claims.size() ? "gpu" : "cpu";
+      claim.name = std::string("failed: ") + e.what();
+    }
+    const std::lock_guard lock(gathering->mutex);
+    gathering->claims[index] = std::move(claim);
+    if (--gathering->missing > 0) return std::nullopt;
+    if (r.stop) return done(0, true);
+    const std::string json = claim_json(server.cuda(), gathering->claims);
+    if (json.size() > kMaxClaimBytes) throw EngineError(ErrorCode::device_failed, "the claim is too long");
+    return Final{Kind::claim, {json.begin(), json.end()}};
+  };
+  if (server.device_count() == 0) throw EngineError(ErrorCode::no_device, "there is no device");
+  server.submit_all(request);
+}
+
+}  // namespace assay

@@ -1,0 +1,265 @@
+// The CPU backend: the reference for every kernel, threaded and tiled, with the inner loops in kernels.cpp.
+// docs/hardware-proof.md §3 to §6.
+#include "cpu_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "host_info.hpp"
+#include "kept_memory.hpp"
+#include "sha256_host.hpp"
+#include "thread_pool.hpp"
+#include "tree.hpp"
+
+namespace assay {
+
+namespace {
+
+using assay_kernels::GemmKernel;
+using assay_kernels::Kernels;
+
+// A task is kTaskRows × kTaskColumns of C; its operands are used kTaskEntries (bytes of k) at a time, so that a panel of B
+// stays in the first cache and the rest of the task in the second.
+constexpr uint32_t kTaskRows = 128, kTaskColumns = 256, kTaskKBytes = 1024;
+constexpr unsigned kTreeChunkLog2 = 8;
+
+// Memory left to the rest of the host: filling all of it gets somebody killed.
+uint64_t margin_bytes(uint64_t free_bytes) { return std::max<uint64_t>(uint64_t{256} << 20, free_bytes / 32); }
+
+class CpuKept;
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(unsigned threads, const Kernels& kernels) : kernels_(kernels), pool_(threads == 0 ? read_usable_cores() : threads) {}
+
+  DeviceClaim claim() override;
+  std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
+  Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
+  std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) override;
+  Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override;
+  std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                   std::span<const uint32_t> groups) override;
+  Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
+  std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
+
+ private:
+  uint64_t allocatable_bytes() const;
+  ChunkedTree product_tree(const uint8_t* product, const GemmSpec& spec, const std::atomic<bool>& stop);
+  ChunkedTree stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
+  void group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out);
+  ChunkedTree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
+  void fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out);
+
+  const Kernels& kernels_;
+  ThreadPool pool_;
+  uint64_t untouched_bytes_ = 0;  // promised to kept products, not yet taken from the system
+  friend class CpuKept;
+};
+
+class CpuKept final : public Kept {
+ public:
+  CpuKept(CpuDevice& device, const GemmSpec& spec, uint32_t slots, const GemmKernel& kernel)
+      : spec(spec), kernel(kernel), touched(slots, false), device_(device),
+        a_(uint64_t{spec.m} * spec.k * kernel.entry_bytes), b_(uint64_t{spec.n} * spec.k * kernel.entry_bytes),
+        products_(spec.bytes() * slots) {
+    device_.untouched_bytes_ += untouched();
+  }
+  ~CpuKept() override { device_.untouched_bytes_ -= untouched(); }
+
+  uint8_t* product(uint32_t slot) { return products_.data() + spec.bytes() * slot; }
+  uint8_t* a() { return a_.data(); }
+  uint8_t* b() { return b_.data(); }
+  void touch(uint32_t slot) {
+    device_.untouched_bytes_ -= untouched();
+    touched[slot] = true;
+    operands_touched_ = true;
+    touched_count_ = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
+    device_.untouched_bytes_ += untouched();
+  }
+
+  const GemmSpec spec;
+  const GemmKernel& kernel;
+
+ private:
+  uint64_t untouched() const {
+    return (touched.size() - touched_count_) * spec.bytes() + (operands_touched_ ? 0 : a_.bytes() + b_.bytes());
+  }
+  std::vector<bool> touched;
+  bool operands_touched_ = false;
+  uint64_t touched_count_ = 0;
+  CpuDevice& device_;
+  KeptMemory a_, b_, products_;
+};
+
+void throw_if(const std::atomic<bool>& stop) {
+  if (stop) throw EngineError(ErrorCode::cancelled, "stopped");
+}
+
+const std::atomic<bool> kNeverStop{false};
+
+uint64_t CpuDevice::allocatable_bytes() const {
+  const uint64_t free = read_ram_free_bytes(), reserved = margin_bytes(free) + untouched_bytes_;
+  return free > reserved ? free - reserved : 0;
+}
+
+DeviceClaim CpuDevice::claim() {
+  const HostInfo host = read_host_info();
+  DeviceClaim claim;
+  claim.kind = "cpu";
+  claim.name = host.cpu_name;
+  claim.uuid = host.machine_id.empty() ? "" : "CPU-" + host.machine_id;
+  claim.memory_bytes = host.ram_bytes;
+  claim.free_bytes = allocatable_bytes();
+  claim.units = pool_.threads();
+  claim.clock_mhz = host.clock_mhz;
+  for (uint8_t p = 0; p < 8; ++p) claim.precisions.push_back(static_cast<Precision>(p));
+  return claim;
+}
+
+std::unique_ptr<Kept> CpuDevice::keep(const GemmSpec& spec, uint32_t slots) {
+  const GemmKernel& kernel = entries_per_block(spec.precision) == 16 ? kernels_.gemm8 : kernels_.gemm16;
+  const unsigned __int128 need = static_cast<unsigned __int128>(spec.bytes()) * slots +
+                                 (uint64_t{spec.m} + spec.n) * spec.k * kernel.entry_bytes;
+  // mmap promises more than there is; the kernel would kill somebody later.
+  if (need > allocatable_bytes()) throw EngineError(ErrorCode::no_memory, "not enough host memory for these products");
+  return std::make_unique<CpuKept>(*this, spec, slots, kernel);
+}
+
+Hash CpuDevice::gemm_round(Kept& base, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) {
+  CpuKept& kept = static_cast<CpuKept&>(base);
+  const GemmSpec& spec = kept.spec;
+  const GemmKernel& kernel = kept.kernel;
+  throw_if(stop);
+  kept.touch(slot);
+  const PhiloxKey key = philox_key(seed.b);
+  const uint8_t precision = static_cast<uint8_t>(spec.precision);
+  const uint64_t row_bytes = uint64_t{spec.k} * kernel.entry_bytes;
+
+  const uint32_t a_panels = spec.m / kernel.mr, b_panels = spec.n / kernel.nr;
+  pool_.run(a_panels + b_panels, [&](uint64_t i) {
+    if (stop.load(std::memory_order_relaxed)) return;
+    const bool is_a = i < a_panels;
+    const uint32_t rows = is_a ? kernel.mr : kernel.nr;
+    const uint32_t row0 = static_cast<uint32_t>(is_a ? i : i - a_panels) * rows;
+    kernel.pack(precision, key.k0, key.k1, is_a ? 0 : 1, spec.k, row0, rows, (is_a ? kept.a() : kept.b()) + row0 * row_bytes);
+  });
+  throw_if(stop);
+
+  uint16_t* product = reinterpret_cast<uint16_t*>(kept.product(slot));
+  const uint32_t task_columns = spec.n / kTaskColumns;
+  const uint32_t k_step = kTaskKBytes / kernel.entry_bytes;
+  pool_.run(uint64_t{spec.m / kTaskRows} * task_columns, [&](uint64_t task) {
+    const uint32_t row0 = static_cast<uint32_t>(task / task_columns) * kTaskRows;
+    const uint32_t column0 = static_cast<uint32_t>(task % task_columns) * kTaskColumns;
+    for (uint32_t k0 = 0; k0 < spec.k; k0 += k_step) {
+      if (stop.load(std::memory_order_relaxed)) return;
+      const uint32_t k_count = std::min(k_step, spec.k - k0);
+      for (uint32_t column = column0; column < column0 + kTaskColumns; column += kernel.nr) {
+        const uint8_t* b = kept.b() + column * row_bytes + uint64_t{k0} * kernel.nr * kernel.entry_bytes;
+        for (uint32_t row = row0; row < row0 + kTaskRows; row += kernel.mr) {
+          const uint8_t* a = kept.a() + row * row_bytes + uint64_t{k0} * kernel.mr * kernel.entry_bytes;
+          kernel.tile(a, b, k_count, k0 > 0, product + uint64_t{row} * spec.n + column, spec.n);
+        }
+      }
+    }
+  });
+  throw_if(stop);
+  return product_tree(kept.product(slot), spec, stop).root();
+}
+
+ChunkedTree CpuDevice::product_tree(const uint8_t* product, const GemmSpec& spec, const std::atomic<bool>& stop) {
+  return ChunkedTree(
+      pool_, spec.leaves(), kTreeChunkLog2,
+      [product](uint64_t first, uint32_t count, Hash* out) {
+        for (uint32_t i = 0; i < count; ++i) out[i] = leaf_hash(product + (first + i) * kLeafBytes);
+      },
+      stop);
+}
+
+std::vector<Opening> CpuDevice::open_round(Kept& base, uint32_t slot, std::span<const uint32_t> leaves) {
+  CpuKept& kept = static_cast<CpuKept&>(base);
+  const uint8_t* product = kept.product(slot);
+  return product_tree(product, kept.spec, kNeverStop).open(pool_, leaves, [product](uint64_t leaf, uint8_t* out) {
+    memcpy(out, product + leaf * kLeafBytes, kLeafBytes);
+  });
+}
+
+// The 128 digests of a group lie in one slot: leaves a round are a multiple of 128.
+void CpuDevice::group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out) {
+  const uint64_t first = group * 128, per_round = kept.spec.leaves();
+  const uint8_t* leaves = kept.product(slots[first / per_round]) + first % per_round * kLeafBytes;
+  uint32_t digests[256];
+  kernels_.mix(nonce.b, leaves, static_cast<uint32_t>(first), 128, digests);
+  memcpy(out, digests, sizeof digests);
+}
+
+ChunkedTree CpuDevice::stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                   const std::atomic<bool>& stop) {
+  return ChunkedTree(
+      pool_, uint64_t{kept.spec.leaves()} * slots.size() / 128, 4,
+      [this, &kept, slots, nonce](uint64_t first, uint32_t count, Hash* out) {
+        for (uint32_t i = 0; i < count; ++i) {
+          uint8_t group[kLeafBytes];
+          group_digests(kept, slots, nonce, first + i, group);
+          out[i] = leaf_hash(group);
+        }
+      },
+      stop);
+}
+
+Hash CpuDevice::stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) {
+  return stream_tree(static_cast<CpuKept&>(kept), slots, nonce, stop).root();
+}
+
+std::vector<Opening> CpuDevice::open_stream(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
+                                            std::span<const uint32_t> groups) {
+  CpuKept& kept = static_cast<CpuKept&>(base);
+  return stream_tree(kept, slots, nonce, kNeverStop).open(pool_, groups, [&](uint64_t group, uint8_t* out) {
+    group_digests(kept, slots, nonce, group, out);
+  });
+}
+
+void CpuDevice::fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out) {
+  const PhiloxKey key = philox_key(seed.b);
+  const uint32_t lanes = spec.lanes_per_leaf();
+  kernels_.fma(static_cast<uint8_t>(spec.precision), key.k0, key.k1, static_cast<uint32_t>(leaf) * lanes, lanes, spec.steps, out);
+}
+
+// Every leaf hash is kept (at most 64 MiB, for 2^28 lanes of fp64): running lanes again costs as much as the round.
+ChunkedTree CpuDevice::fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
+  return ChunkedTree(
+      pool_, spec.leaves(), 0,
+      [this, spec, seed, &stop](uint64_t first, uint32_t count, Hash* out) {
+        for (uint32_t i = 0; i < count; ++i) {
+          if (stop.load(std::memory_order_relaxed)) return;
+          uint8_t bytes[kLeafBytes];
+          fma_leaf(spec, seed, first + i, bytes);
+          out[i] = leaf_hash(bytes);
+        }
+      },
+      stop);
+}
+
+Hash CpuDevice::fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
+  return fma_tree(spec, seed, stop).root();
+}
+
+std::vector<Opening> CpuDevice::open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) {
+  return fma_tree(spec, seed, kNeverStop).open(pool_, leaves, [&](uint64_t leaf, uint8_t* out) {
+    fma_leaf(spec, seed, leaf, out);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device_with(unsigned threads, const Kernels& kernels) {
+  return std::make_unique<CpuDevice>(threads, kernels);
+}
+
+std::unique_ptr<Device> make_cpu_device(unsigned threads) {
+  const Kernels* sets[assay_kernels::kMaxSets];
+  const size_t count = assay_kernels::usable_kernels(sets);
+  return make_cpu_device_with(threads, *sets[count - 1]);
+}
+
+}  // namespace assay

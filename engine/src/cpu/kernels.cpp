@@ -1,0 +1,35 @@
+// The inner loops, once for each instruction set: build.sh compiles this file with several -march flags and ASSAY_ISA set to
+// the set's name. Everything has internal linkage, and core/ is included under a namespace of the set's own (see kernels.hpp).
+#define ASSAY_JOIN2(a, b) a##b
+#define ASSAY_JOIN(a, b) ASSAY_JOIN2(a, b)
+#define assay ASSAY_JOIN(assay_core_, ASSAY_ISA)
+
+#include "kernels.hpp"
+
+#include <string.h>
+
+#include "../core/entries.hpp"
+#include "../core/mix.hpp"
+#include "../core/recurrence.hpp"
+#include "vectors.hpp"
+
+#define ASSAY_TEXT2(a) #a
+#define ASSAY_TEXT(a) ASSAY_TEXT2(a)
+
+namespace {
+using namespace assay;
+#include "kernels_fma.inc"
+#include "kernels_gemm.inc"
+#include "kernels_mix.inc"
+}  // namespace
+
+namespace assay_kernels {
+extern const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA);
+const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA) = {
+    ASSAY_TEXT(ASSAY_ISA),
+    {Dot8::mr, Dot8::nr, Dot8::kg, sizeof(Dot8::Entry), pack<Dot8>, Dot8::tile},
+    {Dot16::mr, Dot16::nr, Dot16::kg, sizeof(Dot16::Entry), pack<Dot16>, Dot16::tile},
+    mix_leaves,
+    run_lanes,
+};
+}  // namespace assay_kernels

@@ -1,0 +1,43 @@
+// The inner loops of the CPU device, compiled once for each instruction set (build.sh) and chosen at run time.
+// Plain pointers and numbers only: whatever inline function this header brought in would be compiled with the flags of every
+// set, and the linker would keep just one of them, for all CPUs.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace assay_kernels {
+
+// A tile of C is mr rows by nr columns. Both operands come packed in panels of `mr` (A) or `nr` (B) rows: for each run of
+// kg entries of k, row after row of the panel, kg entries each. Entries take entry_bytes.
+struct GemmKernel {
+  uint32_t mr, nr, kg, entry_bytes;
+  // Rows row0 … row0+rows-1 (one panel) of matrix A (0) or B (1), made from the key and packed.
+  void (*pack)(uint8_t precision, uint32_t key0, uint32_t key1, uint32_t matrix, uint32_t k, uint32_t row0, uint32_t rows,
+               void* out);
+  // C = or += A·Bᵀ over k_count entries, modulo 2^16; `stride` in elements.
+  void (*tile)(const void* a, const void* b, uint32_t k_count, bool add, uint16_t* c, size_t stride);
+};
+
+struct Kernels {
+  const char* name;
+  GemmKernel gemm8;   // entries of 8 bits: int8, fp8
+  GemmKernel gemm16;  // entries of 16 bits: fp16, bf16, tf32
+  // One 64-bit digest a leaf of 1024 bytes: digests[2i], [2i+1] of the leaves from kept_leaf on.
+  void (*mix)(const uint8_t nonce[32], const uint8_t* leaves, uint32_t kept_leaf, uint32_t count, uint32_t* digests);
+  // Final bits of `count` lanes (a multiple of 128) from `first` on; fp64 writes 8 bytes a lane, the others 4.
+  void (*fma)(uint8_t precision, uint32_t key0, uint32_t key1, uint32_t first, uint32_t count, uint32_t steps, void* out);
+};
+
+#if defined(__aarch64__)
+extern const Kernels kernels_base, kernels_dotprod;
+#elif defined(__x86_64__)
+extern const Kernels kernels_base, kernels_v3, kernels_v4;
+#else
+extern const Kernels kernels_base;
+#endif
+
+constexpr size_t kMaxSets = 3;
+// Those that this CPU runs, the plainest first; returns how many.
+size_t usable_kernels(const Kernels* out[kMaxSets]);
+
+}  // namespace assay_kernels

@@ -1,0 +1,30 @@
+// SHA-256 on the host: the CPU's own instructions where it has them (ARMv8 SHA2, x86 SHA-NI), else core/sha256.hpp,
+// which is also what they are tested against. And the protocol's tagged hashes, docs/hardware-proof.md §1.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "../core/sha256.hpp"
+
+namespace assay {
+
+enum class Tag { leaf, node, seed, nonce };
+
+struct Sha256Engine {
+  const char* name;
+  void (*compress)(uint32_t state[8], const uint8_t* blocks, size_t count);
+};
+
+// All that this CPU can run, the reference first, the fastest last.
+std::span<const Sha256Engine> sha256_engines();
+
+Hash sha256_bytes(std::span<const uint8_t> bytes);
+Hash tagged_hash(Tag tag, std::span<const uint8_t> bytes);
+// seed_{r+1} and nonce_{p+1}
+Hash chained_hash(Tag tag, const Hash& before, const Hash& root);
+
+Hash leaf_hash(const uint8_t leaf[1024]);
+Hash node_hash(const Hash& left, const Hash& right);
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// A session: what a finished GEMM or FMA leaves behind so that its rounds can be streamed and opened. FRAMES.md, "session".
+// Written by its device's worker thread; `state` and `users` belong to the server and change under its lock only.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device.hpp"
+
+namespace assay {
+
+// Which round lies in which slot. The newest `slots` finished rounds are the kept ones; round r lives in slot r mod slots.
+// A cancelled round leaves its slot broken: the older round that was there still counts as kept and is computed again
+// before the next use (restore), because the verifier knows only the roots it saw.
+class KeptRounds {
+ public:
+  KeptRounds(Device& device, const GemmSpec& spec, uint32_t slots);
+
+  const GemmSpec& spec() const { return spec_; }
+  uint32_t finished() const { return static_cast<uint32_t>(seeds_.size()); }
+  uint32_t kept() const { return finished() < slots_ ? finished() : slots_; }
+  uint32_t first_kept() const { return finished() - kept(); }
+
+  Hash run(Device& device, const Seed& seed, const std::atomic<bool>& stop);  // the next round; throws cancelled
+  // Slots of the kept rounds, oldest first, after broken ones are computed again.
+  std::vector<uint32_t> slots_in_order(Device& device, const std::atomic<bool>& stop);
+  // Openings of any finished round. One that is not kept is computed into a slot of its own, made on the first such call
+  // and freed by drop_scratch(): a kept round is never given up for it.
+  std::vector<Opening> open(Device& device, uint32_t round, std::span<const uint32_t> leaves, const std::atomic<bool>& stop);
+  void drop_scratch() { scratch_.reset(); }
+  Kept& store() { return *kept_; }
+
+ private:
+  bool whole(uint32_t round) const { return round >= first_kept() && in_slot_[round % slots_] == int64_t{round}; }
+  void restore(Device& device, uint32_t round, const std::atomic<bool>& stop);
+
+  GemmSpec spec_;
+  uint32_t slots_;
+  std::unique_ptr<Kept> kept_, scratch_;
+  std::vector<int64_t> in_slot_;  // round whose product is whole in the slot, -1 for none
+  std::vector<Seed> seeds_;       // of every finished round
+};
+
+struct FmaRounds {
+  FmaSpec spec;
+  std::vector<Seed> seeds;
+};
+
+struct Session {
+  enum class State { pending, ready, gone };
+  uint32_t name = 0;
+  uint32_t device = 0;
+  State state = State::pending;
+  uint32_t users = 0;  // unfinished requests that name it
+
+  std::optional<KeptRounds> gemm;
+  std::optional<FmaRounds> fma;
+  std::vector<Hash> nonces;  // of the last STREAM's finished passes
+};
+
+}  // namespace assay

@@ -1,0 +1,94 @@
+// See worker.hpp.
+#include "worker.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace assay {
+
+Worker::Worker(std::unique_ptr<Device> device, uint32_t index, OnEnd on_end)
+    : device_(std::move(device)), index_(index), on_end_(std::move(on_end)), thread_([this] { loop(); }) {}
+
+bool Worker::full() {
+  const std::lock_guard lock(mutex_);
+  // The one that runs does not wait; counted so that a burst is judged alike whether or not the thread has woken up yet.
+  return queue_.size() + (running_ ? 1 : 0) > kMaxWaiting;
+}
+
+bool Worker::add(std::shared_ptr<Request> request) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || queue_.size() + (running_ ? 1 : 0) > kMaxWaiting) return false;
+    queue_.push_back(std::move(request));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+bool Worker::remove(const std::shared_ptr<Request>& request) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::find(queue_.begin(), queue_.end(), request);
+  if (at == queue_.end()) return false;
+  queue_.erase(at);
+  return true;
+}
+
+void Worker::stop(std::function<void()> cleanup) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    cleanup_ = std::move(cleanup);
+  }
+  wake_.notify_one();
+}
+
+bool Worker::join_within(unsigned ms) {
+  {
+    std::unique_lock lock(mutex_);
+    if (!ended_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return has_ended_; })) return false;
+  }
+  thread_.join();
+  return true;
+}
+
+void Worker::loop() {
+  for (;;) {
+    std::shared_ptr<Request> request;
+    {
+      std::unique_lock lock(mutex_);
+      running_ = false;
+      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (stopping_) break;
+      request = std::move(queue_.front());
+      queue_.pop_front();
+      running_ = true;
+    }
+    std::optional<Final> end;
+    try {
+      end = request->run(*device_, index_, *request);
+    } catch (const EngineError& e) {
+      end = failed(e.code(), e.what());
+    } catch (const std::bad_alloc&) {
+      end = failed(ErrorCode::no_memory, "out of host memory");
+    } catch (const std::exception& e) {
+      end = failed(ErrorCode::device_failed, e.what());
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      running_ = false;
+    }
+    if (end) on_end_(request, std::move(*end));
+  }
+  try {
+    if (cleanup_) cleanup_();
+    queue_.clear();
+    device_.reset();
+  } catch (...) {  // the process is about to exit; the driver frees what is left
+  }
+  // Notified under the lock: the waiter destroys this object as soon as it may go on.
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  ended_.notify_all();
+}
+
+}  // namespace assay
