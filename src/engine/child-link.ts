@@ -45,21 +45,19 @@ export interface ChildLinkFacts {
 export function createChildLink(child: ChildProcessWithoutNullStreams, facts: ChildLinkFacts): Link {
 	const stderrTail = keepTail(child.stderr);
 	child.stdin.on("error", () => {});
-	const closed = whenGone(child).then(async (end) => {
-		await facts.onClosed?.();
-		return { ...end, stderrTail: stderrTail() };
-	});
+	const closed = whenGone(child).then((end) => ({ ...end, stderrTail: stderrTail() }));
+	const cleared = closed.then(() => facts.onClosed?.());
 	let closing: Promise<void> | undefined;
 	async function end(): Promise<void> {
 		const graceMs = facts.graceMs ?? DEFAULT_GRACE_MS;
 		child.stdin.end();
 		// Unread output would keep a child alive that is busy writing it.
 		child.stdout.resume();
-		if (await within(closed, graceMs)) return;
-		signalGroup(child, "SIGTERM");
-		if (await within(closed, graceMs)) return;
-		signalGroup(child, "SIGKILL");
-		await closed;
+		if (!(await within(closed, graceMs))) {
+			signalGroup(child, "SIGTERM");
+			if (!(await within(closed, graceMs))) signalGroup(child, "SIGKILL");
+		}
+		await cleared;
 	}
 	return {
 		kind: facts.kind,

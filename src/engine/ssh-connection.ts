@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
 import { keepTail, signalGroup, whenGone, within } from "./child-link.ts";
 import { GREET } from "./remote-scripts.ts";
-import { remoteGarbage, sshFailure, sshTimeout } from "./ssh-failure.ts";
+import { connectTimeout, remoteGarbage, sshFailure, stepTimeout } from "./ssh-failure.ts";
 import { masterArguments, resolveArguments, type SshLinkOptions, sessionArguments } from "./ssh-options.ts";
 
 /** No honest step says more than a line; login scripts may add some. */
@@ -152,7 +152,7 @@ export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: num
 		}
 		master = await spawnSsh(masterArguments(o, socket, connectTimeoutMs, GREET), env);
 		const { answer, trouble, stderr } = await hear(master, connectTimeoutMs, true);
-		if (trouble === "deadline") throw sshTimeout(o, "connecting", connectTimeoutMs);
+		if (trouble === "deadline") throw connectTimeout(o, connectTimeoutMs);
 		if (trouble === "flood") throw remoteGarbage(o, "asking for its system", "endless output");
 		if (answer === null) {
 			throw stderr === "" ? remoteGarbage(o, "asking for its system", "it closed the session") : sshFailure(o, stderr);
@@ -172,7 +172,7 @@ export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: num
 						.on("error", () => child.stdin.destroy())
 						.pipe(child.stdin);
 				const heard = await hear(child, timeoutMs, false);
-				if (heard.trouble === "deadline") throw sshTimeout(o, doing, timeoutMs);
+				if (heard.trouble === "deadline") throw stepTimeout(o, doing, timeoutMs);
 				if (heard.trouble === "flood") throw remoteGarbage(o, doing, "endless output");
 				if (heard.answer !== null && heard.code === 0) return heard.answer;
 				throw remoteGarbage(

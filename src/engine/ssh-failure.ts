@@ -35,12 +35,18 @@ export function sshFailure(o: SshLinkOptions, stderr: string): AssayError {
 	});
 }
 
-export function sshTimeout(o: SshLinkOptions, doing: string, timeoutMs: number): AssayError {
+export function connectTimeout(o: SshLinkOptions, timeoutMs: number): AssayError {
+	return new AssayError("HOST_UNREACHABLE", `${targetToText(o.target)} did not let us in within ${timeoutMs} ms`, {
+		hint: "Check the host and the port; the host may accept connections and be stuck, or be far away and need a longer timeout.",
+	});
+}
+
+export function stepTimeout(o: SshLinkOptions, doing: string, timeoutMs: number): AssayError {
 	return new AssayError(
-		"HOST_UNREACHABLE",
-		`${targetToText(o.target)} did not answer within ${timeoutMs} ms (${doing})`,
+		"HOST_SILENT",
+		`${targetToText(o.target)} did not answer within ${Math.ceil(timeoutMs)} ms (${doing})`,
 		{
-			hint: "The host accepts connections but is stuck or far away; a longer timeout may help.",
+			hint: "We were let in, but the host is stuck, or its line is too slow; a longer timeout may help.",
 		},
 	);
 }

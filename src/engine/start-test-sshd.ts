@@ -39,8 +39,8 @@ function makeKey(file: string): void {
 	execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file]);
 }
 
-/** `extra` are more lines of sshd_config; `pathDir` comes first on the far side's PATH (for programs that lie). */
-export async function startTestSshd(o: { extra?: readonly string[]; pathDir?: string } = {}): Promise<TestSshd> {
+/** `extra` are more lines of sshd_config; `path` is PATH on the far side (for programs that lie or lack). */
+export async function startTestSshd(o: { extra?: readonly string[]; path?: string } = {}): Promise<TestSshd> {
 	const folder = mkdtempSync(join(tmpdir(), "assay-sshd-"));
 	// Entered by the temporary user of the password test as well; private keys inside are readable by their owner only.
 	execFileSync("chmod", ["755", folder]);
@@ -52,7 +52,7 @@ export async function startTestSshd(o: { extra?: readonly string[]; pathDir?: st
 	const isRoot = process.getuid?.() === 0;
 	if (isRoot && !existsSync("/run/sshd")) mkdirSync("/run/sshd", { mode: 0o755 });
 	const port = await freePort();
-	const path = `${o.pathDir === undefined ? "" : `${o.pathDir}:`}/usr/local/bin:/usr/bin:/bin`;
+	const path = o.path ?? "/usr/local/bin:/usr/bin:/bin";
 	const lines = [
 		...(o.extra ?? []),
 		`Port ${port}`,
