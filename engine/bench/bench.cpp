@@ -53,6 +53,12 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n) {
   print("generate", p, n, generate, "gbytes_per_s", 2.0 * n * n * (p == Precision::tf32 ? 4 : static_cast<int>(p) < 2 ? 1 : 2) / generate / 1e9);
   const double product = time_s(device, [&] { device.multiply(room, 0, kGo); });
   print("gemm_kernel", p, n, product, "tops", ops / product / 1e12);
+  if (device.context().has_warpgroups()) {
+    device.use_warpgroups(false);
+    const double plain = time_s(device, [&] { device.multiply(room, 0, kGo); });
+    print("gemm_kernel_mma_sync", p, n, plain, "tops", ops / plain / 1e12);
+    device.use_warpgroups(true);
+  }
   const double hash = time_s(device, [&] { device.hash_round(room, 0); });
   print("hash_tree", p, n, hash, "gbytes_per_s", static_cast<double>(spec.bytes()) / hash / 1e9);
   const double round = time_s(device, [&] { seed = device.gemm_round(*kept, 0, seed, kGo); });
@@ -62,9 +68,9 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n) {
 void time_fma(CudaDevice& device, Precision p) {
   const FmaSpec spec{p, 1u << 22, p == Precision::fp64 ? 16384u : 65536u};
   const double seconds = time_s(device, [&] { device.run_lanes(spec, Seed{}, kGo); });
-  print("fma_kernel", p, spec.lanes, seconds, "tera_steps_per_s", double{spec.steps} * spec.lanes / seconds / 1e12);
+  print("fma_kernel", p, spec.lanes, seconds, "tera_steps_per_s", static_cast<double>(spec.steps) * spec.lanes / seconds / 1e12);
   const double round = time_s(device, [&] { device.fma_round(spec, Seed{}, kGo); });
-  print("fma_round", p, spec.lanes, round, "tera_steps_per_s", double{spec.steps} * spec.lanes / round / 1e12);
+  print("fma_round", p, spec.lanes, round, "tera_steps_per_s", static_cast<double>(spec.steps) * spec.lanes / round / 1e12);
 }
 
 // What a probe does first: 95 % of the free memory filled with products, then passes over all of it.

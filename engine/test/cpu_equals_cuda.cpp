@@ -9,6 +9,7 @@
 
 #include "core/recurrence.hpp"
 #include "cpu_equals_cuda_paths.hpp"
+#include "cuda/cuda_device.hpp"
 #include "device.hpp"
 
 using namespace assay;
@@ -180,6 +181,20 @@ void check_large(Device& gpu, const GemmSpec& spec, uint32_t samples) {
          name(spec) + ": elements of another seed differ");
 }
 
+void compare_products(Device& cpu, Device& gpu, Precision p, bool small) {
+  compare_gemm(cpu, gpu, {p, 128, 512, 128}, 1);
+  compare_gemm(cpu, gpu, {p, 384, 1536, 640}, 2);
+  if (small) return;
+  compare_gemm(cpu, gpu, {p, 384, 512, 384}, 3);
+  compare_gemm(cpu, gpu, {p, 640, 1024, 2176}, 4);
+  compare_gemm(cpu, gpu, {p, 2688, 512, 256}, 5);
+  compare_gemm(cpu, gpu, {p, 128, 5632, 896}, 6);
+  compare_gemm(cpu, gpu, {p, 256, 512, 16384}, 7);
+  if (p == Precision::int8 || p == Precision::fp8) compare_gemm(cpu, gpu, {p, 128, 512, 65536}, 8);
+  check_large(gpu, {p, 16384, 16384, 16384}, 64);
+  check_large(gpu, {p, 11136, 12800, 4736}, 64);
+}
+
 // The card filled to 95 % of what it says is free, every product new, then one pass over all of it.
 void check_full(Device& gpu) {
   const GemmSpec spec{Precision::int8, 16384, 16384, 2048};
@@ -230,17 +245,13 @@ int main(int argc, char** argv) {
     try {
       for (const Precision p : claim.precisions) {
         if (is_gemm_precision(p)) {
-          compare_gemm(*cpu, *gpu, {p, 128, 512, 128}, 1);
-          compare_gemm(*cpu, *gpu, {p, 384, 1536, 640}, 2);
-          if (small) continue;
-          compare_gemm(*cpu, *gpu, {p, 384, 512, 384}, 3);
-          compare_gemm(*cpu, *gpu, {p, 640, 1024, 2176}, 4);
-          compare_gemm(*cpu, *gpu, {p, 2688, 512, 256}, 5);
-          compare_gemm(*cpu, *gpu, {p, 128, 5632, 896}, 6);
-          compare_gemm(*cpu, *gpu, {p, 256, 512, 16384}, 7);
-          if (p == Precision::int8 || p == Precision::fp8) compare_gemm(*cpu, *gpu, {p, 128, 512, 65536}, 8);
-          check_large(*gpu, {p, 16384, 16384, 16384}, 64);
-          check_large(*gpu, {p, 11136, 12800, 4736}, 64);
+          auto& card = static_cast<cuda::CudaDevice&>(*gpu);
+          compare_products(*cpu, *gpu, p, small);
+          if (card.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
+            card.use_warpgroups(false);
+            compare_products(*cpu, *gpu, p, small);
+            card.use_warpgroups(true);
+          }
         } else {
           for (const uint32_t lanes : {256u, 768u, 1280u, 33024u})
             for (const uint32_t steps : {512u, 1024u, 5120u})

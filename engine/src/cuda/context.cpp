@@ -12,22 +12,20 @@ static const unsigned char assay_kernels_begin[1] = {};  // never loaded: find_c
 namespace assay::cuda {
 namespace {
 
-struct KernelName {
-  const char* name;
-  bool is_gemm;
-  Precision precision;
+constexpr const char* kKernels[] = {
+    "generate_int8", "generate_fp8", "generate_fp16", "generate_bf16",   "generate_tf32", "hash_leaves", "hash_level",
+    "hash_top",      "mix_leaves",   "fma_fp32",      "gather_openings", "fma_fp64",      "fma_int32",   "has_wgmma",
 };
 
-constexpr KernelName kKernels[] = {
-    {"generate_int8", false, {}}, {"generate_fp8", false, {}},
-    {"generate_fp16", false, {}}, {"generate_bf16", false, {}},
-    {"generate_tf32", false, {}}, {"gemm_int8", true, Precision::int8},
-    {"gemm_fp8", true, Precision::fp8}, {"gemm_fp16", true, Precision::fp16},
-    {"gemm_bf16", true, Precision::bf16}, {"gemm_tf32", true, Precision::tf32},
-    {"hash_leaves", false, {}}, {"hash_level", false, {}},
-    {"hash_top", false, {}}, {"gather_openings", false, {}},
-    {"mix_leaves", false, {}}, {"fma_fp32", false, {}},
-    {"fma_fp64", false, {}}, {"fma_int32", false, {}},
+struct GemmKernels {
+  Precision precision;
+  const char *plain, *warpgroups;
+};
+
+constexpr GemmKernels kGemmKernels[] = {
+    {Precision::int8, "gemm_int8", "gemm_wgmma_int8"}, {Precision::fp8, "gemm_fp8", "gemm_wgmma_fp8"},
+    {Precision::fp16, "gemm_fp16", "gemm_wgmma_fp16"}, {Precision::bf16, "gemm_bf16", "gemm_wgmma_bf16"},
+    {Precision::tf32, "gemm_tf32", "gemm_wgmma_tf32"},
 };
 
 int attribute(CUdevice device, int number) {
@@ -46,21 +44,40 @@ Context::Context(CUdevice device) : device_(device) {
   try {
     enter();
     ASSAY_CUDA_CALL(cuModuleLoadData, &module_, assay_kernels_begin);
-    // All of them now, so that free_bytes() counts what they take.
-    for (const KernelName& kernel : kKernels) {
-      CUfunction function = nullptr;
-      ASSAY_CUDA_CALL(cuModuleGetFunction, &function, module_, kernel.name);
-      if (kernel.is_gemm) {
-        const auto bytes = static_cast<int>(tile_shape(kernel.precision, compute_).shared_bytes());
-        ASSAY_CUDA_CALL(cuFuncSetAttribute, function, kFunctionMaxDynamicShared, bytes);
-      }
-      kernels_.emplace(kernel.name, function);
-    }
+    load_all();
   } catch (...) {
     if (module_ != nullptr) driver().cuModuleUnload(module_);
     driver().cuDevicePrimaryCtxRelease(device_);
     throw;
   }
+}
+
+CUfunction Context::load(const char* kernel) {
+  CUfunction function = nullptr;
+  ASSAY_CUDA_CALL(cuModuleGetFunction, &function, module_, kernel);
+  kernels_.emplace(kernel, function);
+  return function;
+}
+
+// All of them at once, so that free_bytes() counts what they take.
+void Context::load_all() {
+  const auto allow = [](CUfunction function, uint32_t shared_bytes) {
+    ASSAY_CUDA_CALL(cuFuncSetAttribute, function, kFunctionMaxDynamicShared, static_cast<int>(shared_bytes));
+  };
+  for (const char* kernel : kKernels) load(kernel);
+  for (const GemmKernels& kernel : kGemmKernels)
+    allow(load(kernel.plain), tile_shape(kernel.precision, compute_).shared_bytes());
+
+  CUdeviceptr answer = 0;
+  uint32_t built_in = 0;
+  ASSAY_CUDA_CALL(cuMemAlloc, &answer, sizeof built_in);
+  launch("has_wgmma", 1, 1, 0, answer);
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, &built_in, answer, sizeof built_in);
+  ASSAY_CUDA_CALL(cuMemFree, answer);
+  has_warpgroups_ = compute_ == 90 && built_in == 1 && driver().cuTensorMapEncodeTiled != nullptr;
+  if (!has_warpgroups_) return;
+  for (const GemmKernels& kernel : kGemmKernels)
+    allow(load(kernel.warpgroups), warpgroup_shape(kernel.precision).shared_bytes());
 }
 
 Context::~Context() {

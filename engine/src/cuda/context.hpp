@@ -29,7 +29,8 @@ class Context {
   uint32_t units() const { return units_; }
   uint64_t free_bytes() const;
 
-  bool has(const char* kernel) const { return kernels_.count(kernel) != 0; }
+  // Hopper's own instructions: the card has them, the module was built for them (sm_90a), the driver can describe matrices.
+  bool has_warpgroups() const { return has_warpgroups_; }
   // Arguments must have exactly the kernel's parameter types. Launches go to the context's one stream, in order.
   template <typename... Arguments>
   void launch(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, Arguments... arguments) const {
@@ -38,12 +39,15 @@ class Context {
   }
 
  private:
+  CUfunction load(const char* kernel);
+  void load_all();
   void launch_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
 
   CUdevice device_;
   CUcontext context_ = nullptr;
   CUmodule module_ = nullptr;
   uint32_t compute_ = 0, units_ = 0;
+  bool has_warpgroups_ = false;
   std::map<std::string, CUfunction, std::less<>> kernels_;
 };
 

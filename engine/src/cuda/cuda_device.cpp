@@ -22,6 +22,7 @@ constexpr uint64_t kFmaScratchBytes = 64 * kOpeningBytes;
 
 const char* const kGenerate[] = {"generate_int8", "generate_fp8", "generate_fp16", "generate_bf16", "generate_tf32"};
 const char* const kMultiply[] = {"gemm_int8", "gemm_fp8", "gemm_fp16", "gemm_bf16", "gemm_tf32"};
+const char* const kWarpgroups[] = {"gemm_wgmma_int8", "gemm_wgmma_fp8", "gemm_wgmma_fp16", "gemm_wgmma_bf16", "gemm_wgmma_tf32"};
 const char* const kFma[] = {"fma_fp32", "fma_fp64", "fma_int32"};
 
 const std::atomic<bool> kNeverStop{false};
@@ -57,6 +58,17 @@ void check_lanes(const FmaSpec& spec) {
     throw EngineError(ErrorCode::bad_request, "no such lanes: lanes are a multiple of 256, steps of 512");
 }
 
+// `rows` rows of `row_bytes`, copied in boxes of 128 bytes by `box_rows`, swizzled as wgmma reads them.
+TensorMap operand_map(CUdeviceptr address, uint32_t rows, uint32_t row_bytes, uint32_t box_rows) {
+  enum { kBytes = 0, kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kFillNothing = 0 };
+  TensorMap map{};
+  const uint64_t dims[] = {row_bytes, rows}, strides[] = {row_bytes};
+  const uint32_t box[] = {kWarpgroupKBytes, box_rows}, steps[] = {1, 1};
+  ASSAY_CUDA_CALL(cuTensorMapEncodeTiled, &map, kBytes, 2, reinterpret_cast<void*>(address), dims, strides, box, steps,
+                  kNoInterleave, kSwizzle128, kPromote256, kFillNothing);
+  return map;
+}
+
 uint64_t lane_bytes(const FmaSpec& spec) { return uint64_t{spec.lanes} * (spec.precision == Precision::fp64 ? 8 : 4); }
 
 }  // namespace
@@ -85,7 +97,8 @@ CUdeviceptr CudaKept::slot(uint32_t i) const {
   return chunks_[i / slots_per_chunk_].at((i % slots_per_chunk_) * spec_.bytes());
 }
 
-CudaDevice::CudaDevice(CUdevice device) : context_(std::make_shared<Context>(device)) {}
+CudaDevice::CudaDevice(CUdevice device)
+    : context_(std::make_shared<Context>(device)), use_warpgroups_(context_->has_warpgroups()) {}
 
 DeviceClaim CudaDevice::claim() {
   context_->enter();
@@ -145,16 +158,32 @@ void CudaDevice::generate(const CudaKept& kept, const Seed& seed) {
 
 void CudaDevice::multiply(const CudaKept& kept, uint32_t slot, const std::atomic<bool>& stop) {
   const GemmSpec& spec = kept.spec();
-  const TileShape shape = tile_shape(spec.precision, context_->compute());
-  const uint32_t tiles = spec.m / kTileM * (spec.n / shape.n);
-  const double ops_per_tile = 2.0 * kTileM * shape.n * spec.k;
-  const auto most = static_cast<uint32_t>(std::max(kOpsPerLaunch / ops_per_tile, 1.0));
+  const auto precision = static_cast<size_t>(spec.precision);
+  const uint32_t k_bytes = spec.k * entry_bytes(spec.precision);
+  if (use_warpgroups_) {
+    const WarpgroupShape shape = warpgroup_shape(spec.precision);
+    const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, shape.n);
+    launch_tiles(spec, shape.n, stop, [&](uint32_t first, uint32_t count) {
+      context_->launch(kWarpgroups[precision], count, kWarpgroupThreads, shape.shared_bytes(), a, b, kept.slot(slot), spec.m,
+                       spec.n, k_bytes, first);
+    });
+  } else {
+    const TileShape shape = tile_shape(spec.precision, context_->compute());
+    launch_tiles(spec, shape.n, stop, [&](uint32_t first, uint32_t count) {
+      context_->launch(kMultiply[precision], count, kGemmThreads, shape.shared_bytes(), kept.a(), kept.b(), kept.slot(slot),
+                       spec.m, spec.n, k_bytes, first);
+    });
+  }
+}
+
+template <typename Launch>
+void CudaDevice::launch_tiles(const GemmSpec& spec, uint32_t tile_n, const std::atomic<bool>& stop, Launch launch) const {
+  const uint32_t tiles = spec.m / kTileM * (spec.n / tile_n);
+  const auto most = static_cast<uint32_t>(std::max(kOpsPerLaunch / (2.0 * kTileM * tile_n * spec.k), 1.0));
   for (uint32_t first = 0; first < tiles; first += most) {
     if (first > 0) context_->synchronize();  // else `stop` would be asked while everything is already queued
     throw_if(stop);
-    context_->launch(kMultiply[static_cast<size_t>(spec.precision)], std::min(most, tiles - first), kGemmThreads,
-                     shape.shared_bytes(), kept.a(), kept.b(), kept.slot(slot), spec.m, spec.n,
-                     spec.k * entry_bytes(spec.precision), first);
+    launch(first, std::min(most, tiles - first));
   }
 }
 

@@ -56,13 +56,18 @@ class CudaDevice final : public Device {
   void hash_round(const CudaKept& kept, uint32_t slot);
   void run_lanes(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
   const Context& context() const { return *context_; }
+  // Tests and the bench turn Hopper's own path off, to have both; true when it is on now.
+  bool use_warpgroups(bool use) { return use_warpgroups_ = use && context_->has_warpgroups(); }
 
  private:
+  template <typename Launch>
+  void launch_tiles(const GemmSpec& spec, uint32_t tile_n, const std::atomic<bool>& stop, Launch launch) const;
   Tree stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
   Tree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
   void require(Precision precision) const;
 
   std::shared_ptr<const Context> context_;
+  bool use_warpgroups_;
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
 };
 

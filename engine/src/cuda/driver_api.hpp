@@ -58,7 +58,13 @@ enum : int {
   X(cuLaunchKernel, cuLaunchKernel,                                                                               \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
 
+// Drivers before CUDA 12 lack it; the engine then does without wgmma.
+using EncodeTensorMap = CUresult (*)(void* map, int type, unsigned rank, void* address, const uint64_t* dims,
+                                     const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
+                                     int interleave, int swizzle, int l2_promotion, int fill);
+
 struct DriverApi {
+  EncodeTensorMap cuTensorMapEncodeTiled = nullptr;
 #define ASSAY_DECLARE(NAME, SYMBOL, ARGUMENTS) CUresult(*NAME) ARGUMENTS = nullptr;
   ASSAY_DRIVER_CALLS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE

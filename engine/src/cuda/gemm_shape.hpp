@@ -37,6 +37,25 @@ ASSAY_HD constexpr uint32_t entry_bytes(Precision p) {
   return p == Precision::tf32 ? 4 : 2;
 }
 
+// The same for gemm_wgmma.cuh (sm_90a): wider slices, as much of the 227 KiB as helps.
+constexpr uint32_t kWarpgroupKBytes = 128;
+constexpr uint32_t kWarpgroupThreads = 384;
+
+// The driver's opaque description of a matrix in memory (cuTensorMapEncodeTiled).
+struct alignas(64) TensorMap {
+  uint64_t words[16];
+};
+
+struct WarpgroupShape {
+  uint32_t n, stages;
+  // 1024 more to start at a multiple of 1024; the epilogue's padded rows fit in the slices.
+  ASSAY_HD constexpr uint32_t shared_bytes() const { return stages * (kTileM + n) * kWarpgroupKBytes + 1024; }
+};
+
+ASSAY_HD constexpr WarpgroupShape warpgroup_shape(Precision p) {
+  return p == Precision::fp8 ? WarpgroupShape{128, 6} : WarpgroupShape{256, 4};
+}
+
 // A fp8 partial sum stays in the tensor core's accumulator for this many bytes of K: 256 products of at most 8*8 reach 2^14,
 // which is the last value that Hopper's fp8 accumulator is sure to hold exactly.
 constexpr uint32_t kFp8PromoteBytes = 256;

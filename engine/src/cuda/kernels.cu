@@ -5,6 +5,7 @@
 #include "core/recurrence.hpp"
 #include "core/sha256.hpp"
 #include "gemm.cuh"
+#include "gemm_wgmma.cuh"
 #include "generate.cuh"
 #include "hash.cuh"
 #include "scalar.cuh"
@@ -21,6 +22,11 @@ using namespace assay::cuda;
       gemm_##NAME(const uint8_t* a, const uint8_t* b, uint16_t* c, uint32_t m, uint32_t n, uint32_t k_bytes,              \
                   uint32_t first_tile) {                                                                                  \
     gemm<Precision::NAME>(a, b, c, m, n, k_bytes, first_tile);                                                            \
+  }                                                                                                                       \
+  extern "C" __global__ void __launch_bounds__(kWarpgroupThreads, 1)                                                      \
+      gemm_wgmma_##NAME(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, uint16_t* c, uint32_t m, \
+                        uint32_t n, uint32_t k_bytes, uint32_t first_tile) {                                              \
+    gemm_by_warpgroups<Precision::NAME>(&a, &b, c, m, n, k_bytes, first_tile);                                            \
   }
 
 ASSAY_MATRIX_KERNELS(int8)
@@ -28,6 +34,15 @@ ASSAY_MATRIX_KERNELS(fp8)
 ASSAY_MATRIX_KERNELS(fp16)
 ASSAY_MATRIX_KERNELS(bf16)
 ASSAY_MATRIX_KERNELS(tf32)
+
+// Whether the loaded target is sm_90a, whose wgmma kernels have bodies. The device code alone knows.
+extern "C" __global__ void has_wgmma(uint32_t* answer) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  *answer = 1;
+#else
+  *answer = 0;
+#endif
+}
 
 extern "C" __global__ void __launch_bounds__(128) hash_leaves(const uint4* leaves, uint32_t count, Sha256State midstate,
                                                               Node* out) {
