@@ -205,6 +205,28 @@ test("password login, and a wrong password", {
 	}
 });
 
+test("the user's configuration holds: an alias, and a jump host, behind which no handshake can be timed", async () => {
+	const userConfig = join(folder, "ssh_config");
+	const common = `HostName 127.0.0.1\nPort ${sshd.port}\nUser ${sshd.user}\nIdentityFile ${sshd.identityFile}\n`;
+	const jump = `Host jump\n${common}StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n`;
+	// RemoteCommand, forwardings and a foreign socket in it must not reach us.
+	const rude = `ControlPath ${folder}/x\nRemoteCommand id\nRequestTTY force\nLocalForward 127.0.0.1:1 127.0.0.1:1\n`;
+	writeFileSync(userConfig, `Host direct\n${common}${rude}\nHost inner\n${common}ProxyJump jump\n${jump}`);
+	for (const [host, timed] of [
+		["direct", true],
+		["inner", false],
+	] as const) {
+		const target = { kind: "ssh", user: null, host, port: null } as const;
+		const { link } = await open({ target, userConfig, identityFile: undefined });
+		assert.equal((await createEngineClient(link, client)).version, "toy");
+		assert.equal(link.handshakeUs !== null, timed);
+		assert.match(link.hostKey ?? "", /^SHA256:/);
+		await link.close();
+	}
+	writeFileSync(userConfig, "Nonsense here\n");
+	await fails("SSH_FAILED", { userConfig });
+});
+
 test("a far side that lies about its system", async () => {
 	await withLiar("uname", "echo Linux mips", (server) => fails("PLATFORM_UNSUPPORTED", {}, server));
 	await withLiar("uname", "echo 'Linux $(reboot)'", (server) => fails("REMOTE_GARBAGE", {}, server));
@@ -232,7 +254,7 @@ test("a host that has no program to hash with, or no room for the engine", async
 		await fails("REMOTE_HASH_MISSING", {}, server);
 		rmSync(server.cacheDir, { recursive: true });
 		writeFileSync(server.cacheDir, "a file where the folder should be");
-		await fails("REMOTE_GARBAGE", {}, server);
+		await fails("REMOTE_WRITE_FAILED", {}, server);
 	} finally {
 		await server.stop();
 	}

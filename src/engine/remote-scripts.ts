@@ -2,6 +2,8 @@
 // far side ever goes into one. They run under /bin/sh whatever the login shell is, and hold no single quote so that they can be quoted.
 // Answers are lines that begin with `assay:`; other lines (a login script's greeting) are passed over.
 
+/** Exit codes of the upload (sysexits.h): the folder or file cannot be made; it cannot be written. */
+export const CANNOT_STORE: readonly (number | null)[] = [73, 74];
 const HEX_64 = /^[0-9a-f]{64}$/;
 
 function toCommand(script: string): string {

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
 import { keepTail, signalGroup, whenGone, within } from "./child-link.ts";
-import { GREET } from "./remote-scripts.ts";
-import { connectTimeout, remoteGarbage, sshFailure, stepTimeout } from "./ssh-failure.ts";
+import { CANNOT_STORE, GREET } from "./remote-scripts.ts";
+import { connectTimeout, remoteGarbage, remoteWriteFailure, sshFailure, stepTimeout } from "./ssh-failure.ts";
 import { masterArguments, resolveArguments, type SshLinkOptions, sessionArguments } from "./ssh-options.ts";
 
 /** No honest step says more than a line; login scripts may add some. */
@@ -175,6 +175,7 @@ export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: num
 				if (heard.trouble === "deadline") throw stepTimeout(o, doing, timeoutMs);
 				if (heard.trouble === "flood") throw remoteGarbage(o, doing, "endless output");
 				if (heard.answer !== null && heard.code === 0) return heard.answer;
+				if (CANNOT_STORE.includes(heard.code)) throw remoteWriteFailure(o, heard.stderr);
 				throw remoteGarbage(
 					o,
 					doing,

@@ -56,3 +56,10 @@ export function remoteGarbage(o: SshLinkOptions, doing: string, why: string): As
 		hint: "The login must allow running programs: no forced command, no menu, no restricted shell.",
 	});
 }
+
+export function remoteWriteFailure(o: SshLinkOptions, stderr: string): AssayError {
+	const said = stderr === "" ? "" : `: ${stderr.slice(-300)}`;
+	return new AssayError("REMOTE_WRITE_FAILED", `the engine cannot be stored on ${targetToText(o.target)}${said}`, {
+		hint: "The user's cache folder there (~/.cache, or XDG_CACHE_HOME) must be writable and have some MB of room.",
+	});
+}

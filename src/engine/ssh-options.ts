@@ -13,8 +13,8 @@ export interface SshLinkOptions {
 	readonly connectTimeoutMs?: number | undefined;
 	/** For each step on the host after that (asking, hashing); uploading gets longer. Default 30 s. */
 	readonly stepTimeoutMs?: number | undefined;
-	/** False: ssh reads no configuration file. Default true, so that aliases, agents and jump hosts work. */
-	readonly userConfig?: boolean | undefined;
+	/** True (default): ssh reads the user's configuration, so that aliases, agents and jump hosts work. False: none. A path: that file. */
+	readonly userConfig?: boolean | string | undefined;
 	/** Where ssh's own variables (PATH, HOME, SSH_AUTH_SOCK, …) come from. */
 	readonly env: Readonly<Record<string, string | undefined>>;
 	readonly clockUs: () => number;
@@ -53,9 +53,14 @@ const QUIET = [
 	...option("LogLevel", "ERROR"),
 ];
 
+function configArguments(userConfig: boolean | string): string[] {
+	if (typeof userConfig === "string") return ["-F", userConfig];
+	return userConfig ? [] : ["-F", "none"];
+}
+
 function targetArguments(o: SshLinkOptions): string[] {
 	return [
-		...(o.userConfig === false ? ["-F", "none"] : []),
+		...configArguments(o.userConfig ?? true),
 		...(o.target.user === null ? [] : ["-l", o.target.user]),
 		...(o.target.port === null ? [] : ["-p", String(o.target.port)]),
 	];
