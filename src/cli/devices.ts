@@ -1,0 +1,79 @@
+// `assay devices [TARGET]`: what a host says it has. Claims only; `assay probe` is what proves them.
+import { randomBytes } from "node:crypto";
+import { createEngineClient } from "../engine/engine-client.ts";
+import type { DeviceClaim } from "../protocol/evidence.ts";
+import type { Command } from "./command.ts";
+import { formatBytes } from "./format.ts";
+import { linkOptions, openTarget } from "./open-target.ts";
+import { parseOptions } from "./parse-options.ts";
+import { paintFor } from "./verdict-table.ts";
+
+function deviceLine(device: DeviceClaim, index: number): string {
+	const parts = [
+		device.kind === "gpu" ? `${device.units} SMs` : `${device.units} cores`,
+		device.clockMHz > 0 ? `${device.clockMHz} MHz` : "",
+		`${formatBytes(device.memoryBytes)} (${formatBytes(device.freeBytes)} free)`,
+		device.compute === "" ? "" : `compute ${device.compute}`,
+		device.pcieGen > 0 ? `PCIe ${device.pcieGen} ×${device.pcieWidth}` : "",
+		// A capped card is slower than its data sheet; the share tells at a glance.
+		device.powerDefaultW > 0
+			? `${device.powerLimitW} W (${Math.round((100 * device.powerLimitW) / device.powerDefaultW)} % of default)`
+			: "",
+		device.uuid,
+	];
+	return `  ${device.kind} ${index}  ${device.name}\n         ${parts.filter((p) => p !== "").join(", ")}`;
+}
+
+export const devicesCommand: Command = {
+	name: "devices",
+	summary: "lists what a host claims to have",
+	help: `usage: assay devices [local | ssh://user@host[:port]] [OPTIONS]
+
+Starts the engine on the target and prints what it says about the host. A claim proves nothing: use assay probe.
+
+${linkOptions.help}
+  --json            the claim as JSON on standard output`,
+
+	async run(args, here) {
+		const { values, positionals } = parseOptions(
+			"devices",
+			args,
+			{ json: { type: "boolean", default: false }, ...linkOptions.options },
+			{ min: 0, max: 1 },
+		);
+		const begun = process.hrtime.bigint();
+		const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
+		const target = openTarget("devices", positionals[0] ?? "local", values, here);
+		const link = await target.open();
+		try {
+			const client = await createEngineClient(link, {
+				clockUs,
+				readyDeadlineMs: 20_000,
+				randomBytes: (n) => randomBytes(n),
+			});
+			const claim = await client.hello({ deadlineMs: 30_000 });
+			if (values.json) {
+				here.out.write(`${JSON.stringify(claim, null, 2)}\n`);
+			} else {
+				const paint = paintFor(here.out, here.env);
+				const driver =
+					claim.driver === null
+						? `no GPU driver: ${claim.why}`
+						: `driver ${claim.driver.version}, CUDA ${claim.driver.cuda}`;
+				here.out.write(
+					`${[
+						`${paint.strong(target.name)} claims:`,
+						`  ${claim.host.cpu}, ${claim.host.cores} cores, ${formatBytes(claim.host.ramBytes)} RAM, ${claim.host.os}`,
+						`  engine ${claim.engine.version} (${claim.engine.arch}), ${driver}`,
+						...claim.devices.map(deviceLine),
+						paint.dim("  claims only; assay probe proves them"),
+					].join("\n")}\n`,
+				);
+			}
+			await client.close();
+			return 0;
+		} finally {
+			await link.close();
+		}
+	},
+};

@@ -1,0 +1,47 @@
+// Numbers for people: one place for units and rounding. Pure.
+
+const scales: readonly (readonly [number, string])[] = [
+	[1e15, "P"],
+	[1e12, "T"],
+	[1e9, "G"],
+	[1e6, "M"],
+	[1e3, "k"],
+];
+
+function threeDigits(value: number): string {
+	return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** 949123456789000, "op/s" → "949 Top/s" */
+export function formatRate(value: number, unit: string): string {
+	for (const [scale, letter] of scales) if (value >= scale) return `${threeDigits(value / scale)} ${letter}${unit}`;
+	return `${value} ${unit}`;
+}
+
+export function formatBytes(bytes: number): string {
+	for (const [exponent, unit] of [
+		[40, "TiB"],
+		[30, "GiB"],
+		[20, "MiB"],
+		[10, "KiB"],
+	] as const)
+		if (bytes >= 2 ** exponent) return `${threeDigits(bytes / 2 ** exponent)} ${unit}`;
+	return `${bytes} B`;
+}
+
+export function formatDuration(us: number): string {
+	if (us >= 120e6) return `${Math.floor(us / 60e6)} min ${Math.round((us % 60e6) / 1e6)} s`;
+	if (us >= 1e6) return `${threeDigits(us / 1e6)} s`;
+	if (us >= 1e3) return `${threeDigits(us / 1e3)} ms`;
+	return `${us} µs`;
+}
+
+export function formatPercent(share: number): string {
+	return `${threeDigits(share * 100)} %`;
+}
+
+export function formatFigure(value: number, unit: string): string {
+	if (unit === "B") return formatBytes(value);
+	if (unit === "ppm") return formatPercent(value / 1e6);
+	return formatRate(value, unit);
+}

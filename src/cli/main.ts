@@ -1,0 +1,99 @@
+// The command line: picks a command, runs it, turns errors into a sentence, a hint and an exit code.
+// Not here: what any command does.
+import { readFileSync } from "node:fs";
+import { AssayError } from "../protocol/assay-error.ts";
+import type { Command, Surroundings } from "./command.ts";
+import { devicesCommand } from "./devices.ts";
+import { doctorCommand } from "./doctor.ts";
+import { errorToExitCode, exitCodes } from "./exit-codes.ts";
+import { probeCommand } from "./probe.ts";
+import { verifyCommand } from "./verify.ts";
+
+const commands: readonly Command[] = [probeCommand, verifyCommand, devicesCommand, doctorCommand];
+
+function overview(): string {
+	const width = Math.max(...commands.map((c) => c.name.length)) + 2;
+	return [
+		"assay proves GPUs: exact challenges on the verifier's clock, evidence that anyone can check again.",
+		"",
+		"usage: assay COMMAND [OPTIONS]",
+		"",
+		...commands.map((c) => `  ${c.name.padEnd(width)}${c.summary}`),
+		"",
+		"  assay COMMAND --help   tells all about one command",
+		"  assay --version",
+		"",
+		"exit codes: " +
+			Object.entries(exitCodes)
+				.map(([name, { code }]) => `${name} ${code}`)
+				.join(", "),
+		"",
+	].join("\n");
+}
+
+async function run(args: readonly string[], here: Surroundings): Promise<number> {
+	const [name, ...rest] = args;
+	if (name === undefined) {
+		here.err.write(overview());
+		return exitCodes.usage.code;
+	}
+	if (name === "--help" || name === "-h" || name === "help") {
+		here.out.write(overview());
+		return 0;
+	}
+	if (name === "--version") {
+		const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+			version: string;
+		};
+		here.out.write(`assay ${manifest.version}\n`);
+		return 0;
+	}
+	const command = commands.find((c) => c.name === name);
+	if (command === undefined)
+		throw new AssayError("USAGE", `there is no command '${name}'`, {
+			hint: `Commands: ${commands.map((c) => c.name).join(", ")}. See: assay --help`,
+		});
+	if (rest.includes("--help") || rest.includes("-h")) {
+		here.out.write(`${command.help}\n`);
+		return 0;
+	}
+	return command.run(rest, here);
+}
+
+const interrupt = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+	process.on(signal, () => {
+		if (interrupt.signal.aborted) process.exit(exitCodes.interrupted.code);
+		interrupt.abort();
+	});
+// A reader that went away (`assay … | head`) is no fault of ours.
+process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+	process.exit(error.code === "EPIPE" ? 0 : exitCodes.output.code),
+);
+
+const here: Surroundings = {
+	out: process.stdout,
+	err: process.stderr,
+	env: process.env,
+	cwd: process.cwd(),
+	interrupted: interrupt.signal,
+};
+try {
+	process.exitCode = await run(process.argv.slice(2), here);
+} catch (error) {
+	if (error instanceof AssayError) {
+		// Whoever asked for JSON gets the error as JSON too, beside the sentence on standard error.
+		if (process.argv.includes("--json")) {
+			const { code, message, hint } = error;
+			here.out.write(`${JSON.stringify({ error: { code, message, hint } }, null, 2)}\n`);
+		}
+		here.err.write(`assay: ${error.message} [${error.code}]\n${error.hint === "" ? "" : `  ${error.hint}\n`}`);
+		if (here.env.ASSAY_DEBUG !== undefined && error.cause !== undefined)
+			here.err.write(`  cause: ${String(error.cause)}\n`);
+	} else {
+		here.err.write(
+			`assay: a fault in assay itself [INTERNAL]\n${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+		);
+	}
+	process.exitCode = errorToExitCode(error);
+}

@@ -1,0 +1,97 @@
+// `assay verify FILE`: is this evidence true? The same pure function that the validator and the browser use.
+// Reads one file, trusts nothing in it, opens no connection.
+import { readFileSync, statSync } from "node:fs";
+import { AssayError } from "../protocol/assay-error.ts";
+import { decodeEvidence } from "../protocol/evidence-codec.ts";
+import { type Expectations, verifyEvidence } from "../verify/hardware/verify.ts";
+import type { Command } from "./command.ts";
+import { verdictToExitCode } from "./exit-codes.ts";
+import { formatDuration } from "./format.ts";
+import { numberOption, parseOptions, usageError } from "./parse-options.ts";
+import { findingLines, paintFor, verdictLine, verdictTable } from "./verdict-table.ts";
+
+/** The largest file worth reading; a default probe of an H200 leaves about 2 MB. */
+const maxFileBytes = 64 * 1024 * 1024;
+
+function readEvidence(path: string): Uint8Array {
+	try {
+		const { size } = statSync(path);
+		if (size > maxFileBytes) throw new Error(`it has ${size} bytes, at most ${maxFileBytes} are read`);
+		return readFileSync(path);
+	} catch (cause) {
+		throw new AssayError("FILE_UNREADABLE", `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`, {
+			hint: "Give the path of an evidence file, as `assay probe` leaves it.",
+			cause,
+		});
+	}
+}
+
+export const verifyCommand: Command = {
+	name: "verify",
+	summary: "checks an evidence file again, trusting nobody",
+	help: `usage: assay verify FILE [OPTIONS]
+
+Checks every signature, hash, path, time and sampled element of an evidence file, and derives its figures again.
+
+  --signer KEY      accept only this verifier's key (64 hex digits); may be given several times
+  --max-age DAYS    refuse evidence that is older
+  --probe ID        refuse evidence of any other probe
+  --json            the verdict as JSON on standard output
+
+exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreadable file 66`,
+
+	async run(args, here) {
+		const { values, positionals } = parseOptions(
+			"verify",
+			args,
+			{
+				json: { type: "boolean", default: false },
+				signer: { type: "string", multiple: true },
+				"max-age": { type: "string" },
+				probe: { type: "string" },
+			},
+			{ min: 1, max: 1 },
+		);
+		for (const key of values.signer ?? [])
+			if (!/^[0-9a-f]{64}$/.test(key))
+				throw usageError(`--signer takes 64 lower-case hex digits, not '${key}'`, "verify");
+		const path = positionals[0]!;
+		const file = readEvidence(path);
+		const nowMs = Date.now();
+		const maxAge = values["max-age"];
+		const expect: Expectations = {
+			...(values.signer === undefined ? {} : { signers: values.signer }),
+			...(values.probe === undefined ? {} : { probeId: values.probe }),
+			...(maxAge === undefined
+				? {}
+				: { notBeforeMs: nowMs - numberOption("verify", "max-age", maxAge, 0, 36500) * 86_400_000 }),
+		};
+		const begun = process.hrtime.bigint();
+		const verdict = verifyEvidence(file, expect);
+		const tookUs = Number((process.hrtime.bigint() - begun) / 1000n);
+
+		if (values.json) {
+			here.out.write(
+				`${JSON.stringify({ ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs }, null, 2)}\n`,
+			);
+			return verdictToExitCode(verdict);
+		}
+		const paint = paintFor(here.out, here.env);
+		const lines = [verdictLine(verdict, paint)];
+		const decoded = decodeEvidence(file);
+		if (verdict.status === "valid" && decoded.ok) {
+			const { body } = decoded.evidence.envelope;
+			const when = new Date(body.probe.startedAtMs).toISOString();
+			lines.push(
+				`  ${body.probe.target} answered at ${when}, in ${formatDuration(body.probe.finishedAtUs)}`,
+				`  signed by ${verdict.signer}${expect.signers === undefined ? paint.dim("  (any signer accepted; --signer KEY to insist on one)") : ""}`,
+				"",
+				verdictTable(body, verdict, paint),
+				...findingLines(verdict, paint),
+			);
+		}
+		lines.push("", paint.dim(`  ${path}: ${file.length} bytes checked in ${formatDuration(tookUs)}`));
+		here.out.write(`${lines.join("\n")}\n`);
+		return verdictToExitCode(verdict);
+	},
+};
