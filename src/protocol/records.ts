@@ -7,6 +7,8 @@ import { readU16, readU32, readU64, writeU16, writeU32, writeU64 } from "./bytes
 const HASH_BYTES = 32;
 const ROOT_RECORD_BYTES = 4 + 8 + HASH_BYTES;
 const OPENING_HEAD_BYTES = 4 + 4 + 2 + 2;
+/** No tree of this protocol is deeper than 43. A hostile path beyond this is not taken apart: it is wrong at 65 nodes as well. */
+const MAX_PATH_NODES = 65;
 
 export interface RootRecord {
 	readonly index: number;
@@ -83,7 +85,8 @@ export function decodeOpenings(bytes: Uint8Array): RecordsResult<OpeningRecord> 
 		const end = leafEnd + HASH_BYTES * readU16(bytes, at + 10);
 		if (end > bytes.length) return cut();
 		const path: Uint8Array[] = [];
-		for (let node = leafEnd; node < end; node += HASH_BYTES) path.push(bytes.subarray(node, node + HASH_BYTES));
+		const pathEnd = Math.min(end, leafEnd + HASH_BYTES * MAX_PATH_NODES);
+		for (let node = leafEnd; node < pathEnd; node += HASH_BYTES) path.push(bytes.subarray(node, node + HASH_BYTES));
 		records.push({
 			round: readU32(bytes, at),
 			index: readU32(bytes, at + 4),

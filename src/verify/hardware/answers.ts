@@ -1,0 +1,62 @@
+// The attachments read as what they are: roots and openings of each challenge. A file may number its attachments in one way only
+// (each challenge's roots, then its opens), so that nothing can be swapped, shared or smuggled in.
+import type { ChallengeRecord, EvidenceBody, OpenRecord } from "../../protocol/evidence.ts";
+import { decodeOpenings, decodeRoots, type OpeningRecord, type RootRecord } from "../../protocol/records.ts";
+import { type Fault, fault } from "./fault.ts";
+
+export interface OpenAnswer {
+	readonly record: OpenRecord;
+	readonly where: string;
+	readonly openings: readonly OpeningRecord[];
+}
+
+/** A challenge with its answer. */
+export interface Answered {
+	readonly index: number;
+	readonly where: string;
+	readonly record: ChallengeRecord;
+	readonly roots: readonly RootRecord[];
+	readonly opens: readonly OpenAnswer[];
+}
+
+export type AnswersResult =
+	| { readonly ok: true; readonly answers: readonly Answered[] }
+	| { readonly ok: false; readonly fault: Fault };
+
+export function readAnswers(challenges: EvidenceBody["challenges"], attachments: readonly Uint8Array[]): AnswersResult {
+	const wrong = (found: Fault): AnswersResult => ({ ok: false, fault: found });
+	const answers: Answered[] = [];
+	let next = 0;
+	for (const [index, record] of challenges.entries()) {
+		const where = `challenges[${index}]`;
+		if (record.roots !== next || next >= attachments.length)
+			return wrong(fault("ATTACHMENT_ORDER", `${where}.roots`, `must be attachment ${next}`));
+		const roots = decodeRoots(attachments[next++]!);
+		if (!roots.ok) return wrong(fault("RECORD_MALFORMED", `${where}.roots.record[${roots.record}]`, roots.detail));
+		const opens: OpenAnswer[] = [];
+		for (const [o, open] of record.opens.entries()) {
+			const openWhere = `${where}.opens[${o}]`;
+			if (open.attachment !== next || next >= attachments.length)
+				return wrong(fault("ATTACHMENT_ORDER", `${openWhere}.attachment`, `must be attachment ${next}`));
+			const openings = decodeOpenings(attachments[next++]!);
+			if (!openings.ok)
+				return wrong(fault("RECORD_MALFORMED", `${openWhere}.record[${openings.record}]`, openings.detail));
+			opens.push({ record: open, where: openWhere, openings: openings.records });
+		}
+		answers.push({ index, where, record, roots: roots.records, opens });
+	}
+	if (next !== attachments.length)
+		return wrong(fault("ATTACHMENT_ORDER", `attachments[${next}]`, "no challenge uses it"));
+	return { ok: true, answers };
+}
+
+/** A whole commitment came: all rounds, or (rounds 0) what came until the verifier said stop. */
+export function isCommitted({ record: { spec, end } }: Pick<Answered, "record">): boolean {
+	return end === (spec.kind === "gemm" && spec.rounds === 0 ? "stopped" : "complete");
+}
+
+/** From the request to the last root, microseconds; 0 without a root. */
+export function workUs({ record, roots }: Pick<Answered, "record" | "roots">): number {
+	const last = roots.at(-1);
+	return last === undefined ? 0 : last.atUs - record.sentAtUs;
+}

@@ -1,0 +1,14 @@
+// How sure the checked places make us: a prover that skipped the share f of the work passes S of them with probability (1 − f)^S.
+import type { ChallengeRecord } from "../../protocol/evidence.ts";
+import type { Confidence } from "../../protocol/verdict.ts";
+import type { Answered } from "./answers.ts";
+
+export function confidenceOf({ index, opens }: Pick<Answered, "index" | "opens">): Confidence {
+	const samples = opens[0]?.openings.length ?? 0;
+	return { challenge: index, samples, skippedShareAt99: skippedShareAt99(samples) };
+}
+
+/** The largest skipped share that passes with probability above 1 %. */
+export function skippedShareAt99(samples: ChallengeRecord["spec"]["samples"]): number {
+	return samples === 0 ? 1 : 1 - 0.01 ** (1 / samples);
+}

@@ -1,0 +1,250 @@
+// An honest prover and its probe in memory, at toy sizes: the evidence that tests take as their starting point and then spoil.
+// Two devices (a GPU and a CPU), every kind of challenge. Times are invented, and such that a stream is early enough.
+import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes.ts";
+import { type Beacon, firstSeed, nextNonce, nextSeed, openSeed } from "../../protocol/challenge-seed.ts";
+import { fmaLeaves, gemmLeaves, keptLeafPlace, lanesPerLeaf, streamGroups } from "../../protocol/challenge-shape.ts";
+import { fillRow } from "../../protocol/entries.ts";
+import type {
+	ChallengeSpec,
+	Claim,
+	DeviceClaim,
+	Evidence,
+	EvidenceBody,
+	FmaSpec,
+	GemmSpec,
+	StreamSpec,
+} from "../../protocol/evidence.ts";
+import {
+	type AnsweredChallenge,
+	decodeEvidence,
+	encodeEvidence,
+	packChallenges,
+} from "../../protocol/evidence-codec.ts";
+import { leafHash, merkleLevels, merklePath } from "../../protocol/merkle.ts";
+import { mixKeys, mixLeaf } from "../../protocol/mix.ts";
+import { DOMAIN, philoxKey } from "../../protocol/philox.ts";
+import type { OpeningRecord } from "../../protocol/records.ts";
+import { laneBytes } from "../../protocol/recurrence.ts";
+import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/samples.ts";
+import { createSigner, type Signer } from "../../protocol/signer.ts";
+import { deriveFigures } from "./derive-figures.ts";
+
+export const VERIFIER: Signer = createSigner(new Uint8Array(32).fill(11));
+export const STRANGER: Signer = createSigner(new Uint8Array(32).fill(12));
+export const SECRET = Uint8Array.from({ length: 32 }, (_, i) => i);
+
+const device = (kind: "gpu" | "cpu", name: string, uuid: string): DeviceClaim => ({
+	kind,
+	name,
+	uuid,
+	memoryBytes: 262_144,
+	freeBytes: 262_000,
+	units: 4,
+	clockMHz: 1000,
+	compute: kind === "gpu" ? "9.0" : "",
+	pcieGen: 5,
+	pcieWidth: 16,
+	powerLimitW: 700,
+	powerDefaultW: 700,
+	temperatureC: 30,
+	precisions: ["int8", "fp16", "fp32", "fp64", "int32"],
+});
+
+export const CLAIM: Claim = {
+	engine: { version: "0.1.0", arch: "x86_64", cuda: true },
+	host: { os: "Linux 6.1", cpu: "Toy 3000", cores: 4, ramBytes: 8_000_000, ramFreeBytes: 7_000_000 },
+	driver: { version: "580.1", cuda: "13.0" },
+	why: "",
+	devices: [device("gpu", "Toy GPU", "GPU-1"), device("cpu", "Toy CPU", "")],
+};
+
+/** Stages of specs, one device once in each. */
+export const STAGES: readonly (readonly ChallengeSpec[])[] = [
+	[
+		{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 3, keep: 2, samples: 3 },
+		{ kind: "gemm", device: 1, precision: "fp16", m: 128, n: 512, k: 128, rounds: 1, keep: 1, samples: 2 },
+	],
+	[{ kind: "stream", device: 0, of: 0, passes: 2, samples: 3 }],
+	[
+		{ kind: "fma", device: 0, precision: "fp64", lanes: 256, steps: 512, rounds: 2, samples: 2 },
+		{ kind: "fma", device: 1, precision: "int32", lanes: 512, steps: 512, rounds: 1, samples: 2 },
+	],
+	[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 0, keep: 1, samples: 2 }],
+];
+
+/** Rounds that a sustained run of the kit makes. */
+const SUSTAINED_ROUNDS = 4;
+
+interface Committed {
+	readonly leaves: readonly Uint8Array[];
+	readonly levels: readonly (readonly Uint8Array[])[];
+	readonly root: Uint8Array;
+}
+
+function commit(bytes: Uint8Array): Committed {
+	const leaves = Array.from({ length: bytes.length / 1024 }, (_, i) => bytes.slice(1024 * i, 1024 * i + 1024));
+	const levels = merkleLevels(leaves.map(leafHash));
+	return { leaves, levels, root: levels.at(-1)![0]! };
+}
+
+export function gemmBytes({ precision, m, n, k }: GemmSpec, seed: Uint8Array): Uint8Array {
+	const key = philoxKey(seed);
+	const rows = (domain: number, count: number) =>
+		Array.from({ length: count }, (_, row) => {
+			const out = new Int16Array(k);
+			fillRow(precision, key, domain, row, k, out);
+			return out;
+		});
+	const b = rows(DOMAIN.b, n);
+	const bytes = new Uint8Array(2 * m * n);
+	for (const [row, a] of rows(DOMAIN.a, m).entries())
+		for (const [column, other] of b.entries()) {
+			let sum = 0;
+			for (let i = 0; i < k; i++) sum = (sum + Math.imul(a[i]!, other[i]!)) | 0;
+			writeU16(bytes, 2 * (row * n + column), sum);
+		}
+	return bytes;
+}
+
+function fmaBytes({ precision, lanes, steps }: FmaSpec, seed: Uint8Array): Uint8Array {
+	return concatBytes(...Array.from({ length: lanes }, (_, lane) => laneBytes(precision, seed, lane, steps)));
+}
+
+function opening(committed: readonly Committed[], round: number, index: number): OpeningRecord {
+	const { leaves, levels } = committed[round]!;
+	return { round, index, leaf: leaves[index]!, path: merklePath(levels, index) };
+}
+
+/** Answers every stage honestly. Each challenge takes `spacingUs` a round. */
+export function answerStages(
+	stages: readonly (readonly ChallengeSpec[])[],
+	beacon: Beacon = null,
+	secret: Uint8Array = SECRET,
+): AnsweredChallenge[] {
+	const answered: AnsweredChallenge[] = [];
+	const committedOf: Committed[][] = [];
+	let nowUs = 1000;
+	for (const [stage, specs] of stages.entries()) {
+		const sentAtUs = nowUs;
+		let endUs = nowUs;
+		for (const spec of specs) {
+			const index = answered.length;
+			const first = firstSeed(secret, index, beacon, spec);
+			const gemm = spec.kind === "stream" ? (answered[spec.of]!.spec as GemmSpec) : null;
+			const gemmRounds = spec.kind === "stream" ? committedOf[spec.of]!.length : 0;
+			const committed =
+				spec.kind === "stream"
+					? streamRounds(spec, committedOf[spec.of]!.slice(-Math.min(gemm!.keep, gemmRounds)), first)
+					: workRounds(spec, first);
+			committedOf.push(committed);
+			// A pass over 256 KiB at toy speed: 1 µs against 64 GB/s of fetching leaves three quarters of it resident.
+			const spacingUs = spec.kind === "stream" ? 1 : 100_003 + 7 * index;
+			const roots = committed.map(({ root }, i) => ({ index: i, atUs: sentAtUs + spacingUs * (i + 1), root }));
+			const seed = openSeed(secret, index, roots.at(-1)!.root);
+			let atUs = roots.at(-1)!.atUs + 10;
+			const open = (what: "leaves" | "digests", records: OpeningRecord[]) => {
+				atUs += 20;
+				return { what, sentAtUs: atUs - 20, receivedAtUs: atUs - 5, records, end: "complete" as const };
+			};
+			let opens: AnsweredChallenge["opens"];
+			if (spec.kind === "stream") {
+				const samples = streamSamples(seed, roots.length, streamGroups(gemm!, gemmRounds), spec.samples);
+				const below = samples.map(({ keptLeaf }) => keptLeafPlace(gemm!, gemmRounds, keptLeaf));
+				opens = [
+					open(
+						"digests",
+						samples.map(({ pass, group }) => opening(committed, pass, group)),
+					),
+					open(
+						"leaves",
+						below.map(({ round, leaf }) => opening(committedOf[spec.of]!, round, leaf)),
+					),
+				];
+			} else {
+				const samples =
+					spec.kind === "gemm"
+						? gemmSamples(seed, roots.length, gemmLeaves(spec), spec.samples)
+						: fmaSamples(seed, roots.length, fmaLeaves(spec), lanesPerLeaf(spec.precision), spec.samples);
+				opens = [
+					open(
+						"leaves",
+						samples.map(({ round, leaf }) => opening(committed, round, leaf)),
+					),
+				];
+			}
+			const end = spec.kind === "gemm" && spec.rounds === 0 ? "stopped" : "complete";
+			answered.push({ spec, stage, sentAtUs, roots, end, opens });
+			endUs = Math.max(endUs, atUs);
+		}
+		nowUs = endUs + 500;
+	}
+	return answered;
+}
+
+function workRounds(spec: GemmSpec | FmaSpec, first: Uint8Array): Committed[] {
+	const made: Committed[] = [];
+	let seed = first;
+	for (let round = 0; round < (spec.rounds === 0 ? SUSTAINED_ROUNDS : spec.rounds); round++) {
+		const committed = commit(spec.kind === "gemm" ? gemmBytes(spec, seed) : fmaBytes(spec, seed));
+		made.push(committed);
+		seed = nextSeed(seed, committed.root);
+	}
+	return made;
+}
+
+function streamRounds(spec: StreamSpec, kept: readonly Committed[], first: Uint8Array): Committed[] {
+	const made: Committed[] = [];
+	let nonce = first;
+	for (let pass = 0; pass < spec.passes; pass++) {
+		const keys = mixKeys(nonce);
+		const leaves = kept.flatMap((round) => round.leaves);
+		const committed = commit(concatBytes(...leaves.map((leaf, q) => mixLeaf(keys, leaf, q))));
+		made.push(committed);
+		nonce = nextNonce(nonce, committed.root);
+	}
+	return made;
+}
+
+/** Body and attachments around answers, with the figures that they give. */
+export function assemble(
+	answered: readonly AnsweredChallenge[],
+	changes: Partial<EvidenceBody> = {},
+): { body: EvidenceBody; attachments: Uint8Array[] } {
+	const { challenges, attachments } = packChallenges(answered);
+	const facts: Omit<EvidenceBody, "figures"> = {
+		format: "assay-evidence",
+		version: 1,
+		probe: {
+			id: "00112233445566778899aabbccddeeff",
+			startedAtMs: 1_800_000_000_000,
+			finishedAtUs: 60_000_000,
+			target: "ssh://toy@example",
+			verifier: "toy verifier",
+		},
+		beacon: null,
+		secret: bytesToHex(SECRET),
+		claim: CLAIM,
+		link: {
+			kind: "ssh",
+			engineSha256: "ab".repeat(32),
+			hostKey: "SHA256:toy",
+			handshakeUs: 900,
+			rttUs: [1000, 1100, 990],
+		},
+		challenges,
+		...changes,
+	};
+	return { body: { ...facts, figures: changes.figures ?? deriveFigures(facts, attachments) }, attachments };
+}
+
+export function sign(answered: readonly AnsweredChallenge[], changes: Partial<EvidenceBody> = {}): Uint8Array {
+	const { body, attachments } = assemble(answered, changes);
+	return encodeEvidence(body, attachments, VERIFIER);
+}
+
+/** The file's parts; throws when it cannot be decoded, which in a test is a mistake of the test. */
+export function partsOf(file: Uint8Array): Evidence {
+	const decoded = decodeEvidence(file);
+	if (!decoded.ok) throw new Error(`${decoded.code} at ${decoded.where}: ${decoded.detail}`);
+	return decoded.evidence;
+}

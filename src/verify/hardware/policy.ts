@@ -1,0 +1,32 @@
+// What a verifier insists on, whatever a file says: limits of parameters, rates a cheater is granted, thresholds of findings.
+// Each value with its reason. engine/FRAMES.md names the limits of the wire; these are never wider.
+import type { ChallengeSpec, DeviceClaim } from "../../protocol/evidence.ts";
+
+export const POLICY = {
+	/** Places of a full-strength verdict: with 128 a skipped share of 3.6 % is caught 99 times in 100, with 64 one of 7 %. */
+	fullSamples: { gemm: 128, stream: 128, fma: 64 },
+	/** A sustained run's rounds are the same work as a plain gemm's, which is asked at full strength in the same probe. */
+	fullSamplesSustained: 32,
+	/** One OPEN request holds this many places. */
+	maxSamples: 4096,
+	gemm: { mStep: 128, nStep: 512, kStep: 128, maxSide: 65536 },
+	maxRounds: 2 ** 20,
+	maxPasses: 65536,
+	fma: { laneStep: 256, maxLanes: 2 ** 28, stepStep: 512, maxSteps: 2 ** 20 },
+	/** Entries and steps recomputed for one file: about a minute of one core. 64 full GPUs need half of it. */
+	maxWork: 4e9,
+	/** What a prover that does not hold the bytes could fetch: PCIe 5 ×16 from host memory for a GPU, a fast disk for a CPU. */
+	fetchBytesPerS: { gpu: 64_000_000_000, cpu: 1_000_000_000 } satisfies Record<DeviceClaim["kind"], number>,
+	/** Bytes count as resident when a pass ran this many times faster than recomputing or fetching them could have. */
+	streamMargin: 3,
+	/** Share of a GPU's claimed memory below which the verdict says so. */
+	memoryShare: 0.9,
+	/** An engine whose echo takes longer than 3 handshakes and 20 ms is not where its host is; 20 ms forgives a busy host. */
+	distantFactor: 3,
+	distantSlackUs: 20_000,
+} as const;
+
+/** Places that make the verdict on this challenge full-strength. */
+export function fullSamplesOf(spec: ChallengeSpec): number {
+	return spec.kind === "gemm" && spec.rounds === 0 ? POLICY.fullSamplesSustained : POLICY.fullSamples[spec.kind];
+}

@@ -1,0 +1,369 @@
+// Honest evidence is valid; each way of cheating or breaking off ends in its own code. The fields are walked in tamper.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChallengeSpec, EvidenceBody } from "../../protocol/evidence.ts";
+import { type AnsweredChallenge, encodeEvidence } from "../../protocol/evidence-codec.ts";
+import { answerStages, assemble, CLAIM, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
+import { type Expectations, verifyEvidence } from "./verify.ts";
+
+const ANSWERED = answerStages(STAGES);
+const FILE = sign(ANSWERED);
+
+type Change = (answered: AnsweredChallenge[]) => void;
+
+/** A deep copy to spoil; leaves and paths are copied as well. */
+function spoiled(change: Change): AnsweredChallenge[] {
+	const copy = structuredClone(ANSWERED) as AnsweredChallenge[];
+	change(copy);
+	return copy;
+}
+
+function codeOf(file: Uint8Array, expect?: Expectations): string {
+	const verdict = verifyEvidence(file, expect);
+	return verdict.status === "valid" ? "valid" : verdict.code;
+}
+
+function expectCode(code: string, where: string, change: Change, changes: Partial<EvidenceBody> = {}): void {
+	const verdict = verifyEvidence(sign(spoiled(change), changes));
+	assert.ok(verdict.status !== "valid", `${code}: still valid`);
+	assert.deepEqual([verdict.code, verdict.where], [code, where]);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests write into what is read-only to everybody else
+const writable = (value: unknown): any => value;
+
+test("honest evidence is valid, with its figures, confidence and findings", () => {
+	const verdict = verifyEvidence(FILE, { signers: [VERIFIER.key], target: "ssh://toy@example" });
+	assert.equal(verdict.status, "valid", JSON.stringify(verdict));
+	if (verdict.status !== "valid") return;
+	assert.deepEqual(
+		verdict.figures.map(({ name, device, unit }) => `${device} ${name} ${unit}`),
+		[
+			"0 gemm.int8 op/s",
+			"1 gemm.fp16 op/s",
+			"0 memory.resident B",
+			"0 memory.bandwidth B/s",
+			"0 fma.fp64 flop/s",
+			"1 fma.int32 op/s",
+			"0 gemm.int8.sustained op/s",
+			"0 gemm.int8.sustained-ratio ppm",
+		],
+	);
+	const gemm = verdict.figures[0]!;
+	assert.equal(gemm.value, Math.floor((2 * 128 * 512 * 128 * 3 * 1e6) / (3 * 100_003)));
+	// 256 KiB kept, 1 µs a pass: 64,000 bytes could have been fetched and 2 recomputed (ops/k B/s) in that time.
+	assert.equal(verdict.figures[2]!.value, 262_144 - 64_000 - Math.ceil(Math.floor(gemm.value / 128) / 1e6));
+	assert.equal(verdict.figures[3]!.value, 262_144_000_000);
+	assert.equal(verdict.figures[7]!.value, 1_000_000);
+	assert.deepEqual(verdict.confidence[0], { challenge: 0, samples: 3, skippedShareAt99: 1 - 0.01 ** (1 / 3) });
+	assert.deepEqual(verdict.findings.map(({ code }) => code).sort(), ["LOW_SAMPLES", "MEMORY_PARTIAL"]);
+	assert.equal(verdict.signer, VERIFIER.key);
+	assert.deepEqual(verdict.identity[0], { device: 0, claimed: "Toy GPU", state: "unjudged" });
+});
+
+test("a beacon is bound into the seeds", () => {
+	const beacon = { kind: "block", value: "00ff" };
+	const answered = answerStages(STAGES.slice(0, 1), beacon);
+	assert.equal(codeOf(sign(answered, { beacon })), "valid");
+	// The roots stay right and only the draw's elements come from other seeds.
+	assert.equal(codeOf(sign(answered, { beacon: { kind: "block", value: "00fe" } })), "ELEMENT_WRONG");
+});
+
+test("expectations: signer, probe, time, target", () => {
+	const { id, startedAtMs } = assemble(ANSWERED).body.probe;
+	assert.equal(codeOf(FILE, { signers: [] }), "SIGNER_UNKNOWN");
+	assert.equal(codeOf(FILE, { signers: [STRANGER.key] }), "SIGNER_UNKNOWN");
+	assert.equal(codeOf(FILE, { signers: [STRANGER.key, VERIFIER.key], probeId: id }), "valid");
+	assert.equal(codeOf(FILE, { probeId: "0".repeat(32) }), "REPLAYED");
+	assert.equal(codeOf(FILE, { seenProbeIds: new Set([id]) }), "REPLAYED");
+	assert.equal(codeOf(FILE, { seenProbeIds: new Set(["0".repeat(32)]) }), "valid");
+	assert.equal(codeOf(FILE, { notBeforeMs: startedAtMs + 1 }), "STALE");
+	assert.equal(codeOf(FILE, { notBeforeMs: startedAtMs, notAfterMs: startedAtMs + 60_000 }), "valid");
+	assert.equal(codeOf(FILE, { notAfterMs: startedAtMs + 59_999 }), "STALE");
+	assert.equal(codeOf(FILE, { target: "local" }), "TARGET_OTHER");
+	const { body, attachments } = assemble(ANSWERED);
+	assert.equal(codeOf(encodeEvidence(body, attachments, STRANGER)), "valid");
+	assert.equal(codeOf(encodeEvidence(body, attachments, STRANGER), { signers: [VERIFIER.key] }), "SIGNER_UNKNOWN");
+	assert.equal(
+		codeOf(encodeEvidence(body, attachments, { key: VERIFIER.key, sign: STRANGER.sign }), { signers: [VERIFIER.key] }),
+		"SIGNATURE_WRONG",
+	);
+});
+
+test("weak or impossible questions", () => {
+	assert.equal(codeOf(sign([])), "NO_CHALLENGES");
+	const specs: [string, string, number, Partial<Record<string, number>>][] = [
+		["NO_SAMPLES", "samples", 0, { samples: 0 }],
+		["SPEC_LIMITS", "samples", 0, { samples: 4097 }],
+		["SPEC_LIMITS", "m", 0, { m: 0 }],
+		["SPEC_LIMITS", "m", 0, { m: 64 }],
+		["SPEC_LIMITS", "n", 0, { n: 640 }],
+		["SPEC_LIMITS", "k", 0, { k: 65664 }],
+		["SPEC_LIMITS", "k", 1, { k: 16512 }],
+		["SPEC_LIMITS", "keep", 0, { keep: 0 }],
+		["SPEC_LIMITS", "rounds", 0, { rounds: 2 ** 20 + 1 }],
+		["SPEC_LIMITS", "rounds", 3, { rounds: 0 }],
+		["SPEC_LIMITS", "lanes", 3, { lanes: 128 }],
+		["SPEC_LIMITS", "steps", 3, { steps: 256 }],
+		["SPEC_LIMITS", "passes", 2, { passes: 0 }],
+		["SPEC_DEVICE", "device", 0, { device: 2 }],
+		["SPEC_OF", "of", 2, { of: 1 }],
+		["SPEC_OF", "of", 2, { of: 2 }],
+		["SPEC_OF", "of", 2, { of: 3 }],
+	];
+	for (const [code, field, index, change] of specs)
+		expectCode(code, `challenges[${index}].spec.${field}`, (a) => Object.assign(writable(a[index]!.spec), change));
+	expectCode("WORK_LIMIT", "challenges", (a) => {
+		for (const c of a)
+			Object.assign(writable(c.spec), { samples: 4096, ...(c.spec.kind === "fma" && { steps: 2 ** 20 }) });
+	});
+	expectCode("STAGE_ORDER", "challenges[0].stage", (a) => {
+		for (const c of a) writable(c).stage += 1;
+	});
+	expectCode("STAGE_ORDER", "challenges[2].stage", (a) => {
+		for (const c of a.slice(2)) writable(c).stage += 1;
+	});
+	expectCode("STAGE_ORDER", "challenges[2].stage", (a) => {
+		writable(a[2]).stage = 0;
+	});
+	expectCode("STAGE_ORDER", "challenges[4].stage", (a) => {
+		writable(a[4]!.spec).device = 0;
+	});
+});
+
+test("a stream with something else of its device between it and its gemm", () => {
+	const [first, stream] = [STAGES[0]![0]!, STAGES[1]![0]!];
+	const between: ChallengeSpec = {
+		kind: "fma",
+		device: 0,
+		precision: "fp32",
+		lanes: 256,
+		steps: 512,
+		rounds: 1,
+		samples: 1,
+	};
+	assert.equal(codeOf(sign(answerStages([[first], [between], [stream]]))), "SPEC_OF");
+	assert.equal(codeOf(sign(answerStages([[first], [{ ...between, device: 1 }], [stream]]))), "valid");
+	assert.equal(codeOf(sign(answerStages([[first], [stream], [stream]]))), "valid");
+});
+
+test("one device posing as two", () => {
+	const twice = (uuid: string): EvidenceBody["claim"] => ({
+		...CLAIM,
+		devices: [...CLAIM.devices, { ...CLAIM.devices[0]!, uuid }],
+	});
+	assert.equal(codeOf(sign(ANSWERED, { claim: twice("GPU-1") })), "DEVICE_REPEATED");
+	assert.equal(codeOf(sign(ANSWERED, { claim: twice(" gpu-1") })), "DEVICE_REPEATED");
+	assert.equal(codeOf(sign(ANSWERED, { claim: twice("GPU-2") })), "valid");
+});
+
+test("times", () => {
+	const at = (i: number) => `challenges[${i}]`;
+	expectCode("TIME_ORDER", `${at(0)}.roots.record[0]`, (a) => {
+		writable(a[0]!.roots[0]).atUs = a[0]!.sentAtUs - 1;
+	});
+	expectCode("TIME_ORDER", `${at(0)}.roots.record[2]`, (a) => {
+		writable(a[0]!.roots[2]).atUs = a[0]!.roots[1]!.atUs - 1;
+	});
+	expectCode("TIME_ZERO", `${at(1)}.sentAtUs`, (a) => {
+		writable(a[1]!.roots[0]).atUs = a[1]!.sentAtUs;
+	});
+	expectCode("COMMITMENT_AFTER_OPENING", `${at(0)}.opens[0].sentAtUs`, (a) => {
+		writable(a[0]!.opens[0]).sentAtUs = a[0]!.roots[2]!.atUs - 1;
+	});
+	expectCode("TIME_ORDER", `${at(2)}.opens[1].sentAtUs`, (a) => {
+		writable(a[2]!.opens[1]).sentAtUs = a[2]!.opens[0]!.receivedAtUs - 1;
+	});
+	expectCode("TIME_ORDER", `${at(0)}.opens[0].receivedAtUs`, (a) => {
+		writable(a[0]!.opens[0]).receivedAtUs = a[0]!.opens[0]!.sentAtUs - 1;
+	});
+	expectCode("TIME_ORDER", at(5), () => {}, { probe: { ...assemble(ANSWERED).body.probe, finishedAtUs: 800_000 } });
+	expectCode("STAGES_OVERLAP", `${at(2)}.sentAtUs`, (a) => {
+		writable(a[2]).sentAtUs = a[0]!.roots[2]!.atUs;
+	});
+});
+
+test("roots missing, surplus, repeated, reordered", () => {
+	const roots = (a: AnsweredChallenge[]) => writable(a[0]!.roots) as unknown[];
+	expectCode("ROOTS_MISSING", "challenges[0].roots.record[2]", (a) => roots(a).pop());
+	expectCode("ROOTS_MISSING", "challenges[0].roots.record[0]", (a) => roots(a).splice(0));
+	expectCode("ROOTS_MISSING", "challenges[5].roots.record[0]", (a) => writable(a[5]!.roots).splice(0));
+	expectCode("ROOTS_SURPLUS", "challenges[0].roots.record[3]", (a) => {
+		roots(a).push({ ...a[0]!.roots[2]!, index: 3 });
+	});
+	expectCode("ROOT_REPEATED", "challenges[0].roots.record[2]", (a) => {
+		writable(a[0]!.roots[2]).index = 1;
+	});
+	expectCode("ROOT_ORDER", "challenges[0].roots.record[1]", (a) => {
+		writable(a[0]!.roots[1]).index = 2;
+		writable(a[0]!.roots[2]).index = 1;
+	});
+	// Swapped contents under right numbers: the chain of seeds and the draw no longer fit.
+	expectCode("OPENING_PLACE", "challenges[0].opens[0].record[0]", (a) => {
+		const [, one, two] = a[0]!.roots;
+		[writable(one).root, writable(two).root] = [two!.root, one!.root];
+	});
+	expectCode("END_WRONG", "challenges[0].end", (a) => {
+		writable(a[0]).end = "stopped";
+	});
+	expectCode("END_WRONG", "challenges[5].end", (a) => {
+		writable(a[5]).end = "complete";
+	});
+});
+
+test("a challenge without a commitment is inconclusive; a commitment that is not opened is not", () => {
+	for (const [end, code] of [
+		["refused", "CHALLENGE_REFUSED"],
+		["silent", "CHALLENGE_SILENT"],
+		["garbage", "CHALLENGE_GARBAGE"],
+	] as const) {
+		const breakOff: Change = (a) => {
+			a.splice(4);
+			Object.assign(writable(a[3]), { end, opens: [] });
+		};
+		const verdict = verifyEvidence(sign(spoiled(breakOff)));
+		assert.deepEqual([verdict.status, "code" in verdict && verdict.code], ["inconclusive", code]);
+		expectCode("STREAM_WITHHELD", "challenges[2].end", (a) => {
+			a.splice(3);
+			Object.assign(writable(a[2]), { end, opens: [] });
+		});
+		expectCode("OPENING_WITHHELD", "challenges[3].opens[0].end", (a) => {
+			a.splice(4);
+			writable(a[3]!.opens[0]).end = end;
+		});
+		expectCode("OPENS_WRONG", "challenges[3].opens[0]", (a) => {
+			writable(a[3]).end = end;
+		});
+		// A lie elsewhere is still a lie.
+		expectCode("ELEMENT_WRONG", "challenges[0].opens[0].record[0]", (a) => {
+			breakOff(a);
+			writable(a[0]!.spec).precision = "fp8";
+		});
+	}
+	expectCode("OPENS_MISSING", "challenges[3].opens[0]", (a) => writable(a[3]).opens.pop());
+	expectCode("OPENS_MISSING", "challenges[2].opens[1]", (a) => writable(a[2]).opens.pop());
+	expectCode("OPENS_WRONG", "challenges[2].opens[0].what", (a) => {
+		writable(a[2]!.opens[0]).what = "leaves";
+	});
+	expectCode("OPENS_WRONG", "challenges[0].opens[1].what", (a) => {
+		writable(a[0]).opens.push({ ...a[0]!.opens[0]!, sentAtUs: a[0]!.opens[0]!.receivedAtUs });
+		for (const c of a.slice(2)) shift(c, 1000);
+		shift(a[1]!, 0);
+	});
+	// The link broke with another device's silence: what this one had committed could not be opened.
+	const unopened = verifyEvidence(
+		sign(
+			spoiled((a) => {
+				a.splice(2);
+				writable(a[0]).opens = [];
+				Object.assign(writable(a[1]), { end: "silent", opens: [] });
+			}),
+		),
+	);
+	assert.equal("code" in unopened && unopened.code, "CHALLENGE_SILENT");
+});
+
+function shift(challenge: AnsweredChallenge, byUs: number): void {
+	writable(challenge).sentAtUs += byUs;
+	for (const root of challenge.roots) writable(root).atUs += byUs;
+	for (const open of challenge.opens) {
+		writable(open).sentAtUs += byUs;
+		writable(open).receivedAtUs += byUs;
+	}
+}
+
+test("a stream of a gemm that did not end well", () => {
+	expectCode("SPEC_OF", "challenges[2].spec.of", (a) => {
+		a.splice(3);
+		Object.assign(writable(a[0]), { end: "refused", opens: [] });
+	});
+});
+
+test("openings empty, missing, surplus, repeated, reordered, elsewhere", () => {
+	const at = "challenges[0].opens[0]";
+	const records = (a: AnsweredChallenge[]) => writable(a[0]!.opens[0]!.records);
+	expectCode("OPENINGS_MISSING", `${at}.record[0]`, (a) => records(a).splice(0));
+	expectCode("OPENINGS_MISSING", `${at}.record[2]`, (a) => records(a).pop());
+	expectCode("OPENINGS_MISSING", `${at}.record[0]`, (a) => records(a).shift());
+	expectCode("OPENINGS_SURPLUS", `${at}.record[3]`, (a) => records(a).push({ ...records(a)[0], index: 0 }));
+	expectCode("OPENING_REPEATED", `${at}.record[1]`, (a) => {
+		records(a)[1] = records(a)[0];
+	});
+	expectCode("OPENING_ORDER", `${at}.record[0]`, (a) => records(a).reverse());
+	expectCode("OPENING_PLACE", `${at}.record[1]`, (a) => {
+		records(a)[1].index ^= 1;
+	});
+	for (const open of [0, 1])
+		expectCode("OPENINGS_MISSING", `challenges[2].opens[${open}].record[2]`, (a) =>
+			writable(a[2]!.opens[open]!.records).pop(),
+		);
+});
+
+test("leaves and paths", () => {
+	for (const [challenge, open] of [
+		[0, 0],
+		[2, 0],
+		[2, 1],
+		[3, 0],
+	] as const) {
+		const at = `challenges[${challenge}].opens[${open}].record[1]`;
+		const record = (a: AnsweredChallenge[]) => writable(a[challenge]!.opens[open]!.records[1]);
+		expectCode("LEAF_LENGTH", at, (a) => {
+			record(a).leaf = record(a).leaf.slice(0, 1023);
+		});
+		expectCode("LEAF_LENGTH", at, (a) => {
+			record(a).leaf = new Uint8Array(0);
+		});
+		expectCode("PATH_LENGTH", at, (a) => record(a).path.push(new Uint8Array(32)));
+		expectCode("PATH_LENGTH", at, (a) => {
+			record(a).path = Array.from({ length: 3000 }, () => new Uint8Array(32));
+		});
+		if (ANSWERED[challenge]!.opens[open]!.records[1]!.path.length > 0)
+			expectCode("PATH_LENGTH", at, (a) => record(a).path.pop());
+		expectCode("ROOT_MISMATCH", at, (a) => {
+			record(a).leaf[1023] ^= 128;
+		});
+		if (ANSWERED[challenge]!.opens[open]!.records[1]!.path.length > 0)
+			expectCode("ROOT_MISMATCH", at, (a) => {
+				record(a).path[0][31] ^= 1;
+			});
+	}
+});
+
+test("a late stream", () => {
+	// 256 KiB at 64 GB/s take 4.096 µs; a third of that a pass, two passes: 2.73 µs.
+	const late =
+		(us: number): Change =>
+		(a) => {
+			writable(a[2]!.roots[0]).atUs = a[2]!.sentAtUs + 1;
+			writable(a[2]!.roots[1]).atUs = a[2]!.sentAtUs + us;
+		};
+	assert.equal(codeOf(sign(spoiled(late(2)))), "valid");
+	expectCode("STREAM_LATE", "challenges[2]", late(3));
+});
+
+test("findings", () => {
+	const found = (changes: Partial<EvidenceBody>, answered = ANSWERED) => {
+		const verdict = verifyEvidence(sign(answered, changes));
+		assert.equal(verdict.status, "valid");
+		return verdict.status === "valid" ? verdict.findings.map(({ code }) => code) : [];
+	};
+	const { link } = assemble(ANSWERED).body;
+	assert.ok(found({ link: { ...link, handshakeUs: 900, rttUs: [22_701, 22_701, 1] } }).includes("DISTANT_ENGINE"));
+	assert.ok(!found({ link: { ...link, handshakeUs: 900, rttUs: [22_700, 22_701, 1] } }).includes("DISTANT_ENGINE"));
+	assert.ok(!found({ link: { ...link, handshakeUs: null, rttUs: [99_000] } }).includes("DISTANT_ENGINE"));
+	assert.ok(!found({}).includes("NO_GPU_PROVEN"));
+	const cpuOnly = answerStages([[{ ...STAGES[0]![0]!, device: 1 }]]);
+	assert.ok(found({}, cpuOnly).includes("NO_GPU_PROVEN"));
+	const small = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, memoryBytes: 200_000 }, CLAIM.devices[1]!] };
+	assert.ok(!found({ claim: small }).includes("MEMORY_PARTIAL"));
+	const full = answerStages([[{ ...STAGES[0]![0]!, samples: 128 }]]);
+	assert.ok(!found({}, full).includes("LOW_SAMPLES"));
+	const two = { ...CLAIM, devices: [CLAIM.devices[0]!, { ...CLAIM.devices[0]!, uuid: "GPU-2" }] };
+	assert.ok(!found({ claim: two }).includes("STAGE_APART"));
+	const apart = spoiled((a) => {
+		a.splice(2);
+		shift(a[1]!, 1_000_000);
+	});
+	assert.ok(found({ claim: two }, apart).includes("STAGE_APART"));
+});

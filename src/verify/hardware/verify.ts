@@ -1,0 +1,125 @@
+// Is this evidence true? A pure function of the file's bytes and of what the asker knows; the same in validator, CLI and browser.
+// Bad evidence is a value, never an exception. Cheap checks come first; seeds and places are derived anew from the secret, so
+// that nothing in the file can choose them. Page: docs/hardware-proof.md.
+import { hexToBytes } from "../../protocol/bytes.ts";
+import { firstSeed } from "../../protocol/challenge-seed.ts";
+import type { Evidence, EvidenceBody } from "../../protocol/evidence.ts";
+import { decodeEvidence } from "../../protocol/evidence-codec.ts";
+import { createRowScratch } from "../../protocol/gemm-element.ts";
+import type { Verdict } from "../../protocol/verdict.ts";
+import { type Answered, isCommitted, readAnswers } from "./answers.ts";
+import { checkClaims } from "./check-claims.ts";
+import { checkFigures, checkResidency } from "./check-figures.ts";
+import { checkFma } from "./check-fma.ts";
+import { checkGemm } from "./check-gemm.ts";
+import { checkOpens } from "./check-opens.ts";
+import { checkRoots } from "./check-roots.ts";
+import { checkExpectations, checkSignature } from "./check-signature.ts";
+import { checkSpecs } from "./check-specs.ts";
+import { checkStream } from "./check-stream.ts";
+import { checkTimes } from "./check-times.ts";
+import { confidenceOf } from "./confidence.ts";
+import type { Expectations } from "./expectations.ts";
+import { type Fault, fault, firstFault } from "./fault.ts";
+import { findingsOf } from "./findings.ts";
+
+export type { Expectations } from "./expectations.ts";
+
+/** `expect` absent: any signer, any probe, any time. */
+export function verifyEvidence(file: Uint8Array, expect: Expectations = {}): Verdict {
+	try {
+		return judge(file, expect);
+	} catch (error) {
+		// Last resort, never the way a bad file is refused: tests show that no mutation gets here.
+		return invalid(fault("INTERNAL", "verify", error instanceof Error ? error.message : "unknown"));
+	}
+}
+
+function invalid({ code, where, detail }: Fault): Verdict {
+	return { status: "invalid", code, where, detail };
+}
+
+function judge(file: Uint8Array, expect: Expectations): Verdict {
+	const decoded = decodeEvidence(file);
+	if (!decoded.ok) return { status: "invalid", code: decoded.code, where: decoded.where, detail: decoded.detail };
+	const { envelope, attachments }: Evidence = decoded.evidence;
+	const { body } = envelope;
+	const early = firstFault(
+		() => checkSignature(envelope, expect),
+		() => checkExpectations(envelope, expect),
+		() => checkSpecs(body),
+		() => checkClaims(body.claim),
+	);
+	if (early !== null) return invalid(early);
+	const read = readAnswers(body.challenges, attachments);
+	if (!read.ok) return invalid(read.fault);
+	const { answers } = read;
+	const found = firstFault(
+		() => checkTimes(answers, body),
+		...answers.map((answer) => () => checkRoots(answer) ?? checkOpens(answer, linkBroke(answer, answers))),
+		() => checkStreamedAreCommitted(answers),
+		() => checkFigures(answers, body),
+		() => checkResidency(answers, body.claim),
+		() => checkContents(answers, body),
+	);
+	if (found !== null) return invalid(found);
+	const unfinished = answers.find((answer) => !isCommitted(answer));
+	if (unfinished !== undefined) return inconclusive(unfinished);
+	return {
+		status: "valid",
+		figures: body.figures,
+		identity: body.claim.devices.map(({ name }, device) => ({ device, claimed: name, state: "unjudged" })),
+		confidence: answers.map(confidenceOf),
+		findings: findingsOf(answers, body, body.figures),
+		signer: envelope.signature.key,
+		probeId: body.probe.id,
+	};
+}
+
+/** A gemm or fma without a commitment proves nothing against anybody: hosts are busy and links break. */
+function inconclusive({ where, record: { end, spec } }: Answered): Verdict {
+	const code = end === "refused" ? "CHALLENGE_REFUSED" : end === "garbage" ? "CHALLENGE_GARBAGE" : "CHALLENGE_SILENT";
+	return {
+		status: "inconclusive",
+		code,
+		where: `${where}.end`,
+		detail: `${spec.kind} on device ${spec.device} ended ${end}`,
+	};
+}
+
+/** Silence and garbage end the whole link; what else the stage had committed could not be opened any more. */
+function linkBroke(answer: Answered, answers: readonly Answered[]): boolean {
+	return answers.some(
+		({ record }) => record.stage === answer.record.stage && (record.end === "silent" || record.end === "garbage"),
+	);
+}
+
+function checkStreamedAreCommitted(answers: readonly Answered[]): Fault | null {
+	for (const { record, where } of answers)
+		if (record.spec.kind === "stream" && !isCommitted(answers[record.spec.of]!))
+			return fault("SPEC_OF", `${where}.spec.of`, "the gemm it names did not end well");
+	return null;
+}
+
+/** The dear part: opened leaves against their roots, and what is in them against the seeds. */
+function checkContents(answers: readonly Answered[], body: EvidenceBody): Fault | null {
+	const secret = hexToBytes(body.secret, 32)!;
+	const scratch = createRowScratch();
+	const firsts = body.challenges.map(({ spec }, index) => firstSeed(secret, index, body.beacon, spec));
+	for (const answer of answers) {
+		if (!isCommitted(answer) || answer.opens.length === 0) continue;
+		const { spec } = answer.record;
+		const source = { secret, first: firsts[answer.index]! };
+		let found: Fault | null;
+		if (spec.kind === "gemm") found = checkGemm(answer, spec, source, scratch);
+		else if (spec.kind === "fma") found = checkFma(answer, spec, source);
+		else {
+			const of = answers[spec.of]!;
+			if (of.record.spec.kind !== "gemm") return fault("SPEC_OF", `${answer.where}.spec.of`, "not a gemm");
+			const gemm = { answer: of, spec: of.record.spec, first: firsts[spec.of]! };
+			found = checkStream(answer, spec, gemm, source, scratch);
+		}
+		if (found !== null) return found;
+	}
+	return null;
+}
