@@ -127,9 +127,9 @@ export class Conversation {
 		};
 		this.running.set(id, running);
 		this.arm(id, running, o.deadlineMs);
+		o.stop?.addEventListener("abort", stop, { once: true });
 		send();
 		if (o.stop?.aborted) stop();
-		else o.stop?.addEventListener("abort", stop, { once: true });
 		return promise;
 	}
 

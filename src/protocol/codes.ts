@@ -156,12 +156,52 @@ export const codes = {
 		"The engine speaks another version of the protocol.",
 		"Build or upload the engine of this version.",
 	),
-	ENGINE_LOST: error("The engine went away.", "Probe again; see the far side's logs."),
+	ENGINE_LOST: error(
+		"The engine could not follow what was sent and gave up.",
+		"Probe again; if it stays, the connection changes bytes or the engine is not ours.",
+	),
+	ENGINE_HASH_MISMATCH: error(
+		"The host hashes the uploaded engine to something else.",
+		"Its disk may be full or broken, or something there changes programs.",
+	),
 	PLATFORM_UNSUPPORTED: error("The target's platform is not supported.", "Linux on x86-64 or arm64 is."),
 	LINK_CLOSED: error("The link to the engine was closed.", "Check the connection and probe again."),
-	LINK_DEADLINE: error("The link did not open in time.", "Check the connection and probe again."),
-	LINK_SILENT: error("The engine did not answer in time.", "Check the connection and probe again."),
+	LINK_DEADLINE: error(
+		"Something came, but the answer was not complete at its deadline.",
+		"The device is slower than expected or the engine is stuck; probe again.",
+	),
+	LINK_SILENT: error("Nothing came before the deadline.", "Check the connection and probe again."),
 	LINK_FLOOD: error("The far side sends without end.", "Check that the engine is the one you sent."),
+	HOST_UNREACHABLE: error(
+		"The host cannot be reached over ssh.",
+		"Check its name, its port and that an SSH server runs there.",
+	),
+	HOST_SILENT: error(
+		"The host let us in and then did not answer.",
+		"It is stuck or its line is slow; try a longer timeout.",
+	),
+	HOST_KEY_CHANGED: error(
+		"The host's key is not the one that was pinned.",
+		"If the host was set up anew, forget the old key (the message says how); otherwise do not connect.",
+	),
+	AUTH_FAILED: error(
+		"The host did not let us in.",
+		"Check the user, and the key or password; ssh itself must be able to log in.",
+	),
+	SSH_FAILED: error(
+		"ssh failed for a reason of its own.",
+		"Read its message; ssh itself must be able to run a command there.",
+	),
+	SSH_MISSING: error("There is no ssh program on this machine.", "Install the OpenSSH client."),
+	REMOTE_GARBAGE: error(
+		"The host's answers to plain commands make no sense.",
+		"The login must allow running programs: no forced command, no menu, no restricted shell.",
+	),
+	REMOTE_HASH_MISSING: error("The host has no program for SHA-256.", "Install coreutils, perl or openssl there."),
+	REMOTE_WRITE_FAILED: error(
+		"The engine cannot be stored on the host.",
+		"Its user's cache folder must be writable and have room.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;
