@@ -193,6 +193,10 @@ function fmaRows(): Row[] {
 				make(draw(2), bias - Number(fraction) - 1, BigInt(draw(2))),
 				make(draw(2), bias + draw(2), anyFraction()),
 			);
+			// A hair below half of c's last place: two roundings would meet exactly halfway.
+			const u = BigInt(1 + draw(300));
+			const hair = make(draw(2), bias - 2 - Number(fraction), (1n << fraction) - 2n * u);
+			add(make(0, bias, u), hair, make(draw(2), bias, anyFraction()));
 			// The recurrence's own range, then all exponents.
 			const x = make(draw(2), bias - draw(12), anyFraction());
 			add(x, x, make(1, bias, (1n << fraction) - 1n - (anyFraction() >> (64n - fraction + 5n))));
