@@ -89,7 +89,7 @@ const fails = (code: string, more: Partial<SshLinkOptions> = {}, server?: TestSs
 		},
 	);
 
-const stored = (build: EngineBuild) => join(sshd.cacheDir, "assay", `engine-${build.sha256}`);
+const stored = (build: EngineBuild) => join(sshd.home, ".cache", "assay", `engine-${build.sha256}`);
 
 /** Programs that the far side runs instead of its own. */
 async function withLiar(name: string, script: string, run: (server: TestSshd) => Promise<void>): Promise<void> {
@@ -119,7 +119,7 @@ test("key login: uploaded once, then reused, hashed on the far side", async () =
 	await createEngineClient(again.link, client);
 	await again.link.close();
 	assert.deepEqual(
-		readdirSync(join(sshd.cacheDir, "assay")).filter((name) => name.startsWith(".")),
+		readdirSync(join(sshd.home, ".cache", "assay")).filter((name) => name.startsWith(".")),
 		[],
 	);
 });
@@ -137,6 +137,19 @@ test("a corrupted or unusable copy on the host is replaced", async () => {
 		assert.equal((await createEngineClient(link, client)).version, "toy");
 		await link.close();
 		assert.equal(readFileSync(stored(polite), "utf8"), POLITE);
+	}
+});
+
+test("the host's XDG_CACHE_HOME holds, also one that a shell could trip over", async () => {
+	const cache = join(folder, "c;id $(id)");
+	const server = await startTestSshd({ extra: [`SetEnv "XDG_CACHE_HOME=${cache}"`] });
+	try {
+		const { link } = await open({}, polite, server);
+		assert.equal((await createEngineClient(link, client)).version, "toy");
+		await link.close();
+		assert.deepEqual(readdirSync(join(cache, "assay")), [`engine-${polite.sha256}`]);
+	} finally {
+		await server.stop();
 	}
 });
 
@@ -252,8 +265,8 @@ test("a host that has no program to hash with, or no room for the engine", async
 	const server = await startTestSshd({ path: bare });
 	try {
 		await fails("REMOTE_HASH_MISSING", {}, server);
-		rmSync(server.cacheDir, { recursive: true });
-		writeFileSync(server.cacheDir, "a file where the folder should be");
+		rmSync(join(server.home, ".cache"), { recursive: true });
+		writeFileSync(join(server.home, ".cache"), "a file where the folder should be");
 		await fails("REMOTE_WRITE_FAILED", {}, server);
 	} finally {
 		await server.stop();

@@ -16,8 +16,8 @@ export interface TestSshd {
 	/** A private key that the server lets in, and one that it does not know. */
 	readonly identityFile: string;
 	readonly strangerFile: string;
-	/** The user's cache folder on "the far side". */
-	readonly cacheDir: string;
+	/** The user's home on "the far side". */
+	readonly home: string;
 	readonly log: () => string;
 	/** Ends the server and starts it again on the same port, with a new host key if asked. */
 	restart(o: { newHostKey: boolean }): Promise<void>;
@@ -46,9 +46,10 @@ export async function startTestSshd(o: { extra?: readonly string[]; path?: strin
 	execFileSync("chmod", ["755", folder]);
 	const [hostKey, identityFile, strangerFile] = [join(folder, "host"), join(folder, "id"), join(folder, "stranger")];
 	for (const file of [hostKey, identityFile, strangerFile]) makeKey(file);
-	const cacheDir = join(folder, "cache");
-	mkdirSync(cacheDir, { mode: 0o777 });
-	execFileSync("chmod", ["777", cacheDir]);
+	// A home of its own: nothing is written to the user's, and no login script of theirs runs.
+	const home = join(folder, "home");
+	mkdirSync(home);
+	execFileSync("chmod", ["777", home]);
 	const isRoot = process.getuid?.() === 0;
 	if (isRoot && !existsSync("/run/sshd")) mkdirSync("/run/sshd", { mode: 0o755 });
 	const port = await freePort();
@@ -64,7 +65,7 @@ export async function startTestSshd(o: { extra?: readonly string[]; path?: strin
 		"UsePAM no",
 		"KbdInteractiveAuthentication no",
 		"PermitRootLogin yes",
-		`SetEnv XDG_CACHE_HOME=${cacheDir} PATH=${path}`,
+		`SetEnv HOME=${home} PATH=${path}`,
 	];
 	writeFileSync(join(folder, "config"), `${lines.join("\n")}\n`);
 
@@ -92,7 +93,7 @@ export async function startTestSshd(o: { extra?: readonly string[]; path?: strin
 		user: userInfo().username,
 		identityFile,
 		strangerFile,
-		cacheDir,
+		home,
 		log: () => log,
 		async restart({ newHostKey }) {
 			await end();
