@@ -387,6 +387,8 @@ test("when this side dies without a word, nothing stays on either side", async (
 		setInterval(() => {}, 1000);`;
 	const verifier = spawn(process.execPath, ["--input-type=module", "-e", script], {
 		stdio: ["ignore", "pipe", "inherit"],
+		// A process that is killed cannot clear its (empty) folder away; the test's own folder takes it.
+		env: { ...process.env, TMPDIR: folder },
 	});
 	await once(verifier.stdout, "data");
 	await waitFor("the engine did not start", () => existsSync(pidFile) && readFileSync(pidFile, "utf8").endsWith("\n"));
