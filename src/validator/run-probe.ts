@@ -135,7 +135,8 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 			return finish({ status: "inconclusive", code: "ABORTED", where: "probe", detail }, null, claim);
 		}
 		if (!(error instanceof AssayError) || claim !== null) throw error;
-		return finish({ status: "inconclusive", code: error.code, where: "link", detail: error.message }, null, null);
+		const detail = error.hint ? `${error.message} ${error.hint}` : error.message;
+		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, null);
 	} finally {
 		o.signal?.removeEventListener("abort", abort);
 		await (client ?? link)?.close();

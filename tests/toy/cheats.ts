@@ -6,7 +6,7 @@ import { fillRow } from "../../src/protocol/entries.ts";
 import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/merkle.ts";
 import { DOMAIN, philoxKey } from "../../src/protocol/philox.ts";
 import { diagonalProduct } from "./diagonal-shortcut.ts";
-import type { Cheat, FmaAsk, GemmAsk, OpeningOut } from "./toy-engine.ts";
+import type { Cheat, FmaAsk, GemmAsk, OpeningOut, ToyEngine } from "./toy-engine.ts";
 import { leavesOf, notFusedLanes, productOf } from "./toy-maths.ts";
 
 const isGemm = (ask: GemmAsk | FmaAsk): ask is GemmAsk => ask.kind === "gemm";
@@ -62,6 +62,11 @@ function pathOfZeros(bytes: number): Uint8Array {
 		node = nodeHash(node, node);
 	}
 	return path;
+}
+
+function hangUpOn(toy: ToyEngine, now: boolean): boolean {
+	if (now) toy.hangUp();
+	return now;
 }
 
 const changed = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
@@ -165,8 +170,8 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 			return false;
 		},
 	},
-	"hang-up-on-claim": { request: (_toy, _id, request) => (request.kind === "gemm" ? process.exit(0) : false) },
-	"hang-up-on-draw": { request: (_toy, _id, request) => (request.kind === "open" ? process.exit(0) : false) },
+	"hang-up-on-claim": { request: (toy, _id, request) => hangUpOn(toy, request.kind === "gemm") },
+	"hang-up-on-draw": { request: (toy, _id, request) => hangUpOn(toy, request.kind === "open") },
 	"refuses-draw": {
 		request: (toy, id, request) => {
 			if (request.kind === "open") toy.send(id, { kind: "error", code: 7, message: "the card fell off the bus" });

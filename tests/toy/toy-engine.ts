@@ -55,6 +55,10 @@ export interface Cheat {
 
 export class ToyEngine {
 	readonly claim: Claim;
+	/** The verifier has gone: nothing more is worth computing. */
+	private gone = false;
+	/** Leaves without a word, as an engine that is killed. */
+	readonly hangUp: () => void;
 	private readonly write: (bytes: Uint8Array) => void;
 	private readonly cheat: Cheat;
 	private readonly sessions = new Map<number, Session>();
@@ -62,10 +66,11 @@ export class ToyEngine {
 	/** One queue a device: requests to one device run in order of arrival. */
 	private readonly queues = new Map<number, Promise<void>>();
 
-	constructor(claim: Claim, cheat: Cheat, write: (bytes: Uint8Array) => void) {
+	constructor(claim: Claim, cheat: Cheat, wire: { write: (bytes: Uint8Array) => void; hangUp: () => void }) {
 		this.claim = claim;
 		this.cheat = cheat;
-		this.write = write;
+		this.write = wire.write;
+		this.hangUp = wire.hangUp;
 	}
 
 	raw(bytes: Uint8Array): void {
@@ -91,6 +96,7 @@ export class ToyEngine {
 				return true;
 			});
 		}
+		this.gone = true;
 	}
 
 	private async take(id: number, request: Request): Promise<void> {
@@ -136,7 +142,7 @@ export class ToyEngine {
 		const began = performance.now();
 		const roots: RootOut[] = [];
 		let seed = ask.seed;
-		for (let round = 0; round < ask.rounds && !this.cancelled.has(id); round++) {
+		for (let round = 0; round < ask.rounds && !this.cancelled.has(id) && !this.gone; round++) {
 			const honest = () =>
 				ask.kind === "gemm" ? productOf(ask, seed) : lanesOf(ask.precision, seed, ask.lanes, ask.steps);
 			const bytes = this.cheat.bytes?.(ask, seed, round, honest) ?? honest();
@@ -159,7 +165,7 @@ export class ToyEngine {
 		const roots: RootOut[] = [];
 		session.passes = [];
 		let nonce = ask.nonce;
-		for (let pass = 0; pass < ask.passes; pass++) {
+		for (let pass = 0; pass < ask.passes && !this.gone; pass++) {
 			await this.cheat.beforePass?.(session, pass);
 			const tree = treeOf(digestsOf(kept, nonce));
 			session.passes.push(tree);

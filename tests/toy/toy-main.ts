@@ -9,6 +9,9 @@ const cheat = name === undefined ? {} : CHEATS[name];
 if (!cheat) throw new Error(`no cheat is called ${name}`);
 
 process.stdout.on("error", () => process.exit(0)); // the verifier is gone
-const toy = new ToyEngine(toyClaim(Number(option("gpus") ?? 0)), cheat, (bytes) => void process.stdout.write(bytes));
+const toy = new ToyEngine(toyClaim(Number(option("gpus") ?? 0)), cheat, {
+	write: (bytes) => void process.stdout.write(bytes),
+	hangUp: () => process.exit(0),
+});
 await toy.serve(process.stdin);
 process.exit(0);

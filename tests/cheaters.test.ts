@@ -1,0 +1,112 @@
+// Every cheater of tests/toy/cheats.ts against the whole probe: each must end in its code. Those that play with the wire run as
+// processes behind a real link, the others inside this one.
+// The honest toy with the same challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChallengeSpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
+import { CHEATS } from "./toy/cheats.ts";
+import { outcomeOf, probeToy, type ToyProbe } from "./toy/probe-toy.ts";
+
+const GEMM: GemmSpec = {
+	kind: "gemm",
+	device: 0,
+	precision: "int8",
+	m: 128,
+	n: 1024,
+	k: 256,
+	rounds: 3,
+	keep: 3,
+	samples: 64,
+};
+/** Dear enough that reading is far quicker than computing, also in JavaScript. */
+const FILL: GemmSpec = { ...GEMM, n: 512, k: 1024, rounds: 2, keep: 2, samples: 16 };
+const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, passes: 4, samples: 2 };
+const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 1024, steps: 1024, rounds: 2, samples: 8 };
+
+const gemm = [[GEMM]];
+const fma = [[FMA]];
+const stream = [[FILL], [STREAM]];
+const twoCards: ChallengeSpec[][] = [
+	[FILL, { ...FILL, device: 1 }],
+	[STREAM, { ...STREAM, device: 1, of: 1 }],
+];
+
+const PROCESS = { asProcess: true };
+
+type Row = readonly [cheat: string, outcome: string, stages: ToyProbe["stages"], more?: Partial<ToyProbe>];
+
+const SHORT = { asProcess: true, deadlines: { answerMs: 1500, openMs: 1500, pingMs: 1500, readyMs: 1500 } };
+
+const TABLE: readonly Row[] = [
+	["diagonal", "invalid ELEMENT_WRONG", gemm],
+	["smaller-n", "invalid PATH_LENGTH", gemm],
+	["smaller-n-repeated", "invalid ELEMENT_WRONG", gemm],
+	["smaller-k", "invalid ELEMENT_WRONG", gemm],
+	["fewer-rounds", "invalid ROOTS_MISSING", gemm],
+	["fewer-lanes", "invalid PATH_LENGTH", fma],
+	["fewer-steps", "invalid LANE_WRONG", fma],
+	["skipped-rows", "invalid ELEMENT_WRONG", gemm],
+	["precision-fp8", "invalid ELEMENT_WRONG", gemm],
+	["precision-int8", "invalid ELEMENT_WRONG", [[{ ...GEMM, precision: "fp16" }]]],
+	["not-fused", "invalid LANE_WRONG", fma],
+	["stale-seed", "invalid ELEMENT_WRONG", gemm],
+	["stale-product", "invalid ELEMENT_WRONG", gemm],
+	["unchained-rounds", "invalid ELEMENT_WRONG", gemm],
+	["reordered-rounds", "invalid ROOT_ORDER", gemm],
+	["reordered-roots", "invalid ROOT_MISMATCH", gemm],
+	["repeated-round", "invalid ROOT_REPEATED", gemm],
+	["surplus-round", "invalid ROOTS_SURPLUS", gemm],
+	["no-rounds", "invalid ROOTS_MISSING", gemm],
+	["empty-openings", "invalid OPENINGS_MISSING", gemm],
+	["missing-opening", "invalid OPENINGS_MISSING", gemm],
+	["surplus-opening", "invalid OPENINGS_SURPLUS", gemm],
+	["duplicated-opening", "invalid OPENING_REPEATED", gemm],
+	["reordered-openings", "invalid OPENING_ORDER", gemm],
+	["short-path", "invalid PATH_LENGTH", gemm],
+	["long-path", "invalid PATH_LENGTH", gemm],
+	["wrong-path", "invalid ROOT_MISMATCH", gemm],
+	["wrong-leaf", "invalid ROOT_MISMATCH", gemm],
+	["short-leaf", "invalid LEAF_LENGTH", gemm],
+	["parent-as-leaf", "invalid LEAF_LENGTH", gemm],
+	["leaves-hashed-as-nodes", "invalid ROOT_MISMATCH", gemm],
+	["wrong-digest", "invalid ROOT_MISMATCH", stream],
+	["wrong-leaf-below-digest", "invalid ROOT_MISMATCH", stream],
+	["recomputed-late", "invalid STREAM_LATE", stream],
+	["fetched-late", "invalid STREAM_LATE", stream],
+	["one-device-as-two", "invalid DEVICE_REPEATED", twoCards, { gpus: 2 }],
+	["one-memory-as-two", "invalid STREAM_LATE", twoCards, { gpus: 2 }],
+	["commitment-changed", "invalid ROOT_MISMATCH", gemm],
+	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT],
+	["commitment-after-draw", "invalid OPENING_WITHHELD", gemm],
+	["hang-up-on-claim", "inconclusive CHALLENGE_SILENT", gemm, PROCESS],
+	["hang-up-on-draw", "invalid OPENING_WITHHELD", gemm, PROCESS],
+	["refuses-draw", "invalid OPENING_WITHHELD", gemm],
+	["silent-on-draw", "invalid OPENING_WITHHELD", gemm, SHORT],
+	["silence", "inconclusive LINK_SILENT", gemm, SHORT],
+	["silence-after-claim", "inconclusive CHALLENGE_SILENT", gemm, SHORT],
+	["trickle", "inconclusive LINK_DEADLINE", gemm, SHORT],
+	["trickled-openings", "invalid OPENING_WITHHELD", gemm, SHORT],
+	["endless", "inconclusive FRAME_TOO_LARGE", gemm, PROCESS],
+	["endless-progress", "inconclusive CHALLENGE_GARBAGE", gemm, PROCESS],
+	["endless-roots", "invalid ROOTS_SURPLUS", gemm, PROCESS],
+	["endless-openings", "invalid OPENING_WITHHELD", gemm, PROCESS],
+	["giant-frame", "inconclusive FRAME_TOO_LARGE", gemm, PROCESS],
+	["giant-frame-later", "inconclusive CHALLENGE_GARBAGE", gemm, PROCESS],
+];
+
+test("every cheat has its row", () => {
+	assert.deepEqual(TABLE.map(([cheat]) => cheat).sort(), Object.keys(CHEATS).sort());
+});
+
+// Two at a time: each probe is a process of its own, and none of the bounds is near.
+test("cheaters", { concurrency: 2 }, async (t) => {
+	await Promise.all(
+		TABLE.map(([cheat, outcome, stages, more]) =>
+			t.test(cheat, async () => {
+				const result = await probeToy({ cheat, stages, ...more });
+				const detail = result.verdict.status === "valid" ? "" : ` at ${result.verdict.where}: ${result.verdict.detail}`;
+				assert.equal(`${outcomeOf(result)}${detail}`, `${outcome}${detail}`);
+			}),
+		),
+	);
+});

@@ -1,0 +1,95 @@
+// The real engine, built if it is not there, through the whole probe: a tiny plan of every kind and precision, the quick plan, a sustained
+// run. On a machine with a GPU the quick plan covers it; elsewhere the CPU is probed and nothing is said of GPUs.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { before, test } from "node:test";
+import { findEngine, hostPlatform } from "../src/engine/builds.ts";
+import { createLocalLink } from "../src/engine/create-local-link.ts";
+import type { Claim, FmaPrecision, GemmPrecision } from "../src/protocol/evidence.ts";
+import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
+import { planProbe } from "../src/validator/plan-probe.ts";
+import type { Plan, Step } from "../src/validator/probe-plan.ts";
+import { type ProbeOptions, runProbe } from "../src/validator/run-probe.ts";
+import { verifyEvidence } from "../src/verify/hardware/verify.ts";
+import { outcomeOf, SIGNER } from "./toy/probe-toy.ts";
+
+let enginePath = "";
+before(async () => {
+	enginePath = (await findEngine(hostPlatform())).path;
+});
+
+function options(more: Partial<ProbeOptions>): ProbeOptions {
+	return {
+		openLink: () => createLocalLink({ command: enginePath, env: process.env }),
+		target: "local",
+		quick: true,
+		sustainMs: 0,
+		signer: SIGNER,
+		clockUs: () => performance.now() * 1000,
+		nowMs: () => Date.now(),
+		randomBytes: (size) => new Uint8Array(randomBytes(size)),
+		...more,
+	};
+}
+
+/** Every kind and precision that a device claims, one small challenge each, all devices in the order of the claim. */
+function tinyStages(claim: Claim): Extract<Step, { act: "stage" }>[] {
+	const stages: Extract<Step, { act: "stage" }>[] = [];
+	const add = (specs: Extract<Step, { act: "stage" }>["specs"]) =>
+		stages.push({ act: "stage", name: `tiny ${stages.length}`, specs, deadlineMs: 60_000 });
+	claim.devices.forEach(({ precisions }, device) => {
+		for (const precision of precisions) {
+			if (["fp32", "fp64", "int32"].includes(precision)) {
+				const fma = precision as FmaPrecision;
+				add([{ kind: "fma", device, precision: fma, lanes: 1024, steps: 1024, rounds: 3, samples: 6 }]);
+			} else {
+				const gemm = precision as GemmPrecision;
+				add([{ kind: "gemm", device, precision: gemm, m: 256, n: 1024, k: 384, rounds: 3, keep: 2, samples: 24 }]);
+			}
+		}
+	});
+	return stages;
+}
+
+test("a tiny plan of every kind and precision is valid", async () => {
+	const plan: Plan = (seen) => tinyStages(seen.claim)[seen.steps.length] ?? { act: "finish" };
+	const result = await runProbe(options({ plan }));
+	assert.equal(outcomeOf(result), "valid", JSON.stringify(result.verdict));
+	assert.ok(result.claim && result.claim.devices.at(-1)?.kind === "cpu");
+	const decoded = decodeEvidence(result.evidence!);
+	assert.ok(decoded.ok);
+	assert.equal(decoded.evidence.envelope.body.challenges.length, tinyStages(result.claim).length);
+	assert.match(decoded.evidence.envelope.body.link.engineSha256 ?? "", /^[0-9a-f]{64}$/);
+});
+
+test("the quick plan is valid and proves speed, memory and scalar work of every device", async () => {
+	const result = await runProbe(options({}));
+	assert.ok(result.verdict.status === "valid", JSON.stringify(result.verdict));
+	assert.ok(result.claim);
+	for (let device = 0; device < result.claim.devices.length; device++) {
+		const names = result.verdict.figures.filter((figure) => figure.device === device).map(({ name }) => name);
+		for (const name of ["gemm.int8", "memory.resident", "memory.bandwidth", "fma.fp32"])
+			assert.ok(names.includes(name), name);
+	}
+	assert.deepEqual(verifyEvidence(result.evidence!), result.verdict);
+	const flipped = result.evidence!.map((byte, i) => (i === result.evidence!.length - 100 ? byte ^ 1 : byte));
+	assert.equal(verifyEvidence(flipped).status, "invalid");
+});
+
+test("a sustained run is stopped and valid", async () => {
+	const whole = planProbe({ quick: true, sustainMs: 700, samples: 8 });
+	// Warm-ups and the sustained stage alone.
+	const plan: Plan = (seen) => {
+		const skipped: string[] = [...seen.steps];
+		for (;;) {
+			const step = whole({ ...seen, steps: skipped });
+			if (step.act !== "stage" || step.stopAfterMs !== undefined) return step;
+			skipped.push(step.name);
+		}
+	};
+	const result = await runProbe(options({ plan }));
+	assert.equal(outcomeOf(result), "valid", JSON.stringify(result.verdict));
+	const decoded = decodeEvidence(result.evidence!);
+	assert.ok(decoded.ok);
+	assert.ok(decoded.evidence.envelope.body.challenges.every(({ end }) => end === "stopped"));
+});

@@ -1,0 +1,128 @@
+// The honest toy through the whole probe: valid for every kind, precision and shape; and the ways a probe ends without an answer.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AssayError } from "../src/protocol/assay-error.ts";
+import type { ChallengeSpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
+import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
+import { runProbe } from "../src/validator/run-probe.ts";
+import { verifyEvidence } from "../src/verify/hardware/verify.ts";
+import { FOREIGN_SIGNER, outcomeOf, probeToy, SIGNER, type ToyProbe, toyOptions } from "./toy/probe-toy.ts";
+
+const GEMM: GemmSpec = {
+	kind: "gemm",
+	device: 0,
+	precision: "int8",
+	m: 128,
+	n: 512,
+	k: 128,
+	rounds: 2,
+	keep: 2,
+	samples: 16,
+};
+const FILL: GemmSpec = { ...GEMM, k: 1024 };
+const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, passes: 64, samples: 16 };
+const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 512, steps: 1024, rounds: 2, samples: 4 };
+
+const HONEST: Readonly<Record<string, ToyProbe>> = {
+	"every gemm precision": {
+		stages: (["int8", "fp8", "fp16", "bf16", "tf32"] as const).map((precision) => [{ ...GEMM, precision }]),
+	},
+	"every fma precision": {
+		stages: (["fp32", "fp64", "int32"] as const).map((precision) => [{ ...FMA, precision }]),
+	},
+	"several leaves a row": { asProcess: true, stages: [[{ ...GEMM, n: 1536, samples: 64 }]] },
+	"one round": { stages: [[{ ...GEMM, rounds: 1, keep: 1 }]] },
+	"rounds that were not kept": { stages: [[{ ...GEMM, rounds: 4, keep: 1, samples: 64 }]] },
+	"more samples than places": { stages: [[{ ...GEMM, rounds: 1, keep: 1, samples: 1000 }]] },
+	stream: { stages: [[FILL], [STREAM]] },
+	"stream over the newest rounds only": { stages: [[{ ...FILL, rounds: 3 }], [STREAM]] },
+	"two cards at once": {
+		asProcess: true,
+		gpus: 2,
+		stages: [
+			[FILL, { ...FILL, device: 1 }],
+			[STREAM, { ...STREAM, device: 1, of: 1 }],
+		],
+	},
+	sustained: { stages: [[{ ...GEMM, rounds: 0, keep: 1 }]], stopAfterMs: 300 },
+	beacon: { stages: [[GEMM]], more: { beacon: { kind: "test", value: "00ff" } } },
+};
+
+for (const [name, probe] of Object.entries(HONEST)) {
+	test(`honest: ${name}`, async () => {
+		const result = await probeToy(probe);
+		const detail = result.verdict.status === "valid" ? "" : JSON.stringify(result.verdict);
+		assert.equal(outcomeOf(result), "valid", detail);
+		assert.ok(result.evidence);
+		// Anyone gets the same verdict from the bytes alone; a stranger's key list does not accept them.
+		assert.deepEqual(verifyEvidence(result.evidence), result.verdict);
+		assert.equal(verifyEvidence(result.evidence, { signers: [FOREIGN_SIGNER.key] }).status, "invalid");
+		const kinds = result.events.map(({ kind }) => kind);
+		assert.equal(kinds[0], "claim");
+		assert.equal(kinds.at(-1), "verdict");
+		assert.equal(kinds.filter((kind) => kind === "stage").length, probe.stages.length);
+	});
+}
+
+test("a probe of nothing is no valid probe", async () => {
+	const result = await probeToy({ stages: [] });
+	assert.notEqual(result.verdict.status, "valid");
+});
+
+test("no room: the stage is dropped, asked again smaller, and only that is recorded", async () => {
+	const stages: ChallengeSpec[] = [{ ...GEMM, m: 2048, n: 8192, k: 128, rounds: 4, keep: 4 }, GEMM];
+	const seenTooBig: number[] = [];
+	const result = await probeToy({
+		stages: [],
+		more: {
+			plan: (seen) => {
+				seenTooBig.push(seen.tooBig.length);
+				const spec = stages[seen.steps.length];
+				if (!spec) return { act: "finish" };
+				const name = `try ${seen.steps.length}`;
+				return { act: "stage", name, specs: [spec], deadlineMs: 60_000, mayShrink: seen.steps.length === 0 };
+			},
+		},
+	});
+	assert.equal(outcomeOf(result), "valid");
+	assert.deepEqual(seenTooBig, [0, 1, 1]);
+	const decoded = decodeEvidence(result.evidence!);
+	assert.ok(decoded.ok);
+	assert.deepEqual(
+		decoded.evidence.envelope.body.challenges.map(({ spec, stage }) => [spec, stage]),
+		[[GEMM, 0]],
+	);
+});
+
+test("no room for what may not shrink is recorded, and never valid", async () => {
+	const result = await probeToy({ stages: [[{ ...GEMM, m: 2048, n: 8192, rounds: 4, keep: 4 }]] });
+	assert.notEqual(result.verdict.status, "valid");
+	assert.ok(result.evidence);
+});
+
+test("an abort ends the probe as inconclusive, whenever it comes", async () => {
+	for (const when of ["before", "claim", "stage", "root"]) {
+		const stopper = new AbortController();
+		if (when === "before") stopper.abort();
+		const options = toyOptions({ stages: [[{ ...GEMM, rounds: 0, keep: 1 }]], stopAfterMs: 60_000 });
+		const onEvent = ({ kind }: { kind: string }) => kind === when && stopper.abort();
+		const result = await runProbe({ ...options, onEvent, signal: stopper.signal });
+		assert.deepEqual([outcomeOf(result), result.evidence], ["inconclusive ABORTED", null], when);
+		assert.equal(result.claim === null, when === "before");
+	}
+});
+
+test("a link that does not open is inconclusive with its own code", async () => {
+	const options = toyOptions({ stages: [[GEMM]] });
+	const openLink = () => Promise.reject(new AssayError("ENGINE_NOT_STARTED", "no such file"));
+	const result = await runProbe({ ...options, openLink });
+	assert.deepEqual([outcomeOf(result), result.evidence, result.claim], ["inconclusive ENGINE_NOT_STARTED", null, null]);
+	// Our own mistakes are not blamed on the host.
+	const broken = () => Promise.reject(new TypeError("a bug"));
+	await assert.rejects(runProbe({ ...options, openLink: broken }), TypeError);
+});
+
+test("the verdict is about the signer of this probe", async () => {
+	const result = await probeToy({ stages: [[GEMM]] });
+	assert.ok(result.verdict.status === "valid" && result.verdict.signer === SIGNER.key);
+});
