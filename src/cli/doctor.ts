@@ -2,7 +2,7 @@
 // Looks, runs `--version`s, changes nothing.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { engineFile, isCheckout } from "../engine/builds.ts";
 import type { Command } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseOptions } from "./parse-options.ts";
@@ -15,6 +15,8 @@ interface Check {
 	readonly needed: boolean;
 	readonly found: string | null;
 	readonly remedy: string;
+	/** Only of use where the sources are: the released package brings its engines along. */
+	readonly forSources?: boolean;
 }
 
 function versionOf(program: string, args: readonly string[], pattern: RegExp): string | null {
@@ -23,7 +25,6 @@ function versionOf(program: string, args: readonly string[], pattern: RegExp): s
 	return pattern.exec(`${run.stdout}\n${run.stderr}`)?.[0] ?? null;
 }
 
-const projectFile = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const install = (pkg: string) => `apt-get install ${pkg}`;
 
 function lookAround(): Check[] {
@@ -31,18 +32,17 @@ function lookAround(): Check[] {
 	const own = isArm ? "linux-arm64" : "linux-x64";
 	const foreign = isArm ? "linux-x64" : "linux-arm64";
 	const crossTriple = isArm ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
-	const builtEngine = (platform: string) => {
-		const path = `build/engine/${platform}/assay-engine`;
-		return existsSync(projectFile(path)) ? path : null;
-	};
-	const ownEngine = builtEngine(own);
+	const hasSources = isCheckout();
+	const ownEngine = engineFile(own);
+	const foreignEngine = engineFile(foreign);
+	const buildRemedy = hasSources ? "bash engine/build.sh" : "install assay again";
 	const compiler = versionOf("g++", ["--version"], /\d+\.\d+\.\d+/);
 	const driver = versionOf(
 		"nvidia-smi",
 		["--query-gpu=name,driver_version", "--format=csv,noheader"],
 		/.+, \d+\.\d+[.\d]*/,
 	);
-	return [
+	const checks: Check[] = [
 		{ name: "node", what: "runs assay", needed: true, found: process.versions.node, remedy: "" },
 		{
 			name: "g++",
@@ -50,13 +50,21 @@ function lookAround(): Check[] {
 			needed: ownEngine === null,
 			found: compiler,
 			remedy: install("g++"),
+			forSources: true,
 		},
 		{
 			name: "engine",
 			what: `the program that is probed, for ${own}`,
-			needed: compiler === null,
+			needed: compiler === null || !hasSources,
 			found: ownEngine,
-			remedy: "bash engine/build.sh",
+			remedy: buildRemedy,
+		},
+		{
+			name: "other engine",
+			what: `the same for hosts of the other kind (${foreign})`,
+			needed: false,
+			found: foreignEngine,
+			remedy: hasSources ? `${buildRemedy} --platform ${foreign}` : buildRemedy,
 		},
 		{
 			name: "nvcc",
@@ -64,6 +72,7 @@ function lookAround(): Check[] {
 			needed: false,
 			found: versionOf("nvcc", ["--version"], /release \d+\.\d+/),
 			remedy: "install NVIDIA's CUDA toolkit 13",
+			forSources: true,
 		},
 		{
 			name: "gpu",
@@ -83,8 +92,9 @@ function lookAround(): Check[] {
 			name: "cross g++",
 			what: `builds the engine for hosts of the other kind (${foreign})`,
 			needed: false,
-			found: versionOf(`${crossTriple}-g++`, ["--version"], /\d+\.\d+\.\d+/) ?? builtEngine(foreign),
+			found: versionOf(`${crossTriple}-g++`, ["--version"], /\d+\.\d+\.\d+/),
 			remedy: install(`g++-${crossTriple.replace("_", "-")}`),
+			forSources: true,
 		},
 		{
 			name: "sshd",
@@ -92,8 +102,10 @@ function lookAround(): Check[] {
 			needed: false,
 			found: ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((p) => existsSync(p)) ?? null,
 			remedy: install("openssh-server"),
+			forSources: true,
 		},
 	];
+	return checks.filter((check) => hasSources || check.forSources !== true);
 }
 
 export const doctorCommand: Command = {

@@ -1,6 +1,8 @@
 // The command line: picks a command, runs it, turns errors into a sentence, a hint and an exit code.
 // Not here: what any command does.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Command, Surroundings } from "./command.ts";
 import { devicesCommand } from "./devices.ts";
@@ -42,7 +44,7 @@ async function run(args: readonly string[], here: Surroundings): Promise<number>
 		return 0;
 	}
 	if (name === "--version") {
-		const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+		const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
 			version: string;
 		};
 		here.out.write(`assay ${manifest.version}\n`);

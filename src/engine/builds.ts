@@ -1,8 +1,9 @@
-// Where the engine's program for a platform lies, and how it comes to be there: taken from build/engine/, built when absent.
-// Not a build system: engine/build.sh is, and it alone knows what is up to date.
+// Where the engine's program for a platform lies, and how it comes to be there: prebuilt in the released package; in a checkout
+// taken from build/engine/ and built when absent. Not a build system: engine/build.sh is, and it alone knows what is up to date.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { constants, existsSync, readFileSync } from "node:fs";
+import { access, chmod, copyFile, mkdir, rename, rm, stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AssayError } from "../protocol/assay-error.ts";
@@ -49,6 +50,23 @@ export function packageRoot(from = dirname(fileURLToPath(import.meta.url))): str
 	}
 }
 
+/** Whether the engine can be built here: a checkout has its sources, the released package has not. */
+export function isCheckout(root = packageRoot()): boolean {
+	return existsSync(join(root, "engine", "build.sh"));
+}
+
+/** Where the engine lies now, or null. A checkout never uses a prebuilt one: it could only be older than the sources beside it. */
+export function engineFile(platform: Platform, root = packageRoot()): string | null {
+	const prebuilt = join(root, "prebuilt", platform, "assay-engine");
+	if (!isCheckout(root) && existsSync(prebuilt)) return prebuilt;
+	const built = builtPath(root, platform);
+	return existsSync(built) ? built : null;
+}
+
+function builtPath(root: string, platform: Platform): string {
+	return join(root, "build", "engine", platform, "assay-engine");
+}
+
 export interface FindEngineOptions {
 	/** Default: the package's own folder. */
 	readonly root?: string;
@@ -56,45 +74,101 @@ export interface FindEngineOptions {
 	readonly onBuild?: (platform: Platform) => void;
 	/** False: never build, only look. */
 	readonly build?: boolean;
+	/** Where a copy goes that may be executed, when the package's own file may not. Default: `assay` in the user's cache folder. */
+	readonly cacheFolder?: string;
 }
 
 const building = new Map<string, Promise<void>>();
 
-/** Throws AssayError ENGINE_MISSING when there is none and none can be built. */
+/** Throws AssayError ENGINE_MISSING when there is none and none can be built, or when it cannot be made executable here. */
 export async function findEngine(platform: Platform, o: FindEngineOptions = {}): Promise<EngineBuild> {
 	const root = o.root ?? packageRoot();
-	const path = join(root, "build", "engine", platform, "assay-engine");
-	if (!existsSync(path)) {
-		if (o.build === false) throw missing(platform, "it was not built");
-		// Links opened at the same time share one build.
-		let build = building.get(path);
-		if (!build) {
-			o.onBuild?.(platform);
-			build = buildEngine(root, platform).finally(() => building.delete(path));
-			building.set(path, build);
-		}
-		await build;
-		if (!existsSync(path)) throw missing(platform, "the build left no program");
+	const path = engineFile(platform, root) ?? (await builtEngine(root, platform, o));
+	const [{ size }, sha256] = await Promise.all([stat(path), sha256OfFile(path)]);
+	const found = { platform, path, sha256, bytes: size };
+	// An engine for another kind of machine is only ever uploaded; the far side gives it its mode.
+	const runsHere = platform === `${process.platform}-${process.arch}`;
+	return runsHere ? { ...found, path: await makeExecutable(found, o.cacheFolder ?? userCacheFolder()) } : found;
+}
+
+async function builtEngine(root: string, platform: Platform, o: FindEngineOptions): Promise<string> {
+	if (!isCheckout(root)) throw missing(root, platform, "it is not in the package");
+	if (o.build === false) throw missing(root, platform, "it was not built");
+	const path = builtPath(root, platform);
+	// Links opened at the same time share one build.
+	let build = building.get(path);
+	if (!build) {
+		o.onBuild?.(platform);
+		build = buildEngine(root, platform).finally(() => building.delete(path));
+		building.set(path, build);
 	}
-	const { size } = await stat(path);
-	return { platform, path, sha256: await sha256OfFile(path), bytes: size };
+	await build;
+	if (!existsSync(path)) throw missing(root, platform, "the build left no program");
+	return path;
 }
 
 function buildEngine(root: string, platform: Platform): Promise<void> {
 	const script = join(root, "engine", "build.sh");
-	if (!existsSync(script)) return Promise.reject(missing(platform, "and its sources are not here"));
 	return new Promise((resolve, reject) => {
 		const options = { cwd: root, timeout: BUILD_DEADLINE_MS, maxBuffer: 16 << 20 };
 		execFile("bash", [script, "--platform", platform], options, (error, _stdout, stderr) => {
-			if (error) reject(missing(platform, `its build failed: ${printable(stderr.slice(-500), 500)}`, error));
+			if (error) reject(missing(root, platform, `its build failed: ${printable(stderr.slice(-500), 500)}`, error));
 			else resolve();
 		});
 	});
 }
 
-function missing(platform: Platform, why: string, cause?: unknown): AssayError {
+/** XDG says that relative paths there are to be ignored. */
+function userCacheFolder(): string {
+	const cache = process.env.XDG_CACHE_HOME;
+	return join(cache?.startsWith("/") ? cache : join(homedir(), ".cache"), "assay");
+}
+
+const isExecutable = (path: string) =>
+	access(path, constants.X_OK).then(
+		() => true,
+		() => false,
+	);
+
+/**
+ * A path of the same bytes that may be executed. Unpacking can lose the file's mode, and the package may belong to somebody else:
+ * then a copy of our own is used, under the name of its hash. A copy whose bytes are others is replaced, never run.
+ */
+async function makeExecutable(build: EngineBuild, cacheFolder: string): Promise<string> {
+	if (await isExecutable(build.path)) return build.path;
+	try {
+		await chmod(build.path, 0o755);
+		return build.path;
+	} catch {
+		// Not ours, or on a read-only disk.
+	}
+	const copy = join(cacheFolder, `engine-${build.sha256}`);
+	const draft = `${copy}.${process.pid}`;
+	try {
+		if ((await isExecutable(copy)) && (await sha256OfFile(copy)) === build.sha256) return copy;
+		await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
+		await copyFile(build.path, draft);
+		await chmod(draft, 0o700);
+		await rename(draft, copy);
+		return copy;
+	} catch (cause) {
+		await rm(draft, { force: true }).catch(() => {});
+		throw new AssayError(
+			"ENGINE_MISSING",
+			`the engine ${build.path} is not executable, and no copy of it can be made`,
+			{
+				hint: `Run \`chmod +x\` on it as its owner, or make ${cacheFolder} writable (XDG_CACHE_HOME names another place).`,
+				cause,
+			},
+		);
+	}
+}
+
+function missing(root: string, platform: Platform, why: string, cause?: unknown): AssayError {
 	return new AssayError("ENGINE_MISSING", `no engine for ${platform}: ${why}`, {
-		hint: `Run \`bash engine/build.sh --platform ${platform}\`; \`assay doctor\` names the compilers that it needs.`,
+		hint: isCheckout(root)
+			? `Run \`bash engine/build.sh --platform ${platform}\`; \`assay doctor\` names the compilers that it needs.`
+			: "The package is incomplete: install assay again.",
 		...(cause === undefined ? {} : { cause }),
 	});
 }
