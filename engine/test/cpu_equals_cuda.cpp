@@ -1,13 +1,13 @@
 // Every operation of device.hpp on the CPU backend and on every GPU, compared bit for bit; and, where the CPU would take too long,
 // products checked element by element from their seed. Follows docs/hardware-proof.md; the CPU backend is the reference.
 // Usage: cpu_equals_cuda [--small]: few small shapes, for compute-sanitizer. Exit code 0 all passed, 1 not, 77 no GPU.
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <numeric>
 #include <thread>
 
-#include "core/recurrence.hpp"
 #include "cpu_equals_cuda_paths.hpp"
 #include "cuda/cuda_device.hpp"
 #include "device.hpp"
@@ -181,6 +181,33 @@ void check_large(Device& gpu, const GemmSpec& spec, uint32_t samples) {
          name(spec) + ": elements of another seed differ");
 }
 
+// Lanes enough for several launches; sampled ones are run again.
+void check_many_lanes(Device& gpu, Precision p) {
+  const FmaSpec spec{p, (1u << 21) + 256, 1u << 18};
+  const Seed seed = numbered(77);
+  const Hash root = gpu.fma_round(spec, seed, kGo);
+  const auto opened = gpu.open_fma(spec, seed, some_of(spec.leaves(), 24));
+  expect(all_on_root(opened, spec.leaves(), root), name(p) + ": paths of many lanes");
+  bool lanes = true;
+  for (const Opening& o : opened) {
+    const uint32_t at = fmix32(o.index) % spec.lanes_per_leaf();
+    lanes = lanes && lane_in_leaf(spec, o, at) == lane_from_seed(spec, seed, o.index * spec.lanes_per_leaf() + at);
+  }
+  expect(lanes, name(p) + ": sampled lanes of many");
+}
+
+// Stopped in the middle: the product is far longer than the wait, and made of several launches.
+void check_stop_midway(Device& gpu, const GemmSpec& spec) {
+  const auto kept = gpu.keep(spec, 1);
+  std::atomic<bool> stop{false};
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    stop = true;
+  });
+  expect_thrown(ErrorCode::cancelled, "a product stopped midway", [&] { gpu.gemm_round(*kept, 0, numbered(3), stop); });
+  stopper.join();
+}
+
 void compare_products(Device& cpu, Device& gpu, Precision p, bool small) {
   compare_gemm(cpu, gpu, {p, 128, 512, 128}, 1);
   compare_gemm(cpu, gpu, {p, 384, 1536, 640}, 2);
@@ -193,6 +220,11 @@ void compare_products(Device& cpu, Device& gpu, Precision p, bool small) {
   if (p == Precision::int8 || p == Precision::fp8) compare_gemm(cpu, gpu, {p, 128, 512, 65536}, 8);
   check_large(gpu, {p, 16384, 16384, 16384}, 64);
   check_large(gpu, {p, 11136, 12800, 4736}, 64);
+  const GemmSpec huge{p, 65536, 65536, 65536};  // several launches
+  if (p == Precision::int8 && gpu.claim().free_bytes > 3 * huge.bytes()) {
+    check_large(gpu, huge, 16);
+    check_stop_midway(gpu, huge);
+  }
 }
 
 // The card filled to 95 % of what it says is free, every product new, then one pass over all of it.
@@ -256,7 +288,9 @@ int main(int argc, char** argv) {
           for (const uint32_t lanes : {256u, 768u, 1280u, 33024u})
             for (const uint32_t steps : {512u, 1024u, 5120u})
               if (!small || lanes < 2000) compare_fma(*cpu, *gpu, {p, lanes, steps});
-          if (!small) compare_fma(*cpu, *gpu, {p, (1u << 21) + 256, 1024});
+          if (small) continue;
+          compare_fma(*cpu, *gpu, {p, (1u << 21) + 256, 1024});
+          check_many_lanes(*gpu, p);
         }
         std::printf("%s: %u passed, %u failed so far\n", name(p).c_str(), passed, failed);
         std::fflush(stdout);

@@ -1,8 +1,9 @@
-// What a verifier does with an opening, for cpu_equals_cuda: the path to the root, and single elements from the seed alone.
-// Written from docs/hardware-proof.md §1, §3, §4 with core/ only, so that neither backend checks itself.
+// What a verifier does with an opening, for cpu_equals_cuda: the path to the root, and single elements and lanes from the seed alone.
+// Written from docs/hardware-proof.md §1, §3, §4, §6 with core/ only, so that neither backend checks itself.
 #pragma once
 #include <cstring>
 
+#include "core/recurrence.hpp"
 #include "device.hpp"
 
 namespace assay {
@@ -64,6 +65,20 @@ inline uint16_t product_element(const GemmSpec& spec, const Seed& seed, uint32_t
     sum += int64_t{matrix_entry(spec.precision, key, kDomainA, row * spec.k + i)} *
            matrix_entry(spec.precision, key, kDomainB, column * spec.k + i);
   return static_cast<uint16_t>(sum);
+}
+
+inline uint64_t lane_in_leaf(const FmaSpec& spec, const Opening& opening, uint32_t at) {
+  const size_t bytes = spec.precision == Precision::fp64 ? 8 : 4;
+  uint64_t bits = 0;
+  std::memcpy(&bits, opening.leaf.data() + at * bytes, bytes);
+  return bits;
+}
+
+inline uint64_t lane_from_seed(const FmaSpec& spec, const Seed& seed, uint32_t lane) {
+  const PhiloxKey key = philox_key(seed.b);
+  if (spec.precision == Precision::fp32) return run_lane<LaneF32>(key, lane, spec.steps);
+  if (spec.precision == Precision::fp64) return run_lane<LaneF64>(key, lane, spec.steps);
+  return run_lane<LaneI32>(key, lane, spec.steps);
 }
 
 }  // namespace assay

@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=${OUT:-build/gpu}
-steps=${STEPS:-test sanitize bench}
+steps=${STEPS-test sanitize bench}
 mkdir -p "$out" build/gpu
 export ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a}
 engine/build.sh --tests

@@ -45,9 +45,9 @@ Context::Context(CUdevice device) : device_(device) {
     enter();
     ASSAY_CUDA_CALL(cuModuleLoadData, &module_, assay_kernels_begin);
     load_all();
+    make_streams();
   } catch (...) {
-    if (module_ != nullptr) driver().cuModuleUnload(module_);
-    driver().cuDevicePrimaryCtxRelease(device_);
+    release();
     throw;
   }
 }
@@ -80,9 +80,31 @@ void Context::load_all() {
     allow(load(kernel.warpgroups), warpgroup_shape(kernel.precision).shared_bytes());
 }
 
-Context::~Context() {
+void Context::make_streams() {
+  int least = 0, greatest = 0;
+  ASSAY_CUDA_CALL(cuCtxGetStreamPriorityRange, &least, &greatest);
+  ASSAY_CUDA_CALL(cuStreamCreateWithPriority, &aside_, unsigned{kStreamNonBlocking}, greatest);
+  for (CUevent* event : {&order_, &places_[0], &places_[1]}) ASSAY_CUDA_CALL(cuEventCreate, event, unsigned{kEventDisableTiming});
+}
+
+void Context::aside_waits_for_main() const {
+  ASSAY_CUDA_CALL(cuEventRecord, order_, kMain);
+  ASSAY_CUDA_CALL(cuStreamWaitEvent, aside_, order_, 0u);
+}
+
+void Context::main_waits_for_aside() const {
+  ASSAY_CUDA_CALL(cuEventRecord, order_, aside_);
+  ASSAY_CUDA_CALL(cuStreamWaitEvent, kMain, order_, 0u);
+}
+
+Context::~Context() { release(); }
+
+void Context::release() noexcept {
   driver().cuCtxSetCurrent(context_);
-  driver().cuModuleUnload(module_);
+  for (CUevent event : {order_, places_[0], places_[1]})
+    if (event != nullptr) driver().cuEventDestroy(event);
+  if (aside_ != nullptr) driver().cuStreamDestroy(aside_);
+  if (module_ != nullptr) driver().cuModuleUnload(module_);
   driver().cuCtxSetCurrent(nullptr);
   driver().cuDevicePrimaryCtxRelease(device_);
 }
@@ -93,11 +115,12 @@ uint64_t Context::free_bytes() const {
   return free;
 }
 
-void Context::launch_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const {
+void Context::launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                         void** arguments) const {
   const auto found = kernels_.find(kernel);
   if (found == kernels_.end()) throw EngineError(ErrorCode::unsupported, std::string("no kernel named ") + kernel);
   const CUresult result =
-      driver().cuLaunchKernel(found->second, blocks, 1, 1, threads, 1, 1, shared_bytes, nullptr, arguments, nullptr);
+      driver().cuLaunchKernel(found->second, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, arguments, nullptr);
   if (result != kCudaSuccess) check(result, (std::string("cuLaunchKernel of ") + kernel).c_str());
 }
 

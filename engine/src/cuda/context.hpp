@@ -31,21 +31,37 @@ class Context {
 
   // Hopper's own instructions: the card has them, the module was built for them (sm_90a), the driver can describe matrices.
   bool has_warpgroups() const { return has_warpgroups_; }
-  // Arguments must have exactly the kernel's parameter types. Launches go to the context's one stream, in order.
+  // Arguments must have exactly the kernel's parameter types. Launches go to the main stream, in order.
   template <typename... Arguments>
   void launch(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, Arguments... arguments) const {
     void* pointers[] = {&arguments...};
-    launch_raw(kernel, blocks, threads, shared_bytes, pointers);
+    launch_raw(kMain, kernel, blocks, threads, shared_bytes, pointers);
   }
+  // The same beside the main stream and before it where both have blocks ready: for small work that must not wait its turn.
+  template <typename... Arguments>
+  void launch_aside(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, Arguments... arguments) const {
+    void* pointers[] = {&arguments...};
+    launch_raw(aside_, kernel, blocks, threads, shared_bytes, pointers);
+  }
+  void aside_waits_for_main() const;
+  void main_waits_for_aside() const;
+  // Marks a place in the side stream (0 or 1); the host waits for it later. Not marked yet: returns at once.
+  void mark_aside(uint32_t place) const { ASSAY_CUDA_CALL(cuEventRecord, places_[place], aside_); }
+  void wait_for_mark(uint32_t place) const { ASSAY_CUDA_CALL(cuEventSynchronize, places_[place]); }
 
  private:
   CUfunction load(const char* kernel);
   void load_all();
-  void launch_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
+  static constexpr CUstream kMain = nullptr;
+  void make_streams();
+  void release() noexcept;
+  void launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
 
   CUdevice device_;
   CUcontext context_ = nullptr;
   CUmodule module_ = nullptr;
+  CUstream aside_ = nullptr;
+  CUevent order_ = nullptr, places_[2] = {nullptr, nullptr};
   uint32_t compute_ = 0, units_ = 0;
   bool has_warpgroups_ = false;
   std::map<std::string, CUfunction, std::less<>> kernels_;

@@ -10,8 +10,9 @@
 namespace assay::cuda {
 namespace {
 
-constexpr uint32_t kDigestSlots = 8;
 constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
+// Slots of a stream whose digests are hashed together: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
+constexpr uint32_t kSlotsPerBatch = 16;
 // Small products share allocations, which the driver rounds up to 2 MiB.
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
@@ -76,8 +77,8 @@ uint64_t lane_bytes(const FmaSpec& spec) { return uint64_t{spec.lanes} * (spec.p
 CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec, uint32_t slots) : spec_(spec), slots_(slots) {
   const uint64_t entry = entry_bytes(spec.precision);
   b_offset_ = spec.m * uint64_t{spec.k} * entry;
-  // With a small k the operands are small; digests of a few slots at once keep a pass from waiting slot by slot.
-  const uint64_t digests = uint64_t{spec.leaves()} * 8 * std::min(slots, kDigestSlots);
+  // With a small k the operands are small; digests of some slots at once keep a pass from waiting slot by slot.
+  const uint64_t digests = uint64_t{spec.leaves()} * 8 * std::clamp(slots, 2u, 2 * kSlotsPerBatch);
   const uint64_t work = std::max(b_offset_ + spec.n * uint64_t{spec.k} * entry, digests);
   const uint64_t tree = tree_bytes(std::max<uint64_t>(spec.leaves(), uint64_t{slots} * (spec.leaves() / kGroup)));
   // Asked for before anything is taken: a request far beyond the card must not first fill it.
@@ -210,25 +211,33 @@ std::vector<Opening> CudaDevice::open_round(Kept& kept_, uint32_t slot, std::spa
   return open_tree(*context_, kept.round_tree(), kept.slot(slot), leaves, kept.work().at(), kept.work().bytes(), {});
 }
 
-// Digests of as many slots as the workspace holds, then their group hashes, and so on; then the levels above.
+// Digests of a batch of slots into one half of the workspace; their group hashes beside the digests of the next batch, which
+// go to the other half: reading is bound by memory, hashing by arithmetic. Then the levels above.
 Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                              const std::atomic<bool>& stop) {
   const uint32_t leaves = kept.spec().leaves(), groups = leaves / kGroup;
   if (slots.empty() || slots.size() > kept.slots())
     throw EngineError(ErrorCode::bad_request, "a pass goes over at least one slot and each at most once");
+  for (const uint32_t slot : slots) kept.slot(slot);  // all there, before anything is queued
   const MixKeys keys = mix_keys(nonce.b);
   const Tree tree{kept.tree().at(), static_cast<uint32_t>(slots.size()) * groups};
-  const size_t batch = kept.work().bytes() / (uint64_t{leaves} * 8);
-  for (size_t from = 0; from < slots.size(); from += batch) {
-    if (from > 0) context_->synchronize();
+  const uint64_t digest_bytes = uint64_t{leaves} * 8;
+  const size_t batch = std::min<size_t>(kept.work().bytes() / (2 * digest_bytes), kSlotsPerBatch);
+  uint32_t half = 0;
+  for (size_t from = 0; from < slots.size(); from += batch, half ^= 1) {
+    context_->wait_for_mark(half);  // this half's hashes of two batches ago; it also keeps `stop` within reach
+    if (stop.load(std::memory_order_relaxed)) context_->synchronize();  // nothing may go on in the workspace after the throw
+    throw_if(stop);
     const size_t count = std::min(batch, slots.size() - from);
-    for (size_t i = 0; i < count; ++i) {
-      throw_if(stop);
+    const CUdeviceptr digests = kept.work().at(half * batch * digest_bytes);
+    for (size_t i = 0; i < count; ++i)
       context_->launch("mix_leaves", leaves / 32, 256, 0, kept.slot(slots[from + i]), static_cast<uint32_t>((from + i) * leaves),
-                       keys, kept.work().at(i * leaves * 8));
-    }
-    hash_leaves(*context_, tree, static_cast<uint32_t>(from * groups), kept.work().at(), static_cast<uint32_t>(count * groups));
+                       keys, digests + i * digest_bytes);
+    context_->aside_waits_for_main();
+    hash_leaves_aside(*context_, tree, static_cast<uint32_t>(from * groups), digests, static_cast<uint32_t>(count * groups));
+    context_->mark_aside(half);
   }
+  context_->main_waits_for_aside();
   hash_levels(*context_, tree);
   return tree;
 }

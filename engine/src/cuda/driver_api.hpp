@@ -15,6 +15,7 @@ using CUcontext = struct CUctx_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
 struct CUuuid {
   unsigned char bytes[16];
 };
@@ -29,6 +30,8 @@ enum : int {
   kAttributeMajor = 75,
   kAttributeMinor = 76,
   kFunctionMaxDynamicShared = 8,
+  kStreamNonBlocking = 1,
+  kEventDisableTiming = 2,
 };
 
 #define ASSAY_DRIVER_CALLS(X)                                                                                     \
@@ -55,6 +58,14 @@ enum : int {
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                       \
   X(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void*, size_t))                                            \
   X(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void*, CUdeviceptr, size_t))                                                  \
+  X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int*, int*))                                       \
+  X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                           \
+  X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                              \
+  X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                          \
+  X(cuEventCreate, cuEventCreate, (CUevent*, unsigned))                                                           \
+  X(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                                            \
+  X(cuEventSynchronize, cuEventSynchronize, (CUevent))                                                            \
+  X(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                                 \
   X(cuLaunchKernel, cuLaunchKernel,                                                                               \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
 

@@ -133,7 +133,7 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
                                      uint32_t m, uint32_t n, uint32_t k_bytes, uint32_t first_tile) {
   using Acc = typename Accumulator<P>::type;
   constexpr TileShape kShape = tile_shape(P, __CUDA_ARCH__ / 10);
-  constexpr uint32_t kN = kShape.n, kStages = kShape.stages;
+  constexpr uint32_t kN = kShape.n;
   constexpr uint32_t kStageBytes = (kTileM + kN) * kTileKBytes;
   constexpr uint32_t kWarpN = kN / 4, kTilesM = 4, kTilesN = kWarpN / 8;
   extern __shared__ __align__(1024) uint8_t shared[];
@@ -174,6 +174,7 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
   };
 
 #if __CUDA_ARCH__ >= 800
+  constexpr uint32_t kStages = kShape.stages;
   auto copy = [&](uint32_t slice) {
     const uint32_t to = base + (slice % kStages) * kStageBytes;
     copy_slice_async<kTileM>(to, a_rows + uint64_t{slice} * kTileKBytes, k_bytes);

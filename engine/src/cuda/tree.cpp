@@ -68,6 +68,11 @@ void hash_leaves(const Context& context, const Tree& tree, uint32_t first, CUdev
                  tree.nodes + first * kNodeBytes);
 }
 
+void hash_leaves_aside(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count) {
+  context.launch_aside("hash_leaves", blocks_for(count), kThreads, 0, leaves, count, leaf_midstate(),
+                       tree.nodes + first * kNodeBytes);
+}
+
 void hash_levels(const Context& context, const Tree& tree) {
   CUdeviceptr level = tree.nodes;
   uint32_t count = tree.count;

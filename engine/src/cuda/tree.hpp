@@ -23,6 +23,8 @@ struct Tree {
 
 // Hashes `count` leaves of 1 KiB into nodes `first`… of level 0.
 void hash_leaves(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count);
+// The same on the side stream.
+void hash_leaves_aside(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count);
 // All levels above level 0.
 void hash_levels(const Context& context, const Tree& tree);
 // Waits for the device.
