@@ -121,8 +121,8 @@ test("form: magic, size, spelling, shape, hashes", () => {
 	assert.equal(codeOf(around(encodeCanonicalJson(surplus), ...attachments)), "ENVELOPE_SHAPE");
 	const upper = { ...envelope, signature: { ...envelope.signature, key: envelope.signature.key.toUpperCase() } };
 	assert.equal(codeOf(around(encodeCanonicalJson(upper), ...attachments)), "ENVELOPE_SHAPE");
-	const escape = { ...envelope, body: { ...BODY, probe: { ...BODY.probe, target: "\u001b[2J" } } };
-	assert.equal(codeOf(around(encodeCanonicalJson(escape), ...attachments)), "ENVELOPE_SHAPE");
+	const hostile = { ...envelope, body: { ...BODY, probe: { ...BODY.probe, target: "\u001b[2J" } } };
+	assert.equal(codeOf(around(encodeCanonicalJson(hostile), ...attachments)), "ENVELOPE_SHAPE");
 });
 
 test("signatures: right, of something else, with another key, malleated, misspelled", () => {

@@ -101,6 +101,7 @@ export function residencyOf(
 	const device = claim.devices[spec.device];
 	if (gemm?.record.spec.kind !== "gemm" || device === undefined || !isCommitted(gemm)) return null;
 	const { m, n, k } = gemm.record.spec;
+	if (k === 0) return null; // not a product; check-specs.ts refuses it before anything is derived
 	const keptBytes = 2n * BigInt(m) * BigInt(n) * BigInt(keptRounds(gemm.record.spec, gemm.roots.length));
 	const passes = BigInt(answer.roots.length);
 	const totalUs = BigInt(workUs(answer));

@@ -69,7 +69,7 @@ export const STAGES: readonly (readonly ChallengeSpec[])[] = [
 		{ kind: "fma", device: 0, precision: "fp64", lanes: 256, steps: 512, rounds: 2, samples: 2 },
 		{ kind: "fma", device: 1, precision: "int32", lanes: 512, steps: 512, rounds: 1, samples: 2 },
 	],
-	[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 0, keep: 1, samples: 2 }],
+	[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 0, keep: 1, samples: 3 }],
 ];
 
 /** Rounds that a sustained run of the kit makes. */
@@ -115,11 +115,15 @@ function opening(committed: readonly Committed[], round: number, index: number):
 	return { round, index, leaf: leaves[index]!, path: merklePath(levels, index) };
 }
 
-/** Answers every stage honestly. Each challenge takes `spacingUs` a round. */
+/** What a cheater does to the bytes of a round before it commits to them. */
+export type Spoil = (challenge: number, bytes: Uint8Array) => void;
+
+/** Answers every stage honestly, but for what `spoil` does. Each challenge takes `spacingUs` a round. */
 export function answerStages(
 	stages: readonly (readonly ChallengeSpec[])[],
 	beacon: Beacon = null,
 	secret: Uint8Array = SECRET,
+	spoil: Spoil = () => {},
 ): AnsweredChallenge[] {
 	const answered: AnsweredChallenge[] = [];
 	const committedOf: Committed[][] = [];
@@ -130,12 +134,13 @@ export function answerStages(
 		for (const spec of specs) {
 			const index = answered.length;
 			const first = firstSeed(secret, index, beacon, spec);
+			const spoilOwn = (bytes: Uint8Array) => spoil(index, bytes);
 			const gemm = spec.kind === "stream" ? (answered[spec.of]!.spec as GemmSpec) : null;
 			const gemmRounds = spec.kind === "stream" ? committedOf[spec.of]!.length : 0;
 			const committed =
 				spec.kind === "stream"
-					? streamRounds(spec, committedOf[spec.of]!.slice(-Math.min(gemm!.keep, gemmRounds)), first)
-					: workRounds(spec, first);
+					? streamRounds(spec, committedOf[spec.of]!.slice(-Math.min(gemm!.keep, gemmRounds)), first, spoilOwn)
+					: workRounds(spec, first, spoilOwn);
 			committedOf.push(committed);
 			// A pass over 256 KiB at toy speed: 1 µs against 64 GB/s of fetching leaves three quarters of it resident.
 			const spacingUs = spec.kind === "stream" ? 1 : 100_003 + 7 * index;
@@ -181,24 +186,33 @@ export function answerStages(
 	return answered;
 }
 
-function workRounds(spec: GemmSpec | FmaSpec, first: Uint8Array): Committed[] {
+function workRounds(spec: GemmSpec | FmaSpec, first: Uint8Array, spoil: (bytes: Uint8Array) => void): Committed[] {
 	const made: Committed[] = [];
 	let seed = first;
 	for (let round = 0; round < (spec.rounds === 0 ? SUSTAINED_ROUNDS : spec.rounds); round++) {
-		const committed = commit(spec.kind === "gemm" ? gemmBytes(spec, seed) : fmaBytes(spec, seed));
+		const bytes = spec.kind === "gemm" ? gemmBytes(spec, seed) : fmaBytes(spec, seed);
+		spoil(bytes);
+		const committed = commit(bytes);
 		made.push(committed);
 		seed = nextSeed(seed, committed.root);
 	}
 	return made;
 }
 
-function streamRounds(spec: StreamSpec, kept: readonly Committed[], first: Uint8Array): Committed[] {
+function streamRounds(
+	spec: StreamSpec,
+	kept: readonly Committed[],
+	first: Uint8Array,
+	spoil: (bytes: Uint8Array) => void,
+): Committed[] {
 	const made: Committed[] = [];
 	let nonce = first;
 	for (let pass = 0; pass < spec.passes; pass++) {
 		const keys = mixKeys(nonce);
 		const leaves = kept.flatMap((round) => round.leaves);
-		const committed = commit(concatBytes(...leaves.map((leaf, q) => mixLeaf(keys, leaf, q))));
+		const bytes = concatBytes(...leaves.map((leaf, q) => mixLeaf(keys, leaf, q)));
+		spoil(bytes);
+		const committed = commit(bytes);
 		made.push(committed);
 		nonce = nextNonce(nonce, committed.root);
 	}
