@@ -43,6 +43,8 @@ fi
 out=build/engine/$platform
 [ "$variant" = plain ] || out=$out-$variant
 mkdir -p "$out/obj"
+exec 9> build/engine/.lock
+flock 9 # two builds at once would trip over each other's objects
 jobs=${ASSAY_JOBS:-$(nproc)}
 version=$(sed -n 's/.*"version": *"\([^"]*\)".*/\1/p' package.json | head -1)
 hash_of() { sha256sum | cut -c1-24; }
@@ -60,7 +62,7 @@ device_sources() {
   find engine/src/cuda \( -name '*.cu' -o -name '*.cuh' \) -exec sed -n 's|^#include "\([a-z_]*\.hpp\)".*|engine/src/cuda/\1|p' {} +
 }
 if [ "$cuda" = 1 ]; then
-  read -r -a archs <<< "${ASSAY_CUDA_ARCHS:-75 80 86 89 90 100 120}"
+  read -r -a archs <<< "${ASSAY_CUDA_ARCHS:-75 80 86 89 90a 100 120}"
   gencode=()
   for arch in "${archs[@]}"; do gencode+=(-gencode "arch=compute_${arch%a},code=sm_$arch"); done
   # For cards that are newer than this list: the driver compiles it.
@@ -94,12 +96,8 @@ case "$variant" in
     ;;
   tsan) flags+=(-O1 -g -fsanitize=thread) link+=(-fsanitize=thread) ;;
 esac
-[ "$cuda" = 0 ] || flags+=(-DASSAY_CUDA=1)
-
-headers=$({
-  "$cxx" --version | head -1
-  find engine/src engine/test \( -name '*.hpp' -o -name '*.inc' \) -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
-} | hash_of)
+hash_headers() { find "$@" \( -name '*.hpp' -o -name '*.inc' \) -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | hash_of; }
+headers="$("$cxx" --version | head -1) $(hash_headers engine/src)"
 
 objects=() pending=()
 # add <source> <name of the object> [flags…]; an object is named after the hash of all that it is made of.
@@ -126,7 +124,9 @@ case "$platform" in
 esac
 for source in $(find engine/src -name '*.cpp' ! -path $kernels ! -name main.cpp ! -name no_cuda.cpp | LC_ALL=C sort); do
   name=${source#engine/src/}
-  add "$source" "$(echo "${name%.cpp}" | tr / _)"
+  extra=()
+  case "$cuda$name" in 1cuda/* | 1commands/hello.cpp) extra=(-DASSAY_CUDA=1) ;; esac
+  add "$source" "$(echo "${name%.cpp}" | tr / _)" "${extra[@]}"
 done
 # Until there is a CUDA backend in the tree, the engine says so itself.
 compgen -G 'engine/src/cuda/*.cpp' > /dev/null || add engine/src/no_cuda.cpp no_cuda
@@ -156,6 +156,7 @@ program() {
 }
 program "$out/assay-engine" engine/src/main.cpp
 if [ "$tests" = 1 ]; then
+  headers="$headers $(hash_headers engine/test)"
   for source in $(find engine/test -name '*.cpp' | LC_ALL=C sort); do program "$out/$(basename "${source%.cpp}")" "$source"; done
 fi
 

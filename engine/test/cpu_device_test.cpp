@@ -1,0 +1,254 @@
+// The CPU device against the definitions in core/, one entry, digest and lane at a time, on every instruction set it has here.
+// Usage: cpu_device_test FOLDER_OF_VECTORS
+#include <numeric>
+
+#include "check.hpp"
+#include "core/recurrence.hpp"
+#include "cpu/cpu_device.hpp"
+#include "cpu/sha256_host.hpp"
+#include "paths.hpp"
+#include "vector_file.hpp"
+
+using namespace assay;
+using namespace assay_test;
+
+namespace {
+
+const std::atomic<bool> kGo{false};
+
+std::vector<const assay_kernels::Kernels*> kernel_sets() {
+  const assay_kernels::Kernels* sets[assay_kernels::kMaxSets];
+  const size_t count = assay_kernels::usable_kernels(sets);
+  return {sets, sets + count};
+}
+
+std::string name(const GemmSpec& s) {
+  return std::string(kPrecisionNames[static_cast<int>(s.precision)]) + " " + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" +
+         std::to_string(s.k);
+}
+
+// Three nested loops over entries made one by one, row after row as the leaves want them.
+std::vector<std::vector<uint8_t>> naive_product(const GemmSpec& spec, const Seed& seed) {
+  const PhiloxKey key = philox_key(seed.b);
+  const auto matrix = [&](uint32_t which, uint32_t rows) {
+    std::vector<int32_t> m(size_t{rows} * spec.k);
+    for (size_t i = 0; i < m.size(); ++i) m[i] = matrix_entry(spec.precision, key, which, i);
+    return m;
+  };
+  const std::vector<int32_t> a = matrix(kDomainA, spec.m), b = matrix(kDomainB, spec.n);
+  std::vector<std::vector<uint8_t>> leaves(spec.leaves(), std::vector<uint8_t>(1024));
+  for (uint32_t row = 0; row < spec.m; ++row) {
+    for (uint32_t column = 0; column < spec.n; ++column) {
+      int64_t sum = 0;
+      for (uint32_t k = 0; k < spec.k; ++k) sum += int64_t{a[size_t{row} * spec.k + k]} * b[size_t{column} * spec.k + k];
+      uint8_t* at = leaves[size_t{row} * (spec.n / 512) + column / 512].data() + 2 * (column % 512);
+      at[0] = static_cast<uint8_t>(sum);
+      at[1] = static_cast<uint8_t>(sum >> 8);
+    }
+  }
+  return leaves;
+}
+
+std::vector<uint32_t> first_numbers(uint32_t count) {
+  std::vector<uint32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+void test_gemm(Device& device, const std::string& set, const GemmSpec& spec, const std::vector<std::vector<uint8_t>>& want) {
+  auto kept = device.keep(spec, 2);
+  const std::string what = "gemm " + name(spec) + " on " + set;
+  const Seed seed = seed_of(spec.m + spec.k);
+  const Hash root = device.gemm_round(*kept, 1, seed, kGo);
+  check(same(root, reference_root(want)), what + ": root");
+  const auto openings = device.open_round(*kept, 1, first_numbers(spec.leaves()));
+  unsigned wrong = 0, astray = 0;
+  for (const Opening& o : openings) {
+    wrong += o.leaf != want[o.index];
+    if (o.index % 37 == 0) astray += !leads_to(o, spec.leaves(), root);
+  }
+  check(openings.size() == spec.leaves() && wrong == 0, what + ": leaves");
+  check(astray == 0, what + ": paths");
+  check(!same(device.gemm_round(*kept, 0, seed_of(spec.m + spec.k + 1), kGo), root), what + ": another seed, another root");
+  check(same(device.gemm_round(*kept, 0, seed, kGo), root), what + ": again, in another slot");
+}
+
+// Shapes beyond what a naive loop does in time: single elements of opened leaves.
+void test_gemm_elements(Device& device, const std::string& set, const GemmSpec& spec) {
+  auto kept = device.keep(spec, 1);
+  const Seed seed = seed_of(spec.n + spec.k);
+  const PhiloxKey key = philox_key(seed.b);
+  const Hash root = device.gemm_round(*kept, 0, seed, kGo);
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < 24; ++i) places.push_back(i * 2654435761u % spec.leaves());
+  unsigned wrong = 0;
+  for (const Opening& o : device.open_round(*kept, 0, places)) {
+    wrong += !leads_to(o, spec.leaves(), root);
+    for (const uint32_t in_leaf : {0u, 511u, o.index % 512}) {
+      const uint64_t row = o.index / (spec.n / 512), column = o.index % (spec.n / 512) * 512 + in_leaf;
+      int64_t sum = 0;
+      for (uint32_t k = 0; k < spec.k; ++k) {
+        sum += int64_t{matrix_entry(spec.precision, key, kDomainA, row * spec.k + k)} *
+               matrix_entry(spec.precision, key, kDomainB, column * spec.k + k);
+      }
+      wrong += static_cast<uint16_t>(sum) != (o.leaf[2 * in_leaf] | o.leaf[2 * in_leaf + 1] << 8);
+    }
+  }
+  check(wrong == 0, "gemm " + name(spec) + " on " + set + ": single elements");
+}
+
+void test_stream(Device& device, const std::string& set) {
+  const GemmSpec spec{Precision::int8, 384, 1024, 256};
+  auto kept = device.keep(spec, 3);
+  std::vector<std::vector<uint8_t>> products[3];
+  for (uint32_t slot = 0; slot < 3; ++slot) {
+    device.gemm_round(*kept, slot, seed_of(70 + slot), kGo);
+    for (Opening& o : device.open_round(*kept, slot, first_numbers(spec.leaves()))) products[slot].push_back(std::move(o.leaf));
+  }
+  const std::vector<uint32_t> order = {2, 0};  // as a ring would have it: the oldest first
+  const Hash nonce = seed_of(99);
+  const MixKeys keys = mix_keys(nonce.b);
+  std::vector<std::vector<uint8_t>> groups;
+  uint32_t kept_leaf = 0;
+  for (const uint32_t slot : order) {
+    for (const auto& leaf : products[slot]) {
+      uint32_t words[256];
+      memcpy(words, leaf.data(), 1024);
+      const Digest d = mix_leaf(keys, words, kept_leaf);
+      if (kept_leaf % 128 == 0) groups.emplace_back(1024);
+      memcpy(groups.back().data() + 8 * (kept_leaf % 128), &d, 8);
+      ++kept_leaf;
+    }
+  }
+  const Hash root = device.stream_pass(*kept, order, nonce, kGo);
+  check(same(root, reference_root(groups)), "stream on " + set + ": root");
+  const auto openings = device.open_stream(*kept, order, nonce, first_numbers(static_cast<uint32_t>(groups.size())));
+  unsigned wrong = 0;
+  for (const Opening& o : openings) wrong += o.leaf != groups[o.index] || !leads_to(o, groups.size(), root);
+  check(wrong == 0 && openings.size() == groups.size(), "stream on " + set + ": openings");
+  const std::vector<uint32_t> turned = {0, 2};
+  check(!same(device.stream_pass(*kept, turned, nonce, kGo), root), "stream on " + set + ": the order of rounds counts");
+  check(!same(device.stream_pass(*kept, order, seed_of(98), kGo), root), "stream on " + set + ": the nonce counts");
+}
+
+void test_fma(Device& device, const std::string& set) {
+  for (const Precision p : {Precision::fp32, Precision::fp64, Precision::int32}) {
+    const FmaSpec spec{p, 256 * 7, 1536};
+    const Seed seed = seed_of(40 + static_cast<uint32_t>(p));
+    const PhiloxKey key = philox_key(seed.b);
+    std::vector<std::vector<uint8_t>> leaves(spec.leaves(), std::vector<uint8_t>(1024));
+    const uint32_t size = 1024 / spec.lanes_per_leaf();
+    for (uint32_t lane = 0; lane < spec.lanes; ++lane) {
+      const uint64_t bits = p == Precision::fp64   ? run_lane<LaneF64>(key, lane, spec.steps)
+                            : p == Precision::fp32 ? run_lane<LaneF32>(key, lane, spec.steps)
+                                                   : run_lane<LaneI32>(key, lane, spec.steps);
+      memcpy(leaves[lane / spec.lanes_per_leaf()].data() + lane % spec.lanes_per_leaf() * size, &bits, size);
+    }
+    const std::string what = std::string("fma ") + kPrecisionNames[static_cast<int>(p)] + " on " + set;
+    const Hash root = device.fma_round(spec, seed, kGo);
+    check(same(root, reference_root(leaves)), what + ": root");
+    unsigned wrong = 0;
+    for (const Opening& o : device.open_fma(spec, seed, first_numbers(spec.leaves())))
+      wrong += o.leaf != leaves[o.index] || !leads_to(o, spec.leaves(), root);
+    check(wrong == 0, what + ": openings");
+    check(!same(device.fma_round(FmaSpec{p, spec.lanes, 1024}, seed, kGo), root), what + ": the number of steps counts");
+  }
+}
+
+template <typename Action>
+ErrorCode code_of(Action action) {
+  try {
+    action();
+  } catch (const EngineError& e) {
+    return e.code();
+  }
+  return static_cast<ErrorCode>(0);
+}
+
+void test_refusals(Device& device) {
+  const GemmSpec huge{Precision::int8, 65536, 65536, 128};
+  check(code_of([&] { device.keep(huge, 1u << 20); }) == ErrorCode::no_memory, "8 PiB of products are refused");
+  const GemmSpec spec{Precision::int8, 1024, 1024, 1024};
+  auto kept = device.keep(spec, 1);
+  const std::atomic<bool> stop{true};
+  check(code_of([&] { device.gemm_round(*kept, 0, seed_of(1), stop); }) == ErrorCode::cancelled, "a stopped gemm is cancelled");
+  check(code_of([&] { device.fma_round({Precision::fp32, 1u << 28, 1u << 20}, seed_of(1), stop); }) == ErrorCode::cancelled,
+        "a stopped fma is cancelled");
+  const std::vector<uint32_t> slots = {0};
+  device.gemm_round(*kept, 0, seed_of(1), kGo);
+  check(code_of([&] { device.stream_pass(*kept, slots, seed_of(2), stop); }) == ErrorCode::cancelled, "a stopped stream is cancelled");
+}
+
+void test_vectors(Device& device, const std::string& set, const std::string& folder) {
+  for (const Row& r : read_vectors(folder, "gemm")) {
+    const GemmSpec spec{precision_named(r.text("precision")), r.u32("m"), r.u32("n"), r.u32("k")};
+    const Seed seed = hash_from_hex(r.text("seed"));
+    auto kept = device.keep(spec, 1);
+    const Hash root = device.gemm_round(*kept, 0, seed, kGo);
+    check(to_hex(root.b, 32) == r.text("root"), "gemm.json " + name(spec) + " on " + set);
+    check(to_hex(chained_hash(Tag::seed, seed, root).b, 32) == r.text("nextSeed"), "gemm.json: next seed");
+  }
+  for (const Row& r : read_vectors(folder, "gemm-elements")) {
+    const GemmSpec spec{precision_named(r.text("precision")), r.u32("m"), r.u32("n"), r.u32("k")};
+    auto kept = device.keep(spec, 1);
+    device.gemm_round(*kept, 0, hash_from_hex(r.text("seed")), kGo);
+    const uint32_t column = r.u32("col"), leaf = r.u32("row") * (spec.n / 512) + column / 512;
+    const auto opened = device.open_round(*kept, 0, std::vector<uint32_t>{leaf});
+    const uint8_t* at = opened[0].leaf.data() + 2 * (column % 512);
+    check((at[0] | at[1] << 8) == r.number("value"), "gemm-elements.json " + name(spec) + " on " + set);
+  }
+  for (const Row& r : read_vectors(folder, "stream")) {
+    const GemmSpec spec{precision_named(r.text("precision")), r.u32("m"), r.u32("n"), r.u32("k")};
+    const uint32_t rounds = r.u32("rounds"), keep = r.u32("keep");
+    auto kept = device.keep(spec, keep);
+    Seed seed = hash_from_hex(r.text("seed"));
+    for (uint32_t round = 0; round < rounds; ++round)
+      seed = chained_hash(Tag::seed, seed, device.gemm_round(*kept, round % keep, seed, kGo));
+    std::vector<uint32_t> slots;
+    for (uint32_t round = rounds - keep; round < rounds; ++round) slots.push_back(round % keep);
+    const Hash nonce = hash_from_hex(r.text("nonce")), root = device.stream_pass(*kept, slots, nonce, kGo);
+    check(to_hex(root.b, 32) == r.text("root"), "stream.json " + name(spec) + " on " + set);
+    check(to_hex(chained_hash(Tag::nonce, nonce, root).b, 32) == r.text("nextNonce"), "stream.json: next nonce");
+  }
+  for (const Row& r : read_vectors(folder, "fma-round")) {
+    const FmaSpec spec{precision_named(r.text("precision")), r.u32("lanes"), r.u32("steps")};
+    const Seed seed = hash_from_hex(r.text("seed"));
+    const Hash root = device.fma_round(spec, seed, kGo);
+    check(to_hex(root.b, 32) == r.text("root"), "fma-round.json " + r.text("precision") + " on " + set);
+    check(to_hex(chained_hash(Tag::seed, seed, root).b, 32) == r.text("nextSeed"), "fma-round.json: next seed");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc < 2) throw std::runtime_error("usage: cpu_device_test FOLDER_OF_VECTORS");
+    std::vector<std::unique_ptr<Device>> devices;
+    const auto sets = kernel_sets();
+    for (const auto* set : sets) {
+      printf("instruction set %s\n", set->name);
+      devices.push_back(make_cpu_device_with(2, *set));
+    }
+    for (uint8_t p = 0; p < 5; ++p) {
+      const GemmSpec spec{static_cast<Precision>(p), 384, 1536, 640};
+      const auto want = naive_product(spec, seed_of(spec.m + spec.k));
+      const GemmSpec small{static_cast<Precision>(p), 128, 512, 128};
+      const auto want_small = naive_product(small, seed_of(small.m + small.k));
+      for (size_t i = 0; i < sets.size(); ++i) {
+        test_gemm(*devices[i], sets[i]->name, spec, want);
+        test_gemm(*devices[i], sets[i]->name, small, want_small);
+        test_gemm_elements(*devices[i], sets[i]->name, {static_cast<Precision>(p), 256, 1024, p < 2 ? 8320u : 4224u});
+      }
+    }
+    for (size_t i = 0; i < sets.size(); ++i) {
+      test_stream(*devices[i], sets[i]->name);
+      test_fma(*devices[i], sets[i]->name);
+      test_vectors(*devices[i], sets[i]->name, argv[1]);
+    }
+    test_refusals(*devices.back());
+  } catch (const std::exception& e) {
+    check(false, e.what());
+  }
+  return report();
+}

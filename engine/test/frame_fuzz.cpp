@@ -1,0 +1,250 @@
+// Throws frames at the built (and sanitized) engine: random bytes, broken frames, well-formed ones with hostile values, peers
+// that vanish. After each run it must have exited by itself with 0 or 65, every frame it sent must parse, and no request may
+// have been answered twice. Deterministic: one seed, one sequence.
+// Usage: frame_fuzz ENGINE [RUNS [FIRST_SEED]]
+#include <map>
+
+#include "engine_process.hpp"
+
+using namespace assay;
+using namespace assay_test;
+
+namespace {
+
+// Philox as the fuzzer's own dice.
+class Dice {
+ public:
+  explicit Dice(uint32_t seed) : seed_(seed) {}
+  uint32_t word() {
+    if (at_ == 4) {
+      block_ = philox4x32_10({seed_, 77}, ++count_, 0, 0, 0);
+      at_ = 0;
+    }
+    return block_.w[at_++];
+  }
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(uint64_t{word()} * n >> 32); }
+  bool one_in(uint32_t n) { return below(n) == 0; }
+  template <typename T>
+  T pick(std::initializer_list<T> list) {
+    return list.begin()[below(static_cast<uint32_t>(list.size()))];
+  }
+  Hash hash() {
+    Hash h;
+    for (uint8_t& b : h.b) b = static_cast<uint8_t>(word());
+    return h;
+  }
+  std::vector<uint8_t> bytes(size_t n) {
+    std::vector<uint8_t> out(n);
+    for (uint8_t& b : out) b = static_cast<uint8_t>(word());
+    return out;
+  }
+
+ private:
+  uint32_t seed_, count_ = 0, at_ = 4;
+  Philox4 block_{};
+};
+
+constexpr uint32_t kMax = 0xFFFFFFFFu;
+
+uint32_t hostile_word(Dice& dice) {
+  return dice.pick<uint32_t>({0, 1, 2, 127, 128, 255, 256, 511, 512, 640, 4096, 65536, 65537, 1u << 20, (1u << 20) + 1, 1u << 28, 1u << 31,
+                              kMax - 511, kMax, dice.word()});
+}
+
+struct Asked {
+  uint8_t kind;
+  uint32_t id;
+  std::vector<uint8_t> payload;
+};
+
+Asked random_request(Dice& dice) {
+  Asked asked{};
+  asked.id = dice.one_in(12) ? dice.below(4) : dice.word();
+  const uint32_t session = dice.below(6);
+  const uint16_t device = static_cast<uint16_t>(dice.one_in(20) ? dice.word() : 0);
+  const bool tame = !dice.one_in(3);  // small shapes that the engine really runs
+  const auto keep = [&](uint32_t tame_value) { return tame ? tame_value : hostile_word(dice); };
+  switch (dice.below(10)) {
+    case 0:
+      asked.kind = 1;
+      asked.payload = PayloadWriter().u16(dice.pick<uint16_t>({1, 1, 1, 0, 2, 0xFFFF})).take();
+      break;
+    case 1:
+    case 2:
+      asked.kind = 2;
+      asked.payload = gemm_payload(session, device, static_cast<uint8_t>(dice.below(tame ? 5 : 9)), keep(128), keep(512), keep(128),
+                                   keep(1 + dice.below(4)), keep(1 + dice.below(3)), dice.hash());
+      break;
+    case 3:
+      asked.kind = 3;
+      asked.payload = stream_payload(session, keep(1 + dice.below(3)), dice.hash());
+      break;
+    case 4:
+      asked.kind = 4;
+      asked.payload = fma_payload(session, device, static_cast<uint8_t>(tame ? 5 + dice.below(3) : dice.below(10)), keep(256), keep(512),
+                                  keep(1 + dice.below(3)), dice.hash());
+      break;
+    case 5: {
+      std::vector<std::pair<uint32_t, uint32_t>> places(dice.pick<size_t>({0, 1, 1, 2, 8, 4096, 4097}));
+      for (auto& [round, index] : places) {
+        round = keep(dice.below(3));
+        index = keep(dice.below(130));
+      }
+      asked.kind = 5;
+      asked.payload = open_payload(session, static_cast<uint8_t>(dice.below(3)), places);
+      break;
+    }
+    case 6:
+      asked.kind = 6;
+      asked.payload = word_payload(session);
+      break;
+    case 7:
+      asked.kind = 7;
+      asked.payload = dice.bytes(dice.below(70));
+      break;
+    default:
+      asked.kind = 8;
+      asked.payload = word_payload(dice.one_in(2) ? dice.below(5) : dice.word());
+  }
+  // Broken in one place.
+  if (dice.one_in(8)) asked.payload.push_back(static_cast<uint8_t>(dice.word()));
+  if (dice.one_in(8) && !asked.payload.empty()) asked.payload.pop_back();
+  if (dice.one_in(16)) asked.kind = static_cast<uint8_t>(dice.word());
+  if (dice.one_in(10) && !asked.payload.empty()) asked.payload[dice.below(static_cast<uint32_t>(asked.payload.size()))] ^= static_cast<uint8_t>(1u << dice.below(8));
+  return asked;
+}
+
+std::vector<uint8_t> encode(const Asked& asked) {
+  return PayloadWriter().u32(static_cast<uint32_t>(asked.payload.size()) + 5).u8(asked.kind).u32(asked.id).bytes(asked.payload).take();
+}
+
+// Is this a frame that FRAMES.md lets the engine send?
+bool well_formed(const Frame& frame) {
+  try {
+    PayloadReader in(frame.payload);
+    switch (static_cast<Kind>(frame.kind)) {
+      case Kind::ready: return frame.id == 0 && in.left() >= 15 && in.left() <= 78;
+      case Kind::claim: return in.left() > 2 && in.left() <= 65536;
+      case Kind::root: return in.left() == 36;
+      case Kind::progress: return in.left() == 8;
+      case Kind::done: {
+        in.u32();
+        const uint8_t reason = in.u8();
+        in.finish();
+        return reason <= 1;
+      }
+      case Kind::opening: {
+        in.u32();
+        in.u32();
+        const uint16_t leaf = in.u16(), nodes = in.u16();
+        return leaf == 1024 && nodes <= 24 && in.left() == leaf + size_t{32} * nodes;
+      }
+      case Kind::pong: return in.left() <= 64;
+      case Kind::error: {
+        const uint16_t code = in.u16();
+        return code >= 1 && code <= 10 && in.left() <= 1024;
+      }
+      default: return false;
+    }
+  } catch (const EngineError&) {
+    return false;
+  }
+}
+
+void run_once(const std::string& program, uint32_t seed) {
+  Dice dice(seed);
+  const std::string name = "run " + std::to_string(seed);
+  EngineProcess engine(program);
+  std::map<uint32_t, int> asked, ended;  // by id
+  enum Plan { kRequests, kRandomBytes, kCancelStorm, kBadLength, kDeafPeer };
+  const Plan plan = dice.pick({kRequests, kRequests, kRequests, kRandomBytes, kCancelStorm, kBadLength, kDeafPeer});
+  bool may_end_65 = false;
+  if (plan == kRandomBytes) {
+    engine.write_bytes(dice.bytes(1 + dice.below(20000)));
+    may_end_65 = true;
+  } else if (plan == kCancelStorm) {
+    for (uint32_t i = 1; i <= 300; ++i) {
+      const Asked work{4, 2 * i, fma_payload(i % 5, 0, 5, 1u << 20, 1u << 16, 1u << 20, dice.hash())};
+      const Asked cancel{8, 2 * i + 1, word_payload(dice.one_in(4) ? dice.below(600) : 2 * i)};
+      for (const Asked& a : {work, cancel}) {
+        ++asked[a.id];
+        engine.write_bytes(encode(a));
+      }
+    }
+  } else {
+    const uint32_t count = 20 + dice.below(150);
+    std::vector<uint8_t> batch;
+    for (uint32_t i = 0; i < count; ++i) {
+      const Asked a = random_request(dice);
+      ++asked[a.id];
+      const std::vector<uint8_t> bytes = encode(a);
+      batch.insert(batch.end(), bytes.begin(), bytes.end());
+      if (!dice.one_in(4)) continue;  // frames cut and joined anywhere
+      const size_t cut = dice.below(static_cast<uint32_t>(batch.size()) + 1);
+      engine.write_bytes({batch.begin(), batch.begin() + static_cast<ptrdiff_t>(cut)});
+      batch.erase(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(cut));
+      if (plan == kDeafPeer && dice.one_in(10)) {
+        engine.close_out();
+        break;
+      }
+    }
+    if (plan == kBadLength) {
+      const std::vector<uint8_t> tail = PayloadWriter().u32(dice.pick<uint32_t>({0, 4, (1u << 20) + 1, kMax})).bytes(dice.bytes(9)).take();
+      batch.insert(batch.end(), tail.begin(), tail.end());
+      may_end_65 = true;
+    }
+    if (plan != kDeafPeer) engine.write_bytes(batch);
+    if (plan == kRequests && dice.one_in(2)) engine.write_bytes({40, 0, 0, 0, 2});  // and then nothing
+  }
+  // Some answers are waited for, some not: the peer may vanish at any time.
+  if (!dice.one_in(2)) usleep(dice.below(30) * 1000);
+  engine.close_in();
+  const int code = engine.exit_code();
+  check(code == 0 || (may_end_65 && code == 65), name + ", plan " + std::to_string(plan) + ": exit code " + std::to_string(code));
+  if (plan == kRandomBytes || plan == kDeafPeer) return;
+  unsigned frames = 0, malformed = 0, unasked = 0, twice = 0;
+  while (const auto frame = engine.receive()) {
+    ++frames;
+    malformed += !well_formed(*frame);
+    if (frame->id != 0) unasked += !asked.contains(frame->id);
+    const Kind kind = static_cast<Kind>(frame->kind);
+    if (kind == Kind::done || kind == Kind::error || kind == Kind::claim || kind == Kind::pong)
+      twice += ++ended[frame->id] > asked[frame->id] && frame->id != 0;
+  }
+  check(frames > 0 && malformed == 0 && unasked == 0 && twice == 0, name + ": frames that came are well formed and were asked for");
+}
+
+// Among all the noise an honest question must still be answered.
+void test_still_serves(const std::string& program) {
+  EngineProcess engine(program);
+  Dice dice(1);
+  for (int i = 0; i < 200; ++i) {
+    Asked a = random_request(dice);
+    // Long work would only make this wait: what is asked here is refused or small.
+    if ((a.kind == 2 || a.kind == 4) && !dice.one_in(4)) a.payload.push_back(0);
+    if (a.kind >= 2 && a.kind <= 4 && a.payload.size() > 24) memset(a.payload.data() + a.payload.size() - 40, 0xFF, 4);
+    a.id |= 1u << 30;
+    engine.write_bytes(encode(a));
+  }
+  engine.send(Kind::ping, 5, {1, 2, 3});
+  const auto pong = engine.answer(5);
+  check(!pong.empty() && pong.back().payload == std::vector<uint8_t>{1, 2, 3}, "PING is answered among noise");
+  engine.close_in();
+  check(engine.exit_code() == 0, "and it ends well");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 64;
+  signal(SIGPIPE, SIG_IGN);
+  const uint32_t runs = argc > 2 ? static_cast<uint32_t>(std::stoul(argv[2])) : 100;
+  const uint32_t first = argc > 3 ? static_cast<uint32_t>(std::stoul(argv[3])) : 1;
+  try {
+    test_still_serves(argv[1]);
+    for (uint32_t i = 0; i < runs; ++i) run_once(argv[1], first + i);
+  } catch (const std::exception& e) {
+    check(false, e.what());
+  }
+  return report();
+}

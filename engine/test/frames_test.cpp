@@ -1,0 +1,318 @@
+// The built engine over its pipes, request by request as FRAMES.md: what must work, and for each what must not.
+// Usage: frames_test ENGINE
+#include <map>
+
+#include "cpu/sha256_host.hpp"
+#include "engine_process.hpp"
+#include "paths.hpp"
+
+using namespace assay;
+using namespace assay_test;
+
+namespace {
+
+std::string program;
+enum : uint16_t { kBadFrame = 1, kBadRequest, kNoDevice, kNoMemory, kBusy, kNoSession, kFailed, kCancelled, kUnsupported, kVersion };
+
+struct Engine : EngineProcess {
+  explicit Engine(std::vector<std::string> flags = {"--threads", "2"}) : EngineProcess(program, std::move(flags)) {
+    const auto ready = receive();
+    check(ready && ready->kind == static_cast<uint8_t>(Kind::ready) && ready->id == 0 && ready->payload.size() > 14 &&
+              memcmp(ready->payload.data(), "assay-engine\x01\x00", 14) == 0,
+          "READY comes first");
+    const auto claim = call(Kind::hello, PayloadWriter().u16(1).take());
+    claim_text = claim.empty() ? "" : std::string(claim.back().payload.begin(), claim.back().payload.end());
+    // The CPU is the last of the list.
+    for (size_t at = 0; (at = claim_text.find("\"kind\":\"", at)) != std::string::npos; ++at) ++devices;
+    cpu = static_cast<uint16_t>(devices - 1);
+  }
+  std::string claim_text;
+  unsigned devices = 0;
+  uint16_t cpu = 0;
+};
+
+void test_hello() {
+  Engine engine;
+  check(engine.claim_text.starts_with("{\"engine\":{\"version\":\"") && engine.claim_text.ends_with("]}"), "CLAIM is an object");
+  check(engine.claim_text.find("\"kind\":\"cpu\"") != std::string::npos, "CLAIM names the CPU");
+  check(error_code(engine.call(Kind::hello, PayloadWriter().u16(2).take())) == kVersion, "another version is refused");
+  const std::vector<uint8_t> bytes(64, 7);
+  const auto pong = engine.call(Kind::ping, bytes);
+  check(pong.size() == 1 && pong[0].kind == static_cast<uint8_t>(Kind::pong) && pong[0].payload == bytes, "PONG carries the PING's bytes");
+  check(error_code(engine.call(Kind::ping, std::vector<uint8_t>(65, 7))) == kBadFrame, "65 bytes are too many for a PING");
+  engine.close_in();
+  check(engine.exit_code() == 0, "exit 0 at the end of stdin");
+}
+
+void check_openings(const std::vector<Frame>& frames, const std::vector<std::pair<uint32_t, uint32_t>>& places, uint64_t leaves,
+                    const std::vector<Hash>& roots, const std::string& what) {
+  const auto openings = openings_in(frames);
+  if (!check(openings.size() == places.size() && is_done(frames, static_cast<uint32_t>(places.size())), what + ": all are opened")) return;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto& [round, opening] = openings[i];
+    check(round == places[i].first && opening.index == places[i].second && leads_to(opening, leaves, roots[round]),
+          what + ": opening " + std::to_string(i));
+    check(roots.size() < 2 || !leads_to(opening, leaves, roots[(round + 1) % roots.size()]), what + ": leads to no other root");
+  }
+}
+
+void test_gemm_stream_open() {
+  Engine engine;
+  const Seed seed = seed_of(3);
+  const uint32_t leaves = 256 * 2;
+  const auto made = engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 256, 1024, 384, 5, 2, seed));
+  const auto roots = roots_in(made);
+  check(roots.size() == 5 && is_done(made, 5), "GEMM sends its roots and DONE");
+  // Round 0 and 2 are not kept and must be computed again; 4 is kept.
+  const std::vector<std::pair<uint32_t, uint32_t>> places = {{4, 0}, {0, 5}, {4, leaves - 1}, {2, 100}, {0, 5}};
+  check_openings(engine.call(Kind::open, open_payload(1, 0, places)), places, leaves, roots, "GEMM");
+
+  const auto passes = engine.call(Kind::stream, stream_payload(1, 3, seed_of(8)));
+  const auto answers = roots_in(passes);
+  check(answers.size() == 3 && is_done(passes, 3), "STREAM sends its roots and DONE");
+  const std::vector<std::pair<uint32_t, uint32_t>> groups = {{2, 0}, {0, 7}, {1, 3}};
+  check_openings(engine.call(Kind::open, open_payload(1, 1, groups)), groups, 2 * leaves / 128, answers, "STREAM");
+  check(error_code(engine.call(Kind::open, open_payload(1, 1, {{0, 8}}))) == kBadRequest, "a group that is not there");
+  check(error_code(engine.call(Kind::open, open_payload(1, 1, {{3, 0}}))) == kBadRequest, "a pass that is not there");
+  // A second STREAM replaces the first.
+  check(is_done(engine.call(Kind::stream, stream_payload(1, 1, seed_of(9))), 1), "a second STREAM");
+  check(error_code(engine.call(Kind::open, open_payload(1, 1, {{1, 0}}))) == kBadRequest, "passes of the first STREAM are gone");
+
+  check(error_code(engine.call(Kind::open, open_payload(1, 0, {{4, 0}, {5, 0}}))) == kBadRequest, "a round that is not there");
+  check(error_code(engine.call(Kind::open, open_payload(1, 0, {{0, leaves}}))) == kBadRequest, "a leaf that is not there");
+  check(error_code(engine.call(Kind::open, open_payload(2, 0, {{0, 0}}))) == kNoSession, "OPEN of no session");
+  check(error_code(engine.call(Kind::open, open_payload(1, 0, {}))) == kBadRequest, "OPEN of nothing");
+  check(error_code(engine.call(Kind::open, open_payload(1, 2, {{0, 0}}))) == kBadRequest, "OPEN of another kind of thing");
+  check(error_code(engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 1, 1, seed))) == kBadRequest, "a name in use");
+  check(is_done(engine.call(Kind::release, word_payload(1)), 0), "RELEASE");
+  check(error_code(engine.call(Kind::release, word_payload(1))) == kNoSession, "RELEASE twice");
+  check(error_code(engine.call(Kind::stream, stream_payload(1, 1, seed))) == kNoSession, "STREAM of a released session");
+  const auto again = engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 256, 1024, 384, 2, 9, seed));
+  check(roots_in(again).size() == 2 && same(roots_in(again)[1], roots[1]), "the same seed gives the same chain; keep above rounds is taken");
+}
+
+void test_fma() {
+  Engine engine;
+  for (const uint8_t precision : {5, 6, 7}) {
+    const auto made = engine.call(Kind::fma, fma_payload(precision, engine.cpu, precision, 256 * 9, 1024, 3, seed_of(precision)));
+    const auto roots = roots_in(made);
+    check(roots.size() == 3 && is_done(made, 3), "FMA sends its roots and DONE");
+    const uint32_t leaves = precision == 6 ? 18 : 9;
+    const std::vector<std::pair<uint32_t, uint32_t>> places = {{2, leaves - 1}, {0, 0}, {1, 4}};
+    check_openings(engine.call(Kind::open, open_payload(precision, 0, places)), places, leaves, roots, "FMA");
+    check(error_code(engine.call(Kind::open, open_payload(precision, 0, {{0, leaves}}))) == kBadRequest, "a leaf that is not there");
+  }
+  check(error_code(engine.call(Kind::stream, stream_payload(5, 1, seed_of(1)))) == kBadRequest, "STREAM of an FMA");
+  check(error_code(engine.call(Kind::open, open_payload(5, 1, {{0, 0}}))) == kBadRequest, "digests of an FMA");
+}
+
+void test_bad_values() {
+  Engine engine;
+  const Seed s = seed_of(1);
+  const auto gemm = [&](uint8_t precision, uint32_t m, uint32_t n, uint32_t k, uint32_t rounds, uint32_t keep) {
+    return error_code(engine.call(Kind::gemm, gemm_payload(7, engine.cpu, precision, m, n, k, rounds, keep, s)));
+  };
+  check(gemm(5, 128, 512, 128, 1, 1) == kBadRequest, "fp32 is none of GEMM's precisions");
+  check(gemm(255, 128, 512, 128, 1, 1) == kBadRequest, "nor is 255");
+  for (const uint32_t m : {0u, 64u, 129u, 65664u, 0xFFFFFF80u}) check(gemm(0, m, 512, 128, 1, 1) == kBadRequest, "m " + std::to_string(m));
+  for (const uint32_t n : {0u, 128u, 513u, 66048u, 0xFFFFFE00u}) check(gemm(0, 128, n, 128, 1, 1) == kBadRequest, "n " + std::to_string(n));
+  for (const uint32_t k : {0u, 64u, 65664u}) check(gemm(0, 128, 512, k, 1, 1) == kBadRequest, "k " + std::to_string(k));
+  check(gemm(2, 128, 512, 16512, 1, 1) == kBadRequest, "k above 16384 at 16 bits");
+  for (const uint32_t rounds : {0u, (1u << 20) + 1, 0xFFFFFFFFu}) check(gemm(0, 128, 512, 128, rounds, 1) == kBadRequest, "rounds");
+  check(gemm(0, 128, 512, 128, 1, 0) == kBadRequest, "keep 0");
+  check(gemm(0, 65536, 65536, 128, 1 << 20, 1 << 20) == kNoMemory, "8 PiB to keep");
+  check(error_code(engine.call(Kind::gemm, gemm_payload(7, 500, 0, 128, 512, 128, 1, 1, s))) == kNoDevice, "device 500");
+  const auto fma = [&](uint8_t precision, uint32_t lanes, uint32_t steps, uint32_t rounds) {
+    return error_code(engine.call(Kind::fma, fma_payload(7, engine.cpu, precision, lanes, steps, rounds, s)));
+  };
+  check(fma(4, 256, 512, 1) == kBadRequest && fma(8, 256, 512, 1) == kBadRequest, "precisions that are not FMA's");
+  check(fma(5, 0, 512, 1) == kBadRequest && fma(5, 128, 512, 1) == kBadRequest && fma(5, (1u << 28) + 256, 512, 1) == kBadRequest, "lanes");
+  check(fma(5, 256, 0, 1) == kBadRequest && fma(5, 256, 513, 1) == kBadRequest && fma(5, 256, (1u << 20) + 512, 1) == kBadRequest, "steps");
+  check(fma(5, 256, 512, 0) == kBadRequest, "no rounds");
+  check(error_code(engine.call(Kind::open, open_payload(7, 0, {{0, 0}}))) == kNoSession, "an ERROR makes no session");
+  check(is_done(engine.call(Kind::gemm, gemm_payload(7, engine.cpu, 0, 128, 512, 128, 1, 1, s)), 1), "the same name, well asked");
+}
+
+void test_bad_frames() {
+  Engine engine;
+  check(error_code(engine.call(static_cast<Kind>(0x77), {})) == kBadFrame, "an unknown kind");
+  check(error_code(engine.call(Kind::root, std::vector<uint8_t>(36))) == kBadFrame, "a reply's kind as a request");
+  std::vector<uint8_t> gemm = gemm_payload(1, engine.cpu, 0, 128, 512, 128, 1, 1, seed_of(1));
+  gemm.pop_back();
+  check(error_code(engine.call(Kind::gemm, gemm)) == kBadFrame, "a missing byte");
+  gemm.insert(gemm.end(), 2, 0);
+  check(error_code(engine.call(Kind::gemm, gemm)) == kBadFrame, "a surplus byte");
+  gemm.pop_back();
+  gemm[7] = 1;
+  check(error_code(engine.call(Kind::gemm, gemm)) == kBadFrame, "a reserved byte that is not 0");
+  std::vector<uint8_t> open = open_payload(1, 0, {{0, 0}});
+  open[8] = 2;
+  check(error_code(engine.call(Kind::open, open)) == kBadFrame, "a count that does not fit");
+  open[8] = 0;
+  open[11] = 0x20;  // 2^29 places in 8 bytes: the product of count and 8 must not wrap
+  check(error_code(engine.call(Kind::open, open)) == kBadFrame, "a count that wraps");
+  check(error_code(engine.call(Kind::release, {})) == kBadFrame && error_code(engine.call(Kind::cancel, {1, 2, 3})) == kBadFrame, "short words");
+  engine.send(Kind::ping, 0, {});
+  check(error_code(engine.answer(0)) == kBadRequest, "id 0");
+  check(engine.call(Kind::ping, {}).size() == 1, "the stream goes on after all that");
+  for (const uint32_t length : {0u, 4u, (1u << 20) + 1, 0xFFFFFFFFu}) {
+    Engine other;
+    other.write_bytes(PayloadWriter().u32(length).u8(7).u32(1).take());
+    const auto answer = other.answer(0);
+    check(error_code(answer) == kBadFrame, "a length out of range: ERROR with id 0");
+    check(other.exit_code() == 65, "and exit 65");
+  }
+}
+
+void test_running_at_once() {
+  Engine engine;
+  // Long enough to be still running while all of this is sent.
+  const uint32_t long_id = engine.next_id();
+  engine.send(Kind::fma, long_id, fma_payload(1, engine.cpu, 5, 1u << 20, 1u << 20, 1u << 20, seed_of(1)));
+  check(engine.call(Kind::ping, {1, 2}).size() == 1, "PING is answered while work runs");
+  engine.send(Kind::ping, long_id, {});
+  check(error_code(engine.answer(long_id)) == kBadRequest, "an id in use");
+  check(error_code(engine.call(Kind::release, word_payload(1))) == kBusy, "RELEASE of a session in use");
+  std::vector<uint32_t> waiting;
+  for (uint32_t i = 0; i < 16; ++i) {
+    waiting.push_back(engine.next_id());
+    engine.send(Kind::gemm, waiting.back(), gemm_payload(100 + i, engine.cpu, 0, 128, 512, 128, 1, 1, seed_of(1)));
+  }
+  check(error_code(engine.call(Kind::gemm, gemm_payload(200, engine.cpu, 0, 128, 512, 128, 1, 1, seed_of(1)))) == kBusy, "a 17th waiting");
+  // One that waits is cancelled and never runs.
+  const uint32_t cancel_waiting = engine.next_id();
+  engine.send(Kind::cancel, cancel_waiting, word_payload(waiting[3]));
+  check(is_done(engine.answer(cancel_waiting), 0), "CANCEL is answered");
+  check(is_done(engine.answer(waiting[3]), 0, 1), "the waiting one ends as cancelled");
+  check(error_code(engine.call(Kind::release, word_payload(103))) == kNoSession, "and made no session");
+  const uint32_t cancel = engine.next_id();
+  engine.send(Kind::cancel, cancel, word_payload(long_id));
+  std::map<uint32_t, std::vector<Frame>> ends;
+  while (ends.size() < 17) {
+    const auto frame = engine.receive();
+    if (!frame) break;
+    if (frame->kind == static_cast<uint8_t>(Kind::done)) ends[frame->id].push_back(*frame);
+  }
+  check(is_done(ends[cancel], 0) && is_done(ends[long_id], 0, 1), "a running round is cancelled within");
+  for (uint32_t i = 0; i < 16; ++i) check(i == 3 || is_done(ends[waiting[i]], 1), "those that waited are run");
+  check(error_code(engine.call(Kind::open, open_payload(1, 0, {{0, 0}}))) == kNoSession, "no round, no session");
+  check(is_done(engine.call(Kind::cancel, word_payload(12345)), 0), "CANCEL of an unknown id is answered");
+}
+
+// A chain that is cancelled stands with the rounds whose roots came, and all of the kept ones can be streamed.
+void test_cancelled_chain() {
+  Engine engine;
+  const uint32_t id = engine.next_id();
+  engine.send(Kind::gemm, id, gemm_payload(1, engine.cpu, 2, 1024, 1024, 2048, 1u << 20, 3, seed_of(5)));
+  std::vector<Frame> frames;
+  unsigned roots_seen = 0;
+  bool cancelled = false;
+  while (const auto frame = engine.receive()) {
+    if (frame->id != id) continue;
+    frames.push_back(*frame);
+    if (frame->kind == static_cast<uint8_t>(Kind::root) && ++roots_seen == 4 && !cancelled) {
+      cancelled = true;
+      engine.send(Kind::cancel, engine.next_id(), word_payload(id));
+    }
+    if (frame->kind == static_cast<uint8_t>(Kind::done) || frame->kind == static_cast<uint8_t>(Kind::error)) break;
+  }
+  const auto roots = roots_in(frames);
+  const uint32_t count = static_cast<uint32_t>(roots.size());
+  check(count >= 4 && is_done(frames, count, 1), "a cancelled GEMM ends with reason 1");
+  const uint32_t leaves = 1024 * 2;
+  const std::vector<std::pair<uint32_t, uint32_t>> places = {{0, 1}, {count - 3, 2}, {count - 1, 3}, {count - 2, 4}};
+  check_openings(engine.call(Kind::open, open_payload(1, 0, places)), places, leaves, roots, "cancelled GEMM");
+  const auto passes = engine.call(Kind::stream, stream_payload(1, 1, seed_of(6)));
+  check(is_done(passes, 1), "a cancelled GEMM is streamed");
+  const auto stream_roots = roots_in(passes);
+  // The digests lie over the newest three rounds: what a client that knows only the roots expects.
+  const MixKeys keys = mix_keys(seed_of(6).b);
+  const std::vector<std::pair<uint32_t, uint32_t>> group = {{0, 0}, {0, 47}};
+  const auto opened = engine.call(Kind::open, open_payload(1, 1, group));
+  check_openings(opened, group, 3 * leaves / 128, stream_roots, "stream of a cancelled GEMM");
+  const auto below = engine.call(Kind::open, open_payload(1, 0, {{count - 3, 5}, {count - 1, leaves - 1}}));
+  const auto leaf = openings_in(below), digests = openings_in(opened);
+  if (!check(leaf.size() == 2 && digests.size() == 2, "digests and leaves are opened")) return;
+  uint32_t words[256];
+  memcpy(words, leaf[0].opening.leaf.data(), 1024);
+  const Digest first = mix_leaf(keys, words, 5);
+  memcpy(words, leaf[1].opening.leaf.data(), 1024);
+  const Digest last = mix_leaf(keys, words, 3 * leaves - 1);
+  check(memcmp(digests[0].opening.leaf.data() + 8 * 5, &first, 8) == 0, "the oldest kept round comes first");
+  check(memcmp(digests[1].opening.leaf.data() + 8 * 127, &last, 8) == 0, "the newest comes last");
+}
+
+void test_sessions() {
+  Engine engine;
+  for (uint32_t i = 0; i < 64; ++i)
+    check(is_done(engine.call(Kind::fma, fma_payload(i, engine.cpu, 7, 256, 512, 1, seed_of(i))), 1), "64 sessions");
+  check(error_code(engine.call(Kind::fma, fma_payload(64, engine.cpu, 7, 256, 512, 1, seed_of(1)))) == kBusy, "not a 65th");
+  check(is_done(engine.call(Kind::release, word_payload(7)), 0), "one less");
+  check(is_done(engine.call(Kind::fma, fma_payload(64, engine.cpu, 7, 256, 512, 1, seed_of(1))), 1), "and one more");
+  // A STREAM sent before its GEMM is done runs after it.
+  check(is_done(engine.call(Kind::release, word_payload(8)), 0), "room for a GEMM");
+  const uint32_t gemm = engine.next_id(), stream = engine.next_id();
+  engine.send(Kind::gemm, gemm, gemm_payload(70, engine.cpu, 0, 256, 512, 256, 3, 3, seed_of(1)));
+  engine.send(Kind::stream, stream, stream_payload(70, 2, seed_of(2)));
+  check(is_done(engine.answer(stream), 2), "STREAM behind its GEMM");
+}
+
+void test_ends() {
+  {
+    Engine engine;
+    engine.send(Kind::fma, 900, fma_payload(1, engine.cpu, 6, 1u << 28, 1u << 20, 1, seed_of(1)));
+    engine.close_in();
+    check(engine.exit_code() == 0, "exit 0 at the end of stdin while work runs");
+  }
+  {
+    Engine engine;
+    engine.write_bytes({9, 0, 0, 0, 7, 1});
+    engine.close_in();
+    check(engine.exit_code() == 0, "exit 0 in the middle of a frame");
+  }
+  {
+    Engine engine;
+    engine.close_out();
+    check(engine.exit_code() == 0, "exit 0 when stdout is closed and nothing happens");
+  }
+  {
+    Engine engine;
+    engine.send(Kind::gemm, 901, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 1u << 20, 1, seed_of(1)));
+    engine.close_out();
+    check(engine.exit_code() == 0, "exit 0 when stdout is closed while roots are sent");
+  }
+  {
+    Engine engine({"--idle-s", "1"});
+    check(engine.exit_code() == 0, "exit 0 when nothing came for --idle-s");
+  }
+  for (const auto& flags : std::vector<std::vector<std::string>>{{"--nonsense"}, {"--idle-s"}, {"--idle-s", "0"}, {"--threads", "x"}}) {
+    EngineProcess engine(program, flags);
+    check(engine.exit_code() == 64, "exit 64 for " + flags[0]);
+  }
+  for (const char* flag : {"--version", "--help"}) {
+    EngineProcess engine(program, {flag});
+    check(engine.exit_code() == 0, std::string("exit 0 for ") + flag);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 64;
+  program = argv[1];
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    test_hello();
+    test_gemm_stream_open();
+    test_fma();
+    test_bad_values();
+    test_bad_frames();
+    test_running_at_once();
+    test_cancelled_chain();
+    test_sessions();
+    test_ends();
+  } catch (const std::exception& e) {
+    check(false, e.what());
+  }
+  return report();
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Builds the engine and its tests and runs all of them: maths and device as built, then frames and fuzz against the engine
+# under AddressSanitizer and UBSan. Needs no GPU. The last line is "N passed, N failed"; the exit code says the same.
+#
+#   engine/test/run.sh [--no-cuda] [--fuzz RUNS]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+runs=60 flags=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --no-cuda) flags+=(--no-cuda) ;;
+    --fuzz) runs=$2; shift ;;
+    *) sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 64 ;;
+  esac
+  shift
+done
+engine/build.sh --tests "${flags[@]}"
+engine/build.sh --sanitize --tests "${flags[@]}"
+case "$(uname -m)" in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
+checked=$built-sanitize
+# A crash must be a crash, not an exit code that a test could take for one of the engine's own.
+export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
+
+passed=0 failed=0
+suite() {
+  local log status=0 line
+  echo "== $*"
+  log=$("$@") || status=$?
+  echo "$log" | tail -30
+  line=$(echo "$log" | tail -1)
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+    if [ "$status" != 0 ] && [ "${BASH_REMATCH[2]}" = 0 ]; then failed=$((failed + 1)); fi
+  else
+    echo "FAILED $1 ended with status $status" && failed=$((failed + 1))
+  fi
+}
+suite "$built/maths_test" vectors
+suite "$checked/maths_test" vectors
+suite "$built/cpu_device_test" vectors
+suite "$built/frames_test" "$built/assay-engine"
+suite "$checked/frames_test" "$checked/assay-engine"
+suite "$checked/frame_fuzz" "$checked/assay-engine" "$runs"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
