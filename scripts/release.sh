@@ -4,7 +4,7 @@
 #   scripts/release.sh [--engines FOLDER] [--out FOLDER]
 #
 #   --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise both are brought up to date with engine/build.sh
-#   --out FOLDER      where the package goes, and FOLDER/package with what is in it (default build/release)
+#   --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
 #
 # In it: dist/assay.mjs (the CLI and its dependencies in one file, for Node 20 and newer), prebuilt/<platform>/assay-engine,
 # bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts. The last line of output is the path.
@@ -30,8 +30,9 @@ while [ $# -gt 0 ]; do
 	shift 2
 done
 platforms=(linux-x64 linux-arm64)
-stage=$out/package
-rm -rf "$stage"
+stage=$out/assay-package
+version=$(node -p 'require("./package.json").version')
+rm -rf "$stage" "$out/assay-$version.tgz" # what lies there afterwards is of this run
 mkdir -p "$stage/dist" "$stage/bin"
 
 # ---- the engines: both, each for its own machine, and of one kind

@@ -1,6 +1,7 @@
 // Where the engine's program for a platform lies, and how it comes to be there: prebuilt in the released package; in a checkout
 // taken from build/engine/ and built when absent. Not a build system: engine/build.sh is, and it alone knows what is up to date.
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { constants, existsSync, readFileSync } from "node:fs";
 import { access, chmod, copyFile, mkdir, rename, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -143,7 +144,7 @@ async function makeExecutable(build: EngineBuild, cacheFolder: string): Promise<
 		// Not ours, or on a read-only disk.
 	}
 	const copy = join(cacheFolder, `engine-${build.sha256}`);
-	const draft = `${copy}.${process.pid}`;
+	const draft = `${copy}.${randomUUID()}`;
 	try {
 		if ((await isExecutable(copy)) && (await sha256OfFile(copy)) === build.sha256) return copy;
 		await mkdir(cacheFolder, { recursive: true, mode: 0o700 });

@@ -1,0 +1,286 @@
+// The released package as a stranger gets it: made, installed without a registry, run without compilers, under Node 20 and 24.
+// Takes the engines as `npm test`'s set-up built them. Not here: whether the engines compute right.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { hostPlatform, type Platform } from "../src/engine/builds.ts";
+import { startTestSshd } from "../src/engine/start-test-sshd.ts";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const scratch = mkdtempSync(join(tmpdir(), "assay-release-"));
+const installed = join(scratch, "somewhere else", "node_modules", "assay");
+const own = hostPlatform();
+/** e_machine of the ELF header. */
+const machines: Readonly<Record<Platform, number>> = { "linux-x64": 0x3e, "linux-arm64": 0xb7 };
+let tgz = "";
+
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const quiet = {
+	npm_config_cache: join(scratch, "npm-cache"),
+	npm_config_update_notifier: "false",
+	HOME: join(scratch, "home"),
+};
+
+function release(...args: string[]) {
+	const script = join(root, "scripts/release.sh");
+	const run = spawnSync("bash", [script, ...args], {
+		encoding: "utf8",
+		env: { ...process.env, ...quiet },
+		timeout: 120_000,
+	});
+	return { code: run.status, out: run.stdout.trim(), err: run.stderr };
+}
+
+/** This Node, and the machine's own where it is another one that the package is for. */
+function nodes(): string[] {
+	const found = new Map<string, string>();
+	const onPath = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "node"));
+	for (const file of [process.execPath, ...onPath, "/usr/bin/node", "/usr/local/bin/node"]) {
+		if (!existsSync(file)) continue;
+		const version = spawnSync(file, ["-v"], { encoding: "utf8" }).stdout?.trim() ?? "";
+		const major = Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
+		if (major >= 20 && !found.has(String(major))) found.set(String(major), realpathSync(file));
+	}
+	return [...found.values()];
+}
+
+/** A PATH with this Node, ssh and nothing else: no compiler, no npm, not even a shell. */
+function barePath(node: string): string {
+	const folder = mkdtempSync(join(scratch, "path-"));
+	symlinkSync(node, join(folder, "node"));
+	const ssh = execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim();
+	symlinkSync(ssh, join(folder, "ssh"));
+	return folder;
+}
+
+function assay(node: string, args: readonly string[], at = installed) {
+	const run = spawnSync(node, [join(at, "bin/assay.mjs"), ...args], {
+		encoding: "utf8",
+		cwd: scratch,
+		env: { PATH: barePath(node), HOME: quiet.HOME, ASSAY_HOME: join(scratch, "keys"), NO_COLOR: "1" },
+		timeout: 120_000,
+	});
+	return { code: run.status, out: run.stdout, err: run.stderr };
+}
+
+function filesBelow(folder: string, prefix = ""): string[] {
+	return readdirSync(join(folder, prefix), { withFileTypes: true }).flatMap((entry) =>
+		entry.isDirectory() ? filesBelow(folder, `${prefix}${entry.name}/`) : [`${prefix}${entry.name}`],
+	);
+}
+
+before(() => {
+	mkdirSync(quiet.HOME);
+	const made = release("--engines", join(root, "build/engine"), "--out", join(scratch, "out"));
+	assert.equal(made.code, 0, made.err);
+	tgz = made.out;
+	const home = dirname(dirname(installed));
+	mkdirSync(home);
+	execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--ignore-scripts", tgz], {
+		cwd: home,
+		env: { ...process.env, ...quiet },
+		stdio: ["ignore", "ignore", "pipe"],
+	});
+});
+
+test("the package holds what it needs, both engines, and nothing to install", () => {
+	const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+	assert.equal(tgz, join(scratch, "out", `assay-${version}.tgz`));
+	const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	assert.deepEqual(
+		["name", "version", "license", "bin"].map((key) => typeof manifest[key]),
+		["string", "string", "string", "object"],
+	);
+	for (const key of ["dependencies", "devDependencies", "optionalDependencies", "scripts"])
+		assert.equal(manifest[key], undefined, key);
+
+	const files = filesBelow(installed);
+	const allowed =
+		/^(package\.json|README\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/assay\.mjs|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
+	assert.deepEqual(
+		files.filter((file) => !allowed.test(file)),
+		[],
+	);
+	for (const file of ["README.md", "docs/cli.md", "THIRD-PARTY-LICENSES.txt"]) assert.ok(files.includes(file), file);
+	const samples = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(".assay"));
+	const ours = samples(join(root, "vectors"));
+	assert.deepEqual(existsSync(join(installed, "vectors")) ? samples(join(installed, "vectors")) : [], ours);
+
+	for (const [platform, machine] of Object.entries(machines)) {
+		const path = join(installed, "prebuilt", platform, "assay-engine");
+		const bytes = readFileSync(path);
+		assert.deepEqual([...bytes.subarray(0, 6)], [0x7f, 0x45, 0x4c, 0x46, 2, 1], platform);
+		assert.equal(bytes.readUInt16LE(18), machine, platform);
+		assert.equal(statSync(path).mode & 0o111, 0o111, platform);
+	}
+});
+
+test("what we build into the package exists in Node 20", () => {
+	// The library of Node 20 as TypeScript knows it, and the one function that release.sh's banner adds.
+	const check = (name: string, file: string) => {
+		const config = join(scratch, `${name}.json`);
+		const compilerOptions = {
+			lib: ["es2023", "es2024.string", "es2024.promise", "dom"],
+			typeRoots: [join(root, "node_modules/@types")],
+		};
+		writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, files: [file] }));
+		// By the program's name, and not its path: it is a script or a program, as the platform has it.
+		const PATH = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH}`;
+		const run = spawnSync("tsc", ["-p", config], { encoding: "utf8", env: { ...process.env, PATH } });
+		assert.equal(run.error, undefined);
+		return run.stdout;
+	};
+	assert.equal(check("ours", join(root, "src/cli/main.ts")), "");
+	const tooNew = join(scratch, "too-new.ts");
+	writeFileSync(tooNew, "export const both = new Set([1]).union(new Set([2]));\n");
+	assert.match(check("too-new", tooNew), /'union' does not exist/);
+});
+
+for (const node of nodes()) {
+	const version = spawnSync(node, ["-v"], { encoding: "utf8" }).stdout.trim();
+	test(`without compilers, under Node ${version}: version, doctor, devices, probe, verify`, () => {
+		const expected = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
+		assert.equal(assay(node, ["--version"]).out, `assay ${expected}\n`);
+
+		const doctor = assay(node, ["doctor", "--json"]);
+		assert.equal(doctor.code, 0, doctor.out);
+		const checks = JSON.parse(doctor.out).checks as { name: string; found: string | null }[];
+		assert.equal(
+			checks.find((check) => check.name === "engine")?.found,
+			join(installed, "prebuilt", own, "assay-engine"),
+		);
+		// Compilers are nobody's business here.
+		assert.equal(
+			checks.find((check) => check.name === "g++"),
+			undefined,
+		);
+
+		const devices = assay(node, ["devices", "local", "--json"]);
+		assert.equal(devices.code, 0, devices.err);
+		assert.equal(JSON.parse(devices.out).devices.at(-1).kind, "cpu");
+
+		const file = join(scratch, `${version}.assay`);
+		const probe = assay(node, ["probe", "local", "--quick", "--json", "--out", file]);
+		assert.equal(probe.code, 0, probe.err + probe.out);
+		assert.equal(JSON.parse(probe.out).verdict.status, "valid");
+		assert.equal(assay(node, ["verify", file]).code, 0);
+		const bytes = readFileSync(file);
+		bytes[bytes.length >> 1]! ^= 1;
+		writeFileSync(file, bytes);
+		assert.equal(assay(node, ["verify", file]).code, 1);
+	});
+}
+
+test("a probe over ssh uploads the packed engine and runs it", async () => {
+	const sshd = await startTestSshd();
+	try {
+		const target = `ssh://${sshd.user}@127.0.0.1:${sshd.port}`;
+		const out = join(scratch, "ssh.assay");
+		const args = ["probe", target, "--identity", sshd.identityFile, "--quick", "--json", "--out", out];
+		// The oldest one: it lacks the most.
+		const probe = assay(nodes().at(-1)!, args);
+		assert.equal(probe.code, 0, probe.err + probe.out);
+		assert.equal(JSON.parse(probe.out).verdict.status, "valid");
+		const uploaded = readdirSync(join(sshd.home, ".cache/assay")).filter((name) => name.startsWith("engine-"));
+		assert.equal(uploaded.length, 1);
+		assert.deepEqual(
+			readFileSync(join(sshd.home, ".cache/assay", uploaded[0]!)),
+			readFileSync(join(installed, "prebuilt", own, "assay-engine")),
+		);
+	} finally {
+		await sshd.stop();
+	}
+});
+
+test("npx runs the file as it is", () => {
+	// By a relative path: npx takes an absolute one for a program and tries to start it.
+	const args = ["--offline", "--yes", `./${basename(tgz)}`, "--version"];
+	const run = spawnSync("npx", args, { encoding: "utf8", cwd: dirname(tgz), env: { ...process.env, ...quiet } });
+	assert.match(run.stdout, /^assay \d+\.\d+\.\d+\n$/, run.stderr);
+});
+
+test("without its prebuilt engine the package says what is missing; with a lost mode it still runs", () => {
+	const node = process.execPath;
+	const spoilt = join(scratch, "spoilt");
+	execFileSync("cp", ["-R", installed, spoilt]);
+	const engine = join(spoilt, "prebuilt", own, "assay-engine");
+	chmodSync(engine, 0o644);
+	assert.equal(assay(node, ["devices", "local"], spoilt).code, 0);
+	rmSync(engine);
+	const missing = assay(node, ["devices", "local", "--json"], spoilt);
+	assert.equal(missing.code, 69);
+	const { error } = JSON.parse(missing.out);
+	assert.equal(error.code, "ENGINE_MISSING");
+	assert.match(error.hint, /install assay again/);
+	assert.equal(assay(node, ["doctor"], spoilt).code, 69);
+});
+
+test("a checkout runs its sources, whatever was packed there; without sources the packed CLI runs", () => {
+	const checkout = join(scratch, "checkout #1");
+	for (const folder of ["bin", "dist", "src/cli", "engine", "node_modules/@noble/curves"])
+		mkdirSync(join(checkout, folder), { recursive: true });
+	writeFileSync(join(checkout, "package.json"), '{ "name": "assay", "type": "module" }');
+	copyFileSync(join(root, "bin/assay.mjs"), join(checkout, "bin/assay.mjs"));
+	writeFileSync(join(checkout, "src/cli/main.ts"), 'console.log("source" as string);\n');
+	writeFileSync(join(checkout, "dist/assay.mjs"), 'console.log("packed");\n');
+	assert.equal(assay(process.execPath, [], checkout).out, "source\n");
+	rmSync(join(checkout, "src"), { recursive: true });
+	assert.equal(assay(process.execPath, [], checkout).out, "packed\n");
+});
+
+test("no package is made of engines that are missing, swapped or unlike each other", () => {
+	const header = (machine: number, tail: readonly number[]) => {
+		const bytes = new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 2, 1, ...new Uint8Array(58), ...tail]);
+		bytes[18] = machine;
+		return bytes;
+	};
+	const gpuCode = [0x50, 0xed, 0x55, 0xba, 1, 0];
+	let count = 0;
+	const attempt = (engines: Partial<Record<Platform, Uint8Array>>) => {
+		const folder = join(scratch, `engines-${count++}`);
+		for (const [platform, bytes] of Object.entries(engines)) {
+			mkdirSync(join(folder, platform), { recursive: true });
+			writeFileSync(join(folder, platform, "assay-engine"), bytes);
+		}
+		const run = release("--engines", folder, "--out", join(folder, "out"));
+		const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out")) : [];
+		assert.equal(
+			left.some((name) => name.endsWith(".tgz")),
+			run.code === 0,
+		);
+		return run;
+	};
+	const [x64, arm64] = [machines["linux-x64"], machines["linux-arm64"]];
+	const missing = attempt({ "linux-x64": header(x64, []) });
+	assert.equal(missing.code, 66);
+	assert.match(missing.err, /no engine for linux-arm64/);
+	const swapped = attempt({ "linux-x64": header(arm64, []), "linux-arm64": header(x64, []) });
+	assert.equal(swapped.code, 65);
+	const script = attempt({ "linux-x64": Buffer.from("#!/bin/sh\n"), "linux-arm64": header(arm64, []) });
+	assert.equal(script.code, 65);
+	const unlike = attempt({ "linux-x64": header(x64, gpuCode), "linux-arm64": header(arm64, []) });
+	assert.equal(unlike.code, 65);
+	assert.match(unlike.err, /only the engine for linux-x64 has GPU code/);
+	const alike = attempt({ "linux-x64": header(x64, gpuCode), "linux-arm64": header(arm64, gpuCode) });
+	assert.equal(alike.code, 0, alike.err);
+	assert.match(alike.err, /GPU code in both/);
+	assert.equal(release("--nonsense", "x").code, 64);
+});
