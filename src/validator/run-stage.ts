@@ -77,11 +77,19 @@ function endedWell(challenge: Pick<AnsweredChallenge, "spec" | "end">): boolean 
 async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
 	const seed = firstSeed(x.secret, challenge, x.beacon, spec);
 	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
-	const timer = stopper && setTimeout(() => stopper.abort(), step.stopAfterMs);
 	const of = spec.kind === "stream" ? spec.passes : spec.rounds;
 	const perRound = workOfRound(x, spec);
 	const sentAtUs = x.clockUs();
 	let done = 0;
+	// A run stopped before its first root has committed to nothing; a slow device gets until the deadline for that one.
+	let timeIsUp = false;
+	const stopIfDue = () => timeIsUp && done > 0 && stopper?.abort();
+	const timer =
+		stopper &&
+		setTimeout(() => {
+			timeIsUp = true;
+			stopIfDue();
+		}, step.stopAfterMs);
 	const options = {
 		deadlineMs: x.deadlines.answerMs ?? step.deadlineMs,
 		onRoot: (root: { readonly atUs: number }) => {
@@ -89,6 +97,7 @@ async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challe
 			const elapsedUs = Math.max(1, root.atUs - sentAtUs);
 			const perS = (1e6 * perRound * done) / elapsedUs;
 			x.onEvent({ kind: "root", challenge, spec, done, of, perS, elapsedMs: elapsedUs / 1000 });
+			stopIfDue();
 		},
 		...(stopper && { stop: stopper.signal }),
 	};
