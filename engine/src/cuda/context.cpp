@@ -1,7 +1,7 @@
 // See context.hpp. The fat binary is embedded by the build (engine/build.sh) when there is an nvcc.
 #include "context.hpp"
 
-#include "gemm_shape.hpp"
+#include "launch_shape.hpp"
 
 #if defined(ASSAY_CUDA)
 extern "C" const unsigned char assay_kernels_begin[];
@@ -13,7 +13,7 @@ namespace assay::cuda {
 namespace {
 
 constexpr const char* kKernels[] = {
-    "generate_int8", "generate_fp8", "generate_fp16", "generate_bf16",   "generate_tf32", "hash_leaves", "hash_level",
+    "generate_int8", "generate_fp8", "generate_fp16", "generate_bf16",   "generate_tf32", "hash_leaves", "hash_levels",
     "hash_top",      "mix_leaves",   "fma_fp32",      "gather_openings", "fma_fp64",      "fma_int32",   "has_wgmma",
 };
 

@@ -33,14 +33,16 @@ class Context {
   bool has_warpgroups() const { return has_warpgroups_; }
   // Arguments must have exactly the kernel's parameter types. Launches go to the main stream, in order.
   template <typename... Arguments>
-  void launch(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, Arguments... arguments) const {
-    void* pointers[] = {&arguments...};
+  void launch(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+              const Arguments&... arguments) const {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launch_raw(kMain, kernel, blocks, threads, shared_bytes, pointers);
   }
   // The same beside the main stream and before it where both have blocks ready: for small work that must not wait its turn.
   template <typename... Arguments>
-  void launch_aside(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, Arguments... arguments) const {
-    void* pointers[] = {&arguments...};
+  void launch_aside(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                    const Arguments&... arguments) const {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launch_raw(aside_, kernel, blocks, threads, shared_bytes, pointers);
   }
   void aside_waits_for_main() const;

@@ -5,14 +5,12 @@
 
 #include "core/mix.hpp"
 #include "core/recurrence.hpp"
-#include "gemm_shape.hpp"
+#include "launch_shape.hpp"
 
 namespace assay::cuda {
 namespace {
 
 constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
-// Slots of a stream whose digests are hashed together: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
-constexpr uint32_t kSlotsPerBatch = 16;
 // Small products share allocations, which the driver rounds up to 2 MiB.
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
@@ -230,9 +228,10 @@ Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slo
     throw_if(stop);
     const size_t count = std::min(batch, slots.size() - from);
     const CUdeviceptr digests = kept.work().at(half * batch * digest_bytes);
-    for (size_t i = 0; i < count; ++i)
-      context_->launch("mix_leaves", leaves / 32, 256, 0, kept.slot(slots[from + i]), static_cast<uint32_t>((from + i) * leaves),
-                       keys, digests + i * digest_bytes);
+    SlotBatch of{};
+    for (size_t i = 0; i < count; ++i) of.address[i] = kept.slot(slots[from + i]);
+    context_->launch("mix_leaves", static_cast<uint32_t>(count * (leaves / 32)), 256, 0, of, leaves,
+                     static_cast<uint32_t>(from * leaves), keys, digests);
     context_->aside_waits_for_main();
     hash_leaves_aside(*context_, tree, static_cast<uint32_t>(from * groups), digests, static_cast<uint32_t>(count * groups));
     context_->mark_aside(half);
@@ -258,8 +257,8 @@ std::vector<Opening> CudaDevice::open_stream(Kept& kept_, std::span<const uint32
   // The digests are long overwritten: those of an opened group are made again, into the opening itself.
   const FillLeaf fill = [&](uint32_t group, CUdeviceptr where) {
     const uint64_t within = uint64_t{group % groups_per_slot} * kGroup * kLeafBytes;
-    context_->launch("mix_leaves", kGroup / 32, 256, 0, kept.slot(slots[group / groups_per_slot]) + within, group * kGroup, keys,
-                     where);
+    const SlotBatch of{{kept.slot(slots[group / groups_per_slot]) + within}};
+    context_->launch("mix_leaves", kGroup / 32, 256, 0, of, kGroup, group * kGroup, keys, where);
   };
   return open_tree(*context_, tree, 0, groups, kept.work().at(), kept.work().bytes(), fill);
 }

@@ -4,7 +4,7 @@
 // smaller instructions and loads without cp.async.
 // Every sum is exact (§3), so neither the order of summation nor the tile shape can change a bit of the result.
 #pragma once
-#include "gemm_shape.hpp"
+#include "launch_shape.hpp"
 
 namespace assay::cuda {
 
@@ -155,22 +155,24 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
   const uint32_t a_row = warp_row + (lane & 15), a_chunk = lane >> 4;
   const uint32_t b_row = warp_column + (lane & 7) + ((lane >> 4) << 3), b_chunk = (lane >> 3) & 1;
 
-  auto compute_slice = [&](uint32_t stage) {
+  constexpr uint32_t kSteps = kTileKBytes / 32;
+  static_assert(kSteps == 2);
+  uint32_t fa[2][kTilesM][4], fb[2][kTilesN / 2][4];  // two sets: one is multiplied while the other is loaded
+  auto load_step = [&](uint32_t set, uint32_t stage, uint32_t step) {
     const uint32_t a_base = base + stage * kStageBytes, b_base = a_base + kTileM * kTileKBytes;
 #pragma unroll
-    for (uint32_t step = 0; step < kTileKBytes / 32; ++step) {
-      uint32_t fa[kTilesM][4], fb[kTilesN / 2][4];
+    for (uint32_t i = 0; i < kTilesM; ++i)
+      load_matrix_x4(fa[set][i], a_base + slice_offset(a_row + 16 * i, 2 * step + a_chunk));
 #pragma unroll
-      for (uint32_t i = 0; i < kTilesM; ++i) load_matrix_x4(fa[i], a_base + slice_offset(a_row + 16 * i, 2 * step + a_chunk));
+    for (uint32_t j = 0; j < kTilesN / 2; ++j)
+      load_matrix_x4(fb[set][j], b_base + slice_offset(b_row + 16 * j, 2 * step + b_chunk));
+  };
+  auto multiply_step = [&](uint32_t set) {
 #pragma unroll
-      for (uint32_t j = 0; j < kTilesN / 2; ++j)
-        load_matrix_x4(fb[j], b_base + slice_offset(b_row + 16 * j, 2 * step + b_chunk));
+    for (uint32_t i = 0; i < kTilesM; ++i)
 #pragma unroll
-      for (uint32_t i = 0; i < kTilesM; ++i)
-#pragma unroll
-        for (uint32_t j = 0; j < kTilesN; ++j)
-          multiply_add<P>(sums[i][j], fa[i], fb[j / 2][2 * (j & 1)], fb[j / 2][2 * (j & 1) + 1]);
-    }
+      for (uint32_t j = 0; j < kTilesN; ++j)
+        multiply_add<P>(sums[i][j], fa[set][i], fb[set][j / 2][2 * (j & 1)], fb[set][j / 2][2 * (j & 1) + 1]);
   };
 
 #if __CUDA_ARCH__ >= 800
@@ -185,13 +187,19 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
     if (s < slices) copy(s);
     asm volatile("cp.async.commit_group;");
   }
+  asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2));
+  __syncthreads();
+  load_step(0, 0, 0);
 #pragma unroll 1
   for (uint32_t slice = 0; slice < slices; ++slice) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2));
-    __syncthreads();  // slice has landed for all, and all are done with the stage that is filled next
+    load_step(1, slice % kStages, 1);
     if (slice + kStages - 1 < slices) copy(slice + kStages - 1);
     asm volatile("cp.async.commit_group;");
-    compute_slice(slice % kStages);
+    multiply_step(0);
+    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2));
+    __syncthreads();  // the next slice has landed for all, and all have read the last of this one
+    load_step(0, (slice + 1) % kStages, 0);  // after the last slice: old bytes, which nobody uses
+    multiply_step(1);
     if constexpr (kPromote) {
       if ((slice + 1) % (kFp8PromoteBytes / kTileKBytes) == 0 || slice + 1 == slices) {
 #pragma unroll
@@ -224,7 +232,10 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
       read_slice<kTileM>(next_a, a_rows + uint64_t{slice + 1} * kTileKBytes, k_bytes);
       read_slice<kN>(next_b, b_rows + uint64_t{slice + 1} * kTileKBytes, k_bytes);
     }
-    compute_slice(slice & 1);
+    load_step(0, slice & 1, 0);
+    load_step(1, slice & 1, 1);
+    multiply_step(0);
+    multiply_step(1);
     if (more) write((slice + 1) & 1);
     __syncthreads();
   }

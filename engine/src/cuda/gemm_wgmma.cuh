@@ -173,10 +173,15 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
         warpgroup_multiply<P>(sums, a + 2 * step, b + 2 * step, fresh && step == 0 ? 0u : 1u);
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       if constexpr (kPromote) {
-        warpgroup_wait<0>();
-        settle(sums);
-        if (lane == 0) barrier_arrive(emptied + 8 * stage);
-        if ((slice + 1) % (kFp8PromoteBytes / kWarpgroupKBytes) == 0 || slice + 1 == slices) {
+        constexpr uint32_t kPair = kFp8PromoteBytes / kWarpgroupKBytes;
+        static_assert(kPair == 2);
+        if (!fresh || slice + 1 == slices) {  // the second of a pair, or a last one alone
+          warpgroup_wait<0>();
+          settle(sums);
+          if (lane == 0) {
+            if (!fresh) barrier_arrive(emptied + 8 * ((slice - 1) % kStages));
+            barrier_arrive(emptied + 8 * stage);
+          }
 #pragma unroll
           for (uint32_t i = 0; i < kSums; ++i) kept[i] += sums[i];
         }

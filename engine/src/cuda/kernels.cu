@@ -50,10 +50,17 @@ extern "C" __global__ void __launch_bounds__(128) hash_leaves(const uint4* leave
   if (i < count) hash_leaf(leaves + uint64_t{i} * 64, midstate, out + i);
 }
 
-extern "C" __global__ void __launch_bounds__(128) hash_level(const Node* level, uint32_t count, Sha256State midstate,
-                                                             Node* above) {
-  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < (count + 1) / 2) make_parent(level, count, above, i, midstate);
+// Three levels at once: a block turns 256 nodes into 128, 64 and 32. Parents of a block's nodes are its own, so no other is waited for.
+extern "C" __global__ void __launch_bounds__(128) hash_levels(Node* level, uint32_t count, Sha256State midstate) {
+#pragma unroll 1
+  for (uint32_t span = 128; span >= 32; span /= 2) {
+    Node* above = level + count;
+    const uint32_t i = blockIdx.x * span + threadIdx.x;
+    if (threadIdx.x < span && i < (count + 1) / 2) make_parent(level, count, above, i, midstate);
+    __syncthreads();
+    level = above;
+    count = (count + 1) / 2;
+  }
 }
 
 // From a level of `count` nodes to the root, in one block: levels this small cost less than a launch each.
@@ -84,9 +91,9 @@ extern "C" __global__ void __launch_bounds__(64) gather_openings(const uint4* le
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) mix_leaves(const uint4* leaves, uint32_t first_kept_leaf, MixKeys keys,
-                                                             uint2* digests) {
-  mix_leaf_by_eight(leaves, first_kept_leaf, keys, digests);
+extern "C" __global__ void __launch_bounds__(256) mix_leaves(const __grid_constant__ SlotBatch slots, uint32_t slot_leaves,
+                                                             uint32_t first_kept_leaf, MixKeys keys, uint2* digests) {
+  mix_leaf_by_eight(slots, slot_leaves, first_kept_leaf, keys, digests);
 }
 
 extern "C" __global__ void __launch_bounds__(256) fma_fp32(PhiloxKey key, uint32_t first, uint32_t end, uint32_t steps,

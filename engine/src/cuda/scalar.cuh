@@ -3,16 +3,17 @@
 #pragma once
 #include "core/mix.hpp"
 #include "core/recurrence.hpp"
+#include "launch_shape.hpp"
 
 namespace assay::cuda {
 
 // Eight threads a leaf: thread t holds lanes 4t…4t+3 of every row, so a row of 128 bytes is one 16-byte load each and all
-// eight rows are in flight at once. The grid covers the leaves exactly (32 a block; leaves come in multiples of 128).
-__device__ __forceinline__ void mix_leaf_by_eight(const uint4* leaves, uint32_t first_kept_leaf, const MixKeys& keys,
-                                                  uint2* digests) {
-  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-  const uint32_t leaf = thread >> 3, part = thread & 7;
-  const uint4* words = leaves + uint64_t{leaf} * 64 + part;
+// eight rows are in flight at once. The grid covers the leaves of the batch exactly (32 a block; a slot has a multiple of 128).
+__device__ __forceinline__ void mix_leaf_by_eight(const SlotBatch& slots, uint32_t slot_leaves, uint32_t first_kept_leaf,
+                                                  const MixKeys& keys, uint2* digests) {
+  const uint32_t leaf = blockIdx.x * 32 + (threadIdx.x >> 3), part = threadIdx.x & 7;
+  const uint32_t slot = blockIdx.x * 32 / slot_leaves;
+  const uint4* words = reinterpret_cast<const uint4*>(slots.address[slot]) + uint64_t{leaf - slot * slot_leaves} * 64 + part;
   uint4 row[kMixRows];
 #pragma unroll
   for (uint32_t j = 0; j < kMixRows; ++j) row[j] = __ldcs(words + 8 * j);

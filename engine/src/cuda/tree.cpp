@@ -77,10 +77,8 @@ void hash_levels(const Context& context, const Tree& tree) {
   CUdeviceptr level = tree.nodes;
   uint32_t count = tree.count;
   while (count > kTopCount) {
-    const CUdeviceptr above = level + count * kNodeBytes;
-    context.launch("hash_level", blocks_for((count + 1) / 2), kThreads, 0, level, count, node_midstate(), above);
-    level = above;
-    count = (count + 1) / 2;
+    context.launch("hash_levels", blocks_for((count + 1) / 2), kThreads, 0, level, count, node_midstate());
+    for (int made = 0; made < 3; ++made, count = (count + 1) / 2) level += count * kNodeBytes;
   }
   if (count > 1) context.launch("hash_top", 1, 512, 0, level, count, node_midstate());
 }

@@ -1,4 +1,4 @@
-// The tile shapes of the gemm kernels: the one place that the kernels (gemm.cuh) and their launcher (cuda_device.cpp) share.
+// What the kernels and their launcher (cuda_device.cpp) must agree on: the tile shapes of the products, the batches of a stream.
 // Lengths along K are in bytes, because every precision's fragments have the same layout counted in bytes.
 #pragma once
 #include <cstdint>
@@ -59,5 +59,11 @@ ASSAY_HD constexpr WarpgroupShape warpgroup_shape(Precision p) {
 // A fp8 partial sum stays in the tensor core's accumulator for this many bytes of K: 256 products of at most 8*8 reach 2^14,
 // which is the last value that Hopper's fp8 accumulator is sure to hold exactly.
 constexpr uint32_t kFp8PromoteBytes = 256;
+
+// Slots of a stream read by one launch, whose digests are hashed together: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
+constexpr uint32_t kSlotsPerBatch = 16;
+struct SlotBatch {
+  uint64_t address[kSlotsPerBatch];
+};
 
 }  // namespace assay::cuda
