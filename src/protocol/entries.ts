@@ -1,7 +1,7 @@
 // The entries of A and B: from Philox blocks to small integers that every precision holds and sums exactly.
 // docs/hardware-proof.md §3; vectors/entries.json pins it.
 import type { GemmPrecision } from "./evidence.ts";
-import { type PhiloxKey, philoxBlock } from "./philox.ts";
+import { type PhiloxKey, philoxFill } from "./philox.ts";
 import { entriesPerBlock } from "./precision.ts";
 
 /** Raw draw (8 bits for int8 and fp8, 16 for the others) to entry. */
@@ -13,7 +13,10 @@ export function entryFromRaw(precision: GemmPrecision, raw: number): number {
 
 /**
  * Row `row` of matrix `domain` (DOMAIN.a or DOMAIN.b) into out[0 … k−1]. k is a multiple of 16, so that a row begins
- * with a block of its own (the protocol asks for multiples of 128).
+ * with a block of its own (the protocol asks for multiples of 128). `words` is room for the raw draws, at least k/2 words.
+ *
+ * All blocks first, then one loop over them seen as bytes or 16-bit words: twice as fast as block by block. Typed arrays are
+ * little-endian wherever JavaScript runs today; were they not, the vectors would say so.
  */
 export function fillRow(
 	precision: GemmPrecision,
@@ -22,34 +25,22 @@ export function fillRow(
 	row: number,
 	k: number,
 	out: Int16Array,
+	words: Uint32Array = new Uint32Array(k / 2),
 ): void {
 	const per = entriesPerBlock(precision);
 	const firstBlock = row * (k / per);
-	const words = new Uint32Array(4);
 	if (per === 8) {
-		for (let at = 0, block = firstBlock; at < k; at += 8, block++) {
-			philoxBlock(key, block, domain, 0, 0, words, 0);
-			for (let i = 0; i < 4; i++) {
-				const word = words[i]!;
-				out[at + 2 * i] = (((word & 0xffff) * 363) >> 16) - 181;
-				out[at + 2 * i + 1] = (((word >>> 16) * 363) >> 16) - 181;
-			}
-		}
+		philoxFill(key, firstBlock, domain, words.subarray(0, k / 2));
+		const raw = new Uint16Array(words.buffer, words.byteOffset, k);
+		for (let i = 0; i < k; i++) out[i] = (Math.imul(raw[i]!, 363) >> 16) - 181;
 		return;
 	}
-	// fp8 and int8 differ only in how a byte becomes an entry: one table look-up serves both.
-	const table = precision === "int8" ? INT8_ENTRIES : FP8_ENTRIES;
-	for (let at = 0, block = firstBlock; at < k; at += 16, block++) {
-		philoxBlock(key, block, domain, 0, 0, words, 0);
-		for (let i = 0; i < 4; i++) {
-			const word = words[i]!;
-			out[at + 4 * i] = table[word & 0xff]!;
-			out[at + 4 * i + 1] = table[(word >>> 8) & 0xff]!;
-			out[at + 4 * i + 2] = table[(word >>> 16) & 0xff]!;
-			out[at + 4 * i + 3] = table[word >>> 24]!;
-		}
+	philoxFill(key, firstBlock, domain, words.subarray(0, k / 4));
+	if (precision === "int8") {
+		const raw = new Int8Array(words.buffer, words.byteOffset, k);
+		for (let i = 0; i < k; i++) out[i] = raw[i]!;
+	} else {
+		const raw = new Uint8Array(words.buffer, words.byteOffset, k);
+		for (let i = 0; i < k; i++) out[i] = (Math.imul(raw[i]!, 17) >> 8) - 8;
 	}
 }
-
-const INT8_ENTRIES = Int16Array.from({ length: 256 }, (_, raw) => entryFromRaw("int8", raw));
-const FP8_ENTRIES = Int16Array.from({ length: 256 }, (_, raw) => entryFromRaw("fp8", raw));

@@ -33,13 +33,19 @@ test("one changed bit of key or counter changes the block", () => {
 	}
 });
 
-test("philoxFill counts blocks, also beyond 2^31", () => {
-	const key = { k0: 7, k1: 8 };
-	const filled = new Uint32Array(12);
-	philoxFill(key, 0xfffffff0, 1, filled);
+test("philoxFill gives philoxBlock's words, for any key and domain, also beyond block 2^31", () => {
+	const filled = new Uint32Array(256);
 	const one = new Uint32Array(4);
-	for (let i = 0; i < 3; i++) {
-		philoxBlock(key, 0xfffffff0 + i, 1, 0, 0, one, 0);
-		assert.deepEqual([...filled.subarray(4 * i, 4 * i + 4)], [...one]);
-	}
+	for (const { k0, k1, c0, c1 } of vectorRows<Row>("philox"))
+		for (const [first, domain] of [
+			[c0 % 2 ** 31, c1],
+			[c0, 0],
+			[0xfffffff0, 1],
+		] as const) {
+			philoxFill({ k0, k1 }, first, domain, filled);
+			for (let i = 0; i < 64; i++) {
+				philoxBlock({ k0, k1 }, first + i, domain, 0, 0, one, 0);
+				assert.deepEqual([...filled.subarray(4 * i, 4 * i + 4)], [...one]);
+			}
+		}
 });
