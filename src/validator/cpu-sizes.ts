@@ -31,29 +31,42 @@ export function cpuGemmSpec(
 }
 
 /**
- * Products kept in RAM. By default a modest share (a quarter of what is free, at most 1 GiB): the rest of a host's RAM is in use by others.
- * k decides how dear a byte is: k·W/R reads, with R op/s and W B/s as the warm-up showed them. It must stay above 20, and the
- * warm-up reads from cache (so W is too high) while a better program may compute faster than ours: hence 40.
+ * Products kept in RAM: a modest share by default (at most a quarter of what is free, and 1 GiB), for the rest of a host's RAM is in use
+ * by others. `usualBytes` unless that would take twice the budget (then halved), or can be doubled within half of it: steps this wide apart
+ * make two probes of one machine ask the same, also when one of them finds it busy.
+ * k decides how dear a byte is: k·W/R reads, with R op/s and W B/s as the warm-up showed them. It must stay above 20; 30, because the
+ * warm-up reads from cache (so W is too high) and a better program may compute faster than ours.
  */
 export function cpuKeepSpec(
 	device: number,
 	freeBytes: number,
 	speed: { readonly opsPerS: number; readonly bytesPerS: number },
-	limits: { readonly budgetS: number; readonly mostBytes: number; readonly lessBy: number },
+	limits: {
+		readonly budgetS: number;
+		readonly usualBytes: number;
+		readonly mostBytes: number;
+		readonly lessBy: number;
+	},
 	samples: number,
 ): GemmSpec {
-	let k = 512;
-	while (k < 16384 && k * speed.bytesPerS < 40 * speed.opsPerS) k *= 2;
+	let k = 1024;
+	while (k < 16384 && k * speed.bytesPerS < 30 * speed.opsPerS) k *= 2;
 	const n = 2048;
 	const m = 2048;
-	const bytes = Math.min(0.25 * freeBytes, limits.mostBytes) * (1 - limits.lessBy);
-	const affordable = Math.floor((limits.budgetS * speed.opsPerS) / opsOfRound({ kind: "gemm", m, n, k }));
-	const keep = Math.max(1, Math.min(Math.floor(bytes / (2 * m * n)), Math.max(2, affordable)));
+	const secondsFor = (bytes: number) => (bytes * k) / speed.opsPerS;
+	let bytes = limits.usualBytes;
+	while (secondsFor(bytes) > 2 * limits.budgetS && bytes > LEAST_KEEP_BYTES) bytes /= 2;
+	while (secondsFor(2 * bytes) < limits.budgetS / 2 && 2 * bytes <= limits.mostBytes) bytes *= 2;
+	while (bytes > 0.25 * freeBytes && bytes > LEAST_KEEP_BYTES) bytes /= 2;
+	const keep = Math.max(1, Math.floor(((1 - limits.lessBy) * bytes) / (2 * m * n)));
 	return { kind: "gemm", device, precision: "int8", m, n, k, rounds: keep, keep, samples };
 }
 
-/** A default share of RAM, see cpuKeepSpec. */
-export const CPU_KEEP_BYTES = 1 * GiB;
+const MiB = 2 ** 20;
+const LEAST_KEEP_BYTES = 16 * MiB;
+/** Shares of RAM, see cpuKeepSpec. 256 MiB take 1.3 s on two Neoverse-N1 cores, and no cache holds them. */
+export const CPU_KEEP = { usualBytes: 256 * MiB, mostBytes: GiB };
+export const CPU_KEEP_QUICK = { usualBytes: 32 * MiB, mostBytes: 64 * MiB };
 
 export function cpuStreamPasses(keptBytes: number, bytesPerS: number, budgetS: number): number {
 	return Math.min(4096, Math.max(4, Math.ceil((budgetS * bytesPerS) / keptBytes)));

@@ -1,6 +1,7 @@
 // The CPU's part of a probe, with nothing else running on the host on our behalf: matrix speed, a share of the RAM, scalar chains.
 // Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { GemmSpec } from "../protocol/evidence.ts";
+import { POLICY } from "../verify/hardware/policy.ts";
 import { CPU_FMA, cpuGemmSpec, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
 import { fmaSpec, sustainedSpec } from "./gpu-sizes.ts";
 import {
@@ -18,6 +19,9 @@ import {
 } from "./plan-stage.ts";
 import type { Seen, WarmUp } from "./probe-plan.ts";
 
+/** Half as fast again as verify asks for: what comes after the trial may be slower than the trial. */
+const LEAST_BYTES_PER_S = 1.5 * POLICY.streamMargin * POLICY.fetchBytesPerS.cpu;
+
 export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
 	const cpu = (seen: Seen) => devicesOf(seen, "cpu")[0];
 	const freeOf = (seen: Seen, device: number) => seen.claim.devices[device]!.freeBytes;
@@ -26,7 +30,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 	const keeps = (seen: Seen): GemmSpec[] => {
 		const device = cpu(seen)!;
 		const lessBy = seen.tooBig.some((spec) => spec.device === device) ? 0.5 : 0;
-		const limits = { budgetS: budgets.cpuKeepS, mostBytes: budgets.cpuKeepBytes, lessBy };
+		const limits = { budgetS: budgets.cpuKeepS, ...budgets.cpuKeepBytes, lessBy };
 		return [cpuKeepSpec(device, freeOf(seen, device), speedOf(seen, device, "int8"), limits, samples)];
 	};
 	return [
@@ -71,13 +75,26 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				seen.tooBig.some((spec) => spec.device === cpu(seen)) ? stage(seen, keeps(seen), { hold: true }) : null,
 		},
 		{
+			// Its size is right only when measured on the bytes themselves: the warm-up's fit into a cache.
+			name: "cpu stream trial",
+			step: (seen) => {
+				const device = cpu(seen);
+				const kept = device === undefined ? null : filled(seen, device);
+				return device === undefined || !kept ? null : warm([{ kind: "stream", device, of: kept.index, passes: 3 }]);
+			},
+		},
+		{
 			name: "cpu stream",
 			step: (seen) => {
 				const device = cpu(seen);
 				const kept = device === undefined ? null : filled(seen, device);
 				if (device === undefined || !kept) return null;
+				const trial = seen.warmUps.findLast(({ run }) => run.kind === "stream" && run.device === device);
+				// A busy machine may read its RAM too slowly to tell it from a disk. That is no crime: then nothing is asked, and
+				// no figure of memory comes out. A GPU is always asked: there nobody else may be running.
+				if (!trial || trial.bytesPerS < LEAST_BYTES_PER_S) return null;
 				const bytes = 2 * kept.spec.m * kept.spec.n * kept.spec.keep;
-				const passes = cpuStreamPasses(bytes, speedOf(seen, device, "int8").bytesPerS, budgets.cpuStreamS);
+				const passes = cpuStreamPasses(bytes, trial.bytesPerS, budgets.cpuStreamS);
 				const late = 4 * passes * seen.challenges[kept.index]!.seconds;
 				return stage(seen, [{ kind: "stream", device, of: kept.index, passes, samples }], {
 					hold: true,

@@ -3,7 +3,7 @@
 //
 // GPUs first (plan-gpu.ts), then the CPU alone (plan-cpu.ts): its figures would suffer from feeding the GPUs.
 import type { FmaPrecision, GemmPrecision } from "../protocol/evidence.ts";
-import { CPU_KEEP_BYTES } from "./cpu-sizes.ts";
+import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { gpuPhases } from "./plan-gpu.ts";
 import type { Budgets, PlanOptions } from "./plan-stage.ts";
@@ -23,7 +23,7 @@ const DEFAULT: Budgets = {
 	gpuFmaS: 0.2,
 	cpuGemmS: 2,
 	cpuKeepS: 3,
-	cpuKeepBytes: CPU_KEEP_BYTES,
+	cpuKeepBytes: CPU_KEEP,
 	cpuStreamS: 0.7,
 	cpuFmaS: 0.7,
 };
@@ -38,7 +38,7 @@ const QUICK: Budgets = {
 	gpuFmaS: 0.1,
 	cpuGemmS: 0.6,
 	cpuKeepS: 0.3,
-	cpuKeepBytes: 64 * 2 ** 20,
+	cpuKeepBytes: CPU_KEEP_QUICK,
 	cpuStreamS: 0.2,
 	cpuFmaS: 0.2,
 };

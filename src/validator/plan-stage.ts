@@ -21,7 +21,7 @@ export interface Budgets {
 	readonly gpuFmaS: number;
 	readonly cpuGemmS: number;
 	readonly cpuKeepS: number;
-	readonly cpuKeepBytes: number;
+	readonly cpuKeepBytes: { readonly usualBytes: number; readonly mostBytes: number };
 	readonly cpuStreamS: number;
 	readonly cpuFmaS: number;
 }
@@ -50,7 +50,9 @@ export function devicesOf(seen: Seen, kind: "gpu" | "cpu"): number[] {
 
 /** The longest warm-up of this kind on this device; its op/s, or a floor that asks for the smallest runs. */
 export function speedOf(seen: Seen, device: number, precision: string): { opsPerS: number; bytesPerS: number } {
-	const runs = seen.warmUps.filter((w) => w.run.device === device && w.run.precision === precision && w.opsPerS > 0);
+	const runs = seen.warmUps.filter(
+		({ run, opsPerS }) => run.kind !== "stream" && run.device === device && run.precision === precision && opsPerS > 0,
+	);
 	const best = runs.reduce<(typeof runs)[number] | null>((a, b) => (a && a.spanS > b.spanS ? a : b), null);
 	return { opsPerS: best?.opsPerS ?? 1e9, bytesPerS: best?.bytesPerS || 1e9 };
 }
@@ -74,9 +76,11 @@ export function stage(
 }
 
 export function longerRuns(seen: Seen, devices: readonly number[], kind: "gemm" | "fma"): WarmUp[] {
-	return seen.warmUps
-		.filter((w) => devices.includes(w.run.device) && w.run.kind === kind && w.opsPerS > 0 && w.spanS < LEAST_SPAN_S)
-		.map((w) => ({ ...w.run, rounds: w.run.rounds * LONGER }));
+	return seen.warmUps.flatMap(({ run, opsPerS, spanS }) =>
+		run.kind === kind && devices.includes(run.device) && opsPerS > 0 && spanS < LEAST_SPAN_S
+			? [{ ...run, rounds: run.rounds * LONGER }]
+			: [],
+	);
 }
 
 export function warm(runs: readonly WarmUp[]) {

@@ -23,7 +23,9 @@ export type WarmUp =
 			readonly lanes: number;
 			readonly steps: number;
 			readonly rounds: number;
-	  };
+	  }
+	/** Over the kept products of challenge `of`, which is still held. */
+	| { readonly kind: "stream"; readonly device: number; readonly of: number; readonly passes: number };
 
 export type Step =
 	| { readonly act: "warm-up"; readonly name: string; readonly runs: readonly WarmUp[] }

@@ -209,9 +209,14 @@ export async function runWarmUps(x: StageContext, runs: readonly WarmUp[]): Prom
 }
 
 async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
-	const session = FIRST_WARM_UP_SESSION + run.device;
-	const seed = x.randomBytes(32);
 	const options = { deadlineMs: x.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
+	const seed = x.randomBytes(32);
+	if (run.kind === "stream") {
+		const request = { session: run.of + 1, passes: run.passes, nonce: seed };
+		const { perS, spanS } = rateOf(await x.client.stream(request, options), workOfRound(x, { ...run, samples: 0 }));
+		return { run, opsPerS: 0, bytesPerS: perS, spanS };
+	}
+	const session = FIRST_WARM_UP_SESSION + run.device;
 	const { rounds, device } = run;
 	const answer =
 		run.kind === "gemm"
