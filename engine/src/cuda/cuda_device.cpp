@@ -1,38 +1,21 @@
-// See cuda_device.hpp: the order of launches for each operation of device.hpp. All memory is plain cuMemAlloc.
+// See cuda_device.hpp: claims, memory and products; `stream` and `fma` are in cuda_scalar.cpp. All memory is plain cuMemAlloc.
 #include "cuda_device.hpp"
 
 #include <algorithm>
 
-#include "core/mix.hpp"
-#include "core/recurrence.hpp"
 #include "launch_shape.hpp"
 
 namespace assay::cuda {
 namespace {
 
-constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
 // Small products share allocations, which the driver rounds up to 2 MiB.
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
 constexpr double kOpsPerLaunch = 4e13;
-// Lane steps of an `fma` launch: about 10 ms of fp32 on an H200, half a second of fp64 on a gaming card.
-constexpr uint64_t kStepsPerLaunch = uint64_t{1} << 38;
-constexpr uint64_t kFmaScratchBytes = 64 * kOpeningBytes;
 
 const char* const kGenerate[] = {"generate_int8", "generate_fp8", "generate_fp16", "generate_bf16", "generate_tf32"};
 const char* const kMultiply[] = {"gemm_int8", "gemm_fp8", "gemm_fp16", "gemm_bf16", "gemm_tf32"};
 const char* const kWarpgroups[] = {"gemm_wgmma_int8", "gemm_wgmma_fp8", "gemm_wgmma_fp16", "gemm_wgmma_bf16", "gemm_wgmma_tf32"};
-const char* const kFma[] = {"fma_fp32", "fma_fp64", "fma_int32"};
-
-const std::atomic<bool> kNeverStop{false};
-
-void throw_if(const std::atomic<bool>& stop) {
-  if (stop.load(std::memory_order_relaxed)) throw EngineError(ErrorCode::cancelled, "cancelled");
-}
-
-CudaKept& cuda_kept(Kept& kept) { return static_cast<CudaKept&>(kept); }
-
-uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 
 std::vector<Precision> precisions_of(uint32_t compute) {
   std::vector<Precision> out{Precision::int8};
@@ -51,12 +34,6 @@ void check_shape(const GemmSpec& spec) {
     throw EngineError(ErrorCode::bad_request, "no such product: m and k are multiples of 128, n of 512, within the limits");
 }
 
-void check_lanes(const FmaSpec& spec) {
-  if (!is_fma_precision(spec.precision) || spec.lanes == 0 || spec.lanes % 256 != 0 || spec.lanes > (1u << 28) ||
-      spec.steps == 0 || spec.steps % kBlockSteps != 0)
-    throw EngineError(ErrorCode::bad_request, "no such lanes: lanes are a multiple of 256, steps of 512");
-}
-
 // `rows` rows of `row_bytes`, copied in boxes of 128 bytes by `box_rows`, swizzled as wgmma reads them.
 TensorMap operand_map(CUdeviceptr address, uint32_t rows, uint32_t row_bytes, uint32_t box_rows) {
   enum { kBytes = 0, kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kFillNothing = 0 };
@@ -67,8 +44,6 @@ TensorMap operand_map(CUdeviceptr address, uint32_t rows, uint32_t row_bytes, ui
                   kNoInterleave, kSwizzle128, kPromote256, kFillNothing);
   return map;
 }
-
-uint64_t lane_bytes(const FmaSpec& spec) { return uint64_t{spec.lanes} * (spec.precision == Precision::fp64 ? 8 : 4); }
 
 }  // namespace
 
@@ -207,100 +182,6 @@ std::vector<Opening> CudaDevice::open_round(Kept& kept_, uint32_t slot, std::spa
   context_->enter();
   hash_round(kept, slot);
   return open_tree(*context_, kept.round_tree(), kept.slot(slot), leaves, kept.work().at(), kept.work().bytes(), {});
-}
-
-// Digests of a batch of slots into one half of the workspace; their group hashes beside the digests of the next batch, which
-// go to the other half: reading is bound by memory, hashing by arithmetic. Then the levels above.
-Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
-                             const std::atomic<bool>& stop) {
-  const uint32_t leaves = kept.spec().leaves(), groups = leaves / kGroup;
-  if (slots.empty() || slots.size() > kept.slots())
-    throw EngineError(ErrorCode::bad_request, "a pass goes over at least one slot and each at most once");
-  for (const uint32_t slot : slots) kept.slot(slot);  // all there, before anything is queued
-  const MixKeys keys = mix_keys(nonce.b);
-  const Tree tree{kept.tree().at(), static_cast<uint32_t>(slots.size()) * groups};
-  const uint64_t digest_bytes = uint64_t{leaves} * 8;
-  const size_t batch = std::min<size_t>(kept.work().bytes() / (2 * digest_bytes), kSlotsPerBatch);
-  uint32_t half = 0;
-  for (size_t from = 0; from < slots.size(); from += batch, half ^= 1) {
-    context_->wait_for_mark(half);  // this half's hashes of two batches ago; it also keeps `stop` within reach
-    if (stop.load(std::memory_order_relaxed)) context_->synchronize();  // nothing may go on in the workspace after the throw
-    throw_if(stop);
-    const size_t count = std::min(batch, slots.size() - from);
-    const CUdeviceptr digests = kept.work().at(half * batch * digest_bytes);
-    SlotBatch of{};
-    for (size_t i = 0; i < count; ++i) of.address[i] = kept.slot(slots[from + i]);
-    context_->launch("mix_leaves", static_cast<uint32_t>(count * (leaves / 32)), 256, 0, of, leaves,
-                     static_cast<uint32_t>(from * leaves), keys, digests);
-    context_->aside_waits_for_main();
-    hash_leaves_aside(*context_, tree, static_cast<uint32_t>(from * groups), digests, static_cast<uint32_t>(count * groups));
-    context_->mark_aside(half);
-  }
-  context_->main_waits_for_aside();
-  hash_levels(*context_, tree);
-  return tree;
-}
-
-Hash CudaDevice::stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) {
-  context_->enter();
-  throw_if(stop);
-  return read_root(*context_, stream_tree(cuda_kept(kept), slots, nonce, stop));
-}
-
-std::vector<Opening> CudaDevice::open_stream(Kept& kept_, std::span<const uint32_t> slots, const Hash& nonce,
-                                             std::span<const uint32_t> groups) {
-  CudaKept& kept = cuda_kept(kept_);
-  context_->enter();
-  const Tree tree = stream_tree(kept, slots, nonce, kNeverStop);
-  const MixKeys keys = mix_keys(nonce.b);
-  const uint32_t groups_per_slot = kept.spec().leaves() / kGroup;
-  // The digests are long overwritten: those of an opened group are made again, into the opening itself.
-  const FillLeaf fill = [&](uint32_t group, CUdeviceptr where) {
-    const uint64_t within = uint64_t{group % groups_per_slot} * kGroup * kLeafBytes;
-    const SlotBatch of{{kept.slot(slots[group / groups_per_slot]) + within}};
-    context_->launch("mix_leaves", kGroup / 32, 256, 0, of, kGroup, group * kGroup, keys, where);
-  };
-  return open_tree(*context_, tree, 0, groups, kept.work().at(), kept.work().bytes(), fill);
-}
-
-void CudaDevice::run_lanes(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
-  check_lanes(spec);
-  const uint64_t bytes = round_up(lane_bytes(spec), 256) + round_up(tree_bytes(spec.leaves()), 256) + kFmaScratchBytes;
-  if (lanes_.bytes() < bytes) {
-    lanes_ = Buffer();
-    lanes_ = Buffer(context_, bytes);
-  }
-  // Whole rounds of 2^20 lanes, which fill any card of today.
-  const uint64_t most = std::max<uint64_t>(kStepsPerLaunch / spec.steps, 1u << 20) & ~uint64_t{0xFFFFF};
-  const char* kernel = kFma[static_cast<size_t>(spec.precision) - static_cast<size_t>(Precision::fp32)];
-  for (uint64_t first = 0; first < spec.lanes; first += most) {
-    if (first > 0) context_->synchronize();
-    throw_if(stop);
-    const auto end = static_cast<uint32_t>(std::min<uint64_t>(spec.lanes, first + most));
-    const auto from = static_cast<uint32_t>(first);
-    context_->launch(kernel, (end - from + 1023) / 1024, 256, 0, philox_key(seed.b), from, end, spec.steps, lanes_.at());
-  }
-}
-
-Tree CudaDevice::fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
-  run_lanes(spec, seed, stop);
-  const Tree tree{lanes_.at(round_up(lane_bytes(spec), 256)), spec.leaves()};
-  hash_leaves(*context_, tree, 0, lanes_.at(), tree.count);
-  hash_levels(*context_, tree);
-  return tree;
-}
-
-Hash CudaDevice::fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
-  context_->enter();
-  throw_if(stop);
-  return read_root(*context_, fma_tree(spec, seed, stop));
-}
-
-std::vector<Opening> CudaDevice::open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) {
-  context_->enter();
-  const Tree tree = fma_tree(spec, seed, kNeverStop);
-  const CUdeviceptr scratch = tree.nodes + round_up(tree_bytes(tree.count), 256);
-  return open_tree(*context_, tree, lanes_.at(), leaves, scratch, kFmaScratchBytes, {});
 }
 
 }  // namespace assay::cuda

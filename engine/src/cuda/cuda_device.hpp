@@ -36,6 +36,14 @@ class CudaKept final : public Kept {
   std::vector<Buffer> chunks_;
 };
 
+constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
+
+inline void throw_if(const std::atomic<bool>& stop) {
+  if (stop.load(std::memory_order_relaxed)) throw EngineError(ErrorCode::cancelled, "cancelled");
+}
+
+inline CudaKept& cuda_kept(Kept& kept) { return static_cast<CudaKept&>(kept); }
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(CUdevice device);
