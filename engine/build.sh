@@ -97,14 +97,15 @@ case "$variant" in
   tsan) flags+=(-O1 -g -fsanitize=thread) link+=(-fsanitize=thread) ;;
 esac
 hash_headers() { find "$@" \( -name '*.hpp' -o -name '*.inc' \) -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | hash_of; }
-headers="$("$cxx" --version | head -1) $(hash_headers engine/src)"
+headers="$("$cxx" --version | head -1) $(hash_headers engine/src -path engine/src/cuda -prune -o)"
+cuda_headers=$(hash_headers engine/src/cuda)
 
 objects=() pending=()
 # add <source> <name of the object> [flags…]; an object is named after the hash of all that it is made of.
 add() {
   local source=$1 name=$2 key
   shift 2
-  key=$({ echo "$headers ${flags[*]} $*"; cat "$source"; } | hash_of)
+  key=$({ echo "$headers ${flags[*]} $*"; case "$source" in *cuda*) echo "$cuda_headers" ;; esac; cat "$source"; } | hash_of)
   local object=$out/obj/$name-$key.o
   last_object=$object
   objects+=("$object")

@@ -147,7 +147,7 @@ Hash CpuDevice::gemm_round(Kept& base, uint32_t slot, const Seed& seed, const st
 
   uint16_t* product = reinterpret_cast<uint16_t*>(kept.product(slot));
   const uint32_t task_columns = spec.n / kTaskColumns;
-  const uint32_t k_step = kTaskKBytes / kernel.entry_bytes;
+  const uint32_t k_step = kTaskKBytes / kernel.entry_bytes / 128 * 128;  // k is a multiple of 128, and so are whole runs
   pool_.run(uint64_t{spec.m / kTaskRows} * task_columns, [&](uint64_t task) {
     const uint32_t row0 = static_cast<uint32_t>(task / task_columns) * kTaskRows;
     const uint32_t column0 = static_cast<uint32_t>(task % task_columns) * kTaskColumns;

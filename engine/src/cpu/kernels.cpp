@@ -27,8 +27,8 @@ namespace assay_kernels {
 extern const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA);
 const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA) = {
     ASSAY_TEXT(ASSAY_ISA),
-    {Dot8::mr, Dot8::nr, Dot8::kg, sizeof(Dot8::Entry), pack<Dot8>, Dot8::tile},
-    {Dot16::mr, Dot16::nr, Dot16::kg, sizeof(Dot16::Entry), pack<Dot16>, Dot16::tile},
+    {Dot8::mr, Dot8::nr, Dot8::kg, Dot8::entry_bytes, pack<Dot8>, Dot8::tile},
+    {Dot16::mr, Dot16::nr, Dot16::kg, Dot16::entry_bytes, pack<Dot16>, Dot16::tile},
     mix_leaves,
     run_lanes,
 };

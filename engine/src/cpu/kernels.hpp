@@ -7,8 +7,8 @@
 
 namespace assay_kernels {
 
-// A tile of C is mr rows by nr columns. Both operands come packed in panels of `mr` (A) or `nr` (B) rows: for each run of
-// kg entries of k, row after row of the panel, kg entries each. Entries take entry_bytes.
+// A tile of C is mr rows by nr columns. Both operands come packed in panels of `mr` (A) or `nr` (B) rows: run after run of
+// kg entries of k, for all rows of the panel, laid out as the tile likes it. An entry takes entry_bytes.
 struct GemmKernel {
   uint32_t mr, nr, kg, entry_bytes;
   // Rows row0 … row0+rows-1 (one panel) of matrix A (0) or B (1), made from the key and packed.
