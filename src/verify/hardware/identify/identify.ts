@@ -1,0 +1,150 @@
+// Which card is this? The vector of proven figures against the profile table: ranked likelihoods, the set that cannot be told
+// apart, and what the claimed name makes of it. Pure; the name decides only between profiles that the figures leave equal.
+// Not here: whether the figures are true (verify.ts). Page: docs/profiles.md.
+import type { DeviceClaim, Figure } from "../../../protocol/evidence.ts";
+import { type Fit, fitOf } from "./likelihood.ts";
+import type { Profile } from "./profile.ts";
+import { PROFILES, profilesNamed } from "./profiles.ts";
+import { type Contradiction, contradictionsOf } from "./rules.ts";
+import { type ProvenVector, vectorOf } from "./vector.ts";
+
+/**
+ * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no less.
+ * consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain them as well.
+ * other: another card explains the figures clearly better; a slow host can look like that, so it is no accusation.
+ * unknown: no profile explains the figures. unknown-name: the claimed name is in no profile; `ranked` has the nearest.
+ * contradicted: the claimed card cannot have given these figures. unjudged: not a GPU, or nothing was proven.
+ */
+export type IdentityState =
+	| "confirmed"
+	| "consistent"
+	| "other"
+	| "unknown"
+	| "unknown-name"
+	| "contradicted"
+	| "unjudged";
+
+export interface Ranked {
+	readonly id: string;
+	/** Share of the likelihood among all profiles, 0…1. */
+	readonly likelihood: number;
+	/** 0 when every figure lies where it is expected of this card; below UNKNOWN_FIT nothing is explained. */
+	readonly fit: number;
+}
+
+export interface IdentityJudgement {
+	readonly claimed: string;
+	readonly state: IdentityState;
+	/** The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when nothing fits. */
+	readonly profile: string | null;
+	/** Best first; those with a likelihood below one in a million are left out. */
+	readonly ranked: readonly Ranked[];
+	/** Profiles that the figures leave equal, best first. Empty when nothing fits. */
+	readonly alike: readonly string[];
+	/** Those of `alike` that are worth clearly less than the claimed card: why a claim is only consistent. */
+	readonly lesser: readonly string[];
+	/** Of the claimed card only, and only when every profile of that name is contradicted. */
+	readonly contradictions: readonly Contradiction[];
+}
+
+/** Within a factor of 30 in likelihood, figures do not decide: one figure half a spread off can make as much. */
+export const ALIKE_LOG = Math.log(30);
+/** One figure 4.5 spreads off, or several by 2–3: noise does not do that to a card of the table. */
+export const UNKNOWN_FIT = -10;
+/** A fact this much larger makes a card worth more. */
+const WORTH_MORE = 1.25;
+
+/** `figures`: those of this one device. `profiles` may be narrowed in tests. */
+export function identifyDevice(
+	figures: readonly Figure[],
+	claim: DeviceClaim,
+	profiles: readonly Profile[] = PROFILES,
+): IdentityJudgement {
+	const vector = vectorOf(figures, claim);
+	const claimed = claim.name;
+	const nothing = Object.keys(vector.rates).length === 0 && vector.bytesPerS === null && vector.residentBytes === null;
+	if (claim.kind !== "gpu" || nothing)
+		return { claimed, state: "unjudged", profile: null, ranked: [], alike: [], lesser: [], contradictions: [] };
+	const fits = profiles.map((profile) => fitOf(profile, vector)).sort((a, b) => b.logLikelihood - a.logLikelihood);
+	const ranked = rankedOf(fits);
+	const alike = alikeOf(fits);
+	const named = profilesNamed(claimed);
+	const against = named.map((profile) => contradictionsOf(profile, vector, claim));
+	// The named profile that explains most; several where one name covers several sizes.
+	const meant = fits.find(({ profile }) => named.includes(profile) && contradictionsFree(profile, named, against));
+	const lesser = meant === undefined ? [] : alike.filter((profile) => isWorthMore(meant.profile, profile));
+	const isAlike = meant !== undefined && alike.includes(meant.profile);
+	const state: IdentityState =
+		named.length === 0
+			? "unknown-name"
+			: meant === undefined
+				? "contradicted"
+				: alike.length === 0
+					? "unknown"
+					: !isAlike
+						? "other"
+						: lesser.length === 0 && isComplete(vector)
+							? "confirmed"
+							: "consistent";
+	return {
+		claimed,
+		state,
+		profile: (isAlike ? meant.profile : alike[0])?.id ?? null,
+		ranked,
+		alike: alike.map(({ id }) => id),
+		lesser: lesser.map(({ id }) => id),
+		contradictions: state === "contradicted" ? fewest(against) : [],
+	};
+}
+
+function contradictionsFree(
+	profile: Profile,
+	named: readonly Profile[],
+	against: readonly (readonly Contradiction[])[],
+): boolean {
+	return against[named.indexOf(profile)]?.length === 0;
+}
+
+function fewest(against: readonly (readonly Contradiction[])[]): readonly Contradiction[] {
+	return against.reduce((least, list) => (list.length < least.length ? list : least));
+}
+
+function rankedOf(fits: readonly Fit[]): Ranked[] {
+	const most = fits[0]?.logLikelihood ?? 0;
+	const total = fits.reduce((sum, { logLikelihood }) => sum + Math.exp(logLikelihood - most), 0);
+	return fits
+		.map(({ profile, logLikelihood, bestFit }) => ({
+			id: profile.id,
+			likelihood: Math.exp(logLikelihood - most) / total,
+			fit: bestFit,
+		}))
+		.filter(({ likelihood }, i) => i === 0 || likelihood >= 1e-6);
+}
+
+function alikeOf(fits: readonly Fit[]): Profile[] {
+	const best = fits[0];
+	if (best === undefined || best.bestFit < UNKNOWN_FIT) return [];
+	return fits
+		.filter(({ logLikelihood }) => best.logLikelihood - logLikelihood <= ALIKE_LOG)
+		.map(({ profile }) => profile);
+}
+
+/** What a full probe proves at least. Without it a name may be consistent, never confirmed. */
+function isComplete({ full, bytesPerS, rates }: ProvenVector): boolean {
+	const { int8, fp16, fp32 } = rates;
+	return full && bytesPerS !== null && int8 !== undefined && fp16 !== undefined && fp32 !== undefined;
+}
+
+/** Would somebody gain by passing `other` off as `profile`? */
+export function isWorthMore(profile: Profile, other: Profile): boolean {
+	const rate = (precision: "int8" | "fp16" | "fp32") =>
+		(profile.rates[precision] ?? 0) / (other.rates[precision] ?? Number.POSITIVE_INFINITY);
+	const gains = [
+		profile.memoryBytes / other.memoryBytes,
+		profile.bytesPerS / other.bytesPerS,
+		rate("int8"),
+		rate("fp16"),
+		rate("fp32"),
+	];
+	return Math.max(...gains) >= WORTH_MORE;
+}

@@ -1,0 +1,93 @@
+// Figures as an honest probe of a card would give them, by a small deterministic generator: kernel shares, a power cap, noise.
+// For tests only. Nothing here is read by identification but the table of shares, which both must agree on.
+import type { DeviceClaim, Figure, Precision } from "../../../protocol/evidence.ts";
+import { GEMM_PRECISIONS } from "../../../protocol/precision.ts";
+import { POLICY } from "../policy.ts";
+import { type Profile, usualTotalBytes } from "./profile.ts";
+import { BANDWIDTH_SHARE, INT32_SHARE, MATRIX_SHARE, SCALAR_SHARE } from "./shares.ts";
+
+/** mulberry32: 32 bits of state, uniform in [0, 1). */
+export function createDraw(seed: number): () => number {
+	let state = seed >>> 0;
+	return () => {
+		state = (state + 0x6d2b79f5) >>> 0;
+		let t = Math.imul(state ^ (state >>> 15), state | 1);
+		t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+		return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+	};
+}
+
+export interface Conditions {
+	/** Power cap as a share of the clock. */
+	readonly cap?: number;
+	/** Share of the card's time that is ours; the rest is somebody else's. */
+	readonly attention?: number;
+	/** Share of the memory that the probe may fill. */
+	readonly fill?: number;
+	readonly only?: readonly string[];
+	/** Peaks as they are, where the table doubts its own. */
+	readonly rates?: Profile["rates"];
+}
+
+export function simulate(profile: Profile, seed: number, conditions: Conditions = {}): Figure[] {
+	const draw = createDraw(seed);
+	const within = (low: number, high: number) => low + (high - low) * draw();
+	const noise = () => within(0.97, 1.03);
+	const { cap = 1, attention = 1, fill = 0.955 } = conditions;
+	const rates = { ...profile.rates, ...conditions.rates };
+	// Cards of gamers run above their printed boost when nothing holds them back.
+	const clock = Math.min(cap, 1) * (profile.market === "datacentre" ? 1 : within(1, 1.06));
+	const { low, high } = MATRIX_SHARE[profile.architecture];
+	const share = within(Math.max(low, 0.35) * (low < 0.3 ? low / 0.35 : 1), high);
+	const figures: Figure[] = [];
+	const add = (name: string, value: number, unit: string) =>
+		figures.push({ device: 0, name, value: Math.floor(value), unit, challenge: figures.length });
+	let fastest = 0;
+	for (const precision of Object.keys(rates) as Precision[]) {
+		const peak = rates[precision]!;
+		const ours = clock * attention * noise();
+		if ((GEMM_PRECISIONS as readonly Precision[]).includes(precision)) {
+			const rate = Math.min(peak * 1.03, peak * ours * share * within(0.9, 1.1));
+			fastest = Math.max(fastest, rate);
+			add(`gemm.${precision}`, rate, "op/s");
+		} else {
+			const { low: least, high: most } = precision === "int32" ? INT32_SHARE : SCALAR_SHARE;
+			add(`fma.${precision}`, peak * ours * within(least, most), precision === "int32" ? "op/s" : "flop/s");
+		}
+	}
+	const bytesPerS = profile.bytesPerS * attention * within(BANDWIDTH_SHARE.low, BANDWIDTH_SHARE.high) * noise();
+	const kept = usualTotalBytes(profile) * fill * within(0.99, 1.01);
+	// As derive-figures.ts does it, with the k that the probe takes for a card of this size.
+	const k = usualTotalBytes(profile) >= 12 * 2 ** 30 ? 16384 : 8192;
+	const resident = kept * (1 - (POLICY.fetchBytesPerS.gpu + fastest / k) / bytesPerS);
+	add("memory.resident", Math.max(0, resident), "B");
+	add("memory.bandwidth", bytesPerS, "B/s");
+	return conditions.only === undefined ? figures : figures.filter(({ name }) => conditions.only?.includes(name));
+}
+
+/** What a host with this card says of itself. */
+export function honestClaim(profile: Profile, changes: Partial<DeviceClaim> = {}): DeviceClaim {
+	return {
+		kind: "gpu",
+		name: profile.names[0]!,
+		uuid: "GPU-0",
+		memoryBytes: Math.round(usualTotalBytes(profile)),
+		freeBytes: Math.round(0.98 * usualTotalBytes(profile)),
+		units: profile.sms,
+		clockMHz: profile.boostMHz,
+		compute: profile.compute,
+		pcieGen: 4,
+		pcieWidth: 16,
+		powerLimitW: profile.powerW,
+		powerDefaultW: profile.powerW,
+		temperatureC: 40,
+		precisions: Object.keys(profile.rates) as Precision[],
+		...changes,
+	};
+}
+
+/** A lie about the card that keeps to what the lie needs: everything but the memory's size is the better card's. */
+export function lyingClaim(truth: Profile, better: Profile, changes: Partial<DeviceClaim> = {}): DeviceClaim {
+	const { memoryBytes, freeBytes } = honestClaim(truth);
+	return honestClaim(better, { memoryBytes, freeBytes, ...changes });
+}
