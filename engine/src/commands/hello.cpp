@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxTextBytes = 160;  // of one string; 64 devices then stay below 64 KiB
 constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 
-std::string quoted(std::string_view text) {
+std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : clean_text(text, kMaxTextBytes)) {  // no control characters are left
     if (c == '"' || c == '\\') out.push_back('\\');
@@ -28,11 +28,11 @@ std::string device_json(const DeviceClaim& c) {
   std::string precisions;
   for (const Precision p : c.precisions) {
     const size_t i = static_cast<size_t>(p);
-    if (i < std::size(kPrecisionNames)) precisions += (precisions.empty() ? "" : ",") + quoted(kPrecisionNames[i]);
+    if (i < std::size(kPrecisionNames)) precisions += (precisions.empty() ? "" : ",") + json_quoted(kPrecisionNames[i]);
   }
-  return "{\"kind\":" + quoted(c.kind == "gpu" ? "gpu" : "cpu") + ",\"name\":" + quoted(c.name) + ",\"uuid\":" + quoted(c.uuid) +
+  return "{\"kind\":" + json_quoted(c.kind == "gpu" ? "gpu" : "cpu") + ",\"name\":" + json_quoted(c.name) + ",\"uuid\":" + json_quoted(c.uuid) +
          ",\"memoryBytes\":" + number(c.memory_bytes) + ",\"freeBytes\":" + number(c.free_bytes) +
-         ",\"units\":" + number(c.units) + ",\"clockMHz\":" + number(c.clock_mhz) + ",\"compute\":" + quoted(c.compute) +
+         ",\"units\":" + number(c.units) + ",\"clockMHz\":" + number(c.clock_mhz) + ",\"compute\":" + json_quoted(c.compute) +
          ",\"pcieGen\":" + number(c.pcie_gen) + ",\"pcieWidth\":" + number(c.pcie_width) +
          ",\"powerLimitW\":" + number(c.power_limit_w) + ",\"powerDefaultW\":" + number(c.power_default_w) +
          ",\"temperatureC\":" + number(c.temperature_c) + ",\"precisions\":[" + precisions + "]}";
@@ -51,12 +51,12 @@ std::string claim_json(const CudaDevices& cuda, const std::vector<DeviceClaim>& 
   for (const DeviceClaim& device : devices) list += (list.empty() ? "" : ",") + device_json(device);
   std::string driver = "null";
   if (!cuda.driver_version.empty())
-    driver = "{\"version\":" + quoted(cuda.driver_version) + ",\"cuda\":" + quoted(cuda.cuda_version) + "}";
-  return std::string("{\"engine\":{\"version\":") + quoted(ASSAY_VERSION) + ",\"arch\":" + quoted(os.machine) +
+    driver = "{\"version\":" + json_quoted(cuda.driver_version) + ",\"cuda\":" + json_quoted(cuda.cuda_version) + "}";
+  return std::string("{\"engine\":{\"version\":") + json_quoted(ASSAY_VERSION) + ",\"arch\":" + json_quoted(os.machine) +
          ",\"cuda\":" + (has_cuda ? "true" : "false") + "},\"host\":{\"os\":" +
-         quoted(std::string(os.sysname) + " " + os.release) + ",\"cpu\":" + quoted(host.cpu_name) +
+         json_quoted(std::string(os.sysname) + " " + os.release) + ",\"cpu\":" + json_quoted(host.cpu_name) +
          ",\"cores\":" + number(host.usable_cores) + ",\"ramBytes\":" + number(host.ram_bytes) +
-         ",\"ramFreeBytes\":" + number(host.ram_free_bytes) + "},\"driver\":" + driver + ",\"why\":" + quoted(cuda.why_none) +
+         ",\"ramFreeBytes\":" + number(host.ram_free_bytes) + "},\"driver\":" + driver + ",\"why\":" + json_quoted(cuda.why_none) +
          ",\"devices\":[" + list + "]}";
 }
 
