@@ -116,3 +116,9 @@ test("cheaters", { concurrency: 2 }, async (t) => {
 		),
 	);
 });
+
+test("floods, giant frames and endless output did not fill the verifier's memory", () => {
+	// Of this whole process: the verifier, the toys inside it and the test runner.
+	const peakMiB = process.resourceUsage().maxRSS / 1024;
+	assert.ok(peakMiB < 300, `${peakMiB} MiB`);
+});

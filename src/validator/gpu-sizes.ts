@@ -92,7 +92,7 @@ export function precisionSpec(
 
 /**
  * 2²⁰ lanes are several full waves of the largest cards (H200: 132 × 2048 threads). 8192 steps: the verifier runs a sampled lane again
- * step by step, and 64 lanes of 8192 emulated fp64 fmas are about 0.1 s of JavaScript.
+ * step by step, and 64 lanes of 8192 steps took it 0.04 (fp64) to 0.12 s (fp32) on a busy arm64 core.
  */
 export const GPU_FMA = { lanes: 2 ** 20, steps: 8192 } as const;
 

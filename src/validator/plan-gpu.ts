@@ -35,7 +35,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 			step: (seen) =>
 				warm(
 					gpusWith(seen, "int8").map((device) => {
-						// 8192³ is 1.1 Top: a millisecond on an H200, a tenth of a second on the slowest cards.
+						// 8192³ is 1.1 Top: a millisecond at an H200's peak, a tenth of a second on a card of 10 Top/s.
 						const n = claimOf(seen, device).freeBytes >= 2 ** 31 ? 8192 : 2048;
 						return { kind: "gemm", device, precision: "int8", m: n, n, k: n, rounds: 3, passes: 0 };
 					}),

@@ -12,7 +12,8 @@ import type { Plan, Step } from "./probe-plan.ts";
 const GEMM_OTHERS: readonly GemmPrecision[] = ["fp8", "fp16", "bf16", "tf32"];
 const FMA_ALL: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
 
-// Seconds were tuned on 2 arm64 cores: below 2 s of gemm two probes of one CPU differed by more than 5 %.
+// CPU budgets: on 2 arm64 cores a hiccup of the scheduler takes some 50 ms; in 2 s of gemm that is 2.5 %. Two probes there gave
+// 65.7 and 65.4 Gop/s with other programs running. GPU budgets keep all precisions of a card within 3 s; not yet tuned on one.
 const DEFAULT: Budgets = {
 	samples: 128,
 	fillS: null,
