@@ -33,17 +33,20 @@ let tgz = "";
 
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-const quiet = {
+const home = join(scratch, "home");
+/** For npm: nothing of the npm that may have started us (it hands its options on), and a home and a cache of its own. */
+const npmEnv = {
+	...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
 	npm_config_cache: join(scratch, "npm-cache"),
 	npm_config_update_notifier: "false",
-	HOME: join(scratch, "home"),
+	HOME: home,
 };
 
 function release(...args: string[]) {
 	const script = join(root, "scripts/release.sh");
 	const run = spawnSync("bash", [script, ...args], {
 		encoding: "utf8",
-		env: { ...process.env, ...quiet },
+		env: npmEnv,
 		timeout: 120_000,
 	});
 	return { code: run.status, out: run.stdout.trim(), err: run.stderr };
@@ -75,7 +78,7 @@ function assay(node: string, args: readonly string[], at = installed) {
 	const run = spawnSync(node, [join(at, "bin/assay.mjs"), ...args], {
 		encoding: "utf8",
 		cwd: scratch,
-		env: { PATH: barePath(node), HOME: quiet.HOME, ASSAY_HOME: join(scratch, "keys"), NO_COLOR: "1" },
+		env: { PATH: barePath(node), HOME: home, ASSAY_HOME: join(scratch, "keys"), NO_COLOR: "1" },
 		timeout: 120_000,
 	});
 	return { code: run.status, out: run.stdout, err: run.stderr };
@@ -88,15 +91,17 @@ function filesBelow(folder: string, prefix = ""): string[] {
 }
 
 before(() => {
-	mkdirSync(quiet.HOME);
+	mkdirSync(home);
 	const made = release("--engines", join(root, "build/engine"), "--out", join(scratch, "out"));
 	assert.equal(made.code, 0, made.err);
 	tgz = made.out;
-	const home = dirname(dirname(installed));
-	mkdirSync(home);
+	const project = dirname(dirname(installed));
+	mkdirSync(project);
+	// Without one npm would install into the first folder upwards that has one.
+	writeFileSync(join(project, "package.json"), "{}");
 	execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--ignore-scripts", tgz], {
-		cwd: home,
-		env: { ...process.env, ...quiet },
+		cwd: project,
+		env: npmEnv,
 		stdio: ["ignore", "ignore", "pipe"],
 	});
 });
@@ -213,7 +218,7 @@ test("a probe over ssh uploads the packed engine and runs it", async () => {
 test("npx runs the file as it is", () => {
 	// By a relative path: npx takes an absolute one for a program and tries to start it.
 	const args = ["--offline", "--yes", `./${basename(tgz)}`, "--version"];
-	const run = spawnSync("npx", args, { encoding: "utf8", cwd: dirname(tgz), env: { ...process.env, ...quiet } });
+	const run = spawnSync("npx", args, { encoding: "utf8", cwd: dirname(tgz), env: npmEnv });
 	assert.match(run.stdout, /^assay \d+\.\d+\.\d+\n$/, run.stderr);
 });
 
