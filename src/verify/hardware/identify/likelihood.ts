@@ -1,7 +1,7 @@
 // How well a profile explains a proven vector: a log-likelihood, 0 at best. Two unknowns are summed over: the clock (a power cap
 // scales all arithmetic together) and the share of the tensor peak that the kernels reach on this card (all precisions together).
 // What then counts is how the precisions stand to each other, the memory, and its bandwidth, which no power cap touches.
-import type { GemmPrecision, Precision } from "../../../protocol/evidence.ts";
+import type { FmaPrecision, GemmPrecision, Precision } from "../../../protocol/evidence.ts";
 import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
 import {
 	BANDWIDTH_SHARE,
@@ -24,6 +24,7 @@ export interface Fit {
 
 /** tf32 is left out: a figure that other units can make says nothing of these. */
 const MATRIX: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16"];
+const SCALAR: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
 /** Natural-log widths of what is not explained by clock and share: run-to-run noise, and precisions that a kernel suits less. */
 const SPREAD = { matrix: 0.16, scalar: 0.05, bandwidthBelow: 0.09, above: 0.025, memory: 0.03, doubtful: 0.6 };
 /** No single figure may say more than this against a profile, so that ranks stay comparable; e⁻⁴⁰ is never by chance. */
@@ -33,16 +34,23 @@ const CLOCK_STEPS = 24;
 const SHARE_STEPS = 16;
 
 export function fitOf(profile: Profile, vector: ProvenVector): Fit {
-	const fixed = memoryTerm(profile, vector) + bandwidthTerm(profile, vector) + absentTerm(profile, vector);
+	const fixed =
+		memoryTerm(profile, vector) +
+		bandwidthTerm(profile, vector) +
+		absentTerm(profile, vector) +
+		overTerm(profile, vector);
+	const scalars = sharesOf(profile, vector, SCALAR);
+	const matrices = sharesOf(profile, vector, MATRIX);
+	const { low, high } = MATRIX_SHARE[profile.architecture];
+	const shares = logGrid(low, high, SHARE_STEPS);
 	const terms: number[] = [];
 	let best = Number.NEGATIVE_INFINITY;
-	const { low, high } = MATRIX_SHARE[profile.architecture];
 	for (const clock of logGrid(LOWEST_CLOCK, headroom(profile, "fp32"), CLOCK_STEPS)) {
-		const scalar = scalarTerms(profile, vector, clock);
+		const scalar = scalarTerm(scalars, clock);
 		// Most hosts run their cards as shipped; a cap is a little less likely the deeper it is.
 		const prior = clock < 0 ? 1.5 * clock : 0;
-		for (const share of logGrid(low, high, SHARE_STEPS)) {
-			const term = scalar + matrixTerms(profile, vector, clock, share);
+		for (const share of shares) {
+			const term = scalar + matrixTerm(matrices, clock + share);
 			best = Math.max(best, term);
 			terms.push(term + prior);
 		}
@@ -50,33 +58,49 @@ export function fitOf(profile: Profile, vector: ProvenVector): Fit {
 	return { profile, logLikelihood: fixed + logMeanExp(terms), bestFit: fixed + best };
 }
 
-function scalarTerms(profile: Profile, { rates }: ProvenVector, clock: number): number {
-	let sum = 0;
-	for (const precision of ["fp32", "fp64", "int32"] as const) {
+interface LogShare {
+	readonly precision: Precision;
+	/** Log of proven ÷ peak. */
+	readonly log: number;
+	readonly doubtful: boolean;
+}
+
+function sharesOf(profile: Profile, { rates }: ProvenVector, precisions: readonly Precision[]): LogShare[] {
+	return precisions.flatMap((precision) => {
 		const proven = rates[precision];
 		const peak = profile.rates[precision];
-		if (proven === undefined || peak === undefined) continue;
-		const range = precision === "int32" ? INT32_SHARE : SCALAR_SHARE;
-		const spread = isDoubtful(profile, precision) ? SPREAD.doubtful : SPREAD.scalar;
-		sum += plateau(Math.log(proven / peak) - clock, range, spread, spread);
+		if (proven === undefined || peak === undefined) return [];
+		return [{ precision, log: Math.log(proven / peak), doubtful: isDoubtful(profile, precision) }];
+	});
+}
+
+function scalarTerm(shares: readonly LogShare[], clock: number): number {
+	let sum = 0;
+	for (const { precision, log, doubtful } of shares) {
+		const spread = doubtful ? SPREAD.doubtful : SPREAD.scalar;
+		sum += plateau(log - clock, precision === "int32" ? INT32_SHARE : SCALAR_SHARE, spread, spread);
 	}
 	return sum;
 }
 
-function matrixTerms(profile: Profile, { rates }: ProvenVector, clock: number, share: number): number {
+function matrixTerm(shares: readonly LogShare[], expected: number): number {
 	let sum = 0;
-	for (const precision of MATRIX) {
-		const proven = rates[precision];
-		const peak = profile.rates[precision];
-		if (proven === undefined || peak === undefined) continue;
-		const doubtful = isDoubtful(profile, precision);
-		const off = Math.log(proven / peak) - clock - share;
-		sum += bell(off, doubtful ? SPREAD.doubtful : SPREAD.matrix);
-		const over = Math.log(proven / peak) - Math.log(headroom(profile, precision));
-		if (!doubtful && over > 0) sum += bell(over, SPREAD.above);
+	let sixteenBit = 0;
+	for (const { precision, log, doubtful } of shares) {
+		const term = bell(log - expected, doubtful ? SPREAD.doubtful : SPREAD.matrix);
+		// fp16 and bf16 are one unit, one rate and one kernel: the worse of the two speaks for both.
+		if (precision === "fp16" || precision === "bf16") sixteenBit = Math.min(sixteenBit, term);
+		else sum += term;
 	}
-	// bf16 and fp16 are one unit and one kernel: two figures of one fact count as one and a half.
-	return rates.fp16 !== undefined && rates.bf16 !== undefined ? 0.8 * sum : sum;
+	return sum + sixteenBit;
+}
+
+/** No clock takes a card above its highest. */
+function overTerm(profile: Profile, vector: ProvenVector): number {
+	return sharesOf(profile, vector, MATRIX)
+		.filter(({ doubtful }) => !doubtful)
+		.map(({ precision, log }) => bell(Math.max(0, log - Math.log(headroom(profile, precision))), SPREAD.above))
+		.reduce((sum, term) => sum + term, 0);
 }
 
 function bandwidthTerm(profile: Profile, { bytesPerS }: ProvenVector): number {

@@ -1,0 +1,157 @@
+// Roots and openings that are missing, surplus, repeated, reordered, withheld or wrong: each ends in a code and a place of its own.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AnsweredChallenge } from "../../protocol/evidence-codec.ts";
+import { sign } from "./honest-evidence.test-kit.ts";
+import { ANSWERED, type Change, codeOf, expectCode, shift, spoiled, writable } from "./spoiled-evidence.test-kit.ts";
+import { verifyEvidence } from "./verify.ts";
+
+test("roots missing, surplus, repeated, reordered", () => {
+	const roots = (a: AnsweredChallenge[]) => writable(a[0]!.roots) as unknown[];
+	expectCode("ROOTS_MISSING", "challenges[0].roots.record[2]", (a) => roots(a).pop());
+	expectCode("ROOTS_MISSING", "challenges[0].roots.record[0]", (a) => roots(a).splice(0));
+	expectCode("ROOTS_MISSING", "challenges[5].roots.record[0]", (a) => writable(a[5]!.roots).splice(0));
+	expectCode("ROOTS_SURPLUS", "challenges[0].roots.record[3]", (a) => {
+		roots(a).push({ ...a[0]!.roots[2]!, index: 3 });
+	});
+	expectCode("ROOT_REPEATED", "challenges[0].roots.record[2]", (a) => {
+		writable(a[0]!.roots[2]).index = 1;
+	});
+	expectCode("ROOT_ORDER", "challenges[0].roots.record[1]", (a) => {
+		writable(a[0]!.roots[1]).index = 2;
+		writable(a[0]!.roots[2]).index = 1;
+	});
+	// Swapped contents under right numbers: the chain of seeds and the draw no longer fit.
+	expectCode("OPENING_PLACE", "challenges[0].opens[0].record[0]", (a) => {
+		const [, one, two] = a[0]!.roots;
+		[writable(one).root, writable(two).root] = [two!.root, one!.root];
+	});
+	expectCode("END_WRONG", "challenges[0].end", (a) => {
+		writable(a[0]).end = "stopped";
+	});
+	expectCode("END_WRONG", "challenges[5].end", (a) => {
+		writable(a[5]).end = "complete";
+	});
+});
+
+test("a challenge without a commitment is inconclusive; a commitment that is not opened is not", () => {
+	for (const [end, code] of [
+		["refused", "CHALLENGE_REFUSED"],
+		["silent", "CHALLENGE_SILENT"],
+		["garbage", "CHALLENGE_GARBAGE"],
+	] as const) {
+		const breakOff: Change = (a) => {
+			a.splice(4);
+			Object.assign(writable(a[3]), { end, opens: [] });
+		};
+		const verdict = verifyEvidence(sign(spoiled(breakOff)));
+		assert.deepEqual([verdict.status, "code" in verdict && verdict.code], ["inconclusive", code]);
+		expectCode("STREAM_WITHHELD", "challenges[2].end", (a) => {
+			a.splice(3);
+			Object.assign(writable(a[2]), { end, opens: [] });
+		});
+		expectCode("OPENING_WITHHELD", "challenges[3].opens[0].end", (a) => {
+			a.splice(4);
+			writable(a[3]!.opens[0]).end = end;
+		});
+		expectCode("OPENS_WRONG", "challenges[3].opens[0]", (a) => {
+			writable(a[3]).end = end;
+		});
+		// A lie elsewhere is still a lie.
+		expectCode("ELEMENT_WRONG", "challenges[0].opens[0].record[0]", (a) => {
+			breakOff(a);
+			writable(a[0]!.spec).precision = "fp8";
+		});
+	}
+	expectCode("OPENS_MISSING", "challenges[3].opens[0]", (a) => writable(a[3]).opens.pop());
+	expectCode("OPENS_MISSING", "challenges[2].opens[1]", (a) => writable(a[2]).opens.pop());
+	expectCode("OPENS_WRONG", "challenges[2].opens[0].what", (a) => {
+		writable(a[2]!.opens[0]).what = "leaves";
+	});
+	expectCode("OPENS_WRONG", "challenges[0].opens[1].what", (a) => {
+		writable(a[0]).opens.push({ ...a[0]!.opens[0]!, sentAtUs: a[0]!.opens[0]!.receivedAtUs });
+		for (const c of a.slice(2)) shift(c, 1000);
+		shift(a[1]!, 0);
+	});
+	// The link broke with another device's silence: what this one had committed could not be opened.
+	const unopened = verifyEvidence(
+		sign(
+			spoiled((a) => {
+				a.splice(2);
+				writable(a[0]).opens = [];
+				Object.assign(writable(a[1]), { end: "silent", opens: [] });
+			}),
+		),
+	);
+	assert.equal("code" in unopened && unopened.code, "CHALLENGE_SILENT");
+});
+
+test("a stream of a gemm that did not end well", () => {
+	expectCode("SPEC_OF", "challenges[2].spec.of", (a) => {
+		a.splice(3);
+		Object.assign(writable(a[0]), { end: "refused", opens: [] });
+	});
+});
+
+test("openings empty, missing, surplus, repeated, reordered, elsewhere", () => {
+	const at = "challenges[0].opens[0]";
+	const records = (a: AnsweredChallenge[]) => writable(a[0]!.opens[0]!.records);
+	expectCode("OPENINGS_MISSING", `${at}.record[0]`, (a) => records(a).splice(0));
+	expectCode("OPENINGS_MISSING", `${at}.record[2]`, (a) => records(a).pop());
+	expectCode("OPENINGS_MISSING", `${at}.record[0]`, (a) => records(a).shift());
+	expectCode("OPENINGS_SURPLUS", `${at}.record[3]`, (a) => records(a).push({ ...records(a)[0], index: 0 }));
+	expectCode("OPENING_REPEATED", `${at}.record[1]`, (a) => {
+		records(a)[1] = records(a)[0];
+	});
+	expectCode("OPENING_ORDER", `${at}.record[0]`, (a) => records(a).reverse());
+	expectCode("OPENING_PLACE", `${at}.record[1]`, (a) => {
+		records(a)[1].index ^= 1;
+	});
+	for (const open of [0, 1])
+		expectCode("OPENINGS_MISSING", `challenges[2].opens[${open}].record[2]`, (a) =>
+			writable(a[2]!.opens[open]!.records).pop(),
+		);
+});
+
+test("leaves and paths", () => {
+	for (const [challenge, open] of [
+		[0, 0],
+		[2, 0],
+		[2, 1],
+		[3, 0],
+	] as const) {
+		const at = `challenges[${challenge}].opens[${open}].record[1]`;
+		const record = (a: AnsweredChallenge[]) => writable(a[challenge]!.opens[open]!.records[1]);
+		expectCode("LEAF_LENGTH", at, (a) => {
+			record(a).leaf = record(a).leaf.slice(0, 1023);
+		});
+		expectCode("LEAF_LENGTH", at, (a) => {
+			record(a).leaf = new Uint8Array(0);
+		});
+		expectCode("PATH_LENGTH", at, (a) => record(a).path.push(new Uint8Array(32)));
+		expectCode("PATH_LENGTH", at, (a) => {
+			record(a).path = Array.from({ length: 3000 }, () => new Uint8Array(32));
+		});
+		if (ANSWERED[challenge]!.opens[open]!.records[1]!.path.length > 0)
+			expectCode("PATH_LENGTH", at, (a) => record(a).path.pop());
+		expectCode("ROOT_MISMATCH", at, (a) => {
+			record(a).leaf[1023] ^= 128;
+		});
+		if (ANSWERED[challenge]!.opens[open]!.records[1]!.path.length > 0)
+			expectCode("ROOT_MISMATCH", at, (a) => {
+				record(a).path[0][31] ^= 1;
+			});
+	}
+});
+
+test("a late stream", () => {
+	// 256 KiB at 64 GB/s take 4.096 µs; a third of that a pass, two passes: 2.73 µs.
+	const late =
+		(us: number): Change =>
+		(a) => {
+			writable(a[2]!.roots[0]).atUs = a[2]!.sentAtUs + 1;
+			writable(a[2]!.roots[1]).atUs = a[2]!.sentAtUs + us;
+		};
+	assert.equal(codeOf(sign(spoiled(late(2)))), "valid");
+	expectCode("STREAM_LATE", "challenges[2]", late(3));
+});
