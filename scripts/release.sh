@@ -80,7 +80,7 @@ if (!Promise.withResolvers)
 	});
 JS
 # Not minified: a stack trace in a report should be readable, and reading the file costs a few milliseconds at most.
-node_modules/.bin/esbuild src/cli/main.ts --bundle --platform=node --format=esm --target=node20 --legal-comments=eof \
+node_modules/.bin/esbuild src/cli/main.ts --bundle --platform=node --format=esm --target=node20 --legal-comments=eof --preserve-symlinks \
 	--log-level=warning --banner:js="$banner" --outfile="$stage/dist/assay.mjs"
 install -m 755 bin/assay.mjs "$stage/bin/assay.mjs"
 
