@@ -26,12 +26,12 @@ export interface Fit {
 const MATRIX: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16"];
 const SCALAR: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
 /** Natural-log widths of what is not explained by clock and share: run-to-run noise, and precisions that a kernel suits less. */
-const SPREAD = { matrix: 0.16, scalar: 0.05, bandwidthBelow: 0.09, above: 0.025, memory: 0.03, doubtful: 0.6 };
+const SPREAD = { matrix: 0.16, scalar: 0.05, bandwidthBelow: 0.09, above: 0.025, memory: 0.03, doubtful: 0.4 };
 /** No single figure may say more than this against a profile, so that ranks stay comparable; e⁻⁴⁰ is never by chance. */
 const WORST = -40;
 const ABSENT = -20;
-const CLOCK_STEPS = 24;
-const SHARE_STEPS = 16;
+/** Step of the grids of clock and share, natural log. One step for both, so that their sum lies on a grid too. */
+const STEP = 0.05;
 
 export function fitOf(profile: Profile, vector: ProvenVector): Fit {
 	const fixed =
@@ -42,20 +42,33 @@ export function fitOf(profile: Profile, vector: ProvenVector): Fit {
 	const scalars = sharesOf(profile, vector, SCALAR);
 	const matrices = sharesOf(profile, vector, MATRIX);
 	const { low, high } = MATRIX_SHARE[profile.architecture];
-	const shares = logGrid(low, high, SHARE_STEPS);
-	const terms: number[] = [];
+	const clocks = steps(LOWEST_CLOCK, headroom(profile, "fp32"));
+	const shares = steps(low, high);
+	const lowestProduct = Math.log(LOWEST_CLOCK) + Math.log(low);
+	const matrix = Array.from({ length: clocks + shares - 1 }, (_, i) => matrixTerm(matrices, lowestProduct + i * STEP));
+	let sum = 0;
 	let best = Number.NEGATIVE_INFINITY;
-	for (const clock of logGrid(LOWEST_CLOCK, headroom(profile, "fp32"), CLOCK_STEPS)) {
+	for (let i = 0; i < clocks; i++) {
+		const clock = Math.log(LOWEST_CLOCK) + i * STEP;
 		const scalar = scalarTerm(scalars, clock);
-		// Most hosts run their cards as shipped; a cap is a little less likely the deeper it is.
+		const window = matrix.slice(i, i + shares);
+		best = Math.max(best, scalar + Math.max(...window));
+		// Most hosts run their cards as shipped; a cap is a little less likely the deeper it is. No term is below 4 × WORST, so
+		// nothing underflows.
 		const prior = clock < 0 ? 1.5 * clock : 0;
-		for (const share of shares) {
-			const term = scalar + matrixTerm(matrices, clock + share);
-			best = Math.max(best, term);
-			terms.push(term + prior);
-		}
+		sum += Math.exp(scalar + prior) * window.reduce((total, term) => total + Math.exp(term), 0);
 	}
-	return { profile, logLikelihood: fixed + logMeanExp(terms), bestFit: fixed + best };
+	const logLikelihood = fixed + Math.log(sum / (clocks * shares)) - vagueness([...scalars, ...matrices]);
+	return { profile, logLikelihood, bestFit: fixed + best };
+}
+
+function steps(low: number, high: number): number {
+	return Math.floor(Math.log(high / low) / STEP) + 1;
+}
+
+/** Doubtful facts would explain anything a little; a profile that has them explains each vector less well. Doubts go together. */
+function vagueness(shares: readonly LogShare[]): number {
+	return shares.some(({ doubtful }) => doubtful) ? Math.log(SPREAD.doubtful / SPREAD.matrix) : 0;
 }
 
 interface LogShare {
@@ -132,15 +145,4 @@ function plateau(log: number, { low, high }: Range, spreadBelow: number, spreadA
 
 function bell(off: number, spread: number): number {
 	return Math.max(WORST, -0.5 * (off / spread) ** 2);
-}
-
-function logGrid(low: number, high: number, steps: number): number[] {
-	const from = Math.log(low);
-	const step = (Math.log(high) - from) / (steps - 1);
-	return Array.from({ length: steps }, (_, i) => from + i * step);
-}
-
-function logMeanExp(terms: readonly number[]): number {
-	const most = Math.max(...terms);
-	return most + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - most), 0) / terms.length);
 }

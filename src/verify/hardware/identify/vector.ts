@@ -1,7 +1,7 @@
 // The vector of proven figures of one device, as identification reads it: the best figure of each kind, nothing from the claim but
 // the total memory, which says whether the fill was full. Missing figures (a quick probe) are null and carry no information.
 import type { DeviceClaim, Figure, Precision } from "../../../protocol/evidence.ts";
-import { PRECISIONS } from "../../../protocol/precision.ts";
+import { GEMM_PRECISIONS, PRECISIONS } from "../../../protocol/precision.ts";
 import { POLICY } from "../policy.ts";
 
 export interface ProvenVector {
@@ -16,8 +16,10 @@ export interface ProvenVector {
 	readonly full: boolean;
 }
 
-/** 95 % is asked for; 85 % allows for a driver's reserve and for the recomputable share, which cannot be added back here. */
+/** 95 % of what is free is asked for; 85 % allows for a driver's reserve and a display. */
 export const FULL_FILL = 0.85;
+/** What the probe fills memory with; src/validator/gpu-sizes.ts takes less on small cards. */
+const LARGEST_K = 16384;
 
 export function vectorOf(figures: readonly Figure[], claim: DeviceClaim): ProvenVector {
 	const rates: Partial<Record<Precision, number>> = {};
@@ -27,7 +29,7 @@ export function vectorOf(figures: readonly Figure[], claim: DeviceClaim): Proven
 	}
 	const bytesPerS = best(figures, "memory.bandwidth");
 	const residentBytes = best(figures, "memory.resident");
-	const keptBytes = residentBytes === null ? null : keptOf(residentBytes, bytesPerS);
+	const keptBytes = residentBytes === null ? null : keptOf(residentBytes, bytesPerS, rates);
 	const full = keptBytes !== null && claim.memoryBytes > 0 && keptBytes >= FULL_FILL * claim.memoryBytes;
 	return { rates, bytesPerS, residentBytes, keptBytes, full };
 }
@@ -40,10 +42,14 @@ function best(figures: readonly Figure[], ...names: readonly string[]): number |
 	return most;
 }
 
-/** derive-figures.ts subtracts t·(R + F) from what was kept, t = kept ÷ bandwidth. F is known here and put back; R is not. */
-function keptOf(residentBytes: number, bytesPerS: number | null): number {
+/**
+ * derive-figures.ts subtracts t·(R + F) from what was kept, t = kept ÷ bandwidth; this puts it back. R is the fastest product's
+ * rate ÷ k: k is not in the figures, so the probe's own is taken. A smaller k would leave the fill looking less full, never fuller.
+ */
+function keptOf(residentBytes: number, bytesPerS: number | null, rates: ProvenVector["rates"]): number {
 	if (bytesPerS === null) return residentBytes;
-	const fetched = POLICY.fetchBytesPerS.gpu / bytesPerS;
-	// A stream is judged late from a third on, so more than that is not to be explained this way.
-	return residentBytes / (1 - Math.min(fetched, 1 / POLICY.streamMargin));
+	const fastest = Math.max(0, ...GEMM_PRECISIONS.map((precision) => rates[precision] ?? 0));
+	const elsewhere = (POLICY.fetchBytesPerS.gpu + fastest / LARGEST_K) / bytesPerS;
+	// A stream in which either way takes more than a third of the time is late, and no figure.
+	return residentBytes / (1 - Math.min(elsewhere, 2 / POLICY.streamMargin));
 }
