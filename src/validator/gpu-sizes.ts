@@ -92,9 +92,19 @@ export function precisionSpec(
 
 /**
  * 2²⁰ lanes are several full waves of the largest cards (H200: 132 × 2048 threads). 8192 steps: the verifier runs a sampled lane again
- * step by step, and 64 lanes of 8192 steps took it 0.04 (fp64) to 0.12 s (fp32) on a busy arm64 core.
+ * step by step, and 64 lanes of 8192 emulated fp64 fmas are about 0.1 s of JavaScript.
  */
 export const GPU_FMA = { lanes: 2 ** 20, steps: 8192 } as const;
+
+/**
+ * Lanes of one round on a GPU: about 10 ms of work, at most 2²⁴ (128 MiB of fp64). A round's launches, tree and root cost some
+ * 0.15 ms on an H200: at 2²⁰ lanes that was a third of the time, and the figure showed 43 of 60 Tflop/s.
+ */
+export function gpuFmaLanes(opsPerS: number): number {
+	let lanes: number = GPU_FMA.lanes;
+	while (lanes < 2 ** 24 && opsOfRound({ kind: "fma", lanes, steps: GPU_FMA.steps }) < 0.01 * opsPerS) lanes *= 2;
+	return lanes;
+}
 
 export function fmaSpec(
 	device: number,
@@ -105,6 +115,15 @@ export function fmaSpec(
 	const { lanes, steps } = size;
 	const wanted = Math.ceil((size.budgetS * size.opsPerS) / opsOfRound({ kind: "fma", lanes, steps }));
 	return { kind: "fma", device, precision, lanes, steps, rounds: Math.min(16384, Math.max(4, wanted)), samples };
+}
+
+export function gpuFmaSpec(
+	device: number,
+	precision: FmaPrecision,
+	samples: number,
+	size: { readonly budgetS: number; readonly opsPerS: number },
+): FmaSpec {
+	return fmaSpec(device, precision, samples, { ...size, lanes: gpuFmaLanes(size.opsPerS), steps: GPU_FMA.steps });
 }
 
 /**

@@ -1,7 +1,7 @@
 // The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
 // the other precisions → scalar chains → the sustained run. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { FmaPrecision, GemmPrecision, StreamSpec } from "../protocol/evidence.ts";
-import { fillSpec, fmaSpec, GPU_FMA, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
+import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
 import {
 	type Budgets,
 	deadlineMs,
@@ -90,8 +90,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 							kind: "fma" as const,
 							device,
 							precision,
-							lanes: 2 ** 18,
-							steps: 4096,
+							...GPU_FMA,
 							rounds: 3,
 						})),
 					),
@@ -104,8 +103,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				stage(
 					seen,
 					gpusWith(seen, precision).map((device) =>
-						fmaSpec(device, precision, Math.ceil(samples / 2), {
-							...GPU_FMA,
+						gpuFmaSpec(device, precision, Math.ceil(samples / 2), {
 							budgetS: budgets.gpuFmaS,
 							opsPerS: speedOf(seen, device, precision).opsPerS,
 						}),

@@ -134,9 +134,10 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 			const detail = "the probe was stopped before its end";
 			return finish({ status: "inconclusive", code: "ABORTED", where: "probe", detail }, null, claim);
 		}
-		if (!(error instanceof AssayError) || claim !== null) throw error;
+		// The link's code: the host could not be reached, or its engine broke off before the first challenge.
+		if (!(error instanceof AssayError)) throw error;
 		const detail = error.hint ? `${error.message} ${error.hint}` : error.message;
-		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, null);
+		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, claim);
 	} finally {
 		o.signal?.removeEventListener("abort", abort);
 		await (client ?? link)?.close();

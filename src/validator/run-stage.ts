@@ -11,7 +11,7 @@ import { fmaSamples, gemmSamples, streamSamples } from "../protocol/samples.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 import { opsOfRound, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
 
-/** FRAMES.md: rounds 1 … 2²⁰. What "until stopped" asks for. */
+/** FRAMES.md: rounds 1 … 2²⁰. */
 const MOST_ROUNDS = 2 ** 20;
 /** Sessions of recorded challenges are their number + 1; warm-ups are named from here on. */
 const FIRST_WARM_UP_SESSION = 0x8000_0000;
@@ -74,6 +74,14 @@ function endedWell(challenge: Pick<AnsweredChallenge, "spec" | "end">): boolean 
 	return challenge.end === "complete" || (sustained && challenge.end === "stopped");
 }
 
+/**
+ * What "until stopped" asks for: 100 rounds a second, where the plan expects 5 to 20. Not simply the most that can be asked for: every root
+ * that comes is kept, and a hostile engine may send all of them at once.
+ */
+function roundsUntilStopped(stopAfterMs: number): number {
+	return Math.min(MOST_ROUNDS, 1000 + Math.ceil(stopAfterMs / 10));
+}
+
 async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
 	const seed = firstSeed(x.secret, challenge, x.beacon, spec);
 	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
@@ -107,7 +115,7 @@ async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challe
 		}
 		const session = challenge + 1;
 		const { device, rounds: asked } = spec;
-		const rounds = asked === 0 ? MOST_ROUNDS : asked;
+		const rounds = asked === 0 ? roundsUntilStopped(step.stopAfterMs ?? 0) : asked;
 		if (spec.kind === "gemm") {
 			const { precision, m, n, k, keep } = spec;
 			return await x.client.gemm({ session, device, precision, m, n, k, rounds, keep, seed }, options);
@@ -238,11 +246,14 @@ async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
 	return { run, opsPerS: perS, bytesPerS, spanS };
 }
 
-/** From the first root to the last: the first round also pays for memory and for waking up. */
+/** Stamps closer together than this are mostly chunks of a pipe: roots that were read in one chunk carry one stamp. */
+const LEAST_ROOTS_SPAN_US = 2000;
+
+/** From the first root to the last, for the first round also pays for memory and for waking up; over all of it when that is too short. */
 function rateOf(answer: Answer, perRound: number): { perS: number; spanS: number } {
 	const [first, last] = [answer.roots[0], answer.roots.at(-1)];
 	if (answer.end !== "complete" || !first || !last || answer.roots.length < 2) return { perS: 0, spanS: 0 };
-	// Roots that were read in one chunk carry one stamp.
-	const spanS = Math.max(1, last.atUs - first.atUs) / 1e6;
-	return { perS: (perRound * (answer.roots.length - 1)) / spanS, spanS };
+	const isShort = last.atUs - first.atUs < LEAST_ROOTS_SPAN_US;
+	const spanS = Math.max(1, last.atUs - (isShort ? answer.sentAtUs : first.atUs)) / 1e6;
+	return { perS: (perRound * (answer.roots.length - (isShort ? 0 : 1))) / spanS, spanS };
 }
