@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, End, Figure, GemmSpec } from "../../protocol/evidence.ts";
 import { type AnsweredChallenge, packChallenges } from "../../protocol/evidence-codec.ts";
-import { deriveFigures } from "./derive-figures.ts";
+import { readAnswers } from "./answers.ts";
+import { deriveFigures, residencyOf } from "./derive-figures.ts";
 import { CLAIM } from "./honest-evidence.test-kit.ts";
 
 /** Answers whose roots are nobody's: figures look at times only. */
@@ -96,4 +97,18 @@ test("attachments that cannot be read give no figures", () => {
 	const { challenges, attachments } = packChallenges([answered(H200, 0, 15, 1_000)]);
 	assert.deepEqual(deriveFigures({ challenges, claim: CLAIM }, [attachments[0]!.subarray(1)]), []);
 	assert.deepEqual(deriveFigures({ challenges, claim: CLAIM }, []), []);
+});
+
+test("a stream is late by the faster of recomputing and fetching", () => {
+	const lateAfter = (gemmUs: number, passUs: number) => {
+		const list = [answered(H200, 0, 15, gemmUs), answered(STREAM, 1, 4, 4 * passUs)];
+		const { challenges, attachments } = packChallenges(list);
+		const read = readAnswers(challenges, attachments);
+		assert.ok(read.ok && STREAM.kind === "stream");
+		return residencyOf(read.answers[1]!, STREAM, read.answers, CLAIM, figuresOf(...list))!.late;
+	};
+	// 129 GB kept. In 1.2 s of gemm the card proves 107 GB/s of recomputing, more than the 64 GB/s of fetching: 0.4 s a pass.
+	assert.deepEqual([lateAfter(1_200_000, 390_000), lateAfter(1_200_000, 410_000)], [false, true]);
+	// A slow card recomputes less than it fetches: 129 GB at 64 GB/s, a third of that is 0.67 s.
+	assert.deepEqual([lateAfter(60_000_000, 660_000), lateAfter(60_000_000, 680_000)], [false, true]);
 });

@@ -1,8 +1,14 @@
 // Roots and openings that are missing, surplus, repeated, reordered, withheld or wrong: each ends in a code and a place of its own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bytesToHex } from "../../protocol/bytes.ts";
+import { firstSeed } from "../../protocol/challenge-seed.ts";
+import type { ChallengeSpec } from "../../protocol/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/evidence-codec.ts";
-import { sign } from "./honest-evidence.test-kit.ts";
+import { createRowScratch } from "../../protocol/gemm-element.ts";
+import type { OpeningRecord } from "../../protocol/records.ts";
+import { checkElements } from "./check-gemm.ts";
+import { answerStages, SECRET, sign } from "./honest-evidence.test-kit.ts";
 import { ANSWERED, type Change, codeOf, expectCode, shift, spoiled, writable } from "./spoiled-evidence.test-kit.ts";
 import { verifyEvidence } from "./verify.ts";
 
@@ -154,4 +160,45 @@ test("a late stream", () => {
 		};
 	assert.equal(codeOf(sign(spoiled(late(2)))), "valid");
 	expectCode("STREAM_LATE", "challenges[2]", late(3));
+});
+
+test("both elements of an opened leaf are checked, and only they", () => {
+	const { spec, opens } = ANSWERED[1]!;
+	assert.ok(spec.kind === "gemm");
+	const seeds = [firstSeed(SECRET, 1, null, spec)];
+	const [{ round, index, leaf, path }] = opens[0]!.records as [OpeningRecord];
+	const check = (wrongColumn: number | null) => {
+		const bytes = leaf.slice();
+		if (wrongColumn !== null) bytes[2 * wrongColumn]! ^= 1;
+		const openings = [{ round, index, leaf: bytes, path }];
+		const open = { record: { ...opens[0]!, attachment: 0 }, where: "open", openings };
+		return checkElements(open, spec, seeds, [[17, 400]], createRowScratch())?.code;
+	};
+	assert.deepEqual(
+		[check(null), check(17), check(400), check(18)],
+		[undefined, "ELEMENT_WRONG", "ELEMENT_WRONG", undefined],
+	);
+});
+
+test("a stream looks into the leaves beneath it: a wrong product that the gemm's own draw missed is caught there", () => {
+	const stages: ChallengeSpec[][] = [
+		[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 2, keep: 2, samples: 1 }],
+		[{ kind: "stream", device: 0, of: 0, passes: 2, samples: 4 }],
+	];
+	// All four (pass, group) places are opened, so the first round is always looked into. Try secrets until the gemm's one draw
+	// falls into the second round, which is right.
+	for (let attempt = 1; attempt < 40; attempt++) {
+		const secret = new Uint8Array(32).fill(attempt);
+		let round = 0;
+		const answered = answerStages(stages, null, secret, (challenge, bytes) => {
+			if (challenge === 0 && round++ === 0) for (let i = 0; i < bytes.length; i++) bytes[i]! ^= 1;
+		});
+		if (answered[0]!.opens[0]!.records[0]!.round === 0) continue;
+		const verdict = verifyEvidence(sign(answered, { secret: bytesToHex(secret) }));
+		assert.ok(verdict.status === "invalid");
+		assert.equal(verdict.code, "ELEMENT_WRONG");
+		assert.match(verdict.where, /^challenges\[1\]\.opens\[1\]\.record/);
+		return;
+	}
+	assert.fail("no secret drew the right round");
 });

@@ -148,6 +148,18 @@ test("a whole answer to other seeds (stale, or of another probe) is caught", () 
 	assert.equal(outcome(sign(stale, { beacon: BEACON, secret: "63".repeat(32) })), "valid");
 });
 
+test("figures left out, invented or in another order", () => {
+	const { figures } = ENVELOPE.body;
+	for (const list of [
+		[],
+		figures.slice(1),
+		figures.slice(0, -1),
+		[...figures, figures.at(-1)!],
+		[...figures].reverse(),
+	])
+		assert.equal(outcome(sign(ANSWERED, { beacon: BEACON, figures: list })), "FIGURES_MISMATCH");
+});
+
 test("attachments swapped, shared or unused", () => {
 	const { body, attachments } = assemble(ANSWERED, { beacon: BEACON });
 	const file = (list: Uint8Array[], change: (b: typeof body) => unknown = (b) => b) => {
