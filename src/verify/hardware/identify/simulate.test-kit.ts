@@ -86,8 +86,42 @@ export function honestClaim(profile: Profile, changes: Partial<DeviceClaim> = {}
 	};
 }
 
-/** A lie about the card that keeps to what the lie needs: everything but the memory's size is the better card's. */
-export function lyingClaim(truth: Profile, better: Profile, changes: Partial<DeviceClaim> = {}): DeviceClaim {
+/**
+ * A lie that keeps to what it needs: everything in the claim is the better card's but the memory's size, and precisions that the
+ * better card lacks are not answered.
+ */
+export function lie(truth: Profile, better: Profile, seed: number, conditions: Conditions = {}): Told {
 	const { memoryBytes, freeBytes } = honestClaim(truth);
-	return honestClaim(better, { memoryBytes, freeBytes, ...changes });
+	const claim = honestClaim(better, { memoryBytes, freeBytes });
+	return { claim, figures: answered(simulate(truth, seed, conditions), better) };
+}
+
+/** The same, with the better card's memory in the claim and most of it "in use by others", so that the fill is not full. */
+export function lieWithMemoryInUse(truth: Profile, better: Profile, seed: number): Told {
+	const { freeBytes } = honestClaim(truth);
+	return { claim: honestClaim(better, { freeBytes }), figures: answered(simulate(truth, seed), better) };
+}
+
+export interface Told {
+	readonly claim: DeviceClaim;
+	readonly figures: readonly Figure[];
+}
+
+function answered(figures: readonly Figure[], better: Profile): Figure[] {
+	return figures.filter(({ name }) => name.startsWith("memory.") || name.slice(name.indexOf(".") + 1) in better.rates);
+}
+
+/** By how much `better` beats `truth` in the fact where it beats it most, and which fact that is. */
+export function gain(truth: Profile, better: Profile): { readonly most: number; readonly fact: string } {
+	const facts: [string, number, number][] = [
+		["memory", better.memoryBytes, truth.memoryBytes],
+		["bandwidth", better.bytesPerS, truth.bytesPerS],
+		...(["int8", "fp16", "fp32"] as const).map((precision): [string, number, number] => [
+			"rate",
+			better.rates[precision] ?? 0,
+			truth.rates[precision] ?? Number.POSITIVE_INFINITY,
+		]),
+	];
+	const gains = facts.map(([fact, more, less]) => ({ most: more / less, fact }));
+	return gains.reduce((best, next) => (next.most > best.most ? next : best));
 }
