@@ -77,8 +77,8 @@ const TABLE: readonly Row[] = [
 	["leaves-hashed-as-nodes", "invalid ROOT_MISMATCH", gemm],
 	["wrong-digest", "invalid ROOT_MISMATCH", stream],
 	["wrong-leaf-below-digest", "invalid ROOT_MISMATCH", stream],
-	["recomputed-late", "invalid STREAM_LATE", lateStream],
-	["fetched-late", "invalid STREAM_LATE", lateStream],
+	["recomputed-late", "invalid STREAM_LATE", lateStream, { gpus: 1 }],
+	["fetched-late", "invalid STREAM_LATE", lateStream, { gpus: 1 }],
 	["one-device-as-two", "invalid DEVICE_REPEATED", twoCards, { gpus: 2 }],
 	["one-memory-as-two", "invalid STREAM_LATE", twoCards, { gpus: 2 }],
 	["commitment-changed", "invalid ROOT_MISMATCH", gemm],
@@ -115,6 +115,15 @@ test("cheaters", { concurrency: 2 }, async (t) => {
 			}),
 		),
 	);
+});
+
+test("a CPU that is as late is not accused, but its memory does not count", async () => {
+	for (const cheat of ["recomputed-late", "fetched-late"]) {
+		const { verdict } = await probeToy({ cheat, stages: lateStream });
+		assert.equal(verdict.status, "valid");
+		assert.ok(verdict.status === "valid" && verdict.findings.some(({ code }) => code === "MEMORY_UNPROVEN"));
+		assert.ok(!verdict.figures.some(({ name }) => name.startsWith("memory.")));
+	}
 });
 
 test("floods, giant frames and endless output did not fill the verifier's memory", () => {

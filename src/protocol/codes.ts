@@ -115,6 +115,10 @@ export const codes = {
 		"Less than 90 % of a GPU's claimed memory was proven resident.",
 		"Probe without --quick, with nothing else running on the device.",
 	),
+	MEMORY_UNPROVEN: finding(
+		"A CPU's memory was read too slowly to tell it from a disk; no bytes are counted.",
+		"Probe again while the host is less busy.",
+	),
 	NO_GPU_PROVEN: finding(
 		"No figure of any GPU was proven.",
 		"Expected on a host without a GPU; otherwise see what the engine says of its driver.",

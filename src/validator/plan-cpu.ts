@@ -1,7 +1,6 @@
 // The CPU's part of a probe, with nothing else running on the host on our behalf: matrix speed, a share of the RAM, scalar chains.
 // Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { GemmSpec } from "../protocol/evidence.ts";
-import { POLICY } from "../verify/hardware/policy.ts";
 import { CPU_FMA, cpuGemmSpec, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
 import { fmaSpec, sustainedSpec } from "./gpu-sizes.ts";
 import {
@@ -18,9 +17,6 @@ import {
 	warm,
 } from "./plan-stage.ts";
 import type { Seen, WarmUp } from "./probe-plan.ts";
-
-/** Half as fast again as verify asks for: what comes after the trial may be slower than the trial. */
-const LEAST_BYTES_PER_S = 1.5 * POLICY.streamMargin * POLICY.fetchBytesPerS.cpu;
 
 export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
 	const cpu = (seen: Seen) => devicesOf(seen, "cpu")[0];
@@ -90,9 +86,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				const kept = device === undefined ? null : filled(seen, device);
 				if (device === undefined || !kept) return null;
 				const trial = seen.warmUps.findLast(({ run }) => run.kind === "stream" && run.device === device);
-				// A busy machine may read its RAM too slowly to tell it from a disk. That is no crime: then nothing is asked, and
-				// no figure of memory comes out. A GPU is always asked: there nobody else may be running.
-				if (!trial || trial.bytesPerS < LEAST_BYTES_PER_S) return null;
+				if (!trial || trial.bytesPerS <= 0) return null;
 				const bytes = 2 * kept.spec.m * kept.spec.n * kept.spec.keep;
 				const passes = cpuStreamPasses(bytes, trial.bytesPerS, budgets.cpuStreamS);
 				const late = 4 * passes * seen.challenges[kept.index]!.seconds;

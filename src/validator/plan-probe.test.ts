@@ -213,11 +213,10 @@ test("two cores: runs long enough to repeat, bytes 20 times dearer to compute th
 	assert.ok(seconds < 12, `${seconds} s`);
 });
 
-test("RAM that reads no faster than a disk could is not accused: nothing is asked of it", () => {
+test("RAM is asked for however slowly it reads: verify decides whether it counts", () => {
 	const names = (bytesPerS: number) => play({ ...TWO_CORES, bytesPerS }).stages.map(({ name }) => name);
 	assert.ok(names(5e9).includes("cpu stream"));
-	assert.ok(!names(4e9).includes("cpu stream"));
-	assert.ok(names(4e9).includes("cpu keep") && names(4e9).includes("cpu fma int32"));
+	assert.ok(names(1e9).includes("cpu stream"));
 });
 
 test("a machine that is found busy is asked to keep as much as when it is idle", () => {

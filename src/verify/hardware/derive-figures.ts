@@ -68,7 +68,8 @@ function memoryFigures(
 	speeds: readonly Figure[],
 ): Figure[] {
 	const residency = residencyOf(answer, spec, answers, claim, speeds);
-	if (residency === null) return [];
+	// A late stream proves no bytes. For a GPU it is a fault besides (check-figures.ts).
+	if (residency === null || residency.late) return [];
 	const { device } = spec;
 	const challenge = answer.index;
 	const { residentBytes, bytesPerS } = residency;

@@ -8,6 +8,7 @@ export function findingsOf(answers: readonly Answered[], body: EvidenceBody, fig
 	return [
 		...lowSamples(body),
 		...memoryPartial(body, figures),
+		...memoryUnproven(body, figures),
 		...noGpuProven(body, figures),
 		...distantEngine(body),
 		...stageApart(answers, body),
@@ -33,6 +34,14 @@ function memoryPartial({ claim }: EvidenceBody, figures: readonly Figure[]): Fin
 		const proven = Math.max(0, ...values);
 		if (proven >= POLICY.memoryShare * memoryBytes) return [];
 		return [{ code: "MEMORY_PARTIAL", detail: `device ${device}: ${proven} of ${memoryBytes} bytes proven resident` }];
+	});
+}
+
+/** A stream that was answered rightly but too slowly to tell memory from a disk (CPU devices only; a GPU's is a fault). */
+function memoryUnproven({ challenges }: EvidenceBody, figures: readonly Figure[]): Finding[] {
+	return challenges.flatMap(({ spec }, challenge) => {
+		if (spec.kind !== "stream" || figures.some((f) => f.challenge === challenge)) return [];
+		return [{ code: "MEMORY_UNPROVEN", detail: `device ${spec.device}: read too slowly to tell memory from a disk` }];
 	});
 }
 

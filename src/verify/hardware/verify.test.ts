@@ -176,6 +176,15 @@ test("findings", () => {
 	assert.ok(found({}, cpuOnly).includes("NO_GPU_PROVEN"));
 	const small = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, memoryBytes: 200_000 }, CLAIM.devices[1]!] };
 	assert.ok(!found({ claim: small }).includes("MEMORY_PARTIAL"));
+	// The same claim with a CPU in the GPU's place: a late stream costs it the figure, not the verdict.
+	const cpu = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, kind: "cpu" as const }, CLAIM.devices[1]!] };
+	const late = spoiled((a) => {
+		// 256 KiB at 1 GB/s take 262 µs; a third of that a pass, two passes: 175 µs.
+		for (const answered of a.slice(2)) shift(answered, 180);
+		writable(a[2]!).sentAtUs -= 180;
+	});
+	assert.ok(found({ claim: cpu }, late).includes("MEMORY_UNPROVEN"));
+	assert.ok(!found({ claim: cpu }).includes("MEMORY_UNPROVEN"));
 	const full = answerStages([[{ ...STAGES[0]![0]!, samples: 128 }]]);
 	assert.ok(!found({}, full).includes("LOW_SAMPLES"));
 	const two = { ...CLAIM, devices: [CLAIM.devices[0]!, { ...CLAIM.devices[0]!, uuid: "GPU-2" }] };
