@@ -1,3 +1,4 @@
+// One spelling for one value: what is encoded decodes, and any other spelling of it is refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "./assay-error.ts";

@@ -1,3 +1,4 @@
+// Hostile claims: wrong kinds, too much, too deep, text that would drive a terminal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseClaim } from "./claim-codec.ts";

@@ -1,3 +1,4 @@
+// The table of codes and its page say the same.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Entries and products against vectors/, which an independent generator made.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryFromRaw, fillRow } from "./entries.ts";

@@ -1,3 +1,4 @@
+// Trees of odd and even sizes against vectors/; wrong lengths, sides and kinds of node do not reach the root.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "./bytes.ts";

@@ -1,3 +1,4 @@
+// The digest of a leaf under a nonce, against vectors/.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "./bytes.ts";

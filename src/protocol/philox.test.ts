@@ -1,3 +1,4 @@
+// Philox against published and generated answers; the fast loop against the plain one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxBlock, philoxFill } from "./philox.ts";

@@ -1,3 +1,4 @@
+// Lanes of the scalar recurrences against vectors/, bit for bit.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex, concatBytes } from "./bytes.ts";

@@ -1,3 +1,4 @@
+// The places drawn from a secret and a commitment: as in vectors/, distinct, and within bounds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex, utf8ToBytes } from "./bytes.ts";

@@ -1,3 +1,4 @@
+// Figures from facts: exact where numbers pass 2^53, and none where nothing was proven.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, End, Figure, GemmSpec } from "../../protocol/evidence.ts";

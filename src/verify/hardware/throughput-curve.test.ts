@@ -1,3 +1,4 @@
+// The curve of a sustained run and its ratio of last to best tenth.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RootRecord } from "../../protocol/records.ts";
