@@ -46,17 +46,21 @@ export function fitOf(profile: Profile, vector: ProvenVector): Fit {
 	const shares = steps(low, high);
 	const lowestProduct = Math.log(LOWEST_CLOCK) + Math.log(low);
 	const matrix = Array.from({ length: clocks + shares - 1 }, (_, i) => matrixTerm(matrices, lowestProduct + i * STEP));
+	// No term is below 3 × WORST, so nothing underflows.
+	const likely = matrix.map(Math.exp);
 	let sum = 0;
 	let best = Number.NEGATIVE_INFINITY;
 	for (let i = 0; i < clocks; i++) {
 		const clock = Math.log(LOWEST_CLOCK) + i * STEP;
 		const scalar = scalarTerm(scalars, clock);
-		const window = matrix.slice(i, i + shares);
-		best = Math.max(best, scalar + Math.max(...window));
-		// Most hosts run their cards as shipped; a cap is a little less likely the deeper it is. No term is below 4 × WORST, so
-		// nothing underflows.
+		let window = 0;
+		for (let j = i; j < i + shares; j++) {
+			best = Math.max(best, scalar + matrix[j]!);
+			window += likely[j]!;
+		}
+		// Most hosts run their cards as shipped; a cap is a little less likely the deeper it is.
 		const prior = clock < 0 ? 1.5 * clock : 0;
-		sum += Math.exp(scalar + prior) * window.reduce((total, term) => total + Math.exp(term), 0);
+		sum += Math.exp(scalar + prior) * window;
 	}
 	const logLikelihood = fixed + Math.log(sum / (clocks * shares)) - vagueness([...scalars, ...matrices]);
 	return { profile, logLikelihood, bestFit: fixed + best };

@@ -1,3 +1,4 @@
+// The table of profiles: sane by itself, in line with printed rates, its names, and the page made from it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -88,7 +88,13 @@ function claimContradictions(profile: Profile, { rates }: ProvenVector, claim: D
 	const found: Contradiction[] = [];
 	if (claim.compute !== "" && claim.compute !== profile.compute) {
 		const detail = `claims compute capability ${claim.compute}, the ${profile.id} has ${profile.compute}`;
-		found.push({ rule: "compute-other", proven: Number(claim.compute), bound: Number(profile.compute), detail });
+		const proven = Number(claim.compute);
+		found.push({
+			rule: "compute-other",
+			proven: Number.isFinite(proven) ? proven : 0,
+			bound: Number(profile.compute),
+			detail,
+		});
 	}
 	for (const precision of PRECISIONS) {
 		if (profile.rates[precision] !== undefined) continue;
