@@ -74,12 +74,18 @@ test("probe, then verify: the file it leaves is valid, and one flipped bit makes
 	assert.deepEqual(JSON.parse(good.out).figures, result.verdict.figures);
 	assert.equal(assay("verify", file, "--json", "--signer", "0".repeat(64)).code, exitCodes.invalid.code);
 
+	const again = assay("probe", "local", "--quick", "--json", "--out", join(scratch, "again.assay"), "--compare", file);
+	assert.equal(again.code, exitCodes.valid.code, again.err);
+	const compared = JSON.parse(again.out).comparison as { name: string; before: number; now: number }[];
+	assert.ok(compared.some(({ name, before, now }) => name === "gemm.int8" && before > 0 && now > 0));
+
 	const bytes = readFileSync(file);
 	bytes[bytes.length >> 1]! ^= 1;
 	writeFileSync(file, bytes);
 	const bad = assay("verify", file);
 	assert.equal(bad.code, exitCodes.invalid.code);
 	assert.match(bad.out, /^INVALID {2}[A-Z_]+ at /);
+	assert.equal(assay("probe", "local", "--quick", "--compare", file).code, exitCodes.input.code);
 });
 
 test("devices lists this machine's CPU as a claim", () => {

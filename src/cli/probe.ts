@@ -4,16 +4,20 @@ import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
+import type { Figure } from "../protocol/evidence.ts";
 import { decodeEvidence } from "../protocol/evidence-codec.ts";
-import { runProbe } from "../validator/run-probe.ts";
+import { type ProbeResult, runProbe } from "../validator/run-probe.ts";
 import { loadSigner, signerPath } from "../validator/signer.ts";
+import { verifyEvidence } from "../verify/hardware/verify.ts";
 import type { Command } from "./command.ts";
+import { type ComparedFigure, compareFigures, comparisonTable } from "./compare-figures.ts";
 import { exitCodes, verdictToExitCode } from "./exit-codes.ts";
 import { formatBytes, formatDuration } from "./format.ts";
 import { createLiveProgress, silentProgress } from "./live-progress.ts";
 import { linkOptions, openTarget } from "./open-target.ts";
 import { numberOption, parseOptions } from "./parse-options.ts";
-import { findingLines, paintFor, verdictLine, verdictTable } from "./verdict-table.ts";
+import { readEvidence } from "./read-evidence.ts";
+import { findingLines, type Paint, paintFor, verdictLine, verdictTable } from "./verdict-table.ts";
 
 function defaultOut(target: string, startedAtMs: number): string {
 	const host = target
@@ -36,6 +40,58 @@ function writeEvidence(path: string, evidence: Uint8Array): void {
 	}
 }
 
+/** The figures of an earlier probe; only evidence that is valid can be compared with. */
+function provenFigures(path: string): readonly Figure[] {
+	const verdict = verifyEvidence(readEvidence(path));
+	if (verdict.status === "valid") return verdict.figures;
+	throw new AssayError("FILE_UNREADABLE", `${path} proves nothing: ${verdict.status}, ${verdict.code}`, {
+		hint: "Compare with a file that `assay verify` finds valid.",
+	});
+}
+
+interface ProbeReport {
+	readonly target: string;
+	readonly result: ProbeResult;
+	/** Where the evidence lies; null when there is none. */
+	readonly path: string | null;
+	/** The figures to compare with; null when not asked for. */
+	readonly before: readonly Figure[] | null;
+	readonly tookUs: number;
+}
+
+function comparisonOf({ before, result: { verdict } }: ProbeReport): ComparedFigure[] | null {
+	return before === null || verdict.status !== "valid" ? null : compareFigures(before, verdict.figures);
+}
+
+function reportJson(report: ProbeReport): string {
+	const { target, path, tookUs } = report;
+	const { verdict, claim, evidence: file } = report.result;
+	const evidence =
+		file === null || path === null
+			? null
+			: { path, bytes: file.length, sha256: createHash("sha256").update(file).digest("hex") };
+	const comparison = comparisonOf(report);
+	return `${JSON.stringify({ target, verdict, evidence, claim, tookUs, ...(comparison && { comparison }) }, null, 2)}\n`;
+}
+
+function reportText(report: ProbeReport, paint: Paint): string {
+	const { target, path, tookUs } = report;
+	const { verdict, evidence } = report.result;
+	const lines = [verdictLine(verdict, paint), paint.dim(`  ${target}, in ${formatDuration(tookUs)}`)];
+	const decoded = evidence === null ? null : decodeEvidence(evidence);
+	if (decoded?.ok === true)
+		lines.push("", verdictTable(decoded.evidence.envelope.body, verdict, paint), ...findingLines(verdict, paint));
+	const comparison = comparisonOf(report);
+	if (comparison !== null) lines.push("", comparisonTable(comparison, paint));
+	if (path !== null && evidence !== null)
+		lines.push(
+			"",
+			`  evidence: ${path} (${formatBytes(evidence.length)})`,
+			paint.dim(`  check it again: assay verify ${path}`),
+		);
+	return `${lines.join("\n")}\n`;
+}
+
 export const probeCommand: Command = {
 	name: "probe",
 	summary: "proves a host: its GPUs, its memory, its CPU",
@@ -47,6 +103,7 @@ and leaves a file that anyone can check again with assay verify.
   --quick            a few seconds: smaller fills, fewer precisions, fewer places
   --sustain MINUTES  then run the matrix challenge for that long and report how the speed holds
   --samples N        places opened per challenge (default 128; quick 32)
+  --compare FILE     show the figures beside those of an earlier evidence file
   --out FILE         where the evidence goes (default: HOST-TIME.assay in this folder)
 ${linkOptions.help}
   --json             verdict, claim and evidence path as JSON on standard output
@@ -65,6 +122,7 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file n
 				sustain: { type: "string" },
 				samples: { type: "string" },
 				out: { type: "string" },
+				compare: { type: "string" },
 				...linkOptions.options,
 			},
 			{ min: 0, max: 1 },
@@ -75,6 +133,7 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file n
 				: Math.round(numberOption("probe", "sustain", values.sustain, 0.05, 1440) * 60_000);
 		const samples =
 			values.samples === undefined ? undefined : Math.floor(numberOption("probe", "samples", values.samples, 1, 2048));
+		const before = values.compare === undefined ? null : provenFigures(values.compare);
 		const target = openTarget("probe", positionals[0] ?? "local", values, here);
 		const signer = await loadSigner(signerPath(here.env), (n) => randomBytes(n));
 
@@ -110,33 +169,8 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file n
 		if (path !== null && result.evidence !== null) writeEvidence(path, result.evidence);
 		const exit = here.interrupted.aborted ? exitCodes.interrupted.code : verdictToExitCode(result.verdict);
 
-		if (values.json) {
-			const evidence =
-				result.evidence === null || path === null
-					? null
-					: { path, bytes: result.evidence.length, sha256: createHash("sha256").update(result.evidence).digest("hex") };
-			here.out.write(
-				`${JSON.stringify({ target: target.name, verdict: result.verdict, evidence, claim: result.claim, tookUs: clockUs() }, null, 2)}\n`,
-			);
-			return exit;
-		}
-		const outPaint = paintFor(here.out, here.env);
-		const lines = [
-			`${verdictLine(result.verdict, outPaint)}  ${outPaint.dim(`${target.name}, ${formatDuration(clockUs())}`)}`,
-		];
-		const decoded = result.evidence === null ? null : decodeEvidence(result.evidence);
-		if (decoded?.ok === true)
-			lines.push(
-				verdictTable(decoded.evidence.envelope.body, result.verdict, outPaint),
-				...findingLines(result.verdict, outPaint),
-			);
-		if (path !== null && result.evidence !== null)
-			lines.push(
-				"",
-				`  evidence: ${path} (${formatBytes(result.evidence.length)})`,
-				outPaint.dim(`  check it again: assay verify ${path}`),
-			);
-		here.out.write(`${lines.join("\n")}\n`);
+		const report: ProbeReport = { target: target.name, result, path, before, tookUs: clockUs() };
+		here.out.write(values.json ? reportJson(report) : reportText(report, paintFor(here.out, here.env)));
 		return exit;
 	},
 };

@@ -53,7 +53,7 @@ const figureLabels: Readonly<Record<string, string>> = {
 	"memory.bandwidth": "memory speed",
 };
 
-function figureLabel(name: string): string {
+export function figureLabel(name: string): string {
 	return (
 		figureLabels[name] ??
 		name
@@ -74,7 +74,7 @@ function placesNote(figure: Figure, confidence: readonly Confidence[]): string {
 }
 
 /** Of figures with one name (a probe may ask for one precision twice, in two shapes) the best: a device is at least that fast. */
-function bestFigures(figures: readonly Figure[]): Figure[] {
+export function bestFigures(figures: readonly Figure[]): Figure[] {
 	const best = new Map<string, Figure>();
 	for (const figure of figures) if (figure.value > (best.get(figure.name)?.value ?? -1)) best.set(figure.name, figure);
 	return [...best.values()];

@@ -1,30 +1,13 @@
 // `assay verify FILE`: is this evidence true? The same pure function that the validator and the browser use.
 // Reads one file, trusts nothing in it, opens no connection.
-import { readFileSync, statSync } from "node:fs";
-import { AssayError } from "../protocol/assay-error.ts";
 import { decodeEvidence } from "../protocol/evidence-codec.ts";
 import { type Expectations, verifyEvidence } from "../verify/hardware/verify.ts";
 import type { Command } from "./command.ts";
 import { verdictToExitCode } from "./exit-codes.ts";
 import { formatDuration } from "./format.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
+import { readEvidence } from "./read-evidence.ts";
 import { findingLines, paintFor, verdictLine, verdictTable } from "./verdict-table.ts";
-
-/** The largest file worth reading; a default probe of an H200 leaves about 2 MB. */
-const maxFileBytes = 64 * 1024 * 1024;
-
-function readEvidence(path: string): Uint8Array {
-	try {
-		const { size } = statSync(path);
-		if (size > maxFileBytes) throw new Error(`it has ${size} bytes, at most ${maxFileBytes} are read`);
-		return readFileSync(path);
-	} catch (cause) {
-		throw new AssayError("FILE_UNREADABLE", `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-			hint: "Give the path of an evidence file, as `assay probe` leaves it.",
-			cause,
-		});
-	}
-}
 
 export const verifyCommand: Command = {
 	name: "verify",

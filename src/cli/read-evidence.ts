@@ -1,0 +1,19 @@
+// Reads an evidence file from disk: bounded, with an error that says what to give instead. Looks at nothing in it.
+import { readFileSync, statSync } from "node:fs";
+import { AssayError } from "../protocol/assay-error.ts";
+
+/** The largest file worth reading; a default probe of an H200 leaves about 2 MB. */
+const maxFileBytes = 64 * 1024 * 1024;
+
+export function readEvidence(path: string): Uint8Array {
+	try {
+		const { size } = statSync(path);
+		if (size > maxFileBytes) throw new Error(`it has ${size} bytes, at most ${maxFileBytes} are read`);
+		return readFileSync(path);
+	} catch (cause) {
+		throw new AssayError("FILE_UNREADABLE", `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`, {
+			hint: "Give the path of an evidence file, as `assay probe` leaves it.",
+			cause,
+		});
+	}
+}
