@@ -91,7 +91,7 @@ link=(-pthread -ldl -Wl,--gc-sections)
 case "$variant" in
   plain) link+=(-static-libstdc++ -static-libgcc) ;;
   sanitize)
-    flags+=(-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS)
+    flags+=(-O2 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS)
     link+=(-fsanitize=address,undefined)
     ;;
   tsan) flags+=(-O1 -g -fsanitize=thread) link+=(-fsanitize=thread) ;;

@@ -15,6 +15,7 @@ namespace assay {
 
 namespace {
 constexpr unsigned kGraceMs = 3000;  // a kernel on a GPU cannot be stopped; after this the process exits under it
+constexpr int kExitFrame = 65, kExitSoftware = 70;
 }
 
 Server::Server(int in_fd, int out_fd, Options options)
@@ -63,8 +64,17 @@ void Server::devices_found() {
 }
 
 int Server::run() {
+  try {
+    return serve();
+  } catch (const std::exception& e) {  // no memory for a frame, no thread to be had
+    fprintf(stderr, "assay-engine: %s\n", e.what());
+    return shut_down(kExitSoftware);
+  }
+}
+
+int Server::serve() {
   int wake[2];
-  if (pipe2(wake, O_CLOEXEC) != 0) return 70;
+  if (pipe2(wake, O_CLOEXEC) != 0) return kExitSoftware;
   wake_read_ = wake[0];
   wake_write_ = wake[1];
   output_.send(Kind::ready, 0, PayloadWriter().text("assay-engine").u16(kProtocolVersion).text(ASSAY_VERSION).take());
@@ -80,7 +90,7 @@ int Server::run() {
     pollfd fds[3] = {{in_fd_, POLLIN, 0}, {out_fd_, 0, 0}, {ready_ ? -1 : wake_read_, POLLIN, 0}};
     const auto wait_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1;
     // The output may be closed by a worker that cannot wake us: look every second.
-    if (poll(fds, 3, static_cast<int>(std::min<int64_t>(wait_ms, 1000))) < 0 && errno != EINTR) return shut_down(70);
+    if (poll(fds, 3, static_cast<int>(std::min<int64_t>(wait_ms, 1000))) < 0 && errno != EINTR) return shut_down(kExitSoftware);
     if (output_.closed() || (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL))) return shut_down(0);
     if (!ready_ && started_) devices_found();
     if (!(fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))) continue;
@@ -96,7 +106,7 @@ int Server::run() {
     } catch (const EngineError& e) {  // only the splitter's: the stream is lost
       const Final final = failed(e.code(), e.what());
       output_.send(final.kind, 0, final.payload);
-      return shut_down(65);
+      return shut_down(kExitFrame);
     }
   }
 }
@@ -251,7 +261,7 @@ int Server::shut_down(int code) {
   }
   bool all_ended = true;
   for (auto& worker : workers_) all_ended &= worker->join_within(kGraceMs);
-  if (!ready_) {  // the starter may sit in a driver call for long
+  if (!ready_ && starter_.joinable()) {  // the starter may sit in a driver call for long
     for (unsigned ms = 0; !started_ && ms < kGraceMs; ms += 10) usleep(10000);
     all_ended &= started_;
   }

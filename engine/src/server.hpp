@@ -46,6 +46,7 @@ class Server {
   bool session_ready(const Session& session);
 
  private:
+  int serve();
   void start_devices();
   void devices_found();
   void take(Frame frame);

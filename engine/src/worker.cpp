@@ -1,6 +1,8 @@
 // See worker.hpp.
 #include "worker.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 
@@ -77,7 +79,11 @@ void Worker::loop() {
       const std::lock_guard lock(mutex_);
       running_ = false;
     }
-    if (end) on_end_(request, std::move(*end));
+    try {
+      if (end) on_end_(request, std::move(*end));
+    } catch (const std::exception&) {  // no memory for the last frame: the peer would wait for ever
+      _exit(70);
+    }
   }
   try {
     if (cleanup_) cleanup_();

@@ -13,7 +13,10 @@ inline unsigned passed = 0, failed = 0;
 
 inline bool check(bool holds, const std::string& what) {
   ++(holds ? passed : failed);
-  if (!holds) printf("FAILED %s\n", what.c_str());
+  if (!holds) {
+    printf("FAILED %s\n", what.c_str());
+    fflush(stdout);
+  }
   return holds;
 }
 

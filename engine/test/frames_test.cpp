@@ -203,7 +203,7 @@ void test_running_at_once() {
 void test_cancelled_chain() {
   Engine engine;
   const uint32_t id = engine.next_id();
-  engine.send(Kind::gemm, id, gemm_payload(1, engine.cpu, 2, 1024, 1024, 2048, 1u << 20, 3, seed_of(5)));
+  engine.send(Kind::gemm, id, gemm_payload(1, engine.cpu, 2, 512, 1024, 512, 1u << 20, 3, seed_of(5)));
   std::vector<Frame> frames;
   unsigned roots_seen = 0;
   bool cancelled = false;
@@ -219,7 +219,7 @@ void test_cancelled_chain() {
   const auto roots = roots_in(frames);
   const uint32_t count = static_cast<uint32_t>(roots.size());
   check(count >= 4 && is_done(frames, count, 1), "a cancelled GEMM ends with reason 1");
-  const uint32_t leaves = 1024 * 2;
+  const uint32_t leaves = 512 * 2;
   const std::vector<std::pair<uint32_t, uint32_t>> places = {{0, 1}, {count - 3, 2}, {count - 1, 3}, {count - 2, 4}};
   check_openings(engine.call(Kind::open, open_payload(1, 0, places)), places, leaves, roots, "cancelled GEMM");
   const auto passes = engine.call(Kind::stream, stream_payload(1, 1, seed_of(6)));
@@ -227,7 +227,7 @@ void test_cancelled_chain() {
   const auto stream_roots = roots_in(passes);
   // The digests lie over the newest three rounds: what a client that knows only the roots expects.
   const MixKeys keys = mix_keys(seed_of(6).b);
-  const std::vector<std::pair<uint32_t, uint32_t>> group = {{0, 0}, {0, 47}};
+  const std::vector<std::pair<uint32_t, uint32_t>> group = {{0, 0}, {0, 23}};
   const auto opened = engine.call(Kind::open, open_payload(1, 1, group));
   check_openings(opened, group, 3 * leaves / 128, stream_roots, "stream of a cancelled GEMM");
   const auto below = engine.call(Kind::open, open_payload(1, 0, {{count - 3, 5}, {count - 1, leaves - 1}}));

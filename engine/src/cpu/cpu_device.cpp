@@ -48,7 +48,7 @@ class CpuDevice final : public Device {
   ChunkedTree stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
   void group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out);
   ChunkedTree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
-  void fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out);
+  void fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out, const std::atomic<bool>& stop);
 
   const Kernels& kernels_;
   ThreadPool pool_;
@@ -219,10 +219,11 @@ std::vector<Opening> CpuDevice::open_stream(Kept& base, std::span<const uint32_t
   });
 }
 
-void CpuDevice::fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out) {
+void CpuDevice::fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out, const std::atomic<bool>& stop) {
   const PhiloxKey key = philox_key(seed.b);
   const uint32_t lanes = spec.lanes_per_leaf();
-  kernels_.fma(static_cast<uint8_t>(spec.precision), key.k0, key.k1, static_cast<uint32_t>(leaf) * lanes, lanes, spec.steps, out);
+  kernels_.fma(static_cast<uint8_t>(spec.precision), key.k0, key.k1, static_cast<uint32_t>(leaf) * lanes, lanes, spec.steps, out,
+               [](const void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &stop);
 }
 
 // Every leaf hash is kept (at most 64 MiB, for 2^28 lanes of fp64): running lanes again costs as much as the round.
@@ -232,8 +233,8 @@ ChunkedTree CpuDevice::fma_tree(const FmaSpec& spec, const Seed& seed, const std
       [this, spec, seed, &stop](uint64_t first, uint32_t count, Hash* out) {
         for (uint32_t i = 0; i < count; ++i) {
           if (stop.load(std::memory_order_relaxed)) return;
-          uint8_t bytes[kLeafBytes];
-          fma_leaf(spec, seed, first + i, bytes);
+          uint8_t bytes[kLeafBytes] = {};  // a stopped kernel leaves it as it is
+          fma_leaf(spec, seed, first + i, bytes, stop);
           out[i] = leaf_hash(bytes);
         }
       },
@@ -246,7 +247,7 @@ Hash CpuDevice::fma_round(const FmaSpec& spec, const Seed& seed, const std::atom
 
 std::vector<Opening> CpuDevice::open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) {
   return fma_tree(spec, seed, kNeverStop).open(pool_, leaves, [&](uint64_t leaf, uint8_t* out) {
-    fma_leaf(spec, seed, leaf, out);
+    fma_leaf(spec, seed, leaf, out, kNeverStop);
   });
 }
 

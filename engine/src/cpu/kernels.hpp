@@ -25,7 +25,9 @@ struct Kernels {
   // One 64-bit digest a leaf of 1024 bytes: digests[2i], [2i+1] of the leaves from kept_leaf on.
   void (*mix)(const uint8_t nonce[32], const uint8_t* leaves, uint32_t kept_leaf, uint32_t count, uint32_t* digests);
   // Final bits of `count` lanes (a multiple of 128) from `first` on; fp64 writes 8 bytes a lane, the others 4.
-  void (*fma)(uint8_t precision, uint32_t key0, uint32_t key1, uint32_t first, uint32_t count, uint32_t steps, void* out);
+  // Gives up, with nothing of use written, when stopped(context) says so; asked every 512 steps.
+  void (*fma)(uint8_t precision, uint32_t key0, uint32_t key1, uint32_t first, uint32_t count, uint32_t steps, void* out,
+              bool (*stopped)(const void* context), const void* context);
 };
 
 #if defined(__aarch64__)
