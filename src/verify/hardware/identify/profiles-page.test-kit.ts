@@ -96,7 +96,7 @@ memory sizes, every one of them must be contradicted.
 ${rules.join("\n")}
 
 What this cannot do: a card that is 1.6 to 2.2 times slower than the claimed one, with the same memory and bandwidth, looks like the claimed one under a
-60 % cap. It is then \`other\` or \`consistent\`, not \`contradicted\` and not \`confirmed\`. And a host that says most of its memory is in use by others cannot
+60 % cap; so does one whose tensor units alone run at half the rate (L40 or L20 as L40S), as long as the kernels' share is not known better. It is then \`other\` or \`consistent\`, not \`contradicted\` and not \`confirmed\`. And a host that says most of its memory is in use by others cannot
 be held to the rest of it.
 
 ## Cards
