@@ -87,8 +87,8 @@ ${shares.join("\n")}
 Only Hopper's was measured (on an H200); the others are kept wide until they are.
 
 ## What contradicts a name
-The limit is a share of the named card's own fact, or of the ratio of two of them. Lower limits are halved, and ratios except fp64 to fp32 not judged,
-unless the fill was full: then somebody else may be on the card, or the probe was a quick one. Doubtful facts accuse nobody. When a name covers several
+The limit is a share of the named card's own fact, or of the ratio of two of them. Without a full fill, somebody else may be on the card, or the
+probe was a quick one: lower limits are then halved, and ratios not judged except fp64 to fp32. Doubtful facts accuse nobody. When a name covers several
 memory sizes, every one of them must be contradicted.
 
 | rule | limit | reason |
