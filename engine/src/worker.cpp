@@ -87,6 +87,10 @@ void Worker::loop() {
   }
   try {
     if (cleanup_) cleanup_();
+    // A session whose RELEASE still waits is on no table any more, and the server's books keep the request alive beyond this
+    // device: its memory goes now. All sessions of these requests are this device's.
+    for (const auto& request : queue_)
+      if (request->session) request->session->gemm.reset();
     queue_.clear();
     device_.reset();
   } catch (...) {  // the process is about to exit; the driver frees what is left

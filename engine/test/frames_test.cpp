@@ -265,6 +265,16 @@ void test_ends() {
     check(engine.exit_code() == 0, "exit 0 at the end of stdin while work runs");
   }
   {
+    // The session is off the books and its RELEASE still waits: its memory must go before its device does.
+    Engine engine;
+    check(is_done(engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 2, 2, seed_of(1))), 2), "a session to release");
+    engine.send(Kind::fma, 902, fma_payload(2, engine.cpu, 5, 1u << 20, 1u << 20, 1, seed_of(1)));
+    engine.send(Kind::release, 903, word_payload(1));
+    check(error_code(engine.call(Kind::stream, stream_payload(1, 1, seed_of(1)))) == kNoSession, "the name is free at once");
+    engine.close_in();
+    check(engine.exit_code() == 0, "exit 0 while a RELEASE waits");
+  }
+  {
     Engine engine;
     engine.write_bytes({9, 0, 0, 0, 7, 1});
     engine.close_in();
