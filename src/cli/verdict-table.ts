@@ -2,7 +2,7 @@
 // Pure: evidence and verdict in, text out. Strings of the claim were made safe for a terminal when the claim was parsed.
 import { codes } from "../protocol/codes.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../protocol/evidence.ts";
-import type { Confidence, Verdict } from "../protocol/verdict.ts";
+import type { Confidence, Identity, Verdict } from "../protocol/verdict.ts";
 import { formatBytes, formatFigure, formatPercent } from "./format.ts";
 
 export interface Paint {
@@ -82,14 +82,32 @@ export function bestFigures(figures: readonly Figure[]): Figure[] {
 
 type Row = readonly [label: string, claimed: string, proven: string, note: string];
 
-function deviceRows(
-	index: number,
-	device: DeviceClaim,
-	figures: readonly Figure[],
-	confidence: readonly Confidence[],
-): Row[] {
+/** What the figures say the card is, and a word on how sure that is. */
+function modelCells(identity: Identity | undefined): readonly [proven: string, note: string] {
+	if (identity === undefined || identity.state === "unjudged") return ["", ""];
+	const { state, profile, alike } = identity;
+	const others = alike.filter((id) => id !== profile);
+	const equals = others.length === 0 ? "" : `figures fit ${others.slice(0, 4).join(", ")} as well`;
+	switch (state) {
+		case "confirmed":
+			return [profile ?? "", equals];
+		case "consistent":
+			return [`may be ${profile}`, equals];
+		case "other":
+			return [`rather ${profile}`, equals];
+		case "unknown":
+			return ["no known card", ""];
+		case "unknown-name":
+			return [profile === null ? "no known card" : `like ${profile}`, "the claimed name is not in the table"];
+	}
+}
+
+function deviceRows(index: number, device: DeviceClaim, verdict: Verdict): Row[] {
+	if (verdict.status !== "valid") return [["model", device.name, "nothing", ""]];
+	const { confidence, identity, figures } = verdict;
 	const own = bestFigures(figures.filter((f) => f.device === index));
-	const rows: Row[] = [["model", device.name, own.length === 0 ? "nothing" : "not judged; by its figures:", ""]];
+	const [model, note] = modelCells(identity.find((i) => i.device === index));
+	const rows: Row[] = [["model", device.name, own.length === 0 ? "nothing" : model, note]];
 	for (const figure of own)
 		rows.push([
 			figureLabel(figure.name),
@@ -102,11 +120,10 @@ function deviceRows(
 
 /** Claimed beside proven. For an invalid verdict the figures are left out: nothing of such a file counts. */
 export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint): string {
-	const figures = verdict.status === "valid" ? verdict.figures : [];
 	const confidence = verdict.status === "valid" ? verdict.confidence : [];
 	const groups = body.claim.devices.map((device, index) => ({
 		title: `${device.kind} ${index}`,
-		rows: deviceRows(index, device, figures, confidence),
+		rows: deviceRows(index, device, verdict),
 	}));
 	const header: Row = ["", "claimed", "proven", ""];
 	const all = [header, ...groups.flatMap((g) => g.rows)];

@@ -82,6 +82,10 @@ export const codes = {
 	ELEMENT_WRONG: invalid("An element of a product is not what its seed gives.", CHEAT),
 	LANE_WRONG: invalid("A lane's final bits are not what its seed gives.", CHEAT),
 	DIGEST_WRONG: invalid("A digest is not that of the kept leaf beneath it.", CHEAT),
+	CARD_CONTRADICTED: invalid(
+		"The card that the host claims cannot have given the figures that were proven.",
+		"The host sells another card, or it is shared or broken. docs/profiles.md has what the claimed card can do.",
+	),
 	STREAM_LATE: invalid("The kept bytes came so late that they could have been recomputed or fetched.", CHEAT),
 
 	// Figures
@@ -114,6 +118,14 @@ export const codes = {
 	MEMORY_PARTIAL: finding(
 		"Less than 90 % of a GPU's claimed memory was proven resident.",
 		"Probe without --quick, with nothing else running on the device.",
+	),
+	CARD_OTHER: finding(
+		"Another card explains the proven figures clearly better than the claimed one.",
+		"A busy or power-capped host can look like that. Probe again with nothing else running.",
+	),
+	CARD_UNKNOWN: finding(
+		"The claimed name, or what was proven, fits no card of the profile table.",
+		"Judge by the figures; docs/profiles.md has the known cards.",
 	),
 	MEMORY_UNPROVEN: finding(
 		"A CPU's memory was read too slowly to tell it from a disk; no bytes are counted.",

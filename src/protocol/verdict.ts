@@ -16,11 +16,26 @@ export interface Confidence {
 	readonly skippedShareAt99: number;
 }
 
-/** What a device proved itself to be. `unjudged` until there is a profile table to judge by. */
+/**
+ * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no less.
+ * consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain them as well.
+ * other: another card explains the figures clearly better; a slow host can look like that, so it is no accusation.
+ * unknown: no profile explains the figures. unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing was proven.
+ * A claim that the figures contradict is no identity but an invalid verdict, CARD_CONTRADICTED.
+ */
+export type IdentityState = "confirmed" | "consistent" | "other" | "unknown" | "unknown-name" | "unjudged";
+
+/** What a device proved itself to be, by its figures alone; docs/profiles.md has the cards. */
 export interface Identity {
 	readonly device: number;
 	readonly claimed: string;
-	readonly state: "unjudged";
+	readonly state: IdentityState;
+	/** The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when nothing fits. */
+	readonly profile: string | null;
+	/** Best first, shares of the likelihood among all profiles. */
+	readonly ranked: readonly { readonly id: string; readonly likelihood: number }[];
+	/** Profiles that the figures leave equal. */
+	readonly alike: readonly string[];
 }
 
 export type Verdict =

@@ -96,7 +96,8 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	claim("why", "because"),
 	// A GPU that calls itself a CPU is granted slower fetching: the residency figure then differs.
 	caught("body.claim.devices.0.kind", "cpu", "FIGURES_MISMATCH"),
-	claim("devices.0.name", "NVIDIA H200"),
+	caught("body.claim.devices.0.name", "NVIDIA H200", "CARD_CONTRADICTED"),
+	claim("devices.0.name", "Toy GPU 2"),
 	claim("devices.0.uuid", "GPU-9"),
 	{
 		field: "body.claim.devices[].uuid",

@@ -181,7 +181,13 @@ test("attachments swapped, shared or unused", () => {
 
 test("no code of the verdict kinds is left untried by the tests of this folder", async () => {
 	const { readFileSync } = await import("node:fs");
-	const texts = ["tamper-list.test-kit.ts", "tamper.test.ts", "verify.test.ts", "spoiled-answers.test.ts"]
+	const texts = [
+		"tamper-list.test-kit.ts",
+		"tamper.test.ts",
+		"verify.test.ts",
+		"spoiled-answers.test.ts",
+		"check-identity.test.ts",
+	]
 		.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"))
 		.join("\n");
 	const exempt = ["INTERNAL", "ABORTED"]; // never reached; given by the probe

@@ -34,9 +34,13 @@ test("honest evidence is valid, with its figures, confidence and findings", () =
 	assert.equal(verdict.figures[3]!.value, 262_144_000_000);
 	assert.equal(verdict.figures[7]!.value, 1_000_000);
 	assert.deepEqual(verdict.confidence[0], { challenge: 0, samples: 3, skippedShareAt99: 1 - 0.01 ** (1 / 3) });
-	assert.deepEqual(verdict.findings.map(({ code }) => code).sort(), ["LOW_SAMPLES", "MEMORY_PARTIAL"]);
+	assert.deepEqual(verdict.findings.map(({ code }) => code).sort(), ["CARD_UNKNOWN", "LOW_SAMPLES", "MEMORY_PARTIAL"]);
 	assert.equal(verdict.signer, VERIFIER.key);
-	assert.deepEqual(verdict.identity[0], { device: 0, claimed: "Toy GPU", state: "unjudged" });
+	const states = verdict.identity.map(({ device, claimed, state }) => ({ device, claimed, state }));
+	assert.deepEqual(states, [
+		{ device: 0, claimed: "Toy GPU", state: "unknown-name" },
+		{ device: 1, claimed: "Toy CPU", state: "unjudged" },
+	]);
 });
 
 test("a beacon is bound into the seeds", () => {
@@ -161,6 +165,17 @@ test("times", () => {
 	});
 });
 
+test("a name that the figures contradict", () => {
+	const named = (name: string) => ({ ...CLAIM, devices: [{ ...CLAIM.devices[0]!, name }, CLAIM.devices[1]!] });
+	const verdict = verifyEvidence(sign(ANSWERED, { claim: named("NVIDIA H200") }));
+	assert.ok(verdict.status === "invalid");
+	assert.deepEqual([verdict.code, verdict.where], ["CARD_CONTRADICTED", "claim.devices[0].name"]);
+	// A name that nobody knows is judged by nothing but the figures, and a CPU's name never.
+	assert.equal(verifyEvidence(sign(ANSWERED, { claim: named("Toy GPU 2") })).status, "valid");
+	const cpu = { ...CLAIM, devices: [CLAIM.devices[0]!, { ...CLAIM.devices[1]!, name: "NVIDIA H200" }] };
+	assert.equal(verifyEvidence(sign(ANSWERED, { claim: cpu })).status, "valid");
+});
+
 test("findings", () => {
 	const found = (changes: Partial<EvidenceBody>, answered = ANSWERED) => {
 		const verdict = verifyEvidence(sign(answered, changes));
@@ -176,6 +191,7 @@ test("findings", () => {
 	assert.ok(found({}, cpuOnly).includes("NO_GPU_PROVEN"));
 	const small = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, memoryBytes: 200_000 }, CLAIM.devices[1]!] };
 	assert.ok(!found({ claim: small }).includes("MEMORY_PARTIAL"));
+	assert.ok(found({}).includes("CARD_UNKNOWN"), "the toy's name is in no table");
 	// The same claim with a CPU in the GPU's place: a late stream costs it the figure, not the verdict.
 	const cpu = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, kind: "cpu" as const }, CLAIM.devices[1]!] };
 	const late = spoiled((a) => {

@@ -12,6 +12,7 @@ import { checkClaims } from "./check-claims.ts";
 import { checkFigures, checkResidency } from "./check-figures.ts";
 import { checkFma } from "./check-fma.ts";
 import { checkGemm } from "./check-gemm.ts";
+import { checkIdentity, identitiesOf, identityFindings, judgeCards } from "./check-identity.ts";
 import { checkOpens } from "./check-opens.ts";
 import { checkRoots } from "./check-roots.ts";
 import { checkExpectations, checkSignature } from "./check-signature.ts";
@@ -65,12 +66,16 @@ function judge(file: Uint8Array, expect: Expectations): Verdict {
 	if (found !== null) return invalid(found);
 	const unfinished = answers.find((answer) => !isCommitted(answer));
 	if (unfinished !== undefined) return inconclusive(unfinished);
+	// Last: only figures that stand can contradict a name.
+	const judged = judgeCards(body);
+	const contradicted = checkIdentity(judged);
+	if (contradicted !== null) return invalid(contradicted);
 	return {
 		status: "valid",
 		figures: body.figures,
-		identity: body.claim.devices.map(({ name }, device) => ({ device, claimed: name, state: "unjudged" })),
+		identity: identitiesOf(judged),
 		confidence: answers.map(confidenceOf),
-		findings: findingsOf(answers, body, body.figures),
+		findings: [...findingsOf(answers, body, body.figures), ...identityFindings(judged)],
 		signer: envelope.signature.key,
 		probeId: body.probe.id,
 	};

@@ -2,27 +2,15 @@
 // apart, and what the claimed name makes of it. Pure; the name decides only between profiles that the figures leave equal.
 // Not here: whether the figures are true (verify.ts). Page: docs/profiles.md.
 import type { DeviceClaim, Figure } from "../../../protocol/evidence.ts";
+import type { IdentityState } from "../../../protocol/verdict.ts";
 import { type Fit, fitOf } from "./likelihood.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES, profilesNamed } from "./profiles.ts";
 import { type Contradiction, contradictionsOf } from "./rules.ts";
 import { type ProvenVector, vectorOf } from "./vector.ts";
 
-/**
- * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no less.
- * consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain them as well.
- * other: another card explains the figures clearly better; a slow host can look like that, so it is no accusation.
- * unknown: no profile explains the figures. unknown-name: the claimed name is in no profile; `ranked` has the nearest.
- * contradicted: the claimed card cannot have given these figures. unjudged: not a GPU, or nothing was proven.
- */
-export type IdentityState =
-	| "confirmed"
-	| "consistent"
-	| "other"
-	| "unknown"
-	| "unknown-name"
-	| "contradicted"
-	| "unjudged";
+/** As in protocol/verdict.ts, and contradicted: the claimed card cannot have given these figures. */
+export type JudgedState = IdentityState | "contradicted";
 
 export interface Ranked {
 	readonly id: string;
@@ -34,7 +22,7 @@ export interface Ranked {
 
 export interface IdentityJudgement {
 	readonly claimed: string;
-	readonly state: IdentityState;
+	readonly state: JudgedState;
 	/** The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when nothing fits. */
 	readonly profile: string | null;
 	/** Best first; those with a likelihood below one in a million are left out. */
@@ -74,7 +62,7 @@ export function identifyDevice(
 	const meant = fits.find(({ profile }) => named.includes(profile) && contradictionsFree(profile, named, against));
 	const lesser = meant === undefined ? [] : alike.filter((profile) => isWorthMore(meant.profile, profile));
 	const isAlike = meant !== undefined && alike.includes(meant.profile);
-	const state: IdentityState =
+	const state: JudgedState =
 		named.length === 0
 			? "unknown-name"
 			: meant === undefined
