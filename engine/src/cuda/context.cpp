@@ -74,10 +74,11 @@ void Context::load_all() {
   launch("has_wgmma", 1, 1, 0, answer);
   ASSAY_CUDA_CALL(cuMemcpyDtoH, &built_in, answer, sizeof built_in);
   ASSAY_CUDA_CALL(cuMemFree, answer);
-  has_warpgroups_ = compute_ == 90 && built_in == 1 && driver().cuTensorMapEncodeTiled != nullptr;
+  has_warpgroups_ = compute_ == 90 && built_in == 1 && driver().cuTensorMapEncodeTiled != nullptr &&
+                    driver().cuLaunchKernelEx != nullptr;
   if (!has_warpgroups_) return;
   for (const GemmKernels& kernel : kGemmKernels)
-    allow(load(kernel.warpgroups), warpgroup_shape(kernel.precision).shared_bytes());
+    allow(load(kernel.warpgroups), kWarpgroupSharedBytes);
 }
 
 void Context::make_streams() {
@@ -115,13 +116,28 @@ uint64_t Context::free_bytes() const {
   return free;
 }
 
-void Context::launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                         void** arguments) const {
+CUfunction Context::kernel_named(const char* kernel) const {
   const auto found = kernels_.find(kernel);
   if (found == kernels_.end()) throw EngineError(ErrorCode::unsupported, std::string("no kernel named ") + kernel);
+  return found->second;
+}
+
+void Context::launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                         void** arguments) const {
   const CUresult result =
-      driver().cuLaunchKernel(found->second, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, arguments, nullptr);
+      driver().cuLaunchKernel(kernel_named(kernel), blocks, 1, 1, threads, 1, 1, shared_bytes, stream, arguments, nullptr);
   if (result != kCudaSuccess) check(result, (std::string("cuLaunchKernel of ") + kernel).c_str());
+}
+
+void Context::launch_pairs_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                               void** arguments) const {
+  LaunchAttribute cluster{};
+  cluster.id = kLaunchCluster;
+  cluster.dimensions[0] = 2;
+  cluster.dimensions[1] = cluster.dimensions[2] = 1;
+  const LaunchConfig config{{blocks, 1, 1}, {threads, 1, 1}, shared_bytes, kMain, &cluster, 1};
+  const CUresult result = driver().cuLaunchKernelEx(&config, kernel_named(kernel), arguments, nullptr);
+  if (result != kCudaSuccess) check(result, (std::string("cuLaunchKernelEx of ") + kernel).c_str());
 }
 
 Buffer::Buffer(std::shared_ptr<const Context> context, uint64_t bytes) {

@@ -38,6 +38,13 @@ class Context {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launch_raw(kMain, kernel, blocks, threads, shared_bytes, pointers);
   }
+  // The same in clusters of two blocks; only where has_warpgroups().
+  template <typename... Arguments>
+  void launch_pairs(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                    const Arguments&... arguments) const {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    launch_pairs_raw(kernel, blocks, threads, shared_bytes, pointers);
+  }
   // The same beside the main stream and before it where both have blocks ready: for small work that must not wait its turn.
   template <typename... Arguments>
   void launch_aside(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
@@ -58,6 +65,8 @@ class Context {
   void make_streams();
   void release() noexcept;
   void launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
+  void launch_pairs_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
+  CUfunction kernel_named(const char* kernel) const;
 
   CUdevice device_;
   CUcontext context_ = nullptr;

@@ -135,11 +135,16 @@ void CudaDevice::multiply(const CudaKept& kept, uint32_t slot, const std::atomic
   const auto precision = static_cast<size_t>(spec.precision);
   const uint32_t k_bytes = spec.k * entry_bytes(spec.precision);
   if (use_warpgroups_) {
-    const WarpgroupShape shape = warpgroup_shape(spec.precision);
-    const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, shape.n);
-    launch_tiles(spec, shape.n, stop, [&](uint32_t first, uint32_t count) {
-      context_->launch(kWarpgroups[precision], count, kWarpgroupThreads, shape.shared_bytes(), a, b, kept.slot(slot), spec.m,
-                       spec.n, k_bytes, first);
+    const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, kTileM);
+    const bool pairs = spec.m / kTileM % 2 == 0;  // tiles of a cluster lie one below the other
+    launch_tiles(spec, kWarpgroupTileN, stop, [&](uint32_t first, uint32_t count) {
+      // One block a unit, each making tile after tile.
+      const uint32_t blocks = std::min(count, pairs ? context_->units() & ~1u : context_->units());
+      const auto launch = [&](const auto&... arguments) {
+        if (pairs) context_->launch_pairs(kWarpgroups[precision], blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
+        else context_->launch(kWarpgroups[precision], blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
+      };
+      launch(a, b, kept.slot(slot), spec.m, spec.n, k_bytes, first, first + count);
     });
   } else {
     const TileShape shape = tile_shape(spec.precision, context_->compute());
@@ -153,7 +158,7 @@ void CudaDevice::multiply(const CudaKept& kept, uint32_t slot, const std::atomic
 template <typename Launch>
 void CudaDevice::launch_tiles(const GemmSpec& spec, uint32_t tile_n, const std::atomic<bool>& stop, Launch launch) const {
   const uint32_t tiles = spec.m / kTileM * (spec.n / tile_n);
-  const auto most = static_cast<uint32_t>(std::max(kOpsPerLaunch / (2.0 * kTileM * tile_n * spec.k), 1.0));
+  const auto most = static_cast<uint32_t>(std::max(kOpsPerLaunch / (2.0 * kTileM * tile_n * spec.k), 2.0)) & ~1u;
   for (uint32_t first = 0; first < tiles; first += most) {
     if (first > 0) context_->synchronize();  // else `stop` would be asked while everything is already queued
     throw_if(stop);

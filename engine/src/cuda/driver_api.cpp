@@ -33,6 +33,7 @@ struct LoadedDriver {
     ASSAY_DRIVER_CALLS(ASSAY_FIND)
 #undef ASSAY_FIND
     find(library, "cuTensorMapEncodeTiled", api.cuTensorMapEncodeTiled);
+    find(library, "cuLaunchKernelEx", api.cuLaunchKernelEx);
     const CUresult result = api.cuInit(0);
     if (result != kCudaSuccess) {
       const char* name = nullptr;

@@ -69,13 +69,31 @@ enum : int {
   X(cuLaunchKernel, cuLaunchKernel,                                                                               \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
 
-// Drivers before CUDA 12 lack it; the engine then does without wgmma.
+// Drivers before CUDA 12 lack these two; the engine then does without wgmma.
 using EncodeTensorMap = CUresult (*)(void* map, int type, unsigned rank, void* address, const uint64_t* dims,
                                      const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
                                      int interleave, int swizzle, int l2_promotion, int fill);
+// CUlaunchConfig with CUlaunchAttribute, as the driver lays them out.
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char room[64];
+    unsigned dimensions[3];
+  };
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  CUstream stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+constexpr int kLaunchCluster = 4;
+using LaunchKernelEx = CUresult (*)(const LaunchConfig*, CUfunction, void** arguments, void** extra);
 
 struct DriverApi {
   EncodeTensorMap cuTensorMapEncodeTiled = nullptr;
+  LaunchKernelEx cuLaunchKernelEx = nullptr;
 #define ASSAY_DECLARE(NAME, SYMBOL, ARGUMENTS) CUresult(*NAME) ARGUMENTS = nullptr;
   ASSAY_DRIVER_CALLS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE

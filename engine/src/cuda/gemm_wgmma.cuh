@@ -1,7 +1,9 @@
 // The products on Hopper's own path: wgmma fed by the bulk tensor copy engine. Needs the sm_90a target; every other target gets
 // an empty body and the launcher (cuda_device.cpp) stays with gemm.cuh. docs/hardware-proof.md §4.
-// One producer warpgroup copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine; two consumer warpgroups
-// multiply 64 rows of the tile each. As in gemm.cuh, all precisions are alike when K is counted in bytes.
+// One producer thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine; two consumer warpgroups
+// multiply 64 rows of a tile each, tile after tile, while the producer is already at the next one. Two blocks of a cluster make
+// tiles one below the other and each fetches half of the B they share for both: without that, L2 is what binds (8 TB/s of reads).
+// As in gemm.cuh, all precisions are alike when K is counted in bytes.
 #pragma once
 #include "gemm.cuh"
 
@@ -23,8 +25,14 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
   }
 }
 
-__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+// At the same barrier of block `rank` of the cluster, this one's own included. Without a cluster-wide release, which would be a
+// memory barrier a slice: consumers only read the stage they give back, and the tensor cores are done with it.
+__device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t rank) {
+  asm volatile(
+      "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(
+          barrier),
+      "r"(rank)
+      : "memory");
 }
 
 __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
@@ -38,6 +46,20 @@ __device__ __forceinline__ void copy_box(uint32_t to, const TensorMap* map, uint
       : "memory");
 }
 
+// The same into every block of the cluster, at the same place, counted by the same barrier of each.
+__device__ __forceinline__ void copy_box_to_both(uint32_t to, const TensorMap* map, uint32_t k_byte, uint32_t row,
+                                                 uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
+      "[%4], %5;" ::"r"(to),
+      "l"(map), "r"(k_byte), "r"(row), "r"(barrier), "h"(uint16_t{3})
+      : "memory");
+}
+
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+}
+
 // Rows of 128 bytes, K contiguous, 128-byte swizzle: groups of 8 rows are 1024 bytes apart.
 __device__ __forceinline__ uint64_t operand_descriptor(uint32_t shared) {
   return static_cast<uint64_t>((shared & 0x3FFFF) >> 4) | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
@@ -47,11 +69,6 @@ __device__ __forceinline__ uint64_t operand_descriptor(uint32_t shared) {
 #define ASSAY_16(C, D, I) ASSAY_4(C, D, I), ASSAY_4(C, D, I + 4), ASSAY_4(C, D, I + 8), ASSAY_4(C, D, I + 12)
 #define ASSAY_64(C, D, I) ASSAY_16(C, D, I), ASSAY_16(C, D, I + 16), ASSAY_16(C, D, I + 32), ASSAY_16(C, D, I + 48)
 #define ASSAY_128(C, D, I) ASSAY_64(C, D, I), ASSAY_64(C, D, I + 64)
-#define ASSAY_OPERANDS_64 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define ASSAY_OPERANDS_128 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -68,11 +85,13 @@ __device__ __forceinline__ uint64_t operand_descriptor(uint32_t shared) {
                : ASSAY_128(CONSTRAINT, d, 0)                                                                  \
                : "l"(a), "l"(b), "r"(add))
 
-// d = a·bᵀ (+ d when `add`): 64 rows by 256 or 128 columns over 32 bytes of K.
+// d = a·bᵀ (+ d when `add`): 64 rows by 256 columns over 32 bytes of K.
 template <Precision P>
 __device__ __forceinline__ void warpgroup_multiply(typename Accumulator<P>::type (&d)[128], uint64_t a, uint64_t b, uint32_t add) {
   if constexpr (P == Precision::int8) {
     ASSAY_WGMMA_256("m64n256k32.s32.s8.s8", "", "+r");
+  } else if constexpr (P == Precision::fp8) {
+    ASSAY_WGMMA_256("m64n256k32.f32.e4m3.e4m3", ", 1, 1", "+f");
   } else if constexpr (P == Precision::fp16) {
     ASSAY_WGMMA_256("m64n256k16.f32.f16.f16", ", 1, 1, 0, 0", "+f");
   } else if constexpr (P == Precision::bf16) {
@@ -81,15 +100,6 @@ __device__ __forceinline__ void warpgroup_multiply(typename Accumulator<P>::type
     static_assert(P == Precision::tf32);
     ASSAY_WGMMA_256("m64n256k8.f32.tf32.tf32", ", 1, 1", "+f");
   }
-}
-
-template <Precision P>
-__device__ __forceinline__ void warpgroup_multiply(float (&d)[64], uint64_t a, uint64_t b, uint32_t add) {
-  static_assert(P == Precision::fp8);
-  asm volatile("{ .reg .pred p; setp.ne.b32 p, %66, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {" ASSAY_OPERANDS_64 "}, %64, %65, p, 1, 1; }"
-               : ASSAY_64("+f", d, 0)
-               : "l"(a), "l"(b), "r"(add));
 }
 
 #undef ASSAY_WGMMA_256
@@ -111,112 +121,147 @@ __device__ __forceinline__ void settle(float (&sums)[N]) {
   for (uint32_t i = 0; i < N; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
 
+// Two sums modulo 2^16, side by side.
+__device__ __forceinline__ uint32_t low_halves(int32_t first, int32_t second) {
+  return __byte_perm(static_cast<uint32_t>(first), static_cast<uint32_t>(second), 0x5410);
+}
+__device__ __forceinline__ uint32_t low_halves(float first, float second) {
+  return low_halves(__float2int_rn(first), __float2int_rn(second));
+}
+// The same for sums below 2^22 in size, without conversions: 3·2^22 + sum has the sum in its low bits.
+__device__ __forceinline__ uint32_t low_halves_of_small(float first, float second) {
+  return __byte_perm(__float_as_uint(first + 12582912.0f), __float_as_uint(second + 12582912.0f), 0x5410);
+}
+
+// Lanes 4i…4i+3 hold words 0…3 of four chunks, one word a lane and chunk; lane 4i+q gets chunk q whole.
+__device__ __forceinline__ uint4 gather_chunk(const uint32_t* x, uint32_t lane) {
+  const bool odd = lane & 1, upper = lane & 2;
+  const uint32_t r0 = __shfl_xor_sync(0xFFFFFFFFu, odd ? x[0] : x[1], 1), r1 = __shfl_xor_sync(0xFFFFFFFFu, odd ? x[2] : x[3], 1);
+  const uint32_t y0 = odd ? r0 : x[0], y1 = odd ? x[1] : r0, y2 = odd ? r1 : x[2], y3 = odd ? x[3] : r1;
+  const uint32_t s0 = __shfl_xor_sync(0xFFFFFFFFu, upper ? y0 : y2, 2), s1 = __shfl_xor_sync(0xFFFFFFFFu, upper ? y1 : y3, 2);
+  return upper ? make_uint4(s0, s1, y2, y3) : make_uint4(y0, y1, s0, s1);
+}
+
 #endif
 
+// Tiles first_tile + blockIdx.x, + gridDim.x, … below end_tile. In a cluster of two, both counts are even and tiles 2i, 2i + 1 lie
+// one below the other (an even number of tile rows).
 template <Precision P>
 __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* __restrict__ c,
-                                                   uint32_t m, uint32_t n, uint32_t k_bytes, uint32_t first_tile) {
+                                                   uint32_t m, uint32_t n, uint32_t k_bytes, uint32_t first_tile, uint32_t end_tile) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Acc = typename Accumulator<P>::type;
-  constexpr WarpgroupShape kShape = warpgroup_shape(P);
-  constexpr uint32_t kN = kShape.n, kStages = kShape.stages, kSums = kN / 2;
-  constexpr uint32_t kABytes = kTileM * kWarpgroupKBytes, kStageBytes = (kTileM + kN) * kWarpgroupKBytes;
-  constexpr bool kPromote = P == Precision::fp8;
+  constexpr uint32_t kN = kWarpgroupTileN, kStages = kWarpgroupStages, kSums = kN / 2;
+  constexpr uint32_t kBoxBytes = kTileM * kWarpgroupKBytes, kStageBytes = 3 * kBoxBytes;  // A, and B in two boxes
+  static_assert(kN == 2 * kTileM);
+  constexpr bool kInParts = P == Precision::fp8;
   extern __shared__ __align__(1024) uint8_t shared[];
   __shared__ __align__(8) uint64_t barriers[2 * kStages];
 
   const uint32_t base = (shared_address(shared) + 1023) & ~1023u;  // the swizzle counts from multiples of 1024
   const uint32_t filled = shared_address(barriers), emptied = filled + 8 * kStages;
   const uint32_t warpgroup = threadIdx.x / 128, lane = threadIdx.x & 31;
-  const Tile tile = tile_place(first_tile + blockIdx.x, m, n, kN);
   const uint32_t slices = k_bytes / kWarpgroupKBytes;
+  uint32_t cluster, rank;
+  asm("mov.u32 %0, %%cluster_nctaid.x; mov.u32 %1, %%cluster_ctarank;" : "=r"(cluster), "=r"(rank));
 
   if (threadIdx.x == 0) {
     for (uint32_t s = 0; s < kStages; ++s) {
       barrier_init(filled + 8 * s, 1);
-      barrier_init(emptied + 8 * s, 8);  // the consumers' warps
+      barrier_init(emptied + 8 * s, 8 * cluster);  // the warps of all consumers that the next copies go to
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
-  __syncthreads();
+  cluster_sync();
 
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (threadIdx.x == 0) {
+      uint32_t stage = 0, parity = 1;  // passes at once on the first turn
 #pragma unroll 1
-      for (uint32_t slice = 0; slice < slices; ++slice) {
-        const uint32_t stage = slice % kStages, turn = slice / kStages;
-        barrier_wait(emptied + 8 * stage, (turn & 1) ^ 1);  // passes at once on the first turn
-        const uint32_t to = base + stage * kStageBytes;
-        barrier_expect(filled + 8 * stage, kStageBytes);
-        copy_box(to, a_map, slice * kWarpgroupKBytes, tile.row, filled + 8 * stage);
-        copy_box(to + kABytes, b_map, slice * kWarpgroupKBytes, tile.column, filled + 8 * stage);
+      for (uint32_t t = first_tile + blockIdx.x; t < end_tile; t += gridDim.x) {
+        const Tile tile = tile_place(t, m, n, kN);
+#pragma unroll 1
+        for (uint32_t slice = 0; slice < slices; ++slice) {
+          const uint32_t full = filled + 8 * stage, to = base + stage * kStageBytes, k_byte = slice * kWarpgroupKBytes;
+          barrier_wait(emptied + 8 * stage, parity);
+          barrier_expect(full, kStageBytes);
+          copy_box(to, a_map, k_byte, tile.row, full);
+          if (cluster == 2) {
+            copy_box_to_both(to + (1 + rank) * kBoxBytes, b_map, k_byte, tile.column + rank * kTileM, full);
+          } else {
+            copy_box(to + kBoxBytes, b_map, k_byte, tile.column, full);
+            copy_box(to + 2 * kBoxBytes, b_map, k_byte, tile.column + kTileM, full);
+          }
+          if (++stage == kStages) stage = 0, parity ^= 1;
+        }
       }
     }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    const uint32_t half = warpgroup - 1;
-    Acc sums[kSums];
-    float kept[kPromote ? kSums : 1];
-#pragma unroll
-    for (uint32_t i = 0; i < (kPromote ? kSums : 1); ++i) kept[i] = 0;
+    const uint32_t half = warpgroup - 1, warp = (threadIdx.x / 32) & 3;
+    uint32_t stage = 0, parity = 0, before = 0;
+    const auto release = [&](uint32_t which) {
+      if (lane < cluster) barrier_arrive_at(emptied + 8 * which, lane);
+    };
 #pragma unroll 1
-    for (uint32_t slice = 0; slice < slices; ++slice) {
-      const uint32_t stage = slice % kStages;
-      barrier_wait(filled + 8 * stage, (slice / kStages) & 1);
-      const uint64_t a = operand_descriptor(base + stage * kStageBytes + half * 64 * kWarpgroupKBytes);
-      const uint64_t b = operand_descriptor(base + stage * kStageBytes + kABytes);
-      const bool fresh = kPromote ? slice % (kFp8PromoteBytes / kWarpgroupKBytes) == 0 : slice == 0;
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    for (uint32_t t = first_tile + blockIdx.x; t < end_tile; t += gridDim.x) {
+      Acc sums[kSums];
+      uint32_t kept[kInParts ? kSums / 2 : 1];
 #pragma unroll
-      for (uint32_t step = 0; step < kWarpgroupKBytes / 32; ++step)
-        warpgroup_multiply<P>(sums, a + 2 * step, b + 2 * step, fresh && step == 0 ? 0u : 1u);
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      if constexpr (kPromote) {
-        constexpr uint32_t kPair = kFp8PromoteBytes / kWarpgroupKBytes;
-        static_assert(kPair == 2);
-        if (!fresh || slice + 1 == slices) {  // the second of a pair, or a last one alone
-          warpgroup_wait<0>();
-          settle(sums);
-          if (lane == 0) {
-            if (!fresh) barrier_arrive(emptied + 8 * ((slice - 1) % kStages));
-            barrier_arrive(emptied + 8 * stage);
-          }
+      for (uint32_t i = 0; i < (kInParts ? kSums / 2 : 1); ++i) kept[i] = 0;
+      uint32_t slice = 0;
+#pragma unroll 1
+      do {
+        const uint32_t first = slice, end = kInParts ? min(slice + kFp8PartBytes / kWarpgroupKBytes, slices) : slices;
+#pragma unroll 1
+        for (; slice < end; ++slice) {
+          barrier_wait(filled + 8 * stage, parity);
+          const uint64_t a = operand_descriptor(base + stage * kStageBytes + half * 64 * kWarpgroupKBytes);
+          const uint64_t b = operand_descriptor(base + stage * kStageBytes + kBoxBytes);
+          asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-          for (uint32_t i = 0; i < kSums; ++i) kept[i] += sums[i];
+          for (uint32_t step = 0; step < kWarpgroupKBytes / 32; ++step)
+            warpgroup_multiply<P>(sums, a + 2 * step, b + 2 * step, slice == first && step == 0 ? 0u : 1u);
+          asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+          warpgroup_wait<1>();  // the slice before this one is done with its stage
+          if (slice > first) release(before);
+          before = stage;
+          if (++stage == kStages) stage = 0, parity ^= 1;
         }
-      } else {
-        warpgroup_wait<1>();  // the slice before this one is done with its stage
-        if (slice > 0 && lane == 0) barrier_arrive(emptied + 8 * ((slice - 1) % kStages));
-      }
-    }
-    warpgroup_wait<0>();
-    settle(sums);
+        warpgroup_wait<0>();
+        settle(sums);
+        release(before);
+        if constexpr (kInParts) {
+#pragma unroll
+          for (uint32_t i = 0; i < kSums / 2; ++i)
+            kept[i] = __vadd2(kept[i], low_halves_of_small(sums[2 * i], sums[2 * i + 1]));
+        }
+      } while (kInParts && slice < slices);
 
-    // Both consumers are done with all stages: their memory takes the tile, so that whole rows leave in 16-byte stores.
-    asm volatile("bar.sync 1, 256;" ::: "memory");
-    constexpr uint32_t kRowBytes = 2 * kN + 16;
-    uint8_t* rows = shared + (base - shared_address(shared));
-    const uint32_t thread = threadIdx.x - 128, row = (thread / 32) * 16 + (lane >> 2);
+      // Straight from registers: the stages already take the next tile. Four lanes write 64 bytes of a row.
+      const Tile tile = tile_place(t, m, n, kN);
+      uint16_t* out = c + uint64_t{tile.row + half * 64 + warp * 16 + (lane >> 2)} * n + tile.column + 8 * (lane & 3);
 #pragma unroll
-    for (uint32_t j = 0; j < kN / 8; ++j) {
-      uint32_t w[4];
+      for (uint32_t j = 0; j < kN / 8; j += 4) {
+        uint32_t upper[4], lower[4];
 #pragma unroll
-      for (uint32_t e = 0; e < 4; ++e) {
-        if constexpr (kPromote) w[e] = low_16(kept[4 * j + e]);
-        else w[e] = low_16(sums[4 * j + e]);
+        for (uint32_t e = 0; e < 4; ++e) {
+          const uint32_t i = 4 * (j + e);
+          if constexpr (kInParts) {
+            upper[e] = kept[i / 2];
+            lower[e] = kept[i / 2 + 1];
+          } else {
+            upper[e] = low_halves(sums[i], sums[i + 1]);
+            lower[e] = low_halves(sums[i + 2], sums[i + 3]);
+          }
+        }
+        *reinterpret_cast<uint4*>(out + 8 * j) = gather_chunk(upper, lane);
+        *reinterpret_cast<uint4*>(out + 8 * j + uint64_t{8} * n) = gather_chunk(lower, lane);
       }
-      const uint32_t at = 2 * (8 * j + 2 * (lane & 3));
-      *reinterpret_cast<uint32_t*>(rows + row * kRowBytes + at) = w[0] | w[1] << 16;
-      *reinterpret_cast<uint32_t*>(rows + (row + 8) * kRowBytes + at) = w[2] | w[3] << 16;
     }
-    asm volatile("bar.sync 1, 256;" ::: "memory");
-    constexpr uint32_t kChunks = kN / 8;
-#pragma unroll 4
-    for (uint32_t i = thread; i < kTileM * kChunks; i += 256)
-      *reinterpret_cast<uint4*>(c + uint64_t{tile.row + i / kChunks} * n + tile.column + 8 * (i % kChunks)) =
-          *reinterpret_cast<const uint4*>(rows + i / kChunks * kRowBytes + 16 * (i % kChunks));
   }
+  cluster_sync();  // neither block may leave while the other still copies into it or arrives at its barriers
 #endif
 }
 

@@ -1,6 +1,11 @@
 // Merkle trees on the device: leaves of 1 KiB, then level by level, then the top in one block; and the gathering of openings.
 // docs/hardware-proof.md §1. Hashes are kept as eight words in SHA-256's own order; the host turns them into bytes.
 // Levels lie one after the other from level 0; the root is the last node.
+//
+// What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor). A compression written plainly puts 1281 of its
+// 1397 instructions there, and ncu shows that pipe 95 % busy. So every addition goes to the multiplier pipe beside it, as x·1 + y,
+// with a 1 the compiler cannot see through: 1040 on the ALU, 600 on the multipliers. Rotations stay: a multiplication that gives the
+// upper word (IMAD.HI, IMAD.WIDE) blocks both pipes for its two turns, measured on an H200 as a loss.
 #pragma once
 #include "core/sha256.hpp"
 
@@ -21,53 +26,134 @@ __device__ __forceinline__ Sha256State state_of(const Node& n) {
 // byte_swap32 in one instruction.
 __device__ __forceinline__ uint32_t swapped(uint32_t x) { return __byte_perm(x, 0, 0x0123); }
 
-// One thread a leaf. The next 64 bytes are fetched while the last ones are hashed; a thread's four loads share two sectors.
-__device__ __forceinline__ void hash_leaf(const uint4* leaf, Sha256State midstate, Node* out) {
-  uint4 next[4];
+struct RoundWords {
+  uint32_t w[64];
+};
+
+// FIPS 180-4 §4.2.2: what a round adds besides the message.
+__host__ __device__ constexpr RoundWords round_constants() {
+  return {{0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+           0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+           0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+           0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+           0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
+           0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+           0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2}};
+}
+
+// The same with the message of a padding block added: a one bit, zeros, and the number of bits hashed, the tag's block included.
+// Its schedule depends on nothing, so such a block costs its rounds alone.
+__host__ __device__ constexpr RoundWords padding_words(uint32_t bits) {
+  RoundWords out = round_constants();
+  uint32_t w[64] = {};
+  w[0] = 0x80000000u;
+  w[15] = bits;
+  for (int i = 16; i < 64; ++i) {
+    const uint32_t w15 = w[i - 15], w2 = w[i - 2];
+    w[i] = w[i - 16] + w[i - 7] + ((w15 >> 7 | w15 << 25) ^ (w15 >> 18 | w15 << 14) ^ w15 >> 3) +
+           ((w2 >> 17 | w2 << 15) ^ (w2 >> 19 | w2 << 13) ^ w2 >> 10);
+  }
+  for (int i = 0; i < 64; ++i) out.w[i] += w[i];
+  return out;
+}
+
+#if __CUDA_ARCH__ < 1000
+// Not const: the host could write it, so the compiler must take it for unknown and keep the multiplication.
+__constant__ uint32_t kUnseenOne = 1;
+__device__ __forceinline__ uint32_t plus(uint32_t x, uint32_t y) {
+  uint32_t sum;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(kUnseenOne), "r"(y));
+  return sum;
+}
+// An instruction has room for one operand that is no register: beside a number the 1 must lie in a register of its own. It must not be
+// the same 1: that one would then lie in a register everywhere, and reading three registers costs a sixth of the speed.
+__device__ __forceinline__ uint32_t plus_number(uint32_t x, uint32_t number, uint32_t one) {
+  uint32_t sum;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(one), "r"(number));
+  return sum;
+}
+// A lane's number is below 32, which the compiler does not know.
+__device__ __forceinline__ uint32_t one_in_register() {
+  uint32_t lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return (lane >> 5) + 1;
+}
+#else
+// From Blackwell on additions run on twice as many lanes as multiplications (by its data sheets; not measured).
+__device__ __forceinline__ uint32_t plus_number(uint32_t x, uint32_t number, uint32_t) { return x + number; }
+__device__ __forceinline__ uint32_t one_in_register() { return 1; }
+__device__ __forceinline__ uint32_t plus(uint32_t x, uint32_t y) { return x + y; }
+#endif
+
+__device__ __forceinline__ uint32_t turned(uint32_t x, uint32_t by) { return __funnelshift_r(x, x, by); }
+
+// One compression; equals sha256_compress of core/. FIXED: a padding block after BITS bits; `w` is not read.
+template <bool FIXED, uint32_t BITS>
+__device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], uint32_t one) {
+  constexpr RoundWords kWords = FIXED ? padding_words(BITS) : round_constants();
+  uint32_t a = state.h[0], b = state.h[1], c = state.h[2], d = state.h[3];
+  uint32_t e = state.h[4], f = state.h[5], g = state.h[6], h = state.h[7];
 #pragma unroll
-  for (int j = 0; j < 4; ++j) next[j] = __ldcs(leaf + j);
-  Sha256State state = midstate;
+  for (int i = 0; i < 64; ++i) {
+    uint32_t sum;
+    if constexpr (FIXED) {
+      sum = plus_number(h, kWords.w[i], one);
+    } else {
+      if (i >= 16) {
+        const uint32_t w15 = w[(i + 1) & 15], w2 = w[(i + 14) & 15];
+        const uint32_t s0 = turned(w15, 7) ^ turned(w15, 18) ^ (w15 >> 3), s1 = turned(w2, 17) ^ turned(w2, 19) ^ (w2 >> 10);
+        w[i & 15] = plus(s1, plus(s0, plus(w[(i + 9) & 15], w[i & 15])));
+      }
+      sum = plus(h, plus_number(w[i & 15], kWords.w[i], one));
+    }
+    sum = plus((e & f) ^ (~e & g), sum);
+    sum = plus(turned(e, 6) ^ turned(e, 11) ^ turned(e, 25), sum);
+    const uint32_t next = plus(turned(a, 2) ^ turned(a, 13) ^ turned(a, 22), plus((a & b) ^ (a & c) ^ (b & c), sum));
+    h = g;
+    g = f;
+    f = e;
+    e = plus(d, sum);
+    d = c;
+    c = b;
+    b = a;
+    a = next;
+  }
+  const uint32_t out[8] = {a, b, c, d, e, f, g, h};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) state.h[i] = plus(out[i], state.h[i]);
+}
+
+// One thread a leaf. A thread's four loads share two sectors; the other warps of its scheduler hash while they are on their way.
+__device__ __forceinline__ void hash_leaf(const uint4* leaf, Sha256State state, Node* out) {
+  const uint32_t one = one_in_register();
+  uint32_t words[16];
 #pragma unroll 1
-  for (int block = 0; block < 17; ++block) {
-    uint32_t words[16];
+  for (int block = 0; block < 16; ++block) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      words[4 * j] = swapped(next[j].x);
-      words[4 * j + 1] = swapped(next[j].y);
-      words[4 * j + 2] = swapped(next[j].z);
-      words[4 * j + 3] = swapped(next[j].w);
+      const uint4 four = __ldg(leaf + 4 * block + j);
+      words[4 * j] = swapped(four.x);
+      words[4 * j + 1] = swapped(four.y);
+      words[4 * j + 2] = swapped(four.z);
+      words[4 * j + 3] = swapped(four.w);
     }
-    if (block < 15) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) next[j] = __ldcs(leaf + 4 * (block + 1) + j);
-    } else {  // padding: a one bit, and the length with the tag's block, as they lie in memory
-#pragma unroll
-      for (int j = 0; j < 4; ++j) next[j] = make_uint4(0, 0, 0, 0);
-      next[0].x = 0x80u;
-      next[3].w = byte_swap32((64 + 1024) * 8);
-    }
-    sha256_compress(state, words);
+    compress<false, 0>(state, words, one);
   }
+  compress<true, (64 + 1024) * 8>(state, words, one);
   *out = node_of(state);
 }
 
-// As sha256_node of core/, but with one copy of the compression's code.
 __device__ __forceinline__ Node hash_node(Sha256State state, const Node& left, const Node& right) {
   const Sha256State l = state_of(left), r = state_of(right);
+  const uint32_t one = one_in_register();
   uint32_t words[16];
 #pragma unroll
   for (int j = 0; j < 8; ++j) {
     words[j] = l.h[j];
     words[8 + j] = r.h[j];
   }
-#pragma unroll 1
-  for (int block = 0; block < 2; ++block) {
-    sha256_compress(state, words);
-#pragma unroll
-    for (int j = 0; j < 16; ++j) words[j] = 0;
-    words[0] = 0x80000000u;
-    words[15] = (64 + 64) * 8;
-  }
+  compress<false, 0>(state, words, one);
+  compress<true, (64 + 64) * 8>(state, words, one);
   return node_of(state);
 }
 

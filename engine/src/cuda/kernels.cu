@@ -25,8 +25,8 @@ using namespace assay::cuda;
   }                                                                                                                       \
   extern "C" __global__ void __launch_bounds__(kWarpgroupThreads, 1)                                                      \
       gemm_wgmma_##NAME(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, uint16_t* c, uint32_t m, \
-                        uint32_t n, uint32_t k_bytes, uint32_t first_tile) {                                              \
-    gemm_by_warpgroups<Precision::NAME>(&a, &b, c, m, n, k_bytes, first_tile);                                            \
+                        uint32_t n, uint32_t k_bytes, uint32_t first_tile, uint32_t end_tile) {                           \
+    gemm_by_warpgroups<Precision::NAME>(&a, &b, c, m, n, k_bytes, first_tile, end_tile);                                  \
   }
 
 ASSAY_MATRIX_KERNELS(int8)
@@ -44,7 +44,8 @@ extern "C" __global__ void has_wgmma(uint32_t* answer) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(128) hash_leaves(const uint4* leaves, uint32_t count, Sha256State midstate,
+// Eight blocks a multiprocessor: more would leave too few registers, and fewer warps than 32 leave gaps in the ALU's work.
+extern "C" __global__ void __launch_bounds__(128, 8) hash_leaves(const uint4* leaves, uint32_t count, Sha256State midstate,
                                                               Node* out) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) hash_leaf(leaves + uint64_t{i} * 64, midstate, out + i);
