@@ -89,7 +89,8 @@ flags=(-std=c++20 -Wall -Wextra -Werror -Wno-restrict -O3 -ffp-contract=off -fno
   "-DASSAY_VERSION=\"$version\"" -Iengine/src)
 link=(-pthread -ldl -Wl,--gc-sections)
 case "$variant" in
-  plain) link+=(-static-libstdc++ -static-libgcc) ;;
+  # libgcc stays shared: linked in, it asks for glibc 2.35 (_dl_find_object), and hosts with 2.34 (RHEL 9) are common.
+  plain) link+=(-static-libstdc++) ;;
   sanitize)
     flags+=(-O2 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS)
     link+=(-fsanitize=address,undefined)

@@ -58,7 +58,7 @@ export async function createLocalLink(o: LocalLinkOptions): Promise<Link> {
 		});
 	} catch (cause) {
 		throw new AssayError("ENGINE_NOT_STARTED", `the engine ${o.command} does not start: ${(cause as Error).message}`, {
-			hint: "Build it with `bash engine/build.sh`; `assay doctor` says what is missing.",
+			hint: "`assay doctor` says what is missing; in a checkout `bash engine/build.sh` builds it.",
 			cause,
 		});
 	}

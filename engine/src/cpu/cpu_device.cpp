@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "host_info.hpp"
 #include "kept_memory.hpp"
@@ -27,6 +28,40 @@ constexpr unsigned kTreeChunkLog2 = 8;
 uint64_t margin_bytes(uint64_t free_bytes) { return std::max<uint64_t>(uint64_t{256} << 20, free_bytes / 32); }
 
 class CpuKept;
+
+// Trees of the newest fma rounds, so that opening a lane runs its leaf again and not the whole round. Bounded; a round that
+// was forgotten is run again.
+class FmaMemory {
+ public:
+  void remember(const FmaSpec& spec, const Seed& seed, ChunkedTree tree) {
+    const uint64_t bytes = uint64_t{spec.leaves()} * 2 * sizeof(Hash);  // all levels together
+    if (bytes > kMostBytes) return;
+    while (!rounds_.empty() && bytes_ + bytes > kMostBytes) {
+      bytes_ -= rounds_.front().bytes;
+      rounds_.pop_front();
+    }
+    rounds_.push_back({spec, seed, bytes, std::move(tree)});
+    bytes_ += bytes;
+  }
+  const ChunkedTree* find(const FmaSpec& spec, const Seed& seed) const {
+    for (const Round& round : rounds_)
+      if (round.spec.precision == spec.precision && round.spec.lanes == spec.lanes && round.spec.steps == spec.steps &&
+          std::memcmp(round.seed.b, seed.b, sizeof(seed.b)) == 0)
+        return &round.tree;
+    return nullptr;
+  }
+
+ private:
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;  // some 4000 rounds of 64 leaves; a default probe has 1500
+  struct Round {
+    FmaSpec spec;
+    Seed seed;
+    uint64_t bytes;
+    ChunkedTree tree;
+  };
+  std::deque<Round> rounds_;
+  uint64_t bytes_ = 0;
+};
 
 class CpuDevice final : public Device {
  public:
@@ -52,6 +87,7 @@ class CpuDevice final : public Device {
 
   const Kernels& kernels_;
   ThreadPool pool_;
+  FmaMemory fma_memory_;
   uint64_t untouched_bytes_ = 0;  // promised to kept products, not yet taken from the system
   friend class CpuKept;
 };
@@ -242,13 +278,16 @@ ChunkedTree CpuDevice::fma_tree(const FmaSpec& spec, const Seed& seed, const std
 }
 
 Hash CpuDevice::fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
-  return fma_tree(spec, seed, stop).root();
+  ChunkedTree tree = fma_tree(spec, seed, stop);
+  const Hash root = tree.root();
+  fma_memory_.remember(spec, seed, std::move(tree));
+  return root;
 }
 
 std::vector<Opening> CpuDevice::open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) {
-  return fma_tree(spec, seed, kNeverStop).open(pool_, leaves, [&](uint64_t leaf, uint8_t* out) {
-    fma_leaf(spec, seed, leaf, out, kNeverStop);
-  });
+  const LeafBytes bytes = [&](uint64_t leaf, uint8_t* out) { fma_leaf(spec, seed, leaf, out, kNeverStop); };
+  if (const ChunkedTree* tree = fma_memory_.find(spec, seed)) return tree->open(pool_, leaves, bytes);
+  return fma_tree(spec, seed, kNeverStop).open(pool_, leaves, bytes);
 }
 
 }  // namespace
