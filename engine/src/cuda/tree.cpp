@@ -8,7 +8,7 @@ namespace assay::cuda {
 namespace {
 
 constexpr uint32_t kThreads = 128;
-constexpr uint32_t kTopCount = 1024;  // from here on one block finishes the tree
+constexpr uint32_t kTopCount = 128;  // from here on one block finishes the tree
 
 uint32_t blocks_for(uint32_t items) { return (items + kThreads - 1) / kThreads; }
 
