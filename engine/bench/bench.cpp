@@ -1,10 +1,15 @@
 // Times every part of the CUDA backend on each GPU, on random data as the challenges make it, and prints one JSON object a line.
 // Times are the host's, around work that was waited for; what a verifier measures comes from a probe, not from here.
-// Usage: bench [--quick]. --quick: n = 8192 only, and no filling of the card.
+// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream]…: these figures only.
+//   --quick  products of n = 8192 only, and no filling of the card unless it is named
+//   --plain  also products by mma.sync, where Hopper's own path is the one in use
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "cuda/cuda_device.hpp"
 
@@ -15,34 +20,40 @@ using cuda::CudaKept;
 namespace {
 
 const std::atomic<bool> kGo{false};
+constexpr double kSpanS = 0.25, kRestS = 0.2;  // of products
 const char* const kNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
+std::string name(Precision p) { return kNames[static_cast<size_t>(p)]; }
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds a call, over enough calls for about a third of a second after one to warm up.
+// Seconds a call, over enough calls for about `span_s` after two to warm up. `rest_s` before that: products run into the card's power
+// limit, and what it grants depends on the load before; bench/vendor.py rests as long.
 template <typename Act>
-double time_s(const CudaDevice& device, Act act) {
+double time_s(const CudaDevice& device, Act act, double span_s = 0.1, double rest_s = 0) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(rest_s));
   act();
   device.context().synchronize();
   double start = now_s();
   act();
   device.context().synchronize();
-  const int repeats = std::max(1, std::min(200, static_cast<int>(0.3 / (now_s() - start + 1e-9))));
+  const int repeats = std::clamp(static_cast<int>(span_s / (now_s() - start + 1e-9)), 1, 500);
   start = now_s();
   for (int i = 0; i < repeats; ++i) act();
   device.context().synchronize();
   return (now_s() - start) / repeats;
 }
 
-void print(const char* figure, Precision p, uint32_t n, double seconds, const char* unit, double value) {
-  std::printf("{\"figure\":\"%s\",\"precision\":\"%s\",\"n\":%u,\"ms\":%.4f,\"%s\":%.2f}\n", figure, kNames[static_cast<size_t>(p)], n,
-              1e3 * seconds, unit, value);
+void print(const char* figure, const std::string& precision, uint32_t n, double seconds, const char* unit, double value) {
+  std::printf("{\"figure\":\"%s\",\"precision\":\"%s\",\"n\":%u,\"ms\":%.4f,\"%s\":%.2f}\n", figure, precision.c_str(), n, 1e3 * seconds,
+              unit, value);
   std::fflush(stdout);
 }
 
-void time_gemm(CudaDevice& device, Precision p, uint32_t n) {
+double gbytes(uint64_t bytes) { return 1e-9 * static_cast<double>(bytes); }
+
+void time_gemm(CudaDevice& device, Precision p, uint32_t n, bool plain) {
   const GemmSpec spec{p, n, n, n};
   const auto kept = device.keep(spec, 1);
   auto& room = static_cast<CudaKept&>(*kept);
@@ -50,60 +61,86 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n) {
   seed.b[0] = 1;
   const double ops = 2.0 * n * n * n;
   const double generate = time_s(device, [&] { device.generate(room, seed); });
-  print("generate", p, n, generate, "gbytes_per_s", 2.0 * n * n * (p == Precision::tf32 ? 4 : static_cast<int>(p) < 2 ? 1 : 2) / generate / 1e9);
-  const double product = time_s(device, [&] { device.multiply(room, 0, kGo); });
-  print("gemm_kernel", p, n, product, "tops", ops / product / 1e12);
-  if (device.context().has_warpgroups()) {
+  const uint32_t entry = p == Precision::tf32 ? 4 : p == Precision::int8 || p == Precision::fp8 ? 1 : 2;
+  print("generate", name(p), n, generate, "gbytes_per_s", gbytes(uint64_t{2} * n * n * entry) / generate);
+  const double product = time_s(device, [&] { device.multiply(room, 0, kGo); }, kSpanS, kRestS);
+  print("gemm_kernel", name(p), n, product, "tops", ops / product / 1e12);
+  if (plain && device.context().has_warpgroups()) {
     device.use_warpgroups(false);
-    const double plain = time_s(device, [&] { device.multiply(room, 0, kGo); });
-    print("gemm_kernel_mma_sync", p, n, plain, "tops", ops / plain / 1e12);
+    const double by_mma = time_s(device, [&] { device.multiply(room, 0, kGo); });
+    print("gemm_kernel_mma_sync", name(p), n, by_mma, "tops", ops / by_mma / 1e12);
     device.use_warpgroups(true);
   }
-  const double hash = time_s(device, [&] { device.hash_round(room, 0); });
-  print("hash_tree", p, n, hash, "gbytes_per_s", static_cast<double>(spec.bytes()) / hash / 1e9);
-  const double round = time_s(device, [&] { seed = device.gemm_round(*kept, 0, seed, kGo); });
-  print("gemm_round", p, n, round, "tops", ops / round / 1e12);
+  const double round = time_s(device, [&] { seed = device.gemm_round(*kept, 0, seed, kGo); }, kSpanS, kRestS);
+  print("gemm_round", name(p), n, round, "tops", ops / round / 1e12);
+}
+
+// Leaves alone over 2 GiB, where a last wave of blocks weighs little; then leaves and trees of products as rounds have them.
+void time_hash(CudaDevice& device) {
+  for (const GemmSpec spec : {GemmSpec{Precision::int8, 65536, 16384, 128}, {Precision::int8, 16384, 16384, 128}, {Precision::int8, 8192, 8192, 128}}) {
+    const auto kept = device.keep(spec, 1);
+    auto& room = static_cast<CudaKept&>(*kept);
+    device.gemm_round(*kept, 0, Seed{}, kGo);
+    const double leaves = time_s(device, [&] { cuda::hash_leaves(device.context(), room.round_tree(), 0, room.slot(0), spec.leaves()); });
+    print("hash_leaves", "", spec.m, leaves, "gbytes_per_s", gbytes(spec.bytes()) / leaves);
+    const double tree = time_s(device, [&] { device.hash_round(room, 0); });
+    print("hash_tree", "", spec.m, tree, "gbytes_per_s", gbytes(spec.bytes()) / tree);
+  }
 }
 
 void time_fma(CudaDevice& device, Precision p) {
   const FmaSpec spec{p, 1u << 22, p == Precision::fp64 ? 16384u : 65536u};
-  const double seconds = time_s(device, [&] { device.run_lanes(spec, Seed{}, kGo); });
-  print("fma_kernel", p, spec.lanes, seconds, "tera_steps_per_s", static_cast<double>(spec.steps) * spec.lanes / seconds / 1e12);
+  const double steps = static_cast<double>(spec.steps) * spec.lanes;
+  const double kernel = time_s(device, [&] { device.run_lanes(spec, Seed{}, kGo); });
+  print("fma_kernel", name(p), spec.lanes, kernel, "tera_steps_per_s", steps / kernel / 1e12);
   const double round = time_s(device, [&] { device.fma_round(spec, Seed{}, kGo); });
-  print("fma_round", p, spec.lanes, round, "tera_steps_per_s", static_cast<double>(spec.steps) * spec.lanes / round / 1e12);
+  print("fma_round", name(p), spec.lanes, round, "tera_steps_per_s", steps / round / 1e12);
 }
 
 // What a probe does first: 95 % of the free memory filled with products, then passes over all of it.
 void time_fill_and_stream(CudaDevice& device) {
   const GemmSpec spec{Precision::int8, 16384, 16384, 16384};
   const auto slots = static_cast<uint32_t>((device.claim().free_bytes / 100 * 95 + spec.bytes() - 1) / spec.bytes());
+  const std::string p = name(spec.precision);
   double start = now_s();
   const auto kept = device.keep(spec, slots);
-  print("keep", spec.precision, spec.n, now_s() - start, "gbytes", 1e-9 * static_cast<double>(spec.bytes()) * slots);
+  print("keep", p, spec.n, now_s() - start, "gbytes", gbytes(spec.bytes() * slots));
   std::vector<uint32_t> ring(slots);
   std::iota(ring.begin(), ring.end(), 0u);
   Seed seed{};
   start = now_s();
   for (const uint32_t slot : ring) seed = device.gemm_round(*kept, slot, seed, kGo);
   const double filled = now_s() - start;
-  print("fill", spec.precision, spec.n, filled, "tops", 2.0 * spec.m * spec.n * spec.k * slots / filled / 1e12);
-  const double pass = time_s(device, [&] { seed = device.stream_pass(*kept, ring, seed, kGo); });
-  print("stream_pass", spec.precision, spec.n, pass, "gbytes_per_s", 1e-9 * static_cast<double>(spec.bytes()) * slots / pass);
-  start = now_s();
+  print("fill", p, spec.n, filled, "tops", 2.0 * spec.m * spec.n * spec.k * slots / filled / 1e12);
+  for (int turn = 0; turn < 5; ++turn) {
+    const double pass = time_s(device, [&] { seed = device.stream_pass(*kept, ring, seed, kGo); });
+    print("stream_pass", p, spec.n, pass, "gbytes_per_s", gbytes(spec.bytes() * slots) / pass);
+  }
   std::vector<uint32_t> some(128);
   for (uint32_t i = 0; i < 128; ++i) some[i] = i * 37;
+  start = now_s();
   device.open_round(*kept, 0, some);
-  print("open_round_128", spec.precision, spec.n, now_s() - start, "leaves", 128);
+  print("open_round_128", p, spec.n, now_s() - start, "leaves", 128);
   start = now_s();
   device.open_stream(*kept, ring, seed, some);
-  print("open_stream_128", spec.precision, spec.n, now_s() - start, "groups", 128);
+  print("open_stream_128", p, spec.n, now_s() - start, "groups", 128);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  double start = now_s();
+  bool quick = false, plain = false;
+  std::vector<std::string> figures;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--quick") quick = true;
+    else if (word == "--plain") plain = true;
+    else figures.push_back(word);
+  }
+  const auto named = [&](const std::string& figure) { return std::find(figures.begin(), figures.end(), figure) != figures.end(); };
+  const auto asked = [&](const std::string& figure) { return figures.empty() || named(figure); };
+
+  const double start = now_s();
   CudaDevices found = find_cuda_devices();
   if (found.devices.empty()) {
     std::printf("no GPU: %s\n", found.why_none.c_str());
@@ -117,14 +154,16 @@ int main(int argc, char** argv) {
     std::printf("{\"figure\":\"device\",\"name\":\"%s\",\"free_bytes\":%llu}\n", claim.name.c_str(),
                 static_cast<unsigned long long>(claim.free_bytes));
     for (const Precision p : claim.precisions) {
+      if (!asked(name(p))) continue;
       if (!is_gemm_precision(p)) {
         time_fma(device, p);
         continue;
       }
-      time_gemm(device, p, 8192);
-      if (!quick) time_gemm(device, p, 16384);
+      time_gemm(device, p, 8192, plain);
+      if (!quick) time_gemm(device, p, 16384, plain);
     }
-    if (!quick) time_fill_and_stream(device);
+    if (asked("hash")) time_hash(device);
+    if (quick ? named("stream") : asked("stream")) time_fill_and_stream(device);
   }
   return 0;
 }

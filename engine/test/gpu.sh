@@ -3,7 +3,8 @@
 # accesses with compute-sanitizer where there is one, and times the kernels. Run from anywhere; needs no network.
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, the fast way on an H100 or H200)
 #   OUT               where the logs go (default: build/gpu)
-#   STEPS             which of "test sanitize bench" to run (default: all)
+#   STEPS             which of "test sanitize build bench" to run (default: test sanitize bench; build makes the bench only)
+#   BENCH_FLAGS       what bench.cpp takes
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=${OUT:-build/gpu}
@@ -26,9 +27,11 @@ for step in $steps; do
         echo "${tool%% *}:" && tail -4 "$out/${tool%% *}.log"
       done
       ;;
-    bench)
+    build | bench)
       mapfile -t objects < <(find "$built/obj" -name '*.o' ! -name 'main_*')
       g++ -std=c++20 -O3 -Wall -Wextra -Iengine/src engine/bench/bench.cpp "${objects[@]}" -o build/gpu/bench -pthread -ldl
+      [ "$step" = build ] && continue
+      # shellcheck disable=SC2086 # several flags
       build/gpu/bench ${BENCH_FLAGS:-} 2>&1 | tee "$out/bench.jsonl" || status=1
       ;;
   esac
