@@ -3,6 +3,7 @@
 # (bench/vendor.py), and keeps each figure beside its ceiling in bench/results/<gpu>-<date>.json. Needs no network. Minutes: about two.
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
 #   TURNS             how often each side is measured (default 5; the median counts)
+#   REST              seconds of rest before each product on both sides (default 0.2; 0 measures a warm card)
 #   COMMIT            what is measured, where there is no git to ask
 #   BENCH             a bench program already built, instead of building one
 #   OUT               where the result goes (default: bench/results)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -20,7 +21,9 @@ using cuda::CudaKept;
 namespace {
 
 const std::atomic<bool> kGo{false};
-constexpr double kSpanS = 0.25, kRestS = 0.2;  // of products
+constexpr double kSpanS = 0.25;  // of products
+// Seconds of rest before each product, as bench/vendor.py gives its own side; environment REST.
+const double kRestS = std::getenv("REST") ? std::atof(std::getenv("REST")) : 0.2;
 const char* const kNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 std::string name(Precision p) { return kNames[static_cast<size_t>(p)]; }
 
