@@ -12,12 +12,12 @@ import type { Plan, Step } from "./probe-plan.ts";
 const GEMM_OTHERS: readonly GemmPrecision[] = ["fp8", "fp16", "bf16", "tf32"];
 const FMA_ALL: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
 
-// CPU budgets: on 2 arm64 cores a hiccup of the scheduler takes some 50 ms; in 2 s of gemm that is 2.5 %. Two probes there gave
-// 65.7 and 65.4 Gop/s with other programs running. GPU budgets keep all precisions of a card within 3 s; not yet tuned on one.
+// CPU budgets: on 2 idle arm64 cores three probes differed by 0.4 to 1.7 % in every figure (bench/results). GPU budgets: on an H200 a
+// probe with 16 passes took 11 s, of which fill 2.0, stream 0.6 and its openings 0.7 (each opened pass is digested again); hence 8.
 const DEFAULT: Budgets = {
 	samples: 128,
 	fillS: null,
-	leastPasses: 16,
+	leastPasses: 8,
 	precisions: GEMM_OTHERS,
 	precisionS: 0.4,
 	fma: FMA_ALL,
@@ -25,8 +25,8 @@ const DEFAULT: Budgets = {
 	cpuGemmS: 2,
 	cpuKeepS: 3,
 	cpuKeepBytes: CPU_KEEP,
-	cpuStreamS: 0.7,
-	cpuFmaS: 0.7,
+	cpuStreamS: 0.4,
+	cpuFmaS: 0.5,
 };
 
 const QUICK: Budgets = {
