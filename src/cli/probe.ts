@@ -17,6 +17,7 @@ import { createLiveProgress, silentProgress } from "./live-progress.ts";
 import { linkOptions, openTarget } from "./open-target.ts";
 import { numberOption, parseOptions } from "./parse-options.ts";
 import { readEvidence } from "./read-evidence.ts";
+import { sustainedLines } from "./sustained-curve.ts";
 import { findingLines, type Paint, paintFor, verdictLine, verdictTable } from "./verdict-table.ts";
 
 function defaultOut(target: string, startedAtMs: number): string {
@@ -80,7 +81,12 @@ function reportText(report: ProbeReport, paint: Paint): string {
 	const lines = [verdictLine(verdict, paint), paint.dim(`  ${target}, in ${formatDuration(tookUs)}`)];
 	const decoded = evidence === null ? null : decodeEvidence(evidence);
 	if (decoded?.ok === true)
-		lines.push("", verdictTable(decoded.evidence.envelope.body, verdict, paint), ...findingLines(verdict, paint));
+		lines.push(
+			"",
+			verdictTable(decoded.evidence.envelope.body, verdict, paint),
+			...(verdict.status === "valid" ? sustainedLines(decoded.evidence) : []),
+			...findingLines(verdict, paint),
+		);
 	const comparison = comparisonOf(report);
 	if (comparison !== null) lines.push("", comparisonTable(comparison, paint));
 	if (path !== null && evidence !== null)

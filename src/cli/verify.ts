@@ -7,6 +7,7 @@ import { verdictToExitCode } from "./exit-codes.ts";
 import { formatDuration } from "./format.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 import { readEvidence } from "./read-evidence.ts";
+import { sustainedLines } from "./sustained-curve.ts";
 import { findingLines, paintFor, verdictLine, verdictTable } from "./verdict-table.ts";
 
 export const verifyCommand: Command = {
@@ -70,6 +71,7 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreadable file 66`,
 				`  signed by ${verdict.signer}${expect.signers === undefined ? paint.dim("  (any signer accepted; --signer KEY to insist on one)") : ""}`,
 				"",
 				verdictTable(body, verdict, paint),
+				...sustainedLines(decoded.evidence),
 				...findingLines(verdict, paint),
 			);
 		}
