@@ -4,6 +4,7 @@
 // Plain JavaScript that older Nodes can read. Not here: any command.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import * as modules from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -32,11 +33,15 @@ async function runFromSource() {
 		const setup = spawnSync("bash", [join(root, "scripts/setup.sh"), "packages"], { stdio: ["ignore", 2, 2] });
 		if (setup.status !== 0) process.exit(setup.status ?? 70);
 	}
+	// Node keeps what it compiled, types already stripped, for the next start. In the checkout: a shared folder could be poisoned.
+	const cache = join(root, "build/node-compile-cache");
 	if (isNewEnough) {
+		modules.enableCompileCache(cache);
 		await load(main);
 		return;
 	}
-	const child = spawn(ownNode, [main, ...process.argv.slice(2)], { stdio: "inherit" });
+	const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+	const child = spawn(ownNode, [main, ...process.argv.slice(2)], { stdio: "inherit", env });
 	// The terminal sends Ctrl-C to both; the child decides what it means, and its exit code is ours.
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
 		process.on(signal, () => signal !== "SIGINT" && child.kill(signal));

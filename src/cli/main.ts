@@ -5,15 +5,18 @@ import { join } from "node:path";
 import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Command, Surroundings } from "./command.ts";
-import { devicesCommand } from "./devices.ts";
-import { doctorCommand } from "./doctor.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
-import { probeCommand } from "./probe.ts";
-import { verifyCommand } from "./verify.ts";
 
-const commands: readonly Command[] = [probeCommand, verifyCommand, devicesCommand, doctorCommand];
+/** Loaded when called for: verifying a file needs neither links nor plans, and starts faster without them. */
+const loaders: Readonly<Record<string, () => Promise<Command>>> = {
+	probe: async () => (await import("./probe.ts")).probeCommand,
+	verify: async () => (await import("./verify.ts")).verifyCommand,
+	devices: async () => (await import("./devices.ts")).devicesCommand,
+	doctor: async () => (await import("./doctor.ts")).doctorCommand,
+};
 
-function overview(): string {
+async function overview(): Promise<string> {
+	const commands = await Promise.all(Object.values(loaders).map((load) => load()));
 	const width = Math.max(...commands.map((c) => c.name.length)) + 2;
 	return [
 		"assay proves GPUs: exact challenges on the verifier's clock, evidence that anyone can check again.",
@@ -36,11 +39,11 @@ function overview(): string {
 async function run(args: readonly string[], here: Surroundings): Promise<number> {
 	const [name, ...rest] = args;
 	if (name === undefined) {
-		here.err.write(overview());
+		here.err.write(await overview());
 		return exitCodes.usage.code;
 	}
 	if (name === "--help" || name === "-h" || name === "help") {
-		here.out.write(overview());
+		here.out.write(await overview());
 		return 0;
 	}
 	if (name === "--version") {
@@ -50,11 +53,11 @@ async function run(args: readonly string[], here: Surroundings): Promise<number>
 		here.out.write(`assay ${manifest.version}\n`);
 		return 0;
 	}
-	const command = commands.find((c) => c.name === name);
-	if (command === undefined)
+	if (!Object.hasOwn(loaders, name))
 		throw new AssayError("USAGE", `there is no command '${name}'`, {
-			hint: `Commands: ${commands.map((c) => c.name).join(", ")}. See: assay --help`,
+			hint: `Commands: ${Object.keys(loaders).join(", ")}. See: assay --help`,
 		});
+	const command = await loaders[name]!();
 	if (rest.includes("--help") || rest.includes("-h")) {
 		here.out.write(`${command.help}\n`);
 		return 0;
