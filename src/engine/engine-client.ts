@@ -1,19 +1,15 @@
 // What one engine can be asked, and the shape of its answers. Types; create-engine-client.ts makes one from a link.
 // A provider's misbehaviour during a request is a value here (`end`, `code`), never an exception: it is evidence.
 import type { Claim, End } from "../protocol/evidence.ts";
+import type { RootRecord } from "../protocol/records.ts";
 import type { FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "./frames.ts";
 
+/** As the engine numbered them; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
+export type { RootRecord } from "../protocol/records.ts";
 export { createEngineClient } from "./create-engine-client.ts";
 export type { FmaRequest, GemmRequest, OpenRequest, Place, StreamRequest } from "./frames.ts";
 
-export interface RootRecord {
-	/** As the engine numbered it; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
-	readonly index: number;
-	/** When the chunk that completed the frame was read, on the verifier's clock. */
-	readonly atUs: number;
-	readonly root: Uint8Array;
-}
-
+/** As on the wire: the path in one piece, whatever its length. */
 export interface OpeningRecord {
 	readonly round: number;
 	readonly index: number;

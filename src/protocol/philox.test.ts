@@ -1,4 +1,4 @@
-// Philox against published and generated answers; the fast loop against the plain one.
+// Philox against published and generated answers; runs of blocks against single ones, also where the counter wraps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxBlock, philoxFill } from "./philox.ts";

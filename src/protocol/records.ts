@@ -12,7 +12,7 @@ const MAX_PATH_NODES = 65;
 
 export interface RootRecord {
 	readonly index: number;
-	/** When it came, on the verifier's clock. */
+	/** When the chunk that completed its frame was read, on the verifier's clock. */
 	readonly atUs: number;
 	readonly root: Uint8Array;
 }
