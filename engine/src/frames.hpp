@@ -13,7 +13,7 @@
 
 namespace assay {
 
-constexpr uint16_t kProtocolVersion = 1;
+constexpr uint16_t kProtocolVersion = 2;
 constexpr uint32_t kFrameOverhead = 5;                // kind and id, counted by `length`
 constexpr uint32_t kMaxFrameIn = 1u << 20;            // largest `length` towards the engine
 constexpr uint32_t kMaxErrorBytes = 1024;             // of an ERROR's message
@@ -28,6 +28,8 @@ enum class Kind : uint8_t {
   release = 0x06,
   ping = 0x07,
   cancel = 0x08,
+  copy = 0x09,
+  read = 0x0A,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -35,6 +37,7 @@ enum class Kind : uint8_t {
   done = 0x84,
   opening = 0x85,
   pong = 0x86,
+  reading = 0x87,
   error = 0xFF,
 };
 

@@ -172,10 +172,12 @@ void Server::submit_new(const std::shared_ptr<Request>& request, uint32_t name, 
   }
 }
 
-void Server::submit_for(const std::shared_ptr<Request>& request, uint32_t name) {
+void Server::submit_for(const std::shared_ptr<Request>& request, uint32_t name, std::optional<uint32_t> reader) {
   const std::lock_guard lock(mutex_);
   const auto at = sessions_.find(name);
   if (at == sessions_.end()) throw EngineError(ErrorCode::no_session, "there is no session " + std::to_string(name));
+  if (reader && *reader >= workers_.size()) throw EngineError(ErrorCode::no_device, "there is no device " + std::to_string(*reader));
+  if (reader && *reader != at->second->device) throw EngineError(ErrorCode::unsupported, "only the session's own device reads it");
   request->session = at->second;
   queue(request, at->second->device);
   ++at->second->users;

@@ -36,7 +36,7 @@ class Server {
   // A new session named by the request, and the request queued for its device.
   void submit_new(const std::shared_ptr<Request>& request, uint32_t session, uint32_t device);
   // The request queued for the device of a session that stands or is being made.
-  void submit_for(const std::shared_ptr<Request>& request, uint32_t session);
+  void submit_for(const std::shared_ptr<Request>& request, uint32_t session, std::optional<uint32_t> reader = {});
   void submit_release(const std::shared_ptr<Request>& request, uint32_t session);
   void submit_all(const std::shared_ptr<Request>& request);
   void cancel(uint32_t id);

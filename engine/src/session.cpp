@@ -22,10 +22,10 @@ void KeptRounds::restore(Device& device, uint32_t round, const std::atomic<bool>
   in_slot_[round % slots_] = round;
 }
 
-std::vector<uint32_t> KeptRounds::slots_in_order(Device& device, const std::atomic<bool>& stop) {
+std::vector<uint32_t> KeptRounds::slots_in_order(Device& device, uint32_t newest, const std::atomic<bool>& stop) {
   std::vector<uint32_t> slots;
-  slots.reserve(kept());
-  for (uint32_t round = first_kept(); round < finished(); ++round) {
+  slots.reserve(newest);
+  for (uint32_t round = finished() - newest; round < finished(); ++round) {
     if (!whole(round)) restore(device, round, stop);
     slots.push_back(round % slots_);
   }

@@ -23,8 +23,10 @@ class KeptRounds {
   uint32_t first_kept() const { return finished() - kept(); }
 
   Hash run(Device& device, const Seed& seed, const std::atomic<bool>& stop);  // the next round; throws cancelled
-  // Slots of the kept rounds, oldest first, after broken ones are computed again.
-  std::vector<uint32_t> slots_in_order(Device& device, const std::atomic<bool>& stop);
+  // How many rounds "the `newest` kept ones" of a request are: 0 means all, and so does more than there are.
+  uint32_t newest_or_all(uint32_t newest) const { return newest == 0 || newest > kept() ? kept() : newest; }
+  // Slots of the newest kept rounds, oldest of them first, after broken ones are computed again.
+  std::vector<uint32_t> slots_in_order(Device& device, uint32_t newest, const std::atomic<bool>& stop);
   // Openings of any finished round. One that is not kept is computed into a slot of its own, made on the first such call
   // and freed by drop_scratch(): a kept round is never given up for it.
   std::vector<Opening> open(Device& device, uint32_t round, std::span<const uint32_t> leaves, const std::atomic<bool>& stop);
@@ -56,7 +58,8 @@ struct Session {
 
   std::optional<KeptRounds> gemm;
   std::optional<FmaRounds> fma;
-  std::vector<Hash> nonces;  // of the last STREAM's finished passes
+  std::vector<Hash> nonces;       // of the last STREAM's finished passes
+  uint32_t streamed_rounds = 0;   // how many of the newest kept rounds it went over
 };
 
 }  // namespace assay

@@ -97,7 +97,7 @@ class EngineProcess {
       if (frame->id != id || frame->kind == static_cast<uint8_t>(Kind::progress)) continue;
       frames.push_back(*frame);
       const Kind kind = static_cast<Kind>(frame->kind);
-      if (kind == Kind::done || kind == Kind::claim || kind == Kind::error || kind == Kind::pong) break;
+      if (kind == Kind::done || kind == Kind::claim || kind == Kind::error || kind == Kind::pong || kind == Kind::reading) break;
     }
     return frames;
   }
@@ -156,9 +156,13 @@ inline std::vector<uint8_t> fma_payload(uint32_t session, uint16_t device, uint8
                                         uint32_t rounds, const assay::Hash& seed) {
   return PayloadWriter().u32(session).u16(device).u8(precision).u8(0).u32(lanes).u32(steps).u32(rounds).hash(seed).take();
 }
-inline std::vector<uint8_t> stream_payload(uint32_t session, uint32_t passes, const assay::Hash& nonce) {
-  return PayloadWriter().u32(session).u32(passes).hash(nonce).take();
+inline std::vector<uint8_t> stream_payload(uint32_t session, uint16_t reader, uint32_t newest, uint32_t passes, const assay::Hash& nonce) {
+  return PayloadWriter().u32(session).u16(reader).u16(0).u32(newest).u32(passes).hash(nonce).take();
 }
+inline std::vector<uint8_t> copy_payload(uint32_t session, uint16_t device, uint32_t newest, const assay::Hash& nonce) {
+  return PayloadWriter().u32(session).u16(device).u16(0).u32(newest).hash(nonce).take();
+}
+inline std::vector<uint8_t> read_payload(uint16_t device) { return PayloadWriter().u16(device).take(); }
 inline std::vector<uint8_t> open_payload(uint32_t session, uint8_t what, const std::vector<std::pair<uint32_t, uint32_t>>& places) {
   PayloadWriter out;
   out.u32(session).u8(what).u8(0).u16(0).u32(static_cast<uint32_t>(places.size()));

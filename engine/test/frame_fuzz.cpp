@@ -67,7 +67,7 @@ Asked random_request(Dice& dice) {
   switch (dice.below(10)) {
     case 0:
       asked.kind = 1;
-      asked.payload = PayloadWriter().u16(dice.pick<uint16_t>({1, 1, 1, 0, 2, 0xFFFF})).take();
+      asked.payload = PayloadWriter().u16(dice.pick<uint16_t>({2, 2, 2, 0, 1, 0xFFFF})).take();
       break;
     case 1:
     case 2:
@@ -77,7 +77,7 @@ Asked random_request(Dice& dice) {
       break;
     case 3:
       asked.kind = 3;
-      asked.payload = stream_payload(session, keep(1 + dice.below(3)), dice.hash());
+      asked.payload = stream_payload(session, device, keep(dice.below(4)), keep(1 + dice.below(3)), dice.hash());
       break;
     case 4:
       asked.kind = 4;

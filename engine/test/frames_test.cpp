@@ -18,9 +18,9 @@ struct Engine : EngineProcess {
   explicit Engine(std::vector<std::string> flags = {"--threads", "2"}) : EngineProcess(program, std::move(flags)) {
     const auto ready = receive();
     check(ready && ready->kind == static_cast<uint8_t>(Kind::ready) && ready->id == 0 && ready->payload.size() > 14 &&
-              memcmp(ready->payload.data(), "assay-engine\x01\x00", 14) == 0,
+              memcmp(ready->payload.data(), "assay-engine\x02\x00", 14) == 0,
           "READY comes first");
-    const auto claim = call(Kind::hello, PayloadWriter().u16(1).take());
+    const auto claim = call(Kind::hello, PayloadWriter().u16(kProtocolVersion).take());
     claim_text = claim.empty() ? "" : std::string(claim.back().payload.begin(), claim.back().payload.end());
     // The CPU is the last of the list.
     for (size_t at = 0; (at = claim_text.find("\"kind\":\"", at)) != std::string::npos; ++at) ++devices;
@@ -35,7 +35,7 @@ void test_hello() {
   Engine engine;
   check(engine.claim_text.starts_with("{\"engine\":{\"version\":\"") && engine.claim_text.ends_with("]}"), "CLAIM is an object");
   check(engine.claim_text.find("\"kind\":\"cpu\"") != std::string::npos, "CLAIM names the CPU");
-  check(error_code(engine.call(Kind::hello, PayloadWriter().u16(2).take())) == kVersion, "another version is refused");
+  check(error_code(engine.call(Kind::hello, PayloadWriter().u16(1).take())) == kVersion, "another version is refused");
   const std::vector<uint8_t> bytes(64, 7);
   const auto pong = engine.call(Kind::ping, bytes);
   check(pong.size() == 1 && pong[0].kind == static_cast<uint8_t>(Kind::pong) && pong[0].payload == bytes, "PONG carries the PING's bytes");
@@ -67,7 +67,7 @@ void test_gemm_stream_open() {
   const std::vector<std::pair<uint32_t, uint32_t>> places = {{4, 0}, {0, 5}, {4, leaves - 1}, {2, 100}, {0, 5}};
   check_openings(engine.call(Kind::open, open_payload(1, 0, places)), places, leaves, roots, "GEMM");
 
-  const auto passes = engine.call(Kind::stream, stream_payload(1, 3, seed_of(8)));
+  const auto passes = engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 3, seed_of(8)));
   const auto answers = roots_in(passes);
   check(answers.size() == 3 && is_done(passes, 3), "STREAM sends its roots and DONE");
   const std::vector<std::pair<uint32_t, uint32_t>> groups = {{2, 0}, {0, 7}, {1, 3}};
@@ -75,7 +75,7 @@ void test_gemm_stream_open() {
   check(error_code(engine.call(Kind::open, open_payload(1, 1, {{0, 8}}))) == kBadRequest, "a group that is not there");
   check(error_code(engine.call(Kind::open, open_payload(1, 1, {{3, 0}}))) == kBadRequest, "a pass that is not there");
   // A second STREAM replaces the first.
-  check(is_done(engine.call(Kind::stream, stream_payload(1, 1, seed_of(9))), 1), "a second STREAM");
+  check(is_done(engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 1, seed_of(9))), 1), "a second STREAM");
   check(error_code(engine.call(Kind::open, open_payload(1, 1, {{1, 0}}))) == kBadRequest, "passes of the first STREAM are gone");
 
   check(error_code(engine.call(Kind::open, open_payload(1, 0, {{4, 0}, {5, 0}}))) == kBadRequest, "a round that is not there");
@@ -86,7 +86,7 @@ void test_gemm_stream_open() {
   check(error_code(engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 1, 1, seed))) == kBadRequest, "a name in use");
   check(is_done(engine.call(Kind::release, word_payload(1)), 0), "RELEASE");
   check(error_code(engine.call(Kind::release, word_payload(1))) == kNoSession, "RELEASE twice");
-  check(error_code(engine.call(Kind::stream, stream_payload(1, 1, seed))) == kNoSession, "STREAM of a released session");
+  check(error_code(engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 1, seed))) == kNoSession, "STREAM of a released session");
   const auto again = engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 256, 1024, 384, 2, 9, seed));
   check(roots_in(again).size() == 2 && same(roots_in(again)[1], roots[1]), "the same seed gives the same chain; keep above rounds is taken");
 }
@@ -102,7 +102,7 @@ void test_fma() {
     check_openings(engine.call(Kind::open, open_payload(precision, 0, places)), places, leaves, roots, "FMA");
     check(error_code(engine.call(Kind::open, open_payload(precision, 0, {{0, leaves}}))) == kBadRequest, "a leaf that is not there");
   }
-  check(error_code(engine.call(Kind::stream, stream_payload(5, 1, seed_of(1)))) == kBadRequest, "STREAM of an FMA");
+  check(error_code(engine.call(Kind::stream, stream_payload(5, engine.cpu, 0, 1, seed_of(1)))) == kBadRequest, "STREAM of an FMA");
   check(error_code(engine.call(Kind::open, open_payload(5, 1, {{0, 0}}))) == kBadRequest, "digests of an FMA");
 }
 
@@ -222,7 +222,7 @@ void test_cancelled_chain() {
   const uint32_t leaves = 512 * 2;
   const std::vector<std::pair<uint32_t, uint32_t>> places = {{0, 1}, {count - 3, 2}, {count - 1, 3}, {count - 2, 4}};
   check_openings(engine.call(Kind::open, open_payload(1, 0, places)), places, leaves, roots, "cancelled GEMM");
-  const auto passes = engine.call(Kind::stream, stream_payload(1, 1, seed_of(6)));
+  const auto passes = engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 1, seed_of(6)));
   check(is_done(passes, 1), "a cancelled GEMM is streamed");
   const auto stream_roots = roots_in(passes);
   // The digests lie over the newest three rounds: what a client that knows only the roots expects.
@@ -253,7 +253,7 @@ void test_sessions() {
   check(is_done(engine.call(Kind::release, word_payload(8)), 0), "room for a GEMM");
   const uint32_t gemm = engine.next_id(), stream = engine.next_id();
   engine.send(Kind::gemm, gemm, gemm_payload(70, engine.cpu, 0, 256, 512, 256, 3, 3, seed_of(1)));
-  engine.send(Kind::stream, stream, stream_payload(70, 2, seed_of(2)));
+  engine.send(Kind::stream, stream, stream_payload(70, engine.cpu, 0, 2, seed_of(2)));
   check(is_done(engine.answer(stream), 2), "STREAM behind its GEMM");
 }
 
@@ -270,7 +270,7 @@ void test_ends() {
     check(is_done(engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 2, 2, seed_of(1))), 2), "a session to release");
     engine.send(Kind::fma, 902, fma_payload(2, engine.cpu, 5, 1u << 20, 1u << 20, 1, seed_of(1)));
     engine.send(Kind::release, 903, word_payload(1));
-    check(error_code(engine.call(Kind::stream, stream_payload(1, 1, seed_of(1)))) == kNoSession, "the name is free at once");
+    check(error_code(engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 1, seed_of(1)))) == kNoSession, "the name is free at once");
     engine.close_in();
     check(engine.exit_code() == 0, "exit 0 while a RELEASE waits");
   }

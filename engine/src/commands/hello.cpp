@@ -73,7 +73,7 @@ void hello_command(Server& server, uint32_t id, PayloadReader& in) {
   const uint16_t version = in.u16();
   in.finish();
   server.check_id(id);
-  if (version != kProtocolVersion) throw EngineError(ErrorCode::version, "this engine speaks protocol version 1");
+  if (version != kProtocolVersion) throw EngineError(ErrorCode::version, "this engine speaks protocol version " + std::to_string(kProtocolVersion));
   auto gathering = std::make_shared<Gathering>();
   gathering->claims.resize(server.device_count());
   gathering->missing = server.device_count();

@@ -19,7 +19,7 @@ std::pair<size_t, uint32_t> extent(const Session& session, uint8_t what) {
   if (what == kDigests) {
     if (!session.gemm) throw EngineError(ErrorCode::bad_request, "the session of an FMA has no digests");
     // 128 digests fill a group; leaves a round are a multiple of 128.
-    const uint64_t leaves = uint64_t{session.gemm->kept()} * session.gemm->spec().leaves();
+    const uint64_t leaves = uint64_t{session.streamed_rounds} * session.gemm->spec().leaves();
     return {session.nonces.size(), static_cast<uint32_t>(leaves / 128)};
   }
   if (session.gemm) return {session.gemm->finished(), session.gemm->spec().leaves()};
@@ -29,7 +29,7 @@ std::pair<size_t, uint32_t> extent(const Session& session, uint8_t what) {
 std::vector<Opening> open_one_round(Session& session, Device& device, uint8_t what, uint32_t round,
                                     std::span<const uint32_t> indices, const std::atomic<bool>& stop) {
   if (what == kDigests) {
-    const std::vector<uint32_t> slots = session.gemm->slots_in_order(device, stop);
+    const std::vector<uint32_t> slots = session.gemm->slots_in_order(device, session.streamed_rounds, stop);
     return device.open_stream(session.gemm->store(), slots, session.nonces[round], indices);
   }
   if (session.gemm) return session.gemm->open(device, round, indices, stop);
