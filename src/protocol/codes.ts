@@ -47,9 +47,15 @@ export const codes = {
 	NO_CHALLENGES: invalid("Nothing was asked, so nothing is proven.", VERIFIER),
 	NO_SAMPLES: invalid("A challenge opens no places, so its answer is unchecked.", VERIFIER),
 	SPEC_LIMITS: invalid("A challenge's parameters lie outside the protocol's limits.", VERIFIER),
-	SPEC_DEVICE: invalid("A challenge names a device that the host did not claim.", VERIFIER),
-	SPEC_OF: invalid("A stream names no finished gemm of its own device right before it.", VERIFIER),
-	STAGE_ORDER: invalid("Stages are not numbered 0, 1, 2, …, or one asks a device twice.", VERIFIER),
+	SPEC_DEVICE: invalid(
+		"A challenge or reading names a device that the host did not claim, or that cannot do it.",
+		VERIFIER,
+	),
+	SPEC_OF: invalid(
+		"A stream or copy names no finished gemm right before it whose bytes its device can have.",
+		VERIFIER,
+	),
+	STAGE_ORDER: invalid("Stages are not numbered 0, 1, 2, …, or one asks a device or reads a gemm twice.", VERIFIER),
 	WORK_LIMIT: invalid("Checking this file would take longer than a verifier is willing to work.", VERIFIER),
 	DEVICE_REPEATED: invalid("Two claimed GPUs carry one UUID.", "One device may be posing as two: count it once."),
 
@@ -85,6 +91,10 @@ export const codes = {
 	CARD_CONTRADICTED: invalid(
 		"The card that the host claims cannot have given the figures that were proven.",
 		"The host sells another card, or it is shared or broken. docs/profiles.md has what the claimed card can do.",
+	),
+	CARD_WITHOUT_MEMORY: invalid(
+		"A claimed GPU refused to fill memory that it had just claimed to be free, while another GPU filled its own.",
+		"One card may be posing as several, or something else holds its memory. Free it and probe again.",
 	),
 	STREAM_LATE: invalid("The kept bytes came so late that they could have been recomputed or fetched.", CHEAT),
 
@@ -131,6 +141,10 @@ export const codes = {
 		"A CPU's memory was read too slowly to tell it from a disk; no bytes are counted.",
 		"Probe again while the host is less busy.",
 	),
+	DISK_UNPROVEN: finding(
+		"A disk gave its copy back so slowly that the CPU could have made the bytes again; nothing of it is counted.",
+		"Probe again while the disk is less busy.",
+	),
 	NO_GPU_PROVEN: finding(
 		"No figure of any GPU was proven.",
 		"Expected on a host without a GPU; otherwise see what the engine says of its driver.",
@@ -140,8 +154,8 @@ export const codes = {
 		"Ask the provider where the device stands.",
 	),
 	STAGE_APART: finding(
-		"GPUs of one stage did not all work in one instant.",
-		"Figures of several GPUs may then not hold together; probe again.",
+		"Devices of one stage did not all work in one instant.",
+		"Figures of several devices may then not hold together; probe again.",
 	),
 
 	// Errors: what the user or the surroundings did
@@ -218,6 +232,125 @@ export const codes = {
 		"The engine cannot be stored on the host.",
 		"Its user's cache folder must be writable and have room.",
 	),
+
+	// The API: what a request got wrong (src/api/problem.ts has the HTTP status of each)
+	REQUEST_BAD: error(
+		"The request's path, query or headers are not what the route takes.",
+		"See docs/api.md for the route.",
+	),
+	CURSOR_BAD: error("The cursor is not one that this list gave.", "Begin again without a cursor."),
+	BODY_BAD: error(
+		"The body is not plain JSON in UTF-8.",
+		"Send one JSON value, not nested too deeply, without NUL characters or keys such as __proto__.",
+	),
+	BODY_SHAPE: error("A field of the body is missing, surplus or of the wrong kind.", "See docs/api.md for the route."),
+	BODY_TOO_LARGE: error("The body is larger than the route takes.", "Send less at once."),
+	CONTENT_TYPE_WRONG: error("The body is not declared as JSON.", "Send content-type: application/json."),
+	ROUTE_UNKNOWN: error("There is no such route.", "See docs/api.md, or /v1/openapi.json."),
+	METHOD_WRONG: error("The route does not know this method.", "The Allow header names those that it knows."),
+	CREDENTIALS_MISSING: error("The route needs to know who calls.", "Send a bearer token, or sign the request."),
+	CREDENTIALS_REFUSED: error(
+		"The token is unknown, revoked or expired, or the key has no role here.",
+		"Ask an admin for a token.",
+	),
+	REQUEST_SIGNATURE: error(
+		"The request's signature is missing, malformed or not of this request.",
+		"Sign method, path, body, time and nonce as docs/network.md says, for this server.",
+	),
+	REQUEST_STALE: error("The request was signed more than a minute ago or ahead.", "Set the clock, and sign again."),
+	REQUEST_REPLAYED: error("A request with this nonce was already seen.", "Sign again with a fresh nonce."),
+	ROLE_WRONG: error("The caller's role may not do this.", "Use credentials of the role that docs/api.md names."),
+	CALLER_OTHER: error("This belongs to somebody else.", "Use the credentials of its owner."),
+	RATE_LIMITED: error("Too many requests came from this address.", "Wait as long as the Retry-After header says."),
+	STREAMS_TOO_MANY: error("Too many event streams are open from this address.", "Close one before opening another."),
+	NOT_READY: error("The server cannot do its work at the moment.", "Try again in a few seconds."),
+	SERVER_FAILED: error(
+		"The server met a case that it was not written for.",
+		"Try again; report the request id if it stays.",
+	),
+	PROVIDER_UNKNOWN: error("There is no such provider.", "See `assay providers` for those that are known."),
+	PROVIDER_KNOWN: error("This provider is registered already.", "Change it instead."),
+	PROVIDER_RENTED: error("This provider is rented.", "Wait for the end of the rental."),
+	PROBE_UNKNOWN: error("There is no such probe.", "See the list of probes."),
+	PROBE_RUNNING: error("This provider is being probed already.", "Watch that probe."),
+	EVIDENCE_UNKNOWN: error("There is no such evidence.", "See the list of probes for hashes of evidence."),
+	SCORE_UNKNOWN: error("This provider has no score yet.", "Wait for its first valid probe."),
+	EPOCH_UNKNOWN: error("There is no such epoch.", "See the list of epochs."),
+	EPOCH_CLOSED: error("This epoch takes no reports any more.", "Report for the open epoch."),
+	REPORT_SIGNATURE: error("The report's own signature does not belong to its content.", "Sign it again."),
+	REPORT_KNOWN: error("This validator has already reported something else for this epoch.", "One report an epoch."),
+	OFFER_NONE: error("Nothing that fits can be rented.", "Ask for less, or try later."),
+	OFFER_DEARER: error("The price is above what the customer allows.", "Allow more, or rent another one."),
+	RENTAL_UNKNOWN: error("There is no such rental of this customer.", "See the list of rentals."),
+	RENTAL_STATE: error("The rental is not in a state that allows this.", "Look at its state."),
+	TOKEN_UNKNOWN: error("There is no such token.", "See the list of tokens."),
+	API_UNREACHABLE: error("The validator's API cannot be reached.", "Check the URL, and that the validator runs."),
+	API_REPLY_BAD: error(
+		"The API's reply is not what this version expects.",
+		"Check that the URL is a validator's and that both run the same version.",
+	),
+	STREAM_BROKEN: error("The stream of events broke off.", "Open it again; it goes on after the last event."),
+
+	// The agent link
+	AGENT_MESSAGE_BAD: error(
+		"A message of the agent link breaks its rules, or came out of turn.",
+		"Use the same release at both ends; if it stays, the far side is not ours.",
+	),
+	AGENT_PROOF_WRONG: error(
+		"The far side of an agent link did not prove the key that it names.",
+		"Do not trust it: something else answers there, or sits in between.",
+	),
+	AGENT_SILENT: error(
+		"The far side of an agent link did not answer in time.",
+		"Check the connection; it is dialled again.",
+	),
+	AGENT_FLOOD: error(
+		"The far side of an agent link sends more, or reads less, than it may.",
+		"Use the same release at both ends; if it stays, the far side is not ours.",
+	),
+	AGENT_CLOSED: error("The agent link is closed.", "The provider dials again by itself; wait, or look at its log."),
+	AGENT_CROWDED: error(
+		"Too many agent links come from one address, or wait to be proven.",
+		"Wait a minute; run one provider per host.",
+	),
+	AGENT_REFUSED: error("The far side of an agent link refused, for a reason of its own.", "Read its words."),
+	AGENT_REPLACED: error(
+		"The same provider has dialled in again; the older link was closed.",
+		"Run one provider per key: a copied data folder makes two hosts fight for one name.",
+	),
+	VALIDATOR_UNREACHABLE: error(
+		"The validator cannot be reached.",
+		"Check its URL and your network; it is dialled again by itself.",
+	),
+	VALIDATOR_UNTRUSTED: error(
+		"The validator's key is not one of those that this provider serves.",
+		"Give its key with --trust if you know whose it is.",
+	),
+	VALIDATOR_KEY_CHANGED: error(
+		"The validator at this URL has another key than the one that was pinned.",
+		"If its operator says that the key was changed, name the new one with --trust; otherwise do not serve it.",
+	),
+	PROVIDER_BUSY: error("The provider's engine is in use.", "Ask again in a minute."),
+	PROVIDER_RENTED: error("The provider's devices are rented.", "Ask again when the rental has ended."),
+	PROVIDER_LIMIT: error(
+		"More was asked of a provider than its owner allows.",
+		"Ask for less memory, or for fewer minutes.",
+	),
+	PROVIDER_STOPPING: error("The provider is being stopped.", "Ask again when it is back."),
+	PUBLIC_KEY_BAD: error(
+		"This is no public key of ssh.",
+		"Give the one line of a .pub file (Ed25519, ECDSA, or RSA of 2048 bits and more), without options.",
+	),
+	RENTAL_UNAVAILABLE: error(
+		"This host cannot make environments for rentals.",
+		"Run the provider as root with an OpenSSH server installed, or install docker or podman.",
+	),
+	RENTAL_UNKNOWN: error("This provider knows no such rental of yours.", "It has ended, or it was never here."),
+	RENTAL_TIME: error(
+		"The end of a rental lies in the past, or further away than the owner allows.",
+		"Ask for another end.",
+	),
+	RENTAL_FAILED: error("The environment for a rental could not be made or kept.", "Read the provider's log."),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

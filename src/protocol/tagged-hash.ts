@@ -10,7 +10,10 @@ export type Tag =
 	| "assay/challenge/1"
 	| "assay/open/1"
 	| "assay/sample/1"
-	| "assay/evidence/1";
+	| "assay/evidence/1"
+	| "assay/request/1"
+	| "assay/report/1"
+	| "assay/agent/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

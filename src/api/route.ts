@@ -1,0 +1,102 @@
+// What one row of the route table is, and the types that follow from it for handlers and for the client. No rows here (routes.ts).
+import type { z } from "zod";
+import type { NetworkEvent } from "./types.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+/** Who may call. Admins may call everything; public is for anyone. */
+export type RouteRole = "public" | "customer" | "provider" | "validator" | "admin";
+export type CallerRole = "public" | "reader" | "customer" | "provider" | "validator" | "admin";
+export type RouteKind = "json" | "binary" | "events" | "text";
+export type RateClass = "read" | "write";
+
+export interface Route {
+	readonly method: Method;
+	readonly path: string;
+	readonly summary: string;
+	readonly role: RouteRole;
+	readonly kind: RouteKind;
+	readonly rate: RateClass;
+	/** Of the success reply. */
+	readonly status: 200 | 201 | 202;
+	readonly params?: z.ZodObject;
+	readonly query?: z.ZodObject;
+	readonly body?: z.ZodType;
+	/** json only: everything that is not declared here is left out of the reply. */
+	readonly reply?: z.ZodType;
+	/** When some bodies need a higher role than the route itself; asked after the body was found right. */
+	readonly bodyRole?: (body: never) => RouteRole;
+	/** A token is not enough: the caller must sign the request. */
+	readonly signed?: true;
+	/** When other than the server's. */
+	readonly bodyLimitBytes?: number;
+	/** Codes of problems that this route's handler gives besides those that every route can give. */
+	readonly problems?: readonly string[];
+}
+
+type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
+type Input<S> = S extends z.ZodType ? z.input<S> : undefined;
+
+/** Who calls, as the server found out. `key` is null for anonymous callers and for tokens that speak for nobody. */
+export interface Caller {
+	readonly role: CallerRole;
+	readonly key: string | null;
+	readonly tokenId: string | null;
+	/** True when this very request was signed by `key`. */
+	readonly signed: boolean;
+}
+
+export interface Call<R extends Route> {
+	readonly params: Output<R["params"]>;
+	readonly query: Output<R["query"]>;
+	readonly body: Output<R["body"]>;
+	readonly caller: Caller;
+	/** Aborted when the client is gone or the server closes. */
+	readonly signal: AbortSignal;
+	readonly requestId: string;
+	/** events only: where the client wants to go on; null for "from now". */
+	readonly lastEventId: string | null;
+}
+
+/** Immutable bytes under a name that is their hash: cached by everyone for ever. */
+export interface BinaryReply {
+	readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
+	readonly sizeBytes: number;
+	readonly sha256: string;
+}
+
+/** Handlers may give values that they hold as read-only. */
+type Frozen<T> = T extends (infer Item)[]
+	? readonly Frozen<Item>[]
+	: T extends object
+		? { readonly [K in keyof T]: Frozen<T[K]> }
+		: T;
+
+/** What a handler gives. For events: an endless iteration that ends itself when `signal` is aborted. */
+export type HandlerReply<R extends Route> = R["kind"] extends "json"
+	? Frozen<Input<R["reply"]>>
+	: R["kind"] extends "binary"
+		? BinaryReply
+		: R["kind"] extends "events"
+			? AsyncIterable<Frozen<NetworkEvent>>
+			: string;
+
+export type Handler<R extends Route> = (call: Call<R>) => HandlerReply<R> | Promise<HandlerReply<R>>;
+
+/** What the client hands in: defaults may be left out. */
+export type CallInput<R extends Route> = Fields<"params", Input<R["params"]>> &
+	Fields<"query", Input<R["query"]>> &
+	Fields<"body", Input<R["body"]>>;
+type Fields<Name extends string, T> = [T] extends [undefined]
+	? unknown
+	: Partial<T> extends T
+		? { readonly [K in Name]?: T }
+		: { readonly [K in Name]: T };
+
+/** What the client gives back. */
+export type ClientReply<R extends Route> = R["kind"] extends "json"
+	? Output<R["reply"]>
+	: R["kind"] extends "binary"
+		? Uint8Array
+		: R["kind"] extends "events"
+			? AsyncIterable<NetworkEvent>
+			: string;

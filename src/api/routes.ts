@@ -1,0 +1,322 @@
+// The one route table: the server, the typed client, OpenAPI and docs/api.md are all made from it. Page: docs/network.md §7.
+// What a route does is not known here: handlers are passed to createApiServer, one per name.
+import { z } from "zod";
+import type { Handler, RateClass, Route, RouteRole } from "./route.ts";
+import * as admin from "./schemas/admin.ts";
+import * as network from "./schemas/network.ts";
+import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
+import * as probe from "./schemas/probe.ts";
+import * as provider from "./schemas/provider.ts";
+import * as rental from "./schemas/rental.ts";
+import * as score from "./schemas/score.ts";
+import { figurePoint } from "./schemas/verdict.ts";
+
+const read = { method: "GET", role: "public", kind: "json", rate: "read", status: 200 } as const;
+const write = { method: "POST", kind: "json", rate: "write", status: 200 } as const;
+const MiB = 1024 * 1024;
+
+const byProvider = z.strictObject({ id: providerId });
+const byProbe = z.strictObject({ id: probeId });
+const byRental = z.strictObject({ id: rentalId });
+
+export const routes = {
+	health: { ...read, path: "/v1/health", summary: "The server answers", reply: network.health },
+	ready: {
+		...read,
+		path: "/v1/ready",
+		summary: "The server can do its work; 503 while it cannot",
+		reply: network.ready,
+		problems: ["NOT_READY"],
+	},
+	network: { ...read, path: "/v1/network", summary: "The network at a glance", reply: network.network },
+
+	listProviders: {
+		...read,
+		path: "/v1/providers",
+		summary: "Providers, filtered by what they proved",
+		query: provider.providersQuery,
+		reply: page(provider.providerSummary),
+		problems: ["CURSOR_BAD"],
+	},
+	getProvider: {
+		...read,
+		path: "/v1/providers/:id",
+		summary: "One provider: what it claims, what it proved",
+		params: byProvider,
+		reply: provider.provider,
+		problems: ["PROVIDER_UNKNOWN"],
+	},
+	registerProvider: {
+		...write,
+		path: "/v1/providers",
+		summary: "Register a provider: itself (agent), or by an admin (ssh, local)",
+		role: "provider",
+		status: 201,
+		body: provider.registerProviderBody,
+		bodyRole: (body: z.output<typeof provider.registerProviderBody>): RouteRole =>
+			body.link === "agent" ? "provider" : "admin",
+		reply: provider.provider,
+		problems: ["PROVIDER_KNOWN", "CALLER_OTHER", "TARGET_BAD"],
+	},
+	changeProvider: {
+		...write,
+		method: "PATCH",
+		path: "/v1/providers/:id",
+		summary: "Change a provider's name, price, whether it can be rented, or pause it",
+		role: "provider",
+		params: byProvider,
+		body: provider.changeProviderBody,
+		reply: provider.provider,
+		problems: ["PROVIDER_UNKNOWN", "CALLER_OTHER"],
+	},
+	removeProvider: {
+		...write,
+		method: "DELETE",
+		path: "/v1/providers/:id",
+		summary: "Remove a provider; its history stays",
+		role: "provider",
+		params: byProvider,
+		reply: provider.provider,
+		problems: ["PROVIDER_UNKNOWN", "CALLER_OTHER", "PROVIDER_RENTED"],
+	},
+	listProviderProbes: {
+		...read,
+		path: "/v1/providers/:id/probes",
+		summary: "A provider's probes, newest first",
+		params: byProvider,
+		query: probe.providerProbesQuery,
+		reply: page(probe.probeSummary),
+		problems: ["PROVIDER_UNKNOWN", "CURSOR_BAD"],
+	},
+	listProviderFigures: {
+		...read,
+		path: "/v1/providers/:id/figures",
+		summary: "One proven figure over time, newest first",
+		params: byProvider,
+		query: probe.figuresQuery,
+		reply: page(figurePoint),
+		problems: ["PROVIDER_UNKNOWN", "CURSOR_BAD"],
+	},
+	getProviderScore: {
+		...read,
+		path: "/v1/providers/:id/score",
+		summary: "A provider's score, explained term by term down to evidence",
+		params: byProvider,
+		reply: score.score,
+		problems: ["PROVIDER_UNKNOWN", "SCORE_UNKNOWN"],
+	},
+	askProbe: {
+		...write,
+		path: "/v1/providers/:id/probe",
+		summary: "Make a provider due now",
+		role: "validator",
+		status: 202,
+		params: byProvider,
+		body: probe.askProbeBody,
+		reply: probe.askedProbe,
+		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "PROBE_RUNNING"],
+	},
+
+	listProbes: {
+		...read,
+		path: "/v1/probes",
+		summary: "Probes of all providers, newest first",
+		query: probe.probesQuery,
+		reply: page(probe.probeSummary),
+		problems: ["CURSOR_BAD"],
+	},
+	getProbe: {
+		...read,
+		path: "/v1/probes/:id",
+		summary: "One probe: verdict, figures, identities, findings",
+		params: byProbe,
+		reply: probe.probe,
+		problems: ["PROBE_UNKNOWN"],
+	},
+	getProbeEvidence: {
+		...read,
+		kind: "binary",
+		path: "/v1/probes/:id/evidence",
+		summary: "The evidence file of a probe",
+		params: byProbe,
+		problems: ["PROBE_UNKNOWN", "EVIDENCE_UNKNOWN"],
+	},
+	watchProbe: {
+		...read,
+		kind: "events",
+		path: "/v1/probes/:id/events",
+		summary: "Progress of one probe as server-sent events; ends with its verdict",
+		params: byProbe,
+		query: network.probeEventsQuery,
+		problems: ["PROBE_UNKNOWN"],
+	},
+	watchEvents: {
+		...read,
+		kind: "events",
+		path: "/v1/events",
+		summary: "Everything that happens, as server-sent events",
+		query: network.eventsQuery,
+	},
+	getEvidence: {
+		...read,
+		kind: "binary",
+		path: "/v1/evidence/:sha256",
+		summary: "An evidence file by its hash",
+		params: z.strictObject({ sha256 }),
+		problems: ["EVIDENCE_UNKNOWN"],
+	},
+
+	listEpochs: {
+		...read,
+		path: "/v1/epochs",
+		summary: "Epochs, newest first",
+		query: score.epochsQuery,
+		reply: page(score.epoch),
+		problems: ["CURSOR_BAD"],
+	},
+	getEpoch: {
+		...read,
+		path: "/v1/epochs/:n",
+		summary: "One epoch",
+		params: z.strictObject({ n: epochNumber }),
+		reply: score.epoch,
+		problems: ["EPOCH_UNKNOWN"],
+	},
+	listEpochScores: {
+		...read,
+		path: "/v1/epochs/:n/scores",
+		summary: "Scores, weights and rewards of one epoch",
+		params: z.strictObject({ n: epochNumber }),
+		query: score.epochScoresQuery,
+		reply: page(score.epochScore),
+		problems: ["EPOCH_UNKNOWN", "CURSOR_BAD"],
+	},
+	sendReport: {
+		...write,
+		path: "/v1/reports",
+		summary: "A validator's signed scores of one epoch",
+		role: "validator",
+		status: 201,
+		signed: true,
+		bodyLimitBytes: 4 * MiB,
+		body: score.reportBody,
+		reply: score.reportReceipt,
+		problems: ["CALLER_OTHER", "EPOCH_UNKNOWN", "EPOCH_CLOSED", "REPORT_SIGNATURE", "REPORT_KNOWN"],
+	},
+
+	listOffers: {
+		...read,
+		path: "/v1/offers",
+		summary: "What can be rented now, by proven figures",
+		query: rental.offersQuery,
+		reply: page(rental.offer),
+		problems: ["CURSOR_BAD"],
+	},
+	rent: {
+		...write,
+		path: "/v1/rentals",
+		summary: "Rent a provider, or the cheapest that fits",
+		role: "customer",
+		status: 201,
+		body: rental.rentBody,
+		reply: rental.rental,
+		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "OFFER_NONE", "OFFER_DEARER"],
+	},
+	listRentals: {
+		...read,
+		path: "/v1/rentals",
+		summary: "The caller's rentals (all of them for admins), newest first",
+		role: "customer",
+		query: rental.rentalsQuery,
+		reply: page(rental.rental),
+		problems: ["CURSOR_BAD"],
+	},
+	getRental: {
+		...read,
+		path: "/v1/rentals/:id",
+		summary: "One rental of the caller",
+		role: "customer",
+		params: byRental,
+		reply: rental.rental,
+		problems: ["RENTAL_UNKNOWN"],
+	},
+	extendRental: {
+		...write,
+		path: "/v1/rentals/:id/extend",
+		summary: "Let a rental end later",
+		role: "customer",
+		params: byRental,
+		body: rental.extendBody,
+		reply: rental.rental,
+		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],
+	},
+	releaseRental: {
+		...write,
+		path: "/v1/rentals/:id/release",
+		summary: "End a rental now",
+		role: "customer",
+		params: byRental,
+		reply: rental.rental,
+		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],
+	},
+
+	listTokens: {
+		...read,
+		path: "/v1/tokens",
+		summary: "API tokens, without their secrets",
+		role: "admin",
+		query: admin.tokensQuery,
+		reply: page(admin.token),
+		problems: ["CURSOR_BAD"],
+	},
+	makeToken: {
+		...write,
+		path: "/v1/tokens",
+		summary: "Make an API token; its secret is shown this once",
+		role: "admin",
+		status: 201,
+		body: admin.makeTokenBody,
+		reply: admin.madeToken,
+	},
+	revokeToken: {
+		...write,
+		method: "DELETE",
+		path: "/v1/tokens/:id",
+		summary: "Revoke an API token",
+		role: "admin",
+		params: z.strictObject({ id: tokenId }),
+		reply: admin.token,
+		problems: ["TOKEN_UNKNOWN"],
+	},
+	listAudit: {
+		...read,
+		path: "/v1/audit",
+		summary: "Who did what, newest first",
+		role: "admin",
+		query: admin.auditQuery,
+		reply: page(admin.auditLine),
+		problems: ["CURSOR_BAD"],
+	},
+
+	codes: { ...read, path: "/v1/codes", summary: "The table of codes (docs/codes.md)", reply: network.codeTable },
+	openapi: {
+		...read,
+		path: "/v1/openapi.json",
+		summary: "This API as an OpenAPI 3.1 document",
+		reply: network.openapiDocument,
+	},
+	metrics: { ...read, kind: "text", path: "/metrics", summary: "Prometheus metrics" },
+} as const satisfies Readonly<Record<string, Route & { readonly rate: RateClass }>>;
+
+export type Routes = typeof routes;
+export type RouteName = keyof Routes;
+/** Answered by the server itself; every other route needs a handler. */
+export const OWN_ROUTES = ["health", "codes", "openapi", "metrics"] as const satisfies readonly RouteName[];
+export type OwnRouteName = (typeof OWN_ROUTES)[number];
+export type HandledRouteName = Exclude<RouteName, OwnRouteName>;
+
+/** One handler for each route; a missing one is a type error, and so is a surplus one where createApiServer takes them. */
+export type Handlers = { readonly [Name in HandledRouteName]: Handler<Routes[Name]> };
+
+/** The table as plain rows, for code that goes over all of them. */
+export const routeRows = Object.entries(routes) as unknown as readonly (readonly [RouteName, Route])[];

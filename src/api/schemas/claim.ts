@@ -1,0 +1,30 @@
+// What a host says of itself, as src/protocol/evidence.ts has it. A claim proves nothing; the API shows it beside what was proven.
+import { z } from "zod";
+import { count, said } from "./primitives.ts";
+
+const precision = z.enum(["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"]);
+
+export const deviceClaim = z.object({
+	kind: z.enum(["gpu", "cpu", "disk"]),
+	name: said,
+	uuid: said,
+	memoryBytes: count,
+	freeBytes: count,
+	units: count,
+	clockMHz: count,
+	compute: said,
+	pcieGen: count,
+	pcieWidth: count,
+	powerLimitW: count,
+	powerDefaultW: count,
+	temperatureC: count,
+	precisions: z.array(precision),
+});
+
+export const claim = z.object({
+	engine: z.object({ version: said, arch: said, cuda: z.boolean() }),
+	host: z.object({ os: said, cpu: said, cores: count, ramBytes: count, ramFreeBytes: count }),
+	driver: z.object({ version: said, cuda: said }).nullable(),
+	why: said,
+	devices: z.array(deviceClaim).max(64),
+});

@@ -1,0 +1,49 @@
+// The small words of every schema: names, times, money, pages. Not the things themselves; those are in the other files of this folder.
+// Page: docs/network.md §1. Text is refused when it holds control or invisible characters: it ends up in terminals, logs and SQL.
+import { z } from "zod";
+import { isSafeText } from "../../protocol/safe-text.ts";
+
+const hex = (digits: number, what: string) =>
+	z
+		.string()
+		.regex(new RegExp(`^[0-9a-f]{${digits}}$`))
+		.describe(`${what}, ${digits} lower-case hex digits`);
+
+/** Ed25519 public key of a validator, a customer or a token's owner. */
+export const publicKey = hex(64, "Ed25519 public key");
+export const providerId = hex(64, "Name of a provider: its Ed25519 public key, or the hash of its target");
+export const probeId = hex(32, "Name of a probe");
+export const rentalId = hex(32, "Name of a rental");
+export const tokenId = hex(32, "Name of a token");
+export const sha256 = hex(64, "SHA-256");
+export const signature = hex(128, "Ed25519 signature");
+
+/** Safe integers only: a number that JavaScript, SQL and JSON do not all read alike is refused. */
+export const count = z.int().min(0);
+export const atMs = z.int().min(0).describe("Milliseconds since 1970");
+export const micros = z.int().min(0).describe("Millionths of the unit of account");
+export const ppm = z.int().min(0).describe("Millionths");
+export const epochNumber = z.int().min(0).max(0xffff_ffff);
+
+export const text = (longest: number) => z.string().max(longest).refine(isSafeText, "control or invisible characters");
+export const name = text(100).min(1);
+/** Text in replies. Not refused for what it holds: a provider's odd words must not make a read fail. Made safe where it enters. */
+export const said = z.string();
+export const code = z.string().regex(/^[A-Z][A-Z_]+[A-Z]$/, "not a code of docs/codes.md");
+
+export const LARGEST_PAGE = 500;
+export const cursor = z
+	.string()
+	.regex(/^[A-Za-z0-9_-]{1,512}$/)
+	.describe("Opaque; as `next` of the page before gave it");
+export const limit = z.int().min(1).max(LARGEST_PAGE).default(100);
+export const paging = { cursor: cursor.optional(), limit };
+
+/** `next` is null on the last page. */
+export const page = <T extends z.ZodType>(item: T) =>
+	z.object({ items: z.array(item).max(LARGEST_PAGE), next: cursor.nullable() });
+
+export interface Page<T> {
+	readonly items: readonly T[];
+	readonly next: string | null;
+}

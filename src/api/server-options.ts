@@ -1,0 +1,78 @@
+// What createApiServer is given and gives: everything that touches the world (clock, tokens, nonces, logs) comes in from outside.
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import type { CallerRole } from "./route.ts";
+import type { Handlers } from "./routes.ts";
+
+export interface TokenRecord {
+	readonly id: string;
+	readonly role: Exclude<CallerRole, "public">;
+	/** For whom the token speaks; null when for nobody. */
+	readonly key: string | null;
+}
+
+export interface AuthSource {
+	/** `sha256` of the whole token text, hex. Null when unknown, revoked or expired. */
+	findToken(sha256: string): Promise<TokenRecord | null>;
+	/** Roles of a key that has proven itself by a signature; empty when it has none. Any key may be a customer if this says so. */
+	rolesOfKey(key: string): Promise<readonly Exclude<CallerRole, "public" | "reader">[]>;
+	/** Remembers the nonce of a key until `expiresAtMs`; false when it is known already. Must be atomic over all processes. */
+	takeNonce(key: string, nonce: string, expiresAtMs: number): Promise<boolean>;
+}
+
+export interface ApiLimits {
+	/** Sustained requests per second and address; twice as many at once. docs/network.md §8. */
+	readonly readsPerS: number;
+	readonly writesPerS: number;
+	readonly bodyBytes: number;
+	readonly streamsPerAddress: number;
+	/** A reader of events that lets more than this pile up is cut off. */
+	readonly streamBufferBytes: number;
+	readonly heartbeatMs: number;
+	/** From the first byte of a request to its last. */
+	readonly requestTimeoutMs: number;
+}
+
+/** A file of the dashboard; null when there is none, and then the path is an unknown route. */
+export interface StaticFile {
+	readonly bytes: Uint8Array;
+	readonly contentType: string;
+	/** e.g. "public, max-age=31536000, immutable" for files with a hash in their name. */
+	readonly cacheControl: string;
+}
+
+export interface ApiServerOptions {
+	readonly handlers: Handlers;
+	readonly auth: AuthSource;
+	/** Whom signed requests must name: the validator's public key. Keeps a request for one network from being replayed at another. */
+	readonly audience: string;
+	readonly version: string;
+	readonly nowMs: () => number;
+	/** Fresh hex digits for request ids. */
+	readonly randomId: () => string;
+	readonly logger?: Logger;
+	/** Metrics are added to it and served from it; validators may register their own. */
+	readonly registry?: Registry;
+	readonly limits?: Partial<ApiLimits>;
+	/** HTTP statuses of codes that problem.ts does not know. */
+	readonly statusOfCode?: Readonly<Record<string, number>>;
+	/** Off by default: then X-Forwarded-For is not believed. A number of proxies, or their addresses. */
+	readonly trustProxy?: number | string | readonly string[];
+	/** GET requests outside /v1 that no route takes (the dashboard). Paths come decoded and without "..". */
+	readonly staticFile?: (path: string) => Promise<StaticFile | null>;
+	/** Raw HTTP upgrades (the agent link's WebSocket). Without it every upgrade is refused. */
+	readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
+export interface ApiServer {
+	readonly httpServer: Server;
+	readonly registry: Registry;
+	/** Port 0 for any; gives the base URL. */
+	listen(at: { readonly host: string; readonly port: number }): Promise<string>;
+	/** Ends event streams, lets running requests finish, then closes. Safe to call twice. */
+	close(): Promise<void>;
+	/** Open event streams, for tests and readiness. */
+	openStreams(): number;
+}

@@ -1,0 +1,38 @@
+// The things of the API as plain types, made from their schemas: what handlers give and the client returns.
+import type { z } from "zod";
+import type * as admin from "./schemas/admin.ts";
+import type * as network from "./schemas/network.ts";
+import type * as probe from "./schemas/probe.ts";
+import type * as provider from "./schemas/provider.ts";
+import type * as rental from "./schemas/rental.ts";
+import type * as score from "./schemas/score.ts";
+import type * as verdict from "./schemas/verdict.ts";
+
+export type { Page } from "./schemas/primitives.ts";
+export type { ScoreTerm } from "./schemas/score.ts";
+export type Audit = z.output<typeof admin.auditLine>;
+export type Token = z.output<typeof admin.token>;
+export type MadeToken = z.output<typeof admin.madeToken>;
+export type TokenRole = z.output<typeof admin.tokenRole>;
+export type Network = z.output<typeof network.network>;
+export type NetworkEvent = z.output<typeof network.networkEvent>;
+export type EventKind = z.output<typeof network.eventKind>;
+export type Problem = z.output<typeof network.problem>;
+export type Probe = z.output<typeof probe.probe>;
+export type ProbeSummary = z.output<typeof probe.probeSummary>;
+export type ProbesQuery = z.output<typeof probe.probesQuery>;
+export type Provider = z.output<typeof provider.provider>;
+export type ProviderSummary = z.output<typeof provider.providerSummary>;
+export type ProvidersQuery = z.output<typeof provider.providersQuery>;
+export type ProvenDevice = z.output<typeof provider.provenDevice>;
+export type Proven = z.output<typeof provider.proven>;
+export type Offer = z.output<typeof rental.offer>;
+export type OffersQuery = z.output<typeof rental.offersQuery>;
+export type Rental = z.output<typeof rental.rental>;
+export type RentBody = z.output<typeof rental.rentBody>;
+export type Epoch = z.output<typeof score.epoch>;
+export type EpochScore = z.output<typeof score.epochScore>;
+export type Report = z.output<typeof score.reportBody>;
+export type Score = z.output<typeof score.score>;
+export type VerdictSummary = z.output<typeof verdict.verdictSummary>;
+export type FigurePoint = z.output<typeof verdict.figurePoint>;
