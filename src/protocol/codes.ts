@@ -331,7 +331,6 @@ export const codes = {
 		"If its operator says that the key was changed, name the new one with --trust; otherwise do not serve it.",
 	),
 	PROVIDER_BUSY: error("The provider's engine is in use.", "Ask again in a minute."),
-	PROVIDER_RENTED: error("The provider's devices are rented.", "Ask again when the rental has ended."),
 	PROVIDER_LIMIT: error(
 		"More was asked of a provider than its owner allows.",
 		"Ask for less memory, or for fewer minutes.",
@@ -345,7 +344,6 @@ export const codes = {
 		"This host cannot make environments for rentals.",
 		"Run the provider as root with an OpenSSH server installed, or install docker or podman.",
 	),
-	RENTAL_UNKNOWN: error("This provider knows no such rental of yours.", "It has ended, or it was never here."),
 	RENTAL_TIME: error(
 		"The end of a rental lies in the past, or further away than the owner allows.",
 		"Ask for another end.",
