@@ -112,7 +112,6 @@ export interface Provider {
 	readonly pricePerHourMicros: number;
 	readonly rentable: boolean;
 	readonly ssh: boolean;
-	readonly claim: Claim | null;
 	readonly registeredAtMs: number;
 	/** The process that holds its agent connection and is alive; null: not connected. Always null for ssh and local. */
 	readonly connectedTo: string | null;
@@ -183,6 +182,7 @@ export interface ProviderFilter {
 	readonly maxPricePerHourMicros?: number;
 	readonly minUptimePpm?: number;
 	readonly minScorePpm?: number;
+	readonly lastVerdict?: VerdictStatus;
 	/** The last valid verdict must not be older. */
 	readonly provenSinceMs?: number;
 }
@@ -220,6 +220,8 @@ export interface ProviderStore {
 	getMany(ids: readonly string[]): Promise<readonly Provider[]>;
 	list(query?: ProviderQuery): Promise<Page<Provider>>;
 	count(filter?: ProviderFilter): Promise<number>;
+	/** What it said of itself last; kept apart from the row because it is long. */
+	claim(id: string): Promise<Claim | null>;
 	holdings(id: string): Promise<readonly Holding[]>;
 	figures(id: string): Promise<readonly CurrentFigure[]>;
 	setState(
