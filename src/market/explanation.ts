@@ -1,0 +1,53 @@
+// A score that explains itself: a tree of terms, each an integer made from the terms below it by one named rule.
+// The rules and their rounding are in recompute.ts; who builds the trees is score-provider.ts. docs/scores.md.
+
+/** "ppm": millionths. The others are those of figures. */
+export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
+
+/**
+ * How a term's value follows from the terms in `from`, all in exact integers, rounded down unless said otherwise:
+ * - given: no terms below; `from` says where it was read (an evidence hash, `params:NAME`, `profile:ID`, `state:NAME`).
+ * - sum, min, max: of the values; nothing below gives 0.
+ * - mean: weighted by `weights` (1 each without), ⌊Σ w·x ÷ Σ w⌋.
+ * - product: first × (each further one ÷ 10⁶), one rounding at the end.
+ * - capped: the same product, at most 10⁶.
+ * - share: min(10⁶, ⌊first × 10⁶ ÷ (second × (each further one ÷ 10⁶))⌋); 0 when the divisor is 0.
+ * - shareOfSum: the last one is the divisor: min(10⁶, ⌊Σ of the others × 10⁶ ÷ last⌋).
+ * - power: pairs (figure, reference) with exponents `weights` that sum to 8, then a scale: ⌊⌊⁸√Π ⌊figure × 10⁶ ÷ reference⌋^w⌋ × scale ÷ 10⁶⌋.
+ * - step: first moved towards second by the share third, away from the start: rounded up when it rises, down when it falls.
+ */
+export type Rule =
+	| "given"
+	| "sum"
+	| "min"
+	| "max"
+	| "mean"
+	| "product"
+	| "capped"
+	| "share"
+	| "shareOfSum"
+	| "power"
+	| "step";
+
+export interface Term {
+	readonly name: string;
+	readonly value: number;
+	readonly unit: Unit;
+	readonly rule: Rule;
+	readonly weights?: readonly number[];
+	/** Terms, or for a given one its sources. */
+	readonly from: readonly (Term | string)[];
+}
+
+/** `root.value` is the score in ppm, 0 … 10⁶. */
+export interface Explanation {
+	readonly version: 1;
+	readonly providerId: string;
+	readonly scoring: "assay" | "sn27";
+	/** Evidence hash of the proof that was scored; null when there is none, or none that is young enough. */
+	readonly evidence: string | null;
+	readonly scorePpm: number;
+	/** Why a score is 0, in one sentence; empty otherwise. */
+	readonly why: string;
+	readonly root: Term;
+}
