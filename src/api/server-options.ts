@@ -14,8 +14,8 @@ export interface TokenRecord {
 }
 
 export interface AuthSource {
-	/** `sha256` of the whole token text, hex. Null when unknown, revoked or expired. */
-	findToken(sha256: string): Promise<TokenRecord | null>;
+	/** Null when unknown, revoked or expired. The secret's hash is what is looked up; the secret itself is neither kept nor logged. */
+	findToken(secret: string): Promise<TokenRecord | null>;
 	/** Roles of a key that has proven itself by a signature; empty when it has none. Any key may be a customer if this says so. */
 	rolesOfKey(key: string): Promise<readonly Exclude<CallerRole, "public" | "reader">[]>;
 	/** Remembers the nonce of a key until `expiresAtMs`; false when it is known already. Must be atomic over all processes. */

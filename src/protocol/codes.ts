@@ -278,7 +278,6 @@ export const codes = {
 	EPOCH_UNKNOWN: error("There is no such epoch.", "See the list of epochs."),
 	EPOCH_CLOSED: error("This epoch takes no reports any more.", "Report for the open epoch."),
 	REPORT_SIGNATURE: error("The report's own signature does not belong to its content.", "Sign it again."),
-	REPORT_KNOWN: error("This validator has already reported something else for this epoch.", "One report an epoch."),
 	OFFER_NONE: error("Nothing that fits can be rented.", "Ask for less, or try later."),
 	OFFER_DEARER: error("The price is above what the customer allows.", "Allow more, or rent another one."),
 	RENTAL_UNKNOWN: error("There is no such rental of this customer.", "See the list of rentals."),

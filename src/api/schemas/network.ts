@@ -1,108 +1,72 @@
-// The network at a glance, its health, its events and the table of codes.
+// The network at a glance, its health, its events, the table of codes, and the problem document that every error is.
 import { z } from "zod";
-import {
-	atMs,
-	code,
-	count,
-	epochNumber,
-	micros,
-	ppm,
-	probeId,
-	providerId,
-	publicKey,
-	rentalId,
-	said,
-} from "./primitives.ts";
+import { atMs, code, count, epochNumber, providerId, publicKey, said } from "./primitives.ts";
 import { scoring } from "./score.ts";
 
+/** `audience` is whom signed requests must name. */
 export const health = z.object({ ok: z.literal(true), version: said, audience: said, nowMs: atMs });
 export const ready = z.object({
 	ready: z.literal(true),
 	checks: z.array(z.object({ name: said, ok: z.boolean(), detail: said })),
 });
 
+const byVerdict = z.object({ valid: count, invalid: count, inconclusive: count });
+
 export const network = z.object({
 	version: said,
 	nowMs: atMs,
-	startedAtMs: atMs,
-	validators: z.array(z.object({ key: publicKey, seenAtMs: atMs })),
 	scoring,
 	intervalMs: count,
+	validators: z.array(z.object({ key: publicKey, name: said, stake: count })),
 	epoch: epochNumber.nullable(),
-	emissionMicros: micros,
-	providers: z.object({
-		total: count,
-		new: count,
-		active: count,
-		paused: count,
-		connected: count,
-		rented: count,
-		proven: count.describe("With a valid verdict that is not too old"),
-	}),
-	models: z.array(z.object({ model: z.string().max(64), devices: count })),
-	proven: z.object({ devices: count, memoryBytes: count, fp16OpsPerS: count, bandwidthBytesPerS: count }),
-	probes: z.object({
-		total: count,
-		running: count,
-		lastHour: count,
-		valid: count,
-		invalid: count,
-		inconclusive: count,
-	}),
-	rentals: z.object({ active: count, total: count }),
-	medianScorePpm: ppm,
+	providers: z.object({ active: count, paused: count, connected: count, rented: count, proven: count }),
+	gpus: count.describe("Proven"),
+	models: z.array(z.object({ model: said, gpus: count, providers: count })),
+	probes: z.object({ running: count, due: count, day: byVerdict, total: byVerdict }),
+	evidence: z.object({ files: count, bytes: count }),
 });
 
-export const EVENT_KINDS = [
-	"provider.added",
-	"provider.changed",
-	"provider.connected",
-	"provider.disconnected",
-	"provider.removed",
-	"probe.queued",
-	"probe.started",
-	"probe.progress",
-	"probe.verdict",
-	"probe.abandoned",
-	"score.changed",
-	"epoch.opened",
-	"epoch.closed",
-	"rental.changed",
-] as const;
-export const eventKind = z.enum(EVENT_KINDS);
+const eventId = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/);
+export const eventKind = z
+	.string()
+	.regex(/^[a-z]+([.-][a-z]+)*$/)
+	.max(64)
+	.describe(
+		"e.g. probe.started, probe.progress, probe.verdict, provider.changed, rental.changed, epoch.closed, missed",
+	);
 
-/** Public: whoever makes events puts no customer and no ssh access into them. */
+/** Public: whoever makes events puts no customer and no access into them. */
 export const networkEvent = z.object({
-	id: z
-		.string()
-		.regex(/^[A-Za-z0-9_.:-]{1,64}$/)
-		.describe("Give the last one as Last-Event-ID to go on from there"),
+	id: eventId.describe("Give the last one as Last-Event-ID to go on after it"),
 	atMs,
 	kind: eventKind,
+	subject: said.describe("What it is about: the id of a probe, provider, rental or epoch"),
 	providerId: providerId.nullable(),
-	probeId: probeId.nullable(),
-	rentalId: rentalId.nullable(),
-	data: z.record(z.string(), z.json()),
+	detail: z.json(),
 });
 
+const after = eventId.optional().describe("Like Last-Event-ID, for callers that cannot set headers");
 export const eventsQuery = z.strictObject({
-	kind: eventKind.optional(),
-	providerId: providerId.optional(),
-	after: z
+	kind: eventKind.optional().describe("This kind, or all that begin with it and a dot"),
+	subject: z
 		.string()
-		.regex(/^[A-Za-z0-9_.:-]{1,64}$/)
-		.optional()
-		.describe("Like Last-Event-ID, for callers that cannot set headers"),
+		.regex(/^[0-9a-f]{1,64}$/)
+		.optional(),
+	providerId: providerId.optional(),
+	after,
 });
-export const probeEventsQuery = eventsQuery.omit({ kind: true, providerId: true });
+export const probeEventsQuery = z.strictObject({ after });
 
-export const codeRow = z.object({
-	code,
-	kind: z.enum(["verdict-invalid", "verdict-inconclusive", "finding", "error"]),
-	meaning: z.string(),
-	hint: z.string(),
+export const codeTable = z.object({
+	rows: z.array(
+		z.object({
+			code,
+			kind: z.enum(["verdict-invalid", "verdict-inconclusive", "finding", "error"]),
+			meaning: said,
+			hint: said,
+		}),
+	),
 });
-export const codeTable = z.object({ items: z.array(codeRow) });
 
 /** RFC 9457. */
 export const problem = z.object({

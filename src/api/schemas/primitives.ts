@@ -14,9 +14,16 @@ export const publicKey = hex(64, "Ed25519 public key");
 export const providerId = hex(64, "Name of a provider: its Ed25519 public key, or the hash of its target");
 export const probeId = hex(32, "Name of a probe");
 export const rentalId = hex(32, "Name of a rental");
-export const tokenId = hex(32, "Name of a token");
+export const tokenId = hex(16, "Name of a token");
 export const sha256 = hex(64, "SHA-256");
 export const signature = hex(128, "Ed25519 signature");
+
+/** A profile of docs/profiles.md. */
+export const modelName = z
+	.string()
+	.regex(/^[a-z0-9]+([._-][a-z0-9]+)*$/)
+	.max(64)
+	.describe("A profile of docs/profiles.md");
 
 /** Safe integers only: a number that JavaScript, SQL and JSON do not all read alike is refused. */
 export const count = z.int().min(0);
@@ -34,16 +41,16 @@ export const code = z.string().regex(/^[A-Z][A-Z_]+[A-Z]$/, "not a code of docs/
 export const LARGEST_PAGE = 500;
 export const cursor = z
 	.string()
-	.regex(/^[A-Za-z0-9_-]{1,512}$/)
-	.describe("Opaque; as `next` of the page before gave it");
-export const limit = z.int().min(1).max(LARGEST_PAGE).default(100);
+	.regex(/^[A-Za-z0-9_=.~-]{1,1024}$/)
+	.describe("Opaque; as the page before gave it, for the same query");
+export const limit = z.int().min(1).max(LARGEST_PAGE).default(50);
 export const paging = { cursor: cursor.optional(), limit };
 
-/** `next` is null on the last page. */
-export const page = <T extends z.ZodType>(item: T) =>
-	z.object({ items: z.array(item).max(LARGEST_PAGE), next: cursor.nullable() });
+/** `cursor` is null on the last page. */
+export const page = <T extends z.ZodType>(row: T) =>
+	z.object({ rows: z.array(row).max(LARGEST_PAGE), cursor: cursor.nullable() });
 
 export interface Page<T> {
-	readonly items: readonly T[];
-	readonly next: string | null;
+	readonly rows: readonly T[];
+	readonly cursor: string | null;
 }

@@ -1,38 +1,38 @@
-// Probes: one hardware proof of one host, from the queue to its evidence.
+// Probes: one hardware proof of one host and what came of it. Confidence and likelihoods are in the evidence, for whoever verifies it.
 import { z } from "zod";
-import { claim } from "./claim.ts";
-import { atMs, code, count, paging, probeId, providerId, publicKey, sha256, text } from "./primitives.ts";
-import { confidence, figure, figureName, finding, identity, verdictStatus, verdictSummary } from "./verdict.ts";
+import { atMs, code, count, paging, probeId, providerId, publicKey, said, sha256, text } from "./primitives.ts";
+import { linkKind } from "./provider.ts";
+import { device, figure, figureName, finding, verdictStatus } from "./verdict.ts";
 
 /** abandoned: the process that ran it died before there was evidence; counts for nothing (docs/network.md §4). */
-export const probeState = z.enum(["queued", "running", "done", "abandoned"]);
-export const probeReason = z.enum(["new", "interval", "retry", "changed", "suspicion", "unrented", "asked"]);
+export const probeState = z.enum(["running", "done", "abandoned"]);
 
 export const probeSummary = z.object({
 	id: probeId,
 	providerId,
 	validator: publicKey,
+	link: linkKind,
 	state: probeState,
-	reason: probeReason,
-	startedAtMs: atMs.nullable(),
+	startedAtMs: atMs,
 	finishedAtMs: atMs.nullable(),
-	verdict: verdictSummary.nullable(),
+	verdict: verdictStatus.nullable(),
+	code: code.nullable(),
+	where: said.nullable(),
+	detail: said.nullable(),
 	evidenceSha256: sha256.nullable(),
 	evidenceBytes: count.nullable(),
 });
 
 export const probe = probeSummary.extend({
-	claim: claim.nullable(),
 	figures: z.array(figure),
-	identity: z.array(identity),
-	confidence: z.array(confidence),
 	findings: z.array(finding),
+	devices: z.array(device),
 });
 
 export const probesQuery = z.strictObject({
 	providerId: providerId.optional(),
 	state: probeState.optional(),
-	status: verdictStatus.optional(),
+	verdict: verdictStatus.optional(),
 	code: code.optional(),
 	sinceMs: atMs.optional(),
 	untilMs: atMs.optional(),
@@ -42,15 +42,10 @@ export const providerProbesQuery = probesQuery.omit({ providerId: true });
 
 export const figuresQuery = z.strictObject({
 	name: figureName,
-	device: z.int().min(0).max(63).optional(),
-	sinceMs: atMs.optional(),
-	untilMs: atMs.optional(),
-	...paging,
+	device: z.int().min(0).max(63).default(0),
+	limit: z.int().min(1).max(500).default(100),
 });
 
-export const askProbeBody = z.strictObject({
-	quick: z.boolean().default(false).describe("Fewer samples and stages"),
-	why: text(200).default(""),
-});
+export const askProbeBody = z.strictObject({ why: text(200).default("") });
 /** Not the probe's id: that is drawn when it starts, so that nobody knows a probe before it is made. */
 export const askedProbe = z.object({ providerId, dueAtMs: atMs });

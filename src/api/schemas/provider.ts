@@ -1,100 +1,93 @@
-// Providers: how they are listed, shown, registered and changed. `proven` comes from the last valid verdict, `claim` from the host.
+// Providers: how they are listed, shown, registered and changed. What was proven comes from the last valid verdict, `claim` from the host.
 import { z } from "zod";
 import { claim } from "./claim.ts";
 import {
 	atMs,
+	code,
 	count,
 	micros,
+	modelName,
 	name,
 	paging,
 	ppm,
-	probeId,
 	providerId,
 	publicKey,
 	said,
-	sha256,
 	text,
 } from "./primitives.ts";
-import { figure, identityState, verdictSummary } from "./verdict.ts";
+import { currentFigure, device, verdictStatus } from "./verdict.ts";
 
 export const linkKind = z.enum(["agent", "ssh", "local"]);
-/** new: never proven. active: on its schedule. paused: asked to be left alone. removed: kept for its history only. */
-export const providerState = z.enum(["new", "active", "paused", "removed"]);
+/** active: on its schedule. paused: left alone. removed: kept for its history only. */
+export const providerState = z.enum(["active", "paused", "removed"]);
 
-/** One proven device of the last valid verdict; `model` is a profile of docs/profiles.md, null when nothing fits. */
-export const provenDevice = z.object({
-	device: count,
-	kind: z.enum(["gpu", "cpu", "disk"]),
-	claimed: said,
-	model: z.string().max(64).nullable(),
-	identity: identityState,
-	figures: z.array(figure),
-});
-
-/** What a customer filters by: sums over the host's proven GPUs. */
-export const proven = z.object({
-	probeId,
-	evidenceSha256: sha256,
-	atMs,
-	models: z.array(z.object({ model: z.string().max(64), devices: count })),
-	devices: count.describe("Proven GPUs"),
-	memoryBytes: count.describe("Proven resident bytes, all GPUs together"),
-	fp16OpsPerS: count.describe("gemm.fp16, all GPUs together"),
-	bandwidthBytesPerS: count.describe("memory.bandwidth, all GPUs together"),
-});
+/** Proven, of the largest group of equal cards; figures are those of the weakest card of the group. */
+export const provenSummary = {
+	model: said.nullable().describe("A profile of docs/profiles.md"),
+	gpuCount: count,
+	memoryBytes: count.nullable().describe("Proven resident, each card"),
+	fp16OpsPerS: count.nullable().describe("gemm.fp16, each card"),
+	memoryBytesPerS: count.nullable().describe("memory.bandwidth, each card"),
+};
 
 export const providerSummary = z.object({
 	id: providerId,
 	name: said,
 	link: linkKind,
 	state: providerState,
-	connected: z.boolean().describe("Agent link up; always true for ssh and local"),
+	connected: z.boolean().describe("Its agent link is up; true for ssh and local, which are dialled"),
 	rented: z.boolean(),
 	rentable: z.boolean(),
 	pricePerHourMicros: micros,
-	proven: proven.nullable(),
-	lastVerdict: verdictSummary.nullable(),
-	lastProbeAtMs: atMs.nullable(),
+	registeredAtMs: atMs,
+	lastSeenAtMs: atMs.nullable(),
 	nextProbeAtMs: atMs.nullable(),
 	failures: count.describe("In a row"),
-	suspicion: said.nullable(),
-	scorePpm: ppm,
+	lastVerdict: verdictStatus.nullable(),
+	lastCode: code.nullable(),
+	lastProbeAtMs: atMs.nullable(),
+	lastValidAtMs: atMs.nullable(),
+	scorePpm: ppm.nullable(),
 	reliabilityPpm: ppm,
 	uptimePpm: ppm,
-	createdAtMs: atMs,
+	...provenSummary,
 });
+
+/** Equal cards of one provider, by proven model; figures by name, of the weakest of the group. */
+export const holding = z.object({ model: said, count, figures: z.record(z.string(), z.int()) });
 
 export const provider = providerSummary.extend({
-	/** How it is reached; null for everyone but admins, since it names a host and a user. */
-	target: said.nullable(),
+	target: said.nullable().describe("How it is reached; null for everyone but admins: it names a host and a user"),
 	claim: claim.nullable(),
-	devices: z.array(provenDevice),
+	suspicion: said.nullable().describe("Why it is suspected of sharing devices, when it is"),
+	devices: z.array(device),
+	holdings: z.array(holding),
+	figures: z.array(currentFigure),
 });
 
+/** One group of equal cards must satisfy all of them. */
 export const provenFilters = {
-	model: z
-		.string()
-		.max(64)
-		.regex(/^[a-z0-9]+([.-][a-z0-9]+)*$/)
-		.optional()
-		.describe("A profile of docs/profiles.md"),
-	minDevices: count.optional(),
-	minMemoryBytes: count.optional(),
-	minFp16OpsPerS: count.optional(),
-	minBandwidthBytesPerS: count.optional(),
+	model: modelName.optional(),
+	minDevices: count.optional().describe("Cards in the group"),
+	minMemoryBytes: count.optional().describe("Proven, each card"),
+	minFp16OpsPerS: count.optional().describe("Proven, each card"),
+	minBandwidthBytesPerS: count.optional().describe("Proven, each card"),
 	maxPriceMicros: micros.optional().describe("Per hour"),
 	minUptimePpm: ppm.optional(),
 };
 
-export const providerSort = z.enum(["score", "price", "uptime", "fp16", "memory", "bandwidth", "name", "newest"]);
+export const SORTS = ["score", "price", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
 export const searchText = text(100).min(1).describe("Part of a name, or the beginning of an id");
 
 export const providersQuery = z.strictObject({
 	...provenFilters,
 	rented: z.boolean().optional(),
+	connected: z.boolean().optional(),
+	link: linkKind.optional(),
 	state: providerState.optional(),
 	q: searchText.optional(),
-	sort: providerSort.default("score"),
+	sort: z.enum([...SORTS, "registered", "lastProbe", "nextProbe"]).default("score"),
+	descending: z.boolean().optional().describe("Default: false for price, name and nextProbe, true for the others"),
 	...paging,
 });
 

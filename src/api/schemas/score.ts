@@ -9,75 +9,59 @@ import {
 	ppm,
 	providerId,
 	publicKey,
-	said,
 	sha256,
 	signature,
 } from "./primitives.ts";
 
-/** `from`: evidence hashes or further terms. `op` says how the value comes from the terms in `from`. */
-export interface ScoreTerm {
-	name: string;
-	value: number;
-	unit: string;
-	op?: string | undefined;
-	from: (string | ScoreTerm)[];
-}
-
-export const scoreTerm: z.ZodType<ScoreTerm, ScoreTerm> = z
-	.lazy(() =>
-		z.object({
-			name: said,
-			value: z.number(),
-			unit: z.string().max(16),
-			op: z.string().max(32).optional(),
-			from: z.array(z.union([z.string().max(128), scoreTerm])),
-		}),
-	)
-	.meta({ id: "ScoreTerm" });
-
 export const scoring = z.enum(["holistic", "sn27"]);
 
+/** `terms` is the tree `{name, value, unit, from: [evidence hash | term]}` of docs/network.md §5, as market/ made it. */
 export const score = z.object({
 	providerId,
-	scoring,
-	scorePpm: ppm,
 	atMs,
-	epoch: epochNumber.nullable(),
-	evidenceSha256: sha256.nullable(),
-	term: scoreTerm,
+	scorePpm: ppm,
+	mode: scoring,
+	terms: z.json(),
 });
 
 export const epoch = z.object({
-	n: epochNumber,
+	number: epochNumber,
 	state: z.enum(["open", "closed"]),
-	startedAtMs: atMs,
-	endedAtMs: atMs.nullable(),
-	scoring,
+	startsAtMs: atMs,
+	endsAtMs: atMs,
+	closedAtMs: atMs.nullable(),
 	emissionMicros: micros,
-	reports: count,
-	providers: count,
+	params: z.json().describe("Every parameter that the scores and weights of this epoch follow"),
+	reports: z.array(z.object({ validator: publicKey, receivedAtMs: atMs, scores: count, signature })),
 });
+export const epochSummary = epoch.omit({ params: true, reports: true });
 
 export const epochScore = z.object({
+	epoch: epochNumber,
 	providerId,
-	scorePpm: ppm.describe("Of this validator"),
-	weightPpm: ppm.describe("Of the network: stake-weighted clipped median, as a share of all"),
-	rewardMicros: micros,
-	evidenceSha256: sha256.nullable(),
+	weightPpm: ppm.describe("Stake-weighted clipped median over the validators' reports"),
+	shareMicros: micros.describe("Of the emission"),
 });
 
 export const epochsQuery = z.strictObject({ ...paging });
-export const epochScoresQuery = z.strictObject({ providerId: providerId.optional(), ...paging });
 
-/** Enough for 20,000 providers; the route's body limit follows from it. */
+/** The route's body limit follows from it: some 80 bytes each. */
 export const LARGEST_REPORT = 20_000;
-export const reportedScore = z.strictObject({ providerId, scorePpm: ppm, evidenceSha256: sha256.nullable() });
 
 /** Signed by itself (report-hash.ts), not only as a request: a third party can hold a validator to what it said. */
 export const reportBody = z.strictObject({
 	validator: publicKey,
 	epoch: epochNumber,
-	scores: z.array(reportedScore).max(LARGEST_REPORT),
+	scores: z
+		.record(providerId, ppm)
+		.refine((scores) => Object.keys(scores).length <= LARGEST_REPORT, `more than ${LARGEST_REPORT} providers`)
+		.describe("scorePpm by provider"),
 	signature,
 });
-export const reportReceipt = z.object({ validator: publicKey, epoch: epochNumber, scores: count, sha256 });
+export const reportReceipt = z.object({
+	validator: publicKey,
+	epoch: epochNumber,
+	scores: count,
+	sha256,
+	receivedAtMs: atMs,
+});
