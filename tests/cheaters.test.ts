@@ -20,7 +20,7 @@ const GEMM: GemmSpec = {
 };
 /** Dear enough that reading is far quicker than computing, also in JavaScript. */
 const FILL: GemmSpec = { ...GEMM, n: 512, k: 1024, rounds: 2, keep: 2, samples: 16 };
-const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, passes: 4, samples: 2 };
+const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 4, samples: 2 };
 const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 1024, steps: 1024, rounds: 2, samples: 8 };
 
 const gemm = [[GEMM]];

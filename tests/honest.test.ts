@@ -20,7 +20,7 @@ const GEMM: GemmSpec = {
 	samples: 16,
 };
 const FILL: GemmSpec = { ...GEMM, k: 1024 };
-const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, passes: 64, samples: 16 };
+const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 64, samples: 16 };
 const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 512, steps: 1024, rounds: 2, samples: 4 };
 
 const HONEST: Readonly<Record<string, ToyProbe>> = {

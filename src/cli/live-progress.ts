@@ -15,6 +15,7 @@ export const silentProgress: Progress = { show() {}, end() {} };
 
 function specTitle(spec: ChallengeSpec): string {
 	if (spec.kind === "stream") return `memory, ${spec.passes} passes`;
+	if (spec.kind === "copy") return "written to disk";
 	if (spec.kind === "fma") return `scalar ${spec.precision}`;
 	return `matrix ${spec.precision} ${spec.m}×${spec.n}×${spec.k}${spec.rounds === 0 ? ", sustained" : ""}`;
 }
@@ -47,7 +48,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 	const closeStage = () => {
 		for (const root of running.values()) {
 			const unit =
-				root.spec.kind === "stream"
+				root.spec.kind === "stream" || root.spec.kind === "copy"
 					? "B/s"
 					: root.spec.kind === "fma" && root.spec.precision !== "int32"
 						? "flop/s"

@@ -2,6 +2,7 @@
 // Each method says which replies fit its request and how many; conversation.ts does ids, deadlines and endings.
 // Roots and openings are recorded as they came, also when they are wrong: verify/ judges them. Only their number is bounded.
 import { AssayError } from "../protocol/assay-error.ts";
+import type { Reading } from "../protocol/evidence.ts";
 import { Conversation, type Outcome, type ReplyHandler, violation } from "./conversation.ts";
 import type {
 	Answer,
@@ -184,6 +185,24 @@ export async function createEngineClient(link: Link, o: EngineClientOptions): Pr
 		gemm: (r, options) => run({ kind: "gemm", ...r }, r.rounds, options),
 		fma: (r, options) => run({ kind: "fma", ...r }, r.rounds, options),
 		stream: (r, options) => run({ kind: "stream", ...r }, r.passes, options),
+		copy: (r, options) => run({ kind: "copy", ...r }, 1, options),
+		async read(device, { deadlineMs }) {
+			let reading: Omit<Reading, "device" | "atUs"> | null = null;
+			const { ending, endedAtUs } = await talk.ask(
+				{ kind: "read", device },
+				(reply) => {
+					if (reply.kind !== "reading") throw violation(`${reply.kind} in answer to READ`);
+					const { kind: _, ...said } = reply;
+					reading = said;
+					return COMPLETE;
+				},
+				{ deadlineMs },
+			);
+			const said = reading as Omit<Reading, "device" | "atUs"> | null;
+			if (ending.end !== "complete" || said === null) return null;
+			// All 0: nothing could be read.
+			return Object.values(said).every((value) => value === 0) ? null : { device, atUs: endedAtUs, ...said };
+		},
 		async open(r, options) {
 			const openings: OpeningRecord[] = [];
 			const limitProgress = createProgressLimit();

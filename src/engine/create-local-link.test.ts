@@ -157,14 +157,17 @@ test("the real engine answers over the local link", { timeout: 600_000 }, async 
 	assert.equal(link.engineSha256, build.sha256);
 	const engine = await createEngineClient(link, client);
 	const claim = await engine.hello({ deadlineMs: 30_000 });
-	const device = claim.devices.length - 1;
-	assert.equal(claim.devices[device]?.kind, "cpu");
+	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
+	assert.notEqual(device, -1);
 	assert.equal(claim.engine.version, engine.version);
 	assert.ok((await engine.ping({ deadlineMs: 5000 })) > 0);
 	const o = { deadlineMs: 60_000 };
 	const answer = await engine.gemm({ ...gemm, device }, o);
 	assert.deepEqual({ end: answer.end, roots: answer.roots.map((r) => r.index) }, { end: "complete", roots: [0, 1, 2] });
-	const streamed = await engine.stream({ session: 1, passes: 2, nonce: new Uint8Array(32) }, o);
+	const streamed = await engine.stream(
+		{ session: 1, reader: device, newest: 0, passes: 2, nonce: new Uint8Array(32) },
+		o,
+	);
 	assert.deepEqual({ end: streamed.end, roots: streamed.roots.length }, { end: "complete", roots: 2 });
 	const places = [
 		{ round: 2, index: 127 },

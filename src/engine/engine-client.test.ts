@@ -15,7 +15,7 @@ const options = {
 	randomBytes: (n: number) => new Uint8Array(n).fill(n),
 	keepAliveMs: 0,
 };
-const ready = encodeReply(0, { kind: "ready", version: 1, engineVersion: "0.1.0" });
+const ready = encodeReply(0, { kind: "ready", version: 2, engineVersion: "0.1.0" });
 const root = (fill: number) => new Uint8Array(32).fill(fill);
 const gemm = {
 	session: 1,
@@ -70,6 +70,14 @@ const honest: OnRequest = (peer, id, request) => {
 			return runHonestly(peer, id, request.rounds);
 		case "stream":
 			return runHonestly(peer, id, request.passes);
+		case "copy":
+			return runHonestly(peer, id, 1);
+		case "read": {
+			if (request.device === 2) return void peer.reply(id, { kind: "error", code: 3, message: "no such device" });
+			const said = { coreMHz: 1980, memoryMHz: 3201, powerMw: 650_000, temperatureC: 60, throttle: 4 };
+			const nothing = { coreMHz: 0, memoryMHz: 0, powerMw: 0, temperatureC: 0, throttle: 0 };
+			return void peer.reply(id, { kind: "reading", ...(request.device === 0 ? said : nothing) });
+		}
 		case "open":
 			for (const { round, index } of request.places) {
 				peer.reply(id, { kind: "opening", round, index, leaf: new Uint8Array(1024), path: root(9) });
@@ -117,7 +125,10 @@ test("an honest engine answers everything", async () => {
 	assert.ok(answer.roots.every((r) => r.atUs >= answer.sentAtUs && r.atUs <= answer.endedAtUs));
 	const fma = { session: 2, device: 0, precision: "fp32", lanes: 256, steps: 512, rounds: 3, seed: root(2) } as const;
 	assert.equal((await client.fma(fma, enough)).roots.length, 3);
-	assert.equal((await client.stream({ session: 1, passes: 4, nonce: root(3) }, enough)).roots.length, 4);
+	assert.equal(
+		(await client.stream({ session: 1, reader: 0, newest: 0, passes: 4, nonce: root(3) }, enough)).roots.length,
+		4,
+	);
 	const places = [
 		{ round: 1, index: 5 },
 		{ round: 0, index: 5 },
@@ -127,6 +138,15 @@ test("an honest engine answers everything", async () => {
 		opened.openings.map(({ round, index }) => ({ round, index })),
 		places,
 	);
+	const copied = await client.copy({ session: 1, device: 2, newest: 1, nonce: root(3) }, enough);
+	assertEnd(copied, "complete", null);
+	assert.equal(copied.roots.length, 1);
+	const said = { coreMHz: 1980, memoryMHz: 3201, powerMw: 650_000, temperatureC: 60, throttle: 4 };
+	const reading = await client.read(0, enough);
+	assert.ok(reading && reading.atUs >= 0);
+	assert.deepEqual(reading, { device: 0, atUs: reading.atUs, ...said });
+	assert.equal(await client.read(1, enough), null, "all 0 says nothing");
+	assert.equal(await client.read(2, enough), null, "a refusal says nothing");
 	assertEnd(await client.release(1, enough), "complete", null);
 	await client.close();
 	assert.equal(peer.closed, true);
@@ -407,8 +427,8 @@ test("without READY there is no client", async () => {
 		["text", (peer) => peer.send(Buffer.from("Last login: today\n")), "FRAME_TOO_LARGE"],
 		["exit", (peer) => peer.exit({ code: 127 }), "LINK_CLOSED"],
 		["another frame", (peer) => peer.reply(0, { kind: "progress", done: 0, total: 0 }), "REPLY_WRONG"],
-		["another id", (peer) => peer.reply(1, { kind: "ready", version: 1, engineVersion: "x" }), "REPLY_UNASKED"],
-		["another version", (peer) => peer.reply(0, { kind: "ready", version: 2, engineVersion: "x" }), "ENGINE_VERSION"],
+		["another id", (peer) => peer.reply(1, { kind: "ready", version: 2, engineVersion: "x" }), "REPLY_UNASKED"],
+		["another version", (peer) => peer.reply(0, { kind: "ready", version: 1, engineVersion: "x" }), "ENGINE_VERSION"],
 	];
 	for (const [name, act, code] of cases) {
 		const { link, peer } = createToyLink(() => {});

@@ -1,13 +1,13 @@
 // What one engine can be asked, and the shape of its answers. Types; create-engine-client.ts makes one from a link.
 // A provider's misbehaviour during a request is a value here (`end`, `code`), never an exception: it is evidence.
-import type { Claim, End } from "../protocol/evidence.ts";
+import type { Claim, End, Reading } from "../protocol/evidence.ts";
 import type { RootRecord } from "../protocol/records.ts";
-import type { FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "./frames.ts";
+import type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "./frames.ts";
 
 /** As the engine numbered them; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
 export type { RootRecord } from "../protocol/records.ts";
 export { createEngineClient } from "./create-engine-client.ts";
-export type { FmaRequest, GemmRequest, OpenRequest, Place, StreamRequest } from "./frames.ts";
+export type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, Place, StreamRequest } from "./frames.ts";
 
 /** As on the wire: the path in one piece, whatever its length. */
 export interface OpeningRecord {
@@ -60,6 +60,10 @@ export interface EngineClient {
 	gemm(r: GemmRequest, o: RunOptions): Promise<Answer>;
 	fma(r: FmaRequest, o: RunOptions): Promise<Answer>;
 	stream(r: StreamRequest, o: RunOptions): Promise<Answer>;
+	/** One root, when the bytes are durable. */
+	copy(r: CopyRequest, o: RunOptions): Promise<Answer>;
+	/** What the device says of itself now; null when it cannot say, was not asked in time, or the link is gone. Never throws. */
+	read(device: number, o: { deadlineMs: number }): Promise<Reading | null>;
 	open(r: OpenRequest, o: { deadlineMs: number }): Promise<OpenAnswer>;
 	/** Never throws; the ending tells whether the engine agreed. */
 	release(session: number, o: { deadlineMs: number }): Promise<Ending>;

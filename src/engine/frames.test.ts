@@ -32,7 +32,7 @@ const bytes = (size: number) => Uint8Array.from({ length: size }, () => random(2
 const u32 = () => random(2 ** 32);
 
 const requests: Request[] = [
-	{ kind: "hello", version: 1 },
+	{ kind: "hello", version: 2 },
 	{
 		kind: "gemm",
 		session: 7,
@@ -45,7 +45,10 @@ const requests: Request[] = [
 		keep: 2,
 		seed: bytes(32),
 	},
-	{ kind: "stream", session: 7, passes: 4, nonce: bytes(32) },
+	{ kind: "stream", session: 7, reader: 3, newest: 2, passes: 4, nonce: bytes(32) },
+	{ kind: "copy", session: 7, device: 2, newest: 9, nonce: bytes(32) },
+	{ kind: "read", device: 258 },
+	{ kind: "open", session: 7, what: "copied-digests", places: [{ round: 0, index: 1 }] },
 	{ kind: "fma", session: 8, device: 65535, precision: "fp64", lanes: 256, steps: 512, rounds: 2, seed: bytes(32) },
 	{
 		kind: "open",
@@ -62,7 +65,7 @@ const requests: Request[] = [
 	{ kind: "cancel", target: 3 },
 ];
 const replies: Reply[] = [
-	{ kind: "ready", version: 1, engineVersion: "0.1.0+é" },
+	{ kind: "ready", version: 2, engineVersion: "0.1.0+é" },
 	{ kind: "claim", json: '{"devices":[]}' },
 	{ kind: "root", index: 9, root: bytes(32) },
 	{ kind: "progress", done: 1, total: 2 },
@@ -70,6 +73,7 @@ const replies: Reply[] = [
 	{ kind: "opening", round: 1, index: 2, leaf: bytes(1024), path: bytes(7 * 32) },
 	{ kind: "opening", round: 1, index: 2, leaf: bytes(0), path: bytes(0) },
 	{ kind: "pong", payload: bytes(16) },
+	{ kind: "reading", coreMHz: 1980, memoryMHz: 3201, powerMw: 699_000, temperatureC: 71, throttle: 4 },
 	{ kind: "error", code: 4, message: "no room" },
 ];
 
@@ -137,6 +141,22 @@ test("the bytes are those of the page", () => {
 		seed: new Uint8Array(32),
 	});
 	assert.equal(fma[15], 7);
+	const seed = new Uint8Array(32).fill(0xee);
+	const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+	assert.equal(
+		hexOf(encodeRequest(1, { kind: "stream", session: 2, reader: 0x0304, newest: 5, passes: 6, nonce: seed })),
+		`350000000301000000020000000403000005000000${"06000000"}${"ee".repeat(32)}`,
+	);
+	assert.equal(
+		hexOf(encodeRequest(1, { kind: "copy", session: 2, device: 0x0304, newest: 5, nonce: seed })),
+		`310000000901000000020000000403000005000000${"ee".repeat(32)}`,
+	);
+	assert.equal(hexOf(encodeRequest(1, { kind: "read", device: 0x0304 })), "070000000a010000000403");
+	const said = { coreMHz: 1, memoryMHz: 2, powerMw: 3, temperatureC: 4, throttle: 5 };
+	assert.equal(
+		hexOf(encodeReply(1, { kind: "reading", ...said })),
+		"1900000087010000000100000002000000030000000400000005000000",
+	);
 	assert.equal(
 		Buffer.from(encodeReply(5, { kind: "done", count: 2, cancelled: true })).toString("hex"),
 		"0a000000840500000002000000" + "01",
@@ -217,7 +237,8 @@ test("a missing or surplus byte, a reserved bit, an unknown word is a bad frame"
 	}
 	const bad = (kind: number, payload: Uint8Array) =>
 		assert.throws(() => decodeReply({ kind, id: 1, payload }), frameCode("FRAME_BAD"));
-	bad(0x87, bytes(0));
+	bad(0x88, bytes(0));
+	bad(KIND.reading, bytes(0));
 	bad(KIND.hello, Uint8Array.of(1, 0));
 	bad(KIND.done, Uint8Array.of(0, 0, 0, 0, 2));
 	bad(KIND.pong, bytes(65));
@@ -231,12 +252,15 @@ test("a missing or surplus byte, a reserved bit, an unknown word is a bad frame"
 		assert.throws(() => decodeRequest({ kind, id: 1, payload }), frameCode("FRAME_BAD"));
 	worse(KIND.ready, bytes(0));
 	worse(KIND.open, new Uint8Array(12));
+	worse(KIND.open, Uint8Array.of(1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, ...new Uint8Array(8)));
+	worse(KIND.stream, Uint8Array.of(1, 0, 0, 0, 0, 0, 1, 0, ...new Uint8Array(40)));
+	worse(KIND.copy, Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 1, ...new Uint8Array(36)));
 	worse(KIND.ping, bytes(65));
 });
 
 test("random payloads never do worse than a bad frame", () => {
 	for (let run = 0; run < 20_000; run++) {
-		const frame = { kind: random(2) ? 0x80 + random(8) : random(256), id: u32(), payload: bytes(random(80)) };
+		const frame = { kind: random(2) ? 0x80 + random(9) : random(256), id: u32(), payload: bytes(random(80)) };
 		for (const decode of [decodeReply, decodeRequest]) {
 			try {
 				const value = decode(frame) as Reply & Request;
@@ -252,8 +276,14 @@ test("random payloads never do worse than a bad frame", () => {
 test("what does not fit its field is our own mistake", () => {
 	assert.throws(() => encodeRequest(1, { kind: "release", session: -1 }), RangeError);
 	assert.throws(() => encodeRequest(2 ** 32, { kind: "release", session: 1 }), RangeError);
-	assert.throws(() => encodeRequest(1, { kind: "stream", session: 1, passes: 1.5, nonce: bytes(32) }), RangeError);
-	assert.throws(() => encodeRequest(1, { kind: "stream", session: 1, passes: 1, nonce: bytes(31) }), RangeError);
+	assert.throws(
+		() => encodeRequest(1, { kind: "stream", session: 1, reader: 0, newest: 0, passes: 1.5, nonce: bytes(32) }),
+		RangeError,
+	);
+	assert.throws(
+		() => encodeRequest(1, { kind: "stream", session: 1, reader: 0, newest: 0, passes: 1, nonce: bytes(31) }),
+		RangeError,
+	);
 	assert.throws(() => encodeRequest(1, { kind: "ping", payload: bytes(65) }), RangeError);
 	const places = Array.from({ length: 4097 }, () => ({ round: 0, index: 0 }));
 	assert.throws(() => encodeRequest(1, { kind: "open", session: 1, what: "leaves", places }), RangeError);

@@ -7,7 +7,7 @@ import { badFrame, FieldReader, FieldWriter, type Frame, HASH_BYTES } from "./fr
 export { type Frame, MAX_LENGTH_TO_ENGINE, MAX_LENGTH_TO_VERIFIER, MIN_LENGTH } from "./frame-fields.ts";
 export { FrameReader } from "./frame-reader.ts";
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 export const MAX_CLAIM_BYTES = 64 << 10;
 export const MAX_PLACES = 4096;
 export const MAX_PING_BYTES = 64;
@@ -24,6 +24,8 @@ export const KIND = {
 	release: 0x06,
 	ping: 0x07,
 	cancel: 0x08,
+	copy: 0x09,
+	read: 0x0a,
 	ready: 0x80,
 	claim: 0x81,
 	root: 0x82,
@@ -31,6 +33,7 @@ export const KIND = {
 	done: 0x84,
 	opening: 0x85,
 	pong: 0x86,
+	reading: 0x87,
 	error: 0xff,
 } as const;
 
@@ -50,7 +53,7 @@ export const ERROR_CODE = {
 const GEMM_PRECISIONS: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
 const FMA_PRECISIONS: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
 const FIRST_FMA_PRECISION = 5;
-const WHATS = ["leaves", "digests"] as const;
+const WHATS = ["leaves", "digests", "copied-digests"] as const;
 
 export type OpenWhat = (typeof WHATS)[number];
 
@@ -83,7 +86,18 @@ export interface FmaRequest {
 
 export interface StreamRequest {
 	readonly session: number;
+	/** The device that digests: the session's own, a peer, or a disk that holds a copy. */
+	readonly reader: number;
+	/** 0 for all kept rounds. */
+	readonly newest: number;
 	readonly passes: number;
+	readonly nonce: Uint8Array;
+}
+
+export interface CopyRequest {
+	readonly session: number;
+	readonly device: number;
+	readonly newest: number;
 	readonly nonce: Uint8Array;
 }
 
@@ -101,7 +115,9 @@ export type Request =
 	| ({ readonly kind: "open" } & OpenRequest)
 	| { readonly kind: "release"; readonly session: number }
 	| { readonly kind: "ping"; readonly payload: Uint8Array }
-	| { readonly kind: "cancel"; readonly target: number };
+	| { readonly kind: "cancel"; readonly target: number }
+	| ({ readonly kind: "copy" } & CopyRequest)
+	| { readonly kind: "read"; readonly device: number };
 
 export type Reply =
 	| { readonly kind: "ready"; readonly version: number; readonly engineVersion: string }
@@ -118,6 +134,14 @@ export type Reply =
 			readonly path: Uint8Array;
 	  }
 	| { readonly kind: "pong"; readonly payload: Uint8Array }
+	| {
+			readonly kind: "reading";
+			readonly coreMHz: number;
+			readonly memoryMHz: number;
+			readonly powerMw: number;
+			readonly temperatureC: number;
+			readonly throttle: number;
+	  }
 	| { readonly kind: "error"; readonly code: number; readonly message: string };
 
 export function encodeFrame(kind: number, id: number, payload: Uint8Array): Uint8Array {
@@ -141,8 +165,16 @@ function requestPayload(r: Request): Uint8Array {
 			w.uint(1, 0).uint(4, r.m).uint(4, r.n).uint(4, r.k).uint(4, r.rounds).uint(4, r.keep);
 			return w.hash(r.seed).bytes;
 		}
-		case "stream":
-			return new FieldWriter(40).uint(4, r.session).uint(4, r.passes).hash(r.nonce).bytes;
+		case "stream": {
+			const w = new FieldWriter(48).uint(4, r.session).uint(2, r.reader).uint(2, 0);
+			return w.uint(4, r.newest).uint(4, r.passes).hash(r.nonce).bytes;
+		}
+		case "copy": {
+			const w = new FieldWriter(44).uint(4, r.session).uint(2, r.device).uint(2, 0);
+			return w.uint(4, r.newest).hash(r.nonce).bytes;
+		}
+		case "read":
+			return new FieldWriter(2).uint(2, r.device).bytes;
 		case "fma": {
 			const index = FMA_PRECISIONS.indexOf(r.precision);
 			const w = new FieldWriter(52).uint(4, r.session).uint(2, r.device);
@@ -179,8 +211,18 @@ export function decodeRequest(frame: Frame): Request {
 			const [m, n, k, rounds, keep] = [p.u32(), p.u32(), p.u32(), p.u32(), p.u32()];
 			return p.end({ kind: "gemm", session, device, precision, m, n, k, rounds, keep, seed: p.hash() });
 		}
-		case KIND.stream:
-			return p.end({ kind: "stream", session: p.u32(), passes: p.u32(), nonce: p.hash() });
+		case KIND.stream: {
+			const [session, reader] = [p.u32(), p.u16()];
+			p.zeros(2);
+			return p.end({ kind: "stream", session, reader, newest: p.u32(), passes: p.u32(), nonce: p.hash() });
+		}
+		case KIND.copy: {
+			const [session, device] = [p.u32(), p.u16()];
+			p.zeros(2);
+			return p.end({ kind: "copy", session, device, newest: p.u32(), nonce: p.hash() });
+		}
+		case KIND.read:
+			return p.end({ kind: "read", device: p.u16() });
 		case KIND.fma: {
 			const [session, device] = [p.u32(), p.u16()];
 			const precision = p.pick(FMA_PRECISIONS, p.u8() - FIRST_FMA_PRECISION, "precision");
@@ -238,6 +280,10 @@ function replyPayload(r: Reply): Uint8Array {
 		}
 		case "pong":
 			return r.payload;
+		case "reading": {
+			const w = new FieldWriter(20).uint(4, r.coreMHz).uint(4, r.memoryMHz).uint(4, r.powerMw);
+			return w.uint(4, r.temperatureC).uint(4, r.throttle).bytes;
+		}
 		case "error": {
 			const text = new TextEncoder().encode(r.message);
 			return new FieldWriter(2 + text.length).uint(2, r.code).raw(text).bytes;
@@ -274,6 +320,10 @@ export function decodeReply(frame: Frame): Reply {
 		case KIND.pong:
 			if (frame.payload.length > MAX_PING_BYTES) throw badFrame("a PONG is too long");
 			return p.end({ kind: "pong", payload: p.rest() });
+		case KIND.reading: {
+			const [coreMHz, memoryMHz, powerMw, temperatureC, throttle] = [p.u32(), p.u32(), p.u32(), p.u32(), p.u32()];
+			return p.end({ kind: "reading", coreMHz, memoryMHz, powerMw, temperatureC, throttle });
+		}
 		case KIND.error:
 			return p.end({ kind: "error", code: p.u16(), message: p.text(MAX_MESSAGE_BYTES) });
 		default:

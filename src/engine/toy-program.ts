@@ -12,7 +12,7 @@ function toOctal(bytes: Uint8Array): string {
 
 /** Says READY from /bin/sh, which every host has; `then` is what it does afterwards. */
 export function shellEngine(then: string): string {
-	const ready = encodeReply(0, { kind: "ready", version: 1, engineVersion: "toy" });
+	const ready = encodeReply(0, { kind: "ready", version: 2, engineVersion: "toy" });
 	return `#!/bin/sh\nprintf '${toOctal(ready)}'\n${then}\n`;
 }
 
@@ -23,7 +23,7 @@ export const POLITE = shellEngine("cat >/dev/null\nexit 0");
 export const TALKING = `#!${process.execPath}
 import { decodeRequest, encodeReply, FrameReader, MAX_LENGTH_TO_ENGINE } from ${JSON.stringify(new URL("./frames.ts", import.meta.url).href)};
 const send = (id, reply) => process.stdout.write(encodeReply(id, reply));
-send(0, { kind: "ready", version: 1, engineVersion: "toy" });
+send(0, { kind: "ready", version: 2, engineVersion: "toy" });
 const reader = new FrameReader(MAX_LENGTH_TO_ENGINE);
 process.stdin.on("data", (chunk) => reader.push(chunk, (frame) => {
 	const request = decodeRequest(frame);

@@ -29,17 +29,32 @@ export function keptRounds(spec: Pick<GemmSpec, "keep">, rounds: number): number
 	return Math.min(spec.keep, rounds);
 }
 
-/** Digest groups of one stream pass over the kept rounds. */
-export function streamGroups(spec: Pick<GemmSpec, "m" | "n" | "keep">, rounds: number): number {
-	return (keptRounds(spec, rounds) * gemmLeaves(spec)) / GROUP_DIGESTS;
+type Kept = Pick<GemmSpec, "m" | "n" | "keep">;
+
+/** Rounds that a stream or copy of the `newest` covers; 0 or none said (evidence of version 1) is all that are kept. */
+export function coveredRounds(spec: Pick<GemmSpec, "keep">, rounds: number, newest: number | undefined): number {
+	const kept = keptRounds(spec, rounds);
+	return newest ? Math.min(newest, kept) : kept;
 }
 
-/** Where kept leaf q lies: oldest kept round first. */
+/** Bytes of one pass over the covered rounds. */
+export function coveredBytes(spec: Kept, rounds: number, newest: number | undefined): number {
+	return coveredRounds(spec, rounds, newest) * gemmLeaves(spec) * LEAF_BYTES;
+}
+
+/** Digest groups of one pass over the covered rounds. */
+export function streamGroups(spec: Kept, rounds: number, newest: number | undefined): number {
+	return (coveredRounds(spec, rounds, newest) * gemmLeaves(spec)) / GROUP_DIGESTS;
+}
+
+/** Where covered leaf q lies: oldest covered round first. */
 export function keptLeafPlace(
-	spec: Pick<GemmSpec, "m" | "n" | "keep">,
+	spec: Kept,
 	rounds: number,
+	newest: number | undefined,
 	keptLeaf: number,
 ): { round: number; leaf: number } {
 	const leaves = gemmLeaves(spec);
-	return { round: rounds - keptRounds(spec, rounds) + Math.floor(keptLeaf / leaves), leaf: keptLeaf % leaves };
+	const first = rounds - coveredRounds(spec, rounds, newest);
+	return { round: first + Math.floor(keptLeaf / leaves), leaf: keptLeaf % leaves };
 }

@@ -21,7 +21,7 @@ const openings = [
 
 const { challenges, attachments } = packChallenges([
 	{
-		spec: { kind: "stream", device: 0, of: 0, passes: 1, samples: 1 },
+		spec: { kind: "stream", device: 0, of: 0, newest: 0, passes: 1, samples: 1 },
 		...{ stage: 0, sentAtUs: 1, roots, end: "complete" },
 		opens: [
 			{ what: "digests", sentAtUs: 9, receivedAtUs: 10, records: openings, end: "complete" },
@@ -32,7 +32,7 @@ const { challenges, attachments } = packChallenges([
 
 const BODY: EvidenceBody = {
 	format: "assay-evidence",
-	version: 1,
+	version: 2,
 	probe: { id: "0".repeat(32), startedAtMs: 1, finishedAtUs: 2, target: "local", verifier: "é" },
 	beacon: null,
 	secret: "0".repeat(64),
@@ -45,6 +45,7 @@ const BODY: EvidenceBody = {
 	},
 	link: { kind: "local", engineSha256: null, hostKey: null, handshakeUs: null, rttUs: [] },
 	challenges,
+	readings: [],
 	figures: [],
 };
 

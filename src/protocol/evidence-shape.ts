@@ -5,8 +5,10 @@ import { hex, int, list, object, oneOf, orNull, type Shape, text, variants } fro
 
 export const MAX_DEVICES = 64;
 export const MAX_TEXT = 256;
-/** 64 devices with a dozen challenges each. */
+/** 16 devices with a table of peers, or 64 with a dozen challenges each. */
 export const MAX_CHALLENGES = 1024;
+/** An envelope of 2 MiB holds them; a probe reads less often when a run is long. */
+export const MAX_READINGS = 4096;
 const MAX_ATTACHMENTS = 3 * MAX_CHALLENGES;
 
 const U32 = 0xffff_ffff;
@@ -23,7 +25,7 @@ const precisions: Shape = (value, where) => {
 };
 
 const device = object({
-	kind: oneOf("gpu", "cpu"),
+	kind: oneOf("gpu", "cpu", "disk"),
 	name: words,
 	uuid: words,
 	memoryBytes: int(),
@@ -48,7 +50,7 @@ export const claimShape = object({
 });
 
 // Wide on purpose: verify/hardware/policy.ts names the limits, and its codes say more than "wrong shape".
-const spec = variants("kind", {
+const gemmAndFma = {
 	gemm: object({
 		kind: oneOf("gemm"),
 		device: int(),
@@ -60,7 +62,6 @@ const spec = variants("kind", {
 		keep: int(0, U32),
 		samples: int(0, U32),
 	}),
-	stream: object({ kind: oneOf("stream"), device: int(), of: int(), passes: int(0, U32), samples: int(0, U32) }),
 	fma: object({
 		kind: oneOf("fma"),
 		device: int(),
@@ -70,7 +71,14 @@ const spec = variants("kind", {
 		rounds: int(0, U32),
 		samples: int(0, U32),
 	}),
+};
+const stream = { kind: oneOf("stream"), device: int(), of: int(), passes: int(0, U32), samples: int(0, U32) };
+const spec = variants("kind", {
+	...gemmAndFma,
+	stream: object({ ...stream, newest: int(0, U32) }),
+	copy: object({ kind: oneOf("copy"), device: int(), of: int(), newest: int(0, U32), samples: int(0, U32) }),
 });
+const specOfVersion1 = variants("kind", { ...gemmAndFma, stream: object(stream) });
 
 const open = object({
 	what: oneOf("leaves", "digests"),
@@ -80,20 +88,23 @@ const open = object({
 	end,
 });
 
-const challenge = object({
-	spec,
-	stage: int(),
-	sentAtUs: int(),
-	roots: int(),
-	end,
-	opens: list(open, 2),
+const challenge = (specShape: Shape) =>
+	object({ spec: specShape, stage: int(), sentAtUs: int(), roots: int(), end, opens: list(open, 2) });
+
+const reading = object({
+	device: int(),
+	atUs: int(),
+	coreMHz: int(0, U32),
+	memoryMHz: int(0, U32),
+	powerMw: int(0, U32),
+	temperatureC: int(0, U32),
+	throttle: int(0, U32),
 });
 
 const figure = object({ device: int(), name: words, value: int(), unit: words, challenge: int() });
 
-const body = object({
+const bodyFields = {
 	format: oneOf("assay-evidence"),
-	version: oneOf(1),
 	probe: object({ id: hex(16), startedAtMs: int(), finishedAtUs: int(), target: words, verifier: words }),
 	beacon: orNull(object({ kind: text(MAX_TEXT, 1), value: text(1024) })),
 	secret: hex(32),
@@ -105,9 +116,25 @@ const body = object({
 		handshakeUs: orNull(int()),
 		rttUs: list(int(), 1024),
 	}),
-	challenges: list(challenge, MAX_CHALLENGES),
 	figures: list(figure, 4 * MAX_CHALLENGES),
-});
+};
+const bodies = {
+	1: object({
+		...bodyFields,
+		version: oneOf(1),
+		challenges: list(challenge(specOfVersion1), MAX_CHALLENGES),
+	}),
+	2: object({
+		...bodyFields,
+		version: oneOf(2),
+		challenges: list(challenge(spec), MAX_CHALLENGES),
+		readings: list(reading, MAX_READINGS),
+	}),
+};
+const body: Shape = (value, where) => {
+	const isOld = typeof value === "object" && value !== null && (value as { version?: unknown }).version === 1;
+	return bodies[isOld ? 1 : 2](value, where);
+};
 
 export const envelopeShape = object({
 	attachments: list(object({ bytes: int(), sha256: hex(32) }), MAX_ATTACHMENTS),

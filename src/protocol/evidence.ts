@@ -6,8 +6,10 @@ export type GemmPrecision = "int8" | "fp8" | "fp16" | "bf16" | "tf32";
 export type FmaPrecision = "fp32" | "fp64" | "int32";
 export type Precision = GemmPrecision | FmaPrecision;
 
+export type DeviceKind = "gpu" | "cpu" | "disk";
+
 export interface DeviceClaim {
-	readonly kind: "gpu" | "cpu";
+	readonly kind: DeviceKind;
 	readonly name: string;
 	readonly uuid: string;
 	readonly memoryBytes: number;
@@ -51,12 +53,26 @@ export interface GemmSpec {
 	readonly samples: number;
 }
 
-/** `of` is the index of the gemm challenge whose kept products are streamed. */
+/**
+ * `of` is the index of the gemm challenge whose kept products are streamed, the `newest` rounds of them (0: all that are kept; files of
+ * version 1 have no such field and mean all). `device` is the reader: the gemm's own device, a peer of the same kind, or a disk that
+ * holds a copy.
+ */
 export interface StreamSpec {
 	readonly kind: "stream";
 	readonly device: number;
 	readonly of: number;
+	readonly newest: number;
 	readonly passes: number;
+	readonly samples: number;
+}
+
+/** The `newest` kept products of gemm `of` written to the disk `device`; answered by the root of one pass of digests. */
+export interface CopySpec {
+	readonly kind: "copy";
+	readonly device: number;
+	readonly of: number;
+	readonly newest: number;
 	readonly samples: number;
 }
 
@@ -70,7 +86,7 @@ export interface FmaSpec {
 	readonly samples: number;
 }
 
-export type ChallengeSpec = GemmSpec | StreamSpec | FmaSpec;
+export type ChallengeSpec = GemmSpec | StreamSpec | CopySpec | FmaSpec;
 
 /**
  * How the answer to a request ended: `complete` (DONE, reason 0), `stopped` (DONE, reason 1, after the verifier's CANCEL),
@@ -95,13 +111,27 @@ export interface ChallengeRecord {
 	/** Attachment with root records as received: u32 index, u64 atUs, 32 root. */
 	readonly roots: number;
 	readonly end: End;
-	/** gemm, fma: one with `leaves`. stream: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
+	/** gemm, fma: one with `leaves`. stream, copy: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
 	readonly opens: readonly OpenRecord[];
+}
+
+/** What a device said of itself at one moment of the probe. A claim: shown beside the curve of a sustained run, never judged. */
+export interface Reading {
+	readonly device: number;
+	/** When the answer came, on the verifier's clock. */
+	readonly atUs: number;
+	readonly coreMHz: number;
+	readonly memoryMHz: number;
+	readonly powerMw: number;
+	readonly temperatureC: number;
+	/** Reasons why the clock is held down, NVML's bits; 0 for none. */
+	readonly throttle: number;
 }
 
 export interface EvidenceBody {
 	readonly format: "assay-evidence";
-	readonly version: 1;
+	/** 1 is read as well: it knew no readings, no `newest` and no disk. */
+	readonly version: 1 | 2;
 	readonly probe: {
 		/** 16 random bytes, hex. */
 		readonly id: string;
@@ -124,6 +154,8 @@ export interface EvidenceBody {
 		readonly rttUs: readonly number[];
 	};
 	readonly challenges: readonly ChallengeRecord[];
+	/** In the order they came. Files of version 1 have none. */
+	readonly readings: readonly Reading[];
 	/** Derived by verify/hardware from the rest; verify derives them again and refuses any difference. */
 	readonly figures: readonly Figure[];
 }
@@ -131,7 +163,10 @@ export interface EvidenceBody {
 /** A proven number of one device. Integers only (rounded down), so that the file is canonical. */
 export interface Figure {
 	readonly device: number;
-	/** e.g. "gemm.int8", "gemm.int8.sustained", "memory.resident", "memory.bandwidth", "fma.fp32". */
+	/**
+	 * "gemm.int8", "gemm.int8.sustained", "gemm.int8.sustained-ratio", "gemm.int8.alone", "scaling.int8", "memory.resident",
+	 * "memory.bandwidth", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32".
+	 */
 	readonly name: string;
 	readonly value: number;
 	/** "op/s" | "flop/s" | "B" | "B/s" | "ppm". */

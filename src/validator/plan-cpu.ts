@@ -76,7 +76,9 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 			step: (seen) => {
 				const device = cpu(seen);
 				const kept = device === undefined ? null : filled(seen, device);
-				return device === undefined || !kept ? null : warm([{ kind: "stream", device, of: kept.index, passes: 3 }]);
+				return device === undefined || !kept
+					? null
+					: warm([{ kind: "stream", device, of: kept.index, newest: 0, passes: 3 }]);
 			},
 		},
 		{
@@ -90,7 +92,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				const bytes = 2 * kept.spec.m * kept.spec.n * kept.spec.keep;
 				const passes = cpuStreamPasses(bytes, trial.bytesPerS, budgets.cpuStreamS);
 				const late = 4 * passes * seen.challenges[kept.index]!.seconds;
-				return stage(seen, [{ kind: "stream", device, of: kept.index, passes, samples }], {
+				return stage(seen, [{ kind: "stream", device, of: kept.index, newest: 0, passes, samples }], {
 					hold: true,
 					deadlineMs: Math.min(120_000, deadlineMs(late)),
 				});

@@ -57,7 +57,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 					if (!fill) continue;
 					const bytes = 2 * fill.spec.m * fill.spec.n * Math.min(fill.spec.keep, fill.spec.rounds);
 					const passes = streamPasses(bytes, seen.rttUs, budgets.leastPasses);
-					specs.push({ kind: "stream", device, of: fill.index, passes, samples });
+					specs.push({ kind: "stream", device, of: fill.index, newest: 0, passes, samples });
 					fillS = Math.max(fillS, seen.challenges[fill.index]!.seconds);
 				}
 				// Long enough for a prover that computes everything again in every pass: it shall be judged late, not silent.

@@ -82,17 +82,19 @@ function play(host: Host, options: PlanOptions = OPTIONS): { stages: Stage[]; dr
 			}
 			stages.push(step);
 			for (const spec of step.specs) {
-				const s =
-					spec.kind === "stream"
-						? (spec.passes * 2 * 16384 ** 2) / host.bytesPerS
-						: (opsOfRound(spec) * Math.max(1, spec.rounds)) / rate(spec.device, spec.kind);
-				challenges.push({
-					spec,
-					end: "complete",
-					seconds: s,
-					roots: spec.kind === "stream" ? spec.passes : spec.rounds,
-				});
-				if (spec.kind !== "stream") seconds += s;
+				if (spec.kind === "stream" || spec.kind === "copy") {
+					const passes = spec.kind === "stream" ? spec.passes : 1;
+					challenges.push({
+						spec,
+						end: "complete",
+						seconds: (passes * 2 * 16384 ** 2) / host.bytesPerS,
+						roots: passes,
+					});
+					continue;
+				}
+				const s = (opsOfRound(spec) * Math.max(1, spec.rounds)) / rate(spec.device, spec.kind);
+				challenges.push({ spec, end: "complete", seconds: s, roots: spec.rounds });
+				seconds += s;
 			}
 		}
 	}
@@ -116,7 +118,7 @@ function assertLegal(stages: readonly Stage[]): void {
 		} else if (spec.kind === "fma") {
 			assert.ok(spec.lanes % 256 === 0 && spec.lanes <= 2 ** 28 && spec.steps % 512 === 0 && spec.steps <= 2 ** 20);
 			assert.ok(spec.rounds >= 1 && spec.rounds <= 2 ** 20);
-		} else {
+		} else if (spec.kind === "stream") {
 			assert.ok(spec.passes >= 1 && spec.passes <= 65536);
 			const of = specs[spec.of];
 			assert.ok(of?.kind === "gemm" && of.device === spec.device, "a stream runs over a gemm of its device");

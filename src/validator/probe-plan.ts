@@ -24,8 +24,14 @@ export type WarmUp =
 			readonly steps: number;
 			readonly rounds: number;
 	  }
-	/** Over the kept products of challenge `of`, which is still held. */
-	| { readonly kind: "stream"; readonly device: number; readonly of: number; readonly passes: number };
+	/** Over the newest kept products of challenge `of`, which is still held; `device` reads. */
+	| {
+			readonly kind: "stream";
+			readonly device: number;
+			readonly of: number;
+			readonly newest: number;
+			readonly passes: number;
+	  };
 
 export type Step =
 	| { readonly act: "warm-up"; readonly name: string; readonly runs: readonly WarmUp[] }

@@ -14,7 +14,7 @@ import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../proto
 import type { Signer } from "../protocol/signer.ts";
 import type { Verdict } from "../protocol/verdict.ts";
 import { deriveFigures } from "../verify/hardware/derive-figures.ts";
-import { verifyEvidence } from "../verify/hardware/verify.ts";
+import { type Expectations, verifyEvidence } from "../verify/hardware/verify.ts";
 import { planProbe } from "./plan-probe.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 import type { Plan, Seen, WarmUpSeen } from "./probe-plan.ts";
@@ -64,6 +64,12 @@ export interface ProbeOptions {
 	readonly deadlines?: Partial<ProbeDeadlines>;
 	/** Another plan than the default one. */
 	readonly plan?: Plan;
+	/** 32 hex digits, when whoever keeps books has named the probe already; default: drawn here. */
+	readonly probeId?: string;
+	/** Judges the file somewhere else (a thread of its own). It must be verifyEvidence: nothing else may give verdicts. */
+	readonly verify?: (evidence: Uint8Array, expect: Expectations) => Promise<Verdict>;
+	/** Awaited before each stage is sent, outside every deadline and every measured time: lets several probes begin one together. */
+	readonly beforeStage?: (name: string) => Promise<void>;
 }
 
 export interface ProbeResult {
@@ -114,21 +120,24 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 
 		const { challenges, attachments } = packChallenges(answered);
 		const { kind, engineSha256, hostKey, handshakeUs } = link;
-		const id = bytesToHex(o.randomBytes(16));
+		const id = o.probeId ?? bytesToHex(o.randomBytes(16));
 		const facts: Omit<EvidenceBody, "figures"> = {
 			format: "assay-evidence",
-			version: 1,
+			version: 2,
 			probe: { id, startedAtMs, finishedAtUs: clockUs(), target: o.target, verifier: o.signer.key },
 			beacon,
 			secret: bytesToHex(secret),
 			claim,
 			link: { kind, engineSha256, hostKey, handshakeUs: handshakeUs === null ? null : Math.floor(handshakeUs), rttUs },
 			challenges,
+			readings: [],
 		};
 		const body = { ...facts, figures: deriveFigures(facts, attachments) };
 		const evidence = encodeEvidence(body, attachments, o.signer);
 		onEvent({ kind: "checking", bytes: evidence.length });
-		return finish(verifyEvidence(evidence, { signers: [o.signer.key], probeId: id }), evidence, claim);
+		const expect = { signers: [o.signer.key], probeId: id };
+		const verdict = o.verify ? await o.verify(evidence, expect) : verifyEvidence(evidence, expect);
+		return finish(verdict, evidence, claim);
 	} catch (error) {
 		if (o.signal?.aborted) {
 			const detail = "the probe was stopped before its end";
@@ -183,6 +192,7 @@ async function carryOut(o: ProbeOptions, claim: Claim, rttUs: number, x: StageCo
 			// A link that dies here is recorded by the next stage, which then gets no answer.
 			warmUps.push(...(await runWarmUps(x, step.runs)));
 		} else {
+			await o.beforeStage?.(step.name);
 			const result = await runStage(x, step, stage);
 			if (result.end === "broken") break;
 			if (result.end === "too-big") tooBig.push(...result.specs);

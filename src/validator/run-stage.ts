@@ -4,8 +4,15 @@
 import type { Answer, EngineClient, OpeningRecord } from "../engine/engine-client.ts";
 import { ERROR_CODE, type Place } from "../engine/frames.ts";
 import { type Beacon, firstSeed, openSeed } from "../protocol/challenge-seed.ts";
-import { fmaLeaves, gemmLeaves, keptLeafPlace, lanesPerLeaf, streamGroups } from "../protocol/challenge-shape.ts";
-import type { ChallengeSpec, GemmSpec } from "../protocol/evidence.ts";
+import {
+	coveredBytes,
+	fmaLeaves,
+	gemmLeaves,
+	keptLeafPlace,
+	lanesPerLeaf,
+	streamGroups,
+} from "../protocol/challenge-shape.ts";
+import type { ChallengeSpec, CopySpec, GemmSpec, StreamSpec } from "../protocol/evidence.ts";
 import type { AnsweredChallenge } from "../protocol/evidence-codec.ts";
 import { fmaSamples, gemmSamples, streamSamples } from "../protocol/samples.ts";
 import type { ProbeEvent } from "./probe-event.ts";
@@ -70,7 +77,7 @@ export async function runStage(x: StageContext, step: StageStep, stage: number):
 }
 
 function endedWell(challenge: Pick<AnsweredChallenge, "spec" | "end">): boolean {
-	const sustained = challenge.spec.kind !== "stream" && challenge.spec.rounds === 0;
+	const sustained = challenge.spec.kind === "gemm" && challenge.spec.rounds === 0;
 	return challenge.end === "complete" || (sustained && challenge.end === "stopped");
 }
 
@@ -85,7 +92,7 @@ function roundsUntilStopped(stopAfterMs: number): number {
 async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
 	const seed = firstSeed(x.secret, challenge, x.beacon, spec);
 	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
-	const of = spec.kind === "stream" ? spec.passes : spec.rounds;
+	const of = spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;
 	const perRound = workOfRound(x, spec);
 	const sentAtUs = x.clockUs();
 	let done = 0;
@@ -111,7 +118,12 @@ async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challe
 	};
 	try {
 		if (spec.kind === "stream") {
-			return await x.client.stream({ session: spec.of + 1, passes: spec.passes, nonce: seed }, options);
+			const { device: reader, newest, passes } = spec;
+			return await x.client.stream({ session: spec.of + 1, reader, newest, passes, nonce: seed }, options);
+		}
+		if (spec.kind === "copy") {
+			const { device, newest } = spec;
+			return await x.client.copy({ session: spec.of + 1, device, newest, nonce: seed }, options);
 		}
 		const session = challenge + 1;
 		const { device, rounds: asked } = spec;
@@ -129,9 +141,17 @@ async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challe
 
 /** Operations of a round, bytes of a pass: only for what is told while it runs. */
 function workOfRound(x: StageContext, spec: ChallengeSpec): number {
-	if (spec.kind !== "stream") return opsOfRound(spec);
-	const of = x.answered[spec.of];
-	return of?.spec.kind === "gemm" ? 2 * of.spec.m * of.spec.n * Math.min(of.spec.keep, of.roots.length) : 0;
+	return isOfKept(spec) ? bytesOfPass(x, spec) : opsOfRound(spec);
+}
+
+function bytesOfPass(x: StageContext, { of: index, newest }: { readonly of: number; readonly newest: number }): number {
+	const of = x.answered[index];
+	return of?.spec.kind === "gemm" ? coveredBytes(of.spec, of.roots.length, newest) : 0;
+}
+
+/** Runs over another challenge's session. */
+function isOfKept(spec: ChallengeSpec): spec is StreamSpec | CopySpec {
+	return spec.kind === "stream" || spec.kind === "copy";
 }
 
 interface OpenRound {
@@ -149,14 +169,16 @@ function drawOpenings(x: StageContext, challenge: number): readonly OpenRound[] 
 	if (!last || !endedWell({ spec, ...rest }) || roots.some(({ index }, i) => index !== i)) return null;
 	const seed = openSeed(x.secret, challenge, last.root);
 	const asLeaf = ({ round, leaf }: { round: number; leaf: number }): Place => ({ round, index: leaf });
-	if (spec.kind === "stream") {
+	if (isOfKept(spec)) {
 		const of = x.answered[spec.of];
-		if (roots.length !== spec.passes || of?.spec.kind !== "gemm") return null;
+		if (roots.length !== (spec.kind === "copy" ? 1 : spec.passes) || of?.spec.kind !== "gemm") return null;
 		const gemm: GemmSpec = of.spec;
-		const samples = streamSamples(seed, roots.length, streamGroups(gemm, of.roots.length), spec.samples);
+		const rounds = of.roots.length;
+		const samples = streamSamples(seed, roots.length, streamGroups(gemm, rounds, spec.newest), spec.samples);
+		const below = samples.map(({ keptLeaf }) => keptLeafPlace(gemm, rounds, spec.newest, keptLeaf));
 		return [
 			{ what: "digests", places: samples.map(({ pass, group }) => ({ round: pass, index: group })) },
-			{ what: "leaves", places: samples.map(({ keptLeaf }) => asLeaf(keptLeafPlace(gemm, of.roots.length, keptLeaf))) },
+			{ what: "leaves", places: below.map(asLeaf) },
 		];
 	}
 	if (spec.rounds !== 0 && roots.length !== spec.rounds) return null;
@@ -171,9 +193,10 @@ async function openChallenge(x: StageContext, challenge: number): Promise<void> 
 	const draws = drawOpenings(x, challenge);
 	if (!draws) return;
 	const { spec } = x.answered[challenge]!;
-	const session = (spec.kind === "stream" ? spec.of : challenge) + 1;
+	const session = (isOfKept(spec) ? spec.of : challenge) + 1;
 	for (const { what, places } of draws) {
-		const answer = await x.client.open({ session, what, places }, { deadlineMs: x.deadlines.openMs });
+		const wanted = spec.kind === "copy" && what === "digests" ? "copied-digests" : what;
+		const answer = await x.client.open({ session, what: wanted, places }, { deadlineMs: x.deadlines.openMs });
 		const { sentAtUs, receivedAtUs, end, openings } = answer;
 		const open = { what, sentAtUs, receivedAtUs, end, records: openings.map(toRecord) };
 		const before = x.answered[challenge]!;
@@ -197,8 +220,9 @@ async function release(x: StageContext, challenge: number): Promise<void> {
 /** Frees what the engine still holds for the challenges from `from` on. */
 export async function releaseAll(x: StageContext, from = 0): Promise<void> {
 	for (const challenge of [...x.held]) {
-		// A stream has no session of its own: it runs over its gemm's.
-		if (x.answered[challenge]?.spec.kind === "stream") x.held.delete(challenge);
+		const spec = x.answered[challenge]?.spec;
+		// A stream or copy has no session of its own: it runs over its gemm's.
+		if (spec !== undefined && isOfKept(spec)) x.held.delete(challenge);
 		else if (challenge >= from) await release(x, challenge);
 	}
 }
@@ -220,8 +244,9 @@ async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
 	const options = { deadlineMs: x.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
 	const seed = x.randomBytes(32);
 	if (run.kind === "stream") {
-		const request = { session: run.of + 1, passes: run.passes, nonce: seed };
-		const { perS, spanS } = rateOf(await x.client.stream(request, options), workOfRound(x, { ...run, samples: 0 }));
+		const { device: reader, newest, passes } = run;
+		const answer = await x.client.stream({ session: run.of + 1, reader, newest, passes, nonce: seed }, options);
+		const { perS, spanS } = rateOf(answer, bytesOfPass(x, run));
 		return { run, opsPerS: 0, bytesPerS: perS, spanS };
 	}
 	const session = FIRST_WARM_UP_SESSION + run.device;
@@ -238,7 +263,8 @@ async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
 				);
 	let bytesPerS = 0;
 	if (run.kind === "gemm" && run.passes > 1 && answer.end === "complete") {
-		const stream = await x.client.stream({ session, passes: run.passes, nonce: x.randomBytes(32) }, options);
+		const request = { session, reader: device, newest: 0, passes: run.passes, nonce: x.randomBytes(32) };
+		const stream = await x.client.stream(request, options);
 		bytesPerS = rateOf(stream, 2 * run.m * run.n).perS;
 	}
 	if (answer.end === "complete") await x.client.release(session, { deadlineMs: x.deadlines.releaseMs });

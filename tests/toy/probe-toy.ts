@@ -37,6 +37,8 @@ export function countedBytes(name: string): (size: number) => Uint8Array {
 export interface ToyProbe {
 	readonly cheat?: string;
 	readonly gpus?: number;
+	readonly cpus?: number;
+	readonly disk?: boolean;
 	/** As a process behind a local link. */
 	readonly asProcess?: boolean;
 	/** One list a stage; all but the last stage of a device are held. */
@@ -47,7 +49,7 @@ export interface ToyProbe {
 }
 
 /** A toy on the same event loop: it stops the verifier's while it computes, which no verdict depends on. */
-function createInnerLink(gpus: number, cheat: string | undefined): Link {
+function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe): Link {
 	const input = new PassThrough();
 	const output = new PassThrough();
 	const { promise: closed, resolve } = Promise.withResolvers<LinkEnd>();
@@ -57,18 +59,27 @@ function createInnerLink(gpus: number, cheat: string | undefined): Link {
 		resolve({ code: 0, signal: null, stderrTail: "" });
 	};
 	const write = (bytes: Uint8Array) => void (output.writableEnded || output.write(bytes));
-	const toy = new ToyEngine(toyClaim(gpus), cheat === undefined ? {} : CHEATS[cheat]!, { write, hangUp: close });
+	const toy = new ToyEngine(toyClaim(gpus ?? 0, cpus, disk), cheat === undefined ? {} : CHEATS[cheat]!, {
+		write,
+		hangUp: close,
+	});
 	void toy.serve(input);
 	return { kind: "local", input, output, engineSha256: null, hostKey: null, handshakeUs: null, closed, close };
 }
 
 export function toyOptions(probe: ToyProbe): ProbeOptions {
-	const { cheat, gpus = 0, stages } = probe;
+	const { cheat, gpus = 0, cpus = 1, disk = false, stages } = probe;
 	const slower = stages.flat().some(({ kind }) => kind === "stream") ? STREAM_CLOCK_SLOWER_BY : 1;
 	const openLink = probe.asProcess
 		? () => createLocalLink({ command: process.execPath, args, env: process.env, graceMs: 300 })
-		: async () => createInnerLink(gpus, cheat);
-	const args = [TOY, `--gpus=${gpus}`, ...(cheat === undefined ? [] : [`--cheat=${cheat}`])];
+		: async () => createInnerLink(probe);
+	const args = [
+		TOY,
+		`--gpus=${gpus}`,
+		`--cpus=${cpus}`,
+		...(disk ? ["--disk=1"] : []),
+		...(cheat === undefined ? [] : [`--cheat=${cheat}`]),
+	];
 	return {
 		openLink,
 		target: "toy",

@@ -1,10 +1,12 @@
 // What a toy host claims: tiny cards and one CPU. A claim proves nothing, so anything may stand here.
-import type { Claim, DeviceClaim } from "../../src/protocol/evidence.ts";
+import type { Claim, DeviceClaim, DeviceKind } from "../../src/protocol/evidence.ts";
 
-export function toyDevice(kind: "gpu" | "cpu", number: number): DeviceClaim {
+const NAMES: Readonly<Record<DeviceKind, string>> = { gpu: "Toy card", cpu: "Toy processor", disk: "Toy disk" };
+
+export function toyDevice(kind: DeviceKind, number: number): DeviceClaim {
 	return {
 		kind,
-		name: kind === "gpu" ? "Toy card" : "Toy processor",
+		name: NAMES[kind],
 		uuid: kind === "gpu" ? `GPU-toy-${number}` : "",
 		memoryBytes: 64 * 2 ** 20,
 		freeBytes: 48 * 2 ** 20,
@@ -16,16 +18,21 @@ export function toyDevice(kind: "gpu" | "cpu", number: number): DeviceClaim {
 		powerLimitW: 0,
 		powerDefaultW: 0,
 		temperatureC: 0,
-		precisions: ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"],
+		precisions: kind === "disk" ? [] : ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"],
 	};
 }
 
-export function toyClaim(gpus: number): Claim {
+/** GPUs, then CPUs, then a disk when asked for. */
+export function toyClaim(gpus: number, cpus = 1, disk = false): Claim {
 	return {
 		engine: { version: "toy", arch: "toy", cuda: gpus > 0 },
 		host: { os: "toy", cpu: "Toy processor", cores: 1, ramBytes: 64 * 2 ** 20, ramFreeBytes: 48 * 2 ** 20 },
 		driver: gpus > 0 ? { version: "1", cuda: "1" } : null,
 		why: gpus > 0 ? "" : "a toy has no card",
-		devices: [...Array.from({ length: gpus }, (_, i) => toyDevice("gpu", i)), toyDevice("cpu", 0)],
+		devices: [
+			...Array.from({ length: gpus }, (_, i) => toyDevice("gpu", i)),
+			...Array.from({ length: cpus }, (_, i) => toyDevice("cpu", i)),
+			...(disk ? [toyDevice("disk", 0)] : []),
+		],
 	};
 }

@@ -19,8 +19,9 @@ import { digestsOf, lanesOf, nextNonce, nextSeed, productOf, type Tree, treeOf }
 export type GemmAsk = Extract<Request, { kind: "gemm" }>;
 export type FmaAsk = Extract<Request, { kind: "fma" }>;
 export type StreamAsk = Extract<Request, { kind: "stream" }>;
+export type CopyAsk = Extract<Request, { kind: "copy" }>;
 export type OpenAsk = Extract<Request, { kind: "open" }>;
-export type RunAsk = GemmAsk | FmaAsk | StreamAsk;
+export type RunAsk = GemmAsk | FmaAsk | StreamAsk | CopyAsk;
 export type OpeningOut = Extract<Reply, { kind: "opening" }>;
 export type RootOut = Extract<Reply, { kind: "root" }>;
 
@@ -30,6 +31,8 @@ export interface Session {
 	readonly seeds: Uint8Array[];
 	readonly rounds: { bytes: Uint8Array; tree: Tree }[];
 	passes: Tree[];
+	/** What each disk holds of it, and the digests made while writing. */
+	readonly copies: Map<number, { kept: readonly Uint8Array[]; newest: number; tree: Tree }>;
 	/** How long all rounds took: a cheat that is late wants to be late against this. */
 	spentMs: number;
 }
@@ -47,7 +50,11 @@ export interface Cheat {
 	readonly tree?: (bytes: Uint8Array) => Tree;
 	readonly nextSeed?: (seed: Uint8Array, root: Uint8Array) => Uint8Array;
 	/** Before each pass of a stream. */
-	readonly beforePass?: (session: Session, pass: number) => Promise<void>;
+	readonly beforePass?: (session: Session, pass: number, ask: StreamAsk) => Promise<void>;
+	/** What a stream really reads instead of the rounds that were asked for. */
+	readonly read?: (kept: readonly Uint8Array[], ask: StreamAsk, toy: ToyEngine) => readonly Uint8Array[];
+	/** What is really written to the disk, and digested, instead. */
+	readonly written?: (kept: readonly Uint8Array[], ask: CopyAsk, session: Session) => readonly Uint8Array[];
 	/** All roots of an answer at once, before they are sent. */
 	readonly roots?: (roots: RootOut[], ask: RunAsk) => RootOut[];
 	readonly openings?: (openings: OpeningOut[], ask: OpenAsk, session: Session) => OpeningOut[];
@@ -61,7 +68,7 @@ export class ToyEngine {
 	readonly hangUp: () => void;
 	private readonly write: (bytes: Uint8Array) => void;
 	private readonly cheat: Cheat;
-	private readonly sessions = new Map<number, Session>();
+	readonly sessions = new Map<number, Session>();
 	private readonly cancelled = new Set<number>();
 	/** One queue a device: requests to one device run in order of arrival. */
 	private readonly queues = new Map<number, Promise<void>>();
@@ -111,8 +118,19 @@ export class ToyEngine {
 		} else if (request.kind === "release") {
 			this.sessions.delete(request.session);
 			this.send(id, { kind: "done", count: 0, cancelled: false });
+		} else if (request.kind === "read") {
+			const isGpu = this.claim.devices[request.device]?.kind === "gpu";
+			const said = { coreMHz: 1500, memoryMHz: 2000, powerMw: 300_000, temperatureC: 50, throttle: 0 };
+			const nothing = { coreMHz: 0, memoryMHz: 0, powerMw: 0, temperatureC: 0, throttle: 0 };
+			this.send(id, { kind: "reading", ...(isGpu ? said : nothing) });
 		} else {
-			const device = "device" in request ? request.device : (this.sessions.get(request.session)?.ask.device ?? 0);
+			// Openings of a stream run where its bytes lie; the order on the wire keeps them behind it.
+			const device =
+				request.kind === "stream"
+					? request.reader
+					: "device" in request
+						? request.device
+						: (this.sessions.get(request.session)?.ask.device ?? 0);
 			const before = this.queues.get(device) ?? Promise.resolve();
 			this.queues.set(
 				device,
@@ -126,6 +144,7 @@ export class ToyEngine {
 		const session = this.sessions.get(request.session);
 		if (!session) return this.send(id, { kind: "error", code: ERROR_CODE.no_session, message: "no such session" });
 		if (request.kind === "stream") return this.stream(id, request, session);
+		if (request.kind === "copy") return this.copy(id, request, session);
 		this.open(id, request, session);
 	}
 
@@ -138,7 +157,7 @@ export class ToyEngine {
 			return this.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
 		}
 		const ask = this.cheat.instead?.(asked) ?? asked;
-		const session: Session = { ask, seeds: [], rounds: [], passes: [], spentMs: 0 };
+		const session: Session = { ask, seeds: [], rounds: [], passes: [], copies: new Map(), spentMs: 0 };
 		const began = performance.now();
 		const roots: RootOut[] = [];
 		let seed = ask.seed;
@@ -160,13 +179,34 @@ export class ToyEngine {
 		this.finish(id, asked, roots);
 	}
 
+	/** The newest kept products, oldest first; 0 for all. */
+	newestOf(session: Session, newest: number): Uint8Array[] {
+		const kept = Math.min(session.ask.kind === "gemm" ? session.ask.keep : 1, session.rounds.length);
+		return session.rounds.slice(-(newest === 0 ? kept : Math.min(newest, kept))).map(({ bytes }) => bytes);
+	}
+
+	private async copy(id: number, ask: CopyAsk, session: Session): Promise<void> {
+		const honest = this.newestOf(session, ask.newest);
+		const kept = this.cheat.written?.(honest, ask, session) ?? honest;
+		const tree = treeOf(digestsOf(kept, ask.nonce));
+		session.copies.set(ask.device, { kept, newest: ask.newest, tree });
+		const root: RootOut = { kind: "root", index: 0, root: tree.root };
+		if (!this.cheat.roots) this.send(id, root);
+		this.finish(id, ask, [root]);
+	}
+
 	private async stream(id: number, ask: StreamAsk, session: Session): Promise<void> {
-		const kept = session.rounds.slice(-(session.ask.kind === "gemm" ? session.ask.keep : 1)).map(({ bytes }) => bytes);
+		const copy = session.copies.get(ask.reader);
+		const isDisk = this.claim.devices[ask.reader]?.kind === "disk";
+		if (isDisk && copy?.newest !== ask.newest)
+			return this.send(id, { kind: "error", code: ERROR_CODE.bad_request, message: "no such copy" });
+		const honest = isDisk ? copy!.kept : this.newestOf(session, ask.newest);
+		const kept = this.cheat.read?.(honest, ask, this) ?? honest;
 		const roots: RootOut[] = [];
 		session.passes = [];
 		let nonce = ask.nonce;
 		for (let pass = 0; pass < ask.passes && !this.gone; pass++) {
-			await this.cheat.beforePass?.(session, pass);
+			await this.cheat.beforePass?.(session, pass, ask);
 			const tree = treeOf(digestsOf(kept, nonce));
 			session.passes.push(tree);
 			const root: RootOut = { kind: "root", index: pass, root: tree.root };
@@ -185,7 +225,12 @@ export class ToyEngine {
 	}
 
 	private open(id: number, ask: OpenAsk, session: Session): void {
-		const trees = ask.what === "leaves" ? session.rounds.map(({ tree }) => tree) : session.passes;
+		const trees =
+			ask.what === "leaves"
+				? session.rounds.map(({ tree }) => tree)
+				: ask.what === "digests"
+					? session.passes
+					: [...session.copies.values()].map(({ tree }) => tree);
 		const honest = ask.places.map(({ round, index }): OpeningOut => {
 			// A cheater's own smaller run has fewer of both: it opens what it has.
 			const tree = trees[round % trees.length]!;

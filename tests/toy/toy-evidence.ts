@@ -57,13 +57,14 @@ export function evidenceOf(
 	const id = bytesToHex(secret.subarray(0, 16));
 	const facts: Omit<EvidenceBody, "figures"> = {
 		format: "assay-evidence",
-		version: 1,
+		version: 2,
 		probe: { id, startedAtMs: 1_800_000_000_000, finishedAtUs: 5000, target: "toy", verifier: signer.key },
 		beacon: null,
 		secret: bytesToHex(secret),
 		claim: toyClaim(0),
 		link: { kind: "local", engineSha256: null, hostKey: null, handshakeUs: null, rttUs: [100] },
 		challenges,
+		readings: [],
 	};
 	const body = { ...facts, figures: deriveFigures(facts, attachments) };
 	return { file: encodeEvidence(body, attachments, signer), samples, id };

@@ -1,4 +1,4 @@
-// The toy engine as a program: `node toy-main.ts [--gpus=N] [--cheat=NAME]`, frames on stdin and stdout like the real one.
+// The toy engine as a program: `node toy-main.ts [--gpus=N] [--cpus=N] [--disk=1] [--cheat=NAME]`, frames on stdin and stdout like the real one.
 import { CHEATS } from "./cheats.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { ToyEngine } from "./toy-engine.ts";
@@ -9,9 +9,13 @@ const cheat = name === undefined ? {} : CHEATS[name];
 if (!cheat) throw new Error(`no cheat is called ${name}`);
 
 process.stdout.on("error", () => process.exit(0)); // the verifier is gone
-const toy = new ToyEngine(toyClaim(Number(option("gpus") ?? 0)), cheat, {
-	write: (bytes) => void process.stdout.write(bytes),
-	hangUp: () => process.exit(0),
-});
+const toy = new ToyEngine(
+	toyClaim(Number(option("gpus") ?? 0), Number(option("cpus") ?? 1), option("disk") !== undefined),
+	cheat,
+	{
+		write: (bytes) => void process.stdout.write(bytes),
+		hangUp: () => process.exit(0),
+	},
+);
 await toy.serve(process.stdin);
 process.exit(0);

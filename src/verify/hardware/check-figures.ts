@@ -3,6 +3,7 @@ import type { EvidenceBody, Figure } from "../../protocol/evidence.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 import { figuresOf, residencyOf } from "./derive-figures.ts";
 import { type Fault, fault } from "./fault.ts";
+import { readerOf } from "./reader-of.ts";
 
 export function checkFigures(
 	answers: readonly Answered[],
@@ -36,9 +37,11 @@ function differing(stated: Figure, derived: Figure): string | null {
  */
 export function checkResidency(answers: readonly Answered[], claim: EvidenceBody["claim"]): Fault | null {
 	const figures = figuresOf(answers, claim);
+	const specs = answers.map(({ record }) => record.spec);
 	for (const answer of answers) {
 		const { spec } = answer.record;
 		if (spec.kind !== "stream" || !isCommitted(answer) || claim.devices[spec.device]?.kind !== "gpu") continue;
+		if (readerOf(spec, specs, claim.devices) !== "own") continue;
 		const residency = residencyOf(answer, spec, answers, claim, figures);
 		if (residency?.late)
 			return fault(

@@ -6,12 +6,12 @@ import { type Fault, fault } from "./fault.ts";
 /** `linkBroke`: another challenge of the same stage fell silent, so that nothing more could be asked over this link. */
 export function checkOpens(answer: Answered, linkBroke: boolean): Fault | null {
 	const { record, opens, where } = answer;
-	const needed = record.spec.kind === "stream" ? ["digests", "leaves"] : ["leaves"];
+	const { kind } = record.spec;
+	const needed = kind === "stream" || kind === "copy" ? ["digests", "leaves"] : ["leaves"];
 	if (!isCommitted(answer)) {
 		if (opens.length > 0)
 			return fault("OPENS_WRONG", `${where}.opens[0]`, "nothing was committed that could be opened");
-		if (record.spec.kind === "stream")
-			return fault("STREAM_WITHHELD", `${where}.end`, `the answer ended ${record.end}`);
+		if (kind === "stream") return fault("STREAM_WITHHELD", `${where}.end`, `the answer ended ${record.end}`);
 		return null;
 	}
 	for (const [i, open] of opens.entries()) {

@@ -14,7 +14,13 @@ export function checkRoots(answer: Answered): Fault | null {
 			`${where}.end`,
 			`a challenge of ${sustained ? "no" : "a"} fixed number of rounds cannot end ${end}`,
 		);
-	const expected = sustained ? POLICY.maxRounds : spec.kind === "stream" ? spec.passes : spec.rounds;
+	const expected = sustained
+		? POLICY.maxRounds
+		: spec.kind === "stream"
+			? spec.passes
+			: spec.kind === "copy"
+				? 1
+				: spec.rounds;
 	for (const [i, root] of roots.entries()) {
 		if (root.index === i && i < expected) continue;
 		const at = `${where}.roots.record[${i}]`;

@@ -1,9 +1,9 @@
-// A stream's answer: opened digests, the kept leaf beneath each, opened against the gemm's own root, and the digest and two
+// A stream's answer, and a copy's, which is that of one pass: opened digests, the kept leaf beneath each, opened against the gemm's own root, and the digest and two
 // elements recomputed. A digest is worth nothing without the leaf: it must be that of the bytes that were computed. §5, §7.
 import { equalBytes } from "../../protocol/bytes.ts";
 import { nextNonce, nextSeed, openSeed, seedChain } from "../../protocol/challenge-seed.ts";
 import { DIGEST_BYTES, gemmLeaves, keptLeafPlace, streamGroups } from "../../protocol/challenge-shape.ts";
-import type { GemmSpec, StreamSpec } from "../../protocol/evidence.ts";
+import type { CopySpec, GemmSpec, StreamSpec } from "../../protocol/evidence.ts";
 import type { RowScratch } from "../../protocol/gemm-element.ts";
 import { mixKeys, mixLeaf } from "../../protocol/mix.ts";
 import { streamSamples } from "../../protocol/samples.ts";
@@ -20,21 +20,21 @@ export interface StreamedGemm {
 
 export function checkStream(
 	answer: Answered,
-	spec: StreamSpec,
+	spec: StreamSpec | CopySpec,
 	gemm: StreamedGemm,
 	source: SeedSource,
 	scratch: RowScratch,
 ): Fault | null {
 	const roots = answer.roots.map(({ root }) => root);
 	const gemmRoots = gemm.answer.roots.map(({ root }) => root);
-	const groups = streamGroups(gemm.spec, gemmRoots.length);
+	const groups = streamGroups(gemm.spec, gemmRoots.length, spec.newest);
 	const seed = openSeed(source.secret, answer.index, roots.at(-1)!);
 	const samples = streamSamples(seed, roots.length, groups, spec.samples);
 	const [digests, leaves] = answer.opens as [Answered["opens"][number], Answered["opens"][number]];
 
 	const groupPlaces = samples.map(({ pass, group }) => ({ round: pass, index: group }));
 	const leafPlaces = samples.map(({ keptLeaf }) => {
-		const { round, leaf } = keptLeafPlace(gemm.spec, gemmRoots.length, keptLeaf);
+		const { round, leaf } = keptLeafPlace(gemm.spec, gemmRoots.length, spec.newest, keptLeaf);
 		return { round, index: leaf };
 	});
 	const found =

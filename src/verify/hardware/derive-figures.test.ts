@@ -41,7 +41,7 @@ const H200: GemmSpec = {
 	keep: 15,
 	samples: 128,
 };
-const STREAM: ChallengeSpec = { kind: "stream", device: 0, of: 0, passes: 4, samples: 128 };
+const STREAM: ChallengeSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 4, samples: 128 };
 
 test("numbers beyond 2^53 stay exact", () => {
 	// 15·2·65536²·16384 = 2.1e15 operations: times a million that is far beyond what a double holds exactly.

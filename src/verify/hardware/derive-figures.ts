@@ -1,10 +1,12 @@
 // The figures that an evidence file proves: work over time on the verifier's clock, round trips included, rounded down.
 // Derived from the facts alone, by the probe when it writes a file and by verify when it reads one.
 // A challenge that did not end well has no figure. Whether the answers are right is not judged here.
-import { keptRounds } from "../../protocol/challenge-shape.ts";
-import type { EvidenceBody, Figure, FmaSpec, GemmSpec, StreamSpec } from "../../protocol/evidence.ts";
+import { coveredBytes } from "../../protocol/challenge-shape.ts";
+import type { Claim, CopySpec, EvidenceBody, Figure, FmaSpec, GemmSpec, StreamSpec } from "../../protocol/evidence.ts";
 import { type Answered, isCommitted, readAnswers, workUs } from "./answers.ts";
 import { POLICY } from "./policy.ts";
+import { readerOf } from "./reader-of.ts";
+import { togetherRunOf } from "./scaling.ts";
 import { gemmRoundOps, sustainedRatioPpm } from "./throughput-curve.ts";
 
 const US_PER_S = 1_000_000n;
@@ -26,21 +28,39 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 	const counted = answers.filter((answer) => isCommitted(answer) && answer.roots.length > 0 && workUs(answer) > 0);
 	const speeds = counted.flatMap((answer) => {
 		const { spec } = answer.record;
-		return spec.kind === "gemm" ? gemmFigures(answer, spec) : spec.kind === "fma" ? [fmaFigure(answer, spec)] : [];
+		if (spec.kind === "fma") return [fmaFigure(answer, spec)];
+		return spec.kind === "gemm" ? gemmFigures(answer, spec, togetherRunOf(answer, counted, claim)) : [];
 	});
-	const memory = counted.flatMap((answer) => {
+	const specs = answers.map(({ record }) => record.spec);
+	const kept = counted.flatMap((answer) => {
 		const { spec } = answer.record;
-		return spec.kind === "stream" ? memoryFigures(answer, spec, answers, claim, speeds) : [];
+		if (spec.kind !== "stream" && spec.kind !== "copy") return [];
+		const reader = readerOf(spec, specs, claim.devices);
+		if (reader === "disk") return diskFigures(answer, spec, counted, answers, claim, speeds);
+		if (spec.kind === "copy" || reader === null) return [];
+		return reader === "own" ? memoryFigures(answer, spec, answers, claim, speeds) : peerFigures(answer, spec, answers);
 	});
 	// By challenge; within one, in the order made.
-	return [...speeds, ...memory].sort((a, b) => a.challenge - b.challenge);
+	return [...speeds, ...kept].sort((a, b) => a.challenge - b.challenge);
 }
 
-function gemmFigures(answer: Answered, spec: GemmSpec): Figure[] {
+function gemmSpeed(answer: Answered, spec: GemmSpec): number {
+	return toFigureValue((gemmRoundOps(spec) * BigInt(answer.roots.length) * US_PER_S) / BigInt(workUs(answer)));
+}
+
+/** `together`: the same product with all devices at once, when this one ran alone. */
+function gemmFigures(answer: Answered, spec: GemmSpec, together: Answered | null): Figure[] {
 	const { roots, index: challenge, record } = answer;
-	const value = toFigureValue((gemmRoundOps(spec) * BigInt(roots.length) * US_PER_S) / BigInt(workUs(answer)));
+	const value = gemmSpeed(answer, spec);
 	const { device, precision } = spec;
 	const name = `gemm.${precision}`;
+	if (together !== null) {
+		const ppm = value === 0 ? 0n : (BigInt(gemmSpeed(together, spec)) * 1_000_000n) / BigInt(value);
+		return [
+			{ device, name: `${name}.alone`, value, unit: "op/s", challenge },
+			{ device, name: `scaling.${precision}`, value: toFigureValue(ppm), unit: "ppm", challenge },
+		];
+	}
 	if (spec.rounds !== 0) return [{ device, name, value, unit: "op/s", challenge }];
 	const ratio = sustainedRatioPpm(spec, record.sentAtUs, roots);
 	return [
@@ -79,6 +99,87 @@ function memoryFigures(
 	];
 }
 
+/** A table of peers has no lateness: whoever makes the bytes anew instead of reading them is as slow as that, and the figure says so. */
+function peerFigures(answer: Answered, spec: StreamSpec, answers: readonly Answered[]): Figure[] {
+	const read = rateOf(answer, spec, answers);
+	const gemm = answers[spec.of]?.record.spec;
+	if (read === null || gemm === undefined) return [];
+	const name = `peer.bandwidth.${gemm.device}`;
+	const value = toFigureValue(read.bytesPerS);
+	return [{ device: spec.device, name, value, unit: "B/s", challenge: answer.index }];
+}
+
+/**
+ * What a disk gives back. The CPU could make the bytes again instead: a pass must take at most a third of what that takes at the
+ * proven speed of all CPU devices together, and what they could have made meanwhile does not count. Writing counts only when what was
+ * written comes back like that.
+ */
+function diskFigures(
+	answer: Answered,
+	spec: StreamSpec | CopySpec,
+	counted: readonly Answered[],
+	answers: readonly Answered[],
+	claim: Claim,
+	speeds: readonly Figure[],
+): Figure[] {
+	const { device } = spec;
+	const challenge = answer.index;
+	if (spec.kind === "copy") {
+		const isReadBack = counted.some(({ record: { spec: s }, index, ...rest }) => {
+			if (s.kind !== "stream" || s.device !== device || s.of !== spec.of || index < challenge) return false;
+			return storageOf({ record: answers[index]!.record, index, ...rest }, s, answers, claim, speeds)?.late === false;
+		});
+		const written = rateOf(answer, spec, answers);
+		if (!isReadBack || written === null) return [];
+		return [{ device, name: "disk.write", value: toFigureValue(written.bytesPerS), unit: "B/s", challenge }];
+	}
+	const storage = storageOf(answer, spec, answers, claim, speeds);
+	if (storage === null || storage.late) return [];
+	return [
+		{ device, name: "disk.stored", value: toFigureValue(storage.residentBytes), unit: "B", challenge },
+		{ device, name: "disk.read", value: toFigureValue(storage.bytesPerS), unit: "B/s", challenge },
+	];
+}
+
+interface Rate {
+	readonly gemm: GemmSpec;
+	/** Of one pass. */
+	readonly bytes: bigint;
+	readonly passes: bigint;
+	readonly totalUs: bigint;
+	readonly bytesPerS: bigint;
+}
+
+function rateOf(answer: Answered, spec: StreamSpec | CopySpec, answers: readonly Answered[]): Rate | null {
+	const of = answers[spec.of];
+	const gemm = of?.record.spec;
+	// k 0 is no product; check-specs.ts refuses it before anything is derived.
+	if (of === undefined || gemm?.kind !== "gemm" || gemm.k === 0 || !isCommitted(of)) return null;
+	const bytes = BigInt(Math.floor(coveredBytes(gemm, of.roots.length, spec.newest)));
+	const passes = BigInt(answer.roots.length);
+	const totalUs = BigInt(workUs(answer));
+	return { gemm, bytes, passes, totalUs, bytesPerS: (bytes * passes * US_PER_S) / totalUs };
+}
+
+/** The fastest proven product of a device, op/s. Any precision's units may be put to recomputing. */
+function fastest(figures: readonly Figure[], device: number): bigint {
+	return figures
+		.filter(({ device: at, unit, name }) => at === device && unit === "op/s" && name.startsWith("gemm."))
+		.reduce((best, { value }) => (BigInt(value) > best ? BigInt(value) : best), 0n);
+}
+
+function storageOf(
+	answer: Answered,
+	spec: StreamSpec,
+	answers: readonly Answered[],
+	claim: Claim,
+	figures: readonly Figure[],
+): Residency | null {
+	const cpus = claim.devices.flatMap(({ kind }, device) => (kind === "cpu" ? [fastest(figures, device)] : []));
+	const ops = cpus.reduce((sum, rate) => sum + rate, 0n);
+	return notMade(rateOf(answer, spec, answers), ops, 0n);
+}
+
 export interface Residency {
 	readonly keptBytes: bigint;
 	readonly bytesPerS: bigint;
@@ -98,26 +199,23 @@ export function residencyOf(
 	claim: EvidenceBody["claim"],
 	figures: readonly Figure[],
 ): Residency | null {
-	const gemm = answers[spec.of];
-	const device = claim.devices[spec.device];
-	if (gemm?.record.spec.kind !== "gemm" || device === undefined || !isCommitted(gemm)) return null;
-	const { m, n, k } = gemm.record.spec;
-	if (k === 0) return null; // not a product; check-specs.ts refuses it before anything is derived
-	const keptBytes = 2n * BigInt(m) * BigInt(n) * BigInt(keptRounds(gemm.record.spec, gemm.roots.length));
-	const passes = BigInt(answer.roots.length);
-	const totalUs = BigInt(workUs(answer));
-	// Two bytes an element, 2k operations each. Any precision's units may be put to recomputing: the fastest proven one counts.
-	const ops = figures
-		.filter(({ device: at, unit, name }) => at === spec.device && unit === "op/s" && name.startsWith("gemm."))
-		.reduce((best, { value }) => (BigInt(value) > best ? BigInt(value) : best), 0n);
-	const recompute = ops / BigInt(k);
-	const fetch = BigInt(POLICY.fetchBytesPerS[device.kind]);
+	const kind = claim.devices[spec.device]?.kind;
+	if (kind === undefined || kind === "disk") return null;
+	return notMade(rateOf(answer, spec, answers), fastest(figures, spec.device), BigInt(POLICY.fetchBytesPerS[kind]));
+}
+
+/** `ops`: what could be put to computing the bytes again; `fetch`: bytes a second that could come from elsewhere. */
+function notMade(rate: Rate | null, ops: bigint, fetch: bigint): Residency | null {
+	if (rate === null) return null;
+	const { bytes: keptBytes, passes, totalUs, bytesPerS } = rate;
+	// Two bytes an element, 2k operations each.
+	const recompute = ops / BigInt(rate.gemm.k);
 	const faster = recompute > fetch ? recompute : fetch;
 	// Rounded up: in doubt for the share that was not there.
 	const elsewhere = (totalUs * (recompute + fetch) + passes * US_PER_S - 1n) / (passes * US_PER_S);
 	return {
 		keptBytes,
-		bytesPerS: (keptBytes * passes * US_PER_S) / totalUs,
+		bytesPerS,
 		residentBytes: elsewhere < keptBytes ? keptBytes - elsewhere : 0n,
 		late: totalUs * BigInt(POLICY.streamMargin) * faster > keptBytes * passes * US_PER_S,
 	};

@@ -1,22 +1,34 @@
 // What is worth telling beside a valid verdict, and is no proof either way. Thresholds are in policy.ts.
 import type { EvidenceBody, Figure } from "../../protocol/evidence.ts";
 import type { Finding } from "../../protocol/verdict.ts";
-import type { Answered } from "./answers.ts";
+import { type Answered, isCommitted } from "./answers.ts";
 import { fullSamplesOf, POLICY } from "./policy.ts";
+import { readerOf } from "./reader-of.ts";
+import { inOneInstant } from "./scaling.ts";
 
 export function findingsOf(answers: readonly Answered[], body: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	return [
 		...lowSamples(body),
 		...memoryPartial(body, figures),
 		...memoryUnproven(body, figures),
+		...diskUnproven(body, figures),
 		...noGpuProven(body, figures),
 		...distantEngine(body),
 		...stageApart(answers, body),
 	];
 }
 
-function lowSamples({ challenges }: EvidenceBody): Finding[] {
-	const low = challenges.flatMap(({ spec }, i) => (spec.samples < fullSamplesOf(spec) ? [i] : []));
+function readersOf({ challenges, claim }: EvidenceBody) {
+	const specs = challenges.map(({ spec }) => spec);
+	return specs.map((spec) =>
+		spec.kind === "stream" || spec.kind === "copy" ? readerOf(spec, specs, claim.devices) : null,
+	);
+}
+
+function lowSamples(body: EvidenceBody): Finding[] {
+	const { challenges } = body;
+	const readers = readersOf(body);
+	const low = challenges.flatMap(({ spec }, i) => (spec.samples < fullSamplesOf(spec, readers[i]) ? [i] : []));
 	return low.length === 0
 		? []
 		: [
@@ -38,10 +50,20 @@ function memoryPartial({ claim }: EvidenceBody, figures: readonly Figure[]): Fin
 }
 
 /** A stream that was answered rightly but too slowly to tell memory from a disk (CPU devices only; a GPU's is a fault). */
-function memoryUnproven({ challenges }: EvidenceBody, figures: readonly Figure[]): Finding[] {
-	return challenges.flatMap(({ spec }, challenge) => {
-		if (spec.kind !== "stream" || figures.some((f) => f.challenge === challenge)) return [];
+function memoryUnproven(body: EvidenceBody, figures: readonly Figure[]): Finding[] {
+	const readers = readersOf(body);
+	return body.challenges.flatMap(({ spec }, challenge) => {
+		if (readers[challenge] !== "own" || figures.some((f) => f.challenge === challenge)) return [];
 		return [{ code: "MEMORY_UNPROVEN", detail: `device ${spec.device}: read too slowly to tell memory from a disk` }];
+	});
+}
+
+/** A copy that was read back rightly but so slowly that the CPU could have made the bytes again, or one that was never read back. */
+function diskUnproven({ challenges, claim }: EvidenceBody, figures: readonly Figure[]): Finding[] {
+	return claim.devices.flatMap(({ kind }, device) => {
+		const asked = challenges.some(({ spec }) => spec.device === device);
+		if (kind !== "disk" || !asked || figures.some((f) => f.device === device)) return [];
+		return [{ code: "DISK_UNPROVEN", detail: `device ${device}: read too slowly to tell a disk from the CPU` }];
 	});
 }
 
@@ -57,19 +79,18 @@ function distantEngine({ link: { handshakeUs, rttUs } }: EvidenceBody): Finding[
 	return [{ code: "DISTANT_ENGINE", detail: `echo ${median} µs, handshake ${handshakeUs} µs` }];
 }
 
-/** One card that serves two claims in turn is caught by asking both at once; so say when they were not. */
+/** One device that serves two claims in turn is caught by asking both at once; so say when they were not. */
 function stageApart(answers: readonly Answered[], { claim }: EvidenceBody): Finding[] {
-	const stages = new Map<number, Answered[]>();
+	const stages = new Map<string, Answered[]>();
 	for (const answer of answers) {
-		if (claim.devices[answer.record.spec.device]?.kind !== "gpu") continue;
-		const { stage } = answer.record;
-		stages.set(stage, [...(stages.get(stage) ?? []), answer]);
+		const kind = claim.devices[answer.record.spec.device]?.kind;
+		const key = `${kind} ${answer.record.stage}`;
+		stages.set(key, [...(stages.get(key) ?? []), answer]);
 	}
-	return [...stages].flatMap(([stage, together]) => {
-		const lastSent = Math.max(...together.map(({ record }) => record.sentAtUs));
-		const firstDone = Math.min(...together.map(({ roots }) => roots.at(-1)!.atUs));
-		return lastSent < firstDone
+	return [...stages.values()].flatMap((together) => {
+		const { stage } = together[0]!.record;
+		return together.every(isCommitted) && inOneInstant(together)
 			? []
-			: [{ code: "STAGE_APART", detail: `stage ${stage}: one GPU was done before another was asked` }];
+			: [{ code: "STAGE_APART", detail: `stage ${stage}: one device was done before another was asked` }];
 	});
 }

@@ -1,18 +1,26 @@
 // An honest prover and its probe in memory, at toy sizes: the evidence that tests take as their starting point and then spoil.
-// Two devices (a GPU and a CPU), every kind of challenge. Times are invented, and such that a stream is early enough.
+// Two GPUs, a CPU and a disk, every kind of challenge. Times are invented, and such that a stream is early enough.
 import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes.ts";
 import { type Beacon, firstSeed, nextNonce, nextSeed, openSeed } from "../../protocol/challenge-seed.ts";
-import { fmaLeaves, gemmLeaves, keptLeafPlace, lanesPerLeaf, streamGroups } from "../../protocol/challenge-shape.ts";
+import {
+	coveredRounds,
+	fmaLeaves,
+	gemmLeaves,
+	keptLeafPlace,
+	lanesPerLeaf,
+	streamGroups,
+} from "../../protocol/challenge-shape.ts";
 import { fillRow } from "../../protocol/entries.ts";
 import type {
 	ChallengeSpec,
 	Claim,
 	DeviceClaim,
+	DeviceKind,
 	Evidence,
 	EvidenceBody,
 	FmaSpec,
 	GemmSpec,
-	StreamSpec,
+	Reading,
 } from "../../protocol/evidence.ts";
 import {
 	type AnsweredChallenge,
@@ -33,12 +41,12 @@ export const VERIFIER: Signer = createSigner(new Uint8Array(32).fill(11));
 export const STRANGER: Signer = createSigner(new Uint8Array(32).fill(12));
 export const SECRET = Uint8Array.from({ length: 32 }, (_, i) => i);
 
-const device = (kind: "gpu" | "cpu", name: string, uuid: string): DeviceClaim => ({
+const device = (kind: DeviceKind, name: string, uuid: string): DeviceClaim => ({
 	kind,
 	name,
 	uuid,
 	memoryBytes: 262_144,
-	freeBytes: 262_000,
+	freeBytes: 262_144,
 	units: 4,
 	clockMHz: 1000,
 	compute: kind === "gpu" ? "9.0" : "",
@@ -55,7 +63,12 @@ export const CLAIM: Claim = {
 	host: { os: "Linux 6.1", cpu: "Toy 3000", cores: 4, ramBytes: 8_000_000, ramFreeBytes: 7_000_000 },
 	driver: { version: "580.1", cuda: "13.0" },
 	why: "",
-	devices: [device("gpu", "Toy GPU", "GPU-1"), device("cpu", "Toy CPU", "")],
+	devices: [
+		device("gpu", "Toy GPU", "GPU-1"),
+		device("cpu", "Toy CPU", ""),
+		{ ...device("disk", "Toy disk", ""), precisions: [] },
+		device("gpu", "Toy GPU", "GPU-2"),
+	],
 };
 
 /** Stages of specs, one device once in each. */
@@ -64,12 +77,35 @@ export const STAGES: readonly (readonly ChallengeSpec[])[] = [
 		{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 3, keep: 2, samples: 3 },
 		{ kind: "gemm", device: 1, precision: "fp16", m: 128, n: 512, k: 128, rounds: 1, keep: 1, samples: 2 },
 	],
-	[{ kind: "stream", device: 0, of: 0, passes: 2, samples: 3 }],
+	[{ kind: "stream", device: 0, of: 0, newest: 0, passes: 2, samples: 3 }],
 	[
 		{ kind: "fma", device: 0, precision: "fp64", lanes: 256, steps: 512, rounds: 2, samples: 2 },
 		{ kind: "fma", device: 1, precision: "int32", lanes: 512, steps: 512, rounds: 1, samples: 2 },
 	],
 	[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 0, keep: 1, samples: 3 }],
+	// The CPU's products written to the disk and read back.
+	[{ kind: "gemm", device: 1, precision: "int8", m: 128, n: 512, k: 128, rounds: 3, keep: 2, samples: 3 }],
+	[{ kind: "copy", device: 2, of: 6, newest: 1, samples: 1 }],
+	[{ kind: "stream", device: 2, of: 6, newest: 1, passes: 2, samples: 2 }],
+	// Two cards together, each reading the other's memory, and each alone.
+	[
+		{ kind: "gemm", device: 0, precision: "fp16", m: 128, n: 512, k: 128, rounds: 2, keep: 2, samples: 3 },
+		{ kind: "gemm", device: 3, precision: "fp16", m: 128, n: 512, k: 128, rounds: 2, keep: 2, samples: 3 },
+	],
+	[
+		{ kind: "stream", device: 0, of: 10, newest: 0, passes: 1, samples: 2 },
+		{ kind: "stream", device: 3, of: 9, newest: 0, passes: 1, samples: 2 },
+	],
+	[{ kind: "gemm", device: 0, precision: "fp16", m: 128, n: 512, k: 128, rounds: 1, keep: 1, samples: 2 }],
+	[{ kind: "gemm", device: 3, precision: "fp16", m: 128, n: 512, k: 128, rounds: 1, keep: 1, samples: 2 }],
+	// The last on the device of the one before: moved into its stage it would ask it twice.
+	[{ kind: "fma", device: 3, precision: "int32", lanes: 256, steps: 512, rounds: 1, samples: 1 }],
+];
+
+const said = { coreMHz: 1980, memoryMHz: 3201, powerMw: 650_000, temperatureC: 60, throttle: 0 };
+export const READINGS: readonly Reading[] = [
+	{ device: 0, atUs: 2000, ...said },
+	{ device: 0, atUs: 1_002_000, ...said, coreMHz: 1755, throttle: 4 },
 ];
 
 /** Rounds that a sustained run of the kit makes. */
@@ -135,15 +171,21 @@ export function answerStages(
 			const index = answered.length;
 			const first = firstSeed(secret, index, beacon, spec);
 			const spoilOwn = (bytes: Uint8Array) => spoil(index, bytes);
-			const gemm = spec.kind === "stream" ? (answered[spec.of]!.spec as GemmSpec) : null;
-			const gemmRounds = spec.kind === "stream" ? committedOf[spec.of]!.length : 0;
-			const committed =
-				spec.kind === "stream"
-					? streamRounds(spec, committedOf[spec.of]!.slice(-Math.min(gemm!.keep, gemmRounds)), first, spoilOwn)
-					: workRounds(spec, first, spoilOwn);
+			const isOfKept = spec.kind === "stream" || spec.kind === "copy";
+			const gemm = isOfKept ? (answered[spec.of]!.spec as GemmSpec) : null;
+			const gemmRounds = isOfKept ? committedOf[spec.of]!.length : 0;
+			const committed = isOfKept
+				? streamRounds(
+						spec.kind === "copy" ? 1 : spec.passes,
+						committedOf[spec.of]!.slice(-coveredRounds(gemm!, gemmRounds, spec.newest)),
+						first,
+						spoilOwn,
+					)
+				: workRounds(spec, first, spoilOwn);
 			committedOf.push(committed);
 			// A pass over 256 KiB at toy speed: 1 µs against 64 GB/s of fetching leaves three quarters of it resident.
-			const spacingUs = spec.kind === "stream" ? 1 : 100_003 + 7 * index;
+			const spacingUs =
+				spec.kind === "copy" ? 900 : spec.kind === "stream" ? (gemm!.device === 0 ? 1 : 70) : 100_003 + 7 * index;
 			const roots = committed.map(({ root }, i) => ({ index: i, atUs: sentAtUs + spacingUs * (i + 1), root }));
 			const seed = openSeed(secret, index, roots.at(-1)!.root);
 			let atUs = roots.at(-1)!.atUs + 10;
@@ -152,9 +194,9 @@ export function answerStages(
 				return { what, sentAtUs: atUs - 20, receivedAtUs: atUs - 5, records, end: "complete" as const };
 			};
 			let opens: AnsweredChallenge["opens"];
-			if (spec.kind === "stream") {
-				const samples = streamSamples(seed, roots.length, streamGroups(gemm!, gemmRounds), spec.samples);
-				const below = samples.map(({ keptLeaf }) => keptLeafPlace(gemm!, gemmRounds, keptLeaf));
+			if (isOfKept) {
+				const samples = streamSamples(seed, roots.length, streamGroups(gemm!, gemmRounds, spec.newest), spec.samples);
+				const below = samples.map(({ keptLeaf }) => keptLeafPlace(gemm!, gemmRounds, spec.newest, keptLeaf));
 				opens = [
 					open(
 						"digests",
@@ -200,14 +242,14 @@ function workRounds(spec: GemmSpec | FmaSpec, first: Uint8Array, spoil: (bytes: 
 }
 
 function streamRounds(
-	spec: StreamSpec,
+	passes: number,
 	kept: readonly Committed[],
 	first: Uint8Array,
 	spoil: (bytes: Uint8Array) => void,
 ): Committed[] {
 	const made: Committed[] = [];
 	let nonce = first;
-	for (let pass = 0; pass < spec.passes; pass++) {
+	for (let pass = 0; pass < passes; pass++) {
 		const keys = mixKeys(nonce);
 		const leaves = kept.flatMap((round) => round.leaves);
 		const bytes = concatBytes(...leaves.map((leaf, q) => mixLeaf(keys, leaf, q)));
@@ -227,7 +269,7 @@ export function assemble(
 	const { challenges, attachments } = packChallenges(answered);
 	const facts: Omit<EvidenceBody, "figures"> = {
 		format: "assay-evidence",
-		version: 1,
+		version: 2,
 		probe: {
 			id: "00112233445566778899aabbccddeeff",
 			startedAtMs: 1_800_000_000_000,
@@ -246,6 +288,7 @@ export function assemble(
 			rttUs: [1000, 1100, 990],
 		},
 		challenges,
+		readings: READINGS,
 		...changes,
 	};
 	return { body: { ...facts, figures: changes.figures ?? deriveFigures(facts, attachments) }, attachments };

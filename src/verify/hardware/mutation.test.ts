@@ -131,7 +131,7 @@ function spotsOf(value: Loose, path: string): Spot[] {
 }
 
 /** The verifier's own word, see above. */
-const FREE = /^body\.(claim|link|probe)\.|AtUs$/;
+const FREE = /^body\.(claim|link|probe|readings)\.|AtUs$/;
 
 function otherValue(value: Loose, random: (below: number) => number): Loose {
 	if (typeof value === "number") {
@@ -152,6 +152,7 @@ function otherValue(value: Loose, random: (below: number) => number): Loose {
 		"int8",
 		"fp64",
 		"gemm",
+		"copy",
 		"",
 	];
 	if (random(2) === 0) return words[random(words.length)];

@@ -1,10 +1,13 @@
 // What a verifier insists on, whatever a file says: limits of parameters, rates a cheater is granted, thresholds of findings.
 // Each value with its reason. engine/FRAMES.md names the limits of the wire; these are never wider.
 import type { ChallengeSpec, DeviceClaim } from "../../protocol/evidence.ts";
+import type { Reader } from "./reader-of.ts";
 
 export const POLICY = {
 	/** Places of a full-strength verdict: with 128 a skipped share of 3.6 % is caught 99 times in 100, with 64 one of 7 %. */
-	fullSamples: { gemm: 128, stream: 128, fma: 64 },
+	fullSamples: { gemm: 128, stream: 128, copy: 64, fma: 64 },
+	/** A peer's or a disk's stream shows bytes whose own stream was asked at full strength, and there are many peers. */
+	fullSamplesOther: { peer: 16, disk: 64 },
 	/** A sustained run's rounds are the same work as a plain gemm's, which is asked at full strength in the same probe. */
 	fullSamplesSustained: 32,
 	/** One OPEN request holds this many places. */
@@ -16,7 +19,10 @@ export const POLICY = {
 	/** Entries and steps recomputed for one file: about a minute of one core. 64 full GPUs need half of it. */
 	maxWork: 4e9,
 	/** What a prover that does not hold the bytes could fetch: PCIe 5 ×16 from host memory for a GPU, a fast disk for a CPU. */
-	fetchBytesPerS: { gpu: 64_000_000_000, cpu: 1_000_000_000 } satisfies Record<DeviceClaim["kind"], number>,
+	fetchBytesPerS: { gpu: 64_000_000_000, cpu: 1_000_000_000 } satisfies Record<
+		Exclude<DeviceClaim["kind"], "disk">,
+		number
+	>,
 	/** Bytes count as resident when a pass ran this many times faster than recomputing or fetching them could have. */
 	streamMargin: 3,
 	/** Share of a GPU's claimed memory below which the verdict says so. */
@@ -27,6 +33,7 @@ export const POLICY = {
 } as const;
 
 /** Places that make the verdict on this challenge full-strength. */
-export function fullSamplesOf(spec: ChallengeSpec): number {
+export function fullSamplesOf(spec: ChallengeSpec, reader: Reader = null): number {
+	if (spec.kind === "stream" && (reader === "peer" || reader === "disk")) return POLICY.fullSamplesOther[reader];
 	return spec.kind === "gemm" && spec.rounds === 0 ? POLICY.fullSamplesSustained : POLICY.fullSamples[spec.kind];
 }

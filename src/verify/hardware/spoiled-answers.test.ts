@@ -183,7 +183,7 @@ test("both elements of an opened leaf are checked, and only they", () => {
 test("a stream looks into the leaves beneath it: a wrong product that the gemm's own draw missed is caught there", () => {
 	const stages: ChallengeSpec[][] = [
 		[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 2, keep: 2, samples: 1 }],
-		[{ kind: "stream", device: 0, of: 0, passes: 2, samples: 4 }],
+		[{ kind: "stream", device: 0, of: 0, newest: 0, passes: 2, samples: 4 }],
 	];
 	// All four (pass, group) places are opened, so the first round is always looked into. Try secrets until the gemm's one draw
 	// falls into the second round, which is right.

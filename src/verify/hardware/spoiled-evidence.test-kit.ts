@@ -1,8 +1,8 @@
 // Honest evidence with one thing spoiled before it is packed and signed, and the code that this must end in.
 import assert from "node:assert/strict";
-import type { EvidenceBody } from "../../protocol/evidence.ts";
+import type { Claim, DeviceClaim, EvidenceBody } from "../../protocol/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/evidence-codec.ts";
-import { answerStages, STAGES, sign } from "./honest-evidence.test-kit.ts";
+import { answerStages, CLAIM, STAGES, sign } from "./honest-evidence.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
 export const ANSWERED = answerStages(STAGES);
@@ -25,6 +25,11 @@ export function expectCode(code: string, where: string, change: Change, changes:
 	const verdict = verifyEvidence(sign(spoiled(change), changes));
 	assert.ok(verdict.status !== "valid", `${code}: still valid`);
 	assert.deepEqual([verdict.code, verdict.where], [code, where]);
+}
+
+/** The kit's claim with one device changed. */
+export function claimWith(device: number, changes: Partial<DeviceClaim>): Claim {
+	return { ...CLAIM, devices: CLAIM.devices.map((d, i) => (i === device ? { ...d, ...changes } : d)) };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests write into what is read-only to everybody else

@@ -37,6 +37,11 @@ const claim = (path: string, value: unknown): Tamper => ({
 	change: at(`body.claim.${path}`, value),
 	free: CLAIMED,
 });
+const reading = (name: string, value: unknown): Tamper => ({
+	field: `body.readings[].${name}`,
+	change: at(`body.readings.0.${name}`, value),
+	free: CLAIMED,
+});
 const word = (path: string, value: unknown): Tamper => ({
 	field: `body.${path.replace(/\.\d+/g, "[]")}`,
 	change: at(`body.${path}`, value),
@@ -48,7 +53,10 @@ const caught = (path: string, value: unknown, code: string, more: Partial<Tamper
 	code,
 	...more,
 });
-/** Challenges of the kit: 0 gemm int8, 1 gemm fp16, 2 stream, 3 fma fp64, 4 fma int32, 5 sustained gemm. */
+/**
+ * Challenges of the kit: 0 gemm int8, 1 gemm fp16, 2 stream, 3 fma fp64, 4 fma int32, 5 sustained gemm, 6 gemm of the CPU, 7 its copy,
+ * 8 the disk's stream, 9 and 10 gemms together, 11 and 12 streams of peers, 13 and 14 gemms alone.
+ */
 const spec = (
 	index: number,
 	kind: string,
@@ -71,7 +79,8 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	caught("signature.key", "aa".repeat(32), "SIGNER_UNKNOWN"),
 	caught("signature.value", "00".repeat(64), "SIGNATURE_WRONG"),
 	caught("body.format", "assay-proof", "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
-	caught("body.version", 2, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
+	caught("body.version", 1, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
+	caught("body.version", 3, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
 	caught("body.probe.id", "f".repeat(32), "REPLAYED"),
 	caught("body.probe.startedAtMs", plus(-1), "STALE"),
 	caught("body.probe.startedAtMs", plus(1), "STALE"),
@@ -94,8 +103,19 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	claim("driver.version", "1"),
 	claim("driver.cuda", "1"),
 	claim("why", "because"),
-	// A GPU that calls itself a CPU is granted slower fetching: the residency figure then differs.
-	caught("body.claim.devices.0.kind", "cpu", "FIGURES_MISMATCH"),
+	// Who can read whose bytes hangs on the kinds.
+	caught("body.claim.devices.1.kind", "gpu", "SPEC_OF"),
+	caught("body.claim.devices.2.kind", "cpu", "SPEC_OF"),
+	caught("body.claim.devices.3.kind", "disk", "SPEC_DEVICE"),
+	{
+		field: "body.claim.devices[].kind",
+		// Without the streams of peers, in which it would be the wrong kind.
+		change: ({ body }) => {
+			body.claim.devices[0].kind = "cpu";
+			body.challenges[11].spec.device = 3;
+		},
+		code: "SPEC_OF",
+	},
 	caught("body.claim.devices.0.name", "NVIDIA H200", "CARD_CONTRADICTED"),
 	claim("devices.0.name", "Toy GPU 2"),
 	claim("devices.0.uuid", "GPU-9"),
@@ -115,6 +135,11 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	claim("devices.0.powerDefaultW", 1),
 	claim("devices.0.temperatureC", 99),
 	claim("devices.0.precisions.0", "tf32"),
+	{
+		field: "body.claim.devices[].precisions",
+		change: ({ body }) => body.claim.devices[2].precisions.push("int8"),
+		free: CLAIMED,
+	},
 
 	word("link.kind", "local"),
 	word("link.engineSha256", "cd".repeat(32)),
@@ -125,6 +150,7 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	spec(0, "gemm", "kind", "fma", "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE", refigure: false }),
 	spec(0, "gemm", "device", 1, "SPEC_OF"),
 	spec(1, "gemm", "device", 2, "SPEC_DEVICE"),
+	spec(1, "gemm", "device", 4, "SPEC_DEVICE"),
 	spec(0, "gemm", "precision", "bf16", "ELEMENT_WRONG"),
 	spec(0, "gemm", "m", 256, "OPENING_PLACE"),
 	spec(0, "gemm", "n", 1024, "OPENING_PLACE"),
@@ -141,6 +167,20 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	spec(2, "stream", "kind", "gemm", "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE", refigure: false }),
 	spec(2, "stream", "device", 1, "SPEC_OF"),
 	spec(2, "stream", "of", 1, "SPEC_OF"),
+	spec(2, "stream", "newest", 1, "STREAM_LATE"),
+	spec(8, "stream", "newest", 2, "SPEC_OF"),
+	spec(11, "stream", "newest", 1, "OPENING_PLACE"),
+	spec(11, "stream", "newest", 3, "DIGEST_WRONG"),
+	spec(8, "stream", "device", 1, "DIGEST_WRONG"),
+	spec(8, "stream", "of", 0, "SPEC_OF"),
+	spec(11, "stream", "device", 1, "SPEC_OF"),
+	spec(11, "stream", "of", 9, "STAGE_ORDER"),
+	spec(7, "copy", "kind", "stream", "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE", refigure: false }),
+	spec(7, "copy", "device", 1, "SPEC_OF"),
+	spec(7, "copy", "of", 0, "SPEC_OF"),
+	spec(7, "copy", "newest", 2, "SPEC_OF"),
+	spec(7, "copy", "samples", 2, "DIGEST_WRONG"),
+	spec(7, "copy", "samples", 0, "NO_SAMPLES"),
 	spec(2, "stream", "passes", 1, "ROOTS_SURPLUS"),
 	spec(2, "stream", "passes", 3, "ROOTS_MISSING"),
 	spec(2, "stream", "samples", 2, "OPENINGS_SURPLUS"),
@@ -168,6 +208,17 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	word("challenges.0.opens.0.receivedAtUs", plus(1)),
 	caught("body.challenges.0.opens.0.attachment", 2, "ATTACHMENT_ORDER"),
 	caught("body.challenges.0.opens.0.end", "silent", "OPENING_WITHHELD"),
+
+	caught("body.readings.0.device", 4, "SPEC_DEVICE"),
+	reading("device", 1),
+	caught("body.readings.0.atUs", 1_500_000, "TIME_ORDER"),
+	caught("body.readings.1.atUs", 61_000_000, "TIME_ORDER"),
+	{ ...reading("atUs", plus(1)), free: WORD },
+	reading("coreMHz", 1),
+	reading("memoryMHz", 1),
+	reading("powerMw", 1),
+	reading("temperatureC", 1),
+	reading("throttle", 1),
 
 	caught("body.figures.0.device", 1, "FIGURES_MISMATCH"),
 	caught("body.figures.0.name", "gemm.int4", "FIGURES_MISMATCH"),
@@ -205,6 +256,10 @@ export const RECORD_TAMPER_LIST: readonly RecordTamper[] = [
 	records("opening.path", "ROOT_MISMATCH", (a) => (a[0].opens[0].records[0].path[6][0] ^= 1)),
 	records("opening.leaf", "ROOT_MISMATCH", (a) => (a[2].opens[0].records[0].leaf[9] ^= 16)),
 	records("opening.leaf", "ROOT_MISMATCH", (a) => (a[2].opens[1].records[0].leaf[9] ^= 16)),
+	records("root.root", "ROOT_MISMATCH", (a) => (a[7].roots[0].root[0] ^= 1)),
+	records("opening.leaf", "ROOT_MISMATCH", (a) => (a[7].opens[0].records[0].leaf[9] ^= 16)),
+	records("opening.leaf", "ROOT_MISMATCH", (a) => (a[8].opens[1].records[0].leaf[9] ^= 16)),
+	records("opening.leaf", "ROOT_MISMATCH", (a) => (a[11].opens[0].records[0].leaf[9] ^= 16)),
 	records("opening.leaf", "ROOT_MISMATCH", (a) => (a[4].opens[0].records[0].leaf[9] ^= 16)),
 ];
 

@@ -134,6 +134,10 @@ test("a prover that commits to wrong bytes is caught in the bytes, whatever the 
 		[2, "DIGEST_WRONG"],
 		[3, "LANE_WRONG"],
 		[4, "LANE_WRONG"],
+		[6, "ELEMENT_WRONG"],
+		[7, "DIGEST_WRONG"],
+		[8, "DIGEST_WRONG"],
+		[11, "DIGEST_WRONG"],
 	] as const) {
 		const wrong = answerStages(STAGES, BEACON, undefined, (index, bytes) => {
 			if (index === challenge) for (let i = 0; i < bytes.length; i++) bytes[i]! ^= 1;
@@ -187,6 +191,7 @@ test("no code of the verdict kinds is left untried by the tests of this folder",
 		"verify.test.ts",
 		"spoiled-answers.test.ts",
 		"check-identity.test.ts",
+		"several-devices.test.ts",
 	]
 		.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"))
 		.join("\n");

@@ -10,10 +10,12 @@ import type { Verdict } from "../../protocol/verdict.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { checkClaims } from "./check-claims.ts";
 import { checkFigures, checkResidency } from "./check-figures.ts";
+import { checkFills } from "./check-fills.ts";
 import { checkFma } from "./check-fma.ts";
 import { checkGemm } from "./check-gemm.ts";
 import { checkIdentity, identitiesOf, identityFindings, judgeCards } from "./check-identity.ts";
 import { checkOpens } from "./check-opens.ts";
+import { checkReadings } from "./check-readings.ts";
 import { checkRoots } from "./check-roots.ts";
 import { checkExpectations, checkSignature } from "./check-signature.ts";
 import { checkSpecs } from "./check-specs.ts";
@@ -57,11 +59,13 @@ function judge(file: Uint8Array, expect: Expectations): Verdict {
 	const { answers } = read;
 	const found = firstFault(
 		() => checkTimes(answers, body),
+		() => checkReadings(body),
 		...answers.map((answer) => () => checkRoots(answer) ?? checkOpens(answer, linkBroke(answer, answers))),
 		() => checkStreamedAreCommitted(answers),
 		() => checkFigures(answers, body),
 		() => checkResidency(answers, body.claim),
 		() => checkContents(answers, body),
+		() => checkFills(answers, body.claim),
 	);
 	if (found !== null) return invalid(found);
 	const unfinished = answers.find((answer) => !isCommitted(answer));
@@ -100,9 +104,11 @@ function linkBroke(answer: Answered, answers: readonly Answered[]): boolean {
 }
 
 function checkStreamedAreCommitted(answers: readonly Answered[]): Fault | null {
-	for (const { record, where } of answers)
-		if (record.spec.kind === "stream" && !isCommitted(answers[record.spec.of]!))
+	for (const { record, where } of answers) {
+		const { spec } = record;
+		if ((spec.kind === "stream" || spec.kind === "copy") && !isCommitted(answers[spec.of]!))
 			return fault("SPEC_OF", `${where}.spec.of`, "the gemm it names did not end well");
+	}
 	return null;
 }
 
