@@ -383,6 +383,11 @@ export const codes = {
 		"An evidence file is not what its name says.",
 		"The disk or someone changed it; restore it from a copy, the name is its SHA-256.",
 	),
+	CONFIG_BAD: error("A setting of the validator cannot be used.", "See docs/network.md, or assay validate --help."),
+	VERIFIER_DIED: error(
+		"The thread that judged an evidence file ended before its verdict.",
+		"The file is kept and judged again by itself; look at the machine's memory if it stays.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

@@ -1,0 +1,52 @@
+// The pool gives the verdicts that verifyEvidence gives, survives a thread that dies, and never loses a file.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { verifyEvidence } from "../../verify/hardware/verify.ts";
+import { createVerifierPool } from "./verifier-pool.ts";
+
+const real = new Uint8Array(readFileSync(new URL("../../../vectors/h200.assay", import.meta.url)));
+const broken = real.map((byte, i) => (i === real.length - 1 ? byte ^ 1 : byte));
+const clockUs = () => performance.now() * 1000;
+
+test("threads judge as this thread does, and tell how long it took", async () => {
+	const seconds: number[] = [];
+	const pool = createVerifierPool({ threads: 1, clockUs, onVerified: (s) => seconds.push(s) });
+	try {
+		const [good, bad, other] = await Promise.all([
+			pool.verify(real, {}),
+			pool.verify(broken, {}),
+			pool.verify(real, { probeId: "00".repeat(16) }),
+		]);
+		assert.deepEqual(good, verifyEvidence(real));
+		assert.equal(good.status, "valid");
+		assert.equal(bad.status === "invalid" && bad.code, "ATTACHMENT_HASH");
+		assert.equal(other.status === "invalid" && other.code, "REPLAYED");
+		assert.equal(seconds.length, 3);
+		assert.equal(pool.pending(), 0);
+	} finally {
+		await pool.close();
+	}
+});
+
+test("a file that kills its thread is refused after a second try; the next one is judged by a new thread", async () => {
+	const program = `
+		const { parentPort } = require("node:worker_threads");
+		parentPort.on("message", ({ id, evidence }) => {
+			if (evidence.length === 1) process.exit(3);
+			parentPort.postMessage({ id, verdict: { status: "invalid", code: "FILE_TRUNCATED", where: "", detail: "" } });
+		});`;
+	const file = new URL(
+		`data:text/javascript,${encodeURIComponent(`import { createRequire } from "node:module"; const require = createRequire("/"); ${program}`)}`,
+	);
+	const pool = createVerifierPool({ threads: 1, clockUs, file });
+	try {
+		const killer = pool.verify(new Uint8Array(1), {});
+		const next = pool.verify(new Uint8Array(2), {});
+		await assert.rejects(killer, { code: "VERIFIER_DIED" });
+		assert.equal((await next).status, "invalid");
+	} finally {
+		await pool.close();
+	}
+	await assert.rejects(pool.verify(real, {}), { code: "VERIFIER_DIED" });
+});
