@@ -13,8 +13,10 @@ export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
  * - capped: the same product, at most 10⁶.
  * - share: min(10⁶, ⌊first × 10⁶ ÷ (second × (each further one ÷ 10⁶))⌋); 0 when the divisor is 0.
  * - shareOfSum: the last one is the divisor: min(10⁶, ⌊Σ of the others × 10⁶ ÷ last⌋).
- * - power: pairs (figure, reference) with exponents `weights` that sum to 8, then a scale: ⌊⌊⁸√Π ⌊figure × 10⁶ ÷ reference⌋^w⌋ × scale ÷ 10⁶⌋.
- * - step: first moved towards second by the share third, away from the start: rounded up when it rises, down when it falls.
+ * - power: pairs (figure, reference) with exponents `weights` in eighths that sum to 8, then a scale, then a cap:
+ *   min(cap, ⌊⌊⁸√Π ⌊figure × 10⁶ ÷ reference⌋^w⌋ × scale ÷ 10⁶⌋).
+ * - steps: from the first value, by the share second of what is left, towards each further one (0 or 10⁶) in turn: rounded up when it
+ *   rises, down when it falls.
  */
 export type Rule =
 	| "given"
@@ -27,7 +29,7 @@ export type Rule =
 	| "share"
 	| "shareOfSum"
 	| "power"
-	| "step";
+	| "steps";
 
 export interface Term {
 	readonly name: string;
@@ -43,7 +45,7 @@ export interface Term {
 export interface Explanation {
 	readonly version: 1;
 	readonly providerId: string;
-	readonly scoring: "assay" | "sn27";
+	readonly mode: "holistic" | "sn27";
 	/** Evidence hash of the proof that was scored; null when there is none, or none that is young enough. */
 	readonly evidence: string | null;
 	readonly scorePpm: number;

@@ -1,36 +1,37 @@
 // One rental as it is kept, and what is asked of it. Shapes only; the transitions are in rental-rules.ts, offers in search-offers.ts.
 // A record of what is owed: no money moves here. docs/network.md §6.
 
-export type RentalEnd = "released" | "expired" | "failed" | "refused";
+export type RentalEnd = "released" | "expired" | "failed";
 
-export interface RentalState {
-	readonly rentalId: string;
+/** A row of the store fits; the transitions keep its other fields (access, devices, public key) as they are. */
+export interface RentalRecord {
+	/** 32 hex digits. */
+	readonly id: string;
 	readonly providerId: string;
-	readonly customerId: string;
+	readonly customer: string;
 	readonly state: "reserved" | "active" | "ended" | "refused";
+	readonly endReason: RentalEnd | null;
 	readonly pricePerHourMicros: number;
 	readonly reservedAtMs: number;
+	/** When the environment stood: time is charged from here. */
+	readonly startedAtMs: number | null;
 	/** Until then it is paid for. */
 	readonly untilMs: number;
-	readonly activeAtMs: number | null;
-	/** The last time the environment was seen to answer. */
-	readonly healthyAtMs: number | null;
+	readonly endedAtMs: number | null;
+	/** Null until the end. INVARIANT: then charged + refund = paidMicros(rental). */
+	readonly chargedMicros: number | null;
+	readonly refundMicros: number | null;
 	/** Health checks missed in a row. */
 	readonly misses: number;
-	readonly endedAtMs: number | null;
-	readonly end: RentalEnd | null;
-	readonly endDetail: string;
-	/** Price of reservedAtMs … untilMs, rounded down. INVARIANT: once ended, charged + refunded = paid. */
-	readonly paidMicros: number;
-	/** Null until the end. */
-	readonly chargedMicros: number | null;
-	readonly refundedMicros: number | null;
+	/** The last time the environment was seen to answer. */
+	readonly lastHealthyAtMs: number | null;
+	readonly detail: string | null;
 }
 
-export interface ReserveTerms {
-	readonly rentalId: string;
+export interface RentalTerms {
+	readonly id: string;
 	readonly providerId: string;
-	readonly customerId: string;
+	readonly customer: string;
 	readonly pricePerHourMicros: number;
 	readonly durationMs: number;
 }

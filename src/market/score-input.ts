@@ -50,7 +50,9 @@ export interface ScoreInput {
 	readonly rented: boolean;
 	/** Milliseconds since the proof in which the provider was rented and therefore not probed: they do not age the proof. */
 	readonly rentedMs: number;
-	/** Oldest first. */
+	/** Reliability as it was kept before `history`; null: a new provider, or all of its past is in `history`. */
+	readonly reliabilityPpm: number | null;
+	/** Oldest first. May be empty when `reliabilityPpm` already has them in it; with it, each probe is a term of the explanation. */
 	readonly history: readonly PastProbe[];
 	/** UUIDs that count for another provider: what `creditUuids` gives for this one. */
 	readonly creditedElsewhere: readonly string[];

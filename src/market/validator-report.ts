@@ -4,8 +4,8 @@ export interface ValidatorReport {
 	readonly validatorId: string;
 	/** In the token's smallest unit. */
 	readonly stake: bigint;
-	/** Null: nothing was reported this epoch. A provider that is left out of a report counts as 0 in it. */
-	readonly scores: readonly { readonly providerId: string; readonly scorePpm: number }[] | null;
+	/** Ppm by provider. Null: nothing was reported this epoch. A provider that is left out of a report counts as 0 in it. */
+	readonly scores: Readonly<Record<string, number>> | null;
 }
 
 export interface NetworkWeight {

@@ -388,6 +388,11 @@ export const codes = {
 		"The thread that judged an evidence file ended before its verdict.",
 		"The file is kept and judged again by itself; look at the machine's memory if it stays.",
 	),
+	PARAMS_BAD: error("Parameters of the market cannot be used.", "docs/scores.md has every parameter with its limits."),
+	RENTAL_TERMS: error(
+		"The terms of a rental cannot be met.",
+		"Read the message: duration or price lie outside the limits.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

@@ -1,0 +1,246 @@
+// The one table of parameters: every number that a score, a weight, a schedule or a rental depends on, with its unit, its limits and
+// where it comes from. Operators override rows by name; createParams checks them. docs/scores.md lists the table, a test keeps it in step.
+import { AssayError } from "../protocol/assay-error.ts";
+
+export interface Params {
+	// schedule, docs/network.md §3
+	readonly intervalMs: number;
+	readonly jitterMs: number;
+	readonly retries: number;
+	readonly retryFirstMs: number;
+	readonly forgiveAfterValid: number;
+	readonly changedLimitMs: number;
+	readonly fallPpm: number;
+	readonly fallHistory: number;
+	readonly suspectsAtOnce: number;
+	readonly suspicionLimitMs: number;
+	// scores, §5
+	readonly scoring: "holistic" | "sn27";
+	readonly maxDevices: number;
+	readonly hostParts: "carried" | "plain";
+	readonly confirmedCounts: "own" | "least";
+	readonly gpuWeightPpm: number;
+	readonly cpuWeightPpm: number;
+	readonly ramWeightPpm: number;
+	readonly diskWeightPpm: number;
+	readonly rentedBonusPpm: number;
+	readonly maxAgeMs: number;
+	readonly maxRentedAgeMs: number;
+	readonly reliabilityStartPpm: number;
+	readonly reliabilityStepPpm: number;
+	readonly reliabilityWindow: number;
+	readonly baseScoresPpm: Readonly<Record<string, number>>;
+	readonly formulaFp16OpsPerS: number;
+	readonly formulaMemoryBytes: number;
+	readonly formulaBytesPerS: number;
+	readonly formulaScorePpm: number;
+	readonly unknownCardPpm: number;
+	readonly matrixFullPpm: Readonly<Record<string, number>>;
+	readonly scalarFullPpm: number;
+	readonly bandwidthFullPpm: number;
+	readonly memoryFullPpm: number;
+	readonly cpuInt8OpsPerS: number;
+	readonly cpuFp32FlopPerS: number;
+	readonly cpuFp64FlopPerS: number;
+	readonly ramBytesPerS: number;
+	readonly ramBytes: number;
+	readonly diskReadBytesPerS: number;
+	readonly diskWriteBytesPerS: number;
+	// weights, §5
+	readonly clipPpm: number;
+	readonly quorumPpm: number;
+	// rental, §6
+	readonly leastRentalMs: number;
+	readonly mostRentalMs: number;
+	readonly leastChargeMs: number;
+	readonly reserveTimeoutMs: number;
+	readonly healthEveryMs: number;
+	readonly healthMisses: number;
+}
+
+/** `least` and `most` bound numbers (in a record, each of its numbers); `oneOf` words. */
+export interface ParamRow<Value> {
+	readonly value: Value;
+	readonly unit: string;
+	readonly least?: number;
+	readonly most?: number;
+	readonly oneOf?: readonly string[];
+	readonly source: string;
+}
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const PPM = 1_000_000;
+const XEON = "measured: the 16-vCPU host of bench/results/h200, rounded down";
+const ms = (value: number, source: string, least = 0, most = 365 * DAY) => ({ value, unit: "ms", least, most, source });
+const ppm = (value: number, source: string, least = 0, most = PPM) => ({ value, unit: "ppm", least, most, source });
+const count = (value: number, most: number, source: string, least = 0) => ({ value, unit: "1", least, most, source });
+const rate = (value: number, unit: string, source: string) => ({ value, unit, least: 1, most: 2 ** 53 - 1, source });
+
+export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name]> } = {
+	intervalMs: ms(72 * MINUTE, "SN27: 360 blocks of 12 s", 1),
+	jitterMs: ms(15 * MINUTE, "SN27: 0–900 s"),
+	retries: count(5, 20, "ours; SN27 makes 22, every 60 s"),
+	retryFirstMs: ms(MINUTE, "ours; doubled each time: 1, 2, 4, 8, 16 min", 1),
+	forgiveAfterValid: count(10, 1000, "ours: one withheld answer in ten proofs is a bad network, more is a habit", 1),
+	changedLimitMs: ms(10 * MINUTE, "docs/network.md §3"),
+	fallPpm: ppm(200_000, "docs/network.md §3; GPU figures of three probes agreed within 1.7 % (bench/results/h200)"),
+	fallHistory: count(5, 100, "docs/network.md §3", 3),
+	suspectsAtOnce: count(16, 256, "ours: what one validator process drives at once without its clock suffering", 2),
+	suspicionLimitMs: ms(72 * MINUTE, "ours: one interval; else a stranger who claims your UUID has you probed all day"),
+
+	scoring: { value: "holistic", unit: "", oneOf: ["holistic", "sn27"], source: "docs/network.md §5" },
+	maxDevices: count(8, 64, "SN27: min(N, 8)", 1),
+	hostParts: { value: "carried", unit: "", oneOf: ["carried", "plain"], source: "ours, see Holistic" },
+	confirmedCounts: { value: "own", unit: "", oneOf: ["own", "least"], source: "ours, see Device" },
+	gpuWeightPpm: ppm(550_000, "SN27: GPU 55 %", 1),
+	cpuWeightPpm: ppm(200_000, "SN27: CPU 20 %"),
+	ramWeightPpm: ppm(150_000, "SN27: RAM 15 %"),
+	diskWeightPpm: ppm(100_000, "SN27: disk 10 %"),
+	rentedBonusPpm: ppm(1_100_000, "ours; SN27 has a multiplier for allocated miners", PPM, 10 * PPM),
+	maxAgeMs: ms(3 * 72 * MINUTE, "docs/network.md §5: three intervals", 1),
+	maxRentedAgeMs: ms(7 * DAY, "ours: who rents from itself must be proven again some day", 1),
+	reliabilityStartPpm: ppm(500_000, "ours: a new name is worth less than a kept one"),
+	reliabilityStepPpm: ppm(100_000, "ours: half of the way in 7 probes, some 9 h", 1),
+	reliabilityWindow: count(64, 10_000, "ours: 0.9^64 leaves 0.1 % of what was before", 1),
+	baseScoresPpm: {
+		value: {
+			B200: 5_000_000,
+			H200: 4_000_000,
+			"H100 80GB HBM3": 3_300_000,
+			"H100 PCIe": 2_800_000,
+			"A100-SXM4-80GB": 1_900_000,
+			"A100 80GB PCIe": 1_700_000,
+			"A100-SXM4-40GB": 1_300_000,
+			L40: 1_000_000,
+			"GeForce RTX 5090": 920_000,
+			L40S: 900_000,
+			"RTX 6000 Ada Generation": 830_000,
+			"RTX A6000": 750_000,
+			"GeForce RTX 4090": 680_000,
+			"RTX A5000": 260_000,
+		},
+		unit: "ppm",
+		least: 1,
+		most: 1_000 * PPM,
+		source: "SN27's table, its scores above 0",
+	},
+	formulaFp16OpsPerS: rate(1e15, "op/s", "scale of the formula"),
+	formulaMemoryBytes: rate(1e11, "B", "scale of the formula"),
+	formulaBytesPerS: rate(4e12, "B/s", "scale of the formula"),
+	formulaScorePpm: ppm(2_960_000, "least squares of the logarithms over SN27's scores above 0", 1, 1_000 * PPM),
+	unknownCardPpm: ppm(500_000, "below every SN27 score ÷ formula: no known card gains by an unknown name"),
+	matrixFullPpm: {
+		value: {
+			turing: 300_000,
+			ampere: 300_000,
+			ada: 300_000,
+			hopper: 600_000,
+			"blackwell-dc": 120_000,
+			blackwell: 300_000,
+			other: 300_000,
+		},
+		unit: "ppm",
+		least: 1,
+		most: PPM,
+		source:
+			"hopper measured (H200: int8 0.63, fp16 0.67 of the data sheet); the others: the least that docs/profiles.md expects",
+	},
+	scalarFullPpm: ppm(
+		800_000,
+		"measured 0.86 (fp32) and 0.92 (fp64) on an H200; docs/profiles.md expects 0.82 or more",
+		1,
+	),
+	bandwidthFullPpm: ppm(750_000, "measured 0.88 on an H200; docs/profiles.md expects 0.75 or more", 1),
+	memoryFullPpm: ppm(850_000, "measured 0.95 on an H200; ECC takes 6.25 % on cards with GDDR", 1),
+	cpuInt8OpsPerS: rate(1_400_000_000_000, "op/s", XEON),
+	cpuFp32FlopPerS: rate(250_000_000_000, "flop/s", XEON),
+	cpuFp64FlopPerS: rate(200_000_000_000, "flop/s", XEON),
+	ramBytesPerS: rate(64_000_000_000, "B/s", XEON),
+	ramBytes: rate(128 * 2 ** 30, "B", "the same host's RAM"),
+	diskReadBytesPerS: rate(3_000_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
+	diskWriteBytesPerS: rate(1_500_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
+
+	clipPpm: ppm(100_000, "ours: figures of honest probes of one host agree within 10 %"),
+	quorumPpm: ppm(
+		666_667,
+		"ours: two thirds report, so that less than a third of all stake is never half of what reports",
+		500_001,
+	),
+
+	leastRentalMs: ms(MINUTE, "docs/network.md §7", 1),
+	mostRentalMs: ms(30 * DAY, "docs/network.md §7", 1),
+	leastChargeMs: ms(MINUTE, "docs/network.md §6: the first minute is charged whole when the customer releases"),
+	reserveTimeoutMs: ms(5 * MINUTE, "ours: pulling a container image", 1),
+	healthEveryMs: ms(30_000, "docs/network.md §6", 1),
+	healthMisses: count(3, 100, "docs/network.md §6", 1),
+};
+
+export const DEFAULT_PARAMS: Params = Object.freeze(
+	Object.fromEntries(Object.entries(PARAM_ROWS).map(([name, row]) => [name, row.value])),
+) as unknown as Params;
+
+export type ParamOverrides = Readonly<Record<string, unknown>>;
+
+/**
+ * The defaults with `overrides` in their place, checked. A record (baseScoresPpm, matrixFullPpm) is merged entry by entry; null takes an
+ * entry out. Throws PARAMS_BAD with every mistake at once.
+ */
+export function createParams(overrides: ParamOverrides = {}): Params {
+	const wrong: string[] = [];
+	const values: Record<string, unknown> = { ...DEFAULT_PARAMS };
+	for (const [name, given] of Object.entries(overrides)) {
+		const row = Object.hasOwn(PARAM_ROWS, name) ? PARAM_ROWS[name as keyof Params] : undefined;
+		if (row === undefined) wrong.push(`${name}: there is no such parameter`);
+		else
+			values[name] = typeof row.value === "object" ? merged(name, row, given, wrong) : single(name, row, given, wrong);
+	}
+	if (wrong.length === 0) wrong.push(...contradictions(values as unknown as Params));
+	if (wrong.length > 0)
+		throw new AssayError("PARAMS_BAD", `parameters cannot be used: ${wrong.join("; ")}`, {
+			hint: "docs/scores.md lists every parameter with its unit and its limits.",
+		});
+	return Object.freeze(values) as unknown as Params;
+}
+
+function single(name: string, row: ParamRow<unknown>, given: unknown, wrong: string[]): unknown {
+	if (row.oneOf !== undefined) {
+		if (typeof given !== "string" || !row.oneOf.includes(given))
+			wrong.push(`${name}: must be ${row.oneOf.join(" or ")}`);
+		return given;
+	}
+	const least = row.least ?? 0;
+	const most = row.most ?? Number.MAX_SAFE_INTEGER;
+	if (!Number.isSafeInteger(given) || (given as number) < least || (given as number) > most)
+		wrong.push(`${name}: must be an integer from ${least} to ${most} (${row.unit === "1" ? "a count" : row.unit})`);
+	return given;
+}
+
+function merged(name: string, row: ParamRow<unknown>, given: unknown, wrong: string[]): unknown {
+	if (typeof given !== "object" || given === null || Array.isArray(given)) {
+		wrong.push(`${name}: must be an object of numbers`);
+		return given;
+	}
+	const result = new Map<string, unknown>(Object.entries(row.value as Readonly<Record<string, number>>));
+	for (const [key, value] of Object.entries(given)) {
+		if (value === null) result.delete(key);
+		else result.set(key, single(`${name}.${key}`, row, value, wrong));
+	}
+	return Object.freeze(Object.fromEntries(result));
+}
+
+/** What no single row can see. */
+function contradictions(params: Params): string[] {
+	const wrong: string[] = [];
+	const parts = params.gpuWeightPpm + params.cpuWeightPpm + params.ramWeightPpm + params.diskWeightPpm;
+	if (parts !== PPM)
+		wrong.push(`gpuWeightPpm + cpuWeightPpm + ramWeightPpm + diskWeightPpm: must be ${PPM}, not ${parts}`);
+	// Else an honest provider on time would score 0 between two probes.
+	if (params.maxAgeMs < params.intervalMs + params.jitterMs)
+		wrong.push("maxAgeMs: must be at least intervalMs + jitterMs");
+	if (params.maxRentedAgeMs < params.maxAgeMs) wrong.push("maxRentedAgeMs: must be at least maxAgeMs");
+	if (params.mostRentalMs < params.leastRentalMs) wrong.push("mostRentalMs: must be at least leastRentalMs");
+	if (Object.keys(params.baseScoresPpm).length === 0) wrong.push("baseScoresPpm: at least one card must have a score");
+	if (!Object.hasOwn(params.matrixFullPpm, "other")) wrong.push("matrixFullPpm.other: must be there");
+	return wrong;
+}
