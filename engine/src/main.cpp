@@ -20,7 +20,10 @@ void print_help() {
       "assay-engine " ASSAY_VERSION
       ": answers the challenges of an assay verifier on stdin and stdout\n"
       "  --idle-s N    exit when nothing came for N seconds (1 to 86400, default 120)\n"
-      "  --threads N   threads of the CPU device (1 to 1024, default: all usable cores)\n"
+      "  --threads N   threads of the CPU (1 to 1024, default: all usable cores)\n"
+      "  --cpu-devices N  present the CPU as N virtual devices that share cores and memory (1 to 64, default 1)\n"
+      "  --disk-dir PATH  the disk to present (default: that of $TMPDIR, /var/tmp or the current directory)\n"
+      "  --no-disk     present no disk\n"
       "  --version     print the version and exit\n"
       "  --help        print this and exit");
 }
@@ -53,6 +56,15 @@ int main(int argc, char** argv) {
     bool good = false;
     if (!strcmp(flag, "--idle-s")) good = parse_number(argv[++i], 1, 86400, options.idle_s);
     else if (!strcmp(flag, "--threads")) good = parse_number(argv[++i], 1, 1024, options.threads);
+    else if (!strcmp(flag, "--cpu-devices")) good = parse_number(argv[++i], 1, assay::kMaxCpuDevices, options.cpu_devices);
+    else if (!strcmp(flag, "--disk-dir")) {
+      const char* path = argv[++i];
+      good = path != nullptr && *path != 0;
+      if (good) options.disk_directory = path;
+    } else if (!strcmp(flag, "--no-disk")) {
+      options.disk = false;
+      good = true;
+    }
     if (!good) {
       fprintf(stderr, "assay-engine: cannot use %s (see --help)\n", flag);
       return kExitUsage;

@@ -26,13 +26,15 @@ inline Final failed(ErrorCode code, const std::string& message) {
   return {Kind::error, PayloadWriter().u16(static_cast<uint16_t>(code)).text(clean_text(message, kMaxErrorBytes)).take()};
 }
 
-struct Request {
+struct Request : std::enable_shared_from_this<Request> {
   uint32_t id = 0;
+  uint32_t device = 0;  // in whose queue it is; under the server's lock
   std::shared_ptr<Session> session;  // none for HELLO
   bool makes_session = false;
   bool leaves_queue = true;  // CANCEL may take it out of the queue before it runs
   std::atomic<bool> stop{false};
-  // Runs on the device's worker. No Final: another worker still has a part of it (HELLO asks every device).
+  // Runs on the device's worker. No Final: another worker still has a part of it (HELLO asks every device,
+  // a peer's STREAM may need the session's own device first).
   std::function<std::optional<Final>(Device&, uint32_t device, Request&)> run;
 };
 

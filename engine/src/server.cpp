@@ -36,12 +36,20 @@ void Server::start_devices() {
     cuda_.why_none = e.what();
   }
   for (auto& device : cuda_.devices)
-    if (found_.size() + 1 < kMaxDevices) found_.push_back(std::move(device));
+    if (found_.size() + options_.cpu_devices + 1 < kMaxDevices) found_.push_back(std::move(device));
   cuda_.devices.clear();
   try {
-    found_.push_back(make_cpu_device(options_.threads));
+    for (auto& device : make_cpu_devices(options_.threads, options_.cpu_devices)) found_.push_back(std::move(device));
   } catch (const std::exception& e) {
     fprintf(stderr, "assay-engine: no cpu device: %s\n", e.what());
+  }
+  try {
+    std::string why;
+    auto disk = options_.disk ? find_disk(options_.disk_directory, why) : nullptr;
+    if (!why.empty() && !disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
+    if (disk) found_.push_back(std::move(disk));
+  } catch (const std::exception& e) {
+    fprintf(stderr, "assay-engine: no disk: %s\n", e.what());
   }
   started_ = true;
   const char byte = 1;
@@ -50,6 +58,12 @@ void Server::start_devices() {
 
 void Server::devices_found() {
   starter_.join();
+  std::vector<Gauge> gauges;
+  for (const auto& device : found_) {
+    kinds_.push_back(device->kind());
+    gauges.push_back(device->gauge());
+  }
+  gauges_ = std::make_unique<Gauges>(std::move(gauges), [this](const auto& request, Final final) { end(request, std::move(final)); });
   for (size_t i = 0; i < found_.size(); ++i) {
     workers_.push_back(std::make_unique<Worker>(std::move(found_[i]), static_cast<uint32_t>(i),
                                                 [this](const auto& request, Final final) { end(request, std::move(final)); }));
@@ -147,13 +161,14 @@ void Server::check_id(uint32_t id) {
 // With the lock held. On the books first: the worker may end the request before add() returns.
 void Server::queue(const std::shared_ptr<Request>& request, uint32_t device) {
   requests_[request->id] = request;
+  request->device = device;
   if (workers_[device]->add(request)) return;
   requests_.erase(request->id);
   throw EngineError(ErrorCode::busy, "more than 16 requests wait for this device");
 }
 
 void Server::submit_new(const std::shared_ptr<Request>& request, uint32_t name, uint32_t device) {
-  if (device >= workers_.size()) throw EngineError(ErrorCode::no_device, "there is no device " + std::to_string(device));
+  check_device(device);
   const std::lock_guard lock(mutex_);
   if (sessions_.contains(name)) throw EngineError(ErrorCode::bad_request, "session name is in use");
   if (sessions_.size() >= kMaxSessions) throw EngineError(ErrorCode::busy, "64 sessions are the most");
@@ -172,27 +187,70 @@ void Server::submit_new(const std::shared_ptr<Request>& request, uint32_t name, 
   }
 }
 
-void Server::submit_for(const std::shared_ptr<Request>& request, uint32_t name, std::optional<uint32_t> reader) {
-  const std::lock_guard lock(mutex_);
+Session& Server::session_named(uint32_t name) {
   const auto at = sessions_.find(name);
   if (at == sessions_.end()) throw EngineError(ErrorCode::no_session, "there is no session " + std::to_string(name));
-  if (reader && *reader >= workers_.size()) throw EngineError(ErrorCode::no_device, "there is no device " + std::to_string(*reader));
-  if (reader && *reader != at->second->device) throw EngineError(ErrorCode::unsupported, "only the session's own device reads it");
-  request->session = at->second;
-  queue(request, at->second->device);
-  ++at->second->users;
+  return *at->second;
+}
+
+void Server::check_device(uint32_t device) const {
+  if (device >= workers_.size()) throw EngineError(ErrorCode::no_device, "there is no device " + std::to_string(device));
+}
+
+// With the lock held.
+void Server::queue_reader(const std::shared_ptr<Request>& request, Session& session, uint32_t reader) {
+  request->session = sessions_[session.name];
+  queue(request, reader);
+  ++session.users;
+}
+
+void Server::submit_for(const std::shared_ptr<Request>& request, uint32_t name) {
+  const std::lock_guard lock(mutex_);
+  Session& session = session_named(name);
+  queue_reader(request, session, session.device);
+}
+
+void Server::submit_stream(const std::shared_ptr<Request>& request, uint32_t name, uint32_t reader) {
+  check_device(reader);
+  const std::lock_guard lock(mutex_);
+  Session& session = session_named(name);
+  if (kinds_[reader] != kinds_[session.device] && kinds_[reader] != DeviceKind::disk)
+    throw EngineError(ErrorCode::unsupported, "a device reads only its own memory or that of a peer of its kind");
+  queue_reader(request, session, reader);
+}
+
+void Server::submit_copy(const std::shared_ptr<Request>& request, uint32_t name, uint32_t disk) {
+  check_device(disk);
+  if (kinds_[disk] != DeviceKind::disk) throw EngineError(ErrorCode::unsupported, "copies are made on a disk");
+  const std::lock_guard lock(mutex_);
+  Session& session = session_named(name);
+  if (kinds_[session.device] != DeviceKind::cpu) throw EngineError(ErrorCode::unsupported, "only a CPU's sessions are copied");
+  queue_reader(request, session, disk);
+}
+
+void Server::submit_reading(const std::shared_ptr<Request>& request, uint32_t device) {
+  check_device(device);
+  const std::lock_guard lock(mutex_);
+  requests_[request->id] = request;
+  if (gauges_->add(request, device)) return;
+  requests_.erase(request->id);
+  throw EngineError(ErrorCode::busy, "too many readings wait");
+}
+
+void Server::forward(Request& request, uint32_t device) {
+  const std::lock_guard lock(mutex_);
+  request.device = device;
+  if (!workers_[device]->add(request.shared_from_this()))
+    throw EngineError(ErrorCode::busy, "more than 16 requests wait for the session's device");
 }
 
 // The name is free as soon as this is queued: a GEMM that takes it again runs after it, on the same device or another.
 void Server::submit_release(const std::shared_ptr<Request>& request, uint32_t name) {
   const std::lock_guard lock(mutex_);
-  const auto at = sessions_.find(name);
-  if (at == sessions_.end()) throw EngineError(ErrorCode::no_session, "there is no session " + std::to_string(name));
-  if (at->second->users > 0) throw EngineError(ErrorCode::busy, "session is in use");
-  request->session = at->second;
-  queue(request, at->second->device);
-  ++at->second->users;
-  sessions_.erase(at);
+  Session& session = session_named(name);
+  if (session.users > 0) throw EngineError(ErrorCode::busy, "session is in use");
+  queue_reader(request, session, session.device);
+  sessions_.erase(name);
 }
 
 void Server::submit_all(const std::shared_ptr<Request>& request) {
@@ -213,7 +271,7 @@ void Server::cancel(uint32_t id) {
     if (at == requests_.end()) return;
     request = at->second;
     request->stop = true;
-    if (request->leaves_queue && request->session) was_waiting = workers_[request->session->device]->remove(request);
+    if (request->leaves_queue && request->session) was_waiting = workers_[request->device]->remove(request);
   }
   if (was_waiting) end(request, done(0, true));
 }
@@ -258,11 +316,12 @@ int Server::shut_down(int code) {
         for (auto& [name, session] : sessions_)
           if (session->device == device) mine.push_back(session);
       }
-      for (auto& session : mine) session->gemm.reset();
+      for (auto& session : mine) free_session(*session);
     });
   }
   bool all_ended = true;
   for (auto& worker : workers_) all_ended &= worker->join_within(kGraceMs);
+  if (gauges_) all_ended &= gauges_->stop_within(kGraceMs);
   if (!ready_ && starter_.joinable()) {  // the starter may sit in a driver call for long
     for (unsigned ms = 0; !started_ && ms < kGraceMs; ms += 10) usleep(10000);
     all_ended &= started_;

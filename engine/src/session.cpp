@@ -1,6 +1,8 @@
 // See session.hpp.
 #include "session.hpp"
 
+#include <chrono>
+
 namespace assay {
 
 KeptRounds::KeptRounds(Device& device, const GemmSpec& spec, uint32_t slots)
@@ -22,13 +24,20 @@ void KeptRounds::restore(Device& device, uint32_t round, const std::atomic<bool>
   in_slot_[round % slots_] = round;
 }
 
-std::vector<uint32_t> KeptRounds::slots_in_order(Device& device, uint32_t newest, const std::atomic<bool>& stop) {
-  std::vector<uint32_t> slots;
-  slots.reserve(newest);
-  for (uint32_t round = finished() - newest; round < finished(); ++round) {
+void KeptRounds::make_whole(Device& device, uint32_t rounds, const std::atomic<bool>& stop) {
+  for (uint32_t round = finished() - rounds; round < finished(); ++round)
     if (!whole(round)) restore(device, round, stop);
-    slots.push_back(round % slots_);
-  }
+}
+
+bool KeptRounds::are_whole(uint32_t rounds) const {
+  for (uint32_t round = finished() - rounds; round < finished(); ++round)
+    if (!whole(round)) return false;
+  return true;
+}
+
+std::vector<uint32_t> KeptRounds::slots_in_order(uint32_t rounds) const {
+  std::vector<uint32_t> slots;
+  for (uint32_t round = finished() - rounds; round < finished(); ++round) slots.push_back(round % slots_);
   return slots;
 }
 
@@ -41,6 +50,30 @@ std::vector<Opening> KeptRounds::open(Device& device, uint32_t round, std::span<
   if (!scratch_) scratch_ = device.keep(spec_, 1);
   device.gemm_round(*scratch_, 0, seeds_[round], stop);
   return device.open_round(*scratch_, 0, leaves);
+}
+
+SessionTurn::SessionTurn(Session& session, const std::atomic<bool>& stop) : session_(session) {
+  std::unique_lock lock(session_.turn_mutex);
+  // `stop` is set without this lock: look now and then.
+  while (session_.taken && !stop) session_.turn_free.wait_for(lock, std::chrono::milliseconds(20));
+  if (session_.taken) return;
+  session_.taken = mine_ = true;
+}
+
+SessionTurn::~SessionTurn() {
+  if (!mine_) return;
+  {
+    const std::lock_guard lock(session_.turn_mutex);
+    session_.taken = false;
+  }
+  session_.turn_free.notify_one();
+}
+
+void free_session(Session& session) {
+  static const std::atomic<bool> never{false};
+  const SessionTurn turn(session, never);
+  session.copy.reset();
+  session.gemm.reset();
 }
 
 }  // namespace assay

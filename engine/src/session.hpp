@@ -1,8 +1,11 @@
 // A session: what a finished GEMM or FMA leaves behind so that its rounds can be streamed and opened. FRAMES.md, "session".
-// Written by its device's worker thread; `state` and `users` belong to the server and change under its lock only.
+// Written by its device's worker thread, read also by a peer's or a disk's: each only in its turn. `state` and `users` belong to the
+// server and change under its lock only.
 #pragma once
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -25,8 +28,10 @@ class KeptRounds {
   Hash run(Device& device, const Seed& seed, const std::atomic<bool>& stop);  // the next round; throws cancelled
   // How many rounds "the `newest` kept ones" of a request are: 0 means all, and so does more than there are.
   uint32_t newest_or_all(uint32_t newest) const { return newest == 0 || newest > kept() ? kept() : newest; }
-  // Slots of the newest kept rounds, oldest of them first, after broken ones are computed again.
-  std::vector<uint32_t> slots_in_order(Device& device, uint32_t newest, const std::atomic<bool>& stop);
+  // Computes broken ones of the newest `rounds` kept rounds again; `device` is the one that made them. What is whole stays whole.
+  void make_whole(Device& device, uint32_t rounds, const std::atomic<bool>& stop);
+  bool are_whole(uint32_t rounds) const;
+  std::vector<uint32_t> slots_in_order(uint32_t rounds) const;  // of the newest, the oldest of them first
   // Openings of any finished round. One that is not kept is computed into a slot of its own, made on the first such call
   // and freed by drop_scratch(): a kept round is never given up for it.
   std::vector<Opening> open(Device& device, uint32_t round, std::span<const uint32_t> leaves, const std::atomic<bool>& stop);
@@ -49,6 +54,14 @@ struct FmaRounds {
   std::vector<Seed> seeds;
 };
 
+// Rounds on a disk. The newest `rounds` kept ones at the time, and kept rounds of a finished GEMM never change.
+struct SessionCopy {
+  uint32_t device;
+  std::unique_ptr<DiskCopy> copy;
+  uint32_t rounds;
+  Hash nonce;
+};
+
 struct Session {
   enum class State { pending, ready, gone };
   uint32_t name = 0;
@@ -60,6 +73,30 @@ struct Session {
   std::optional<FmaRounds> fma;
   std::vector<Hash> nonces;       // of the last STREAM's finished passes
   uint32_t streamed_rounds = 0;   // how many of the newest kept rounds it went over
+  std::optional<SessionCopy> copy;
+
+  std::mutex turn_mutex;  // of `taken`
+  std::condition_variable turn_free;
+  bool taken = false;
 };
+
+// One request at a time works on a session that stands, whichever device's thread it runs on. Whoever has the turn waits for nobody, so
+// waiting for it cannot lock up.
+class SessionTurn {
+ public:
+  // Waits until the turn is free; `stop` ends the wait without it.
+  SessionTurn(Session& session, const std::atomic<bool>& stop);
+  ~SessionTurn();
+  SessionTurn(const SessionTurn&) = delete;
+  SessionTurn& operator=(const SessionTurn&) = delete;
+  explicit operator bool() const { return mine_; }
+
+ private:
+  Session& session_;
+  bool mine_ = false;
+};
+
+// Frees what a session holds, in its turn; on the thread of its device.
+void free_session(Session& session);
 
 }  // namespace assay

@@ -88,9 +88,9 @@ void Worker::loop() {
   try {
     if (cleanup_) cleanup_();
     // A session whose RELEASE still waits is on no table any more, and the server's books keep the request alive beyond this
-    // device: its memory goes now. All sessions of these requests are this device's.
+    // device: its memory goes now. A peer's session that one of these would have read is left to its own device.
     for (const auto& request : queue_)
-      if (request->session) request->session->gemm.reset();
+      if (request->session && request->session->device == index_) free_session(*request->session);
     queue_.clear();
     device_.reset();
   } catch (...) {  // the process is about to exit; the driver frees what is left

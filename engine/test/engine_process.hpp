@@ -107,6 +107,7 @@ class EngineProcess {
     return answer(id);
   }
   uint32_t next_id() { return ++last_id_; }
+  pid_t pid() const { return pid_; }
   void close_in() {
     if (in_ >= 0) close(in_);
     in_ = -1;

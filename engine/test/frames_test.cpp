@@ -2,34 +2,12 @@
 // Usage: frames_test ENGINE
 #include <map>
 
-#include "cpu/sha256_host.hpp"
-#include "engine_process.hpp"
-#include "paths.hpp"
+#include "checked_engine.hpp"
 
 using namespace assay;
 using namespace assay_test;
 
 namespace {
-
-std::string program;
-enum : uint16_t { kBadFrame = 1, kBadRequest, kNoDevice, kNoMemory, kBusy, kNoSession, kFailed, kCancelled, kUnsupported, kVersion };
-
-struct Engine : EngineProcess {
-  explicit Engine(std::vector<std::string> flags = {"--threads", "2"}) : EngineProcess(program, std::move(flags)) {
-    const auto ready = receive();
-    check(ready && ready->kind == static_cast<uint8_t>(Kind::ready) && ready->id == 0 && ready->payload.size() > 14 &&
-              memcmp(ready->payload.data(), "assay-engine\x02\x00", 14) == 0,
-          "READY comes first");
-    const auto claim = call(Kind::hello, PayloadWriter().u16(kProtocolVersion).take());
-    claim_text = claim.empty() ? "" : std::string(claim.back().payload.begin(), claim.back().payload.end());
-    // The CPU is the last of the list.
-    for (size_t at = 0; (at = claim_text.find("\"kind\":\"", at)) != std::string::npos; ++at) ++devices;
-    cpu = static_cast<uint16_t>(devices - 1);
-  }
-  std::string claim_text;
-  unsigned devices = 0;
-  uint16_t cpu = 0;
-};
 
 void test_hello() {
   Engine engine;
@@ -42,18 +20,6 @@ void test_hello() {
   check(error_code(engine.call(Kind::ping, std::vector<uint8_t>(65, 7))) == kBadFrame, "65 bytes are too many for a PING");
   engine.close_in();
   check(engine.exit_code() == 0, "exit 0 at the end of stdin");
-}
-
-void check_openings(const std::vector<Frame>& frames, const std::vector<std::pair<uint32_t, uint32_t>>& places, uint64_t leaves,
-                    const std::vector<Hash>& roots, const std::string& what) {
-  const auto openings = openings_in(frames);
-  if (!check(openings.size() == places.size() && is_done(frames, static_cast<uint32_t>(places.size())), what + ": all are opened")) return;
-  for (size_t i = 0; i < places.size(); ++i) {
-    const auto& [round, opening] = openings[i];
-    check(round == places[i].first && opening.index == places[i].second && leads_to(opening, leaves, roots[round]),
-          what + ": opening " + std::to_string(i));
-    check(roots.size() < 2 || !leads_to(opening, leaves, roots[(round + 1) % roots.size()]), what + ": leads to no other root");
-  }
 }
 
 void test_gemm_stream_open() {

@@ -15,6 +15,8 @@ void open_command(Server& server, uint32_t id, PayloadReader& in);
 void release_command(Server& server, uint32_t id, PayloadReader& in);
 void ping_command(Server& server, uint32_t id, PayloadReader& in);
 void cancel_command(Server& server, uint32_t id, PayloadReader& in);
+void copy_command(Server& server, uint32_t id, PayloadReader& in);
+void read_command(Server& server, uint32_t id, PayloadReader& in);
 
 // ROOT and, at most ten times a second, PROGRESS of one request.
 class RootSender {
@@ -29,6 +31,12 @@ class RootSender {
   uint32_t id_, total_, sent_ = 0;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
+
+// Runs `act` with the slots of the newest kept rounds of the request's session (oldest first, all whole) in the session's turn, on
+// the device `reader`. A reader other than the session's own device cannot compute a broken round again, nor wait for the GEMM that
+// makes the session: then the request goes through the queue of the session's device first, and nothing is returned.
+std::optional<Final> with_kept_rounds(Server& server, Device& device, uint32_t index, Request& request, uint32_t reader, uint32_t newest,
+                                      const std::function<Final(const std::vector<uint32_t>& slots)>& act);
 
 // Whether `e` is the end that `request`'s own stop asked for, and not a failure.
 inline bool is_own_stop(const EngineError& e, const Request& request) {

@@ -1,7 +1,6 @@
 // HELLO: what this host says of itself, as JSON. Claims only; nothing here is proof. FRAMES.md, CLAIM.
 #include <sys/utsname.h>
 
-
 #include "../cpu/host_info.hpp"
 #include "commands.hpp"
 
@@ -9,7 +8,7 @@ namespace assay {
 
 namespace {
 
-constexpr size_t kMaxTextBytes = 160;  // of one string; 64 devices then stay below 64 KiB
+constexpr size_t kMaxTextBytes = 160;  // of one string; 80 devices then stay below 64 KiB
 constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 
 std::string json_quoted(std::string_view text) {
@@ -24,13 +23,13 @@ std::string json_quoted(std::string_view text) {
 // Numbers must survive a reader that knows doubles only.
 std::string number(uint64_t v) { return std::to_string(std::min<uint64_t>(v, (uint64_t{1} << 53) - 1)); }
 
-std::string device_json(const DeviceClaim& c) {
+std::string device_json(DeviceKind kind, const DeviceClaim& c) {
   std::string precisions;
   for (const Precision p : c.precisions) {
     const size_t i = static_cast<size_t>(p);
     if (i < std::size(kPrecisionNames)) precisions += (precisions.empty() ? "" : ",") + json_quoted(kPrecisionNames[i]);
   }
-  return "{\"kind\":" + json_quoted(c.kind == "gpu" ? "gpu" : "cpu") + ",\"name\":" + json_quoted(c.name) + ",\"uuid\":" + json_quoted(c.uuid) +
+  return "{\"kind\":" + json_quoted(kind_name(kind)) + ",\"name\":" + json_quoted(c.name) + ",\"uuid\":" + json_quoted(c.uuid) +
          ",\"memoryBytes\":" + number(c.memory_bytes) + ",\"freeBytes\":" + number(c.free_bytes) +
          ",\"units\":" + number(c.units) + ",\"clockMHz\":" + number(c.clock_mhz) + ",\"compute\":" + json_quoted(c.compute) +
          ",\"pcieGen\":" + number(c.pcie_gen) + ",\"pcieWidth\":" + number(c.pcie_width) +
@@ -38,7 +37,8 @@ std::string device_json(const DeviceClaim& c) {
          ",\"temperatureC\":" + number(c.temperature_c) + ",\"precisions\":[" + precisions + "]}";
 }
 
-std::string claim_json(const CudaDevices& cuda, const std::vector<DeviceClaim>& devices) {
+std::string claim_json(const Server& server, const std::vector<DeviceClaim>& devices) {
+  const CudaDevices& cuda = server.cuda();
   utsname os{};
   uname(&os);
   const HostInfo host = read_host_info();
@@ -48,7 +48,7 @@ std::string claim_json(const CudaDevices& cuda, const std::vector<DeviceClaim>& 
   const bool has_cuda = false;
 #endif
   std::string list;
-  for (const DeviceClaim& device : devices) list += (list.empty() ? "" : ",") + device_json(device);
+  for (uint32_t i = 0; i < devices.size(); ++i) list += (list.empty() ? "" : ",") + device_json(server.kind(i), devices[i]);
   std::string driver = "null";
   if (!cuda.driver_version.empty())
     driver = "{\"version\":" + json_quoted(cuda.driver_version) + ",\"cuda\":" + json_quoted(cuda.cuda_version) + "}";
@@ -86,14 +86,13 @@ void hello_command(Server& server, uint32_t id, PayloadReader& in) {
       if (!r.stop) claim = device.claim();
     } catch (const std::exception& e) {  // a device that fails to describe itself stays on the list, with nothing it can do
       claim = DeviceClaim{};
-      claim.kind = index + 1 < gathering->claims.size() ? "gpu" : "cpu";
       claim.name = std::string("failed: ") + e.what();
     }
     const std::lock_guard lock(gathering->mutex);
     gathering->claims[index] = std::move(claim);
     if (--gathering->missing > 0) return std::nullopt;
     if (r.stop) return done(0, true);
-    const std::string json = claim_json(server.cuda(), gathering->claims);
+    const std::string json = claim_json(server, gathering->claims);
     if (json.size() > kMaxClaimBytes) throw EngineError(ErrorCode::device_failed, "the claim is too long");
     return Final{Kind::claim, {json.begin(), json.end()}};
   };

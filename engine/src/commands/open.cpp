@@ -1,4 +1,5 @@
-// OPEN: leaves and paths of rounds that were committed to, or digest groups of stream passes. FRAMES.md, OPEN.
+// OPEN: leaves and paths of rounds that were committed to, or digest groups of stream passes and of a copy. FRAMES.md, OPEN.
+// Digests are made again from the kept bytes by the session's own device, whichever device read them first.
 // All places are checked first, and all of a round are opened together; the replies go out in the order asked.
 #include <map>
 
@@ -12,15 +13,17 @@ struct Place {
   uint32_t round, index;
 };
 
-constexpr uint8_t kLeaves = 0, kDigests = 1;
+constexpr uint8_t kLeaves = 0, kDigests = 1, kCopyDigests = 2;
 
 // How many rounds or passes there are, and how many leaves or groups each has.
 std::pair<size_t, uint32_t> extent(const Session& session, uint8_t what) {
-  if (what == kDigests) {
+  if (what != kLeaves) {
     if (!session.gemm) throw EngineError(ErrorCode::bad_request, "the session of an FMA has no digests");
+    if (what == kCopyDigests && !session.copy) throw EngineError(ErrorCode::bad_request, "the session has no copy");
     // 128 digests fill a group; leaves a round are a multiple of 128.
-    const uint64_t leaves = uint64_t{session.streamed_rounds} * session.gemm->spec().leaves();
-    return {session.nonces.size(), static_cast<uint32_t>(leaves / 128)};
+    const uint64_t groups_per_round = session.gemm->spec().leaves() / 128;
+    if (what == kCopyDigests) return {1, static_cast<uint32_t>(session.copy->rounds * groups_per_round)};
+    return {session.nonces.size(), static_cast<uint32_t>(session.streamed_rounds * groups_per_round)};
   }
   if (session.gemm) return {session.gemm->finished(), session.gemm->spec().leaves()};
   return {session.fma->seeds.size(), session.fma->spec.leaves()};
@@ -28,9 +31,11 @@ std::pair<size_t, uint32_t> extent(const Session& session, uint8_t what) {
 
 std::vector<Opening> open_one_round(Session& session, Device& device, uint8_t what, uint32_t round,
                                     std::span<const uint32_t> indices, const std::atomic<bool>& stop) {
-  if (what == kDigests) {
-    const std::vector<uint32_t> slots = session.gemm->slots_in_order(device, session.streamed_rounds, stop);
-    return device.open_stream(session.gemm->store(), slots, session.nonces[round], indices);
+  if (what != kLeaves) {
+    const uint32_t rounds = what == kDigests ? session.streamed_rounds : session.copy->rounds;
+    const Hash nonce = what == kDigests ? session.nonces[round] : session.copy->nonce;
+    session.gemm->make_whole(device, rounds, stop);
+    return device.open_stream(session.gemm->store(), session.gemm->slots_in_order(rounds), nonce, indices);
   }
   if (session.gemm) return session.gemm->open(device, round, indices, stop);
   return device.open_fma(session.fma->spec, session.fma->seeds[round], indices);
@@ -49,6 +54,8 @@ Final run_open(Server& server, Device& device, Request& request, uint8_t what, c
   if (request.stop) return done(0, true);
   Session& session = *request.session;
   if (!server.session_ready(session)) throw EngineError(ErrorCode::no_session, "the session was not made");
+  const SessionTurn turn(session, request.stop);
+  if (!turn) return done(0, true);
   const auto [rounds, per_round] = extent(session, what);
   std::map<uint32_t, std::vector<uint32_t>> wanted;  // round -> which of `places`
   for (uint32_t i = 0; i < places.size(); ++i) {
@@ -93,7 +100,7 @@ void open_command(Server& server, uint32_t id, PayloadReader& in) {
   const uint32_t count = in.u32();
   if (in.left() != uint64_t{count} * 8) throw EngineError(ErrorCode::bad_frame, "count does not fit the payload");
   server.check_id(id);
-  if (what > kDigests) throw EngineError(ErrorCode::bad_request, "what must be 0 or 1");
+  if (what > kCopyDigests) throw EngineError(ErrorCode::bad_request, "what must be 0, 1 or 2");
   if (count == 0 || count > 4096) throw EngineError(ErrorCode::bad_request, "count must be 1 to 4096");
   std::vector<Place> places(count);
   for (Place& place : places) {

@@ -11,7 +11,7 @@ void release_command(Server& server, uint32_t id, PayloadReader& in) {
   request->id = id;
   request->leaves_queue = false;  // the session is off the books already, so it must be freed
   request->run = [](Device&, uint32_t, Request& r) -> std::optional<Final> {
-    r.session->gemm.reset();
+    free_session(*r.session);
     return done(0, r.stop);
   };
   server.submit_release(request, session);

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <deque>
 
+#include "cpu_gauge.hpp"
 #include "host_info.hpp"
 #include "kept_memory.hpp"
+#include "memory_ledger.hpp"
 #include "sha256_host.hpp"
 #include "thread_pool.hpp"
 #include "tree.hpp"
@@ -23,9 +25,6 @@ using assay_kernels::Kernels;
 // stays in the first cache and the rest of the task in the second.
 constexpr uint32_t kTaskRows = 128, kTaskColumns = 256, kTaskKBytes = 1024;
 constexpr unsigned kTreeChunkLog2 = 8;
-
-// Memory left to the rest of the host: filling all of it gets somebody killed.
-uint64_t margin_bytes(uint64_t free_bytes) { return std::max<uint64_t>(uint64_t{256} << 20, free_bytes / 32); }
 
 class CpuKept;
 
@@ -65,9 +64,13 @@ class FmaMemory {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(unsigned threads, const Kernels& kernels) : kernels_(kernels), pool_(threads == 0 ? read_usable_cores() : threads) {}
+  // Number `number` of `count` that share the ledger.
+  CpuDevice(unsigned threads, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
+      : kernels_(kernels), pool_(threads), ledger_(std::move(ledger)), number_(number), count_(count) {}
 
+  DeviceKind kind() const override { return DeviceKind::cpu; }
   DeviceClaim claim() override;
+  Gauge gauge() const override { return read_cpu_gauge; }
   std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
   Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) override;
@@ -78,7 +81,6 @@ class CpuDevice final : public Device {
   std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
 
  private:
-  uint64_t allocatable_bytes() const;
   ChunkedTree product_tree(const uint8_t* product, const GemmSpec& spec, const std::atomic<bool>& stop);
   ChunkedTree stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
   void group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out);
@@ -88,42 +90,39 @@ class CpuDevice final : public Device {
   const Kernels& kernels_;
   ThreadPool pool_;
   FmaMemory fma_memory_;
-  uint64_t untouched_bytes_ = 0;  // promised to kept products, not yet taken from the system
-  friend class CpuKept;
+  std::shared_ptr<MemoryLedger> ledger_;
+  uint32_t number_, count_;
 };
 
+// Not bound to the device that made it: any CPU device may read it.
 class CpuKept final : public Kept {
  public:
-  CpuKept(CpuDevice& device, const GemmSpec& spec, uint32_t slots, const GemmKernel& kernel)
-      : spec(spec), kernel(kernel), touched(slots, false), device_(device),
+  CpuKept(std::shared_ptr<MemoryLedger> ledger, uint32_t device, const GemmSpec& spec, uint32_t slots, const GemmKernel& kernel)
+      : spec(spec), kernel(kernel), held_(std::move(ledger), device, bytes_to_hold(spec, slots, kernel)), touched_(slots, false),
         a_(uint64_t{spec.m} * spec.k * kernel.entry_bytes), b_(uint64_t{spec.n} * spec.k * kernel.entry_bytes),
-        products_(spec.bytes() * slots) {
-    device_.untouched_bytes_ += untouched();
-  }
-  ~CpuKept() override { device_.untouched_bytes_ -= untouched(); }
+        products_(spec.bytes() * slots) {}
 
+  const uint8_t* host_product(uint32_t slot) const override { return products_.data() + spec.bytes() * slot; }
   uint8_t* product(uint32_t slot) { return products_.data() + spec.bytes() * slot; }
   uint8_t* a() { return a_.data(); }
   uint8_t* b() { return b_.data(); }
   void touch(uint32_t slot) {
-    device_.untouched_bytes_ -= untouched();
-    touched[slot] = true;
+    if (!operands_touched_) held_.touch(a_.bytes() + b_.bytes());
     operands_touched_ = true;
-    touched_count_ = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
-    device_.untouched_bytes_ += untouched();
+    if (!touched_[slot]) held_.touch(spec.bytes());
+    touched_[slot] = true;
   }
 
   const GemmSpec spec;
   const GemmKernel& kernel;
 
  private:
-  uint64_t untouched() const {
-    return (touched.size() - touched_count_) * spec.bytes() + (operands_touched_ ? 0 : a_.bytes() + b_.bytes());
+  static unsigned __int128 bytes_to_hold(const GemmSpec& spec, uint32_t slots, const GemmKernel& kernel) {
+    return static_cast<unsigned __int128>(spec.bytes()) * slots + (uint64_t{spec.m} + spec.n) * spec.k * kernel.entry_bytes;
   }
-  std::vector<bool> touched;
+  HeldMemory held_;  // before the memory: nothing is mapped that does not fit
+  std::vector<bool> touched_;
   bool operands_touched_ = false;
-  uint64_t touched_count_ = 0;
-  CpuDevice& device_;
   KeptMemory a_, b_, products_;
 };
 
@@ -133,19 +132,18 @@ void throw_if(const std::atomic<bool>& stop) {
 
 const std::atomic<bool> kNeverStop{false};
 
-uint64_t CpuDevice::allocatable_bytes() const {
-  const uint64_t free = read_ram_free_bytes(), reserved = margin_bytes(free) + untouched_bytes_;
-  return free > reserved ? free - reserved : 0;
-}
-
 DeviceClaim CpuDevice::claim() {
   const HostInfo host = read_host_info();
   DeviceClaim claim;
-  claim.kind = "cpu";
   claim.name = host.cpu_name;
   claim.uuid = host.machine_id.empty() ? "" : "CPU-" + host.machine_id;
-  claim.memory_bytes = host.ram_bytes;
-  claim.free_bytes = allocatable_bytes();
+  if (count_ > 1) {
+    const std::string number = std::to_string(number_ + 1);
+    claim.name += " (virtual " + number + " of " + std::to_string(count_) + ")";
+    claim.uuid = (claim.uuid.empty() ? "CPU" : claim.uuid) + "-" + number;
+  }
+  claim.memory_bytes = host.ram_bytes / count_;
+  claim.free_bytes = ledger_->allocatable(number_);
   claim.units = pool_.threads();
   claim.clock_mhz = host.clock_mhz;
   for (uint8_t p = 0; p < 8; ++p) claim.precisions.push_back(static_cast<Precision>(p));
@@ -154,11 +152,7 @@ DeviceClaim CpuDevice::claim() {
 
 std::unique_ptr<Kept> CpuDevice::keep(const GemmSpec& spec, uint32_t slots) {
   const GemmKernel& kernel = entries_per_block(spec.precision) == 16 ? kernels_.gemm8 : kernels_.gemm16;
-  const unsigned __int128 need = static_cast<unsigned __int128>(spec.bytes()) * slots +
-                                 (uint64_t{spec.m} + spec.n) * spec.k * kernel.entry_bytes;
-  // mmap promises more than there is; the kernel would kill somebody later.
-  if (need > allocatable_bytes()) throw EngineError(ErrorCode::no_memory, "not enough host memory for these products");
-  return std::make_unique<CpuKept>(*this, spec, slots, kernel);
+  return std::make_unique<CpuKept>(ledger_, number_, spec, slots, kernel);
 }
 
 Hash CpuDevice::gemm_round(Kept& base, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) {
@@ -293,13 +287,18 @@ std::vector<Opening> CpuDevice::open_fma(const FmaSpec& spec, const Seed& seed, 
 }  // namespace
 
 std::unique_ptr<Device> make_cpu_device_with(unsigned threads, const Kernels& kernels) {
-  return std::make_unique<CpuDevice>(threads, kernels);
+  return std::make_unique<CpuDevice>(threads, kernels, std::make_shared<MemoryLedger>(1), 0, 1);
 }
 
-std::unique_ptr<Device> make_cpu_device(unsigned threads) {
-  const Kernels* sets[assay_kernels::kMaxSets];
-  const size_t count = assay_kernels::usable_kernels(sets);
-  return make_cpu_device_with(threads, *sets[count - 1]);
+std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count) {
+  const Kernels& kernels = assay_kernels::best_kernels();
+  const unsigned each = std::max(1u, (threads == 0 ? read_usable_cores() : threads) / count);
+  const auto ledger = std::make_shared<MemoryLedger>(count);
+  std::vector<std::unique_ptr<Device>> devices;
+  for (uint32_t i = 0; i < count; ++i) devices.push_back(std::make_unique<CpuDevice>(each, kernels, ledger, i, count));
+  return devices;
 }
+
+std::unique_ptr<Device> make_cpu_device(unsigned threads) { return std::move(make_cpu_devices(threads, 1)[0]); }
 
 }  // namespace assay

@@ -19,7 +19,7 @@ class KeptMemory {
   ~KeptMemory() { munmap(data_, bytes_); }
   KeptMemory(const KeptMemory&) = delete;
   KeptMemory& operator=(const KeptMemory&) = delete;
-  uint8_t* data() { return data_; }
+  uint8_t* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }
 
  private:

@@ -41,5 +41,6 @@ extern const Kernels kernels_base;
 constexpr size_t kMaxSets = 3;
 // Those that this CPU runs, the plainest first; returns how many.
 size_t usable_kernels(const Kernels* out[kMaxSets]);
+const Kernels& best_kernels();
 
 }  // namespace assay_kernels

@@ -24,4 +24,9 @@ size_t usable_kernels(const Kernels* out[kMaxSets]) {
   return count;
 }
 
+const Kernels& best_kernels() {
+  const Kernels* sets[kMaxSets];
+  return *sets[usable_kernels(sets) - 1];
+}
+
 }  // namespace assay_kernels

@@ -36,11 +36,17 @@ int attribute(CUdevice device, int number) {
 
 }  // namespace
 
-Context::Context(CUdevice device) : device_(device) {
+Context::Context(CUdevice device, Which which) : device_(device), which_(which) {
   compute_ = static_cast<uint32_t>(10 * attribute(device, kAttributeMajor) + attribute(device, kAttributeMinor));
   units_ = static_cast<uint32_t>(attribute(device, kAttributeUnits));
   if (compute_ < 75) throw EngineError(ErrorCode::unsupported, "its compute capability is below 7.5");
-  ASSAY_CUDA_CALL(cuDevicePrimaryCtxRetain, &context_, device);
+  if (which_ == Which::primary) {
+    ASSAY_CUDA_CALL(cuDevicePrimaryCtxRetain, &context_, device);
+  } else {
+    if (driver().cuCtxCreate == nullptr || driver().cuCtxDestroy == nullptr)
+      throw EngineError(ErrorCode::unsupported, "the driver makes no second context");
+    ASSAY_CUDA_CALL(cuCtxCreate, &context_, 0u, device);
+  }
   try {
     enter();
     ASSAY_CUDA_CALL(cuModuleLoadData, &module_, assay_kernels_begin);
@@ -107,7 +113,8 @@ void Context::release() noexcept {
   if (aside_ != nullptr) driver().cuStreamDestroy(aside_);
   if (module_ != nullptr) driver().cuModuleUnload(module_);
   driver().cuCtxSetCurrent(nullptr);
-  driver().cuDevicePrimaryCtxRelease(device_);
+  if (which_ == Which::primary) driver().cuDevicePrimaryCtxRelease(device_);
+  else driver().cuCtxDestroy(context_);
 }
 
 uint64_t Context::free_bytes() const {

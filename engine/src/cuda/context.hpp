@@ -14,7 +14,9 @@ namespace assay::cuda {
 class Context {
  public:
   // Makes the context and loads the kernels; throws EngineError when the card cannot run them.
-  explicit Context(CUdevice device);
+  // A context of its own, beside the primary one, is for tests: so one card plays two.
+  enum class Which { primary, own };
+  explicit Context(CUdevice device, Which which = Which::primary);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -69,6 +71,7 @@ class Context {
   CUfunction kernel_named(const char* kernel) const;
 
   CUdevice device_;
+  Which which_;
   CUcontext context_ = nullptr;
   CUmodule module_ = nullptr;
   CUstream aside_ = nullptr;

@@ -50,7 +50,8 @@ TensorMap operand_map(CUdeviceptr address, uint32_t rows, uint32_t row_bytes, ui
 
 }  // namespace
 
-CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec, uint32_t slots) : spec_(spec), slots_(slots) {
+CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec, uint32_t slots)
+    : context_(context), spec_(spec), slots_(slots) {
   const uint64_t entry = entry_bytes(spec.precision);
   b_offset_ = spec.m * uint64_t{spec.k} * entry;
   // With a small k the operands are small; digests of some slots at once keep a pass from waiting slot by slot.
@@ -74,15 +75,15 @@ CUdeviceptr CudaKept::slot(uint32_t i) const {
   return chunks_[i / slots_per_chunk_].at((i % slots_per_chunk_) * spec_.bytes());
 }
 
-CudaDevice::CudaDevice(CUdevice device)
-    : context_(std::make_shared<Context>(device)), use_warpgroups_(context_->has_warpgroups()) {}
+CudaDevice::CudaDevice(CUdevice device, Context::Which which)
+    : context_(std::make_shared<Context>(device, which)), use_warpgroups_(context_->has_warpgroups()) {}
 
 DeviceClaim CudaDevice::claim() {
   context_->enter();
   lanes_ = Buffer();
+  peer_.reset();
   const CUdevice device = context_->device();
   DeviceClaim claim;
-  claim.kind = "gpu";
   char name[128] = {};
   ASSAY_CUDA_CALL(cuDeviceGetName, name, sizeof name - 1, device);
   claim.name = name;
@@ -118,6 +119,7 @@ std::unique_ptr<Kept> CudaDevice::keep(const GemmSpec& spec, uint32_t slots) {
   if (slots == 0) throw EngineError(ErrorCode::bad_request, "at least one product is kept");
   context_->enter();
   lanes_ = Buffer();
+  peer_.reset();
   return std::make_unique<CudaKept>(context_, spec, slots);
 }
 

@@ -17,6 +17,7 @@ std::string device_uuid(CUdevice device);
 class CudaKept final : public Kept {
  public:
   CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec, uint32_t slots);
+  const Context& context() const { return *context_; }
   CUdeviceptr slot(uint32_t i) const;  // throws bad_request when there is no such slot
   Tree round_tree() const { return {tree_.at(), spec_.leaves()}; }
 
@@ -29,6 +30,7 @@ class CudaKept final : public Kept {
   const Buffer& tree() const { return tree_; }
 
  private:
+  std::shared_ptr<const Context> context_;
   GemmSpec spec_;
   uint32_t slots_, slots_per_chunk_ = 1;
   uint64_t b_offset_ = 0;
@@ -44,10 +46,14 @@ inline void throw_if(const std::atomic<bool>& stop) {
 
 inline CudaKept& cuda_kept(Kept& kept) { return static_cast<CudaKept&>(kept); }
 
+class PeerReader;
+
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(CUdevice device);
+  explicit CudaDevice(CUdevice device, Context::Which which = Context::Which::primary);
 
+  DeviceKind kind() const override { return DeviceKind::gpu; }
+  Gauge gauge() const override;
   DeviceClaim claim() override;
   std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
   Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
@@ -77,6 +83,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<const Context> context_;
   bool use_warpgroups_;
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
+  std::shared_ptr<PeerReader> peer_;  // made by the first pass over another card's products; given up likewise
 };
 
 }  // namespace assay::cuda

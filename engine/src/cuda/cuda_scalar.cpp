@@ -4,6 +4,7 @@
 #include "core/mix.hpp"
 #include "core/recurrence.hpp"
 #include "cuda_device.hpp"
+#include "cuda_peer.hpp"
 #include "launch_shape.hpp"
 
 namespace assay::cuda {
@@ -64,6 +65,10 @@ Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slo
 Hash CudaDevice::stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) {
   context_->enter();
   throw_if(stop);
+  if (&cuda_kept(kept).context() != context_.get()) {
+    if (!peer_) peer_ = std::make_shared<PeerReader>(context_);
+    return peer_->stream_pass(cuda_kept(kept), slots, nonce, stop);
+  }
   return read_root(*context_, stream_tree(cuda_kept(kept), slots, nonce, stop));
 }
 

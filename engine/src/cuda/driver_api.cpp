@@ -34,6 +34,8 @@ struct LoadedDriver {
 #undef ASSAY_FIND
     find(library, "cuTensorMapEncodeTiled", api.cuTensorMapEncodeTiled);
     find(library, "cuLaunchKernelEx", api.cuLaunchKernelEx);
+    find(library, "cuCtxCreate_v2", api.cuCtxCreate);
+    find(library, "cuCtxDestroy_v2", api.cuCtxDestroy);
     const CUresult result = api.cuInit(0);
     if (result != kCudaSuccess) {
       const char* name = nullptr;
@@ -61,6 +63,8 @@ struct LoadedNvml {
 #define ASSAY_FIND(NAME, SYMBOL, ARGUMENTS) find(library, #SYMBOL, api.NAME);
     ASSAY_NVML_CALLS(ASSAY_FIND)
 #undef ASSAY_FIND
+    if (api.nvmlDeviceGetCurrentClocksThrottleReasons == nullptr)  // its newer name
+      find(library, "nvmlDeviceGetCurrentClocksEventReasons", api.nvmlDeviceGetCurrentClocksThrottleReasons);
     ready = api.nvmlInit != nullptr && api.nvmlInit() == 0;
   }
 };

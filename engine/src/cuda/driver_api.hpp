@@ -58,6 +58,9 @@ enum : int {
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                       \
   X(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void*, size_t))                                            \
   X(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void*, CUdeviceptr, size_t))                                                  \
+  X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                     \
+  X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, (CUcontext, unsigned))                                          \
+  X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))     \
   X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int*, int*))                                       \
   X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                           \
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                              \
@@ -91,7 +94,13 @@ struct LaunchConfig {
 constexpr int kLaunchCluster = 4;
 using LaunchKernelEx = CUresult (*)(const LaunchConfig*, CUfunction, void** arguments, void** extra);
 
+// A context beside the primary one, for tests that need two on a card.
+using CreateContext = CUresult (*)(CUcontext*, unsigned, CUdevice);
+using DestroyContext = CUresult (*)(CUcontext);
+
 struct DriverApi {
+  CreateContext cuCtxCreate = nullptr;
+  DestroyContext cuCtxDestroy = nullptr;
   EncodeTensorMap cuTensorMapEncodeTiled = nullptr;
   LaunchKernelEx cuLaunchKernelEx = nullptr;
 #define ASSAY_DECLARE(NAME, SYMBOL, ARGUMENTS) CUresult(*NAME) ARGUMENTS = nullptr;
@@ -117,6 +126,10 @@ using nvmlDevice_t = struct nvmlDevice_st*;
   X(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2, (const char*, nvmlDevice_t*))                \
   X(nvmlDeviceGetPowerManagementLimit, nvmlDeviceGetPowerManagementLimit, (nvmlDevice_t, unsigned*))              \
   X(nvmlDeviceGetPowerManagementDefaultLimit, nvmlDeviceGetPowerManagementDefaultLimit, (nvmlDevice_t, unsigned*)) \
+  X(nvmlDeviceGetClockInfo, nvmlDeviceGetClockInfo, (nvmlDevice_t, int, unsigned*))                               \
+  X(nvmlDeviceGetPowerUsage, nvmlDeviceGetPowerUsage, (nvmlDevice_t, unsigned*))                                  \
+  X(nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDeviceGetCurrentClocksThrottleReasons,                         \
+    (nvmlDevice_t, unsigned long long*))                                                                          \
   X(nvmlDeviceGetTemperature, nvmlDeviceGetTemperature, (nvmlDevice_t, int, unsigned*))                           \
   X(nvmlDeviceGetMaxPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration, (nvmlDevice_t, unsigned*))            \
   X(nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetCurrPcieLinkWidth, (nvmlDevice_t, unsigned*))
