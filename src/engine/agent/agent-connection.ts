@@ -114,8 +114,8 @@ export interface ValidatorConnection {
 export interface AgentDoor {
 	/** As the `upgrade` event of node:http gives them. Never throws; a refused one gets an HTTP status or a close code. */
 	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): void;
-	/** Proven and still connected. */
-	readonly connections: ReadonlySet<AgentConnection>;
+	/** Proven and still connected, by provider key. A provider that dials in again replaces its older connection. */
+	readonly connections: ReadonlyMap<string, AgentConnection>;
 	/** Ends every connection and lets nobody in any more. */
 	close(): Promise<void>;
 }

@@ -1,0 +1,47 @@
+// What one agent connection may cost either end: times, bytes, rates. One table, so that a test can make hours of it milliseconds; the
+// defaults are those of docs/network.md §2.
+
+export interface AgentBounds {
+	/** From the first byte to `welcome`. */
+	readonly handshakeMs: number;
+	readonly pingMs: number;
+	/** Nothing whole came for this long: the connection is dead. */
+	readonly deadMs: number;
+	/** Unsent bytes of one connection: more means that the far side has stopped reading. */
+	readonly bufferedBytes: number;
+	/** Control messages, pings and unasked pongs. */
+	readonly controlPerS: number;
+	/** Data messages. A flood of tiny ones would cost this process more than their sender; an honest end paces itself at half of it. */
+	readonly dataPerS: number;
+	/** For the answer to `open`: an engine that starts beside a busy driver. */
+	readonly openMs: number;
+	/** For the provider's `close` after ours: it waits for the engine's end. Also of what still comes meanwhile. */
+	readonly closeMs: number;
+	/** For the answer to `rent` and its like: a container image may have to be started. */
+	readonly rentalMs: number;
+}
+
+export const AGENT_BOUNDS: AgentBounds = {
+	handshakeMs: 10_000,
+	pingMs: 15_000,
+	deadMs: 45_000,
+	bufferedBytes: 8 << 20,
+	controlPerS: 50,
+	dataPerS: 4000,
+	openMs: 30_000,
+	closeMs: 15_000,
+	rentalMs: 120_000,
+};
+
+/** A token bucket that holds two seconds' worth; false when it is dry. */
+export function createBucket(perS: number): (atUs: number) => boolean {
+	let tokens = 2 * perS;
+	let lastUs: number | null = null;
+	return (atUs) => {
+		tokens = Math.min(2 * perS, tokens + ((atUs - (lastUs ?? atUs)) * perS) / 1e6);
+		lastUs = atUs;
+		if (tokens < 1) return false;
+		tokens -= 1;
+		return true;
+	};
+}

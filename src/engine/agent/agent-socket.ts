@@ -1,0 +1,279 @@
+// One WebSocket of the agent link, for either end: opens and seals messages, keeps turns, counts, pings, and ends the connection at the first
+// thing that does not fit. Whoever owns it (accept-agent.ts, dial-agent.ts) gets whole messages in turn and nothing else.
+// Page: docs/network.md §2.
+//
+// Attacks it bounds: silence and trickling (only whole messages and answered pings count as life), floods (rates, sizes; the library refuses
+// larger messages before it buffers them), a far side that does not read (unsent bytes), garbage, replays and reordering (the seal).
+import type { RawData, WebSocket } from "ws";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { equalBytes } from "../../protocol/bytes.ts";
+import { codes } from "../../protocol/codes.ts";
+import { printable } from "../printable.ts";
+import { type AgentBounds, createBucket } from "./agent-bounds.ts";
+import type { AgentEnd } from "./agent-connection.ts";
+import { type AgentMessage, decodeProviderMessage, decodeValidatorMessage, encodeMessage } from "./agent-messages.ts";
+import { type AgentParties, type AgentSide, sealingKey } from "./agent-proof.ts";
+import { createSealer, createUnsealer, MAX_MESSAGE_BYTES, type Opened, type Sealer } from "./agent-seal.ts";
+import { START, type Turns, takeData, takeTurn } from "./agent-turns.ts";
+
+/** For both ends' WebSocket library. Compression would let a peer make us inflate, and blur timings. */
+export const SOCKET_OPTIONS = {
+	perMessageDeflate: false,
+	maxPayload: MAX_MESSAGE_BYTES,
+	// Whole messages of 64 KiB need neither; a peer that cuts them finer only costs us.
+	maxFragments: 16,
+	maxBufferedChunks: 4096,
+} as const;
+
+/** How long the far side may take to agree that the connection is over. */
+const GOODBYE_MS = 1000;
+const PING_BYTES = 16;
+/** The best of so many last pings is the way's time. */
+const RTTS_KEPT = 8;
+const PACE_MS = 1;
+
+export const closeCodes = {
+	normal: 1000,
+	away: 1001,
+	bad: 4000,
+	unproven: 4001,
+	silent: 4002,
+	refused: 4003,
+	flood: 4004,
+};
+
+export interface AgentSocketOptions {
+	readonly ws: WebSocket;
+	readonly side: AgentSide;
+	readonly bounds: AgentBounds;
+	/** Monotonic microseconds. */
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	/** Throwing AssayError ends the connection with its code. */
+	onMessage(message: AgentMessage): void;
+	onData(channel: number, bytes: Uint8Array, late: boolean): void;
+}
+
+export class AgentSocket {
+	readonly closed: Promise<AgentEnd>;
+	private readonly o: AgentSocketOptions;
+	private readonly far: AgentSide;
+	private turns: Turns = START;
+	private sealer: Sealer | null = null;
+	private unseal: ((sealed: Uint8Array) => Opened) | null = null;
+	private ended: AgentEnd | null = null;
+	private lastHeardUs: number;
+	private pausedBy = 0;
+	private readonly pings: { payload: Uint8Array; sentAtUs: number; settle: (us: number | null) => void }[] = [];
+	private readonly rttsUs: number[] = [];
+	private readonly timers: NodeJS.Timeout[] = [];
+	private readonly controlFits: (atUs: number) => boolean;
+	private readonly dataFits: (atUs: number) => boolean;
+	private readonly paceFits: (atUs: number) => boolean;
+
+	constructor(o: AgentSocketOptions) {
+		this.o = o;
+		this.far = o.side === "provider" ? "validator" : "provider";
+		this.controlFits = createBucket(o.bounds.controlPerS);
+		this.dataFits = createBucket(o.bounds.dataPerS);
+		this.paceFits = createBucket(o.bounds.dataPerS / 2);
+		this.lastHeardUs = o.clockUs();
+		const { promise, resolve } = Promise.withResolvers<AgentEnd>();
+		this.closed = promise;
+		const { ws } = o;
+		ws.on("message", (data, isBinary) => this.guard(() => this.read(data, isBinary)));
+		ws.on("ping", () => this.guard(() => this.countControl()));
+		ws.on("pong", (payload) => this.guard(() => this.pong(payload)));
+		// The library's own complaints: bad frames, messages that are too large, a broken connection. `close` follows.
+		ws.on("error", (error: Error & { code?: string }) => {
+			const flood = /^WS_ERR_(UNSUPPORTED_MESSAGE_LENGTH|TOO_MANY)/.test(error.code ?? "");
+			const code = flood ? "AGENT_FLOOD" : error.code?.startsWith("WS_ERR") ? "AGENT_MESSAGE_BAD" : "AGENT_CLOSED";
+			this.ended ??= {
+				closeCode: flood ? closeCodes.flood : closeCodes.bad,
+				code,
+				detail: printable(error.message, 200),
+			};
+		});
+		ws.on("close", (closeCode, reason) => {
+			for (const timer of this.timers) clearTimeout(timer);
+			for (const ping of this.pings.splice(0)) ping.settle(null);
+			this.ended ??= farEnd(closeCode, reason);
+			resolve(this.ended);
+		});
+		const handshake = setTimeout(() => {
+			if (this.turns.phase !== "talk") this.fail("AGENT_SILENT", "the handshake was not complete in time");
+		}, o.bounds.handshakeMs);
+		this.timers.push(
+			handshake,
+			setInterval(() => this.beat(), o.bounds.pingMs),
+		);
+	}
+
+	get isEnded(): boolean {
+		return this.ended !== null;
+	}
+
+	/** Whether the handshake is over. */
+	get isTalking(): boolean {
+		return this.turns.phase === "talk";
+	}
+
+	/** The best of the last pings; null before the first. */
+	get rttUs(): number | null {
+		return this.rttsUs.length === 0 ? null : Math.min(...this.rttsUs);
+	}
+
+	/** From here on everything is sealed, in both directions. */
+	seal(shared: Uint8Array, parties: AgentParties): void {
+		this.sealer = createSealer(sealingKey(this.o.side, shared, parties));
+		this.unseal = createUnsealer(sealingKey(this.far, shared, parties));
+	}
+
+	/** Nothing is sent on a connection that has ended. Out of turn is our own mistake and throws. */
+	send(message: AgentMessage): void {
+		if (this.ended) return;
+		const turn = takeTurn(this.turns, this.o.side, message);
+		if (!turn.ok) throw new Error(`agent link: we spoke out of turn: ${turn.detail}`);
+		this.turns = turn.turns;
+		const json = encodeMessage(message);
+		if (this.sealer) this.o.ws.send(this.sealer.control(json), { binary: true });
+		else this.o.ws.send(json);
+		this.checkUnsent();
+	}
+
+	/** At most MAX_DATA_BYTES. `done` when the bytes have left this process and the next may come. */
+	sendData(channel: number, bytes: Uint8Array, done: () => void): void {
+		if (this.ended || !this.sealer) {
+			done();
+			return;
+		}
+		const inPace = this.paceFits(this.o.clockUs());
+		this.o.ws.send(this.sealer.data(channel, bytes), { binary: true }, () => {
+			if (inPace) done();
+			else setTimeout(done, PACE_MS);
+		});
+		this.checkUnsent();
+	}
+
+	/** Microseconds of one WebSocket ping with fresh random bytes; null when the connection ends first. */
+	ping(): Promise<number | null> {
+		if (this.ended) return Promise.resolve(null);
+		return new Promise((settle) => {
+			const payload = this.o.randomBytes(PING_BYTES);
+			this.pings.push({ payload, sentAtUs: this.o.clockUs(), settle });
+			this.o.ws.ping(payload);
+		});
+	}
+
+	/** Stops reading while our own side is full: the far side then waits in its kernel, and its silence is our doing. */
+	pause(): void {
+		if (this.pausedBy++ === 0 && !this.ended) this.o.ws.pause();
+	}
+
+	resume(): void {
+		if (--this.pausedBy > 0) return;
+		this.lastHeardUs = this.o.clockUs();
+		this.o.ws.resume();
+	}
+
+	/** Ends the connection and tells the far side why. The first reason stays. */
+	end(closeCode: number, code: string, detail: string): void {
+		if (this.ended) return;
+		this.ended = { closeCode, code, detail };
+		const { ws } = this.o;
+		if (this.pausedBy > 0) ws.resume();
+		ws.close(closeCode, code);
+		this.timers.push(setTimeout(() => ws.terminate(), GOODBYE_MS));
+	}
+
+	fail(code: string, detail: string): void {
+		const closeCode =
+			{ AGENT_PROOF_WRONG: closeCodes.unproven, AGENT_SILENT: closeCodes.silent, AGENT_FLOOD: closeCodes.flood }[
+				code
+			] ?? closeCodes.bad;
+		this.end(closeCode, code, detail);
+	}
+
+	/** Runs what handles the far side's words; a violation ends the connection, our own faults do too, without a word about them. */
+	private guard(handle: () => void): void {
+		if (this.ended) return;
+		try {
+			handle();
+		} catch (error) {
+			if (error instanceof AssayError) this.fail(error.code, error.message);
+			else this.end(1011, "AGENT_CLOSED", `a fault of this end: ${String(error)}`);
+		}
+	}
+
+	private read(data: RawData, isBinary: boolean): void {
+		const bytes = data as Buffer;
+		const atUs = this.o.clockUs();
+		if (isBinary !== (this.unseal !== null)) throw bad("text after the handshake, or sealed bytes before its keys");
+		const opened: Opened = this.unseal ? this.unseal(bytes) : { kind: "control", json: bytes.toString("utf8") };
+		if (opened.kind === "data") {
+			if (!this.dataFits(atUs)) throw flood("more data messages a second than fit");
+			const fits = takeData(this.turns, this.far, opened.channel);
+			if (fits === "wrong") throw bad("data of a channel that is not open");
+			this.lastHeardUs = atUs;
+			this.o.onData(opened.channel, opened.bytes, fits === "late");
+			return;
+		}
+		this.countControl();
+		const message = this.far === "provider" ? decodeProviderMessage(opened.json) : decodeValidatorMessage(opened.json);
+		const turn = takeTurn(this.turns, this.far, message);
+		if (!turn.ok) throw bad(turn.detail);
+		this.turns = turn.turns;
+		this.lastHeardUs = atUs;
+		if (!turn.late) this.o.onMessage(message);
+	}
+
+	private pong(payload: Uint8Array): void {
+		const atUs = this.o.clockUs();
+		const at = this.pings.findIndex((ping) => equalBytes(ping.payload, payload));
+		if (at < 0) {
+			this.countControl();
+			return;
+		}
+		const [ping] = this.pings.splice(at, 1);
+		this.lastHeardUs = atUs;
+		const us = Math.max(0, atUs - ping!.sentAtUs);
+		this.rttsUs.push(us);
+		if (this.rttsUs.length > RTTS_KEPT) this.rttsUs.shift();
+		ping!.settle(us);
+	}
+
+	private countControl(): void {
+		if (!this.controlFits(this.o.clockUs()))
+			throw flood(`more than ${this.o.bounds.controlPerS} control messages a second`);
+	}
+
+	private checkUnsent(): void {
+		if (this.o.ws.bufferedAmount > this.o.bounds.bufferedBytes)
+			this.fail("AGENT_FLOOD", "the far side does not read what it is sent");
+	}
+
+	private beat(): void {
+		if (this.ended || this.pausedBy > 0) return;
+		if (this.o.clockUs() - this.lastHeardUs > 1000 * this.o.bounds.deadMs)
+			this.fail("AGENT_SILENT", `nothing came for ${this.o.bounds.deadMs / 1000} s`);
+		// One unanswered ping at a time is enough to tell; more would pile up on a connection that hangs.
+		else if (this.pings.length === 0) void this.ping();
+	}
+}
+
+/** What the far side gave as its reason, if it is one of our codes; its words are hostile. */
+function farEnd(closeCode: number, reason: Uint8Array): AgentEnd {
+	const word = Buffer.from(reason).toString("utf8");
+	const known = Object.hasOwn(codes, word);
+	const detail =
+		closeCode === 1006 ? "the connection broke" : `the far side closed it (${closeCode}${known ? `, ${word}` : ""})`;
+	return { closeCode, code: known ? word : "AGENT_CLOSED", detail };
+}
+
+function bad(detail: string): AssayError {
+	return new AssayError("AGENT_MESSAGE_BAD", detail);
+}
+
+function flood(detail: string): AssayError {
+	return new AssayError("AGENT_FLOOD", detail);
+}

@@ -1,0 +1,164 @@
+// Both ends of an agent link on loopback, over real WebSockets, for tests: a door on a free port, providers that dial it, and raw WebSockets for
+// those who do not keep to the page.
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocket } from "ws";
+import type { AssayError } from "../../protocol/assay-error.ts";
+import { AssayError as Failure } from "../../protocol/assay-error.ts";
+import type { Claim } from "../../protocol/evidence.ts";
+import { createSigner, type Signer } from "../../protocol/signer.ts";
+import type { AgentBounds } from "./agent-bounds.ts";
+import type { AgentConnection, AgentDoor, AgentHandlers, AgentOffer } from "./agent-connection.ts";
+import { createAgentDoor } from "./create-agent-door.ts";
+import type { DialAgentOptions } from "./dial-agent.ts";
+
+export const clockUs = () => performance.now() * 1000;
+export const random = (size: number) => new Uint8Array(randomBytes(size));
+export const makeSigner = () => createSigner(random(32));
+
+export const OFFER: AgentOffer = { name: "a host", pricePerHourMicros: 1_500_000, rentable: false, ssh: null };
+
+export const CLAIM: Claim = {
+	engine: { version: "0.1.0", arch: "aarch64", cuda: false },
+	host: { os: "Linux 6.1", cpu: "a cpu", cores: 2, ramBytes: 8e9, ramFreeBytes: 4e9 },
+	driver: null,
+	why: "no driver",
+	devices: [
+		{
+			kind: "cpu",
+			name: "a cpu",
+			uuid: "",
+			memoryBytes: 8e9,
+			freeBytes: 4e9,
+			units: 2,
+			clockMHz: 0,
+			compute: "",
+			pcieGen: 0,
+			pcieWidth: 0,
+			powerLimitW: 0,
+			powerDefaultW: 0,
+			temperatureC: 0,
+			precisions: ["int8", "fp32"],
+		},
+	],
+} as Claim;
+
+const no = (): never => {
+	throw new Failure("AGENT_REFUSED", "this toy does not do that");
+};
+
+export const NO_HANDLERS: AgentHandlers = { open: no, rent: no, extend: no, unrent: no, checkRental: no };
+
+export interface TestDoor {
+	readonly url: string;
+	readonly signer: Signer;
+	readonly door: AgentDoor;
+	/** Why callers were not let in, as they come. */
+	readonly refused: AssayError[];
+	/** The next connection, also one that has come already. */
+	next(): Promise<AgentConnection>;
+	/** The next refusal. */
+	nextRefusal(): Promise<AssayError>;
+	stop(): Promise<void>;
+}
+
+/** A list that can be waited for. */
+function createInbox<T>(): { put(item: T): void; next(): Promise<T> } {
+	const items: T[] = [];
+	const waiting: ((item: T) => void)[] = [];
+	return {
+		put(item) {
+			const first = waiting.shift();
+			if (first) first(item);
+			else items.push(item);
+		},
+		next: () => (items.length > 0 ? Promise.resolve(items.shift()!) : new Promise((resolve) => waiting.push(resolve))),
+	};
+}
+
+export async function startDoor(
+	o: {
+		bounds?: Partial<AgentBounds>;
+		admit?: (key: string) => void;
+		signer?: Signer;
+		port?: number;
+		perAddress?: number;
+		knocksPerS?: number;
+	} = {},
+): Promise<TestDoor> {
+	const signer = o.signer ?? makeSigner();
+	const connections = createInbox<AgentConnection>();
+	const refusals = createInbox<AssayError>();
+	const refused: AssayError[] = [];
+	const door = createAgentDoor({
+		knocksPerS: 1000,
+		...o,
+		signer,
+		clockUs,
+		randomBytes: random,
+		onConnection: connections.put,
+		onRefused: (error) => {
+			refused.push(error);
+			refusals.put(error);
+		},
+	});
+	const server = createServer();
+	server.on("upgrade", (request, socket, head) => door.handleUpgrade(request, socket, head));
+	await new Promise<void>((resolve) => server.listen(o.port ?? 0, "127.0.0.1", resolve));
+	const { port } = server.address() as AddressInfo;
+	return {
+		url: `ws://127.0.0.1:${port}/agent`,
+		signer,
+		door,
+		refused,
+		next: connections.next,
+		nextRefusal: refusals.next,
+		async stop() {
+			await door.close();
+			server.closeAllConnections();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}
+
+export function dialOptions(url: string, more: Partial<DialAgentOptions> = {}): DialAgentOptions {
+	return {
+		url,
+		signer: makeSigner(),
+		trust: () => {},
+		claim: () => CLAIM,
+		offer: OFFER,
+		handlers: NO_HANDLERS,
+		clockUs,
+		randomBytes: random,
+		...more,
+	};
+}
+
+/** A WebSocket that says whatever the test wants, and remembers what came and how it ended. */
+export interface RawSocket {
+	readonly ws: WebSocket;
+	next(): Promise<{ data: Buffer; isBinary: boolean }>;
+	readonly closed: Promise<{ closeCode: number; reason: string }>;
+}
+
+export async function openRaw(url: string, options: object = {}): Promise<RawSocket> {
+	const ws = new WebSocket(url, { perMessageDeflate: false, ...options });
+	const raw = wrapRaw(ws);
+	await new Promise<void>((resolve, reject) => {
+		ws.once("open", () => resolve());
+		ws.once("error", reject);
+	});
+	return raw;
+}
+
+export function wrapRaw(ws: WebSocket): RawSocket {
+	const messages = createInbox<{ data: Buffer; isBinary: boolean }>();
+	ws.on("message", (data, isBinary) => messages.put({ data: data as Buffer, isBinary }));
+	ws.on("error", () => {});
+	const closed = new Promise<{ closeCode: number; reason: string }>((resolve) =>
+		ws.once("close", (closeCode, reason) => resolve({ closeCode, reason: reason.toString() })),
+	);
+	return { ws, next: messages.next, closed };
+}

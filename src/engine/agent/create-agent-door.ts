@@ -1,0 +1,118 @@
+// The validator's door for agents: upgrades HTTP requests of any server to agent connections, and bounds how many may knock. The limits per
+// address come before any signature is checked, because checking costs more than asking. Page: docs/network.md §2.
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Signer } from "../../protocol/signer.ts";
+import { acceptAgent } from "./accept-agent.ts";
+import type { AgentBounds } from "./agent-bounds.ts";
+import { createBucket } from "./agent-bounds.ts";
+import type { AgentConnection, AgentDoor } from "./agent-connection.ts";
+import { closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
+
+export interface AgentDoorOptions {
+	readonly signer: Signer;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	/** Throwing AssayError sends a proven provider away. */
+	readonly admit?: (providerKey: string) => void;
+	readonly onConnection: (connection: AgentConnection) => void;
+	/** Somebody came and was not let in, for the log. */
+	readonly onRefused?: (error: AssayError, address: string) => void;
+	/** The client's address; behind a proxy of your own it is in a header. Default: the socket's. */
+	readonly addressOf?: (request: IncomingMessage) => string;
+	/** At once, proven or not. Default 64: a site behind one address. */
+	readonly perAddress?: number;
+	/** Knocks a second and address; each costs a signature. Default 10. */
+	readonly knocksPerS?: number;
+	/** Not proven yet, of all addresses together. Default 256. */
+	readonly unproven?: number;
+	readonly bounds?: Partial<AgentBounds>;
+}
+
+/** Addresses remembered for their rate; the oldest go first. */
+const ADDRESSES_KEPT = 10_000;
+
+export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
+	const server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
+	const connections = new Map<string, AgentConnection>();
+	const held = new Map<string, number>();
+	const knocks = new Map<string, (atUs: number) => boolean>();
+	const { perAddress = 64, knocksPerS = 10, unproven = 256 } = o;
+	let pending = 0;
+	let isOpen = true;
+
+	function mayKnock(address: string): boolean {
+		let bucket = knocks.get(address);
+		if (!bucket) {
+			if (knocks.size >= ADDRESSES_KEPT) knocks.delete(knocks.keys().next().value!);
+			bucket = createBucket(knocksPerS);
+			knocks.set(address, bucket);
+		}
+		return bucket(o.clockUs()) && (held.get(address) ?? 0) < perAddress && pending < unproven;
+	}
+
+	function count(address: string, change: 1 | -1): void {
+		const left = (held.get(address) ?? 0) + change;
+		if (left > 0) held.set(address, left);
+		else held.delete(address);
+	}
+
+	function turnAway(socket: Duplex, status: string): void {
+		socket.on("error", () => {});
+		socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+		setTimeout(() => socket.destroy(), 1000).unref();
+	}
+
+	function handleUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): void {
+		const address = o.addressOf?.(request) ?? request.socket.remoteAddress ?? "";
+		if (!isOpen) {
+			turnAway(socket, "503 Service Unavailable");
+			return;
+		}
+		if (!mayKnock(address)) {
+			o.onRefused?.(new AssayError("AGENT_CROWDED", "too many agent links from one address"), address);
+			turnAway(socket, "429 Too Many Requests");
+			return;
+		}
+		count(address, 1);
+		socket.once("close", () => count(address, -1));
+		server.handleUpgrade(request, socket, Buffer.from(head), (ws) => {
+			pending += 1;
+			acceptAgent(ws, { ...o, address })
+				.finally(() => {
+					pending -= 1;
+				})
+				.then(enter, (error: unknown) => {
+					if (error instanceof AssayError) o.onRefused?.(error, address);
+					else throw error;
+				});
+		});
+	}
+
+	function enter(connection: AgentConnection): void {
+		if (!isOpen || connection.isClosed) {
+			void connection.close({ closeCode: closeCodes.away });
+			return;
+		}
+		// Whoever proved the key last is the provider: the older link may be one whose end nobody noticed.
+		const older = connections.get(connection.providerKey);
+		void older?.close({ closeCode: closeCodes.refused, code: "AGENT_REPLACED" });
+		connections.set(connection.providerKey, connection);
+		void connection.closed.then(() => {
+			if (connections.get(connection.providerKey) === connection) connections.delete(connection.providerKey);
+		});
+		o.onConnection(connection);
+	}
+
+	return {
+		handleUpgrade,
+		connections,
+		async close() {
+			isOpen = false;
+			await Promise.all([...connections.values()].map((c) => c.close({ closeCode: closeCodes.away })));
+			server.close();
+		},
+	};
+}

@@ -1,0 +1,59 @@
+// The provider's side of one channel: an engine's streams on one hand, a channel of the agent link on the other. What the engine writes waits for the
+// socket; what the validator sends waits for the engine, and when the engine does not read it the engine is closed, not the rest of the
+// connection kept waiting (a `close` must always get through).
+import { Writable } from "node:stream";
+import type { Link } from "../link.ts";
+import { MAX_DATA_BYTES } from "./agent-messages.ts";
+import type { AgentSocket } from "./agent-socket.ts";
+
+export interface EnginePipe {
+	/** From the validator to the engine. */
+	write(bytes: Uint8Array): void;
+	/** Ends the engine; may be called more than once. */
+	close(): Promise<void>;
+	/** Settles when the engine is gone and all that it wrote was handed to the socket. Never rejects. */
+	readonly ended: Promise<void>;
+}
+
+export function createEnginePipe(socket: AgentSocket, channel: number, link: Link, unreadBytes: number): EnginePipe {
+	const { promise: drained, resolve } = Promise.withResolvers<void>();
+	let closing = false;
+	const sink = new Writable({
+		highWaterMark: MAX_DATA_BYTES,
+		write(chunk: Uint8Array, _encoding, done) {
+			let at = 0;
+			const next = () => {
+				// Nobody wants the rest of a closed channel, but it must flow away, or the engine could not end.
+				if (at >= chunk.length || closing) {
+					done();
+					return;
+				}
+				const piece = chunk.subarray(at, at + MAX_DATA_BYTES);
+				at += piece.length;
+				socket.sendData(channel, piece, next);
+			};
+			next();
+		},
+	});
+	sink.on("finish", resolve);
+	sink.on("error", () => resolve());
+	link.output.on("error", () => sink.end());
+	link.output.on("close", () => sink.end());
+	link.output.pipe(sink);
+	link.input.on("error", () => {});
+	const close = () => {
+		closing = true;
+		return link.close();
+	};
+	// An engine that ended by itself: what it wrote last is still sent.
+	void link.closed.then(() => link.close());
+	return {
+		write(bytes) {
+			if (closing || link.input.destroyed || link.input.writableEnded) return;
+			link.input.write(bytes);
+			if (link.input.writableLength > unreadBytes) void close();
+		},
+		close,
+		ended: Promise.all([link.closed, drained]).then(() => {}),
+	};
+}
