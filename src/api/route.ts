@@ -1,5 +1,6 @@
 // What one row of the route table is, and the types that follow from it for handlers and for the client. No rows here (routes.ts).
 import type { z } from "zod";
+import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -65,7 +66,8 @@ export interface BinaryReply {
 }
 
 /** Handlers may give values that they hold as read-only. */
-type Frozen<T> = T extends (infer Item)[]
+type Frozen<T> = [JsonValue] extends [T] ? T : FrozenParts<T>;
+type FrozenParts<T> = T extends readonly (infer Item)[]
 	? readonly Frozen<Item>[]
 	: T extends object
 		? { readonly [K in keyof T]: Frozen<T[K]> }

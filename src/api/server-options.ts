@@ -23,7 +23,7 @@ export interface AuthSource {
 }
 
 export interface ApiLimits {
-	/** Sustained requests per second and address; twice as many at once. docs/network.md §8. */
+	/** Requests per second and address, as many at once. docs/network.md §8. */
 	readonly readsPerS: number;
 	readonly writesPerS: number;
 	readonly bodyBytes: number;
@@ -33,6 +33,8 @@ export interface ApiLimits {
 	readonly heartbeatMs: number;
 	/** From the first byte of a request to its last. */
 	readonly requestTimeoutMs: number;
+	/** After close(): how long running requests and upgraded connections may take to finish. */
+	readonly closeGraceMs: number;
 }
 
 /** A file of the dashboard; null when there is none, and then the path is an unknown route. */
@@ -58,11 +60,11 @@ export interface ApiServerOptions {
 	readonly limits?: Partial<ApiLimits>;
 	/** HTTP statuses of codes that problem.ts does not know. */
 	readonly statusOfCode?: Readonly<Record<string, number>>;
-	/** Off by default: then X-Forwarded-For is not believed. A number of proxies, or their addresses. */
-	readonly trustProxy?: number | string | readonly string[];
+	/** Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed. */
+	readonly trustProxy?: readonly string[];
 	/** GET requests outside /v1 that no route takes (the dashboard). Paths come decoded and without "..". */
 	readonly staticFile?: (path: string) => Promise<StaticFile | null>;
-	/** Raw HTTP upgrades (the agent link's WebSocket). Without it every upgrade is refused. */
+	/** Raw HTTP upgrades of /agent (the agent link's WebSocket); others are refused. Without it every upgrade is refused. */
 	readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 

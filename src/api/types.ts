@@ -8,7 +8,8 @@ import type * as rental from "./schemas/rental.ts";
 import type * as score from "./schemas/score.ts";
 import type * as verdict from "./schemas/verdict.ts";
 
-export type { Page } from "./schemas/primitives.ts";
+export type { JsonValue, Page } from "./schemas/primitives.ts";
+export type { ScoreTerm } from "./schemas/score.ts";
 export type Audit = z.output<typeof admin.auditLine>;
 export type Token = z.output<typeof admin.token>;
 export type MadeToken = z.output<typeof admin.madeToken>;

@@ -1,6 +1,6 @@
 // What admins see: tokens and the audit log. A token's secret is shown once, when it is made; only its SHA-256 is kept.
 import { z } from "zod";
-import { atMs, count, name, paging, publicKey, said, sha256, text, tokenId } from "./primitives.ts";
+import { atMs, count, json, name, paging, publicKey, said, sha256, text, tokenId } from "./primitives.ts";
 
 export const tokenRole = z.enum(["reader", "customer", "provider", "validator", "admin"]);
 
@@ -31,7 +31,7 @@ export const auditLine = z.object({
 	actor: said.describe('A key, a token\'s name, or "system"'),
 	kind: said,
 	subject: said,
-	detail: z.json(),
+	detail: json,
 	hash: sha256.describe("Over this line and the hash of the one before it"),
 });
 export const auditQuery = z.strictObject({

@@ -1,6 +1,6 @@
 // The network at a glance, its health, its events, the table of codes, and the problem document that every error is.
 import { z } from "zod";
-import { atMs, code, count, epochNumber, providerId, publicKey, said } from "./primitives.ts";
+import { atMs, code, count, epochNumber, json, providerId, publicKey, said } from "./primitives.ts";
 import { scoring } from "./score.ts";
 
 /** `audience` is whom signed requests must name. */
@@ -42,7 +42,7 @@ export const networkEvent = z.object({
 	kind: eventKind,
 	subject: said.describe("What it is about: the id of a probe, provider, rental or epoch"),
 	providerId: providerId.nullable(),
-	detail: z.json(),
+	detail: json,
 });
 
 const after = eventId.optional().describe("Like Last-Event-ID, for callers that cannot set headers");
@@ -78,4 +78,4 @@ export const problem = z.object({
 	hint: z.string(),
 	requestId: z.string(),
 });
-export const openapiDocument = z.record(z.string(), z.json());
+export const openapiDocument = z.record(z.string(), json);

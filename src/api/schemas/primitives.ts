@@ -38,6 +38,13 @@ export const name = text(100).min(1);
 export const said = z.string();
 export const code = z.string().regex(/^[A-Z][A-Z_]+[A-Z]$/, "not a code of docs/codes.md");
 
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** Anything that JSON can say: details whose shape belongs to whoever made them. */
+export const json: z.ZodType<JsonValue, JsonValue> = z
+	.lazy(() => z.union([z.null(), z.boolean(), z.number(), z.string(), z.array(json), z.record(z.string(), json)]))
+	.meta({ id: "Json" });
+
 export const LARGEST_PAGE = 500;
 export const cursor = z
 	.string()

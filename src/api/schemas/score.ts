@@ -4,24 +4,57 @@ import {
 	atMs,
 	count,
 	epochNumber,
+	json,
 	micros,
 	paging,
 	ppm,
 	providerId,
 	publicKey,
+	said,
 	sha256,
 	signature,
 } from "./primitives.ts";
 
-export const scoring = z.enum(["holistic", "sn27"]);
+export const scoring = said.describe("assay, or sn27 for the compatible mode");
 
-/** `terms` is the tree `{name, value, unit, from: [evidence hash | term]}` of docs/network.md §5, as market/ made it. */
+/** One term of a score: `rule` says how its value follows from the terms in `from`; for a given one `from` names where it was read. */
+export interface ScoreTerm {
+	readonly name: string;
+	readonly value: number;
+	readonly unit: string;
+	readonly rule: string;
+	readonly weights?: readonly number[] | undefined;
+	readonly from: readonly (string | ScoreTerm)[];
+}
+
+export const scoreTerm: z.ZodType<ScoreTerm, ScoreTerm> = z
+	.lazy(() =>
+		z.object({
+			name: said,
+			value: z.int(),
+			unit: said,
+			rule: said,
+			weights: z.array(z.int()).readonly().optional(),
+			from: z.array(z.union([said, scoreTerm])).readonly(),
+		}),
+	)
+	.meta({ id: "ScoreTerm" });
+
+/** `terms` multiplies out to `scorePpm` again, docs/network.md §5. */
 export const score = z.object({
 	providerId,
 	atMs,
 	scorePpm: ppm,
 	mode: scoring,
-	terms: z.json(),
+	terms: z.object({
+		version: z.int(),
+		providerId,
+		scoring,
+		evidence: sha256.nullable(),
+		scorePpm: ppm,
+		why: said.describe("Why a score is 0; empty otherwise"),
+		root: scoreTerm,
+	}),
 });
 
 export const epoch = z.object({
@@ -31,7 +64,8 @@ export const epoch = z.object({
 	endsAtMs: atMs,
 	closedAtMs: atMs.nullable(),
 	emissionMicros: micros,
-	params: z.json().describe("Every parameter that the scores and weights of this epoch follow"),
+	/** Every parameter that the scores and weights of this epoch follow. */
+	params: json,
 	reports: z.array(z.object({ validator: publicKey, receivedAtMs: atMs, scores: count, signature })),
 });
 export const epochSummary = epoch.omit({ params: true, reports: true });

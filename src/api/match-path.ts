@@ -1,0 +1,19 @@
+// Which routes of the table have this path, whatever the method: for 405, Allow and OPTIONS. Routing itself is fastify's.
+import { type RouteName, routeRows } from "./routes.ts";
+
+const patterns = routeRows.map(([name, { path, method }]) => ({
+	name,
+	method,
+	pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z0-9]+/gi, "[^/]+")}$`),
+}));
+
+export function methodsOfPath(path: string): readonly string[] {
+	const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method as string);
+	if (methods.length === 0) return [];
+	if (methods.includes("GET")) methods.push("HEAD");
+	return [...new Set([...methods, "OPTIONS"])].sort();
+}
+
+export function isRouteName(name: string): name is RouteName {
+	return routeRows.some(([known]) => known === name);
+}

@@ -1,0 +1,47 @@
+// Signed requests, docs/network.md §7: who asks, for what, when, once. Pure, and the same for the server and the client in a browser.
+// The audience (the validator's key) is signed too: else one validator could replay at another what it was asked itself.
+import { bytesToHex, utf8ToBytes } from "../protocol/bytes.ts";
+import { isSignature, type Signer } from "../protocol/signer.ts";
+import { sha256Of, tagged } from "../protocol/tagged-hash.ts";
+
+export const SIGNATURE_HEADERS = {
+	key: "assay-key",
+	time: "assay-time",
+	nonce: "assay-nonce",
+	signature: "assay-signature",
+} as const;
+
+/** How far the signer's clock may be off, either way. */
+export const SIGNATURE_WINDOW_MS = 60_000;
+
+export interface SignedParts {
+	readonly audience: string;
+	/** Upper case. */
+	readonly method: string;
+	/** Path and query, exactly as sent. */
+	readonly path: string;
+	readonly body: Uint8Array;
+	readonly timeMs: number;
+	/** 32 lower-case hex digits, never used before with this key. */
+	readonly nonce: string;
+}
+
+/** None of the lines can hold a line feed: methods, paths and hex by their nature, the audience by refusal. */
+export function requestHash(parts: SignedParts): Uint8Array {
+	const bodyHash = bytesToHex(sha256Of(parts.body));
+	const lines = [parts.audience.replaceAll("\n", " "), parts.method, parts.path, bodyHash, parts.timeMs, parts.nonce];
+	return tagged("assay/request/1", utf8ToBytes(lines.join("\n")));
+}
+
+export function signRequest(parts: SignedParts, signer: Signer): Record<string, string> {
+	return {
+		[SIGNATURE_HEADERS.key]: signer.key,
+		[SIGNATURE_HEADERS.time]: String(parts.timeMs),
+		[SIGNATURE_HEADERS.nonce]: parts.nonce,
+		[SIGNATURE_HEADERS.signature]: bytesToHex(signer.sign(requestHash(parts))),
+	};
+}
+
+export function isRequestSignature(parts: SignedParts, key: string, signature: string): boolean {
+	return isSignature(key, signature, requestHash(parts));
+}
