@@ -74,7 +74,8 @@ test("a tiny plan of every kind and precision is valid", async () => {
 	const plan: Plan = (seen) => tinyStages(seen.claim)[seen.steps.length] ?? { act: "finish" };
 	const result = await runProbe(options({ plan }));
 	assert.equal(outcomeOf(result), "valid", JSON.stringify(result.verdict));
-	assert.ok(result.claim && result.claim.devices.some(({ kind }) => kind === "cpu"));
+	assert.ok(result.claim !== null);
+	assert.ok(result.claim.devices.some(({ kind }) => kind === "cpu"));
 	const decoded = decodeEvidence(result.evidence!);
 	assert.ok(decoded.ok);
 	assert.equal(decoded.evidence.envelope.body.challenges.length, tinyStages(result.claim).length);

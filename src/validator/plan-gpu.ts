@@ -1,7 +1,9 @@
 // The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
-// the other precisions → scalar chains → the sustained run. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
+// the other precisions → each card alone → scalar chains → the sustained run. Before the release the cards read each other's memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { FmaPrecision, GemmPrecision, StreamSpec } from "../protocol/evidence.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
+import { alonePhases } from "./plan-alone.ts";
+import { peerPhases } from "./plan-peers.ts";
 import {
 	type Budgets,
 	deadlineMs,
@@ -10,6 +12,7 @@ import {
 	longerRuns,
 	type Phase,
 	type PlanOptions,
+	readEveryMs,
 	SUSTAINED_SAMPLES,
 	speedOf,
 	stage,
@@ -42,10 +45,13 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				),
 		},
 		{ name: "gpu warm-up, longer", step: (seen) => warm(longerRuns(seen, gpusWith(seen, "int8"), "gemm")) },
-		{ name: "gpu fill", step: (seen) => stage(seen, fills(seen), { mayShrink: true, hold: true }) },
+		{
+			name: "gpu fill",
+			step: (seen) => stage(seen, fills(seen), { mayShrink: true, hold: true, readEveryMs: 1000 }),
+		},
 		{
 			name: "gpu fill, smaller",
-			step: (seen) => (seen.tooBig.length > 0 ? stage(seen, fills(seen), { hold: true }) : null),
+			step: (seen) => (seen.tooBig.length > 0 ? stage(seen, fills(seen), { hold: true, readEveryMs: 1000 }) : null),
 		},
 		{
 			name: "gpu stream",
@@ -67,6 +73,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				});
 			},
 		},
+		...peerPhases("gpu", budgets, samples),
 		{ name: "gpu release", step: (seen) => (gpusWith(seen, "int8").length > 0 ? { act: "release" } : null) },
 		...budgets.precisions.map((precision) => ({
 			name: `gpu gemm ${precision}`,
@@ -81,6 +88,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 					),
 				),
 		})),
+		...alonePhases("gpu", "fp16", budgets),
 		{
 			name: "gpu fma warm-up",
 			step: (seen) =>
@@ -124,7 +132,11 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 									options.samples ?? SUSTAINED_SAMPLES,
 								),
 							),
-							{ stopAfterMs: options.sustainMs, deadlineMs: options.sustainMs + 30_000 },
+							{
+								stopAfterMs: options.sustainMs,
+								deadlineMs: options.sustainMs + 30_000,
+								readEveryMs: readEveryMs(options.sustainMs, devicesOf(seen, "gpu").length),
+							},
 						)
 					: null,
 		},

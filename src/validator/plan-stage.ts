@@ -1,6 +1,6 @@
 // What the GPU's and the CPU's half of the plan share: phases, speeds as the warm-ups showed them, deadlines.
 // Pure. The order of phases is in plan-probe.ts, the sizes in gpu-sizes.ts and cpu-sizes.ts.
-import type { ChallengeSpec, FmaPrecision, GemmPrecision, GemmSpec } from "../protocol/evidence.ts";
+import type { ChallengeSpec, DeviceKind, FmaPrecision, GemmPrecision, GemmSpec } from "../protocol/evidence.ts";
 import { opsOfRound, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
 
 export interface PlanOptions {
@@ -19,7 +19,11 @@ export interface Budgets {
 	readonly precisionS: number;
 	readonly fma: readonly FmaPrecision[];
 	readonly gpuFmaS: number;
-	readonly cpuGemmS: number;
+	/** For a run alone, of which there is one a device. */
+	readonly aloneS: number;
+	readonly peerS: number;
+	readonly peerSamples: number;
+	readonly disk: { readonly fillS: number; readonly copyS: number; readonly readS: number; readonly samples: number };
 	readonly cpuKeepS: number;
 	readonly cpuKeepBytes: { readonly usualBytes: number; readonly mostBytes: number };
 	readonly cpuStreamS: number;
@@ -29,12 +33,12 @@ export interface Budgets {
 /** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */
 export const SUSTAINED_SAMPLES = 32;
 
-/** More claimed cards than this are not asked: no host holds them, and an engine has 64 sessions. */
-const MOST_GPUS = 16;
+/** More claimed devices of a kind than this are not asked: no host holds them, and an engine has 64 sessions. */
+export const MOST_DEVICES = 16;
 
 /** Spans below this are mostly the jitter of pipes and timers: run again with more rounds. */
 const LEAST_SPAN_S = 0.02;
-const LONGER = 16;
+const MOST_LONGER = 16;
 
 export type Phase = { readonly name: string; readonly step: (seen: Seen) => Omit<Step, "name"> | null };
 
@@ -43,15 +47,19 @@ export function deadlineMs(expectedS: number): number {
 	return Math.min(600_000, Math.ceil(15_000 + 4000 * expectedS));
 }
 
-export function devicesOf(seen: Seen, kind: "gpu" | "cpu"): number[] {
+export function devicesOf(seen: Seen, kind: DeviceKind): number[] {
 	const all = seen.claim.devices.flatMap((device, index) => (device.kind === kind ? [index] : []));
-	return all.slice(0, kind === "gpu" ? MOST_GPUS : 1);
+	return all.slice(0, MOST_DEVICES);
 }
 
 /** The longest warm-up of this kind on this device; its op/s, or a floor that asks for the smallest runs. */
 export function speedOf(seen: Seen, device: number, precision: string): { opsPerS: number; bytesPerS: number } {
 	const runs = seen.warmUps.filter(
-		({ run, opsPerS }) => run.kind !== "stream" && run.device === device && run.precision === precision && opsPerS > 0,
+		({ run, opsPerS }) =>
+			(run.kind === "gemm" || run.kind === "fma") &&
+			run.device === device &&
+			run.precision === precision &&
+			opsPerS > 0,
 	);
 	const best = runs.reduce<(typeof runs)[number] | null>((a, b) => (a && a.spanS > b.spanS ? a : b), null);
 	return { opsPerS: best?.opsPerS ?? 1e9, bytesPerS: best?.bytesPerS || 1e9 };
@@ -77,14 +85,23 @@ export function stage(
 
 export function longerRuns(seen: Seen, devices: readonly number[], kind: "gemm" | "fma"): WarmUp[] {
 	return seen.warmUps.flatMap(({ run, opsPerS, spanS }) =>
-		run.kind === kind && devices.includes(run.device) && opsPerS > 0 && spanS < LEAST_SPAN_S
-			? [{ ...run, rounds: run.rounds * LONGER }]
+		(run.kind === "gemm" || run.kind === "fma") &&
+		run.kind === kind &&
+		devices.includes(run.device) &&
+		opsPerS > 0 &&
+		spanS < LEAST_SPAN_S
+			? [{ ...run, rounds: run.rounds * Math.min(MOST_LONGER, Math.ceil((2 * LEAST_SPAN_S) / spanS)) }]
 			: [],
 	);
 }
 
 export function warm(runs: readonly WarmUp[]) {
 	return runs.length === 0 ? null : { act: "warm-up" as const, runs };
+}
+
+/** Once a second, less often when a long run of many devices would fill the file (MAX_READINGS). */
+export function readEveryMs(runMs: number, devices: number): number {
+	return Math.max(1000, Math.ceil((runMs * devices) / 2048));
 }
 
 /** Fills of the record with their numbers: what a stream can run over. */

@@ -1,5 +1,5 @@
 // What a probe tells while it runs: for progress on a screen or in a log. Nothing here is evidence.
-import type { ChallengeSpec, Claim, End } from "../protocol/evidence.ts";
+import type { ChallengeSpec, Claim, End, Reading } from "../protocol/evidence.ts";
 import type { Verdict } from "../protocol/verdict.ts";
 
 export type ProbeEvent =
@@ -25,6 +25,8 @@ export type ProbeEvent =
 			readonly elapsedMs: number;
 	  }
 	| { readonly kind: "answered"; readonly challenge: number; readonly end: End; readonly detail: string }
+	/** What a device says of itself while a challenge runs: a claim. */
+	| { readonly kind: "reading"; readonly reading: Reading }
 	/** The engine had no room; the stage is dropped and asked again, smaller. */
 	| { readonly kind: "too-big"; readonly name: string }
 	| { readonly kind: "opened"; readonly challenge: number; readonly openings: number; readonly end: End }

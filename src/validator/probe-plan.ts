@@ -31,7 +31,9 @@ export type WarmUp =
 			readonly of: number;
 			readonly newest: number;
 			readonly passes: number;
-	  };
+	  }
+	/** To the disk `device`; a copy that is recorded later replaces it. */
+	| { readonly kind: "copy"; readonly device: number; readonly of: number; readonly newest: number };
 
 export type Step =
 	| { readonly act: "warm-up"; readonly name: string; readonly runs: readonly WarmUp[] }
@@ -46,6 +48,8 @@ export type Step =
 			readonly stopAfterMs?: number;
 			/** An engine's `no_memory` drops the stage from the record and lets the plan ask for less. */
 			readonly mayShrink?: boolean;
+			/** While it runs, its devices are asked this often what they say of themselves (READ). */
+			readonly readEveryMs?: number;
 			/** Challenges whose sessions the next stages still need; all others of this stage are released after opening. */
 			readonly hold?: boolean;
 	  }
@@ -56,7 +60,7 @@ export interface WarmUpSeen {
 	readonly run: WarmUp;
 	/** Operations a second between the first and the last root; 0 when it did not end well. */
 	readonly opsPerS: number;
-	/** Bytes a second of the stream passes, 0 without. */
+	/** Bytes a second of the stream passes or the copy, 0 without. */
 	readonly bytesPerS: number;
 	/** Between the first and the last root: too short a span says too little. */
 	readonly spanS: number;

@@ -9,7 +9,7 @@ import type { Link } from "../engine/link.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes.ts";
 import type { Beacon } from "../protocol/challenge-seed.ts";
-import type { ChallengeSpec, Claim, EvidenceBody } from "../protocol/evidence.ts";
+import type { ChallengeSpec, Claim, EvidenceBody, Reading } from "../protocol/evidence.ts";
 import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../protocol/evidence-codec.ts";
 import type { Signer } from "../protocol/signer.ts";
 import type { Verdict } from "../protocol/verdict.ts";
@@ -105,6 +105,7 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 
 		const secret = o.randomBytes(32);
 		const beacon = o.beacon ?? null;
+		const readings: Reading[] = [];
 		const answered = await carryOut(o, claim, median(rttUs), {
 			client,
 			secret,
@@ -114,6 +115,7 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 			onEvent,
 			deadlines,
 			answered: [],
+			readings,
 			held: new Set(),
 		});
 		o.signal?.throwIfAborted();
@@ -130,7 +132,7 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 			claim,
 			link: { kind, engineSha256, hostKey, handshakeUs: handshakeUs === null ? null : Math.floor(handshakeUs), rttUs },
 			challenges,
-			readings: [],
+			readings: [...readings].sort((a, b) => a.atUs - b.atUs),
 		};
 		const body = { ...facts, figures: deriveFigures(facts, attachments) };
 		const evidence = encodeEvidence(body, attachments, o.signer);

@@ -12,8 +12,9 @@ import {
 	lanesPerLeaf,
 	streamGroups,
 } from "../protocol/challenge-shape.ts";
-import type { ChallengeSpec, CopySpec, GemmSpec, StreamSpec } from "../protocol/evidence.ts";
+import type { ChallengeSpec, CopySpec, GemmSpec, Reading, StreamSpec } from "../protocol/evidence.ts";
 import type { AnsweredChallenge } from "../protocol/evidence-codec.ts";
+import { MAX_READINGS } from "../protocol/evidence-shape.ts";
 import { fmaSamples, gemmSamples, streamSamples } from "../protocol/samples.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 import { opsOfRound, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
@@ -23,6 +24,8 @@ const MOST_ROUNDS = 2 ** 20;
 /** Sessions of recorded challenges are their number + 1; warm-ups are named from here on. */
 const FIRST_WARM_UP_SESSION = 0x8000_0000;
 const WARM_UP_DEADLINE_MS = 60_000;
+/** READ is answered at once, whatever else runs; only a stuck link takes this long. */
+const READ_DEADLINE_MS = 60_000;
 
 export interface StageContext {
 	readonly client: EngineClient;
@@ -34,6 +37,8 @@ export interface StageContext {
 	readonly deadlines: { readonly openMs: number; readonly releaseMs: number; readonly answerMs: number | null };
 	/** Recorded challenges of the stages before; a stage appends its own. */
 	readonly answered: AnsweredChallenge[];
+	/** What devices said of themselves while stages ran, in the order it came. */
+	readonly readings: Reading[];
 	/** Sessions that the engine still holds, by challenge number. */
 	readonly held: Set<number>;
 }
@@ -53,7 +58,10 @@ export async function runStage(x: StageContext, step: StageStep, stage: number):
 		name: step.name,
 		challenges: step.specs.map((spec, i) => ({ challenge: first + i, spec })),
 	});
-	const answers = await Promise.all(step.specs.map((spec, i) => ask(x, step, spec, first + i)));
+	const running = step.specs.map((spec, i) => ask(x, step, spec, first + i));
+	const stopReading = step.readEveryMs === undefined ? () => {} : keepReading(x, step.specs, step.readEveryMs);
+	const answers = await Promise.all(running);
+	stopReading();
 	const tooBig = step.specs.filter((_, i) => answers[i]?.engineError?.code === ERROR_CODE.no_memory);
 	if (tooBig.length > 0 && step.mayShrink) {
 		// Before any opening: nothing about the draw is known yet, so asking again gives nobody a second chance at it.
@@ -74,6 +82,26 @@ export async function runStage(x: StageContext, step: StageStep, stage: number):
 	const ended = x.answered.slice(first);
 	const well = ended.every((c) => endedWell(c) && c.opens.every((open) => open.end === "complete"));
 	return { end: well ? "done" : "broken" };
+}
+
+/** Asks every device of a stage at once and then again and again; each only when it has answered the time before. */
+function keepReading(x: StageContext, specs: readonly ChallengeSpec[], everyMs: number): () => void {
+	const waiting = new Set<number>();
+	const read = async (device: number) => {
+		if (waiting.has(device)) return;
+		waiting.add(device);
+		const reading = await x.client.read(device, { deadlineMs: READ_DEADLINE_MS });
+		waiting.delete(device);
+		if (reading === null || x.readings.length >= MAX_READINGS) return;
+		x.readings.push(reading);
+		x.onEvent({ kind: "reading", reading });
+	};
+	const readAll = () => {
+		for (const { device } of specs) void read(device);
+	};
+	readAll();
+	const timer = setInterval(readAll, everyMs);
+	return () => clearInterval(timer);
 }
 
 function endedWell(challenge: Pick<AnsweredChallenge, "spec" | "end">): boolean {
@@ -248,6 +276,12 @@ async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
 		const answer = await x.client.stream({ session: run.of + 1, reader, newest, passes, nonce: seed }, options);
 		const { perS, spanS } = rateOf(answer, bytesOfPass(x, run));
 		return { run, opsPerS: 0, bytesPerS: perS, spanS };
+	}
+	if (run.kind === "copy") {
+		const { device, newest } = run;
+		const answer = await x.client.copy({ session: run.of + 1, device, newest, nonce: seed }, options);
+		const spanS = Math.max(1, (answer.roots.at(-1)?.atUs ?? answer.sentAtUs) - answer.sentAtUs) / 1e6;
+		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(x, run) / spanS : 0, spanS };
 	}
 	const session = FIRST_WARM_UP_SESSION + run.device;
 	const { rounds, device } = run;

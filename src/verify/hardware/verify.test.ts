@@ -49,13 +49,13 @@ test("honest evidence is valid, with its figures, confidence and findings", () =
 	assert.equal(verdict.figures[3]!.value, 262_144_000_000);
 	assert.equal(verdict.figures[7]!.value, 1_000_000);
 	// One round of 128 KiB: written in 900 µs, read back in 70 µs a pass; the CPU makes 2 bytes in a microsecond.
-	const valueOf = (name: string) => verdict.figures.find((figure) => figure.name === name)!.value;
-	assert.equal(valueOf("disk.write"), Math.floor(131_072e6 / 900));
-	assert.equal(valueOf("disk.read"), Math.floor(131_072e6 / 70));
+	const provenOf = (name: string) => verdict.figures.find((figure) => figure.name === name)!.value;
+	assert.equal(provenOf("disk.write"), Math.floor(131_072e6 / 900));
+	assert.equal(provenOf("disk.read"), Math.floor(131_072e6 / 70));
 	const perUs = Math.floor(Math.max(...figuresOf("gemm.", 1)) / 128) / 1e6;
-	assert.equal(valueOf("disk.stored"), 131_072 - Math.ceil(70 * perUs));
-	assert.equal(valueOf("peer.bandwidth.3"), Math.floor(262_144e6 / 70));
-	assert.equal(valueOf("peer.bandwidth.0"), 262_144e6);
+	assert.equal(provenOf("disk.stored"), 131_072 - Math.ceil(70 * perUs));
+	assert.equal(provenOf("peer.bandwidth.3"), Math.floor(262_144e6 / 70));
+	assert.equal(provenOf("peer.bandwidth.0"), 262_144e6);
 	const [together, alone] = [figuresOf("gemm.fp16", 3)[0]!, figuresOf("gemm.fp16.alone", 3)[0]!];
 	assert.equal(figuresOf("scaling.fp16", 3)[0], Math.floor((together * 1e6) / alone));
 	assert.deepEqual(verdict.confidence[0], { challenge: 0, samples: 3, skippedShareAt99: 1 - 0.01 ** (1 / 3) });
