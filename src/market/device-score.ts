@@ -1,5 +1,6 @@
 // What one proven GPU is worth: the base score of the card that its figures explain, times the share of that card's speed that was proven.
-// The claimed name counts only through the identity, and only where that is confirmed. Not here: how many devices count. docs/scores.md.
+// Where figures leave several cards equal, the least valued counts; a confirmed name may add `namePremiumPpm` to that and no more, for
+// between equals a name is only a word. Not here: how many devices count (counted-gpus.ts). docs/scores.md.
 import type { Precision } from "../protocol/evidence.ts";
 import { baseTerm, formulaTerm } from "./base-score.ts";
 import type { Term } from "./explanation.ts";
@@ -22,13 +23,16 @@ export function deviceTerm(
 	params: Params,
 ): Term {
 	const factors = [sustained(device, figures), scaling(device, figures)];
-	const meant = candidates(identity, params).flatMap((id) => cards.get(id) ?? []);
 	const name = `gpu ${device}`;
 	if (identity === undefined || identity.state === "unjudged") return term(name, "ppm", "min", []);
+	const meant = candidates(identity).flatMap((id) => cards.get(id) ?? []);
 	if (meant.length > 0) {
-		const values = meant.map((card) =>
-			term(card.id, "ppm", "product", [baseTerm(card, params), speedTerm(device, card, figures, params), ...factors]),
-		);
+		const premium = given("name", "ppm", params.namePremiumPpm, "params:namePremiumPpm");
+		const values = meant.map((card) => {
+			const isOther = identity.state === "confirmed" && card.id !== identity.profile;
+			const parts = [baseTerm(card, params), speedTerm(device, card, figures, params), ...factors];
+			return term(card.id, "ppm", "product", isOther ? [...parts, premium] : parts);
+		});
 		return term(name, "ppm", "min", values);
 	}
 	const formula = formulaTerm(
@@ -41,12 +45,9 @@ export function deviceTerm(
 	return term(name, "ppm", "min", [term("unknown card", "ppm", "product", [formula, discount, ...factors])]);
 }
 
-/** Cards among which the figures do not decide: the least valued counts, unless the claim is confirmed. */
-function candidates(identity: Proof["identity"][number] | undefined, { confirmedCounts }: Params): readonly string[] {
-	if (identity === undefined || identity.profile === null) return [];
-	if (identity.state === "confirmed" && confirmedCounts === "own") return [identity.profile];
-	// Sorted, so that two validators write the same tree.
-	return [...new Set([identity.profile, ...identity.alike])].sort();
+/** Cards among which the figures do not decide. Sorted, so that two validators write the same tree. */
+function candidates({ profile, alike }: Proof["identity"][number]): readonly string[] {
+	return profile === null ? [] : [...new Set([profile, ...alike])].sort();
 }
 
 /**
