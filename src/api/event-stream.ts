@@ -51,7 +51,7 @@ export async function streamEvents(
 			const next = await Promise.race([iterator.next(), stopped]);
 			if (next === null) break;
 			if (next.done) {
-				// Tells "there is nothing more" from "the connection broke": the client then does not come back.
+				// Told apart from a broken connection, so that the client does not come back.
 				write("event: end\ndata: {}\n\n");
 				end ??= "source";
 				break;

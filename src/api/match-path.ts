@@ -1,8 +1,7 @@
 // Which routes of the table have this path, whatever the method: for 405, Allow and OPTIONS. Routing itself is fastify's.
-import { type RouteName, routeRows } from "./routes.ts";
+import { routeRows } from "./routes.ts";
 
-const patterns = routeRows.map(([name, { path, method }]) => ({
-	name,
+const patterns = routeRows.map(([, { path, method }]) => ({
 	method,
 	pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z0-9]+/gi, "[^/]+")}$`),
 }));
@@ -12,8 +11,4 @@ export function methodsOfPath(path: string): readonly string[] {
 	if (methods.length === 0) return [];
 	if (methods.includes("GET")) methods.push("HEAD");
 	return [...new Set([...methods, "OPTIONS"])].sort();
-}
-
-export function isRouteName(name: string): name is RouteName {
-	return routeRows.some(([known]) => known === name);
 }

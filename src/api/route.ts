@@ -89,7 +89,7 @@ export type CallInput<R extends Route> = Fields<"params", Input<R["params"]>> &
 	Fields<"query", Input<R["query"]>> &
 	Fields<"body", Input<R["body"]>>;
 type Fields<Name extends string, T> = [T] extends [undefined]
-	? unknown
+	? object
 	: Partial<T> extends T
 		? { readonly [K in Name]?: T }
 		: { readonly [K in Name]: T };

@@ -2,7 +2,7 @@
 // Handlers know no rules: they give the samples back, and remember what they were called with.
 
 import { bytesToHex } from "../protocol/bytes.ts";
-import { createSigner } from "../protocol/signer.ts";
+import { createSigner, type Signer } from "../protocol/signer.ts";
 import { sha256Of } from "../protocol/tagged-hash.ts";
 import { createApiServer } from "./create-server.ts";
 import type { Call, CallerRole, CallInput, Route } from "./route.ts";
@@ -306,9 +306,9 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 
 export const ROLES = ["reader", "customer", "provider", "validator", "admin"] as const;
 export const tokenOf = (role: Exclude<CallerRole, "public">): string => `assay_${role}_${"t".repeat(43)}`;
-/** One key for each role that signs. */
-export const signerOf = (role: (typeof ROLES)[number]) =>
-	createSigner(new Uint8Array(32).fill(ROLES.indexOf(role) + 1));
+/** One key for each role that signs; made once, since every request with a token looks its key up. */
+const signers = ROLES.map((_, i) => createSigner(new Uint8Array(32).fill(i + 1)));
+export const signerOf = (role: (typeof ROLES)[number]): Signer => signers[ROLES.indexOf(role)]!;
 
 export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
 	const all: T[] = [];
