@@ -16,6 +16,8 @@ export interface LocalLinkOptions {
 	readonly env: Readonly<Record<string, string | undefined>>;
 	/** Between the end of stdin, SIGTERM and SIGKILL when closing. */
 	readonly graceMs?: number;
+	/** The engine's process, also the number of its group: for whoever watches what it takes. */
+	readonly onSpawn?: (pid: number) => void;
 }
 
 /** What a GPU driver's libraries and a container's device choice need; nothing else of the caller's environment is shown to the engine. */
@@ -49,6 +51,7 @@ export async function createLocalLink(o: LocalLinkOptions): Promise<Link> {
 			child.once("spawn", resolve);
 			child.once("error", reject);
 		});
+		o.onSpawn?.(child.pid!);
 		return createChildLink(child, {
 			kind: "local",
 			engineSha256,

@@ -1,0 +1,69 @@
+// One engine for one validator, within limits: killed when its minutes are over or its memory passes what was agreed, whatever it is doing.
+// Memory is watched, not reserved: a limit on address space would stop every GPU driver, which maps far more than it uses.
+
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import type { EngineLimits } from "../engine/agent/agent-connection.ts";
+import { createLocalLink } from "../engine/create-local-link.ts";
+import type { Link } from "../engine/link.ts";
+
+export interface GuardedEngine {
+	readonly command: string;
+	readonly args: readonly string[];
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly limits: EngineLimits;
+	/** Called when a limit was the end of it. */
+	readonly onKilled: (why: string) => void;
+	/** How often memory is looked at. Default 500 ms. */
+	readonly everyMs?: number;
+	/** For tests: how long one minute is. */
+	readonly minuteMs?: number;
+}
+
+/** Throws AssayError ENGINE_NOT_STARTED. */
+export async function openGuardedEngine(o: GuardedEngine): Promise<Link> {
+	let pid = 0;
+	const link = await createLocalLink({
+		command: o.command,
+		args: o.args,
+		env: o.env,
+		onSpawn: (started) => {
+			pid = started;
+		},
+	});
+	// When the host runs out of memory, the engine goes before anything of its owner's.
+	await writeFile(`/proc/${pid}/oom_score_adj`, "1000").catch(() => {});
+	let gone = false;
+	const kill = (why: string) => {
+		if (gone) return;
+		gone = true;
+		try {
+			process.kill(-pid, "SIGKILL");
+		} catch {
+			// It has just ended by itself.
+		}
+		o.onKilled(why);
+	};
+	const { memoryBytes, minutes } = o.limits;
+	const end = setTimeout(() => kill(`its ${minutes} min were over`), minutes * (o.minuteMs ?? 60_000));
+	const watch = setInterval(() => {
+		const bytes = residentBytes(pid);
+		if (bytes > memoryBytes) kill(`it took ${bytes} bytes of memory, ${memoryBytes} were agreed`);
+	}, o.everyMs ?? 500);
+	void link.closed.then(() => {
+		gone = true;
+		clearTimeout(end);
+		clearInterval(watch);
+	});
+	return link;
+}
+
+/** 0 when the process is gone. */
+export function residentBytes(pid: number): number {
+	try {
+		const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+		return found ? 1024 * Number(found[1]) : 0;
+	} catch {
+		return 0;
+	}
+}

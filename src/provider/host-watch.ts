@@ -1,0 +1,75 @@
+// Notices when the host is no longer the one that was claimed: another driver, a device more or less, another engine. Cheap: files are looked at
+// every 30 s; the engine, which wakes the cards, is asked only when they differ, or every 10 minutes. Never while the devices are in use.
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat } from "node:fs/promises";
+import type { Claim } from "../protocol/evidence.ts";
+
+export interface HostWatchOptions {
+	readonly enginePath: string;
+	readonly readClaim: () => Promise<Claim>;
+	readonly isBusy: () => boolean;
+	readonly onChanged: (claim: Claim) => void;
+	readonly onError: (error: unknown) => void;
+	readonly nowMs: () => number;
+	/** Default 30 s. */
+	readonly everyMs?: number;
+	/** Default 10 min. */
+	readonly askEveryMs?: number;
+	/** What the look at the files gives; for tests. */
+	readonly look?: (enginePath: string) => Promise<string>;
+}
+
+export interface HostWatch {
+	/** Looks now, as the timer would. */
+	look(): Promise<void>;
+	stop(): void;
+}
+
+/** `claim` is what was told last. */
+export function startHostWatch(o: HostWatchOptions, first: { claim: Claim; traces: string }): HostWatch {
+	const look = o.look ?? hostTraces;
+	let told = stableClaim(first.claim);
+	let { traces } = first;
+	let askedAtMs = o.nowMs();
+	let running = false;
+	async function once(): Promise<void> {
+		if (running || o.isBusy()) return;
+		running = true;
+		try {
+			const now = await look(o.enginePath);
+			const differs = now !== traces;
+			if (!differs && o.nowMs() - askedAtMs < (o.askEveryMs ?? 600_000)) return;
+			askedAtMs = o.nowMs();
+			const claim = await o.readClaim();
+			traces = now;
+			const stable = stableClaim(claim);
+			// Other traces with the same claim are a change as well: another engine, or a driver of the same version built anew.
+			if (!differs && stable === told) return;
+			told = stable;
+			o.onChanged(claim);
+		} catch (error) {
+			o.onError(error);
+		} finally {
+			running = false;
+		}
+	}
+	const timer = setInterval(() => void once(), o.everyMs ?? 30_000);
+	return { look: once, stop: () => clearInterval(timer) };
+}
+
+/** What comes and goes by itself: no change of the host. */
+const PASSING = new Set(["freeBytes", "ramFreeBytes", "temperatureC", "clockMHz"]);
+
+export function stableClaim(claim: Claim): string {
+	return JSON.stringify(claim, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
+}
+
+/** A short text that differs when the driver, the list of devices or the engine's file do. */
+export async function hostTraces(enginePath: string): Promise<string> {
+	const { ino, size, mtimeMs } = await stat(enginePath);
+	const driver = await readFile("/proc/driver/nvidia/version", "utf8").catch(() => "");
+	const cards = await readdir("/proc/driver/nvidia/gpus").catch(() => []);
+	const nodes = (await readdir("/dev").catch(() => [])).filter((name) => /^nvidia\d+$/.test(name));
+	const text = JSON.stringify([ino, size, mtimeMs, driver, cards.sort(), nodes.sort()]);
+	return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,30 @@
+// What a provider tells its owner while it runs; the command line prints it, tests wait for it. Plain objects.
+import type { AgentEnd, EngineLimits } from "../engine/agent/agent-connection.ts";
+import type { Claim } from "../protocol/evidence.ts";
+
+export type ProviderEvent =
+	| { readonly kind: "dialling"; readonly url: string }
+	| { readonly kind: "connected"; readonly url: string; readonly validatorKey: string }
+	/** It is dialled again in `retryMs`. */
+	| { readonly kind: "lost"; readonly url: string; readonly end: AgentEnd; readonly retryMs: number }
+	| {
+			readonly kind: "unreached";
+			readonly url: string;
+			readonly code: string;
+			readonly detail: string;
+			readonly hint: string;
+			readonly retryMs: number;
+	  }
+	| { readonly kind: "opened"; readonly validatorKey: string; readonly probe: string; readonly limits: EngineLimits }
+	| { readonly kind: "closed"; readonly validatorKey: string; readonly probe: string; readonly killed: string | null }
+	| { readonly kind: "refused"; readonly validatorKey: string; readonly code: string; readonly detail: string }
+	| { readonly kind: "changed"; readonly claim: Claim }
+	| { readonly kind: "rented"; readonly rental: string; readonly user: string; readonly untilMs: number }
+	| { readonly kind: "extended"; readonly rental: string; readonly untilMs: number }
+	| {
+			readonly kind: "unrented";
+			readonly rental: string;
+			readonly why: "released" | "expired" | "ended" | "unfinished";
+	  }
+	/** Something to be looked at; the provider goes on. */
+	| { readonly kind: "trouble"; readonly code: string; readonly detail: string };

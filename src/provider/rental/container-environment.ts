@@ -1,0 +1,135 @@
+// A rental as a container of docker or podman: without capabilities, without new rights, with the GPUs that were rented. The customer logs in to
+// our SSH server on the host, as the provider's own user, and the one thing that the key there allows is a program of ours that enters
+// the container. The end is the removal of the container with all that runs in it.
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { ENVIRONMENT_NAME, type EnvironmentMaker } from "./environment.ts";
+import type { RentalSshd } from "./rental-sshd.ts";
+import { runProgram } from "./run-program.ts";
+
+export interface ContainerEnvironmentOptions {
+	readonly sshd: RentalSshd;
+	/** The program: docker or podman, by name or path. */
+	readonly program: string;
+	readonly image: string;
+	/** Where the program goes that enters a container. */
+	readonly folder: string;
+	/** Labels our containers, so that another provider's on this host are left alone. */
+	readonly mark: string;
+	readonly gpus: () => readonly string[];
+}
+
+/** The image may have to be fetched first. */
+const CREATE_MS = 110_000;
+const MAX_PROCESSES = 16_384;
+/** What a path may hold that is put into an authorized_keys file and then before a shell. */
+const PLAIN_PATH = /^\/[A-Za-z0-9._/-]+$/;
+
+function failed(detail: string): AssayError {
+	return new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });
+}
+
+/** Whether the engine behind the program answers; the program alone makes no containers. */
+export async function answersAsContainerEngine(program: string): Promise<boolean> {
+	return (await runProgram(program, ["info"], { timeoutMs: 10_000 })).code === 0;
+}
+
+/** docker's own way to hand over NVIDIA cards, and the one of podman (CDI). The quotes are docker's: its value is a line of CSV. */
+export function gpuArguments(program: string, wanted: readonly string[], all: readonly string[]): string[] {
+	if (all.length === 0) return [];
+	const whole = wanted.length === 0;
+	if (/podman[^/]*$/.test(program))
+		return (whole ? ["all"] : wanted).flatMap((id) => ["--device", `nvidia.com/gpu=${id}`]);
+	return ["--gpus", whole ? "all" : `"device=${wanted.join(",")}"`];
+}
+
+export function createContainerEnvironments(o: ContainerEnvironmentOptions): EnvironmentMaker {
+	const enter = join(o.folder, "enter-container");
+	const { username: user, gid } = userInfo();
+
+	function writeEnter(): void {
+		for (const path of [enter, o.program])
+			if (!PLAIN_PATH.test(path) && !/^[a-z]+$/.test(path))
+				throw failed(`the path ${path} holds characters that a shell reads`);
+		mkdirSync(o.folder, { recursive: true, mode: 0o700 });
+		// What the customer asks for is one argument of the shell inside; the shell out here never reads it.
+		const lines = [
+			"#!/bin/sh",
+			"# Enters the container of one rental; the only program that its key may start.",
+			'tty=""; [ -t 0 ] && tty="-t"',
+			'if [ -n "$SSH_ORIGINAL_COMMAND" ]; then',
+			`	exec ${o.program} exec -i $tty "$1" /bin/sh -lc "$SSH_ORIGINAL_COMMAND"`,
+			"fi",
+			`exec ${o.program} exec -i $tty "$1" /bin/sh -lc 'command -v bash >/dev/null && exec bash -l; exec sh -l'`,
+		];
+		writeFileSync(enter, `${lines.join("\n")}\n`);
+		chmodSync(enter, 0o700);
+	}
+
+	return {
+		kind: "container",
+		port: o.sshd.port,
+		async create({ name, publicKey, devices }) {
+			checkName(name);
+			writeEnter();
+			const fixed = [
+				"--detach",
+				"--init",
+				"--restart",
+				"no",
+				"--cap-drop",
+				"ALL",
+				"--security-opt",
+				"no-new-privileges",
+			];
+			const named = ["--name", name, "--hostname", name, "--label", `assay=${o.mark}`];
+			const gpus = gpuArguments(o.program, devices, o.gpus());
+			const args = [
+				"run",
+				...fixed,
+				"--pids-limit",
+				String(MAX_PROCESSES),
+				...named,
+				...gpus,
+				o.image,
+				"sleep",
+				"infinity",
+			];
+			const made = await runProgram(o.program, args, { timeoutMs: CREATE_MS });
+			if (made.code !== 0) throw failed(`the container was not made: ${made.stderr}`);
+			await o.sshd.allow(user, `restrict,pty,command="${enter} ${name}" ${publicKey}`, gid);
+			await o.sshd.start();
+			return { user, hostKey: await o.sshd.hostKey() };
+		},
+		async remove(name) {
+			checkName(name);
+			await o.sshd.deny(user);
+			const { code, stderr } = await runProgram(o.program, ["rm", "--force", "--volumes", name], { timeoutMs: 60_000 });
+			if (code !== 0 && !/no such container|no container with name/i.test(stderr))
+				throw failed(`the container ${name} was not removed: ${stderr}`);
+		},
+		async health(name) {
+			checkName(name);
+			const { code, stdout } = await runProgram(o.program, ["inspect", "--format", "{{.State.Running}}", name]);
+			if (code !== 0 || stdout.trim() !== "true") return { healthy: false, detail: "its container does not run" };
+			if (!(await o.sshd.answers())) await o.sshd.start().catch(() => {});
+			return (await o.sshd.answers())
+				? { healthy: true, detail: "" }
+				: { healthy: false, detail: "the SSH server does not answer" };
+		},
+		async list() {
+			const { code, stdout, stderr } = await runProgram(o.program, [
+				...["ps", "--all", "--filter", `label=assay=${o.mark}`, "--format", "{{.Names}}"],
+			]);
+			if (code !== 0) throw failed(`the containers cannot be listed: ${stderr}`);
+			return stdout.split("\n").filter((name) => ENVIRONMENT_NAME.test(name));
+		},
+		rest: () => o.sshd.stop(),
+	};
+}
+
+function checkName(name: string): void {
+	if (!ENVIRONMENT_NAME.test(name)) throw failed("this is no name of an environment");
+}

@@ -1,0 +1,30 @@
+// What a rental lives in on this host: something with a name, one customer's key, and an end. Two kinds exist (container-environment.ts,
+// user-environment.ts); the book of rentals (create-rental-keeper.ts) decides when one is made and when it goes. Types only.
+import type { RentalHealth } from "../../engine/agent/agent-connection.ts";
+
+export interface EnvironmentRequest {
+	/** Chosen and noted before anything is made, so that a crash leaves nothing without a name. */
+	readonly name: string;
+	/** `type base64`, parsed. */
+	readonly publicKey: string;
+	/** UUIDs of GPUs; empty: all. */
+	readonly devices: readonly string[];
+}
+
+export interface EnvironmentMaker {
+	readonly kind: "container" | "user";
+	/** Where customers log in, once `create` has returned. */
+	readonly port: number;
+	/** Throws AssayError; may leave half of it behind, which `remove` takes away. Gives the name to log in with. */
+	create(o: EnvironmentRequest): Promise<{ readonly user: string; readonly hostKey: string }>;
+	/** Ends everything in it and takes it away, also one that is half made or half gone. Throws AssayError RENTAL_FAILED when something stays. */
+	remove(name: string): Promise<void>;
+	health(name: string): Promise<RentalHealth>;
+	/** Every environment of this provider that the host has, known or not. */
+	list(): Promise<string[]>;
+	/** Stops what serves environments; to be called when there are none. */
+	rest(): Promise<void>;
+}
+
+/** `assay-` and 8 hex digits. Checked wherever a name becomes part of a command or a path. */
+export const ENVIRONMENT_NAME = /^assay-[0-9a-f]{8}$/;

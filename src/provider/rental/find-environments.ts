@@ -1,0 +1,74 @@
+// Which kind of environment this host can make: a container where docker or podman answers, else a system user where the provider is root and
+// OpenSSH's server is there, else none, with the reason.
+import { existsSync } from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { answersAsContainerEngine, createContainerEnvironments } from "./container-environment.ts";
+import type { EnvironmentMaker } from "./environment.ts";
+import { createRentalSshd, SSHD } from "./rental-sshd.ts";
+import { runProgram } from "./run-program.ts";
+import { createUserEnvironments } from "./user-environment.ts";
+
+export interface FindEnvironmentsOptions {
+	readonly want: "auto" | "container" | "user";
+	/** Of the provider; must be readable by its owner only. */
+	readonly dataFolder: string;
+	/** Homes and keys of system users go below; sshd wants every folder above it to be root's. Default /var/lib/assay-rentals. */
+	readonly rentalsFolder?: string;
+	readonly sshPort: number;
+	readonly sshListen: readonly string[];
+	/** Docker's or podman's program, when not found by name. */
+	readonly containerProgram?: string;
+	readonly containerImage: string;
+	/** Tells this provider's environments from another's on the same host. */
+	readonly providerKey: string;
+	readonly gpus: () => readonly string[];
+}
+
+const MARK_CHARS = 16;
+
+/** Throws AssayError RENTAL_UNAVAILABLE. */
+export async function findEnvironments(o: FindEnvironmentsOptions): Promise<EnvironmentMaker> {
+	const short = o.providerKey.slice(0, MARK_CHARS);
+	const folder = join(o.dataFolder, "rental");
+	const none = (message: string, hint: string) => new AssayError("RENTAL_UNAVAILABLE", message, { hint });
+	if (!existsSync(SSHD))
+		throw none("there is no OpenSSH server on this host", "On Debian or Ubuntu: apt-get install openssh-server.");
+	const ssh = { folder, port: o.sshPort, listen: o.sshListen };
+	if (o.want !== "user") {
+		const programs = o.containerProgram === undefined ? ["docker", "podman"] : [o.containerProgram];
+		for (const program of programs) {
+			if (!(await answersAsContainerEngine(program))) continue;
+			const sshd = createRentalSshd({
+				...ssh,
+				keysFolder: join(folder, "keys"),
+				allowUsers: userInfo().username,
+				permitRootLogin: "prohibit-password",
+			});
+			return createContainerEnvironments({ sshd, program, image: o.containerImage, folder, mark: short, gpus: o.gpus });
+		}
+		if (o.want === "container")
+			throw none("neither docker nor podman answers on this host", "Start its service, or use --rental user as root.");
+	}
+	if (process.getuid?.() !== 0)
+		throw none(
+			"environments for rentals need docker, podman or root",
+			"Run the provider as root, or let its user use docker or podman.",
+		);
+	if ((await runProgram("useradd", ["--help"])).code !== 0)
+		throw none("there is no useradd on this host", "On Debian or Ubuntu: apt-get install passwd.");
+	const rentals = join(o.rentalsFolder ?? "/var/lib/assay-rentals", short);
+	const sshd = createRentalSshd({
+		...ssh,
+		keysFolder: join(rentals, "keys"),
+		allowUsers: "assay-????????",
+		permitRootLogin: "no",
+	});
+	return createUserEnvironments({
+		sshd,
+		homesFolder: join(rentals, "homes"),
+		mark: `assay rental ${short}`,
+		gpus: o.gpus,
+	});
+}

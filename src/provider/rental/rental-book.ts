@@ -1,0 +1,83 @@
+// The book of rentals on this host: a file that says what exists, for whom and until when, written before anything is made and after everything
+// is gone. A provider that was killed reads it and knows what to end. Pure decisions and the file's codec; no environments here.
+import { readFile } from "node:fs/promises";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { hex, int, list, object, oneOf, type Shape, text } from "../../protocol/shape.ts";
+import { writeDurably } from "../write-durably.ts";
+import { ENVIRONMENT_NAME } from "./environment.ts";
+
+export interface BookEntry {
+	readonly rental: string;
+	/** Whose it is: no other validator may touch it. */
+	readonly validatorKey: string;
+	readonly name: string;
+	readonly publicKey: string;
+	readonly untilMs: number;
+	/** `making`: nobody was told of it yet. `ending`: it must go, whatever happens. */
+	readonly state: "making" | "active" | "ending";
+	/** The name to log in with; empty while it is made. */
+	readonly user: string;
+	readonly hostKey: string;
+}
+
+const nameShape: Shape = (value, where) =>
+	typeof value === "string" && ENVIRONMENT_NAME.test(value) ? null : { where, detail: "must be an environment's name" };
+
+const bookShape = object({
+	rentals: list(
+		object({
+			rental: hex(16),
+			validatorKey: hex(32),
+			name: nameShape,
+			publicKey: text(4096),
+			untilMs: int(),
+			state: oneOf("making", "active", "ending"),
+			user: text(32),
+			hostKey: text(4096),
+		}),
+		64,
+	),
+});
+
+/** Throws AssayError FILE_UNREADABLE: with a spoilt book nobody knows what has to end, so nothing is started. */
+export async function readBook(path: string): Promise<BookEntry[]> {
+	let json: string;
+	try {
+		json = await readFile(path, "utf8");
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+		throw spoilt(path, cause);
+	}
+	try {
+		const value: unknown = JSON.parse(json);
+		const fault = bookShape(value, "book");
+		if (fault) throw new Error(`${fault.where} ${fault.detail}`);
+		return (value as { rentals: BookEntry[] }).rentals;
+	} catch (cause) {
+		throw spoilt(path, cause);
+	}
+}
+
+function spoilt(path: string, cause: unknown): AssayError {
+	return new AssayError("FILE_UNREADABLE", `${path} does not hold the book of rentals`, {
+		hint: "Repair it, or move it away: environments that it named are then ended at the next start.",
+		cause,
+	});
+}
+
+export function writeBook(path: string, entries: readonly BookEntry[]): Promise<void> {
+	return writeDurably(path, `${JSON.stringify({ rentals: entries }, null, 2)}\n`);
+}
+
+/** What has to go now: what is over, what was being ended, and after a restart what was never finished. */
+export function dueForRemoval(entries: readonly BookEntry[], nowMs: number, afterRestart: boolean): BookEntry[] {
+	return entries.filter(
+		({ state, untilMs }) => state === "ending" || untilMs <= nowMs || (afterRestart && state === "making"),
+	);
+}
+
+/** When to look again: at the next expiry, but at least every minute, as clocks are set and machines sleep. */
+export function nextLookMs(entries: readonly BookEntry[], nowMs: number): number {
+	const next = Math.min(...entries.map(({ untilMs }) => untilMs - nowMs), 60_000);
+	return Math.max(10, next);
+}

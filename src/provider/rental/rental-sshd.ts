@@ -1,0 +1,182 @@
+// The SSH server of rentals: OpenSSH's, started by the provider on a port and with a host key of its own, apart from the host's own server. It lets
+// in the names of rentals only, by the key of their customer only, and forwards nothing. It outlives the provider while a rental lasts,
+// so that a restart of the provider throws nobody out; a provider that comes back finds it by its process id.
+import { spawn } from "node:child_process";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { chown, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { runProgram } from "./run-program.ts";
+
+export const SSHD = "/usr/sbin/sshd";
+const START_MS = 10_000;
+/** Processes and threads of one customer: enough for data loaders on a large host, a bound for a fork bomb. */
+const MAX_PROCESSES = 16_384;
+
+export interface RentalSshdOptions {
+	/** Host key, configuration, log: for the provider only. */
+	readonly folder: string;
+	/** authorized_keys files by login name. sshd reads them as the one who logs in, and wants every folder above to be root's or their own. */
+	readonly keysFolder: string;
+	readonly port: number;
+	/** Addresses to listen on; all when empty. */
+	readonly listen: readonly string[];
+	/** A pattern of sshd_config. */
+	readonly allowUsers: string;
+	readonly permitRootLogin: "no" | "prohibit-password";
+}
+
+export interface RentalSshd {
+	readonly port: number;
+	/** `ssh-ed25519 AAAA…` */
+	hostKey(): Promise<string>;
+	/** Runs from now on, if it does not already. Throws AssayError RENTAL_FAILED. */
+	start(): Promise<void>;
+	stop(): Promise<void>;
+	/** Whether a server of SSH answers on the port. */
+	answers(): Promise<boolean>;
+	allow(user: string, line: string, gid: number): Promise<void>;
+	deny(user: string): Promise<void>;
+	isAllowed(user: string): boolean;
+}
+
+export function createRentalSshd(o: RentalSshdOptions): RentalSshd {
+	const hostKeyFile = join(o.folder, "host_ed25519");
+	const configFile = join(o.folder, "sshd_config");
+	const pidFile = join(o.folder, "sshd.pid");
+	const failed = (detail: string) =>
+		new AssayError("RENTAL_FAILED", detail, { hint: `See ${join(o.folder, "sshd.log")}.` });
+
+	function config(): string {
+		return `${[
+			`Port ${o.port}`,
+			...o.listen.map((address) => `ListenAddress ${address}`),
+			`HostKey ${hostKeyFile}`,
+			`PidFile ${pidFile}`,
+			`AllowUsers ${o.allowUsers}`,
+			`AuthorizedKeysFile ${join(o.keysFolder, "%u")}`,
+			`PermitRootLogin ${o.permitRootLogin}`,
+			"AuthenticationMethods publickey",
+			"PasswordAuthentication no",
+			"KbdInteractiveAuthentication no",
+			"HostbasedAuthentication no",
+			"PermitEmptyPasswords no",
+			// PAM would apply the host's own rules of who may log in and how; ours are here.
+			"UsePAM no",
+			"StrictModes yes",
+			"DisableForwarding yes",
+			"AllowTcpForwarding no",
+			"AllowStreamLocalForwarding no",
+			"AllowAgentForwarding no",
+			"X11Forwarding no",
+			"PermitTunnel no",
+			"GatewayPorts no",
+			"PermitUserEnvironment no",
+			"PermitUserRC no",
+			"AcceptEnv none",
+			"PrintMotd no",
+			"Subsystem sftp internal-sftp",
+			"LoginGraceTime 20",
+			"MaxAuthTries 3",
+			"MaxStartups 10:30:60",
+			"MaxSessions 32",
+			"ClientAliveInterval 30",
+			"ClientAliveCountMax 4",
+		].join("\n")}\n`;
+	}
+
+	async function prepare(): Promise<void> {
+		mkdirSync(o.folder, { recursive: true, mode: 0o700 });
+		chmodSync(o.folder, 0o700);
+		mkdirSync(o.keysFolder, { recursive: true, mode: 0o711 });
+		if (!existsSync(hostKeyFile)) {
+			const made = await runProgram("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", hostKeyFile]);
+			if (made.code !== 0) throw failed(`ssh-keygen made no host key: ${made.stderr}`);
+		}
+		await writeFile(configFile, config(), { mode: 0o600 });
+	}
+
+	/** The process id of our running server, or null. A number in a file may by now be anybody's: the command line tells. */
+	function runningPid(): number | null {
+		try {
+			const pid = Number(readFileSync(pidFile, "utf8").trim());
+			if (!Number.isSafeInteger(pid) || pid <= 1) return null;
+			return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(configFile) ? pid : null;
+		} catch {
+			return null;
+		}
+	}
+
+	const answers = () => bannerOf(o.port, o.listen[0] ?? "127.0.0.1");
+
+	return {
+		port: o.port,
+		async hostKey() {
+			await prepare();
+			return readFileSync(`${hostKeyFile}.pub`, "utf8").trim().split(" ").slice(0, 2).join(" ");
+		},
+		async start() {
+			if (runningPid() !== null) return;
+			await prepare();
+			// Where sshd gives up its rights before the login; the host's own start script makes it, if there is one.
+			if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
+			const log = openSync(join(o.folder, "sshd.log"), "a", 0o600);
+			const limits = ["--core=0", `--nproc=${MAX_PROCESSES}`];
+			const child = spawn("prlimit", [...limits, SSHD, "-D", "-e", "-f", configFile], {
+				detached: true,
+				stdio: ["ignore", "ignore", log],
+				env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
+			});
+			closeSync(log);
+			let ended: string | null = null;
+			child.once("error", (error) => {
+				ended = error.message;
+			});
+			child.once("exit", (code) => {
+				ended = `exit code ${code}`;
+			});
+			child.unref();
+			for (const until = Date.now() + START_MS; Date.now() < until; await sleep(25)) {
+				if (ended !== null) throw failed(`the SSH server does not start: ${ended}`);
+				if (runningPid() !== null && (await answers())) return;
+			}
+			child.kill("SIGKILL");
+			throw failed("the SSH server does not answer");
+		},
+		async stop() {
+			const pid = runningPid();
+			if (pid === null) return;
+			process.kill(pid, "SIGTERM");
+			for (let i = 0; i < 200 && runningPid() !== null; i++) await sleep(25);
+			if (runningPid() === pid) process.kill(pid, "SIGKILL");
+			await rm(pidFile, { force: true });
+		},
+		answers,
+		async allow(user, line, gid) {
+			await prepare();
+			const path = join(o.keysFolder, user);
+			await writeFile(path, `${line}\n`, { mode: 0o640 });
+			await chown(path, process.getuid?.() ?? 0, gid);
+		},
+		async deny(user) {
+			await rm(join(o.keysFolder, user), { force: true });
+		},
+		isAllowed: (user) => existsSync(join(o.keysFolder, user)),
+	};
+}
+
+function bannerOf(port: number, host: string): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect({ host, port });
+		const done = (ok: boolean) => {
+			socket.destroy();
+			resolve(ok);
+		};
+		socket.setTimeout(3000, () => done(false));
+		socket.once("data", (chunk: Buffer) => done(chunk.toString("latin1").startsWith("SSH-2.0-")));
+		socket.once("error", () => done(false));
+		socket.once("close", () => done(false));
+	});
+}

@@ -1,0 +1,198 @@
+// A rental as a system user of its own: a random name, a home that only it can read, no password, no group but its own (and the one that may use
+// the GPUs, where the host has such a group), the customer's key and no other. At the end every process of that user is killed,
+// then all that it left behind goes, then the user. Needs root. It isolates as far as the host's own permissions do and no further.
+import { randomInt } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { ENVIRONMENT_NAME, type EnvironmentMaker } from "./environment.ts";
+import type { RentalSshd } from "./rental-sshd.ts";
+import { runProgram } from "./run-program.ts";
+
+export interface UserEnvironmentOptions {
+	readonly sshd: RentalSshd;
+	/** Homes are made in it. */
+	readonly homesFolder: string;
+	/** Marks our users in /etc/passwd, so that another provider's on this host are left alone. Letters, digits and spaces. */
+	readonly mark: string;
+	/** GPUs of the host; a rental gets all of them or none of this kind. */
+	readonly gpus: () => readonly string[];
+}
+
+/** Below are the system's own users. Killing by number must never reach them. */
+const LEAST_UID = 1000;
+const KILL_MS = 20_000;
+const LOCK_TRIES = 20;
+
+interface PasswdEntry {
+	readonly name: string;
+	readonly uid: number;
+	readonly gid: number;
+	readonly mark: string;
+}
+
+function failed(detail: string): AssayError {
+	return new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });
+}
+
+export function createUserEnvironments(o: UserEnvironmentOptions): EnvironmentMaker {
+	const homeOf = (name: string) => join(o.homesFolder, name);
+
+	async function passwd(name?: string): Promise<PasswdEntry[]> {
+		const found = await runProgram("getent", ["passwd", ...(name === undefined ? [] : [name])]);
+		return found.stdout
+			.split("\n")
+			.map((line) => line.split(":"))
+			.filter((fields) => ENVIRONMENT_NAME.test(fields[0] ?? "") && fields[4] === o.mark)
+			.map(([n, , uid, gid, mark]) => ({ name: n!, uid: Number(uid), gid: Number(gid), mark: mark! }));
+	}
+
+	/** useradd and userdel hold a lock on /etc/passwd; another program may have it for a moment. */
+	async function withLock(command: string, args: readonly string[], fine: readonly number[]): Promise<void> {
+		for (let i = 1; ; i++) {
+			const { code, stderr } = await runProgram(command, args);
+			if (fine.includes(code)) return;
+			const busy = /lock|currently used/.test(stderr);
+			if (!busy || i >= LOCK_TRIES) throw failed(`${command} failed (${code}): ${stderr}`);
+			await sleep(50 + randomInt(200));
+		}
+	}
+
+	return {
+		kind: "user",
+		port: o.sshd.port,
+		async create({ name, publicKey, devices }) {
+			checkName(name);
+			const gpus = o.gpus();
+			if (devices.length > 0 && gpus.some((uuid) => !devices.includes(uuid)))
+				throw new AssayError(
+					"RENTAL_UNAVAILABLE",
+					"without containers only the whole host is rented, not some of its devices",
+					{
+						hint: "Rent all devices, or one with docker or podman.",
+					},
+				);
+			mkdirSync(o.homesFolder, { recursive: true, mode: 0o711 });
+			const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+			const groups = deviceGroups();
+			const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
+			// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
+			const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
+			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", o.mark, name];
+			await withLock("useradd", [...fixed, ...more, ...named], [0]);
+			const [user] = await passwd(name);
+			if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
+			chmodSync(homeOf(name), 0o700);
+			await o.sshd.allow(name, `restrict,pty ${publicKey}`, user.gid);
+			await o.sshd.start();
+			return { user: name, hostKey: await o.sshd.hostKey() };
+		},
+		async remove(name) {
+			checkName(name);
+			// First, so that nobody logs in while the rest goes.
+			await o.sshd.deny(name);
+			const [user] = await passwd(name);
+			if (user) {
+				if (!isOurs(user)) throw failed(`${name} is a user that was not made by us`);
+				await killAll(user);
+				await removeLeftovers(user);
+				// 6: no such user any more.
+				await withLock("userdel", [name], [0, 6]);
+				// A login that was half way through when its key went.
+				await killAll(user);
+			}
+			await rm(homeOf(name), { recursive: true, force: true });
+			if ((await passwd(name)).length > 0 || existsSync(homeOf(name))) throw failed(`${name} could not be removed`);
+		},
+		async health(name) {
+			const [user] = await passwd(name);
+			if (!user) return { healthy: false, detail: "its user is gone" };
+			if (!o.sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
+			// A server that was ended by somebody is started again before anyone is told.
+			if (!(await o.sshd.answers())) await o.sshd.start().catch(() => {});
+			return (await o.sshd.answers())
+				? { healthy: true, detail: "" }
+				: { healthy: false, detail: "the SSH server does not answer" };
+		},
+		async list() {
+			return (await passwd()).filter(isOurs).map(({ name }) => name);
+		},
+		rest: () => o.sshd.stop(),
+	};
+}
+
+function checkName(name: string): void {
+	if (!ENVIRONMENT_NAME.test(name)) throw failed("this is no name of an environment");
+}
+
+function isOurs({ uid, gid }: PasswdEntry): boolean {
+	return Number.isSafeInteger(uid) && uid >= LEAST_UID && uid < 65_534 && Number.isSafeInteger(gid) && gid > 0;
+}
+
+/** Groups that may use the GPUs, where not everybody may. Never root's. */
+function deviceGroups(): string[] {
+	const nodes = readdirSync("/dev").filter((name) => /^nvidia(\d+|ctl|-uvm)$/.test(name));
+	const closed = nodes
+		.map((name) => statSync(`/dev/${name}`))
+		.filter(({ mode, gid }) => (mode & 0o006) !== 0o006 && gid > 0);
+	return [...new Set(closed.map(({ gid }) => String(gid)))];
+}
+
+/** Process ids with the user anywhere among their four user ids. */
+export function processesOf(uid: number): number[] {
+	return readdirSync("/proc")
+		.filter((name) => /^\d+$/.test(name))
+		.map(Number)
+		.filter((pid) => {
+			try {
+				const status = readFileSync(`/proc/${pid}/status`, "utf8");
+				if (/^State:\s+[ZX]/m.test(status)) return false; // dead; its parent has not looked yet
+				const ids = /^Uid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/) ?? [];
+				return ids.includes(String(uid));
+			} catch {
+				return false;
+			}
+		});
+}
+
+/** One signal to all processes of the user, sent as that user: the kernel does it at once, which no fork can outrun. */
+async function killAll(user: PasswdEntry): Promise<void> {
+	// The number that follows decides whom the kernel kills: a wrong one could be everybody.
+	if (!isOurs(user)) throw failed("refusing to kill the processes of a user that is not ours");
+	const { uid, gid } = user;
+	for (const until = Date.now() + KILL_MS; processesOf(uid).length > 0; await sleep(20)) {
+		if (Date.now() > until) throw failed(`processes of ${user.name} cannot be ended`);
+		await runProgram("/bin/sh", ["-c", "kill -9 -1"], { uid, gid });
+	}
+}
+
+/** What a user can leave outside its home. Files are found by their owner, so links lead nowhere. */
+async function removeLeftovers({ name, uid }: PasswdEntry): Promise<void> {
+	for (const folder of ["/var/spool/cron/crontabs", "/var/spool/cron", "/var/mail", "/var/lib/systemd/linger"])
+		await rm(join(folder, name), { force: true });
+	const shared = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/spool/cron"].filter((folder) =>
+		existsSync(folder),
+	);
+	await runProgram("find", [...shared, "-xdev", "-mindepth", "1", "-uid", String(uid), "-delete"], {
+		timeoutMs: 120_000,
+	});
+	await rm(`/run/user/${uid}`, { recursive: true, force: true }).catch(() => {});
+	await removeIpc(uid);
+}
+
+/** Shared memory, semaphores and queues of System V outlive their maker. */
+async function removeIpc(uid: number): Promise<void> {
+	for (const [kind, flag, column] of [
+		["shm", "-m", 7],
+		["sem", "-s", 4],
+		["msg", "-q", 7],
+	] as const) {
+		const table = existsSync(`/proc/sysvipc/${kind}`) ? readFileSync(`/proc/sysvipc/${kind}`, "utf8") : "";
+		for (const row of table.trim().split("\n").slice(1)) {
+			const fields = row.trim().split(/\s+/);
+			if (fields[column] === String(uid)) await runProgram("ipcrm", [flag, fields[1]!]);
+		}
+	}
+}

@@ -1,0 +1,75 @@
+// Keeps one validator served: dials, stays, and dials again with growing pauses when the connection is lost. Pauses are random, so that a
+// validator that comes back is not run over by all its providers at once.
+import type { AgentEnd, ValidatorConnection } from "../engine/agent/agent-connection.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import type { ProviderEvent } from "./provider-event.ts";
+
+export interface Retry {
+	readonly firstMs: number;
+	readonly capMs: number;
+	/** A connection that lasted this long was a good one: the next pause is the first again. */
+	readonly goodMs: number;
+}
+
+export const RETRY: Retry = { firstMs: 1000, capMs: 60_000, goodMs: 30_000 };
+
+export interface ServeValidatorOptions {
+	readonly url: string;
+	readonly dial: (signal: AbortSignal) => Promise<ValidatorConnection>;
+	readonly onConnection: (connection: ValidatorConnection) => void;
+	readonly onEvent: (event: ProviderEvent) => void;
+	readonly retry: Retry;
+	/** In [0, 1). */
+	readonly random: () => number;
+	readonly nowMs: () => number;
+	readonly signal: AbortSignal;
+}
+
+/** How long to wait after the n-th failure in a row (n ≥ 1): between half and all of a time that doubles up to the cap. */
+export function retryPauseMs(failures: number, retry: Retry, random: number): number {
+	const most = Math.min(retry.capMs, retry.firstMs * 2 ** Math.min(failures - 1, 30));
+	return Math.round(most / 2 + (most / 2) * random);
+}
+
+/** Until the signal is aborted; never rejects. */
+export async function serveValidator(o: ServeValidatorOptions): Promise<void> {
+	let failures = 0;
+	while (!o.signal.aborted) {
+		o.onEvent({ kind: "dialling", url: o.url });
+		const begunMs = o.nowMs();
+		let end: AgentEnd | null = null;
+		let error: AssayError | null = null;
+		try {
+			const connection = await o.dial(o.signal);
+			o.onEvent({ kind: "connected", url: o.url, validatorKey: connection.validatorKey });
+			o.onConnection(connection);
+			end = await connection.closed;
+			if (o.nowMs() - begunMs >= o.retry.goodMs) failures = 0;
+		} catch (cause) {
+			error = cause instanceof AssayError ? cause : new AssayError("VALIDATOR_UNREACHABLE", String(cause), { cause });
+		}
+		if (o.signal.aborted) return;
+		failures += 1;
+		// Another host runs under our key: the two must not throw each other out in turns.
+		const asked = end?.code === "AGENT_REPLACED" ? o.retry.capMs : 0;
+		const retryMs = Math.max(asked, retryPauseMs(failures, o.retry, o.random()));
+		if (end) o.onEvent({ kind: "lost", url: o.url, end, retryMs });
+		else {
+			const { code, message: detail, hint } = error!;
+			o.onEvent({ kind: "unreached", url: o.url, code, detail, hint, retryMs });
+		}
+		await pause(retryMs, o.signal);
+	}
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		const done = () => {
+			clearTimeout(timer);
+			signal.removeEventListener("abort", done);
+			resolve();
+		};
+		const timer = setTimeout(done, ms);
+		signal.addEventListener("abort", done, { once: true });
+	});
+}

@@ -1,0 +1,73 @@
+// Which validators this provider serves: the keys that its owner named, else the first key seen at each URL, kept in a file and held to ever after.
+// A key that changes is refused: whoever answers there now is somebody else until the owner says otherwise.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AssayError } from "../protocol/assay-error.ts";
+import { hexToBytes } from "../protocol/bytes.ts";
+import { writeDurably } from "./write-durably.ts";
+
+export interface ValidatorPins {
+	/** Throws AssayError VALIDATOR_UNTRUSTED or VALIDATOR_KEY_CHANGED; pins a first key. */
+	trust(url: string, key: string): Promise<void>;
+}
+
+/** `trusted` keys, if any, are the only ones served, at whatever URL. Throws AssayError FILE_UNREADABLE. */
+export async function createValidatorPins(folder: string, trusted: readonly string[]): Promise<ValidatorPins> {
+	const path = join(folder, "validators.json");
+	const pins = await readPins(path);
+	/** Dialling several validators at once must not lose one's pin to another's. */
+	let writing: Promise<void> = Promise.resolve();
+	return {
+		async trust(url, key) {
+			const pinned = pins.get(url);
+			if (trusted.length > 0) {
+				if (!trusted.includes(key))
+					throw new AssayError(
+						"VALIDATOR_UNTRUSTED",
+						`the validator at ${url} has the key ${key}, which is not trusted`,
+						{
+							hint: `If you know that this is its key, add --trust ${key}.`,
+						},
+					);
+			} else if (pinned !== undefined && pinned !== key) {
+				throw new AssayError(
+					"VALIDATOR_KEY_CHANGED",
+					`the validator at ${url} has the key ${key}; pinned was ${pinned}`,
+					{
+						hint: `If its operator says that the key was changed, start once with --trust ${key}; otherwise do not serve it.`,
+					},
+				);
+			}
+			if (pinned === key) return;
+			pins.set(url, key);
+			writing = writing.then(() => writePins(path, pins));
+			await writing;
+		},
+	};
+}
+
+async function readPins(path: string): Promise<Map<string, string>> {
+	const broken = (cause?: unknown) =>
+		new AssayError("FILE_UNREADABLE", `${path} does not hold the pinned validators`, {
+			hint: "Repair or move the file away; moved away, the next key seen at each URL is pinned anew.",
+			cause,
+		});
+	let text: string;
+	try {
+		text = await readFile(path, "utf8");
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+		throw broken(cause);
+	}
+	try {
+		const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
+		if (!entries.every(([, key]) => typeof key === "string" && hexToBytes(key, 32) !== null)) throw broken();
+		return new Map(entries as [string, string][]);
+	} catch (cause) {
+		throw cause instanceof AssayError ? cause : broken(cause);
+	}
+}
+
+async function writePins(path: string, pins: ReadonlyMap<string, string>): Promise<void> {
+	await writeDurably(path, `${JSON.stringify(Object.fromEntries(pins), null, 2)}\n`);
+}
