@@ -357,7 +357,7 @@ export interface ProbeStore {
 	 */
 	finish(finish: FinishProbe): Promise<{ readonly counted: boolean; readonly latest: boolean }>;
 	/** It came to nothing (the process gives up): counts for nothing, provider due at `nextProbeAtMs`. */
-	abandon(probeId: string, options: { readonly nextProbeAtMs: number }): Promise<boolean>;
+	abandon(probeId: string, options: { readonly nowMs: number; readonly nextProbeAtMs: number }): Promise<boolean>;
 	/**
 	 * After a start, and now and then: takes over what dead processes left (expired leases, their jobs, running rows → abandoned) and lists
 	 * the pending entries in this data folder that nobody is working on: verify each file again and `finish` it.

@@ -1,0 +1,72 @@
+// The network in numbers, from rows that are few or counted beforehand; and the removal of history that nobody needs.
+import { integer } from "./check-input.ts";
+import type { StoreContext } from "./context.ts";
+import type { Overview, PruneOptions, Store, VerdictStatus } from "./store.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+
+export function createOverview({ database }: StoreContext): Store["overview"] {
+	return async ({ nowMs }) => {
+		// Hours are counted whole: the day's window ends with the current hour.
+		const since = Math.floor((integer("nowMs", nowMs) - DAY_MS) / HOUR_MS) * HOUR_MS;
+		const [providers, models, running, hours, epoch] = await Promise.all([
+			database.read(
+				`SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'paused') AS paused,
+					count(*) FILTER (WHERE state = 'active' AND connected_to IS NOT NULL) AS connected,
+					count(*) FILTER (WHERE rental_id IS NOT NULL) AS rented,
+					count(*) FILTER (WHERE state = 'active' AND last_verdict = 'valid') AS proven
+				FROM providers`,
+			),
+			database.read(
+				`SELECT h.model, sum(h.count)::bigint AS gpus, count(*) AS providers FROM holdings h
+				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
+			),
+			database.read("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
+			database.read(
+				`SELECT verdict, sum(count)::bigint AS total, coalesce(sum(count) FILTER (WHERE hour_at_ms > $1), 0)::bigint AS day,
+					sum(evidence_files)::bigint AS files, sum(evidence_bytes)::bigint AS bytes FROM probe_hours GROUP BY verdict`,
+				[since],
+			),
+			database.read("SELECT max(number) AS number FROM epochs"),
+		]);
+		const total: Record<VerdictStatus, number> = { valid: 0, invalid: 0, inconclusive: 0 };
+		const day = { ...total };
+		const evidence = { files: 0, bytes: 0 };
+		for (const row of hours) {
+			total[row.verdict as VerdictStatus] = row.total;
+			day[row.verdict as VerdictStatus] = row.day;
+			evidence.files += row.files;
+			evidence.bytes += row.bytes;
+		}
+		return {
+			providers: providers[0] as Overview["providers"],
+			gpus: models.reduce((sum, row) => sum + row.gpus, 0),
+			models: models as Overview["models"],
+			probes: { running: running[0].running, day, total },
+			evidence,
+			epoch: epoch[0].number,
+		};
+	};
+}
+
+export function createPrune({ database }: StoreContext): Store["prune"] {
+	return async ({ probesBeforeMs, scoresBeforeMs, nowMs, limit = 10_000 }: PruneOptions) => {
+		integer("limit", limit, 1, 1_000_000);
+		// In batches by row id: a long delete would hold up everything else. The probe behind a provider's current figures stays.
+		const probes = await database.write(
+			`DELETE FROM probes WHERE id IN (SELECT r.id FROM probes r WHERE r.started_at_ms < $1 AND r.state <> 'running'
+				AND NOT EXISTS (SELECT 1 FROM figures f WHERE f.provider_id = r.provider_id AND f.probe_id = r.id) ORDER BY r.started_at_ms LIMIT $2)`,
+			[integer("probesBeforeMs", probesBeforeMs), limit],
+		);
+		const scores = await database.write(
+			"DELETE FROM score_history WHERE (provider_id, at_ms) IN (SELECT provider_id, at_ms FROM score_history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)",
+			[integer("scoresBeforeMs", scoresBeforeMs), limit],
+		);
+		const nonces = await database.write(
+			"DELETE FROM nonces WHERE (key, nonce) IN (SELECT key, nonce FROM nonces WHERE expires_at_ms < $1 ORDER BY expires_at_ms LIMIT $2)",
+			[integer("nowMs", nowMs), limit],
+		);
+		return { probes, scores, nonces };
+	};
+}

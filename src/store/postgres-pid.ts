@@ -1,0 +1,51 @@
+// postmaster.pid: who serves a data folder, on which port. Written by PostgreSQL; read here, and mended when its process is long gone.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface RunningServer {
+	readonly pid: number;
+	readonly port: number;
+	/** PostgreSQL's own word: "starting", "stopping", "ready", … */
+	readonly status: string;
+}
+
+/** The server that runs on this folder; null when there is none, also when the file was left behind by a dead one. */
+export async function readRunningServer(folder: string): Promise<RunningServer | null> {
+	const text = await readFile(join(folder, "postmaster.pid"), "utf8").catch(() => null);
+	if (text === null) return null;
+	const lines = text.split("\n").map((line) => line.trim());
+	// Lines: pid, folder, start time, port, socket folder, address, shared memory, status.
+	const [pid, port] = [Number(lines[0]), Number(lines[3])];
+	if (!Number.isSafeInteger(pid) || pid <= 0 || !(await isPostmaster(pid))) return null;
+	return { pid, port: Number.isSafeInteger(port) ? port : 0, status: lines[7] ?? "" };
+}
+
+/**
+ * PostgreSQL will not start while the process id in the file belongs to *anything* alive under its account, which after a reboot or in a
+ * container happens by chance. The file is not deleted, because its shared-memory line still guards against orphans of the old server;
+ * only the id is replaced by one that no process can have (Linux ends below 2^22).
+ */
+export async function mendPidFile(folder: string): Promise<void> {
+	const path = join(folder, "postmaster.pid");
+	const text = await readFile(path, "utf8").catch(() => null);
+	if (text === null || (await readRunningServer(folder))) return;
+	const lines = text.split("\n");
+	lines[0] = String(2 ** 22);
+	await writeFile(path, lines.join("\n"));
+}
+
+/** By its program and arguments, so that a reused process id is not mistaken for a server. */
+async function isPostmaster(pid: number): Promise<boolean> {
+	try {
+		const [line, state] = await Promise.all([
+			readFile(`/proc/${pid}/cmdline`, "utf8"),
+			readFile(`/proc/${pid}/stat`, "utf8"),
+		]);
+		// A zombie (Z) has ended; nobody has collected it yet.
+		if (/\) Z /.test(state)) return false;
+		const program = line.split("\0")[0] ?? "";
+		return /(^|\/)(postgres|postmaster)$/.test(program);
+	} catch {
+		return false;
+	}
+}

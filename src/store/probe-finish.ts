@@ -1,0 +1,208 @@
+// Step 4 of a probe's life (docs/network.md §4): everything that a verdict changes, in one transaction, guarded by the row's state. Whoever
+// comes second (a recovery beside a slow process) changes nothing.
+import type { Figure } from "../protocol/evidence.ts";
+import { appendAudit } from "./audit.ts";
+import { hex, hostileJson, hostileText, integer, json, list, oneOf } from "./check-input.ts";
+import type { StoreContext } from "./context.ts";
+import type { Row, Sql } from "./database.ts";
+import { holdingsOf, UNKNOWN_MODEL } from "./holdings.ts";
+import { bossOn } from "./queue.ts";
+import type { DeviceRow, FinishProbe } from "./store.ts";
+
+const HOUR_MS = 3_600_000;
+
+export interface FinishResult {
+	readonly counted: boolean;
+	readonly latest: boolean;
+}
+
+export async function finishProbe(context: StoreContext, finish: FinishProbe): Promise<FinishResult> {
+	const f = checked(finish);
+	return await context.database.transaction(async (sql) => {
+		const [probe] = await sql.query(
+			"SELECT provider_id, job_id, state, started_at_ms FROM probes WHERE id = $1 FOR UPDATE",
+			[f.probeId],
+		);
+		// An abandoned probe counts only if there is evidence to count: a process was slow or died, but the host did answer.
+		const countable = probe?.state === "running" || (probe?.state === "abandoned" && f.evidence !== null);
+		if (!countable) return { counted: false, latest: false };
+		const [provider] = await sql.query(
+			"SELECT job_id, job_queue, last_probe_at_ms FROM providers WHERE id = $1 FOR UPDATE",
+			[probe.provider_id],
+		);
+		const latest = provider.last_probe_at_ms === null || provider.last_probe_at_ms <= probe.started_at_ms;
+		await markDone(sql, f);
+		await countHour(sql, f);
+		if (latest) {
+			await updateProvider(sql, probe, f);
+			if (f.verdict.status === "valid") await replaceProven(sql, probe.provider_id, f);
+		}
+		if (provider.job_id !== null && provider.job_id === probe.job_id) {
+			await sql.query(
+				"UPDATE providers SET job_id = NULL, job_queue = NULL, job_at_ms = NULL, job_taken_by = NULL, crashes = 0 WHERE id = $1",
+				[probe.provider_id],
+			);
+			await context.boss.complete(provider.job_queue, probe.job_id, null, bossOn(sql));
+		}
+		const detail = {
+			probe: f.probeId,
+			verdict: f.verdict.status,
+			code: f.verdict.code,
+			evidence: f.evidence?.sha256 ?? null,
+			latest,
+		};
+		await appendAudit(
+			sql,
+			context.schema,
+			{ actor: f.actor, kind: "probe.done", subject: probe.provider_id, detail },
+			f.finishedAtMs,
+		);
+		return { counted: true, latest };
+	});
+}
+
+/** Ours is refused when it is wrong; what came from the provider is cut to size. */
+function checked(finish: FinishProbe): FinishProbe {
+	hex("a probe's id", finish.probeId, 32);
+	integer("finishedAtMs", finish.finishedAtMs);
+	oneOf("a verdict", finish.verdict.status, ["valid", "invalid", "inconclusive"]);
+	if (finish.evidence) {
+		hex("an evidence hash", finish.evidence.sha256, 64);
+		integer("evidence bytes", finish.evidence.bytes);
+	}
+	for (const figure of list("figures", finish.figures, 4096)) {
+		integer("a figure's device", figure.device, 0, 255);
+		integer("a figure", figure.value);
+	}
+	for (const device of list("devices", finish.devices, 256)) {
+		integer("a device's number", device.device, 0, 255);
+		integer("a device's memory", device.memoryBytes);
+	}
+	const { provider } = finish;
+	integer("nextProbeAtMs", provider.nextProbeAtMs);
+	integer("failures", provider.failures, 0, 2 ** 31 - 1);
+	integer("retries", provider.retries, 0, 2 ** 31 - 1);
+	integer("reliabilityPpm", provider.reliabilityPpm, 0, 1_000_000);
+	integer("uptimePpm", provider.uptimePpm, 0, 1_000_000);
+	const cut = (value: string | null, limit: number) => (value === null ? null : hostileText(value, limit));
+	const { status, code, where, detail } = finish.verdict;
+	const verdict = { status, code: cut(code, 64), where: cut(where, 200), detail: cut(detail, 2000) };
+	const devices: readonly DeviceRow[] = finish.devices.map((device) => ({
+		device: device.device,
+		kind: device.kind,
+		claimedName: hostileText(device.claimedName, 200),
+		uuid: hostileText(device.uuid, 200),
+		memoryBytes: device.memoryBytes,
+		profile: cut(device.profile, 100),
+		identity: device.identity,
+	}));
+	const figures: readonly Figure[] = finish.figures.map((figure) => ({
+		device: figure.device,
+		name: hostileText(figure.name, 64),
+		value: figure.value,
+		unit: hostileText(figure.unit, 16),
+		challenge: figure.challenge,
+	}));
+	return { ...finish, verdict, devices, figures };
+}
+
+async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
+	const { status, code, where, detail } = f.verdict;
+	await sql.query(
+		`UPDATE probes SET state = 'done', finished_at_ms = $2, verdict = $3, code = $4, "where" = $5, detail = $6, evidence_sha256 = $7,
+			evidence_bytes = $8, figures = $9, findings = $10, devices = $11 WHERE id = $1`,
+		[
+			f.probeId,
+			f.finishedAtMs,
+			status,
+			code,
+			where,
+			detail,
+			f.evidence?.sha256 ?? null,
+			f.evidence?.bytes ?? null,
+			hostileJson("figures", f.figures),
+			hostileJson("findings", f.findings),
+			hostileJson("devices", f.devices),
+		],
+	);
+}
+
+async function countHour(sql: Sql, f: FinishProbe): Promise<void> {
+	const hour = Math.floor(f.finishedAtMs / HOUR_MS) * HOUR_MS;
+	await sql.query(
+		`INSERT INTO probe_hours AS h (hour_at_ms, verdict, count, evidence_files, evidence_bytes) VALUES ($1, $2, 1, $3, $4)
+		ON CONFLICT (hour_at_ms, verdict) DO UPDATE SET count = h.count + 1,
+			evidence_files = h.evidence_files + excluded.evidence_files, evidence_bytes = h.evidence_bytes + excluded.evidence_bytes`,
+		[hour, f.verdict.status, f.evidence ? 1 : 0, f.evidence?.bytes ?? 0],
+	);
+}
+
+async function updateProvider(sql: Sql, probe: Row, f: FinishProbe): Promise<void> {
+	const { nextProbeAtMs, failures, retries, reliabilityPpm, uptimePpm, schedule } = f.provider;
+	await sql.query(
+		`UPDATE providers SET last_probe_at_ms = $2, last_verdict = $3, last_code = $4, failures = $5, retries = $6, reliability_ppm = $7,
+			uptime_ppm = $8, schedule = $9, next_probe_at_ms = least($10, coalesce(requested_at_ms, $10)), requested_at_ms = NULL,
+			last_valid_at_ms = CASE WHEN $3 = 'valid' THEN $2 ELSE last_valid_at_ms END,
+			last_seen_at_ms = CASE WHEN $11 THEN $12 ELSE last_seen_at_ms END
+		WHERE id = $1`,
+		[
+			probe.provider_id,
+			probe.started_at_ms,
+			f.verdict.status,
+			f.verdict.code,
+			failures,
+			retries,
+			reliabilityPpm,
+			uptimePpm,
+			json("a schedule", schedule),
+			nextProbeAtMs,
+			f.claim !== null,
+			f.finishedAtMs,
+		],
+	);
+	if (f.claim !== null) {
+		await sql.query(
+			`INSERT INTO claims (provider_id, claim, at_ms) VALUES ($1, $2, $3)
+			ON CONFLICT (provider_id) DO UPDATE SET claim = excluded.claim, at_ms = excluded.at_ms`,
+			[probe.provider_id, hostileJson("a claim", f.claim), f.finishedAtMs],
+		);
+	}
+}
+
+/** Devices, current figures and holdings are those of the last valid probe, wholly: a card that is gone is gone. */
+async function replaceProven(sql: Sql, providerId: string, f: FinishProbe): Promise<void> {
+	const at = f.finishedAtMs;
+	for (const table of ["devices", "figures", "holdings"])
+		await sql.query(`DELETE FROM ${table} WHERE provider_id = $1`, [providerId]);
+	await sql.query(
+		`INSERT INTO devices (provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, probe_id, at_ms)
+		SELECT $1, d.device, d.kind, d."claimedName", d.uuid, d."memoryBytes", d.profile, d.identity, $3, $4 FROM jsonb_to_recordset($2) AS
+			d (device integer, kind text, "claimedName" text, uuid text, "memoryBytes" bigint, profile text, identity text)`,
+		[providerId, JSON.stringify(f.devices), f.probeId, at],
+	);
+	// The best of a figure that several challenges gave.
+	await sql.query(
+		`INSERT INTO figures (provider_id, device, name, value, unit, probe_id, evidence_sha256, at_ms)
+		SELECT DISTINCT ON (g.device, g.name) $1, g.device, g.name, g.value, g.unit, $3, $4, $5
+		FROM jsonb_to_recordset($2) AS g (device integer, name text, value bigint, unit text) ORDER BY g.device, g.name, g.value DESC`,
+		[providerId, JSON.stringify(f.figures), f.probeId, f.evidence?.sha256 ?? "", at],
+	);
+	const holdings = holdingsOf(f.devices, f.figures);
+	for (const { model, count, figures } of holdings) {
+		await sql.query(
+			`INSERT INTO holdings (provider_id, model, count, memory_bytes, fp16_ops_per_s, memory_bytes_per_s, figures) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			[providerId, model, count, ...summary(figures), JSON.stringify(figures)],
+		);
+	}
+	const first = holdings[0];
+	const model = first && first.model !== UNKNOWN_MODEL ? first.model : null;
+	await sql.query(
+		"UPDATE providers SET model = $2, gpu_count = $3, memory_bytes = $4, fp16_ops_per_s = $5, memory_bytes_per_s = $6 WHERE id = $1",
+		[providerId, model, first?.count ?? 0, ...summary(first?.figures ?? {})],
+	);
+}
+
+/** The figures that have columns of their own, in the order of the columns. */
+function summary(figures: { readonly [name: string]: number }): readonly (number | null)[] {
+	return ["memory.resident", "gemm.fp16", "memory.bandwidth"].map((name) => figures[name] ?? null);
+}
