@@ -1,7 +1,8 @@
 // For whom does a GPU's UUID count when several providers show it? For the first who proved it, and for those who passed a simultaneous
 // probe with everyone it already counts for: then they are different cards, whatever they call themselves. Nobody else, until then.
-import { isCleared, sharedUuids } from "./suspicion.ts";
+
 import type { SuspectView } from "./schedule-state.ts";
+import { isCleared, sharedUuids } from "./suspicion.ts";
 
 /** By provider: UUIDs that count elsewhere. What scoreProvider takes as `creditedElsewhere`; providers without any are not in it. */
 export function creditUuids(views: readonly SuspectView[]): Map<string, string[]> {

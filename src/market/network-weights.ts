@@ -48,7 +48,9 @@ export function networkWeights(reports: readonly ValidatorReport[], params: Para
 
 function wrongIn({ stake, scores }: ValidatorReport): string | null {
 	if (stake < 0n) return "its stake is negative";
-	const bad = Object.entries(scores ?? {}).find(([, score]) => !Number.isSafeInteger(score) || score < 0 || score > PPM);
+	const bad = Object.entries(scores ?? {}).find(
+		([, score]) => !Number.isSafeInteger(score) || score < 0 || score > PPM,
+	);
 	return bad === undefined ? null : `the score of ${bad[0]} is not an integer from 0 to ${PPM}`;
 }
 

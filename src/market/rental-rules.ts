@@ -95,7 +95,9 @@ export function onHealth<R extends RentalRecord>(rental: R, isHealthy: boolean, 
 	require(rental, "check the health of", "active");
 	if (isHealthy) return { ...rental, misses: 0, lastHealthyAtMs: Math.max(nowMs, rental.lastHealthyAtMs ?? nowMs) };
 	const missed = { ...rental, misses: rental.misses + 1 };
-	return missed.misses < params.healthMisses ? missed : fail(missed, nowMs, `${missed.misses} health checks were missed`);
+	return missed.misses < params.healthMisses
+		? missed
+		: fail(missed, nowMs, `${missed.misses} health checks were missed`);
 }
 
 export function isExpired(rental: RentalRecord, nowMs: number, params: Params): boolean {
@@ -114,12 +116,26 @@ export function accruedMicros(rental: RentalRecord, nowMs: number, params: Param
 }
 
 /** Never more than from its start to its end as paid for, never less than nothing, whatever clocks say. */
-function ended<R extends RentalRecord>(rental: R, endReason: RentalEnd, nowMs: number, usedMs: number, detail: string): R {
+function ended<R extends RentalRecord>(
+	rental: R,
+	endReason: RentalEnd,
+	nowMs: number,
+	usedMs: number,
+	detail: string,
+): R {
 	const most = rental.startedAtMs === null ? 0 : rental.untilMs - rental.startedAtMs;
 	const chargedMs = Math.max(0, Math.min(usedMs, most));
 	const chargedMicros = priceMicros(rental.pricePerHourMicros, chargedMs);
 	const refundMicros = paidMicros(rental) - chargedMicros;
-	return { ...rental, state: "ended", endReason, endedAtMs: nowMs, chargedMicros, refundMicros, detail: detail || null };
+	return {
+		...rental,
+		state: "ended",
+		endReason,
+		endedAtMs: nowMs,
+		chargedMicros,
+		refundMicros,
+		detail: detail || null,
+	};
 }
 
 function require(rental: RentalRecord, verb: string, ...states: readonly RentalRecord["state"][]): void {

@@ -1,14 +1,13 @@
 // An emission split by weight into whole units that sum exactly to it: largest remainders, ties by provider id. docs/network.md §5.
-import { AssayError } from "../protocol/assay-error.ts";
 import type { RewardShares } from "./validator-report.ts";
 
 export function rewardShares(
 	weights: readonly { readonly providerId: string; readonly weightPpm: number }[],
 	emission: bigint,
 ): RewardShares {
-	if (emission < 0n) throw new AssayError("NOT_CANONICAL", "an emission cannot be negative");
+	if (emission < 0n) throw new RangeError("an emission cannot be negative");
 	if (new Set(weights.map(({ providerId }) => providerId)).size !== weights.length)
-		throw new AssayError("NOT_CANONICAL", "a provider has two weights");
+		throw new RangeError("a provider has two weights");
 	const total = weights.reduce((sum, { weightPpm }) => sum + BigInt(weightPpm), 0n);
 	if (total === 0n) return { shares: [], undistributed: emission };
 	const parts = weights.map(({ providerId, weightPpm }) => {

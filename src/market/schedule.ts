@@ -1,6 +1,5 @@
 // When is a provider probed next, and what does the last probe count for? Pure decisions on docs/network.md §3: the clock and the draw
 // are arguments, the service carries the actions out. Suspicion over several providers is in suspicion.ts.
-import { AssayError } from "../protocol/assay-error.ts";
 import type { Params } from "./params.ts";
 import type { Action, Decision, Outcome, ScheduleState, Why } from "./schedule-state.ts";
 
@@ -33,12 +32,13 @@ export function onRegistered(nowMs: number): Decision {
 
 /** After a probe has ended. `random01` in [0, 1) is drawn for this call alone: it makes the moment of the next probe unpredictable. */
 export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params, random01: number): Decision {
-	if (!(random01 >= 0 && random01 < 1)) throw new AssayError("NOT_CANONICAL", "a draw must lie in [0, 1)");
+	if (!(random01 >= 0 && random01 < 1)) throw new RangeError("a draw must lie in [0, 1)");
 	const judged = judge(state, outcome, params);
 	const usual = judged.again
 		? outcome.endedAtMs + judged.pauseMs
 		: outcome.startedAtMs + params.intervalMs + Math.floor(random01 * params.jitterMs);
-	const usualWhy: Why = outcome.status === "abandoned" && judged.again ? "abandoned" : judged.again ? "retry" : "interval";
+	const usualWhy: Why =
+		outcome.status === "abandoned" && judged.again ? "abandoned" : judged.again ? "retry" : "interval";
 	// A change that was reported while the probe ran was not what it proved.
 	const stillChanged = state.changedAtMs !== null && state.changedAtMs > outcome.startedAtMs;
 	const after: ScheduleState = {
@@ -75,7 +75,11 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 			return { counts: "nothing", again: mayRetry, pauseMs, patch: { lastVerdict: { status, code } } };
 		case "valid": {
 			const since = state.validSinceWithheld;
-			const patch = { lastVerdict: { status, code }, failures: 0, validSinceWithheld: since === null ? null : since + 1 };
+			const patch = {
+				lastVerdict: { status, code },
+				failures: 0,
+				validSinceWithheld: since === null ? null : since + 1,
+			};
 			return { counts: "success", again: false, pauseMs: 0, patch };
 		}
 		case "invalid": {

@@ -1,6 +1,6 @@
 // Which offers fit what a customer wants, and in which order: by proven figures, never by what a provider says of its devices. Pure; the
 // store does the same in SQL for long lists, and this is the rule it has to follow. docs/network.md §6.
-import type { OfferFilter, OfferedGpu, OfferOrder, OfferView } from "./rental.ts";
+import type { OfferedGpu, OfferFilter, OfferOrder, OfferView } from "./rental.ts";
 
 /** Identities that say which card it is. */
 const NAMED: readonly string[] = ["confirmed", "consistent", "other"];
@@ -13,7 +13,8 @@ export function searchOffers(offers: readonly OfferView[], filter: OfferFilter, 
 
 export function fits(offer: OfferView, filter: OfferFilter): boolean {
 	if ((filter.rentableOnly ?? true) && !offer.rentable) return false;
-	if (filter.mostPricePerHourMicros !== undefined && offer.pricePerHourMicros > filter.mostPricePerHourMicros) return false;
+	if (filter.mostPricePerHourMicros !== undefined && offer.pricePerHourMicros > filter.mostPricePerHourMicros)
+		return false;
 	if (offer.uptimePpm < (filter.leastUptimePpm ?? 0) || offer.scorePpm < (filter.leastScorePpm ?? 0)) return false;
 	return fittingGpus(offer, filter).length >= Math.max(1, filter.devices ?? 1);
 }

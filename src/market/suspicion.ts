@@ -15,7 +15,14 @@ export function suspectGroups(views: readonly SuspectView[], nowMs: number, para
 		.sort((a, b) => (a.providerId < b.providerId ? -1 : 1));
 	const shared = sharedGroups(able, nowMs, params);
 	const taken = new Set(shared.flatMap(({ providerIds }) => providerIds));
-	return [...shared, ...fallenGroups(able.filter(({ providerId }) => !taken.has(providerId)), nowMs, params)];
+	return [
+		...shared,
+		...fallenGroups(
+			able.filter(({ providerId }) => !taken.has(providerId)),
+			nowMs,
+			params,
+		),
+	];
 }
 
 function isRested({ suspectProbeAtMs }: ScheduleState, nowMs: number, { suspicionLimitMs }: Params): boolean {
@@ -30,17 +37,22 @@ export function sharedUuids(views: readonly SuspectView[]): Map<string, SuspectV
 			const name = normalUuid(uuid);
 			if (name === "") continue;
 			const of = holders.get(name) ?? new Map<string, { view: SuspectView; firstMs: number }>();
-			const firstMs = Math.min(firstProvenAtMs ?? Number.POSITIVE_INFINITY, of.get(view.providerId)?.firstMs ?? Number.POSITIVE_INFINITY);
+			const firstMs = Math.min(
+				firstProvenAtMs ?? Number.POSITIVE_INFINITY,
+				of.get(view.providerId)?.firstMs ?? Number.POSITIVE_INFINITY,
+			);
 			holders.set(name, of.set(view.providerId, { view, firstMs }));
 		}
 	const shared = [...holders].filter(([, of]) => of.size > 1);
 	return new Map(
-		shared.sort(([a], [b]) => (a < b ? -1 : 1)).map(([uuid, of]) => [
-			uuid,
-			[...of.values()]
-				.sort((a, b) => compare(a.firstMs, b.firstMs) || compare(a.view.providerId, b.view.providerId))
-				.map(({ view }) => view),
-		]),
+		shared
+			.sort(([a], [b]) => (a < b ? -1 : 1))
+			.map(([uuid, of]) => [
+				uuid,
+				[...of.values()]
+					.sort((a, b) => compare(a.firstMs, b.firstMs) || compare(a.view.providerId, b.view.providerId))
+					.map(({ view }) => view),
+			]),
 	);
 }
 
@@ -54,20 +66,43 @@ export function isCleared(a: SuspectView, b: SuspectView): boolean {
 
 /** Providers that are linked by any doubtful UUID make one group; of more than `suspectsAtOnce` the first provers come first. */
 function sharedGroups(able: readonly SuspectView[], nowMs: number, params: Params): Together[] {
-	const groups: { uuids: string[]; members: SuspectView[] }[] = [];
+	interface Group {
+		uuids: string[];
+		members: string[];
+	}
+	// A thousand providers that all claim one UUID must not cost a million steps: the smaller group joins the larger one.
+	const groupOf = new Map<string, Group>();
 	for (const [uuid, holders] of sharedUuids(able)) {
 		const isDoubtful = holders.some((a, i) => holders.slice(i + 1).some((b) => !isCleared(a, b)));
 		if (!isDoubtful) continue;
-		const joined = groups.filter(({ members }) => members.some((member) => holders.includes(member)));
-		const rest = groups.filter((group) => !joined.includes(group));
-		const members = [...new Set([...joined.flatMap((group) => group.members), ...holders])];
-		groups.splice(0, groups.length, ...rest, { uuids: [...joined.flatMap((group) => group.uuids), uuid], members });
+		let into: Group = { uuids: [uuid], members: [] };
+		for (const { providerId } of holders) {
+			const own = groupOf.get(providerId) ?? { uuids: [], members: [providerId] };
+			if (own === into) continue;
+			const [small, large] = own.members.length < into.members.length ? [own, into] : [into, own];
+			for (const member of small.members) groupOf.set(member, large);
+			for (const member of large.members.length === 1 ? large.members : []) groupOf.set(member, large);
+			large.members.push(...small.members);
+			large.uuids.push(...small.uuids);
+			into = large;
+		}
 	}
+	const groups = [...new Set(groupOf.values())];
+	const rank = new Map(able.map(({ providerId, gpus }) => [providerId, firstProvenMs(gpus)]));
 	return groups.map(({ uuids, members }) => ({
 		do: "probe-together",
-		providerIds: members.slice(0, params.suspectsAtOnce).map(({ providerId }) => providerId),
+		providerIds: members
+			.sort((a, b) => compare(rank.get(a)!, rank.get(b)!) || compare(a, b))
+			.slice(0, params.suspectsAtOnce),
 		suspicion: { kind: "shared-uuid", sinceMs: nowMs, uuids: uuids.sort() },
 	}));
+}
+
+function firstProvenMs(gpus: SuspectView["gpus"]): number {
+	return gpus.reduce(
+		(first, { firstProvenAtMs }) => Math.min(first, firstProvenAtMs ?? Number.POSITIVE_INFINITY),
+		Number.POSITIVE_INFINITY,
+	);
 }
 
 /** Those of one profile whose figures fell at the same time may lean on one card; a single one is simply looked at again. */
@@ -78,7 +113,10 @@ function fallenGroups(able: readonly SuspectView[], nowMs: number, params: Param
 		if (fallen.length === 0) continue;
 		const profile = view.gpus.find(({ uuid }) => fallen.some((f) => f.uuid === normalUuid(uuid)))?.profile ?? "unknown";
 		const of = byProfile.get(profile) ?? [];
-		byProfile.set(profile, [...of, { id: view.providerId, figures: fallen.map(({ uuid, name }) => `${uuid} ${name}`) }]);
+		byProfile.set(profile, [
+			...of,
+			{ id: view.providerId, figures: fallen.map(({ uuid, name }) => `${uuid} ${name}`) },
+		]);
 	}
 	return [...byProfile.values()].flatMap((members) => {
 		const groups: Together[] = [];
