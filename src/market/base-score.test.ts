@@ -80,11 +80,6 @@ test("a card cut in two is worth no more than the whole", () => {
 	);
 });
 
-test("a twin: with exponents below 1 together, the halves would be worth more", () => {
-	const root16 = (x: number) => Math.round(Math.sqrt(x));
-	assert.ok(2 * root16(500_000) > root16(1_000_000));
-});
-
 test("under a name that nobody knows, no known card is worth more than under its own", () => {
 	for (const card of CARDS) {
 		const unknown = Math.floor((formulaOf(card) * P.unknownCardPpm) / 1_000_000);

@@ -11,6 +11,7 @@ export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
  * - mean: weighted by `weights` (1 each without), ⌊Σ w·x ÷ Σ w⌋.
  * - product: first × (each further one ÷ 10⁶), one rounding at the end.
  * - capped: the same product, at most 10⁶.
+ * - cappedTimes: capped without the last one, then × (the last one ÷ 10⁶), rounded down once more.
  * - share: min(10⁶, ⌊first × 10⁶ ÷ (second × (each further one ÷ 10⁶))⌋); 0 when the divisor is 0.
  * - shareOfSum: the last one is the divisor: min(10⁶, ⌊Σ of the others × 10⁶ ÷ last⌋).
  * - power: pairs (figure, reference) with exponents `weights` in eighths that sum to 8, then a scale, then a cap:
@@ -26,6 +27,7 @@ export type Rule =
 	| "mean"
 	| "product"
 	| "capped"
+	| "cappedTimes"
 	| "share"
 	| "shareOfSum"
 	| "power"

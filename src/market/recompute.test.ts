@@ -19,6 +19,8 @@ test("each rule, with its rounding", () => {
 	assert.equal(value("product", [7, 500_000]), 3, "down from 3.5");
 	assert.equal(value("product", [3, 500_000, 2_000_000]), 3, "one rounding at the end: 3, not 2");
 	assert.equal(value("capped", [900_000, 1_200_000]), 1_000_000);
+	assert.equal(value("cappedTimes", [900_000, 1_200_000, 500_000]), 500_000, "the cap comes before the last");
+	assert.equal(value("cappedTimes", []), 0);
 	assert.equal(value("share", [2, 3]), 666_666);
 	assert.equal(value("share", [4, 3]), 1_000_000);
 	assert.equal(value("share", [3, 10, 600_000]), 500_000);

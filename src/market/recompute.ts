@@ -75,6 +75,8 @@ function apply(rule: Rule, values: readonly bigint[], weights?: readonly number[
 			return product(values);
 		case "capped":
 			return least(product(values), PPM);
+		case "cappedTimes":
+			return (least(product(values.slice(0, -1)), PPM) * (values.at(-1) ?? 0n)) / PPM;
 		case "share": {
 			const divisor = values.slice(1).reduce((all, value) => all * value, 1n);
 			return divisor === 0n ? 0n : least((first * PPM ** BigInt(values.length - 1)) / divisor, PPM);

@@ -61,8 +61,8 @@ function holisticRoot(input: ScoreInput, proof: Proof, cards: readonly CardFacts
 	const weights = [gpuWeightPpm, cpuWeightPpm, ramWeightPpm, diskWeightPpm];
 	const carried = [gpu, term("host", "ppm", "mean", [given("gpus", "ppm", FULL, "constant"), ...parts], weights)];
 	const plain = gpu.value === 0 ? [gpu] : [term("host", "ppm", "mean", [gpu, ...parts], weights)];
-	const host = term("holistic", "ppm", "capped", [...(params.hostParts === "carried" ? carried : plain), bonus]);
-	return term("score", "ppm", "product", [host, reliabilityTerm(input, params)]);
+	const factors = params.hostParts === "carried" ? carried : plain;
+	return term("score", "ppm", "cappedTimes", [...factors, bonus, reliabilityTerm(input, params)]);
 }
 
 function gpuTerm(
