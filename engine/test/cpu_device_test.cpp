@@ -1,5 +1,5 @@
 // The CPU device against the definitions in core/, one entry, digest and lane at a time, on every instruction set it has here.
-// Usage: cpu_device_test FOLDER_OF_VECTORS
+// Then virtual devices, and the disk against it. Usage: cpu_device_test FOLDER_OF_VECTORS FOLDER_ON_A_DISK
 #include <numeric>
 
 #include "check.hpp"
@@ -131,6 +131,83 @@ void test_stream(Device& device, const std::string& set) {
   check(!same(device.stream_pass(*kept, order, seed_of(98), kGo), root), "stream on " + set + ": the nonce counts");
 }
 
+template <typename Action>
+ErrorCode code_of(Action action) {
+  try {
+    action();
+  } catch (const EngineError& e) {
+    return e.code();
+  }
+  return static_cast<ErrorCode>(0);
+}
+
+// Virtual devices: one reads what the other keeps; each has its share of the memory, and no more.
+void test_virtual_devices() {
+  const auto devices = make_cpu_devices(3, 3);
+  const auto alone = make_cpu_device(3);
+  const GemmSpec spec{Precision::int8, 256, 1024, 256};
+  auto kept = devices[0]->keep(spec, 2), own = alone->keep(spec, 2);
+  for (uint32_t slot = 0; slot < 2; ++slot) {
+    devices[0]->gemm_round(*kept, slot, seed_of(slot), kGo);
+    alone->gemm_round(*own, slot, seed_of(slot), kGo);
+  }
+  const std::vector<uint32_t> order = {1, 0}, turned = {0, 1};
+  const Hash want = alone->stream_pass(*own, order, seed_of(9), kGo);
+  for (const auto& device : devices) {
+    check(same(device->stream_pass(*kept, order, seed_of(9), kGo), want), "a virtual device reads its peer");
+    check(!same(device->stream_pass(*kept, turned, seed_of(9), kGo), want), "in the order given");
+    check(device->claim().units == 1 && device->kind() == DeviceKind::cpu, "one thread each of three");
+  }
+  check(devices[1]->claim().uuid != devices[2]->claim().uuid, "virtual devices have uuids of their own");
+
+  // Nothing of this is touched, so nothing is taken from the system.
+  const uint64_t share = devices[1]->claim().free_bytes, whole = alone->claim().free_bytes;
+  check(share > whole / 4 && share < whole / 2, "a third of the memory each");
+  const GemmSpec large{Precision::int8, 1024, 1024, 128};
+  const auto slots_in = [&](uint64_t bytes) { return static_cast<uint32_t>(bytes / large.bytes()); };
+  check(code_of([&] { devices[1]->keep(large, slots_in(share / 10 * 11)); }) == ErrorCode::no_memory, "no device takes more than its share");
+  std::vector<std::unique_ptr<Kept>> all;
+  for (const auto& device : devices) all.push_back(device->keep(large, slots_in(share / 10 * 9)));
+  check(all.size() == 3, "all of them filled at once fit");
+  check(code_of([&] { devices[2]->keep(large, slots_in(share / 10)); }) == ErrorCode::no_memory, "and are full then");
+  all.pop_back();
+  check(devices[2]->keep(large, slots_in(share / 2)) != nullptr, "what is freed can be taken again");
+}
+
+// Copies against passes over memory, with products of one group, of an odd number of groups, and of several blocks.
+void test_disk(const std::string& folder) {
+  std::string why;
+  const auto disk = find_disk(folder, why);
+  if (!check(disk != nullptr, "a disk under the build: " + why)) return;
+  check(find_disk("/proc/self", why) == nullptr && !why.empty(), "no disk under /proc, and a reason");
+  const auto cpu = make_cpu_device(2);
+  for (const GemmSpec& spec : {GemmSpec{Precision::int8, 128, 512, 128}, GemmSpec{Precision::int8, 384, 512, 128},
+                               GemmSpec{Precision::fp16, 1024, 2560, 128}}) {
+    auto kept = cpu->keep(spec, 5);
+    std::vector<const uint8_t*> products;
+    const std::vector<uint32_t> order = {3, 4, 0, 1, 2};
+    for (uint32_t slot = 0; slot < 5; ++slot) cpu->gemm_round(*kept, slot, seed_of(slot), kGo);
+    for (const uint32_t slot : order) products.push_back(kept->host_product(slot));
+    Copied copied = disk->copy_products(spec, products, seed_of(20), kGo);
+    check(same(copied.root, cpu->stream_pass(*kept, order, seed_of(20), kGo)), "a copy's digests, " + name(spec));
+    // The file, not the memory: the products are overwritten under it.
+    const Hash want = cpu->stream_pass(*kept, order, seed_of(21), kGo), last = cpu->stream_pass(*kept, std::vector<uint32_t>{1, 2}, seed_of(21), kGo);
+    for (uint32_t slot = 0; slot < 5; ++slot) cpu->gemm_round(*kept, slot, seed_of(100 + slot), kGo);
+    check(same(disk->stream_copy(*copied.copy, 5, seed_of(21), kGo), want), "a pass over the file, " + name(spec));
+    check(same(disk->stream_copy(*copied.copy, 2, seed_of(21), kGo), last), "a pass over its end, " + name(spec));
+    check(!same(disk->stream_copy(*copied.copy, 5, seed_of(22), kGo), want), "the nonce counts, " + name(spec));
+    check(code_of([&] { disk->stream_copy(*copied.copy, 6, seed_of(21), kGo); }) == ErrorCode::bad_request, "not more than was copied");
+    const std::atomic<bool> stop{true};
+    check(code_of([&] { disk->copy_products(spec, products, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped copy is cancelled");
+    check(code_of([&] { disk->stream_copy(*copied.copy, 5, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped pass is cancelled");
+  }
+  const GemmSpec huge{Precision::int8, 65536, 65536, 128};
+  const std::vector<const uint8_t*> many(1u << 20, nullptr);  // 8 PiB, refused before anything is read
+  check(code_of([&] { disk->copy_products(huge, many, seed_of(1), kGo); }) == ErrorCode::no_memory, "8 PiB do not fit the disk");
+  check(code_of([&] { disk->keep(huge, 1); }) == ErrorCode::unsupported, "a disk keeps no products");
+  check(code_of([&] { cpu->copy_products(huge, many, seed_of(1), kGo); }) == ErrorCode::unsupported, "a CPU holds no copies");
+}
+
 void test_fma(Device& device, const std::string& set) {
   for (const Precision p : {Precision::fp32, Precision::fp64, Precision::int32}) {
     const FmaSpec spec{p, 256 * 7, 1536};
@@ -153,16 +230,6 @@ void test_fma(Device& device, const std::string& set) {
     check(wrong == 0, what + ": openings");
     check(!same(device.fma_round(FmaSpec{p, spec.lanes, 1024}, seed, kGo), root), what + ": the number of steps counts");
   }
-}
-
-template <typename Action>
-ErrorCode code_of(Action action) {
-  try {
-    action();
-  } catch (const EngineError& e) {
-    return e.code();
-  }
-  return static_cast<ErrorCode>(0);
 }
 
 void test_refusals(Device& device) {
@@ -223,7 +290,7 @@ void test_vectors(Device& device, const std::string& set, const std::string& fol
 
 int main(int argc, char** argv) {
   try {
-    if (argc < 2) throw std::runtime_error("usage: cpu_device_test FOLDER_OF_VECTORS");
+    if (argc < 3) throw std::runtime_error("usage: cpu_device_test FOLDER_OF_VECTORS FOLDER_ON_A_DISK");
     std::vector<std::unique_ptr<Device>> devices;
     const auto sets = kernel_sets();
     for (const auto* set : sets) {
@@ -247,6 +314,8 @@ int main(int argc, char** argv) {
       test_vectors(*devices[i], sets[i]->name, argv[1]);
     }
     test_refusals(*devices.back());
+    test_virtual_devices();
+    test_disk(argv[2]);
   } catch (const std::exception& e) {
     check(false, e.what());
   }

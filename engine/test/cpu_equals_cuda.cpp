@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cpu_equals_cuda_paths.hpp"
+#include "cpu_equals_cuda_peers.hpp"
 #include "cuda/cuda_device.hpp"
 #include "device.hpp"
 
@@ -255,6 +256,7 @@ void check_full(Device& gpu) {
   }
   expect(paths, "full card: every product still leads to its root");
   expect(digests, "full card: sampled digests");
+  check_full_peer({expect, expect_thrown, numbered}, static_cast<cuda::CudaDevice&>(gpu), *kept, ring, spec);
 }
 
 }  // namespace
@@ -296,7 +298,12 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
       }
       check_refusals(*gpu);
-      if (!small) check_full(*gpu);
+      const PeerCheck peers{expect, expect_thrown, numbered};
+      compare_peers(peers, *cpu, static_cast<cuda::CudaDevice&>(*gpu), small);
+      std::printf("peers: %u passed, %u failed so far\n", passed, failed);
+      if (small) continue;
+      check_gauge(peers, static_cast<cuda::CudaDevice&>(*gpu));
+      check_full(*gpu);
     } catch (const EngineError& error) {
       expect(false, std::string("no error: ") + error.what());
     }

@@ -61,10 +61,12 @@ Asked random_request(Dice& dice) {
   Asked asked{};
   asked.id = dice.one_in(12) ? dice.below(4) : dice.word();
   const uint32_t session = dice.below(6);
-  const uint16_t device = static_cast<uint16_t>(dice.one_in(20) ? dice.word() : 0);
+  // With two CPUs and a disk that is all of them, and one that is not there.
+  const auto any_device = [&] { return static_cast<uint16_t>(dice.one_in(20) ? dice.word() : dice.below(4)); };
+  const uint16_t device = dice.one_in(2) ? uint16_t{0} : any_device();
   const bool tame = !dice.one_in(3);  // small shapes that the engine really runs
   const auto keep = [&](uint32_t tame_value) { return tame ? tame_value : hostile_word(dice); };
-  switch (dice.below(10)) {
+  switch (dice.below(14)) {
     case 0:
       asked.kind = 1;
       asked.payload = PayloadWriter().u16(dice.pick<uint16_t>({2, 2, 2, 0, 1, 0xFFFF})).take();
@@ -77,7 +79,7 @@ Asked random_request(Dice& dice) {
       break;
     case 3:
       asked.kind = 3;
-      asked.payload = stream_payload(session, device, keep(dice.below(4)), keep(1 + dice.below(3)), dice.hash());
+      asked.payload = stream_payload(session, any_device(), keep(dice.below(4)), keep(1 + dice.below(3)), dice.hash());
       break;
     case 4:
       asked.kind = 4;
@@ -91,7 +93,7 @@ Asked random_request(Dice& dice) {
         index = keep(dice.below(130));
       }
       asked.kind = 5;
-      asked.payload = open_payload(session, static_cast<uint8_t>(dice.below(3)), places);
+      asked.payload = open_payload(session, static_cast<uint8_t>(dice.below(4)), places);
       break;
     }
     case 6:
@@ -101,6 +103,19 @@ Asked random_request(Dice& dice) {
     case 7:
       asked.kind = 7;
       asked.payload = dice.bytes(dice.below(70));
+      break;
+    case 8:
+    case 9:
+      asked.kind = 9;
+      asked.payload = copy_payload(session, any_device(), keep(dice.below(4)), dice.hash());
+      break;
+    case 10:
+      asked.kind = 10;
+      asked.payload = read_payload(any_device());
+      break;
+    case 11:
+      asked.kind = 3;
+      asked.payload = stream_payload(session, any_device(), keep(dice.below(4)), keep(1 + dice.below(40)), dice.hash());
       break;
     default:
       asked.kind = 8;
@@ -140,6 +155,7 @@ bool well_formed(const Frame& frame) {
         return leaf == 1024 && nodes <= 24 && in.left() == leaf + size_t{32} * nodes;
       }
       case Kind::pong: return in.left() <= 64;
+      case Kind::reading: return in.left() == 20;
       case Kind::error: {
         const uint16_t code = in.u16();
         return code >= 1 && code <= 10 && in.left() <= 1024;
@@ -151,10 +167,12 @@ bool well_formed(const Frame& frame) {
   }
 }
 
+std::vector<std::string> flags_with(const std::string& cpus) { return {"--threads", "2", "--cpu-devices", cpus}; }
+
 void run_once(const std::string& program, uint32_t seed) {
   Dice dice(seed);
   const std::string name = "run " + std::to_string(seed);
-  EngineProcess engine(program);
+  EngineProcess engine(program, flags_with(dice.pick<const char*>({"1", "2", "2"})));
   std::map<uint32_t, int> asked, ended;  // by id
   enum Plan { kRequests, kRandomBytes, kCancelStorm, kBadLength, kDeafPeer };
   const Plan plan = dice.pick({kRequests, kRequests, kRequests, kRandomBytes, kCancelStorm, kBadLength, kDeafPeer});
@@ -208,7 +226,7 @@ void run_once(const std::string& program, uint32_t seed) {
     malformed += !well_formed(*frame);
     if (frame->id != 0) unasked += !asked.contains(frame->id);
     const Kind kind = static_cast<Kind>(frame->kind);
-    if (kind == Kind::done || kind == Kind::error || kind == Kind::claim || kind == Kind::pong)
+    if (kind == Kind::done || kind == Kind::error || kind == Kind::claim || kind == Kind::pong || kind == Kind::reading)
       twice += ++ended[frame->id] > asked[frame->id] && frame->id != 0;
   }
   check(frames > 0 && malformed == 0 && unasked == 0 && twice == 0, name + ": frames that came are well formed and were asked for");
@@ -216,13 +234,14 @@ void run_once(const std::string& program, uint32_t seed) {
 
 // Among all the noise an honest question must still be answered.
 void test_still_serves(const std::string& program) {
-  EngineProcess engine(program);
+  EngineProcess engine(program, flags_with("2"));
   Dice dice(1);
   for (int i = 0; i < 200; ++i) {
     Asked a = random_request(dice);
     // Long work would only make this wait: what is asked here is refused or small.
     if ((a.kind == 2 || a.kind == 4) && !dice.one_in(4)) a.payload.push_back(0);
-    if (a.kind >= 2 && a.kind <= 4 && a.payload.size() > 24) memset(a.payload.data() + a.payload.size() - 40, 0xFF, 4);
+    if (a.kind == 3 && a.payload.size() > 24) memset(a.payload.data(), 0xFF, 4);
+    if ((a.kind == 2 || a.kind == 4) && a.payload.size() > 40) memset(a.payload.data() + a.payload.size() - 40, 0xFF, 4);
     a.id |= 1u << 30;
     engine.write_bytes(encode(a));
   }

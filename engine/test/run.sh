@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the engine and its tests and runs all of them: maths and device as built, then frames and fuzz against the engine
+# Builds the engine and its tests and runs all of them: maths and device as built, then frames, devices and fuzz against the engine
 # under AddressSanitizer and UBSan. Needs no GPU. The last line is "N passed, N failed"; the exit code says the same.
 #
 #   engine/test/run.sh [--no-cuda] [--fuzz RUNS]
@@ -18,6 +18,7 @@ engine/build.sh --tests "${flags[@]}"
 engine/build.sh --sanitize --tests "${flags[@]}"
 case "$(uname -m)" in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 checked=$built-sanitize
+disk=build/engine/disk && mkdir -p $disk # of a real file system: direct I/O is tested there
 # A crash must be a crash, not an exit code that a test could take for one of the engine's own.
 # The search for leaks takes seconds at each exit: it is done for two runs of the fuzzer, not for all.
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
@@ -38,9 +39,11 @@ suite() {
 }
 suite "$built/maths_test" vectors
 suite "$checked/maths_test" vectors
-suite "$built/cpu_device_test" vectors
+suite "$built/cpu_device_test" vectors "$disk"
 suite "$built/frames_test" "$built/assay-engine"
 suite "$checked/frames_test" "$checked/assay-engine"
+suite "$built/devices_test" "$built/assay-engine" "$disk"
+suite "$checked/devices_test" "$checked/assay-engine" "$disk"
 suite "$checked/frame_fuzz" "$checked/assay-engine" "$runs"
 ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 suite "$checked/frame_fuzz" "$checked/assay-engine" 2 1000
 echo "$passed passed, $failed failed"
