@@ -9,6 +9,7 @@ import { createEngineClient } from "../engine/create-engine-client.ts";
 import { createLocalLink } from "../engine/create-local-link.ts";
 import type { Link } from "../engine/link.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { readU32 } from "../protocol/bytes.ts";
 import type { Claim } from "../protocol/evidence.ts";
 import type { Signer } from "../protocol/signer.ts";
 import { openGuardedEngine } from "./guard-engine.ts";
@@ -16,6 +17,7 @@ import { hostTraces, startHostWatch } from "./host-watch.ts";
 import type { ProviderEvent } from "./provider-event.ts";
 import { createRentalKeeper, type RentalKeeper } from "./rental/create-rental-keeper.ts";
 import type { EnvironmentMaker } from "./rental/environment.ts";
+import { bookPath } from "./rental/rental-book.ts";
 import { RETRY, type Retry, serveValidator } from "./serve-validator.ts";
 import { createValidatorPins } from "./validator-pins.ts";
 
@@ -33,10 +35,13 @@ export interface ProviderOptions {
 	readonly env: Readonly<Record<string, string | undefined>>;
 	/** The most that a validator may ask for. */
 	readonly limits: EngineLimits;
-	/** Null: not rentable. Made once the claim is known, which says what can be rented. */
+	/** Null: nothing to rent, and no rental of before to look after. */
 	readonly rental: null | {
+		/** False: no new rentals, only what the book still has. */
+		readonly isOffered: boolean;
 		readonly sshHost: string;
 		readonly maxMs: number;
+		/** Called once the claim is known, which says what can be rented. */
 		readonly makeEnvironments: (gpus: () => readonly string[]) => Promise<EnvironmentMaker>;
 	};
 	readonly clockUs: () => number;
@@ -78,18 +83,19 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 
 	const gpus = () => claim.devices.filter(({ kind }) => kind === "gpu").map(({ uuid }) => uuid);
 	const keeper = o.rental ? await startKeeper(o.rental) : null;
+	const isOffered = keeper !== null && o.rental!.isOffered;
 	const offer: AgentOffer = {
 		name: o.name,
 		pricePerHourMicros: o.pricePerHourMicros,
-		rentable: keeper !== null,
-		ssh: keeper === null ? null : { host: o.rental!.sshHost, port: keeper.port },
+		rentable: isOffered,
+		ssh: isOffered ? { host: o.rental!.sshHost, port: keeper.port } : null,
 	};
 
 	async function startKeeper(rental: NonNullable<ProviderOptions["rental"]>) {
 		const maker = await rental.makeEnvironments(gpus);
 		const book = await createRentalKeeper({
 			maker,
-			bookPath: `${o.dataFolder}/rentals.json`,
+			bookPath: bookPath(o.dataFolder),
 			sshHost: rental.sshHost,
 			devices: gpus,
 			maxMs: rental.maxMs,
@@ -158,7 +164,10 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 
 	const handlers: AgentHandlers = {
 		open: told(openEngine),
-		rent: told(async (asked) => rentalsOf().rent(asked)),
+		rent: told(async (asked) => {
+			if (!isOffered) throw new AssayError("RENTAL_UNAVAILABLE", "this provider's devices are not for rent");
+			return rentalsOf().rent(asked);
+		}),
 		extend: told(async (asked) => rentalsOf().extend(asked)),
 		unrent: told(async (asked) => rentalsOf().unrent(asked)),
 		checkRental: told(async (asked) => rentalsOf().checkRental(asked)),
@@ -195,7 +204,7 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 		serveValidator({
 			url,
 			retry: { ...RETRY, ...o.retry },
-			random: () => new DataView(o.randomBytes(4).buffer).getUint32(0) / 2 ** 32,
+			random: () => readU32(o.randomBytes(4), 0) / 2 ** 32,
 			nowMs: o.nowMs,
 			signal: stopping.signal,
 			onEvent: o.onEvent,

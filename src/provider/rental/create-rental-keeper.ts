@@ -119,12 +119,7 @@ export async function createRentalKeeper(o: RentalKeeperOptions): Promise<Rental
 			throw new AssayError("RENTAL_TIME", "the end of the rental is further away than this provider allows");
 	}
 
-	const access = ({ user, hostKey }: BookEntry): RentedAccess => ({
-		host: o.sshHost,
-		port: o.maker.port,
-		user,
-		hostKey,
-	});
+	const access = ({ port, user, hostKey }: BookEntry): RentedAccess => ({ host: o.sshHost, port, user, hostKey });
 
 	async function rent(r: RentRequest & { validatorKey: string }): Promise<RentedAccess> {
 		const key = parseSshPublicKey(r.publicKey);
@@ -146,6 +141,8 @@ export async function createRentalKeeper(o: RentalKeeperOptions): Promise<Rental
 			rental: r.rental,
 			validatorKey: r.validatorKey,
 			name: `assay-${bytesToHex(o.randomBytes(4))}`,
+			kind: o.maker.kind,
+			port: o.maker.port,
 			publicKey: key.line,
 			untilMs: r.untilMs,
 			state: "making",

@@ -1,6 +1,7 @@
 // The book of rentals on this host: a file that says what exists, for whom and until when, written before anything is made and after everything
 // is gone. A provider that was killed reads it and knows what to end. Pure decisions and the file's codec; no environments here.
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex, int, list, object, oneOf, type Shape, text } from "../../protocol/shape.ts";
 import { writeDurably } from "../write-durably.ts";
@@ -11,6 +12,9 @@ export interface BookEntry {
 	/** Whose it is: no other validator may touch it. */
 	readonly validatorKey: string;
 	readonly name: string;
+	/** Of its environment, and where it is reached: a provider started with other options still knows how to end it. */
+	readonly kind: "container" | "user";
+	readonly port: number;
 	readonly publicKey: string;
 	readonly untilMs: number;
 	/** `making`: nobody was told of it yet. `ending`: it must go, whatever happens. */
@@ -19,6 +23,8 @@ export interface BookEntry {
 	readonly user: string;
 	readonly hostKey: string;
 }
+
+export const bookPath = (dataFolder: string) => join(dataFolder, "rentals.json");
 
 const nameShape: Shape = (value, where) =>
 	typeof value === "string" && ENVIRONMENT_NAME.test(value) ? null : { where, detail: "must be an environment's name" };
@@ -29,6 +35,8 @@ const bookShape = object({
 			rental: hex(16),
 			validatorKey: hex(32),
 			name: nameShape,
+			kind: oneOf("container", "user"),
+			port: int(1, 65535),
 			publicKey: text(4096),
 			untilMs: int(),
 			state: oneOf("making", "active", "ending"),
