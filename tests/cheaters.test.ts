@@ -3,7 +3,7 @@
 // The honest toy with the same challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
+import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
 import { CHEATS } from "./toy/cheats.ts";
 import { outcomeOf, probeToy, type ToyProbe } from "./toy/probe-toy.ts";
 
@@ -34,6 +34,23 @@ const twoCards: ChallengeSpec[][] = [
 	[QUICK_FILL, { ...QUICK_FILL, device: 1 }],
 	[TWO_PASSES, { ...TWO_PASSES, device: 1, of: 1 }],
 ];
+
+/** Both cards fill three rounds and keep two; each reads the other's newest two, then its own. */
+const KEPT: GemmSpec = { ...QUICK_FILL, rounds: 3 };
+const peers: ChallengeSpec[][] = [
+	[KEPT, { ...KEPT, device: 1 }],
+	[
+		{ ...TWO_PASSES, of: 1 },
+		{ ...TWO_PASSES, device: 1, of: 0 },
+	],
+];
+const twoGpus = { gpus: 2 };
+const COPY: CopySpec = { kind: "copy", device: 1, of: 0, newest: 1, samples: 1 };
+const READ_BACK: StreamSpec = { ...TWO_PASSES, device: 1, newest: 1 };
+const DEAR: GemmSpec = { ...FILL, rounds: 3 };
+const disk: ChallengeSpec[][] = [[DEAR], [COPY], [READ_BACK]];
+const twoFills: ChallengeSpec[][] = [...disk, [DEAR], [{ ...COPY, of: 3 }], [{ ...READ_BACK, of: 3 }]];
+const withDisk = { disk: true };
 
 const PROCESS = { asProcess: true };
 
@@ -81,6 +98,20 @@ const TABLE: readonly Row[] = [
 	["fetched-late", "invalid STREAM_LATE", lateStream, { gpus: 1 }],
 	["one-device-as-two", "invalid DEVICE_REPEATED", twoCards, { gpus: 2 }],
 	["one-memory-as-two", "invalid STREAM_LATE", twoCards, { gpus: 2 }],
+	["one-card-as-two", "invalid STREAM_LATE", twoCards, twoGpus],
+	["second-card-refuses", "invalid CARD_WITHOUT_MEMORY", twoCards, twoGpus],
+	["all-cards-refuse", "inconclusive CHALLENGE_REFUSED", twoCards, twoGpus],
+	["peer-own-bytes", "invalid DIGEST_WRONG", peers, twoGpus],
+	["peer-zeros", "invalid DIGEST_WRONG", peers, twoGpus],
+	["peer-first-rounds", "invalid DIGEST_WRONG", peers, twoGpus],
+	["peer-breaks-off", "invalid STREAM_WITHHELD", peers, twoGpus],
+	["disk-wrong-copy", "invalid DIGEST_WRONG", disk, withDisk],
+	["disk-other-rounds", "invalid DIGEST_WRONG", disk, withDisk],
+	["disk-stale", "invalid DIGEST_WRONG", twoFills, withDisk],
+	["disk-forgets", "invalid DIGEST_WRONG", disk, withDisk],
+	["disk-refuses-to-read", "invalid STREAM_WITHHELD", disk, withDisk],
+	["disk-copy-withheld", "inconclusive CHALLENGE_REFUSED", disk, withDisk],
+	["disk-wrong-openings", "invalid ROOT_MISMATCH", disk, withDisk],
 	["commitment-changed", "invalid ROOT_MISMATCH", gemm],
 	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT],
 	["commitment-after-draw", "invalid OPENING_WITHHELD", gemm],
@@ -124,6 +155,29 @@ test("a CPU that is as late is not accused, but its memory does not count", asyn
 		assert.ok(verdict.status === "valid" && verdict.findings.some(({ code }) => code === "MEMORY_UNPROVEN"));
 		assert.ok(!verdict.figures.some(({ name }) => name.startsWith("memory.")));
 	}
+});
+
+test("a disk that makes its bytes again instead of keeping them is not accused, but nothing of it counts", async () => {
+	for (const cheat of ["recomputed-late", "fetched-late"]) {
+		const { verdict } = await probeToy({ cheat, stages: disk, disk: true });
+		assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+		assert.ok(verdict.findings.some(({ code }) => code === "DISK_UNPROVEN"));
+		assert.ok(!verdict.figures.some(({ name }) => name.startsWith("disk.")));
+	}
+	const { verdict } = await probeToy({ stages: disk, disk: true });
+	assert.ok(verdict.status === "valid" && !verdict.findings.some(({ code }) => code === "DISK_UNPROVEN"));
+});
+
+test("a peer whose bytes are made again instead of read is as slow as that", async () => {
+	const speedOf = async (cheat?: string) => {
+		const { verdict } = await probeToy({ ...(cheat && { cheat }), stages: peers, gpus: 2 });
+		assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+		return verdict.figures.filter(({ name }) => name.startsWith("peer.")).map(({ value }) => value);
+	};
+	const [honest, remade] = [await speedOf(), await speedOf("recomputed-late")];
+	assert.deepEqual([honest.length, remade.length], [2, 2]);
+	// No faster than the proven products: those took three rounds of two, late() twice as long again.
+	assert.ok(Math.max(...remade) < Math.min(...honest), `${remade} against ${honest}`);
 });
 
 test("floods, giant frames and endless output did not fill the verifier's memory", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../src/protocol/assay-error.ts";
-import type { ChallengeSpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
+import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
 import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
 import { runProbe } from "../src/validator/run-probe.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
@@ -21,6 +21,7 @@ const GEMM: GemmSpec = {
 };
 const FILL: GemmSpec = { ...GEMM, k: 1024 };
 const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 64, samples: 16 };
+const COPY: CopySpec = { kind: "copy", device: 2, of: 0, newest: 1, samples: 1 };
 const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 512, steps: 1024, rounds: 2, samples: 4 };
 
 const HONEST: Readonly<Record<string, ToyProbe>> = {
@@ -43,6 +44,23 @@ const HONEST: Readonly<Record<string, ToyProbe>> = {
 			[FILL, { ...FILL, device: 1 }],
 			[STREAM, { ...STREAM, device: 1, of: 1 }],
 		],
+	},
+	"the newest round of several": { stages: [[{ ...FILL, rounds: 3, keep: 3 }], [{ ...STREAM, newest: 1 }]] },
+	"three cards that read each other's memory, then each alone": {
+		gpus: 3,
+		stages: [
+			[0, 1, 2].map((device) => ({ ...FILL, device })),
+			...[1, 2].map((shift) =>
+				[0, 1, 2].map((device) => ({ ...STREAM, device, of: (device + shift) % 3, newest: 1, passes: 2, samples: 4 })),
+			),
+			...[0, 1, 2].map((device) => [{ ...FILL, device, rounds: 1, keep: 1 }]),
+		],
+	},
+	"a processor shown as two, and a disk": {
+		asProcess: true,
+		cpus: 2,
+		disk: true,
+		stages: [[FILL, { ...FILL, device: 1 }], [COPY], [{ ...STREAM, device: 2, newest: 1, passes: 2, samples: 4 }]],
 	},
 	sustained: { stages: [[{ ...GEMM, rounds: 0, keep: 1 }]], stopAfterMs: 300 },
 	beacon: { stages: [[GEMM]], more: { beacon: { kind: "test", value: "00ff" } } },
@@ -125,4 +143,72 @@ test("a link that does not open is inconclusive with its own code", async () => 
 test("the verdict is about the signer of this probe", async () => {
 	const result = await probeToy({ stages: [[GEMM]] });
 	assert.ok(result.verdict.status === "valid" && result.verdict.signer === SIGNER.key);
+});
+
+test("three cards: a table of peers, and what each loses when all work", async () => {
+	const { verdict } = await probeToy(HONEST["three cards that read each other's memory, then each alone"]!);
+	assert.ok(verdict.status === "valid");
+	for (const device of [0, 1, 2]) {
+		const names: string[] = verdict.figures.filter((f) => f.device === device).map(({ name }) => name);
+		const others = [0, 1, 2].filter((other) => other !== device).map((other) => `peer.bandwidth.${other}`);
+		for (const name of ["gemm.int8", "gemm.int8.alone", "scaling.int8", ...others])
+			assert.ok(names.includes(name), name);
+		assert.equal(names.filter((name) => name.startsWith("peer.")).length, 2);
+	}
+});
+
+test("readings are recorded while a stage runs, and only of devices that say something", async () => {
+	const read = async (gpus: number) => {
+		const { evidence, events } = await probeToy({
+			gpus,
+			stages: [],
+			more: {
+				sustainMs: 200,
+				plan: (seen) =>
+					seen.steps.length > 0
+						? { act: "finish" }
+						: {
+								act: "stage",
+								name: "long",
+								specs: [{ ...GEMM, rounds: 0, keep: 1 }],
+								deadlineMs: 60_000,
+								stopAfterMs: 200,
+								readEveryMs: 50,
+							},
+			},
+		});
+		const decoded = decodeEvidence(evidence!);
+		assert.ok(decoded.ok && verifyEvidence(evidence!).status === "valid");
+		const { readings } = decoded.evidence.envelope.body;
+		assert.equal(events.filter(({ kind }) => kind === "reading").length, readings.length);
+		return readings;
+	};
+	const readings = await read(1);
+	assert.ok(readings.length >= 1 && readings.every(({ device, coreMHz }) => device === 0 && coreMHz === 1500));
+	assert.deepEqual(await read(0), [], "a toy processor can read nothing");
+});
+
+test("a fill that a card refuses twice, by the default plan: no valid verdict with two cards", async () => {
+	const { planProbe } = await import("../src/validator/plan-probe.ts");
+	const plan = planProbe({ quick: true, sustainMs: 0, samples: 4 });
+	const tiny = { m: 128, n: 512, k: 256, rounds: 2, keep: 2 };
+	// The default plan's own steps up to its fills, at toy sizes; its warm-ups are for real cards.
+	const result = await probeToy({
+		cheat: "second-card-refuses",
+		gpus: 2,
+		stages: [],
+		more: {
+			plan: (seen) => {
+				const step = plan(seen);
+				if (step.act === "warm-up") return { act: "release", name: step.name };
+				if (step.act !== "stage") return step;
+				return { ...step, specs: step.specs.map((spec) => ({ ...spec, ...tiny }) as ChallengeSpec) };
+			},
+		},
+	});
+	assert.equal(outcomeOf(result), "invalid CARD_WITHOUT_MEMORY");
+	assert.deepEqual(
+		result.events.flatMap((event) => (event.kind === "stage" || event.kind === "too-big" ? [event.name] : [])),
+		["gpu fill", "gpu fill", "gpu fill, smaller"],
+	);
 });

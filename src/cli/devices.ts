@@ -8,9 +8,14 @@ import { linkOptions, openTarget } from "./open-target.ts";
 import { parseOptions } from "./parse-options.ts";
 import { paintFor } from "./verdict-table.ts";
 
+function unitsOf({ kind, units }: DeviceClaim): string {
+	if (kind === "disk") return "";
+	return kind === "gpu" ? `${units} SMs` : `${units} cores`;
+}
+
 function deviceLine(device: DeviceClaim, index: number): string {
 	const parts = [
-		device.kind === "gpu" ? `${device.units} SMs` : `${device.units} cores`,
+		unitsOf(device),
 		device.clockMHz > 0 ? `${device.clockMHz} MHz` : "",
 		`${formatBytes(device.memoryBytes)} (${formatBytes(device.freeBytes)} free)`,
 		device.compute === "" ? "" : `compute ${device.compute}`,

@@ -18,6 +18,21 @@ export function formatRate(value: number, unit: string): string {
 	return `${value} ${unit}`;
 }
 
+export interface Unit {
+	readonly name: string;
+	readonly scale: number;
+}
+
+/** One unit for a whole table, by its largest number. */
+export function unitFor(largest: number, unit: string): Unit {
+	for (const [scale, letter] of scales) if (largest >= scale) return { name: `${letter}${unit}`, scale };
+	return { name: unit, scale: 1 };
+}
+
+export function formatInUnit(value: number, { scale }: Unit): string {
+	return threeDigits(value / scale);
+}
+
 export function formatBytes(bytes: number): string {
 	for (const [exponent, unit] of [
 		[40, "TiB"],

@@ -13,8 +13,12 @@ export interface Progress {
 
 export const silentProgress: Progress = { show() {}, end() {} };
 
-function specTitle(spec: ChallengeSpec): string {
-	if (spec.kind === "stream") return `memory, ${spec.passes} passes`;
+/** A stream's spec does not say whose bytes are read; the name of its stage does (plan-peers.ts, plan-disk.ts). */
+function specTitle(spec: ChallengeSpec, stage: string): string {
+	if (spec.kind === "stream") {
+		const what = stage.startsWith("disk") ? "read from disk" : stage.includes("peers") ? "a peer's memory" : "memory";
+		return `${what}, ${spec.passes} passes`;
+	}
 	if (spec.kind === "copy") return "written to disk";
 	if (spec.kind === "fma") return `scalar ${spec.precision}`;
 	return `matrix ${spec.precision} ${spec.m}×${spec.n}×${spec.k}${spec.rounds === 0 ? ", sustained" : ""}`;
@@ -29,6 +33,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 	const isTerminal = stream.isTTY === true;
 	let lastPaintMs = 0;
 	let isLineOpen = false;
+	let stage = "";
 	/** The newest root of each challenge of the stage at hand. */
 	const running = new Map<number, Extract<ProbeEvent, { kind: "root" }>>();
 
@@ -54,7 +59,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 						? "flop/s"
 						: "op/s";
 			line(
-				`  ${paint.good("✓")} device ${root.spec.device}  ${specTitle(root.spec).padEnd(34)} ${formatRate(root.perS, unit).padStart(12)}  ${paint.dim(
+				`  ${paint.good("✓")} device ${root.spec.device}  ${specTitle(root.spec, stage).padEnd(34)} ${formatRate(root.perS, unit).padStart(12)}  ${paint.dim(
 					`${root.done} roots in ${formatDuration(root.elapsedMs * 1000)}`,
 				)}`,
 			);
@@ -75,13 +80,14 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 					break;
 				case "stage":
 					closeStage();
+					stage = event.name;
 					renew(`  … ${event.name}`);
 					break;
 				case "root": {
 					running.set(event.challenge, event);
 					const share = event.of === 0 ? 0 : event.done / event.of;
 					renew(
-						`  ${bar(share, 20)} ${event.done}${event.of === 0 ? "" : `/${event.of}`} roots  ${specTitle(event.spec)}  ${formatDuration(event.elapsedMs * 1000)}`,
+						`  ${bar(share, 20)} ${event.done}${event.of === 0 ? "" : `/${event.of}`} roots  ${specTitle(event.spec, stage)}  ${formatDuration(event.elapsedMs * 1000)}`,
 					);
 					break;
 				}

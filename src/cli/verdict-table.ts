@@ -4,6 +4,7 @@ import { codes } from "../protocol/codes.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../protocol/evidence.ts";
 import type { Confidence, Identity, Verdict } from "../protocol/verdict.ts";
 import { formatBytes, formatFigure, formatPercent } from "./format.ts";
+import { isPeerFigure, peerTables } from "./peer-table.ts";
 
 export interface Paint {
 	good(text: string): string;
@@ -51,6 +52,9 @@ export function verdictLine(verdict: Verdict, paint: Paint): string {
 const figureLabels: Readonly<Record<string, string>> = {
 	"memory.resident": "memory resident",
 	"memory.bandwidth": "memory speed",
+	"disk.write": "write speed",
+	"disk.read": "read speed",
+	"disk.stored": "given back",
 };
 
 export function figureLabel(name: string): string {
@@ -58,14 +62,16 @@ export function figureLabel(name: string): string {
 		figureLabels[name] ??
 		name
 			.replace(/^gemm\.(\w+)\.sustained-ratio$/, "$1 last ÷ best tenth")
+			.replace(/^scaling\.(\w+)$/, "$1 together ÷ alone")
+			.replace(/^peer\.bandwidth\.(\d+)$/, "memory of device $1")
 			.replace(/^gemm\./, "matrix ")
 			.replace(/^fma\./, "scalar ")
-			.replace(/\.sustained$/, " sustained")
+			.replace(/\.(sustained|alone)$/, " $1")
 	);
 }
 
 function claimedFor(device: DeviceClaim, name: string): string {
-	return name === "memory.resident" ? formatBytes(device.memoryBytes) : "";
+	return name === "memory.resident" || name === "disk.stored" ? formatBytes(device.memoryBytes) : "";
 }
 
 function placesNote(figure: Figure, confidence: readonly Confidence[]): string {
@@ -105,7 +111,7 @@ function modelCells(identity: Identity | undefined): readonly [proven: string, n
 function deviceRows(index: number, device: DeviceClaim, verdict: Verdict): Row[] {
 	if (verdict.status !== "valid") return [["model", device.name, "nothing", ""]];
 	const { confidence, identity, figures } = verdict;
-	const own = bestFigures(figures.filter((f) => f.device === index));
+	const own = bestFigures(figures.filter((f) => f.device === index && !isPeerFigure(f)));
 	const [model, note] = modelCells(identity.find((i) => i.device === index));
 	const rows: Row[] = [["model", device.name, own.length === 0 ? "nothing" : model, note]];
 	for (const figure of own)
@@ -135,11 +141,15 @@ export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint)
 	const lines = [print("", header, paint.dim)];
 	for (const group of groups)
 		for (const [i, row] of group.rows.entries()) lines.push(print(i === 0 ? group.title : "", row, asIs));
-	const weakest = Math.max(0, ...confidence.map((c) => c.skippedShareAt99));
+	const figures = verdict.status === "valid" ? verdict.figures : [];
+	// Peers are asked with fewer places, for what they read was shown at full strength before.
+	const peers = new Set(figures.filter(isPeerFigure).map(({ challenge }) => challenge));
+	const weakest = Math.max(0, ...confidence.filter((c) => !peers.has(c.challenge)).map((c) => c.skippedShareAt99));
+	lines.push(...peerTables(body.claim.devices, figures, paint));
 	if (weakest > 0)
 		lines.push(
 			paint.dim(
-				`  whoever had skipped more than ${formatPercent(weakest)} of any challenge would have been caught 99 times in 100`,
+				`  whoever had skipped more than ${formatPercent(weakest)} of any challenge${peers.size > 0 ? " but the peers'" : ""} would have been caught 99 times in 100`,
 			),
 		);
 	return lines.join("\n");

@@ -50,7 +50,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 						n: 1024,
 						k: 2048,
 						rounds: 3,
-						passes: 16,
+						passes: 64,
 					}),
 				);
 				const fmas = budgets.fma.flatMap((precision) =>

@@ -210,7 +210,7 @@ test("two cores: runs long enough to repeat, bytes 20 times dearer to compute th
 	const [keep] = fillOf(stages, "cpu keep");
 	assert.ok(keep?.kind === "gemm");
 	const keepS = (opsOfRound(keep) * keep.rounds) / 6e10;
-	assert.ok(keepS >= 0.5 && keepS < 3 && keep.rounds >= 4, `${keepS} s`);
+	assert.ok(keepS >= 0.5 && keepS < 5 && keep.rounds >= 4, `${keepS} s`);
 	assert.ok((keep.k * 1e10) / 6e10 >= 20);
 	assert.ok(2 * keep.m * keep.n * keep.keep <= GiB);
 	assert.ok(seconds < 12, `${seconds} s`);

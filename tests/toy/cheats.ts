@@ -1,12 +1,12 @@
 // The cheaters: one small strategy each, by name. What each of them must end in is in tests/cheaters.test.ts.
 // None of them breaks a hash or a signature; each does what a host that owns less than it sells could try.
 import { setTimeout as sleep } from "node:timers/promises";
-import { encodeReply } from "../../src/engine/frames.ts";
+import { ERROR_CODE, encodeReply } from "../../src/engine/frames.ts";
 import { fillRow } from "../../src/protocol/entries.ts";
 import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/merkle.ts";
 import { DOMAIN, philoxKey } from "../../src/protocol/philox.ts";
 import { diagonalProduct } from "./diagonal-shortcut.ts";
-import type { Cheat, FmaAsk, GemmAsk, OpeningOut, ToyEngine } from "./toy-engine.ts";
+import type { Cheat, FmaAsk, GemmAsk, OpeningOut, Session, StreamAsk, ToyEngine } from "./toy-engine.ts";
 import { leavesOf, notFusedLanes, productOf } from "./toy-maths.ts";
 
 const isGemm = (ask: GemmAsk | FmaAsk): ask is GemmAsk => ask.kind === "gemm";
@@ -73,6 +73,12 @@ const changed = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i ===
 /** Far beyond the bound, which is a third of what computing all kept bytes took. */
 const late = (spentMs: number) => sleep(2 * spentMs + 100);
 let stalePrepared: Uint8Array | null = null;
+let staleCopy: readonly Uint8Array[] | null = null;
+let residentSession: Session | null = null;
+
+const isDisk = (ask: StreamAsk, toy: ToyEngine) => toy.claim.devices[ask.reader]?.kind === "disk";
+const isPeer = (ask: StreamAsk, toy: ToyEngine) =>
+	!isDisk(ask, toy) && toy.sessions.get(ask.session)?.ask.device !== ask.reader;
 
 export const CHEATS: Readonly<Record<string, Cheat>> = {
 	// — less or other work
@@ -155,6 +161,94 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 		async beforePass(session) {
 			if (session.ask.device === 1) await late(session.spentMs);
 		},
+	},
+
+	// Two cards with names of their own, each claiming the whole memory, both served from one: what one of them filled last is there, the
+	// other's bytes are made again when they are asked for.
+	"one-card-as-two": {
+		async beforePass(session) {
+			if (!isGemm(session.ask) || residentSession === session) return;
+			residentSession = session;
+			for (const seed of session.seeds) productOf(session.ask, seed);
+			await late(session.spentMs);
+		},
+	},
+	// The same card that does not even try: it has no room for the second fill, however small.
+	"second-card-refuses": {
+		request: (toy, id, request) => {
+			const isSecond = request.kind === "gemm" && request.device === 1;
+			if (isSecond) toy.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
+			return isSecond;
+		},
+	},
+	"all-cards-refuse": {
+		request: (toy, id, request) => {
+			if (request.kind === "gemm") toy.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
+			return request.kind === "gemm";
+		},
+	},
+
+	// — peers that are not read
+	"peer-own-bytes": {
+		// Reads what it has itself instead of what its peer has.
+		read: (kept, ask, toy) => {
+			const own = [...toy.sessions.values()].find((session) => session.ask.device === ask.reader);
+			return own && isPeer(ask, toy) ? toy.newestOf(own, ask.newest) : kept;
+		},
+	},
+	"peer-zeros": {
+		read: (kept, ask, toy) => (isPeer(ask, toy) ? kept.map((bytes) => new Uint8Array(bytes.length)) : kept),
+	},
+	"peer-first-rounds": {
+		read: (kept, ask, toy) =>
+			isPeer(ask, toy)
+				? toy.sessions
+						.get(ask.session)!
+						.rounds.slice(0, kept.length)
+						.map(({ bytes }) => bytes)
+				: kept,
+	},
+	"peer-breaks-off": {
+		request: (toy, id, request) => {
+			const isPeers = request.kind === "stream" && isPeer(request, toy);
+			if (isPeers) toy.send(id, { kind: "error", code: ERROR_CODE.unsupported, message: "no way to the peer" });
+			return isPeers;
+		},
+	},
+
+	// — disks that do not hold what they were given
+	"disk-wrong-copy": { written: (kept) => kept.map((bytes) => bytes.map((byte) => byte ^ 1)) },
+	"disk-other-rounds": {
+		written: (kept, _ask, session) => session.rounds.slice(0, kept.length).map(({ bytes }) => bytes),
+	},
+	"disk-stale": {
+		// Writes rightly, and reads back what it was given before.
+		written: (kept) => {
+			staleCopy ??= kept;
+			return kept;
+		},
+		read: (kept, ask, toy) => (isDisk(ask, toy) ? (staleCopy ?? kept) : kept),
+	},
+	"disk-forgets": {
+		read: (kept, ask, toy) => (isDisk(ask, toy) ? kept.map((bytes) => new Uint8Array(bytes.length)) : kept),
+	},
+	"disk-refuses-to-read": {
+		request: (toy, id, request) => {
+			const isRead = request.kind === "stream" && isDisk(request, toy);
+			if (isRead) toy.send(id, { kind: "error", code: ERROR_CODE.device_failed, message: "read error" });
+			return isRead;
+		},
+	},
+	"disk-copy-withheld": {
+		request: (toy, id, request) => {
+			if (request.kind === "copy")
+				toy.send(id, { kind: "error", code: ERROR_CODE.device_failed, message: "disk full" });
+			return request.kind === "copy";
+		},
+	},
+	"disk-wrong-openings": {
+		openings: (openings, ask) =>
+			ask.what === "copied-digests" ? openings.map((o) => ({ ...o, leaf: changed(o.leaf, 3) })) : openings,
 	},
 
 	// — the commitment

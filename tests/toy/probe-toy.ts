@@ -1,6 +1,6 @@
 // Probes a toy engine the way the product probes a host, with runProbe: inside this process (quick, for what a toy computes), or as
 // a process of its own behind a local link (for what it does to the wire). For tests.
-// Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time. Where a stream is asked, its
+// Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time. Where a device streams its own memory, its
 // clock runs slower than the wall's: a toy in JavaScript reads some 0.5 GB/s, and residency is judged against real cards' links.
 import { createHash } from "node:crypto";
 import { PassThrough } from "node:stream";
@@ -69,7 +69,9 @@ function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe): Link {
 
 export function toyOptions(probe: ToyProbe): ProbeOptions {
 	const { cheat, gpus = 0, cpus = 1, disk = false, stages } = probe;
-	const slower = stages.flat().some(({ kind }) => kind === "stream") ? STREAM_CLOCK_SLOWER_BY : 1;
+	const specs = stages.flat();
+	const isOwnStream = (spec: ChallengeSpec) => spec.kind === "stream" && specs[spec.of]?.device === spec.device;
+	const slower = specs.some(isOwnStream) ? STREAM_CLOCK_SLOWER_BY : 1;
 	const openLink = probe.asProcess
 		? () => createLocalLink({ command: process.execPath, args, env: process.env, graceMs: 300 })
 		: async () => createInnerLink(probe);
