@@ -64,8 +64,8 @@ export function createRentalStore({ database, schema }: StoreContext): RentalSto
 		},
 
 		async change(change: RentalChange) {
-			const from = oneOf("from", change.from, STATES);
-			const to = oneOf("to", change.to, STATES);
+			const from = oneOf("the former state", change.from, STATES);
+			const to = oneOf("the new state", change.to, STATES);
 			const ends = to === "ended" || to === "refused";
 			const values = [
 				hex("a rental's id", change.id, 32),

@@ -1,0 +1,100 @@
+// Rows for tests: providers, probes and verdicts with sensible values, and the whole life of one probe in a line.
+import { createHash } from "node:crypto";
+import type { Figure } from "../protocol/evidence.ts";
+import type { DeviceRow, FinishProbe, LinkKind, Offer, ProbeJob, Store } from "./store.ts";
+
+/** A stable id of so many hex digits for a name. */
+export function idOf(name: string | number, digits = 64): string {
+	return createHash("sha256").update(String(name)).digest("hex").slice(0, digits);
+}
+
+export async function register(
+	store: Store,
+	name: string,
+	over: Partial<Offer> & { link?: LinkKind; target?: string; nowMs?: number } = {},
+): Promise<string> {
+	const { link = "ssh", target = `ssh://${name}`, nowMs = 1000, ...offer } = over;
+	const row = { id: idOf(name), name, pricePerHourMicros: 1_000_000, rentable: true, ssh: true, ...offer };
+	await store.providers.register({ ...row, link, target, claim: null }, { nowMs, actor: "system" });
+	return row.id;
+}
+
+export function gpu(device: number, over: Partial<DeviceRow> = {}): DeviceRow {
+	const uuid = `GPU-${device}`;
+	const row = { device, kind: "gpu" as const, claimedName: "NVIDIA H200", uuid, memoryBytes: 150_000_000_000 };
+	return { ...row, profile: "h200", identity: "confirmed", ...over };
+}
+
+export function figure(device: number, name: string, value: number, unit = "op/s"): Figure {
+	return { device, name, value, unit, challenge: 0 };
+}
+
+/** Memory, fp16 and bandwidth of one card. */
+export function cardFigures(device: number, scale = 1): readonly Figure[] {
+	return [
+		figure(device, "memory.resident", Math.floor(143_800_000_000 * scale), "B"),
+		figure(device, "gemm.fp16", Math.floor(667_000_000_000_000 * scale), "flop/s"),
+		figure(device, "memory.bandwidth", Math.floor(4_210_000_000_000 * scale), "B/s"),
+	];
+}
+
+export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): FinishProbe {
+	return {
+		probeId,
+		finishedAtMs: 5000,
+		verdict: { status: "valid", code: null, where: null, detail: null },
+		evidence: null,
+		figures: cardFigures(0),
+		findings: [],
+		devices: [gpu(0)],
+		claim: null,
+		provider: {
+			nextProbeAtMs: 100_000,
+			failures: 0,
+			retries: 0,
+			reliabilityPpm: 900_000,
+			uptimePpm: 950_000,
+			schedule: {},
+		},
+		actor: "validator",
+		...over,
+	};
+}
+
+/** begin → evidence → finish for a job. */
+export async function probe(
+	store: Store,
+	job: Pick<ProbeJob, "id" | "providerId">,
+	name: string,
+	over: Partial<FinishProbe> = {},
+) {
+	const probeId = idOf(name, 32);
+	await store.probes.begin({
+		id: probeId,
+		providerId: job.providerId,
+		jobId: job.id,
+		validator: "v",
+		startedAtMs: 4000,
+	});
+	const evidence = await store.evidence.put(probeId, Buffer.from(`evidence of ${name}`));
+	return await store.probes.finish(finishOf(probeId, { evidence, ...over }));
+}
+
+/** The same without the queue: under a lease taken by hand. */
+export async function probeByHand(
+	store: Store,
+	providerId: string,
+	name: string,
+	over: Partial<FinishProbe> & { startedAtMs?: number } = {},
+) {
+	const { startedAtMs = 4000, ...finish } = over;
+	await store.leases.acquire(`provider/${providerId}`);
+	try {
+		const probeId = idOf(name, 32);
+		await store.probes.begin({ id: probeId, providerId, jobId: null, validator: "v", startedAtMs });
+		const evidence = await store.evidence.put(probeId, Buffer.from(`evidence of ${name}`));
+		return await store.probes.finish(finishOf(probeId, { evidence, ...finish }));
+	} finally {
+		await store.leases.release(`provider/${providerId}`);
+	}
+}
