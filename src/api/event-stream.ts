@@ -66,9 +66,8 @@ export async function streamEvents(
 		abort.abort();
 		// A source that never settles must not hold the connection; nobody waits for it.
 		Promise.resolve(iterator.return?.()).catch(() => {});
-		// A broken source must look broken: a clean end would tell the client that there is nothing more.
-		if (end === "failed") raw.destroy();
-		else raw.end();
+		// Only a source that ended itself has written "end": after any other end the client comes back.
+		raw.end();
 	}
 	return end ?? "closing";
 }
