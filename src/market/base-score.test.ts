@@ -34,22 +34,33 @@ test("cards that SN27 scores 0 are worth what their facts say, in the order of t
 	assert.ok(baseScorePpm(profile("Tesla T4"), P) < baseScorePpm(profile("A10"), P));
 });
 
-/** Σ of squared logarithms of score ÷ formula over SN27's table; the B200 is above the cap, where there is no formula. */
-function misfit(params: Params): number {
-	const uncapped = { ...params, baseScoresPpm: { ...params.baseScoresPpm, cap: 100_000_000 } };
-	const logs = Object.entries(P.baseScoresPpm).map(([id, score]) => Math.log(score / formulaOf(profile(id), uncapped)));
-	return logs.reduce((sum, log) => sum + log * log, 0);
+/** Over SN27's scores, without the cap: logarithms of score ÷ formula for these eighths and a factor of 1. */
+function residuals(eighths: readonly number[]): number[] {
+	return Object.entries(P.baseScoresPpm).map(([id, score]) => {
+		const { rates, memoryBytes, bytesPerS } = profile(id);
+		const ratios = [
+			rates.fp16! / P.formulaFp16OpsPerS,
+			memoryBytes / P.formulaMemoryBytes,
+			bytesPerS / P.formulaBytesPerS,
+		];
+		return Math.log(score / 1e6) - ratios.reduce((sum, ratio, i) => sum + (eighths[i]! / 8) * Math.log(ratio), 0);
+	});
 }
 
-test("the formula is fitted: no other scale fits better by more than a hair, and it is off by 25 % in the mean", () => {
-	const at = misfit(P);
-	assert.ok(misfit({ ...P, formulaScorePpm: 2_700_000 }) > at);
-	assert.ok(misfit({ ...P, formulaScorePpm: 3_250_000 }) > at);
-	assert.ok(Math.sqrt(at / 14) < 0.27, `${Math.sqrt(at / 14)}`);
-	assert.equal(
-		FORMULA_EIGHTHS.reduce((a, b) => a + b),
-		8,
-	);
+test("the formula is the least-squares fit among whole eighths that sum to 1, and is off by 25 % in the mean", () => {
+	const fit = (eighths: readonly number[]) => {
+		const logs = residuals(eighths);
+		const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+		return {
+			factor: Math.exp(mean),
+			rms: Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length),
+		};
+	};
+	const ours = fit(FORMULA_EIGHTHS);
+	for (let a = 0; a <= 8; a++)
+		for (let b = 0; a + b <= 8; b++) assert.ok(fit([a, b, 8 - a - b]).rms >= ours.rms, `${a} ${b}`);
+	assert.ok(Math.abs(ours.factor * 1e6 - P.formulaScorePpm) < 0.005 * P.formulaScorePpm, `${ours.factor}`);
+	assert.ok(ours.rms > 0.24 && ours.rms < 0.26, `${ours.rms}`);
 });
 
 const fp16 = fc.integer({ min: 0, max: 4e15 });

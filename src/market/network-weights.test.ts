@@ -118,12 +118,11 @@ test("the order of reports plays no part", () => {
 test("missing: a provider left out of a report is 0 there; who reports nothing lowers the quorum", () => {
 	assert.deepEqual(weightsOf([report("a", 1, { p: 9 }), report("b", 1, { p: 8 }), report("c", 1, {})]), { p: 8 });
 	assert.deepEqual(weightsOf([report("a", 1, { p: 9 }), report("b", 1, {}), report("c", 1, {})]), { p: 0 });
-	assert.deepEqual(
-		weightsOf([report("a", 1, { p: 9 }), report("b", 1, { p: 9 }), report("c", 1, null)]).p,
-		undefined,
-		"66.6667 % is a hair above two of three",
+	assert.deepEqual(weightsOf([report("a", 1, { p: 9 }), report("b", 1, { p: 9 }), report("c", 1, null)]), { p: 9 });
+	assert.equal(
+		networkWeights([report("a", 1, { p: 9 }), report("b", 5, { p: 9 }), report("c", 4, null)], P).quorum,
+		false,
 	);
-	assert.deepEqual(weightsOf([report("a", 3, { p: 9 }), report("b", 3, { p: 9 }), report("c", 2, null)]), { p: 9 });
 	const half = networkWeights([report("a", 1, { p: 9 }), report("b", 1, null)], P);
 	assert.equal(half.quorum, false);
 	assert.deepEqual(half.weights, []);

@@ -86,7 +86,7 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	changedLimitMs: ms(10 * MINUTE, "docs/network.md §3"),
 	fallPpm: ppm(200_000, "docs/network.md §3; GPU figures of three probes agreed within 1.7 % (bench/results/h200)"),
 	fallHistory: count(5, 100, "docs/network.md §3", 3),
-	suspectsAtOnce: count(16, 256, "ours: what one validator process drives at once without its clock suffering", 2),
+	suspectsAtOnce: count(16, 256, "ours: a bound; a larger group leaves the rest without credit", 2),
 	suspicionLimitMs: ms(72 * MINUTE, "ours: one interval; else a stranger who claims your UUID has you probed all day"),
 
 	scoring: { value: "holistic", unit: "", oneOf: ["holistic", "sn27"], source: "docs/network.md §5" },
@@ -157,19 +157,22 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	cpuFp32FlopPerS: rate(250_000_000_000, "flop/s", XEON),
 	cpuFp64FlopPerS: rate(200_000_000_000, "flop/s", XEON),
 	ramBytesPerS: rate(64_000_000_000, "B/s", XEON),
-	ramBytes: rate(128 * 2 ** 30, "B", "the same host's RAM"),
+	ramBytes: rate(128 * 2 ** 30, "B", "ours: 8 GiB for each of the 16 vCPUs"),
 	diskReadBytesPerS: rate(3_000_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
 	diskWriteBytesPerS: rate(1_500_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
 
-	clipPpm: ppm(100_000, "ours: figures of honest probes of one host agree within 10 %"),
+	clipPpm: ppm(
+		100_000,
+		"ours: GPU figures of three probes agreed within 1.7 %, CPU figures of a shared host within a half",
+	),
 	quorumPpm: ppm(
-		666_667,
-		"ours: two thirds report, so that less than a third of all stake is never half of what reports",
+		666_666,
+		"ours: two thirds must report; less than a third of all stake is then never half of what reports",
 		500_001,
 	),
 
-	leastRentalMs: ms(MINUTE, "docs/network.md §7", 1),
-	mostRentalMs: ms(30 * DAY, "docs/network.md §7", 1),
+	leastRentalMs: ms(MINUTE, "ours, as the API", 1),
+	mostRentalMs: ms(30 * DAY, "ours, as the API", 1),
 	leastChargeMs: ms(MINUTE, "docs/network.md §6: the first minute is charged whole when the customer releases"),
 	reserveTimeoutMs: ms(5 * MINUTE, "ours: pulling a container image", 1),
 	healthEveryMs: ms(30_000, "docs/network.md §6", 1),
