@@ -1,16 +1,26 @@
-// Several probes of one machine, and how well they agree: each figure's median and spread, with machine, driver and commit.
+// Several probes of one machine, how well they agree and how near they come to what is possible: each figure's median, spread and
+// ratio to its ceilings (ceilings.ts), with machine, driver and commit.
 //   npm run bench                        three probes of this machine → bench/results/<device>-<date>-probes.json
 //   node bench/probes.ts FILE.json …     the same from what `assay probe --json` printed elsewhere
-// Figures on the verifier's clock, as a customer sees them. The kernels beside the vendor's library: bench/run.sh.
+// Figures on the verifier's clock, as a customer sees them. The kernels beside the vendor's library: bench/run.sh; run it first on a
+// machine with a GPU, and its results are the ceilings here.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { formatFigure } from "../src/cli/format.ts";
 import type { Claim, Figure } from "../src/protocol/evidence.ts";
+import type { Identity } from "../src/protocol/verdict.ts";
+import { PROFILES } from "../src/verify/hardware/identify/profiles.ts";
+import { ceilingsOf, type KernelResults, type Known, type ProbeResults } from "./ceilings.ts";
 
 interface Probe {
-	readonly verdict: { readonly status: string; readonly figures: readonly Figure[] };
+	readonly verdict: {
+		readonly status: string;
+		readonly figures: readonly Figure[];
+		readonly identity: readonly Identity[];
+	};
 	readonly claim: Claim;
 	readonly tookUs: number;
 	readonly evidence: { readonly bytes: number };
@@ -37,17 +47,38 @@ function median(values: readonly number[]): number {
 	return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }
 
-/** Figures of one name on one device and challenge, over all probes. `spread` is largest ÷ smallest − 1. */
+/** All results that were kept of earlier runs, by what they are. */
+function keptResults(): Pick<Known, "kernels" | "earlier"> {
+	const folder = join(root, "bench/results");
+	const results = readdirSync(folder)
+		.filter((name) => name.endsWith(".json"))
+		.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as object);
+	return {
+		kernels: results.filter((r): r is KernelResults => "vendor" in r),
+		earlier: results.filter((r): r is ProbeResults => "probes" in r),
+	};
+}
+
+/** The best figure of each name and device in every probe, over all probes. `spread` is largest ÷ smallest − 1. */
 function summarise(probes: readonly Probe[]) {
-	const first = probes[0]!;
-	return first.verdict.figures.map(({ device, name, unit, challenge }) => {
-		const values = probes.flatMap(({ verdict }) =>
-			verdict.figures
-				.filter((f) => f.device === device && f.name === name && f.challenge === challenge)
-				.map((f) => f.value),
-		);
+	const { verdict: first, claim } = probes[0]!;
+	const kept = keptResults();
+	const machine = claim.devices.map(({ name }) => name);
+	const names = new Map(first.figures.map((f) => [`${f.device} ${f.name}`, f]));
+	return [...names.values()].map(({ device, name, unit }) => {
+		const values = probes.flatMap(({ verdict }) => {
+			const own = verdict.figures.filter((f) => f.device === device && f.name === name).map((f) => f.value);
+			return own.length === 0 ? [] : [Math.max(...own)];
+		});
 		const spread = Math.max(...values) / Math.min(...values) - 1;
-		return { device, name, unit, median: median(values), spread: Number(spread.toFixed(4)), values };
+		const value = median(values);
+		const id = first.identity.find((identity) => identity.device === device)?.profile ?? null;
+		const profile = PROFILES.find((p) => p.id === id) ?? null;
+		const ceilings = ceilingsOf({ device, name }, claim.devices[device]!, { ...kept, profile, machine }).map((c) => ({
+			...c,
+			ratio: Number((value / c.value).toFixed(3)),
+		}));
+		return { device, name, unit, median: value, spread: Number(spread.toFixed(4)), values, ceilings };
 	});
 }
 
@@ -80,8 +111,10 @@ writeFileSync(
 	path,
 	`${JSON.stringify(result, null, "\t").replace(/\[\n\t+([\d.,\n\t]+?)\n\t+\]/g, (_, list: string) => `[${list.replace(/\n\t+/g, " ")}]`)}\n`,
 );
-for (const { device: at, name, unit, median: value, spread } of result.figures)
+for (const { device: at, name, unit, median: value, spread, ceilings } of result.figures) {
+	const beside = ceilings.map((c) => `${c.ratio.toFixed(3)} of ${c.of} (${formatFigure(Math.round(c.value), unit)})`);
 	console.log(
-		`device ${at}  ${name.padEnd(24)} ${value.toExponential(3)} ${unit.padEnd(7)} spread ${(100 * spread).toFixed(1)} %`,
+		`device ${at}  ${name.padEnd(24)} ${formatFigure(value, unit).padStart(13)}  spread ${(100 * spread).toFixed(1).padStart(4)} %  ${beside.join(", ")}`.trimEnd(),
 	);
+}
 console.log(`${probes.length} probes in ${result.probeSeconds.join(", ")} s → ${path.slice(root.length)}`);

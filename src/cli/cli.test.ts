@@ -91,7 +91,7 @@ test("probe, then verify: the file it leaves is valid, and one flipped bit makes
 test("devices lists this machine's CPU as a claim", () => {
 	const run = assay("devices", "local", "--json");
 	assert.equal(run.code, 0, run.err);
-	assert.equal(JSON.parse(run.out).devices.at(-1).kind, "cpu");
+	assert.ok(JSON.parse(run.out).devices.some(({ kind }: { kind: string }) => kind === "cpu"));
 });
 
 test("doctor answers in both forms", () => {
