@@ -1,6 +1,6 @@
 // Every operation of device.hpp on the CPU backend and on every GPU, compared bit for bit; and, where the CPU would take too long,
 // products checked element by element from their seed. Follows docs/hardware-proof.md; the CPU backend is the reference.
-// Usage: cpu_equals_cuda [--small]: few small shapes, for compute-sanitizer. Exit code 0 all passed, 1 not, 77 no GPU.
+// Usage: cpu_equals_cuda [--small] [--peers]: few small shapes, for compute-sanitizer; peers, readings and the full card alone. Exit code 0 all passed, 1 not, 77 no GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -262,7 +262,11 @@ void check_full(Device& gpu) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool small = argc > 1 && std::strcmp(argv[1], "--small") == 0;
+  bool small = false, peers_only = false;
+  for (int i = 1; i < argc; ++i) {
+    small |= std::strcmp(argv[i], "--small") == 0;
+    peers_only |= std::strcmp(argv[i], "--peers") == 0;
+  }
   CudaDevices found = find_cuda_devices();
   if (found.devices.empty()) {
     std::printf("no GPU: %s\n", found.why_none.c_str());
@@ -278,6 +282,7 @@ int main(int argc, char** argv) {
                 claim.power_default_w, claim.temperature_c, claim.units, claim.clock_mhz);
     try {
       for (const Precision p : claim.precisions) {
+        if (peers_only) break;
         if (is_gemm_precision(p)) {
           auto& card = static_cast<cuda::CudaDevice&>(*gpu);
           compare_products(*cpu, *gpu, p, small);
