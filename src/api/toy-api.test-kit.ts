@@ -182,7 +182,7 @@ export const toyHandlers: Handlers = {
 		terms: {
 			version: 1,
 			providerId: provider.id,
-			scoring: "assay",
+			mode: "holistic",
 			evidence: EVIDENCE,
 			scorePpm: 6,
 			why: "",

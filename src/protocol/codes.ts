@@ -384,6 +384,10 @@ export const codes = {
 		"The disk or someone changed it; restore it from a copy, the name is its SHA-256.",
 	),
 	CONFIG_BAD: error("A setting of the validator cannot be used.", "See docs/network.md, or assay validate --help."),
+	LISTEN_FAILED: error(
+		"The address for the API cannot be used.",
+		"Choose another port, or stop the program that uses it.",
+	),
 	VERIFIER_DIED: error(
 		"The thread that judged an evidence file ended before its verdict.",
 		"The file is kept and judged again by itself; look at the machine's memory if it stays.",

@@ -13,7 +13,8 @@ export type Tag =
 	| "assay/evidence/1"
 	| "assay/request/1"
 	| "assay/report/1"
-	| "assay/agent/1";
+	| "assay/agent/1"
+	| "assay/provider/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

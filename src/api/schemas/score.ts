@@ -15,7 +15,7 @@ import {
 	signature,
 } from "./primitives.ts";
 
-export const scoring = said.describe("assay, or sn27 for the compatible mode");
+export const scoring = said.describe("holistic, or sn27 for the compatible mode");
 
 /** One term of a score: `rule` says how its value follows from the terms in `from`; for a given one `from` names where it was read. */
 export interface ScoreTerm {
@@ -49,7 +49,7 @@ export const score = z.object({
 	terms: z.object({
 		version: z.int(),
 		providerId,
-		scoring,
+		mode: scoring,
 		evidence: sha256.nullable(),
 		scorePpm: ppm,
 		why: said.describe("Why a score is 0; empty otherwise"),

@@ -26,6 +26,7 @@ export interface WatchOptions {
 export interface EventHub {
 	/** Never throws and never waits: an event that cannot be told is lost, and counted. */
 	tell(event: Told): void;
+	/** What is public. */
 	watch(o: WatchOptions): AsyncIterable<NetworkEvent>;
 	/** For the service itself. Returns how to stop listening. */
 	listen(listener: (event: NetworkEvent) => void): () => void;
@@ -33,6 +34,9 @@ export interface EventHub {
 	flush(): Promise<void>;
 	close(): void;
 }
+
+/** Between the service's own parts: gates of groups, questions to other processes' agents. Answers there hold access to hosts. */
+const isInternal = ({ kind }: { readonly kind: string }) => kind.startsWith("service.") || kind.startsWith("together.");
 
 /** Remembered for streams that come back: some minutes of a busy network. */
 const REMEMBERED = 2000;
@@ -57,8 +61,10 @@ export function createEventHub(o: {
 			? fromStored(event)
 			: { kind: "missed", subject: "", providerId: null, detail: {}, atMs: o.nowMs() };
 		const numbered: NetworkEvent = { id: `${prefix}:${++count}`, ...seen } as NetworkEvent;
-		remembered.push(numbered);
-		if (remembered.length > REMEMBERED) remembered.splice(0, remembered.length - REMEMBERED);
+		if (!isInternal(numbered)) {
+			remembered.push(numbered);
+			if (remembered.length > REMEMBERED) remembered.splice(0, remembered.length - REMEMBERED);
+		}
 		for (const listener of [...listeners]) listener(numbered);
 	});
 
@@ -81,36 +87,44 @@ export function createEventHub(o: {
 			listeners.add(listener);
 			return () => listeners.delete(listener);
 		},
-		async *watch({ wants, after, signal, last }) {
+		watch({ wants, after, signal, last }) {
 			const unread: NetworkEvent[] = since(after).filter(wants);
 			let wake = () => {};
 			let overrun = false;
 			const listener = (event: NetworkEvent) => {
-				if (!wants(event)) return;
+				if (isInternal(event) || !wants(event)) return;
 				if (unread.length >= MOST_UNREAD) overrun = true;
 				else unread.push(event);
 				wake();
 			};
-			const stop = () => wake();
+			const stop = () => {
+				listeners.delete(listener);
+				wake();
+			};
+			// From now on, not from the first read on: whoever looks at the database in between misses nothing.
 			listeners.add(listener);
 			signal.addEventListener("abort", stop, { once: true });
-			try {
-				while (!signal.aborted && !overrun) {
-					const event = unread.shift();
-					if (event === undefined) {
-						await new Promise<void>((resolve) => {
-							wake = resolve;
-							if (signal.aborted || unread.length > 0) resolve();
-						});
-						continue;
+			if (signal.aborted) stop();
+			async function* read() {
+				try {
+					while (!signal.aborted && !overrun) {
+						const event = unread.shift();
+						if (event === undefined) {
+							await new Promise<void>((resolve) => {
+								wake = resolve;
+								if (signal.aborted || unread.length > 0) resolve();
+							});
+							continue;
+						}
+						yield event;
+						if (last?.(event)) return;
 					}
-					yield event;
-					if (last?.(event)) return;
+				} finally {
+					listeners.delete(listener);
+					signal.removeEventListener("abort", stop);
 				}
-			} finally {
-				listeners.delete(listener);
-				signal.removeEventListener("abort", stop);
 			}
+			return read();
 		},
 		async flush() {
 			while (sending.size > 0) await Promise.all(sending);

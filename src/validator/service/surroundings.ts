@@ -8,6 +8,8 @@ export interface Surroundings {
 	readonly nowMs: () => number;
 	/** Monotonic microseconds: every stamp of a probe is on this clock. */
 	readonly clockUs: () => number;
+	/** Monotonic microseconds for rates, pings and durations: the same clock, but for tests that let toy probes run on a slower one. */
+	readonly ratesClockUs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 	/** A random whole number in [0, below). */
 	readonly randomBelow: (below: number) => number;
@@ -23,10 +25,12 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function realSurroundings(more: Partial<Surroundings> = {}): Surroundings {
 	const begun = process.hrtime.bigint();
+	const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
 	const bytes = more.randomBytes ?? ((size: number) => new Uint8Array(randomBytes(size)));
 	return {
 		nowMs: () => Date.now(),
-		clockUs: () => Number((process.hrtime.bigint() - begun) / 1000n),
+		clockUs,
+		ratesClockUs: clockUs,
 		randomBytes: bytes,
 		randomBelow: (below) => randomBelow(bytes, below),
 		after(ms, run) {

@@ -1,0 +1,129 @@
+// Providers that dial in: lets them in or not, registers new ones, keeps the store's picture of who is connected where, passes on what they say
+// has changed. The protocol itself is engine/agent; whether a change makes a provider due is market's rule.
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
+import type { AgentConnection, AgentDoor } from "../../engine/agent/agent-connection.ts";
+import { createAgentDoor } from "../../engine/agent/create-agent-door.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Claim } from "../../protocol/evidence.ts";
+import { mayJoin } from "./handlers/provider-handlers.ts";
+import { failure, type ServiceContext } from "./service-context.ts";
+
+export interface AgentRegistry {
+	readonly agents: ReadonlyMap<string, AgentConnection>;
+	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+	/** Ends the link if it is held here; the provider may not come back while it is removed. */
+	sendAway(providerId: string): Promise<void>;
+	close(): Promise<void>;
+}
+
+export const SEND_AWAY_EVENT = "provider.removed";
+
+export function createAgentRegistry(
+	x: Omit<ServiceContext, "agents">,
+	o: {
+		/** The claim before and now; null: none was known. */
+		readonly onClaim: (providerId: string, before: Claim | null, after: Claim) => Promise<void>;
+		/** After the store knows of the connection: the provider can be probed here. */
+		readonly onConnected: (providerId: string) => void;
+		readonly bounds?: Partial<AgentBounds>;
+		readonly perAddress?: number;
+		readonly knocksPerS?: number;
+	},
+): AgentRegistry {
+	const { store, here, config, hub, log, metrics } = x;
+	/** Entered in the store. */
+	const agents = new Map<string, AgentConnection>();
+	/** One change of one provider after the other: a quick reconnect must not end up as "disconnected". */
+	const turns = new Map<string, Promise<void>>();
+
+	function inTurn(providerId: string, run: () => Promise<void>): void {
+		const turn = (turns.get(providerId) ?? Promise.resolve()).then(run).catch(failure(x, "agents"));
+		turns.set(providerId, turn);
+		void turn.then(() => turns.get(providerId) === turn && turns.delete(providerId));
+	}
+
+	async function enter(connection: AgentConnection): Promise<void> {
+		const { providerKey: id, offer, claim } = connection;
+		if (connection.isClosed) return;
+		const [before, claimBefore] = await Promise.all([store.providers.get(id), store.providers.claim(id)]);
+		if (before?.state === "removed") {
+			await connection.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
+			return;
+		}
+		const nowMs = here.nowMs();
+		const { name, pricePerHourMicros, rentable, ssh } = offer;
+		const { created } = await store.providers.register(
+			{ id, link: "agent", target: "", name, pricePerHourMicros, rentable, ssh: ssh !== null, claim },
+			{ nowMs, actor: id },
+		);
+		await store.providers.connect(id, { nowMs });
+		if (connection.isClosed) {
+			await store.providers.disconnect(id, { nowMs: here.nowMs() });
+			return;
+		}
+		agents.set(id, connection);
+		metrics.agents.set(agents.size);
+		if (created) hub.tell({ kind: "provider.added", subject: id, providerId: id, detail: {} });
+		hub.tell({ kind: "provider.connected", subject: id, providerId: id, detail: {} });
+		// The engine or the devices may be others than at the last proof.
+		if (!created) await o.onClaim(id, claimBefore, claim);
+		o.onConnected(id);
+	}
+
+	async function leave(connection: AgentConnection): Promise<void> {
+		const id = connection.providerKey;
+		if (agents.get(id) !== connection) return;
+		agents.delete(id);
+		metrics.agents.set(agents.size);
+		await store.providers.disconnect(id, { nowMs: here.nowMs() });
+		hub.tell({ kind: "provider.disconnected", subject: id, providerId: id, detail: {} });
+	}
+
+	const door: AgentDoor = createAgentDoor({
+		signer: x.signer,
+		clockUs: here.ratesClockUs,
+		randomBytes: here.randomBytes,
+		admit(key) {
+			if (!mayJoin(config.join, key))
+				throw new AssayError("AGENT_REFUSED", "this validator takes providers from a list, and this key is not on it");
+		},
+		onConnection(connection) {
+			const { providerKey: id } = connection;
+			log.info({ provider: id, address: connection.address }, "agent connected");
+			inTurn(id, () => enter(connection));
+			connection.onChanged((claim) => inTurn(id, async () => o.onClaim(id, await store.providers.claim(id), claim)));
+			void connection.closed.then((end) => {
+				log.info({ provider: id, code: end.code, detail: end.detail }, "agent gone");
+				inTurn(id, () => leave(connection));
+			});
+		},
+		onRefused(error, address) {
+			metrics.agentsRefused.inc({ code: error.code });
+			log.warn({ code: error.code, address }, "agent refused");
+		},
+		...(o.bounds && { bounds: o.bounds }),
+		...(o.perAddress !== undefined && { perAddress: o.perAddress }),
+		...(o.knocksPerS !== undefined && { knocksPerS: o.knocksPerS }),
+	});
+
+	const sendAway = async (providerId: string) => {
+		await door.connections.get(providerId)?.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
+	};
+	// Removed at another process: whoever holds the link ends it.
+	const unlisten = hub.listen(({ kind, providerId }) => {
+		if (kind === SEND_AWAY_EVENT && providerId !== null) void sendAway(providerId);
+	});
+
+	return {
+		agents,
+		handleUpgrade: (request, socket, head) => door.handleUpgrade(request, socket, head),
+		sendAway,
+		async close() {
+			unlisten();
+			await door.close();
+			while (turns.size > 0) await Promise.all(turns.values());
+		},
+	};
+}

@@ -1,0 +1,121 @@
+// Step 4 of a probe's life (docs/network.md §4): from a verdict to everything that it changes, in one transaction of the store. The same for a
+// probe that has just ended and for one whose process died after its evidence was durable. What it means is decided by market/.
+import { nextReliabilityPpm, nextUptimePpm } from "../../market/reliability.ts";
+import { nextProbe } from "../../market/schedule.ts";
+import type { Outcome } from "../../market/schedule-state.ts";
+import type { Claim } from "../../protocol/evidence.ts";
+import type { Verdict } from "../../protocol/verdict.ts";
+import type { DeviceRow, FinishProbe, Provider } from "../../store/store.ts";
+import {
+	type KeptTogether,
+	memoryOf,
+	memoryToJson,
+	rememberCounted,
+	rememberProof,
+	rememberState,
+	scheduleStateOf,
+} from "./provider-memory.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+export interface EndedProbe {
+	readonly probeId: string;
+	readonly providerId: string;
+	readonly startedAtMs: number;
+	readonly finishedAtMs: number;
+	readonly verdict: Verdict;
+	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
+	readonly claim: Claim | null;
+	readonly together: KeptTogether | null;
+}
+
+/** `latest`: no later probe of the provider was counted before. */
+export async function countProbe(
+	x: Pick<ServiceContext, "store" | "config" | "here" | "hub" | "metrics" | "signer">,
+	ended: EndedProbe,
+): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
+	const provider = await x.store.providers.get(ended.providerId);
+	if (provider === null) return { counted: false, latest: false };
+	const random01 = x.here.randomBelow(2 ** 32) / 2 ** 32;
+	const result = await x.store.probes.finish(finishOf(x, provider, ended, random01));
+	if (!result.counted) return result;
+	const { verdict, probeId, providerId } = ended;
+	const code = verdict.status === "valid" ? null : verdict.code;
+	x.metrics.probes.inc({ verdict: verdict.status, code: code ?? "" });
+	x.metrics.probeSeconds.observe(
+		{ verdict: verdict.status },
+		Math.max(0, ended.finishedAtMs - ended.startedAtMs) / 1000,
+	);
+	x.hub.tell({
+		kind: "probe.verdict",
+		subject: probeId,
+		providerId,
+		detail: { verdict: verdict.status, code, evidence: ended.evidence?.sha256 ?? null },
+	});
+	return result;
+}
+
+function finishOf(
+	x: Pick<ServiceContext, "config" | "signer">,
+	provider: Provider,
+	ended: EndedProbe,
+	random01: number,
+): FinishProbe {
+	const { verdict, evidence, claim, startedAtMs, finishedAtMs } = ended;
+	const { params } = x.config;
+	const isValid = verdict.status === "valid";
+	const outcome: Outcome = {
+		status: verdict.status,
+		code: isValid ? null : verdict.code,
+		startedAtMs,
+		endedAtMs: finishedAtMs,
+	};
+	const { state, actions } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
+	const counts = actions.find((action) => action.do === "count")?.as ?? "nothing";
+	const isNew = provider.lastProbeAtMs === null;
+	let memory = rememberState(memoryOf(provider.schedule), state);
+	memory = rememberCounted(memory, { evidence: evidence?.sha256 ?? ended.probeId, counts }, params);
+	if (ended.together !== null) memory = { ...memory, together: ended.together };
+	if (isValid && claim !== null && evidence !== null)
+		memory = rememberProof(memory, {
+			probeId: ended.probeId,
+			evidence: evidence.sha256,
+			startedAtMs,
+			claim,
+			figures: verdict.figures,
+			identity: verdict.identity,
+			values: params.fallHistory + 1,
+		});
+	return {
+		probeId: ended.probeId,
+		finishedAtMs,
+		verdict: isValid
+			? { status: "valid", code: null, where: null, detail: null }
+			: { status: verdict.status, code: verdict.code, where: verdict.where, detail: verdict.detail },
+		evidence,
+		figures: isValid ? verdict.figures : [],
+		findings: isValid ? verdict.findings : [],
+		devices: isValid && claim !== null ? deviceRows(claim, verdict) : [],
+		claim,
+		provider: {
+			// Never due by this rule (rented or paused meanwhile): the store keeps it out of the schedule whatever the date.
+			nextProbeAtMs: state.nextProbeAtMs ?? startedAtMs + params.intervalMs,
+			failures: state.failures,
+			retries: state.retried,
+			reliabilityPpm: nextReliabilityPpm(isNew ? null : provider.reliabilityPpm, counts, params),
+			uptimePpm: nextUptimePpm(isNew ? null : provider.uptimePpm, verdict.status, params),
+			schedule: memoryToJson(memory),
+		},
+		actor: x.signer.key,
+	};
+}
+
+/** A profile is only as good as its identity: of the states that name no card it is left out. */
+function deviceRows(claim: Claim, verdict: Extract<Verdict, { status: "valid" }>): DeviceRow[] {
+	return claim.devices.map(({ kind, name, uuid, memoryBytes }, device) => {
+		const identity = verdict.identity.find((one) => one.device === device);
+		const state = identity?.state ?? "unjudged";
+		const isNamed = state === "confirmed" || state === "consistent" || state === "other";
+		const profile = isNamed ? (identity?.profile ?? null) : null;
+		return { device, kind, claimedName: name, uuid, memoryBytes, profile, identity: state };
+	});
+}

@@ -1,0 +1,288 @@
+// One validator process: opens the store, serves the API, lets agents in, keeps providers probed and scored, watches rentals and epochs. All wiring,
+// no rules: those are in market/ and verify/. Any number of processes share one database. Page: docs/network.md.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { createApiServer } from "../../api/create-server.ts";
+import type { ApiServer } from "../../api/server-options.ts";
+import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
+import { packageRoot } from "../../engine/builds.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes.ts";
+import { createSigner, type Signer } from "../../protocol/signer.ts";
+import { openStore } from "../../store/open-store.ts";
+import type { Store } from "../../store/store.ts";
+import { loadSigner } from "../signer.ts";
+import { ensureAdminToken } from "./admin-token.ts";
+import { createAgentCalls } from "./agent-calls.ts";
+import { createAgentRegistry } from "./agent-registry.ts";
+import { createAuthSource } from "./auth-source.ts";
+import { takeClaim } from "./claim-changes.ts";
+import { startEpochKeeper } from "./epoch-keeper.ts";
+import { createEventHub } from "./event-hub.ts";
+import { marketHandlers } from "./handlers/market-handlers.ts";
+import { networkHandlers } from "./handlers/network-handlers.ts";
+import { probeHandlers } from "./handlers/probe-handlers.ts";
+import { providerHandlers } from "./handlers/provider-handlers.ts";
+import { createProgressBudget } from "./probe-progress.ts";
+import { startRentalKeeper } from "./rental-keeper.ts";
+import { type Scheduler, startScheduler } from "./scheduler.ts";
+import { createScoreKeeper } from "./score-keeper.ts";
+import { failure, type ServiceContext } from "./service-context.ts";
+import { realSurroundings, repeat, type Surroundings } from "./surroundings.ts";
+import { createSuspicionWatch } from "./suspicion-watch.ts";
+import { createTogetherGate } from "./together-gate.ts";
+import { createTurns } from "./turns.ts";
+import { createValidatorConfig, dataPaths, type ValidatorConfig, type ValidatorSettings } from "./validator-config.ts";
+import { createValidatorMetrics } from "./validator-metrics.ts";
+import { createVerifierPool } from "./verifier-pool.ts";
+
+export type { Surroundings } from "./surroundings.ts";
+export { realSurroundings } from "./surroundings.ts";
+export type { ValidatorConfig, ValidatorSettings } from "./validator-config.ts";
+
+export interface Validator {
+	readonly config: ValidatorConfig;
+	/** Resolves when the API answers and the first round of recovery is done. Throws AssayError; nothing is left open then. */
+	start(): Promise<RunningValidator>;
+	/** Ends probes (they are due again at once), rentals stay as they are. Safe to call twice, and before the start. */
+	stop(): Promise<void>;
+}
+
+export interface RunningValidator {
+	/** Base URL of the API, and with ws:// and /agent of the agents' door. */
+	readonly url: string;
+	/** Signs evidence and reports; also the audience of signed requests. */
+	readonly key: string;
+	/** Where the first admin's token lies, readable by its owner only. */
+	readonly adminTokenFile: string;
+	readonly store: Store;
+	/** Providers connected to this process. */
+	readonly agents: () => number;
+	/** Probes that run in this process now. */
+	readonly probing: () => number;
+	/** Looks for due providers now rather than at the next round. */
+	wake(): void;
+}
+
+/** For simulations: many agents from one address, quick reconnects. */
+export interface DoorSettings {
+	readonly perAddress?: number;
+	readonly knocksPerS?: number;
+	readonly bounds?: Partial<AgentBounds>;
+}
+
+/** How long a question to another process's agent waits: a container image may have to be pulled there. */
+const ANSWER_WITHIN_MS = 330_000;
+const PRUNE_EVERY_MS = 3_600_000;
+
+const STATUS_OF_CODE = {
+	RENTAL_CONFLICT: 409,
+	RENTAL_TERMS: 400,
+	RENTAL_TIME: 400,
+	RENTAL_UNAVAILABLE: 409,
+	RENTAL_FAILED: 502,
+	PUBLIC_KEY_BAD: 400,
+	AGENT_CLOSED: 503,
+	AGENT_SILENT: 504,
+	AGENT_REFUSED: 502,
+	PROVIDER_BUSY: 409,
+	PROVIDER_LIMIT: 409,
+	PROVIDER_STOPPING: 503,
+	EVIDENCE_MISSING: 404,
+	STORE_UNREACHABLE: 503,
+	STORE_TIMEOUT: 503,
+	STORE_CONFLICT: 409,
+	STORE_INPUT: 400,
+	STORE_NOT_FOUND: 404,
+} as const;
+
+export function createValidator(
+	settings: ValidatorSettings,
+	surroundings: Partial<Surroundings> = {},
+	door: DoorSettings = {},
+): Validator {
+	const config = createValidatorConfig(settings);
+	const here = realSurroundings(surroundings);
+	/** What was opened, to be closed in reverse. */
+	const opened: (() => Promise<void> | void)[] = [];
+	let starting: Promise<RunningValidator> | null = null;
+	let stopping: Promise<void> | null = null;
+
+	async function closeAll(): Promise<void> {
+		const errors: unknown[] = [];
+		for (const close of opened.splice(0).reverse()) await Promise.resolve(close()).catch((error) => errors.push(error));
+		if (errors.length > 0) throw errors[0];
+	}
+
+	return {
+		config,
+		start() {
+			starting ??= start(config, here, door, opened).catch(async (error) => {
+				await closeAll().catch(() => {});
+				throw error;
+			});
+			return starting;
+		},
+		stop() {
+			stopping ??= (starting ?? Promise.resolve()).then(closeAll, () => {});
+			return stopping;
+		},
+	};
+}
+
+async function start(
+	config: ValidatorConfig,
+	here: Surroundings,
+	door: DoorSettings,
+	opened: (() => Promise<void> | void)[],
+): Promise<RunningValidator> {
+	const log = here.logger ?? pino({ level: "silent" });
+	const paths = dataPaths(config.dataDir);
+	const store = await openStore({
+		dataDir: config.dataDir,
+		schema: config.schema,
+		leaseMs: config.leaseMs,
+		...(config.databaseUrl === null ? {} : { databaseUrl: config.databaseUrl }),
+		onWarning: (message) => log.warn({ from: "store" }, message),
+	});
+	opened.push(() => store.close());
+	const signer: Signer =
+		config.secretKey === null ? await loadSigner(paths.key, here.randomBytes) : createSigner(config.secretKey);
+	await ensureValidator(store, config, signer, here);
+	const adminTokenFile = await ensureAdminToken({ store, path: paths.adminToken, nowMs: here.nowMs() });
+
+	const registry = new Registry();
+	const metrics = createValidatorMetrics(registry, {
+		work: () => store.work.counts({ nowMs: here.nowMs() }),
+		leases: async () => (await store.leases.list({ prefix: "provider/" })).length,
+	});
+	const hub = createEventHub({
+		events: store.events,
+		process: store.process,
+		nowMs: here.nowMs,
+		onLost: () => metrics.eventsLost.inc(),
+	});
+	opened.push(async () => {
+		await hub.flush();
+		hub.close();
+	});
+	const pool = createVerifierPool({
+		threads: config.verifierThreads,
+		clockUs: here.ratesClockUs,
+		onVerified: (seconds) => metrics.verifySeconds.observe(seconds),
+	});
+	opened.push(() => pool.close());
+	const turns = createTurns();
+	opened.push(() => turns.settled());
+
+	let scheduler: Scheduler | null = null;
+	const wake = () => scheduler?.wake();
+	const base = { config, here, store, signer, hub, metrics, log };
+	const agents = createAgentRegistry(base, {
+		...door,
+		onClaim: async (providerId, before, after) => {
+			if (await takeClaim({ ...base, turns }, { providerId, before, after })) wake();
+		},
+		onConnected: wake,
+	});
+	opened.push(() => agents.close());
+	const x: ServiceContext = { ...base, agents: agents.agents };
+	const scores = createScoreKeeper(x);
+	const calls = createAgentCalls({ ...x, answerWithinMs: ANSWER_WITHIN_MS });
+	opened.push(() => calls.close());
+	const rentals = startRentalKeeper({ ...x, calls, scores, turns, onFree: wake });
+	opened.push(() => rentals.stop());
+
+	const version = packageVersion();
+	const api: ApiServer = createApiServer({
+		handlers: {
+			...providerHandlers(x, {
+				scoreAgain: async (id) => void (await scores.score(id)),
+				sendAway: (id) => agents.sendAway(id),
+			}),
+			...probeHandlers(x),
+			...marketHandlers(x, rentals),
+			...networkHandlers(x, {
+				version,
+				checks: [
+					{ name: "database", check: () => store.ready().then(() => "") },
+					{ name: "verifier", check: () => `${pool.pending()} files wait` },
+				],
+			}),
+		},
+		auth: createAuthSource(x),
+		audience: signer.key,
+		version,
+		nowMs: here.nowMs,
+		randomId: () => bytesToHex(here.randomBytes(8)),
+		registry,
+		limits: config.api.limits,
+		statusOfCode: STATUS_OF_CODE,
+		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
+		...(here.logger === null ? {} : { logger: here.logger }),
+		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),
+		...(config.api.staticFile === null ? {} : { staticFile: config.api.staticFile }),
+	});
+	opened.push(() => api.close());
+
+	const epochs = startEpochKeeper(x);
+	opened.push(() => epochs.stop());
+	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after: here.after, onError: failure(x, "prune") }, async () => {
+		const before = Math.max(0, here.nowMs() - config.keepHistoryMs);
+		await store.prune({ probesBeforeMs: before, scoresBeforeMs: before, nowMs: here.nowMs() });
+	});
+	opened.push(() => pruning.stop());
+
+	if (config.probes) {
+		const gate = createTogetherGate({ hub, nowMs: here.nowMs, after: here.after });
+		opened.push(() => gate.close());
+		const suspicion = createSuspicionWatch({ ...x, turns, scores });
+		const mayTell = createProgressBudget(config.progressPerS, here.nowMs);
+		scheduler = await startScheduler({ ...x, gate, pool, mayTell, scores, suspicion });
+		opened.push(() => scheduler?.stop());
+	}
+	// Last: agents that dial in find everything ready.
+	const url = await listen(api, config);
+	log.info({ url, key: signer.key, process: store.process }, "validator runs");
+	return {
+		url,
+		key: signer.key,
+		adminTokenFile,
+		store,
+		agents: () => agents.agents.size,
+		probing: () => scheduler?.running() ?? 0,
+		wake,
+	};
+}
+
+/** Its own line among the validators, with the stake that was configured; an admin's later change stands. */
+async function ensureValidator(
+	store: Store,
+	config: ValidatorConfig,
+	signer: Signer,
+	here: Surroundings,
+): Promise<void> {
+	if ((await store.validators.get(signer.key)) !== null) return;
+	const { name, stake } = config;
+	await store.validators.put({ key: signer.key, name, stake }, { nowMs: here.nowMs(), actor: "system" });
+}
+
+async function listen(api: ApiServer, { listen: at }: ValidatorConfig): Promise<string> {
+	try {
+		return await api.listen(at);
+	} catch (cause) {
+		const { code } = cause as NodeJS.ErrnoException;
+		if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw cause;
+		throw new AssayError("LISTEN_FAILED", `${at.host}:${at.port} cannot be listened on (${code})`, {
+			hint: "Another program uses the port, or it is not yours to use: choose another.",
+			cause,
+		});
+	}
+}
+
+function packageVersion(): string {
+	const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };
+	return manifest.version;
+}

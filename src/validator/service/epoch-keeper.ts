@@ -1,0 +1,126 @@
+// Epochs: opens them, reports this validator's scores when one ends, and closes it with the network's weights and shares once the reports are in.
+// Medians, clips and shares are market's; all is kept by the store, each step once however many processes try.
+import { reportHash } from "../../api/report-hash.ts";
+import { networkWeights } from "../../market/network-weights.ts";
+import { rewardShares } from "../../market/reward-shares.ts";
+import { bytesToHex } from "../../protocol/bytes.ts";
+import type { Json } from "../../protocol/canonical-json.ts";
+import type { Epoch, Report, Weight } from "../../store/store.ts";
+import { failure, type ServiceContext } from "./service-context.ts";
+import { repeat } from "./surroundings.ts";
+
+export interface EpochKeeper {
+	/** One round: whatever is due now. For tests and the loop. */
+	turn(): Promise<void>;
+	stop(): Promise<void>;
+}
+
+const MOST_EVERY_MS = 5000;
+
+export function startEpochKeeper(x: ServiceContext): EpochKeeper {
+	const { store, here, config, signer, hub } = x;
+	const { lengthMs, emissionMicros, graceMs } = config.epoch;
+
+	async function open(number: number, startsAtMs: number): Promise<void> {
+		const opened = await store.epochs.open({
+			number,
+			startsAtMs,
+			endsAtMs: startsAtMs + lengthMs,
+			emissionMicros,
+			params: config.params as unknown as Json,
+		});
+		if (opened) hub.tell({ kind: "epoch.opened", subject: String(number), providerId: null, detail: { number } });
+	}
+
+	/** What this validator believes at the epoch's end. Scores that no probe has renewed for too long are left out, and count as 0. */
+	async function report(epoch: Epoch): Promise<void> {
+		const nowMs = here.nowMs();
+		const all = await store.scores.all({ sinceMs: Math.max(0, nowMs - config.params.maxAgeMs) });
+		const scores = Object.fromEntries(all.map(({ providerId, scorePpm }) => [providerId, scorePpm]));
+		const unsigned = { validator: signer.key, epoch: epoch.number, scores };
+		const signature = bytesToHex(signer.sign(reportHash(unsigned)));
+		await store.epochs.putReport({ ...unsigned, signature, receivedAtMs: nowMs });
+	}
+
+	async function close(epoch: Epoch, reports: readonly Report[]): Promise<void> {
+		const validators = await store.validators.list();
+		const result = networkWeights(
+			validators.map(({ key, stake }) => ({
+				validatorId: key,
+				stake: BigInt(stake),
+				scores: reports.find(({ validator }) => validator === key)?.scores ?? null,
+			})),
+			config.params,
+		);
+		// Too little stake reported: the weights of the epoch before stand.
+		const weights: readonly { readonly providerId: string; readonly weightPpm: number }[] = result.quorum
+			? result.weights
+			: await allWeights(epoch.number - 1);
+		const { shares, undistributed } = rewardShares(weights, BigInt(epoch.emissionMicros));
+		const amounts = new Map(shares.map(({ providerId, amount }) => [providerId, Number(amount)]));
+		const nowMs = here.nowMs();
+		const closed = await store.epochs.close({
+			number: epoch.number,
+			weights: weights.map(({ providerId, weightPpm }) => ({
+				providerId,
+				weightPpm,
+				shareMicros: amounts.get(providerId) ?? 0,
+			})),
+			closedAtMs: nowMs,
+			actor: signer.key,
+		});
+		if (!closed) return;
+		x.log.info(
+			{ epoch: epoch.number, providers: weights.length, quorum: result.quorum, undistributed: String(undistributed) },
+			"epoch closed",
+		);
+		hub.tell({
+			kind: "epoch.closed",
+			subject: String(epoch.number),
+			providerId: null,
+			detail: { number: epoch.number, providers: weights.length, quorum: result.quorum },
+		});
+		// Without gaps; after a long silence the next one begins now, not in the past.
+		await open(epoch.number + 1, nowMs - epoch.endsAtMs < lengthMs ? epoch.endsAtMs : nowMs);
+	}
+
+	async function allWeights(number: number): Promise<readonly Weight[]> {
+		const rows: Weight[] = [];
+		let cursor: string | null = null;
+		if (number < 0) return rows;
+		do {
+			const page: Awaited<ReturnType<typeof store.epochs.weights>> = await store.epochs.weights(number, {
+				limit: 500,
+				cursor,
+			});
+			rows.push(...page.rows);
+			cursor = page.cursor;
+		} while (cursor !== null);
+		return rows;
+	}
+
+	async function turn(): Promise<void> {
+		const epoch = await store.epochs.current();
+		const nowMs = here.nowMs();
+		if (epoch === null) {
+			const last = (await store.epochs.list({ limit: 1 })).rows[0];
+			await open(last === undefined ? 0 : last.number + 1, nowMs);
+			return;
+		}
+		if (nowMs < epoch.endsAtMs) return;
+		let reports = await store.epochs.reports(epoch.number);
+		if (!reports.some(({ validator }) => validator === signer.key)) {
+			await report(epoch);
+			reports = await store.epochs.reports(epoch.number);
+		}
+		const validators = await store.validators.list();
+		const isComplete = validators.every(
+			({ key, stake }) => stake === 0 || reports.some(({ validator }) => validator === key),
+		);
+		if (isComplete || nowMs >= epoch.endsAtMs + graceMs) await close(epoch, reports);
+	}
+
+	const everyMs = Math.max(20, Math.min(MOST_EVERY_MS, Math.floor(lengthMs / 10)));
+	const turning = repeat({ everyMs, after: here.after, onError: failure(x, "epochs") }, turn);
+	return { turn, stop: turning.stop };
+}

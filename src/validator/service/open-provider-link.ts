@@ -1,0 +1,79 @@
+// From a provider's row to a link, whichever kind it has: the engine on this machine, one over ssh, or the agent that dialled in.
+// Nothing is asked of the engine here.
+import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
+import { findEngine, hostPlatform } from "../../engine/builds.ts";
+import { createLocalLink } from "../../engine/create-local-link.ts";
+import { createSshLink } from "../../engine/create-ssh-link.ts";
+import type { Link } from "../../engine/link.ts";
+import { parseTarget } from "../../engine/parse-target.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Provider } from "../../store/store.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { dataPaths, type ValidatorConfig } from "./validator-config.ts";
+
+export interface LinkSource {
+	readonly config: ValidatorConfig;
+	readonly here: Surroundings;
+	readonly agents: ReadonlyMap<string, AgentConnection>;
+}
+
+/** Throws AssayError: the probe is then inconclusive with its code. */
+export async function openProviderLink(x: LinkSource, provider: Provider, probeId: string): Promise<Link> {
+	const { config, here } = x;
+	if (provider.link === "agent") {
+		const agent = x.agents.get(provider.id);
+		if (agent === undefined || agent.isClosed)
+			throw new AssayError("AGENT_CLOSED", "the provider is not connected to this validator process", {
+				hint: "It dials again by itself; look at its log.",
+			});
+		return agent.openLink({ probe: probeId, limits: config.probe.limits });
+	}
+	if (provider.link === "local") {
+		if (config.openLocalLink !== null) return config.openLocalLink();
+		return createLocalLink({ command: (await findEngine(hostPlatform())).path, env: here.env });
+	}
+	const target = parseTarget(provider.target);
+	if (target.kind !== "ssh") throw new AssayError("TARGET_BAD", "the provider's target is no ssh:// address");
+	const { identityFile, connectTimeoutMs } = config.ssh;
+	return createSshLink(
+		{
+			target,
+			knownHostsFile: dataPaths(config.dataDir).knownHosts,
+			clockUs: here.clockUs,
+			env: here.env,
+			connectTimeoutMs,
+			...(identityFile === null ? {} : { identityFile }),
+		},
+		(platform) => findEngine(platform),
+	);
+}
+
+/**
+ * The same link with an end: at the deadline it is closed, as if the far side had hung up. Not by aborting the probe: what the provider
+ * committed to and did not open must be judged, or a cheater would only have to be slow whenever the draw hits.
+ */
+export async function withDeadline(
+	open: () => Promise<Link>,
+	o: { readonly totalMs: number; readonly after: Surroundings["after"]; readonly onDeadline: () => void },
+): Promise<Link> {
+	let link: Link | null = null;
+	let isLate = false;
+	const { promise: late, reject } = Promise.withResolvers<never>();
+	late.catch(() => {});
+	const cancel = o.after(o.totalMs, () => {
+		isLate = true;
+		o.onDeadline();
+		if (link) void link.close();
+		else reject(new AssayError("LINK_DEADLINE", `no link came within ${o.totalMs} ms`));
+	});
+	const opening = open();
+	try {
+		link = await Promise.race([opening, late]);
+	} catch (error) {
+		cancel();
+		if (isLate) void opening.then((one) => one.close()).catch(() => {});
+		throw error;
+	}
+	void link.closed.then(cancel);
+	return link;
+}

@@ -1,0 +1,196 @@
+// One probe of one provider, in the order of docs/network.md §4: row, probe, evidence made durable, then everything counted at once. Evidence is
+// written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes.ts";
+import type { Verdict } from "../../protocol/verdict.ts";
+import type { ProbeJob, Provider } from "../../store/store.ts";
+import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
+import type { ProbeEvent } from "../probe-event.ts";
+import { runProbe } from "../run-probe.ts";
+import { countProbe } from "./count-probe.ts";
+import { openProviderLink, withDeadline } from "./open-provider-link.ts";
+import { createProbeProgress } from "./probe-progress.ts";
+import type { KeptTogether } from "./provider-memory.ts";
+import type { ServiceContext } from "./service-context.ts";
+import type { TogetherGate } from "./together-gate.ts";
+import type { VerifierPool } from "./verifier-pool.ts";
+
+export interface ProbeContext extends ServiceContext {
+	readonly gate: TogetherGate;
+	readonly pool: VerifierPool;
+	readonly mayTell: () => boolean;
+}
+
+export type ProbedProvider = {
+	readonly providerId: string;
+	readonly latest: boolean;
+	readonly group: ProbeJob["together"];
+};
+
+/** Null: nothing was counted. `signal` also ends when this process stops. */
+export async function probeProvider(
+	x: ProbeContext,
+	job: ProbeJob,
+	signal: AbortSignal,
+): Promise<ProbedProvider | null> {
+	const { store, here, config, metrics, hub, signer } = x;
+	const provider = await store.providers.get(job.providerId);
+	// Rented, paused or removed since the job was queued: the store leaves it due for when that is over.
+	if (provider === null || provider.state !== "active" || provider.rentalId !== null || signal.aborted) return null;
+	if (job.together !== null) await until(x, job.together.startAtMs, signal);
+	const probeId = bytesToHex(here.randomBytes(16));
+	const startedAtMs = here.nowMs();
+	metrics.queueLagSeconds.observe(Math.max(0, startedAtMs - provider.nextProbeAtMs) / 1000);
+	await store.probes.begin({ id: probeId, providerId: provider.id, jobId: job.id, validator: signer.key, startedAtMs });
+	hub.tell({ kind: "probe.started", subject: probeId, providerId: provider.id, detail: { link: provider.link } });
+
+	let kept: { readonly sha256: string; readonly bytes: number } | null = null;
+	const stages = watchStages(x, config.probe.togetherStages);
+	const progress = createProbeProgress({
+		hub,
+		probeId,
+		providerId: provider.id,
+		nowMs: here.nowMs,
+		mayTell: x.mayTell,
+	});
+	try {
+		const { quick, sustainMs, samples, plan, deadlines } = config.probe;
+		const result = await runProbe({
+			openLink: () => openBounded(x, provider, probeId),
+			target: provider.link === "agent" ? `agent:${provider.id}` : provider.target,
+			quick,
+			sustainMs,
+			...(samples === null ? {} : { samples }),
+			...(plan === null ? {} : { plan }),
+			deadlines,
+			signer,
+			clockUs: here.clockUs,
+			nowMs: here.nowMs,
+			randomBytes: here.randomBytes,
+			probeId,
+			signal,
+			onEvent(event) {
+				stages.see(event);
+				progress(event);
+			},
+			...(job.together !== null && { beforeStage: (name: string) => holdForGroup(x, job, name, signal) }),
+			async verify(evidence, expect) {
+				kept = await store.evidence.put(probeId, evidence);
+				return judge(x, evidence, expect);
+			},
+		});
+		const { verdict, claim } = result;
+		// Stopped before there was evidence: another process has it, or this one ends. It counts for nothing.
+		if (kept === null && signal.aborted) {
+			await giveUp(x, provider, probeId);
+			return null;
+		}
+		if (verdict.status === "inconclusive" && verdict.where === "link") metrics.linkFailures.inc({ code: verdict.code });
+		const finishedAtMs = here.nowMs();
+		const together: KeptTogether | null =
+			job.together === null
+				? null
+				: {
+						group: job.together.id,
+						status: verdict.status,
+						code: verdict.status === "valid" ? null : verdict.code,
+						startedAtMs,
+						endedAtMs: finishedAtMs,
+						window: stages.window(),
+					};
+		const { counted, latest } = await countProbe(x, {
+			probeId,
+			providerId: provider.id,
+			startedAtMs,
+			finishedAtMs,
+			verdict,
+			evidence: kept,
+			claim,
+			together,
+		});
+		return counted ? { providerId: provider.id, latest, group: job.together } : null;
+	} catch (error) {
+		// With evidence the pending entry stays, and recovery counts it. Without, the row must not look as if somebody still worked on it.
+		if (kept === null) await giveUp(x, provider, probeId);
+		throw error;
+	} finally {
+		if (job.together !== null) x.gate.leave({ group: job.together.id, member: provider.id });
+	}
+}
+
+async function giveUp(x: ProbeContext, provider: Provider, probeId: string): Promise<void> {
+	await x.store.probes.abandon(probeId, { nowMs: x.here.nowMs(), nextProbeAtMs: x.here.nowMs() }).catch((error) => {
+		// Without the database nothing can be said; the lease runs out and recovery abandons it.
+		x.log.warn({ probe: probeId, err: error }, "a probe could not be given up");
+	});
+	x.hub.tell({ kind: "probe.abandoned", subject: probeId, providerId: provider.id, detail: {} });
+}
+
+function openBounded(x: ProbeContext, provider: Provider, probeId: string) {
+	const { totalMs } = x.config.probe;
+	return withDeadline(() => openProviderLink(x, provider, probeId), {
+		totalMs,
+		after: x.here.after,
+		onDeadline: () => x.log.warn({ provider: provider.id, probe: probeId, totalMs }, "a probe took too long"),
+	});
+}
+
+/** Verdicts come from threads; should one die twice over a file, this thread judges it: late is better than never. */
+async function judge(x: ProbeContext, evidence: Uint8Array, expect: Expectations): Promise<Verdict> {
+	try {
+		return await x.pool.verify(evidence, expect);
+	} catch (error) {
+		if (!(error instanceof AssayError) || error.code !== "VERIFIER_DIED") throw error;
+		x.log.error({ err: error }, "a thread died over a file; judged here");
+		return verifyEvidence(evidence, expect);
+	}
+}
+
+async function holdForGroup(x: ProbeContext, job: ProbeJob, name: string, signal: AbortSignal): Promise<void> {
+	const { togetherStages, togetherWaitMs } = x.config.probe;
+	if (job.together === null || !togetherStages.includes(name)) return;
+	const { id, providerIds } = job.together;
+	const arrived = await x.gate.arrive({
+		group: id,
+		members: providerIds,
+		member: job.providerId,
+		gate: name,
+		waitMs: togetherWaitMs,
+		signal,
+	});
+	if (!arrived) x.log.warn({ group: id, provider: job.providerId, stage: name }, "the group was not complete in time");
+}
+
+/** When the stages that must overlap began and ended, on this process's wall clock. */
+function watchStages(x: ProbeContext, names: readonly string[]) {
+	const open = new Set<number>();
+	const done = new Set<string>();
+	let fromMs: number | null = null;
+	let toMs: number | null = null;
+	return {
+		see(event: ProbeEvent) {
+			if (event.kind === "stage" && names.includes(event.name)) {
+				fromMs ??= x.here.nowMs();
+				done.add(event.name);
+				for (const { challenge } of event.challenges) open.add(challenge);
+			} else if (event.kind === "answered" && open.delete(event.challenge) && event.end === "complete") {
+				toMs = x.here.nowMs();
+			}
+		},
+		window: () =>
+			fromMs !== null && toMs !== null && open.size === 0 && done.size === names.length ? { fromMs, toMs } : null,
+	};
+}
+
+function until(x: ProbeContext, atMs: number, signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		const cancel = x.here.after(Math.max(0, atMs - x.here.nowMs()), end);
+		function end() {
+			cancel();
+			signal.removeEventListener("abort", end);
+			resolve();
+		}
+		signal.addEventListener("abort", end, { once: true });
+		if (signal.aborted) end();
+	});
+}

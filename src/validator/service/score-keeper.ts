@@ -1,0 +1,105 @@
+// Scores providers: gathers what market's score is made from (the last valid proof, the record, who else shows the same cards), and stores the
+// score with its explanation. The formula is market's; nothing is weighed here.
+import { creditUuids } from "../../market/credit-uuids.ts";
+import type { Explanation } from "../../market/explanation.ts";
+import type { SuspectView } from "../../market/schedule-state.ts";
+import type { Proof } from "../../market/score-input.ts";
+import { scoreProvider } from "../../market/score-provider.ts";
+import type { Json } from "../../protocol/canonical-json.ts";
+import type { Provider } from "../../store/store.ts";
+import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
+import { memoryOf, scheduleStateOf, uuidOf } from "./provider-memory.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+export interface ScoreKeeper {
+	/** Null: there is no such provider. */
+	score(providerId: string): Promise<Explanation | null>;
+	/** The provider and all that showed one of its UUIDs, as market looks at them. */
+	viewsAround(provider: Provider): Promise<readonly SuspectView[]>;
+}
+
+export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "here" | "hub">): ScoreKeeper {
+	const { store, config, here } = x;
+
+	async function proofOf(provider: Provider): Promise<Proof | null> {
+		const kept = memoryOf(provider.schedule).proof;
+		const probe = kept === null ? null : await store.probes.get(kept.probeId);
+		if (kept === null || probe === null) return null;
+		return {
+			evidence: kept.evidence,
+			provenAtMs: kept.provenAtMs,
+			devices: probe.devices.map(({ kind, uuid }) => ({ kind, uuid })),
+			figures: probe.figures,
+			identity: probe.devices.map(({ device, identity, profile }) => ({
+				device,
+				state: identity,
+				profile,
+				alike: kept.alike.find((one) => one.device === device)?.profiles ?? [],
+			})),
+			claimedRamBytes: kept.claimedRamBytes,
+		};
+	}
+
+	async function viewsAround(provider: Provider): Promise<readonly SuspectView[]> {
+		const own = await viewOf(provider);
+		const uuids = (await store.devices.ofProvider(provider.id)).flatMap(({ kind, uuid }) =>
+			kind === "gpu" && uuid !== "" ? [uuid] : [],
+		);
+		if (uuids.length === 0) return [own];
+		const others = await store.providers.getMany(await store.devices.othersWith(provider.id, uuids));
+		return [own, ...(await Promise.all(others.map(viewOf)))];
+	}
+
+	async function viewOf(provider: Provider): Promise<SuspectView> {
+		const memory = memoryOf(provider.schedule);
+		const first = new Map(memory.firstProven.map(({ uuid, atMs }) => [uuid, atMs]));
+		const devices = await store.devices.ofProvider(provider.id);
+		return {
+			providerId: provider.id,
+			state: scheduleStateOf(provider),
+			gpus: devices.flatMap(({ kind, uuid, profile }) =>
+				kind === "gpu" ? [{ uuid, firstProvenAtMs: first.get(uuidOf(uuid)) ?? null, profile }] : [],
+			),
+			series: memory.series,
+			clearedWith: memory.clearedWith.map(({ providerId }) => providerId),
+		};
+	}
+
+	/** Ended rentals since the proof, and the one that runs. */
+	async function rentedMs(provider: Provider, nowMs: number): Promise<number> {
+		const kept = memoryOf(provider.schedule).proof;
+		if (kept === null) return 0;
+		const rental = provider.rentalId === null ? null : await store.rentals.get(provider.rentalId);
+		return kept.rentedMs + (rental === null ? 0 : Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs)));
+	}
+
+	return {
+		viewsAround,
+		async score(providerId) {
+			const provider = await store.providers.get(providerId);
+			if (provider === null) return null;
+			const nowMs = here.nowMs();
+			const memory = memoryOf(provider.schedule);
+			const explanation = scoreProvider(
+				{
+					providerId,
+					nowMs,
+					active: provider.state === "active",
+					proof: await proofOf(provider),
+					rented: provider.rentalId !== null,
+					rentedMs: await rentedMs(provider, nowMs),
+					reliabilityPpm: memory.reliabilityBeforePpm,
+					history: memory.recent,
+					creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
+				},
+				PROFILES,
+				config.params,
+			);
+			const { scorePpm, mode } = explanation;
+			await store.scores.put([{ providerId, atMs: nowMs, scorePpm, mode, terms: explanation as unknown as Json }]);
+			if (provider.scorePpm !== scorePpm)
+				x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
+			return explanation;
+		},
+	};
+}

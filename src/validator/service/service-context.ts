@@ -1,0 +1,29 @@
+// What the parts of the service share. Made once by create-validator.ts; no part reaches around it.
+import type { Logger } from "pino";
+import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
+import type { Signer } from "../../protocol/signer.ts";
+import type { Store } from "../../store/store.ts";
+import type { EventHub } from "./event-hub.ts";
+import type { Surroundings } from "./surroundings.ts";
+import type { ValidatorConfig } from "./validator-config.ts";
+import type { ValidatorMetrics } from "./validator-metrics.ts";
+
+export interface ServiceContext {
+	readonly config: ValidatorConfig;
+	readonly here: Surroundings;
+	readonly store: Store;
+	readonly signer: Signer;
+	readonly hub: EventHub;
+	readonly metrics: ValidatorMetrics;
+	readonly log: Logger;
+	/** Agents that this process holds, by provider. */
+	readonly agents: ReadonlyMap<string, AgentConnection>;
+}
+
+/** One line in the log and one in the metrics; the loop goes on. */
+export function failure(x: Pick<ServiceContext, "log" | "metrics">, where: string): (error: unknown) => void {
+	return (error) => {
+		x.metrics.failures.inc({ where });
+		x.log.error({ where, err: error }, "a round failed");
+	};
+}
