@@ -1,5 +1,6 @@
 // Every route through the typed client and a real server: what a handler gives is what the client returns.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { AssayError } from "../protocol/assay-error.ts";
 import { type ApiClient, createApiClient } from "./create-client.ts";
@@ -140,4 +141,21 @@ test("signed clients ask for the audience once, and are known by their key", asy
 		tokenId: null,
 		signed: true,
 	});
+});
+
+test("the client needs nothing of Node: it runs in a browser", () => {
+	const seen = new Set<string>();
+	const visit = (file: URL): void => {
+		if (seen.has(file.href)) return;
+		seen.add(file.href);
+		const source = readFileSync(file, "utf8");
+		for (const [, isType, name] of source.matchAll(/^(?:import|export)( type)? [^;]*?from "([^"]+)"/gm)) {
+			if (isType !== undefined) continue;
+			assert.ok(!name!.startsWith("node:"), `${file.pathname} imports ${name}`);
+			assert.ok(name!.startsWith(".") || /^(zod|@noble\/)/.test(name!), `${file.pathname} imports ${name}`);
+			if (name!.startsWith(".")) visit(new URL(name!, file));
+		}
+	};
+	visit(new URL("./create-client.ts", import.meta.url));
+	assert.ok(seen.size > 15);
 });

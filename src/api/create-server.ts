@@ -56,6 +56,7 @@ export function createApiServer<H extends Handlers>(
 	const metrics = createApiMetrics(registry);
 	const limiter = createRateLimiter({ read: limits.readsPerS, write: limits.writesPerS }, options.nowMs);
 	const { auth, audience, nowMs } = options;
+	const sender = createSender({ limits, logger, metrics });
 	const NOBODY = new Uint8Array(0);
 
 	const app: FastifyInstance = Fastify({
@@ -66,6 +67,8 @@ export function createApiServer<H extends Handlers>(
 		requestTimeout: limits.requestTimeoutMs,
 		trustProxy: options.trustProxy ? [...options.trustProxy] : false,
 		forceCloseConnections: "idle",
+		// Ours is a problem document; fastify's own is not.
+		return503OnClosing: false,
 		routerOptions: {
 			querystringParser: (text: string) => parseQuery(text) as Record<string, unknown>,
 			maxParamLength: 200,
@@ -101,6 +104,10 @@ export function createApiServer<H extends Handlers>(
 		const name = (request.routeOptions.config as { name?: RouteName }).name ?? "unknown";
 		request.assay = { caller: ANYONE, signed: null, rawBody: NOBODY, name, startedAt: performance.now() };
 		reply.header("x-request-id", request.id);
+		if (sender.isClosing()) {
+			reply.header("connection", "close");
+			throw new AssayError("NOT_READY", "the server is closing");
+		}
 		const route: Route | null = name === "unknown" ? null : routes[name];
 		const waitMs = limiter.take(request.ip, route?.rate ?? "read");
 		if (waitMs > 0) {
@@ -154,7 +161,6 @@ export function createApiServer<H extends Handlers>(
 	});
 	app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.staticFile));
 
-	const sender = createSender({ limits, logger, metrics });
 	const own: Readonly<Record<OwnRouteName, AnyHandler>> = {
 		health: () => ({ ok: true, version: options.version, audience, nowMs: nowMs() }),
 		codes: () => ({

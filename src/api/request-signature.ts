@@ -1,7 +1,7 @@
 // Signed requests, docs/network.md §7: who asks, for what, when, once. Pure, and the same for the server and the client in a browser.
 // The audience (the validator's key) is signed too: else one validator could replay at another what it was asked itself.
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes.ts";
-import { isSignature, type Signer } from "../protocol/signer.ts";
+import type { Signer } from "../protocol/signer.ts";
 import { sha256Of, tagged } from "../protocol/tagged-hash.ts";
 
 export const SIGNATURE_HEADERS = {
@@ -40,8 +40,4 @@ export function signRequest(parts: SignedParts, signer: Signer): Record<string, 
 		[SIGNATURE_HEADERS.nonce]: parts.nonce,
 		[SIGNATURE_HEADERS.signature]: bytesToHex(signer.sign(requestHash(parts))),
 	};
-}
-
-export function isRequestSignature(parts: SignedParts, key: string, signature: string): boolean {
-	return isSignature(key, signature, requestHash(parts));
 }

@@ -24,7 +24,9 @@ export interface Sender {
 		open: () => unknown,
 	): Promise<FastifyReply>;
 	openStreams(): number;
+	/** From now on the server is closing. */
 	endStreams(): void;
+	isClosing(): boolean;
 	trackUpgrades(server: Server, onUpgrade: UpgradeHandler | undefined): ReadonlySet<Duplex>;
 }
 
@@ -126,6 +128,7 @@ export function createSender({ limits, logger, metrics }: Surroundings): Sender 
 		},
 
 		openStreams: () => streams.size,
+		isClosing: () => isClosing,
 		endStreams() {
 			isClosing = true;
 			for (const stream of streams) stream.abort();

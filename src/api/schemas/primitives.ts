@@ -48,7 +48,7 @@ export const json: z.ZodType<JsonValue, JsonValue> = z
 export const LARGEST_PAGE = 500;
 export const cursor = z
 	.string()
-	.regex(/^[A-Za-z0-9_=.~-]{1,1024}$/)
+	.regex(/^[A-Za-z0-9_=.~-]{1,2000}$/)
 	.describe("Opaque; as the page before gave it, for the same query");
 export const limit = z.int().min(1).max(LARGEST_PAGE).default(50);
 export const paging = { cursor: cursor.optional(), limit };
