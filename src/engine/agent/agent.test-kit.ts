@@ -3,13 +3,15 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import type { AssayError } from "../../protocol/assay-error.ts";
 import { AssayError as Failure } from "../../protocol/assay-error.ts";
 import type { Claim } from "../../protocol/evidence.ts";
 import { createSigner, type Signer } from "../../protocol/signer.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentConnection, AgentDoor, AgentHandlers, AgentOffer } from "./agent-connection.ts";
+import { type AgentParties, createNonce, sealingKey, signProof } from "./agent-proof.ts";
+import { createSealer, createUnsealer } from "./agent-seal.ts";
 import { createAgentDoor } from "./create-agent-door.ts";
 import type { DialAgentOptions } from "./dial-agent.ts";
 
@@ -161,4 +163,113 @@ export function wrapRaw(ws: WebSocket): RawSocket {
 		ws.once("close", (closeCode, reason) => resolve({ closeCode, reason: reason.toString() })),
 	);
 	return { ws, next: messages.next, closed };
+}
+
+/** A provider made by hand: honest up to the point where the test takes over. */
+export interface RawProvider extends RawSocket {
+	readonly signer: Signer;
+	send(message: object): void;
+	sendData(channel: number, bytes: Uint8Array): void;
+	/** The next control message of the validator, opened. */
+	receive(): Promise<Record<string, unknown> & { type: string }>;
+}
+
+export async function dialRaw(
+	url: string,
+	o: { proof?: object; until?: "proof" | "welcome"; signer?: Signer } = {},
+): Promise<RawProvider> {
+	const signer = o.signer ?? makeSigner();
+	const own = createNonce(random(32));
+	const raw = await openRaw(url);
+	raw.ws.send(JSON.stringify({ type: "hello", version: 1, key: signer.key, nonce: own.nonce }));
+	const prove = JSON.parse((await raw.next()).data.toString()) as { key: string; nonce: string };
+	const parties: AgentParties = {
+		providerNonce: own.nonce,
+		validatorNonce: prove.nonce,
+		providerKey: signer.key,
+		validatorKey: prove.key,
+	};
+	const shared = own.agree(prove.nonce);
+	const sealer = createSealer(sealingKey("provider", shared, parties));
+	const unseal = createUnsealer(sealingKey("validator", shared, parties));
+	const provider: RawProvider = {
+		...raw,
+		signer,
+		send: (message) => raw.ws.send(sealer.control(JSON.stringify(message))),
+		sendData: (channel, bytes) => raw.ws.send(sealer.data(channel, bytes)),
+		async receive() {
+			const opened = unseal((await raw.next()).data);
+			return opened.kind === "control" ? JSON.parse(opened.json) : { type: "data" };
+		},
+	};
+	if (o.until === "proof") return provider;
+	provider.send({
+		type: "proof",
+		signature: signProof("provider", parties, signer),
+		claim: CLAIM,
+		offer: OFFER,
+		...o.proof,
+	});
+	if (o.until !== "welcome") await provider.receive();
+	return provider;
+}
+
+/** A validator made by hand, on a port of its own; `onCaller` is the whole of it. */
+export async function startRawValidator(onCaller: (raw: RawValidatorCall) => void | Promise<void>): Promise<{
+	url: string;
+	stop(): Promise<void>;
+}> {
+	const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
+	server.on("connection", (ws) => {
+		const raw = wrapRaw(ws);
+		void onCaller({ ...raw, greet: (o = {}) => greet(raw, o) });
+	});
+	await new Promise<void>((resolve) => server.once("listening", () => resolve()));
+	return {
+		url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/agent`,
+		async stop() {
+			for (const ws of server.clients) ws.terminate();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}
+
+export interface RawValidatorCall extends RawSocket {
+	/** Answers hello, and welcomes whoever proves its key. */
+	greet(o?: { signer?: Signer; prove?: object; welcome?: object | null }): Promise<RawGreeted>;
+}
+
+export interface RawGreeted {
+	readonly proof: Record<string, unknown>;
+	send(message: object): void;
+	sendData(channel: number, bytes: Uint8Array): void;
+	receive(): Promise<Record<string, unknown> & { type: string }>;
+}
+
+async function greet(
+	raw: RawSocket,
+	o: { signer?: Signer; prove?: object; welcome?: object | null },
+): Promise<RawGreeted> {
+	const signer = o.signer ?? makeSigner();
+	const own = createNonce(random(32));
+	const hello = JSON.parse((await raw.next()).data.toString()) as { key: string; nonce: string };
+	const parties: AgentParties = {
+		providerNonce: hello.nonce,
+		validatorNonce: own.nonce,
+		providerKey: hello.key,
+		validatorKey: signer.key,
+	};
+	const signature = signProof("validator", parties, signer);
+	raw.ws.send(JSON.stringify({ type: "prove", key: signer.key, nonce: own.nonce, signature, ...o.prove }));
+	const shared = own.agree(hello.nonce);
+	const sealer = createSealer(sealingKey("validator", shared, parties));
+	const unseal = createUnsealer(sealingKey("provider", shared, parties));
+	const receive = async () => {
+		const opened = unseal((await raw.next()).data);
+		return opened.kind === "control" ? JSON.parse(opened.json) : { type: "data", bytes: opened.bytes };
+	};
+	const send = (message: object) => raw.ws.send(sealer.control(JSON.stringify(message)));
+	const proof = await receive();
+	if (o.welcome !== null) send({ type: "welcome", providerId: hello.key, ...o.welcome });
+	return { proof, send, sendData: (channel, bytes) => raw.ws.send(sealer.data(channel, bytes)), receive };
 }

@@ -1,0 +1,127 @@
+// Control messages as hostile text: each kind is read when it is right, and refused with any field missing, surplus or of the wrong kind.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { CLAIM, OFFER } from "./agent.test-kit.ts";
+import { type AgentMessage, decodeProviderMessage, decodeValidatorMessage, errorToRefusal } from "./agent-messages.ts";
+
+const HEX = "ab".repeat(32);
+const RENTAL = "cd".repeat(16);
+const hostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+
+const provider: readonly AgentMessage[] = [
+	{ type: "hello", version: 1, key: HEX, nonce: HEX },
+	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: OFFER },
+	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: { ...OFFER, ssh: { host: "a.example", port: 22 } } },
+	{ type: "opened", channel: 1, engineSha256: HEX },
+	{ type: "refused", channel: 1, code: "PROVIDER_BUSY", detail: "busy" },
+	{ type: "refused", rental: RENTAL, code: "PROVIDER_BUSY", detail: "busy" },
+	{ type: "close", channel: 0xffff_ffff },
+	{ type: "changed", claim: CLAIM },
+	{ type: "rented", rental: RENTAL, ssh: { host: "10.0.0.1", port: 2222, user: "assay-0011aabb", hostKey } },
+	{ type: "extended", rental: RENTAL },
+	{ type: "unrented", rental: RENTAL },
+	{ type: "checked", rental: RENTAL, healthy: false, detail: "gone" },
+];
+const validator: readonly AgentMessage[] = [
+	{ type: "prove", key: HEX, nonce: HEX, signature: HEX + HEX },
+	{ type: "welcome", providerId: HEX },
+	{ type: "open", channel: 1, probe: RENTAL, limits: { memoryBytes: 1e9, minutes: 5 } },
+	{ type: "close", channel: 1 },
+	{ type: "rent", rental: RENTAL, publicKey: hostKey, untilMs: 1, devices: ["GPU-0", "GPU-1"] },
+	{ type: "extend", rental: RENTAL, untilMs: 5 },
+	{ type: "unrent", rental: RENTAL },
+	{ type: "check", rental: RENTAL },
+];
+
+const isBad = (error: unknown) => error instanceof AssayError && /^(AGENT_MESSAGE|CLAIM)_BAD$/.test(error.code);
+
+for (const [name, decode, messages] of [
+	["provider", decodeProviderMessage, provider],
+	["validator", decodeValidatorMessage, validator],
+] as const)
+	for (const message of messages)
+		test(`${name}'s ${message.type} is read as it was written, and spoilt in no way`, () => {
+			assert.deepEqual(decode(JSON.stringify(message)), message);
+			for (const field of Object.keys(message)) {
+				const { [field]: _, ...rest } = message as unknown as Record<string, unknown>;
+				assert.throws(() => decode(JSON.stringify(rest)), isBad, `without ${field}`);
+				for (const value of [null, -1, 0.5, 2 ** 53, "\u001b[2J", "x".repeat(5000), [], {}, [[]], { a: 1 }])
+					if (
+						!(field === "engineSha256" && value === null) &&
+						!(field === "devices" && Array.isArray(value) && value.length === 0)
+					)
+						assert.throws(
+							() => decode(JSON.stringify({ ...message, [field]: value })),
+							isBad,
+							`${field} ${JSON.stringify(value)}`,
+						);
+			}
+			assert.throws(() => decode(JSON.stringify({ ...message, more: 1 })), isBad);
+			assert.throws(() => decode(JSON.stringify([message])), isBad);
+		});
+
+test("each end reads only what the other may say", () => {
+	for (const message of provider)
+		if (message.type !== "close") assert.throws(() => decodeValidatorMessage(JSON.stringify(message)), isBad);
+	for (const message of validator)
+		if (message.type !== "close") assert.throws(() => decodeProviderMessage(JSON.stringify(message)), isBad);
+});
+
+const rented = provider.find(({ type }) => type === "rented") as Extract<AgentMessage, { type: "rented" }>;
+for (const [what, ssh] of Object.entries({
+	"a host that is an option of ssh": { ...rented.ssh, host: "-oProxyCommand=id" },
+	"a host with a space": { ...rented.ssh, host: "a b" },
+	"a user that is an option of ssh": { ...rented.ssh, user: "-lroot" },
+	"a user with an at sign": { ...rented.ssh, user: "root@other" },
+	"port 0": { ...rented.ssh, port: 0 },
+	"a host key with a second line": { ...rented.ssh, hostKey: `${hostKey}\nevil` },
+}))
+	test(`a rental's access is refused with ${what}`, () => {
+		assert.throws(() => decodeProviderMessage(JSON.stringify({ ...rented, ssh })), isBad);
+	});
+
+test("text that is no message is refused, whatever it is", () => {
+	const deep = "[".repeat(40_000);
+	for (const json of [
+		"",
+		"null",
+		"1",
+		'"hello"',
+		"{",
+		deep,
+		`{"type":${deep}`,
+		'{"type":"__proto__"}',
+		'{"type":"toString"}',
+		"x".repeat(70_000),
+	]) {
+		assert.throws(() => decodeProviderMessage(json), isBad);
+		assert.throws(() => decodeValidatorMessage(json), isBad);
+	}
+	fc.assert(
+		fc.property(fc.oneof(fc.string(), fc.json()), (json) => {
+			assert.throws(() => decodeProviderMessage(json), isBad);
+			assert.throws(() => decodeValidatorMessage(json), isBad);
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+test("a claim of a message is read by the claim's own rules", () => {
+	const evil = { ...CLAIM, devices: [] };
+	assert.throws(() => decodeProviderMessage(JSON.stringify({ type: "changed", claim: evil })), isBad);
+	const shown = decodeProviderMessage(JSON.stringify({ type: "changed", claim: { ...CLAIM, why: "\u001b[31mred" } }));
+	assert.ok(shown.type === "changed" && !shown.claim.why.includes("\u001b"));
+});
+
+test("of an error only its code and its sentence are told", () => {
+	assert.deepEqual(errorToRefusal(new AssayError("PROVIDER_BUSY", "no\u0007w", { hint: "secret" })), {
+		code: "PROVIDER_BUSY",
+		detail: "no\uFFFDw",
+	});
+	assert.deepEqual(errorToRefusal(new Error("/etc/secret")), {
+		code: "AGENT_REFUSED",
+		detail: "a fault of the provider itself",
+	});
+});
