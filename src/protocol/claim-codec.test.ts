@@ -33,6 +33,8 @@ test("a claim is read as it is; what it does not know is dropped", () => {
 	});
 	assert.deepEqual(parseClaim(changed((c) => Object.assign(c.devices[0], { more: 1 }))), { ok: true, claim: CLAIM });
 	assert.ok(parseClaim(changed((c) => Object.assign(c, { driver: null, devices: [] }))).ok);
+	const disk = parseClaim(changed((c) => c.devices.push({ ...c.devices[0], kind: "disk", precisions: [] })));
+	assert.ok(disk.ok && disk.claim.devices[1]?.kind === "disk");
 });
 
 test("missing, mistyped and oversized fields are refused, with the place", () => {

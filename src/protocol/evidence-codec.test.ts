@@ -127,6 +127,27 @@ test("form: magic, size, spelling, shape, hashes", () => {
 	assert.equal(codeOf(around(encodeCanonicalJson(hostile), ...attachments)), "ENVELOPE_SHAPE");
 });
 
+test("version 1 is read as it was, and neither version takes the other's fields", () => {
+	const decoded = decodeEvidence(FILE);
+	assert.ok(decoded.ok);
+	const { envelope } = decoded.evidence;
+	const file = (body: object) => around(encodeCanonicalJson({ ...envelope, body } as never), ...attachments);
+	const { readings, ...old } = BODY;
+	const { newest, ...oldSpec } = BODY.challenges[0]!.spec as { newest: number };
+	assert.deepEqual([readings, newest], [[], 0]);
+	const oldChallenges = [{ ...BODY.challenges[0]!, spec: oldSpec }];
+	const copy = [{ ...BODY.challenges[0]!, spec: { kind: "copy", device: 0, of: 0, newest: 0, samples: 1 } }];
+	assert.equal(codeOf(file({ ...old, version: 1, challenges: oldChallenges })), "ok");
+	assert.equal(codeOf(file({ ...BODY, version: 1, challenges: oldChallenges })), "ENVELOPE_SHAPE", "with readings");
+	assert.equal(codeOf(file({ ...old, version: 1 })), "ENVELOPE_SHAPE", "with newest");
+	assert.equal(codeOf(file({ ...old, version: 1, challenges: copy })), "ENVELOPE_SHAPE", "with a copy");
+	assert.equal(codeOf(file({ ...BODY, challenges: copy })), "ok");
+	assert.equal(codeOf(file({ ...BODY, challenges: oldChallenges })), "ENVELOPE_SHAPE", "without newest");
+	assert.equal(codeOf(file(old)), "ENVELOPE_SHAPE", "without readings");
+	for (const version of [0, 3, "1", null])
+		assert.equal(codeOf(file({ ...old, version, challenges: oldChallenges })), "ENVELOPE_SHAPE");
+});
+
 test("signatures: right, of something else, with another key, malleated, misspelled", () => {
 	const hash = new Uint8Array(32).fill(7);
 	const value = Buffer.from(signer.sign(hash)).toString("hex");

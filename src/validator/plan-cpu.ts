@@ -23,10 +23,22 @@ import {
 } from "./plan-stage.ts";
 import type { Seen, WarmUp } from "./probe-plan.ts";
 
+const cpusWith = (seen: Seen, precision: Precision) =>
+	devicesOf(seen, "cpu").filter((device) => seen.claim.devices[device]!.precisions.includes(precision));
+
+export function cpuWarmUps(seen: Seen, budgets: Budgets): WarmUp[] {
+	const gemms = cpusWith(seen, "int8").map((device): WarmUp => {
+		const shape = { m: 512, n: 1024, k: 2048 };
+		return { kind: "gemm", device, precision: "int8", ...shape, rounds: 3, passes: 64 };
+	});
+	const fmas = budgets.fma.flatMap((precision) =>
+		cpusWith(seen, precision).map((device): WarmUp => ({ kind: "fma", device, precision, ...CPU_FMA, rounds: 3 })),
+	);
+	return [...gemms, ...fmas];
+}
+
 export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
 	const freeOf = (seen: Seen, device: number) => seen.claim.devices[device]!.freeBytes;
-	const cpusWith = (seen: Seen, precision: Precision) =>
-		devicesOf(seen, "cpu").filter((device) => seen.claim.devices[device]!.precisions.includes(precision));
 	const keeps = (seen: Seen): GemmSpec[] => {
 		const cpus = cpusWith(seen, "int8");
 		// Devices that share the cores share the bytes: together they make as many as one would, in steps of two for the same reason.
@@ -40,26 +52,11 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 	return [
 		{
 			name: "cpu warm-up",
-			step: (seen) => {
-				const gemms = cpusWith(seen, "int8").map(
-					(device): WarmUp => ({
-						kind: "gemm",
-						device,
-						precision: "int8",
-						m: 512,
-						n: 1024,
-						k: 2048,
-						rounds: 3,
-						passes: 64,
-					}),
-				);
-				const fmas = budgets.fma.flatMap((precision) =>
-					cpusWith(seen, precision).map(
-						(device): WarmUp => ({ kind: "fma", device, precision, ...CPU_FMA, rounds: 3 }),
-					),
-				);
-				return warm([...gemms, ...fmas]);
-			},
+			// Done before when there are GPUs: while the places of their streams were opened.
+			step: (seen) =>
+				seen.warmUps.some(({ run }) => devicesOf(seen, "cpu").includes(run.device))
+					? null
+					: warm(cpuWarmUps(seen, budgets)),
 		},
 		{
 			name: "cpu warm-up, longer",

@@ -3,6 +3,7 @@
 import type { FmaPrecision, GemmPrecision, StreamSpec } from "../protocol/evidence.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
+import { cpuWarmUps } from "./plan-cpu.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
 	type Budgets,
@@ -70,6 +71,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				return stage(seen, specs, {
 					hold: true,
 					deadlineMs: Math.min(120_000, deadlineMs(budgets.leastPasses * fillS)),
+					whileOpening: cpuWarmUps(seen, budgets),
 				});
 			},
 		},

@@ -67,8 +67,9 @@ function play(host: Host, options: PlanOptions = OPTIONS): { stages: Stage[]; dr
 		if (step.act === "finish") return { stages, dropped, seconds };
 		assert.equal(steps.includes(step.name), false, `${step.name} twice`);
 		steps.push(step.name);
-		if (step.act === "warm-up") {
-			for (const run of step.runs) {
+		const runs = step.act === "warm-up" ? step.runs : step.act === "stage" ? (step.whileOpening ?? []) : [];
+		const warmUp = () => {
+			for (const run of runs) {
 				if (run.kind === "stream" || run.kind === "copy") {
 					const holder = challenges[run.of]!.spec.device;
 					const isDisk = host.claim.devices[run.device]!.kind === "disk";
@@ -82,7 +83,9 @@ function play(host: Host, options: PlanOptions = OPTIONS): { stages: Stage[]; dr
 				seconds += spanS;
 				warmUps.push({ run, opsPerS, bytesPerS: run.kind === "gemm" && run.passes > 0 ? host.bytesPerS : 0, spanS });
 			}
-		} else if (step.act === "stage") {
+		};
+		if (step.act === "warm-up") warmUp();
+		else if (step.act === "stage") {
 			const refused = step.mayShrink ? step.specs.filter((spec) => host.refuses?.includes(spec.device)) : [];
 			if (refused.length > 0) {
 				tooBig.push(...refused);
@@ -105,6 +108,12 @@ function play(host: Host, options: PlanOptions = OPTIONS): { stages: Stage[]; dr
 				challenges.push({ spec, end: "complete", seconds: s, roots: spec.rounds });
 				seconds += s;
 			}
+			const busy = step.specs.map(({ device: d }) => d);
+			assert.ok(
+				runs.every((run) => !busy.includes(run.device)),
+				"a warm-up beside openings is another device's",
+			);
+			warmUp();
 		}
 	}
 	assert.fail("the plan has no end");
@@ -297,6 +306,20 @@ test("hostile claims get a bounded, legal probe", () => {
 				assert.ok(stages.every((stage) => stage.specs.length <= 16));
 			}
 		}
+	}
+});
+
+test("the CPU warms up once: beside the openings of the cards' streams, or on its own", () => {
+	const runs = (host: Host) => play(host).stages.map(({ name, whileOpening }) => [name, whileOpening?.length ?? 0]);
+	assert.deepEqual(
+		runs(H200).filter(([, count]) => count !== 0),
+		[["gpu stream", 4]],
+	);
+	assert.ok(runs(TWO_CORES).every(([, count]) => count === 0));
+	// A plan that had not warmed up would ask for the smallest runs.
+	for (const host of [H200, TWO_CORES]) {
+		const [fma] = fillOf(play(host).stages, "cpu fma fp32");
+		assert.ok(fma?.kind === "fma" && fma.rounds > 4);
 	}
 });
 

@@ -48,6 +48,8 @@ export type Step =
 			readonly stopAfterMs?: number;
 			/** An engine's `no_memory` drops the stage from the record and lets the plan ask for less. */
 			readonly mayShrink?: boolean;
+			/** Warm-ups of other devices, while this stage's places are opened: nothing is timed then. */
+			readonly whileOpening?: readonly WarmUp[];
 			/** While it runs, its devices are asked this often what they say of themselves (READ). */
 			readonly readEveryMs?: number;
 			/** Challenges whose sessions the next stages still need; all others of this stage are released after opening. */

@@ -198,7 +198,10 @@ async function carryOut(o: ProbeOptions, claim: Claim, rttUs: number, x: StageCo
 			const result = await runStage(x, step, stage);
 			if (result.end === "broken") break;
 			if (result.end === "too-big") tooBig.push(...result.specs);
-			else stage += 1;
+			else {
+				warmUps.push(...result.warmUps);
+				stage += 1;
+			}
 		}
 	}
 	return x.answered;

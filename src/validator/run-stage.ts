@@ -47,7 +47,7 @@ type StageStep = Extract<Step, { act: "stage" }>;
 
 /** `broken`: something did not end well and nothing more is asked. `too-big`: nothing was recorded, the plan may ask for less. */
 export type StageEnd =
-	| { readonly end: "done" | "broken" }
+	| { readonly end: "done" | "broken"; readonly warmUps: readonly WarmUpSeen[] }
 	| { readonly end: "too-big"; readonly specs: readonly ChallengeSpec[] };
 
 export async function runStage(x: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
@@ -77,11 +77,16 @@ export async function runStage(x: StageContext, step: StageStep, stage: number):
 	});
 	// Silence and garbage end the whole link: what cannot be sent must not look like a draw that was left unanswered.
 	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
-	if (linkIsUp) await Promise.all(answers.map((_, i) => openChallenge(x, first + i)));
+	let warmUps: readonly WarmUpSeen[] = [];
+	if (linkIsUp) {
+		const opening = Promise.all(answers.map((_, i) => openChallenge(x, first + i)));
+		warmUps = await runWarmUps(x, step.whileOpening ?? []);
+		await opening;
+	}
 	if (!step.hold) await releaseAll(x, first);
 	const ended = x.answered.slice(first);
 	const well = ended.every((c) => endedWell(c) && c.opens.every((open) => open.end === "complete"));
-	return { end: well ? "done" : "broken" };
+	return { end: well ? "done" : "broken", warmUps };
 }
 
 /** Asks every device of a stage at once and then again and again; each only when it has answered the time before. */

@@ -32,11 +32,12 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 		return spec.kind === "gemm" ? gemmFigures(answer, spec, togetherRunOf(answer, counted, claim)) : [];
 	});
 	const specs = answers.map(({ record }) => record.spec);
+	const cpuOps = cpuSpeed(claim, speeds);
 	const kept = counted.flatMap((answer) => {
 		const { spec } = answer.record;
 		if (spec.kind !== "stream" && spec.kind !== "copy") return [];
 		const reader = readerOf(spec, specs, claim.devices);
-		if (reader === "disk") return diskFigures(answer, spec, counted, answers, claim, speeds);
+		if (reader === "disk") return diskFigures(answer, spec, counted, answers, cpuOps);
 		if (spec.kind === "copy" || reader === null) return [];
 		return reader === "own" ? memoryFigures(answer, spec, answers, claim, speeds) : peerFigures(answer, spec, answers);
 	});
@@ -119,21 +120,21 @@ function diskFigures(
 	spec: StreamSpec | CopySpec,
 	counted: readonly Answered[],
 	answers: readonly Answered[],
-	claim: Claim,
-	speeds: readonly Figure[],
+	cpuOps: bigint,
 ): Figure[] {
 	const { device } = spec;
 	const challenge = answer.index;
 	if (spec.kind === "copy") {
-		const isReadBack = counted.some(({ record: { spec: s }, index, ...rest }) => {
-			if (s.kind !== "stream" || s.device !== device || s.of !== spec.of || index < challenge) return false;
-			return storageOf({ record: answers[index]!.record, index, ...rest }, s, answers, claim, speeds)?.late === false;
+		const isReadBack = counted.some((other) => {
+			const { spec: s } = other.record;
+			if (s.kind !== "stream" || s.device !== device || s.of !== spec.of || other.index < challenge) return false;
+			return notMade(rateOf(other, s, answers), cpuOps, 0n)?.late === false;
 		});
 		const written = rateOf(answer, spec, answers);
 		if (!isReadBack || written === null) return [];
 		return [{ device, name: "disk.write", value: toFigureValue(written.bytesPerS), unit: "B/s", challenge }];
 	}
-	const storage = storageOf(answer, spec, answers, claim, speeds);
+	const storage = notMade(rateOf(answer, spec, answers), cpuOps, 0n);
 	if (storage === null || storage.late) return [];
 	return [
 		{ device, name: "disk.stored", value: toFigureValue(storage.residentBytes), unit: "B", challenge },
@@ -168,16 +169,9 @@ function fastest(figures: readonly Figure[], device: number): bigint {
 		.reduce((best, { value }) => (BigInt(value) > best ? BigInt(value) : best), 0n);
 }
 
-function storageOf(
-	answer: Answered,
-	spec: StreamSpec,
-	answers: readonly Answered[],
-	claim: Claim,
-	figures: readonly Figure[],
-): Residency | null {
-	const cpus = claim.devices.flatMap(({ kind }, device) => (kind === "cpu" ? [fastest(figures, device)] : []));
-	const ops = cpus.reduce((sum, rate) => sum + rate, 0n);
-	return notMade(rateOf(answer, spec, answers), ops, 0n);
+/** What all CPU devices of the host can do together, op/s. */
+function cpuSpeed({ devices }: Claim, speeds: readonly Figure[]): bigint {
+	return devices.reduce((sum, { kind }, device) => (kind === "cpu" ? sum + fastest(speeds, device) : sum), 0n);
 }
 
 export interface Residency {
