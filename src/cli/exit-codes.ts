@@ -22,6 +22,8 @@ export function verdictToExitCode(verdict: Verdict): number {
 const errorExits: Readonly<Record<string, number>> = {
 	USAGE: exitCodes.usage.code,
 	TARGET_BAD: exitCodes.usage.code,
+	CONFIG_BAD: exitCodes.usage.code,
+	PARAMS_BAD: exitCodes.usage.code,
 	FILE_UNREADABLE: exitCodes.input.code,
 	FILE_UNWRITABLE: exitCodes.output.code,
 	AUTH_FAILED: exitCodes.refused.code,

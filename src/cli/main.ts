@@ -13,6 +13,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
 	verify: async () => (await import("./verify.ts")).verifyCommand,
 	devices: async () => (await import("./devices.ts")).devicesCommand,
 	doctor: async () => (await import("./doctor.ts")).doctorCommand,
+	validate: async () => (await import("./validate.ts")).validateCommand,
 	provide: async () => (await import("./provide.ts")).provideCommand,
 };
 

@@ -42,6 +42,7 @@ const isInternal = ({ kind }: { readonly kind: string }) => kind.startsWith("ser
 const REMEMBERED = 2000;
 /** A stream that is not read is ended rather than let it fill the memory. */
 const MOST_UNREAD = 5000;
+const MOST_UNSENT = 5000;
 
 export function createEventHub(o: {
 	readonly events: EventStore;
@@ -53,7 +54,9 @@ export function createEventHub(o: {
 	const prefix = o.process.replace(/[^A-Za-z0-9_-]/g, "").slice(0, 32) || "p";
 	const remembered: NetworkEvent[] = [];
 	const listeners = new Set<(event: NetworkEvent) => void>();
-	const sending = new Set<Promise<void>>();
+	/** One after the other: several connections at once would tell them in another order. */
+	let sending: Promise<void> = Promise.resolve();
+	let unsent = 0;
 	let count = 0;
 
 	const unsubscribe = o.events.subscribe((event) => {
@@ -77,11 +80,15 @@ export function createEventHub(o: {
 	return {
 		tell({ kind, subject, providerId, detail }) {
 			const stored: StoreEvent = { kind, subject, atMs: o.nowMs(), detail: { providerId, detail } };
-			const sent = o.events
-				.publish(stored)
+			// A database that does not keep up must not make this process grow.
+			if (unsent >= MOST_UNSENT) return o.onLost?.(new Error("too many events wait to be told"));
+			unsent += 1;
+			sending = sending
+				.then(() => o.events.publish(stored))
 				.catch((error) => o.onLost?.(error))
-				.finally(() => sending.delete(sent));
-			sending.add(sent);
+				.finally(() => {
+					unsent -= 1;
+				});
 		},
 		listen(listener) {
 			listeners.add(listener);
@@ -126,9 +133,7 @@ export function createEventHub(o: {
 			}
 			return read();
 		},
-		async flush() {
-			while (sending.size > 0) await Promise.all(sending);
-		},
+		flush: () => sending,
 		close: unsubscribe,
 	};
 }

@@ -1,7 +1,7 @@
 // What the validator service is given of the world: clocks, randomness, timers, a log. Real ones are made here for programs; tests and
 // the simulation hand in their own. Nothing in this folder reads a clock or draws a number by any other way.
 import { randomBytes } from "node:crypto";
-import type { Logger } from "pino";
+import { destination, type Logger, pino } from "pino";
 
 export interface Surroundings {
 	/** Wall clock, whole milliseconds since 1970. */
@@ -78,4 +78,9 @@ export function repeat(
 			await running;
 		},
 	};
+}
+
+/** Structured lines on standard error: results on standard output stay clean. */
+export function createLogger(level: "debug" | "info" | "warn" | "error"): Logger {
+	return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: false }));
 }

@@ -1,0 +1,123 @@
+// `assay validate`: one validator process, in the foreground: database, API, agents' door, probes, scores, rentals. Several may run side by side on
+// one database. Not here: what it does (validator/service); a whole network on one machine is `assay up`.
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { AssayError } from "../protocol/assay-error.ts";
+import type { ValidatorSettings } from "../validator/service/create-validator.ts";
+import type { Command, Surroundings } from "./command.ts";
+import { numberOption, parseOptions, usageError } from "./parse-options.ts";
+
+/** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
+export function defaultDataDir(env: Surroundings["env"]): string {
+	if (env.ASSAY_HOME) return join(env.ASSAY_HOME, "network");
+	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");
+	return join(data, "assay", "network");
+}
+
+/** `host:port`, `:port` or `[v6]:port`. */
+export function parseListen(command: string, text: string): { readonly host: string; readonly port: number } {
+	const found = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]*)):([0-9]{1,5})$/.exec(text);
+	const port = Number(found?.[3]);
+	if (!found || port > 65535) throw usageError(`--listen takes HOST:PORT, not '${text}'`, command);
+	return { host: found[1] || found[2] || "127.0.0.1", port };
+}
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+export const validateCommand: Command = {
+	name: "validate",
+	summary: "runs a validator: keeps providers proven and scored, serves the API",
+	help: `usage: assay validate [OPTIONS]
+
+Runs one validator process until Ctrl-C. Providers dial in with assay provide; several validators may share one database.
+
+  --data FOLDER       evidence, key, admin's token, and without --database the database itself
+                      (default: network in ASSAY_HOME, or assay/network in the user's data folder)
+  --database URL      any PostgreSQL server (or DATABASE_URL); the data folder should then be shared as well, or each has its own evidence
+  --listen HOST:PORT  of the API and the agents' door (default 127.0.0.1:7373; port 0 takes any)
+  --name NAME         shown in the list of validators
+  --concurrency N     probes at once (default 16)
+  --quick             quick probes: they prove less
+  --join KEY          only this provider may dial in; may be given several times (default: everyone)
+  --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
+  --api-only          serve the API and the agents' door, probe nothing
+  --log LEVEL         debug, info, warn or error, as JSON lines on standard error (default warn)
+  --json              what is printed at the start as JSON
+
+exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
+
+	async run(args, here) {
+		const { values } = parseOptions(
+			"validate",
+			args,
+			{
+				data: { type: "string" },
+				database: { type: "string" },
+				listen: { type: "string" },
+				name: { type: "string" },
+				concurrency: { type: "string" },
+				quick: { type: "boolean", default: false },
+				join: { type: "string", multiple: true },
+				param: { type: "string", multiple: true },
+				"api-only": { type: "boolean", default: false },
+				log: { type: "string", default: "warn" },
+				json: { type: "boolean", default: false },
+			},
+			{ min: 0, max: 0 },
+		);
+		const level = LEVELS.find((one) => one === values.log);
+		if (level === undefined) throw usageError(`--log takes ${LEVELS.join(", ")}, not '${values.log}'`, "validate");
+		const databaseUrl = values.database ?? (here.env.DATABASE_URL || undefined);
+		const settings: ValidatorSettings = {
+			dataDir: resolve(here.cwd, values.data ?? defaultDataDir(here.env)),
+			databaseUrl,
+			name: values.name,
+			probes: !values["api-only"],
+			probe: { quick: values.quick },
+			listen: values.listen === undefined ? {} : parseListen("validate", values.listen),
+			concurrency:
+				values.concurrency === undefined
+					? undefined
+					: Math.floor(numberOption("validate", "concurrency", values.concurrency, 1, 256)),
+			join: values.join,
+			params: readParams(values.param ?? []),
+		};
+		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
+		const [{ createValidator }, { createLogger }] = await Promise.all([
+			import("../validator/service/create-validator.ts"),
+			import("../validator/service/surroundings.ts"),
+		]);
+		const validator = createValidator(settings, { env: here.env, logger: createLogger(level) });
+		const { url, key, adminTokenFile } = await validator.start();
+		const { dataDir } = validator.config;
+		here.out.write(
+			values.json
+				? `${JSON.stringify({ url, key, dataDir, adminTokenFile })}\n`
+				: `assay validator ${url}\n  key          ${key}\n  data         ${dataDir}\n  admin token  ${adminTokenFile}\n` +
+						`  providers    assay provide --validator ${url} --trust ${key}\n`,
+		);
+		await new Promise<void>((stop) => {
+			if (here.interrupted.aborted) stop();
+			here.interrupted.addEventListener("abort", () => stop(), { once: true });
+		});
+		await validator.stop();
+		return 0;
+	},
+};
+
+/** Numbers where they are numbers, JSON where it is an object, words otherwise; market/params checks them. */
+function readParams(given: readonly string[]): Record<string, unknown> {
+	return Object.fromEntries(
+		given.map((text) => {
+			const at = text.indexOf("=");
+			if (at <= 0) throw usageError(`--param takes NAME=VALUE, not '${text}'`, "validate");
+			const value = text.slice(at + 1);
+			try {
+				return [text.slice(0, at), JSON.parse(value)];
+			} catch (cause) {
+				if (/^[a-z0-9-]+$/i.test(value)) return [text.slice(0, at), value];
+				throw new AssayError("USAGE", `--param ${text.slice(0, at)}: '${value}' cannot be read`, { cause });
+			}
+		}),
+	);
+}
