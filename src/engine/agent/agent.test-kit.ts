@@ -273,3 +273,47 @@ async function greet(
 	if (o.welcome !== null) send({ type: "welcome", providerId: hello.key, ...o.welcome });
 	return { proof, send, sendData: (channel, bytes) => raw.ws.send(sealer.data(channel, bytes)), receive };
 }
+
+/** In the middle: E, whom the provider dialled, stands between it and the honest V. */
+export interface Middle {
+	readonly url: string;
+	/** To each side, as the relay can: whole messages, sealed by others. */
+	toProvider(data: Buffer, isBinary: boolean): void;
+	toValidator(data: Buffer, isBinary: boolean): void;
+	readonly fromProvider: Buffer[];
+	readonly fromValidator: Buffer[];
+	stop(): Promise<void>;
+}
+
+export async function startMiddle(upstreamUrl: string): Promise<Middle> {
+	const fromProvider: Buffer[] = [];
+	const fromValidator: Buffer[] = [];
+	let down: RawValidatorCall | null = null;
+	let up: RawSocket | null = null;
+	const server = await startRawValidator(async (call) => {
+		down = call;
+		const early: [Buffer, boolean][] = [];
+		const pass = (data: Buffer, isBinary: boolean) => {
+			fromProvider.push(data);
+			if (up) up.ws.send(data, { binary: isBinary });
+			else early.push([data, isBinary]);
+		};
+		call.ws.on("message", (data, isBinary) => pass(data as Buffer, isBinary));
+		up = await openRaw(upstreamUrl);
+		for (const [data, isBinary] of early) up.ws.send(data, { binary: isBinary });
+		up.ws.on("message", (data, isBinary) => {
+			fromValidator.push(data as Buffer);
+			call.ws.send(data as Buffer, { binary: isBinary });
+		});
+		up.ws.on("close", () => call.ws.close());
+		call.ws.on("close", () => up?.ws.close());
+	});
+	return {
+		url: server.url,
+		toProvider: (data, isBinary) => down!.ws.send(data, { binary: isBinary }),
+		toValidator: (data, isBinary) => up!.ws.send(data, { binary: isBinary }),
+		fromProvider,
+		fromValidator,
+		stop: server.stop,
+	};
+}

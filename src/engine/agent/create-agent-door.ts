@@ -2,7 +2,7 @@
 // address come before any signature is checked, because checking costs more than asking. Page: docs/network.md §2.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/signer.ts";
 import { acceptAgent } from "./accept-agent.ts";
@@ -40,7 +40,7 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 	const held = new Map<string, number>();
 	const knocks = new Map<string, (atUs: number) => boolean>();
 	const { perAddress = 64, knocksPerS = 10, unproven = 256 } = o;
-	let pending = 0;
+	const pending = new Set<WebSocket>();
 	let isOpen = true;
 
 	function mayKnock(address: string): boolean {
@@ -50,7 +50,7 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 			bucket = createBucket(knocksPerS);
 			knocks.set(address, bucket);
 		}
-		return bucket(o.clockUs()) && (held.get(address) ?? 0) < perAddress && pending < unproven;
+		return bucket(o.clockUs()) && (held.get(address) ?? 0) < perAddress && pending.size < unproven;
 	}
 
 	function count(address: string, change: 1 | -1): void {
@@ -79,11 +79,9 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 		count(address, 1);
 		socket.once("close", () => count(address, -1));
 		server.handleUpgrade(request, socket, Buffer.from(head), (ws) => {
-			pending += 1;
+			pending.add(ws);
 			acceptAgent(ws, { ...o, address })
-				.finally(() => {
-					pending -= 1;
-				})
+				.finally(() => pending.delete(ws))
 				.then(enter, (error: unknown) => {
 					if (error instanceof AssayError) o.onRefused?.(error, address);
 					else throw error;
@@ -111,6 +109,7 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 		connections,
 		async close() {
 			isOpen = false;
+			for (const ws of pending) ws.terminate();
 			await Promise.all([...connections.values()].map((c) => c.close({ closeCode: closeCodes.away })));
 			server.close();
 		},

@@ -162,6 +162,7 @@ export async function dialAgent(o: DialAgentOptions): Promise<ValidatorConnectio
 		for (const pipe of pipes.values()) void pipe.close();
 		welcomed.reject(refusal ?? new AssayError(end.code, end.detail));
 	});
+	ws.resume();
 	if (o.signal?.aborted) abort();
 	else socket.send({ type: "hello", version: AGENT_VERSION, key: o.signer.key, nonce: own.nonce });
 
@@ -199,7 +200,9 @@ function connect(o: DialAgentOptions, bounds: AgentBounds): Promise<WebSocket> {
 		o.signal?.addEventListener("abort", abort, { once: true });
 		ws.once("open", () => {
 			o.signal?.removeEventListener("abort", abort);
-			ws.removeAllListeners("error");
+			// Nothing may come before somebody listens: an error that nobody hears ends the process.
+			ws.on("error", () => {});
+			ws.pause();
 			resolve(ws);
 		});
 		ws.once("error", (cause) => {
