@@ -169,7 +169,7 @@ void test_virtual_devices() {
   std::vector<std::unique_ptr<Kept>> all;
   for (const auto& device : devices) all.push_back(device->keep(large, slots_in(share / 10 * 9)));
   check(all.size() == 3, "all of them filled at once fit");
-  check(code_of([&] { devices[2]->keep(large, slots_in(share / 10)); }) == ErrorCode::no_memory, "and are full then");
+  check(code_of([&] { devices[2]->keep(large, slots_in(share / 5)); }) == ErrorCode::no_memory, "and are full then");
   all.pop_back();
   check(devices[2]->keep(large, slots_in(share / 2)) != nullptr, "what is freed can be taken again");
 }

@@ -287,6 +287,8 @@ int main(int argc, char** argv) {
           auto& card = static_cast<cuda::CudaDevice&>(*gpu);
           compare_products(*cpu, *gpu, p, small);
           if (card.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
+            // First more pairs of tiles than blocks, with tile rows odd and even: there leaves are hashed beside the products.
+            for (const uint32_t m : {4224u, 4352u}) check_large(*gpu, {p, m, 2048, 8192}, 8);
             card.use_warpgroups(false);
             compare_products(*cpu, *gpu, p, small);
             card.use_warpgroups(true);
