@@ -2,13 +2,17 @@
 # The engine's figures beside what the vendor's own library reaches on the same card, in one run, taking turns; the median of
 # TURNS each. Prints JSON lines as it goes, then a table; bench/run.sh calls it. Python, because PyTorch is the door to cuBLAS.
 # Not here: what a verifier measures (that is a probe). Needs one NVIDIA GPU, PyTorch with CUDA, and the engine's bench program.
-#   vendor.py <bench program> <result.json>     environment: TURNS (5), REST (0.2), COMMIT
+#   vendor.py <bench program> <result.json>     environment: TURNS (5), REST (0.2), WARM (0), FIGURES (all), COMMIT
 import json, os, statistics, subprocess, sys, time
 import torch
 
 TURNS = int(os.environ.get("TURNS", "5"))
-# Seconds of rest before each product, on both sides: the card then meets neither with the heat of what ran before. 0 measures a warm card.
+# Seconds of rest before each product, on both sides: the card then meets neither with the heat of what ran before.
 REST = float(os.environ.get("REST", "0.2"))
+# Seconds of the same product before it is timed, on both sides: a warm card at its power limit, in the state that this product brings it to.
+WARM = float(os.environ.get("WARM", "0"))
+# "products": these alone.
+FIGURES = os.environ.get("FIGURES", "all")
 SIZES = (8192, 16384)
 # Data-sheet scalar peaks, in 10^12 fused steps a second (an fma is two flop): cards not named here get no ratio for `fma`.
 FMA_PEAKS = {"NVIDIA H200": {"fp32": 66.9 / 2, "fp64": 33.5 / 2}, "NVIDIA H100 80GB HBM3": {"fp32": 66.9 / 2, "fp64": 33.5 / 2}}
@@ -22,7 +26,7 @@ def say(**row):
 
 
 def seconds(act):
-    """Seconds a call by CUDA events: a rest, two calls to warm up, then about a quarter of a second, as the engine's bench does."""
+    """Seconds a call by CUDA events: a rest, calls to warm up, then about a quarter of a second, as the engine's bench does."""
     torch.cuda.synchronize()
     time.sleep(REST)
     def timed(calls):
@@ -34,7 +38,10 @@ def seconds(act):
         end.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
     timed(1)
-    return timed(max(1, min(500, int(0.25 / timed(1)))))
+    call = timed(1)
+    if WARM:
+        call = timed(max(1, min(1000, int(WARM / call))))
+    return timed(max(1, min(1000, int(0.25 / call))))
 
 
 def products(precision, n):
@@ -90,7 +97,7 @@ def main():
                     say(side="vendor", figure="gemm_kernel", precision=precision, n=n, mode=mode, tops=round(tops, 1))
                 torch.cuda.empty_cache()
     copies = []
-    for _ in range(TURNS):
+    for _ in range(TURNS if FIGURES == "all" else 0):
         keep(engine(program, "hash", "fp32", "fp64", "int32"))
         source = torch.randint(0, 2**31, (1 << 30,), dtype=torch.int32, device="cuda")
         target = torch.empty_like(source)
@@ -98,7 +105,8 @@ def main():
         say(side="vendor", figure="copy", gbytes_per_s=round(copies[-1], 1))
         del source, target
         torch.cuda.empty_cache()
-    keep(engine(program, "stream"))
+    if FIGURES == "all":
+        keep(engine(program, "stream"))
 
     for (precision, n, mode), values in theirs.items():
         best = modes.get((precision, n))
@@ -123,8 +131,8 @@ def main():
     vendor = [{"precision": p, "n": n, "mode": mode, "tops": round(statistics.median(v), 1)} for (p, n, mode), v in theirs.items()]
     with open(result, "w") as file:
         json.dump({"machine": card, "driver": driver, "torch": torch.__version__, "commit": os.environ.get("COMMIT", "unknown"),
-                   "date": time.strftime("%Y-%m-%d", time.gmtime()), "restS": REST, "startMs": statistics.median(start_ms),
-                   "copyGbytesPerS": round(statistics.median(copies), 1), "figures": rows, "vendor": vendor}, file, indent=1)
+                   "date": time.strftime("%Y-%m-%d", time.gmtime()), "restS": REST, "warmS": WARM, "startMs": statistics.median(start_ms),
+                   "copyGbytesPerS": round(statistics.median(copies), 1) if copies else None, "figures": rows, "vendor": vendor}, file, indent=1)
         file.write("\n")
     print(f"\n{card}, driver {driver}; median of {TURNS} turns")
     for row in rows:

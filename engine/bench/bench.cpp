@@ -22,8 +22,9 @@ namespace {
 
 const std::atomic<bool> kGo{false};
 constexpr double kSpanS = 0.25;  // of products
-// Seconds of rest before each product, as bench/vendor.py gives its own side; environment REST.
-const double kRestS = std::getenv("REST") ? std::atof(std::getenv("REST")) : 0.2;
+double from_environment(const char* name, double otherwise) { return std::getenv(name) ? std::atof(std::getenv(name)) : otherwise; }
+// Seconds of rest before each product, then seconds of the same product before it is timed; as bench/vendor.py does on its own side.
+const double kRestS = from_environment("REST", 0.2), kWarmS = from_environment("WARM", 0);
 const char* const kNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 std::string name(Precision p) { return kNames[static_cast<size_t>(p)]; }
 
@@ -31,21 +32,22 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds a call, over enough calls for about `span_s` after two to warm up. `rest_s` before that: products run into the card's power
-// limit, and what it grants depends on the load before; bench/vendor.py rests as long.
+// Seconds a call, over enough calls for about `span_s` after two to warm up. `rest_s` and `warm_s` before that: products run into the
+// card's power limit, and what it grants depends on the load before.
 template <typename Act>
-double time_s(const CudaDevice& device, Act act, double span_s = 0.1, double rest_s = 0) {
+double time_s(const CudaDevice& device, Act act, double span_s = 0.1, double rest_s = 0, double warm_s = 0) {
   std::this_thread::sleep_for(std::chrono::duration<double>(rest_s));
-  act();
-  device.context().synchronize();
-  double start = now_s();
-  act();
-  device.context().synchronize();
-  const int repeats = std::clamp(static_cast<int>(span_s / (now_s() - start + 1e-9)), 1, 500);
-  start = now_s();
-  for (int i = 0; i < repeats; ++i) act();
-  device.context().synchronize();
-  return (now_s() - start) / repeats;
+  const auto timed = [&](int calls) {
+    const double start = now_s();
+    for (int i = 0; i < calls; ++i) act();
+    device.context().synchronize();
+    return (now_s() - start) / calls;
+  };
+  const auto fitting = [](double seconds, double call_s) { return std::clamp(static_cast<int>(seconds / (call_s + 1e-9)), 1, 1000); };
+  timed(1);
+  double call_s = timed(1);
+  if (warm_s > 0) call_s = timed(fitting(warm_s, call_s));
+  return timed(fitting(span_s, call_s));
 }
 
 void print(const char* figure, const std::string& precision, uint32_t n, double seconds, const char* unit, double value) {
@@ -63,19 +65,21 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n, bool plain) {
   Seed seed{};
   seed.b[0] = 1;
   const double ops = 2.0 * n * n * n;
-  const double generate = time_s(device, [&] { device.generate(room, seed); });
-  const uint32_t entry = p == Precision::tf32 ? 4 : p == Precision::int8 || p == Precision::fp8 ? 1 : 2;
-  print("generate", name(p), n, generate, "gbytes_per_s", gbytes(uint64_t{2} * n * n * entry) / generate);
-  const double product = time_s(device, [&] { device.multiply(room, 0, kGo); }, kSpanS, kRestS);
+  device.generate(room, seed);
+  const double product = time_s(device, [&] { device.multiply(room, 0, kGo); }, kSpanS, kRestS, kWarmS);
   print("gemm_kernel", name(p), n, product, "tops", ops / product / 1e12);
+  const double round = time_s(device, [&] { seed = device.gemm_round(*kept, 0, seed, kGo); }, kSpanS, kRestS, kWarmS);
+  print("gemm_round", name(p), n, round, "tops", ops / round / 1e12);
   if (plain && device.context().has_warpgroups()) {
     device.use_warpgroups(false);
     const double by_mma = time_s(device, [&] { device.multiply(room, 0, kGo); });
     print("gemm_kernel_mma_sync", name(p), n, by_mma, "tops", ops / by_mma / 1e12);
     device.use_warpgroups(true);
   }
-  const double round = time_s(device, [&] { seed = device.gemm_round(*kept, 0, seed, kGo); }, kSpanS, kRestS);
-  print("gemm_round", name(p), n, round, "tops", ops / round / 1e12);
+  // Last: what it writes to memory would weigh on the power that a product is granted after it.
+  const double generate = time_s(device, [&] { device.generate(room, seed); });
+  const uint32_t entry = p == Precision::tf32 ? 4 : p == Precision::int8 || p == Precision::fp8 ? 1 : 2;
+  print("generate", name(p), n, generate, "gbytes_per_s", gbytes(uint64_t{2} * n * n * entry) / generate);
 }
 
 // Leaves alone over 2 GiB, where a last wave of blocks weighs little; then leaves and trees of products as rounds have them.

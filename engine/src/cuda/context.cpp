@@ -13,8 +13,8 @@ namespace assay::cuda {
 namespace {
 
 constexpr const char* kKernels[] = {
-    "generate_int8", "generate_fp8", "generate_fp16", "generate_bf16",   "generate_tf32", "hash_leaves", "hash_levels",
-    "hash_top",      "mix_leaves",   "fma_fp32",      "gather_openings", "fma_fp64",      "fma_int32",   "has_wgmma",
+    "generate_int8", "generate_fp8", "generate_fp16", "generate_bf16", "generate_tf32", "hash_leaves", "hash_pairs", "hash_levels",
+    "hash_top",      "mix_leaves",   "fma_fp32",      "fma_fp64",      "fma_int32",     "has_wgmma",   "gather_openings",
 };
 
 struct GemmKernels {

@@ -10,9 +10,6 @@ namespace {
 
 // Small products share allocations, which the driver rounds up to 2 MiB.
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
-// Along K, what a block multiplies in a launch on Hopper's own path, about 0.8 ms. Blocks drift apart from tile to tile, and when they no
-// longer read the same rows together L2 cannot serve them: starting afresh keeps them together.
-constexpr uint32_t kLaunchKBytes = 128 << 10;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
 constexpr double kOpsPerLaunch = 4e13;
 
@@ -136,30 +133,40 @@ void CudaDevice::generate(const CudaKept& kept, const Seed& seed) {
 }
 
 void CudaDevice::multiply(const CudaKept& kept, uint32_t slot, const std::atomic<bool>& stop) {
+  if (use_warpgroups_) return multiply_by_warpgroups(kept, slot, false, stop);
   const GemmSpec& spec = kept.spec();
   const auto precision = static_cast<size_t>(spec.precision);
+  const TileShape shape = tile_shape(spec.precision, context_->compute());
+  launch_tiles(spec, shape.n, stop, [&](uint32_t first, uint32_t count) {
+    context_->launch(kMultiply[precision], count, kGemmThreads, shape.shared_bytes(), kept.a(), kept.b(), kept.slot(slot),
+                     spec.m, spec.n, spec.k * entry_bytes(spec.precision), first);
+  });
+}
+
+// One block a unit, each making pair after pair. Leaves of a block's last pair would be hashed with nothing beside them: those are left
+// to a launch of their own, which spreads them.
+void CudaDevice::multiply_by_warpgroups(const CudaKept& kept, uint32_t slot, bool hash, const std::atomic<bool>& stop) {
+  const GemmSpec& spec = kept.spec();
+  const char* kernel = kWarpgroups[static_cast<size_t>(spec.precision)];
   const uint32_t k_bytes = spec.k * entry_bytes(spec.precision);
-  if (use_warpgroups_) {
-    const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, kTileM);
-    const bool pairs = spec.m / kTileM % 2 == 0;  // tiles of a cluster lie one below the other
-    launch_tiles(spec, kWarpgroupTileN, stop, [&](uint32_t first, uint32_t count) {
-      // One block a unit, each making tile after tile.
-      const uint32_t blocks = std::min(count, pairs ? context_->units() & ~1u : context_->units());
-      const auto launch = [&](const auto&... arguments) {
-        if (pairs) context_->launch_pairs(kWarpgroups[precision], blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
-        else context_->launch(kWarpgroups[precision], blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
-      };
-      const uint32_t step = blocks * std::max(1u, kLaunchKBytes / k_bytes);
-      for (uint32_t from = first; from < first + count; from += step)
-        launch(a, b, kept.slot(slot), spec.m, spec.n, k_bytes, from, std::min(from + step, first + count));
-    });
-  } else {
-    const TileShape shape = tile_shape(spec.precision, context_->compute());
-    launch_tiles(spec, shape.n, stop, [&](uint32_t first, uint32_t count) {
-      context_->launch(kMultiply[precision], count, kGemmThreads, shape.shared_bytes(), kept.a(), kept.b(), kept.slot(slot),
-                       spec.m, spec.n, k_bytes, first);
-    });
-  }
+  const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, kTileM);
+  const bool clusters = spec.m / kTileM % 2 == 0;  // tiles of a cluster lie one below the other
+  // Whole columns of a band at a time, where that leaves few units idle: then the blocks that share rows start together.
+  const uint32_t even = context_->units() & ~1u, whole = even / kRasterRows * kRasterRows;
+  const uint32_t most = whole + whole / 32 >= even ? whole : clusters ? even : context_->units();
+  launch_tiles(spec, kPairN, stop, [&](uint32_t first, uint32_t count) {
+    const uint32_t blocks = std::min(count, most), last = (count - 1) / blocks * blocks;
+    const PairRange range{first, first + count, hash ? first + last : first, met_};
+    const auto launch = [&](const auto&... arguments) {
+      if (clusters) context_->launch_pairs(kernel, blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
+      else context_->launch(kernel, blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
+    };
+    launch(a, b, kept.slot(slot), spec.m, spec.n, k_bytes, range, kept.round_tree().nodes, leaf_midstate());
+    met_ += meetings(count, blocks, k_bytes) * blocks;
+    if (hash)
+      context_->launch("hash_pairs", range.end - range.hash_end, kTileM, 0, kept.slot(slot), spec.m, spec.n, range.hash_end,
+                       kept.round_tree().nodes, leaf_midstate());
+  });
 }
 
 template <typename Launch>
@@ -183,9 +190,15 @@ Hash CudaDevice::gemm_round(Kept& kept_, uint32_t slot, const Seed& seed, const 
   context_->enter();
   throw_if(stop);
   generate(kept, seed);
-  multiply(kept, slot, stop);
+  if (use_warpgroups_ && kept.spec().k * entry_bytes(kept.spec().precision) >= kHashKBytes) {
+    multiply_by_warpgroups(kept, slot, true, stop);
+  } else {
+    multiply(kept, slot, stop);
+    throw_if(stop);
+    hash_leaves(*context_, kept.round_tree(), 0, kept.slot(slot), kept.spec().leaves());
+  }
   throw_if(stop);
-  hash_round(kept, slot);
+  hash_levels(*context_, kept.round_tree());
   return read_root(*context_, kept.round_tree());
 }
 

@@ -74,6 +74,8 @@ class CudaDevice final : public Device {
   bool use_warpgroups(bool use) { return use_warpgroups_ = use && context_->has_warpgroups(); }
 
  private:
+  // The same on Hopper's own path; with `hash`, level 0 of the round's tree too.
+  void multiply_by_warpgroups(const CudaKept& kept, uint32_t slot, bool hash, const std::atomic<bool>& stop);
   template <typename Launch>
   void launch_tiles(const GemmSpec& spec, uint32_t tile_n, const std::atomic<bool>& stop, Launch launch) const;
   Tree stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
@@ -82,6 +84,7 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<const Context> context_;
   bool use_warpgroups_;
+  uint32_t met_ = 0;  // what the meter of gemm_wgmma.cuh says when all that is queued has run
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
   std::shared_ptr<PeerReader> peer_;  // made by the first pass over another card's products; given up likewise
 };

@@ -1,11 +1,15 @@
 // The products on Hopper's own path: wgmma fed by the bulk tensor copy engine. Needs the sm_90a target; every other target gets
 // an empty body and the launcher (cuda_device.cpp) stays with gemm.cuh. docs/hardware-proof.md §4.
-// One producer thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine; two consumer warpgroups
-// multiply 64 rows of a tile each, tile after tile, while the producer is already at the next one. Two blocks of a cluster make
-// tiles one below the other and each fetches half of the B they share for both: without that, L2 is what binds (8 TB/s of reads).
+// One thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine; two consumer warpgroups multiply 64 rows
+// of a tile each, tile after tile, while the next slices are already on their way. Two blocks of a cluster make tiles one below the
+// other and each fetches half of the B they share for both: without that, L2 is what binds (8 TB/s of reads).
+// A block's tiles come in pairs side by side, which hold whole leaves: three warps beside the copying one hash those of the last pair, on
+// pipes that the tensor cores leave idle. They wait for their own block alone, so nothing depends on which blocks run together.
+// What binds is the card's power: per clock the products reach 98 % of the tensor cores' rate.
 // As in gemm.cuh, all precisions are alike when K is counted in bytes.
 #pragma once
 #include "gemm.cuh"
+#include "hash.cuh"
 
 namespace assay::cuda {
 
@@ -23,6 +27,10 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
                  : "r"(barrier), "r"(parity)
                  : "memory");
   }
+}
+
+__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 // At the same barrier of block `rank` of the cluster, this one's own included. Without a cluster-wide release, which would be a
@@ -142,13 +150,29 @@ __device__ __forceinline__ uint4 gather_chunk(const uint32_t* x, uint32_t lane) 
   return upper ? make_uint4(s0, s1, y2, y3) : make_uint4(y0, y1, s0, s1);
 }
 
+// How often a block arrived at a meeting, all blocks and launches together.
+__device__ uint32_t meter;
+
+// Waits until nearly all blocks came to their meeting `number` (from 1). A courtesy for L2's sake: whoever does not come, because it does
+// not run at the same time, is waited for some 0.1 ms and no longer.
+__device__ __forceinline__ void meet(uint32_t number, uint32_t met) {
+  atomicAdd(&meter, 1u);
+  const uint32_t want = number * gridDim.x - gridDim.x / 16;
+  for (uint32_t tries = 0; tries < 200; ++tries) {
+    uint32_t now;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(&meter) : "memory");
+    if (now - met >= want) return;
+    __nanosleep(100);
+  }
+}
+
 #endif
 
-// Tiles first_tile + blockIdx.x, + gridDim.x, … below end_tile. In a cluster of two, both counts are even and tiles 2i, 2i + 1 lie
-// one below the other (an even number of tile rows).
+// Pairs of tiles range.first + blockIdx.x, + gridDim.x, … below range.end; leaves of those below range.hash_end into `nodes`. In a cluster of
+// two, all counts are even and pairs 2i, 2i + 1 lie one below the other (an even number of tile rows).
 template <Precision P>
-__device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* __restrict__ c,
-                                                   uint32_t m, uint32_t n, uint32_t k_bytes, uint32_t first_tile, uint32_t end_tile) {
+__device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* c, uint32_t m, uint32_t n,
+                                                   uint32_t k_bytes, PairRange range, Node* nodes, Sha256State leaf_midstate) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Acc = typename Accumulator<P>::type;
   constexpr uint32_t kN = kWarpgroupTileN, kStages = kWarpgroupStages, kSums = kN / 2;
@@ -156,31 +180,48 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
   static_assert(kN == 2 * kTileM);
   constexpr bool kInParts = P == Precision::fp8;
   extern __shared__ __align__(1024) uint8_t shared[];
-  __shared__ __align__(8) uint64_t barriers[2 * kStages];
+  __shared__ __align__(8) uint64_t barriers[2 * kStages + 4];
 
   const uint32_t base = (shared_address(shared) + 1023) & ~1023u;  // the swizzle counts from multiples of 1024
   const uint32_t filled = shared_address(barriers), emptied = filled + 8 * kStages;
+  const uint32_t made = emptied + 8 * kStages, hashed = made + 16;  // this block's pairs, even and odd ones
   const uint32_t warpgroup = threadIdx.x / 128, lane = threadIdx.x & 31;
   const uint32_t slices = k_bytes / kWarpgroupKBytes;
   uint32_t cluster, rank;
   asm("mov.u32 %0, %%cluster_nctaid.x; mov.u32 %1, %%cluster_ctarank;" : "=r"(cluster), "=r"(rank));
+
+  // A job is one tile; jobs 2i and 2i + 1 are this block's pair i.
+  const uint32_t first = range.first + blockIdx.x;
+  const uint32_t jobs = first < range.end ? 2 * ((range.end - first + gridDim.x - 1) / gridDim.x) : 0;
+  const auto pair_of = [&](uint32_t job) { return first + job / 2 * gridDim.x; };
+  const auto place = [&](uint32_t job) {
+    Tile tile = tile_place(pair_of(job), m, n, kPairN);
+    tile.column += job % 2 * kN;
+    return tile;
+  };
 
   if (threadIdx.x == 0) {
     for (uint32_t s = 0; s < kStages; ++s) {
       barrier_init(filled + 8 * s, 1);
       barrier_init(emptied + 8 * s, 8 * cluster);  // the warps of all consumers that the next copies go to
     }
+    for (uint32_t odd = 0; odd < 2; ++odd) {
+      barrier_init(made + 8 * odd, 8);
+      barrier_init(hashed + 8 * odd, 3);
+    }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   cluster_sync();
 
   if (warpgroup == 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
     if (threadIdx.x == 0) {
+      const uint32_t every = jobs_between_meetings(k_bytes), common = 2 * ((range.end - range.first) / gridDim.x);
       uint32_t stage = 0, parity = 1;  // passes at once on the first turn
 #pragma unroll 1
-      for (uint32_t t = first_tile + blockIdx.x; t < end_tile; t += gridDim.x) {
-        const Tile tile = tile_place(t, m, n, kN);
+      for (uint32_t job = 0; job < jobs; ++job) {
+        if (job > 0 && job < common && job % every == 0) meet(job / every, range.met);
+        const Tile tile = place(job);
 #pragma unroll 1
         for (uint32_t slice = 0; slice < slices; ++slice) {
           const uint32_t full = filled + 8 * stage, to = base + stage * kStageBytes, k_byte = slice * kWarpgroupKBytes;
@@ -196,16 +237,31 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
           if (++stage == kStages) stage = 0, parity ^= 1;
         }
       }
+    } else if (threadIdx.x >= 32) {
+      // Four quarters a pair for three warps: a warp takes every third quarter, and so at least one of each pair.
+      uint32_t turn = 0, quarter = threadIdx.x / 32 - 1;
+#pragma unroll 1
+      for (uint32_t pair = first; pair < range.hash_end; pair += gridDim.x, ++turn, quarter -= 4) {
+        const Tile tile = tile_place(pair, m, n, kPairN);
+        barrier_wait(made + 8 * (turn & 1), turn / 2 & 1);
+#pragma unroll 1
+        for (; quarter < 4; quarter += 3) {
+          const uint64_t leaf = uint64_t{tile.row + 32 * quarter + lane} * (n / kPairN) + tile.column / kPairN;
+          hash_leaf<PlainSums, true>(reinterpret_cast<const uint4*>(c) + leaf * 64, leaf_midstate, nodes + leaf);
+        }
+        __syncwarp();
+        if (lane == 0) barrier_arrive(hashed + 8 * (turn & 1));
+      }
     }
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
     const uint32_t half = warpgroup - 1, warp = (threadIdx.x / 32) & 3;
     uint32_t stage = 0, parity = 0, before = 0;
     const auto release = [&](uint32_t which) {
       if (lane < cluster) barrier_arrive_at(emptied + 8 * which, lane);
     };
 #pragma unroll 1
-    for (uint32_t t = first_tile + blockIdx.x; t < end_tile; t += gridDim.x) {
+    for (uint32_t job = 0; job < jobs; ++job) {
       Acc sums[kSums];
       uint32_t kept[kInParts ? kSums / 2 : 1];
 #pragma unroll
@@ -213,7 +269,7 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
       uint32_t slice = 0;
 #pragma unroll 1
       do {
-        const uint32_t first = slice, end = kInParts ? min(slice + kFp8PartBytes / kWarpgroupKBytes, slices) : slices;
+        const uint32_t begin = slice, end = kInParts ? min(slice + kFp8PartBytes / kWarpgroupKBytes, slices) : slices;
 #pragma unroll 1
         for (; slice < end; ++slice) {
           barrier_wait(filled + 8 * stage, parity);
@@ -222,10 +278,10 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
           asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
           for (uint32_t step = 0; step < kWarpgroupKBytes / 32; ++step)
-            warpgroup_multiply<P>(sums, a + 2 * step, b + 2 * step, slice == first && step == 0 ? 0u : 1u);
+            warpgroup_multiply<P>(sums, a + 2 * step, b + 2 * step, slice == begin && step == 0 ? 0u : 1u);
           asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
           warpgroup_wait<1>();  // the slice before this one is done with its stage
-          if (slice > first) release(before);
+          if (slice > begin) release(before);
           before = stage;
           if (++stage == kStages) stage = 0, parity ^= 1;
         }
@@ -240,7 +296,7 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
       } while (kInParts && slice < slices);
 
       // Straight from registers: the stages already take the next tile. Four lanes write 64 bytes of a row.
-      const Tile tile = tile_place(t, m, n, kN);
+      const Tile tile = place(job);
       uint16_t* out = c + uint64_t{tile.row + half * 64 + warp * 16 + (lane >> 2)} * n + tile.column + 8 * (lane & 3);
 #pragma unroll
       for (uint32_t j = 0; j < kN / 8; j += 4) {
@@ -258,6 +314,14 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
         }
         *reinterpret_cast<uint4*>(out + 8 * j) = gather_chunk(upper, lane);
         *reinterpret_cast<uint4*>(out + 8 * j + uint64_t{8} * n) = gather_chunk(lower, lane);
+      }
+      if (job % 2 == 1 && pair_of(job) < range.hash_end) {
+        __syncwarp();  // the warp's stores before its arrival
+        if (lane == 0) {
+          const uint32_t turn = job / 2;
+          barrier_wait(hashed + 8 * (turn & 1), (turn / 2 & 1) ^ 1);  // the pair before the last; passes at once on the first two
+          barrier_arrive(made + 8 * (turn & 1));
+        }
       }
     }
   }

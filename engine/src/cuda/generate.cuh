@@ -5,34 +5,48 @@
 
 namespace assay::cuda {
 
-// Bits of a small whole number in the storage type. All values are exact: |v| <= 181.
-__device__ __forceinline__ uint32_t half_bits(int32_t v) {
-  uint16_t bits;
-  asm("{ cvt.rn.f16.s32 %0, %1; }" : "=h"(bits) : "r"(v));
-  return bits;
+// From draws to entries in the storage type, as entry_from_raw of core/ has them, without conversion instructions: whole numbers are put into
+// the low bits of a float or half whose unit is 1 (2^23 + t, 1024 + t), and subtracting the rest leaves the entry. All are exact.
+// Bytes are picked by __byte_perm: nibble i of its selector says which of the eight bytes (first word's 0-3, second's 4-7) becomes byte i.
+
+// Two draws of 16 bits: (u·363) >> 16, each in the upper half of its product.
+struct Drawn {
+  uint32_t lo, hi;
+};
+__device__ __forceinline__ Drawn times_363(uint32_t draws) { return {(draws & 0xFFFFu) * 363u, (draws >> 16) * 363u}; }
+
+__device__ __forceinline__ uint32_t half_entries(uint32_t draws) {
+  const Drawn t = times_363(draws);
+  uint32_t halves;
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(halves) : "r"(__byte_perm(t.lo, t.hi, 0x7632) | 0x64006400u), "r"(0x64B564B5u));
+  return halves;
 }
 
-__device__ __forceinline__ uint32_t bfloat_bits(int32_t v) {
-  return __float_as_uint(static_cast<float>(v)) >> 16;  // 8 significand bits hold 181: nothing is cut off
+__device__ __forceinline__ float entry_as_float(uint32_t product) {
+  return __uint_as_float(__byte_perm(product, 0x4B000000u, 0x7432)) - (8388608.0f + 181.0f);
 }
 
-// Four draws of 8 bits to four e4m3: entry_from_raw in two 16-bit halves at a time. 0x6400 | t is the half 1024 + t, from which
-// 1032 is taken to give t − 8.
+__device__ __forceinline__ uint32_t bfloat_entries(uint32_t draws) {
+  const Drawn t = times_363(draws);
+  // 8 significand bits hold 181: the upper halves lose nothing.
+  return __byte_perm(__float_as_uint(entry_as_float(t.lo)), __float_as_uint(entry_as_float(t.hi)), 0x7632);
+}
+
+// Four draws of 8 bits to four e4m3: (u·17) >> 8 is the upper byte of each half's product. (1024 + t)/256 − 1032/256 is a half 256 times
+// smaller than the entry, whose exponent is then e4m3's: but for the sign its bits 7 to 13 are the code. (The conversion instruction is
+// some four times slower than others.)
 __device__ __forceinline__ uint32_t e4m3_entries(uint32_t draws) {
-#if __CUDA_ARCH__ >= 890
-  uint16_t pair[2];
+  uint32_t codes[2];  // in bytes 1 and 3
 #pragma unroll
-  for (uint32_t odd = 0; odd < 2; ++odd) {
-    const uint32_t t = (((draws >> (8 * odd)) & 0x00FF00FFu) * 17u >> 8) & 0x00FF00FFu;
+  for (uint32_t second = 0; second < 2; ++second) {
+    const uint32_t products = __byte_perm(draws, 0, second ? 0x4342 : 0x4140) * 17u;
     uint32_t halves;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(halves) : "r"(t | 0x64006400u), "r"(0x64086408u));
-    asm("cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;" : "=h"(pair[odd]) : "r"(halves));
+    asm("fma.rn.f16x2 %0, %1, %2, %3;"
+        : "=r"(halves)
+        : "r"(__byte_perm(products, 0x64u, 0x4341)), "r"(0x1C001C00u), "r"(0xC408C408u));
+    codes[second] = (halves << 1 & 0x7F7F7F7Fu) | (halves & 0x80808080u);
   }
-  return __byte_perm(pair[0], pair[1], 0x5140);  // bytes 0 and 2, then 1 and 3
-#else
-  __trap();  // never launched: claims leave out what the card lacks
-  return draws;
-#endif
+  return __byte_perm(codes[0], codes[1], 0x7531);
 }
 
 // One 16-byte store a thread and step. tf32 takes two of them from a Philox block, which is cheaper to make twice than to share.
@@ -46,8 +60,11 @@ __device__ __forceinline__ void generate(uint4* out, uint32_t blocks, PhiloxKey 
     if constexpr (P == Precision::tf32) {
       const uint32_t draws[2] = {i % 2 ? block.w[2] : block.w[0], i % 2 ? block.w[3] : block.w[1]};
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        w[j] = __float_as_uint(static_cast<float>(entry_from_raw(P, (draws[j / 2] >> (16 * (j % 2))) & 0xFFFFu)));
+      for (int j = 0; j < 2; ++j) {
+        const Drawn t = times_363(draws[j]);
+        w[2 * j] = __float_as_uint(entry_as_float(t.lo));
+        w[2 * j + 1] = __float_as_uint(entry_as_float(t.hi));
+      }
     } else {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
@@ -56,8 +73,7 @@ __device__ __forceinline__ void generate(uint4* out, uint32_t blocks, PhiloxKey 
         } else if constexpr (P == Precision::fp8) {
           w[j] = e4m3_entries(block.w[j]);
         } else {
-          const int32_t lo = entry_in_block(P, block, 2 * j), hi = entry_in_block(P, block, 2 * j + 1);
-          w[j] = P == Precision::fp16 ? half_bits(lo) | half_bits(hi) << 16 : bfloat_bits(lo) | bfloat_bits(hi) << 16;
+          w[j] = P == Precision::fp16 ? half_entries(block.w[j]) : bfloat_entries(block.w[j]);
         }
       }
     }

@@ -6,6 +6,8 @@
 // 1397 instructions there, and ncu shows that pipe 95 % busy. So every addition goes to the multiplier pipe beside it, as x·1 + y,
 // with a 1 the compiler cannot see through: 1040 on the ALU, 600 on the multipliers. Rotations stay: a multiplication that gives the
 // upper word (IMAD.HI, IMAD.WIDE) blocks both pipes for its two turns, measured on an H200 as a loss.
+// Beside a product the tensor cores and the card's power bind, not the ALU: there the plain compression, with fewer instructions, is
+// the better one (gemm_wgmma.cuh).
 #pragma once
 #include "core/sha256.hpp"
 
@@ -57,38 +59,44 @@ __host__ __device__ constexpr RoundWords padding_words(uint32_t bits) {
   return out;
 }
 
-#if __CUDA_ARCH__ < 1000
-// Not const: the host could write it, so the compiler must take it for unknown and keep the multiplication.
-__constant__ uint32_t kUnseenOne = 1;
-__device__ __forceinline__ uint32_t plus(uint32_t x, uint32_t y) {
-  uint32_t sum;
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(kUnseenOne), "r"(y));
-  return sum;
-}
-// An instruction has room for one operand that is no register: beside a number the 1 must lie in a register of its own. It must not be
-// the same 1: that one would then lie in a register everywhere, and reading three registers costs a sixth of the speed.
-__device__ __forceinline__ uint32_t plus_number(uint32_t x, uint32_t number, uint32_t one) {
-  uint32_t sum;
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(one), "r"(number));
-  return sum;
-}
 // A lane's number is below 32, which the compiler does not know.
 __device__ __forceinline__ uint32_t one_in_register() {
   uint32_t lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
   return (lane >> 5) + 1;
 }
+
+struct PlainSums {
+  __device__ __forceinline__ static uint32_t plus(uint32_t x, uint32_t y) { return x + y; }
+  __device__ __forceinline__ static uint32_t plus_number(uint32_t x, uint32_t number, uint32_t) { return x + number; }
+};
+
+#if __CUDA_ARCH__ < 1000
+// Not const: the host could write it, so the compiler must take it for unknown and keep the multiplication.
+__constant__ uint32_t kUnseenOne = 1;
+struct SpreadSums {
+  __device__ __forceinline__ static uint32_t plus(uint32_t x, uint32_t y) {
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(kUnseenOne), "r"(y));
+    return sum;
+  }
+  // An instruction has room for one operand that is no register: beside a number the 1 must lie in a register of its own. It must not be
+  // the same 1: that one would then lie in a register everywhere, and reading three registers costs a sixth of the speed.
+  __device__ __forceinline__ static uint32_t plus_number(uint32_t x, uint32_t number, uint32_t one) {
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(one), "r"(number));
+    return sum;
+  }
+};
 #else
 // From Blackwell on additions run on twice as many lanes as multiplications (by its data sheets; not measured).
-__device__ __forceinline__ uint32_t plus_number(uint32_t x, uint32_t number, uint32_t) { return x + number; }
-__device__ __forceinline__ uint32_t one_in_register() { return 1; }
-__device__ __forceinline__ uint32_t plus(uint32_t x, uint32_t y) { return x + y; }
+using SpreadSums = PlainSums;
 #endif
 
 __device__ __forceinline__ uint32_t turned(uint32_t x, uint32_t by) { return __funnelshift_r(x, x, by); }
 
 // One compression; equals sha256_compress of core/. FIXED: a padding block after BITS bits; `w` is not read.
-template <bool FIXED, uint32_t BITS>
+template <typename Sums, bool FIXED, uint32_t BITS>
 __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], uint32_t one) {
   constexpr RoundWords kWords = FIXED ? padding_words(BITS) : round_constants();
   uint32_t a = state.h[0], b = state.h[1], c = state.h[2], d = state.h[3];
@@ -97,22 +105,22 @@ __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], 
   for (int i = 0; i < 64; ++i) {
     uint32_t sum;
     if constexpr (FIXED) {
-      sum = plus_number(h, kWords.w[i], one);
+      sum = Sums::plus_number(h, kWords.w[i], one);
     } else {
       if (i >= 16) {
         const uint32_t w15 = w[(i + 1) & 15], w2 = w[(i + 14) & 15];
         const uint32_t s0 = turned(w15, 7) ^ turned(w15, 18) ^ (w15 >> 3), s1 = turned(w2, 17) ^ turned(w2, 19) ^ (w2 >> 10);
-        w[i & 15] = plus(s1, plus(s0, plus(w[(i + 9) & 15], w[i & 15])));
+        w[i & 15] = Sums::plus(s1, Sums::plus(s0, Sums::plus(w[(i + 9) & 15], w[i & 15])));
       }
-      sum = plus(h, plus_number(w[i & 15], kWords.w[i], one));
+      sum = Sums::plus(h, Sums::plus_number(w[i & 15], kWords.w[i], one));
     }
-    sum = plus((e & f) ^ (~e & g), sum);
-    sum = plus(turned(e, 6) ^ turned(e, 11) ^ turned(e, 25), sum);
-    const uint32_t next = plus(turned(a, 2) ^ turned(a, 13) ^ turned(a, 22), plus((a & b) ^ (a & c) ^ (b & c), sum));
+    sum = Sums::plus((e & f) ^ (~e & g), sum);
+    sum = Sums::plus(turned(e, 6) ^ turned(e, 11) ^ turned(e, 25), sum);
+    const uint32_t next = Sums::plus(turned(a, 2) ^ turned(a, 13) ^ turned(a, 22), Sums::plus((a & b) ^ (a & c) ^ (b & c), sum));
     h = g;
     g = f;
     f = e;
-    e = plus(d, sum);
+    e = Sums::plus(d, sum);
     d = c;
     c = b;
     b = a;
@@ -120,26 +128,42 @@ __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], 
   }
   const uint32_t out[8] = {a, b, c, d, e, f, g, h};
 #pragma unroll
-  for (int i = 0; i < 8; ++i) state.h[i] = plus(out[i], state.h[i]);
+  for (int i = 0; i < 8; ++i) state.h[i] = Sums::plus(out[i], state.h[i]);
 }
 
-// One thread a leaf. A thread's four loads share two sectors; the other warps of its scheduler hash while they are on their way.
+// Stays where it is written, so that loading ahead does. Not __ldg: this block of threads may just have written it.
+__device__ __forceinline__ uint4 load_four(const uint4* from) {
+  uint4 four;
+  asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w) : "l"(from) : "memory");
+  return four;
+}
+
+// One thread a leaf. A thread's four loads share two sectors. AHEAD: the next block's words are loaded before this one's are hashed, for
+// where few warps run beside each other; otherwise the other warps of the scheduler hash while they are on their way.
+template <typename Sums, bool AHEAD>
 __device__ __forceinline__ void hash_leaf(const uint4* leaf, Sha256State state, Node* out) {
   const uint32_t one = one_in_register();
   uint32_t words[16];
+  uint4 fours[4];
+  const auto load = [&](int block) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) fours[j] = load_four(leaf + 4 * block + j);
+  };
+  if constexpr (AHEAD) load(0);
 #pragma unroll 1
   for (int block = 0; block < 16; ++block) {
+    if constexpr (!AHEAD) load(block);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const uint4 four = __ldg(leaf + 4 * block + j);
-      words[4 * j] = swapped(four.x);
-      words[4 * j + 1] = swapped(four.y);
-      words[4 * j + 2] = swapped(four.z);
-      words[4 * j + 3] = swapped(four.w);
+      words[4 * j] = swapped(fours[j].x);
+      words[4 * j + 1] = swapped(fours[j].y);
+      words[4 * j + 2] = swapped(fours[j].z);
+      words[4 * j + 3] = swapped(fours[j].w);
     }
-    compress<false, 0>(state, words, one);
+    if constexpr (AHEAD) load(block < 15 ? block + 1 : block);
+    compress<Sums, false, 0>(state, words, one);
   }
-  compress<true, (64 + 1024) * 8>(state, words, one);
+  compress<Sums, true, (64 + 1024) * 8>(state, words, one);
   *out = node_of(state);
 }
 
@@ -152,8 +176,8 @@ __device__ __forceinline__ Node hash_node(Sha256State state, const Node& left, c
     words[j] = l.h[j];
     words[8 + j] = r.h[j];
   }
-  compress<false, 0>(state, words, one);
-  compress<true, (64 + 64) * 8>(state, words, one);
+  compress<SpreadSums, false, 0>(state, words, one);
+  compress<SpreadSums, true, (64 + 64) * 8>(state, words, one);
   return node_of(state);
 }
 

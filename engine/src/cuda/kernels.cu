@@ -25,8 +25,8 @@ using namespace assay::cuda;
   }                                                                                                                       \
   extern "C" __global__ void __launch_bounds__(kWarpgroupThreads, 1)                                                      \
       gemm_wgmma_##NAME(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, uint16_t* c, uint32_t m, \
-                        uint32_t n, uint32_t k_bytes, uint32_t first_tile, uint32_t end_tile) {                           \
-    gemm_by_warpgroups<Precision::NAME>(&a, &b, c, m, n, k_bytes, first_tile, end_tile);                                  \
+                        uint32_t n, uint32_t k_bytes, PairRange range, Node* nodes, Sha256State leaf_midstate) {          \
+    gemm_by_warpgroups<Precision::NAME>(&a, &b, c, m, n, k_bytes, range, nodes, leaf_midstate);                           \
   }
 
 ASSAY_MATRIX_KERNELS(int8)
@@ -48,7 +48,15 @@ extern "C" __global__ void has_wgmma(uint32_t* answer) {
 extern "C" __global__ void __launch_bounds__(128, 8) hash_leaves(const uint4* leaves, uint32_t count, Sha256State midstate,
                                                               Node* out) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) hash_leaf(leaves + uint64_t{i} * 64, midstate, out + i);
+  if (i < count) hash_leaf<SpreadSums, false>(leaves + uint64_t{i} * 64, midstate, out + i);
+}
+
+// Leaves of the pairs of tiles (gemm_wgmma.cuh) from `first` on, one block a pair: those that the product left to be hashed after it.
+extern "C" __global__ void __launch_bounds__(kTileM) hash_pairs(const uint4* product, uint32_t m, uint32_t n, uint32_t first, Node* nodes,
+                                                                Sha256State midstate) {
+  const Tile tile = tile_place(first + blockIdx.x, m, n, kPairN);
+  const uint64_t leaf = uint64_t{tile.row + threadIdx.x} * (n / kPairN) + tile.column / kPairN;
+  hash_leaf<SpreadSums, true>(product + leaf * 64, midstate, nodes + leaf);
 }
 
 // Three levels at once: a block turns 256 nodes into 128, 64 and 32. Parents of a block's nodes are its own, so no other is waited for.

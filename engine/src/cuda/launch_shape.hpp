@@ -50,6 +50,25 @@ constexpr uint32_t kWarpgroupTileN = 256;
 constexpr uint32_t kWarpgroupStages = 4;
 // 1024 more to start at a multiple of 1024.
 constexpr uint32_t kWarpgroupSharedBytes = kWarpgroupStages * (kTileM + kWarpgroupTileN) * kWarpgroupKBytes + 1024;
+// A block makes two tiles side by side, one after the other: they hold 128 whole leaves.
+constexpr uint32_t kPairN = 2 * kWarpgroupTileN;
+// Blocks that make tile after tile drift apart, and when they no longer read the same rows together L2 cannot serve them: at n = 16384
+// in bf16 28 GB come from memory instead of 10. So they wait for each other after this much of K, about every 0.8 ms.
+constexpr uint32_t kMeetKBytes = 128 << 10;
+// Below this K leaves are not hashed beside the products: a pair would be made faster than its leaves are hashed.
+constexpr uint32_t kHashKBytes = 8 << 10;
+
+// Which pairs of tiles one launch makes: first … end, and which of them it hashes: first … hash_end. `met`: what the blocks' meter says
+// at the start.
+struct PairRange {
+  uint32_t first, end, hash_end, met;
+};
+// Blocks wait for each other before these jobs (tiles): every so many, as long as all blocks have work.
+ASSAY_HD constexpr uint32_t jobs_between_meetings(uint32_t k_bytes) { return k_bytes < kMeetKBytes / 2 ? kMeetKBytes / k_bytes & ~1u : 2; }
+ASSAY_HD constexpr uint32_t meetings(uint32_t pairs, uint32_t blocks, uint32_t k_bytes) {
+  const uint32_t common = 2 * (pairs / blocks);
+  return common == 0 ? 0 : (common - 1) / jobs_between_meetings(k_bytes);
+}
 
 // A fp8 partial sum stays in the tensor core's accumulator for this many bytes of K: 256 products of at most 8*8 reach 2^14,
 // which is the last value that Hopper's fp8 accumulator is sure to hold exactly.

@@ -33,11 +33,6 @@ Sha256State tag_midstate(const char* tag) {
   return state;
 }
 
-const Sha256State& leaf_midstate() {
-  static const Sha256State state = tag_midstate("assay/leaf/1");
-  return state;
-}
-
 const Sha256State& node_midstate() {
   static const Sha256State state = tag_midstate("assay/node/1");
   return state;
@@ -56,6 +51,11 @@ uint32_t path_length(uint32_t index, uint32_t count) {
 }
 
 }  // namespace
+
+const Sha256State& leaf_midstate() {
+  static const Sha256State state = tag_midstate("assay/leaf/1");
+  return state;
+}
 
 uint64_t tree_nodes(uint64_t count) {
   uint64_t nodes = count;

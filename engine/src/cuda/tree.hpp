@@ -21,6 +21,8 @@ struct Tree {
   uint32_t count;  // of leaves, at least 1
 };
 
+// The state that hashing a leaf starts from.
+const Sha256State& leaf_midstate();
 // Hashes `count` leaves of 1 KiB into nodes `first`… of level 0.
 void hash_leaves(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count);
 // The same on the side stream.
