@@ -1,3 +1,4 @@
+// Base scores of all profiles: SN27's where it has one, else a formula that is fitted, monotone and not worth cutting cards for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// The table of parameters, and what of an operator is refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../protocol/assay-error.ts";

@@ -1,3 +1,4 @@
+// Every rule of an explanation with its rounding, and every way in which an explanation can be wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -26,6 +27,7 @@ test("each rule, with its rounding", () => {
 	assert.equal(value("share", [3, 10, 600_000]), 500_000);
 	assert.equal(value("share", [3, 0]), 0);
 	assert.equal(value("shareOfSum", [1, 1, 3]), 666_666);
+	assert.equal(value("shareOfSum", [5, 3]), 1_000_000, "at most all of it");
 	assert.equal(value("shareOfSum", [5]), 0, "a divisor alone");
 	assert.equal(value("steps", [500_000, 100_000, 1_000_000]), 550_000);
 	assert.equal(value("steps", [500_000, 100_000, 0]), 450_000);

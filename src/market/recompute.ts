@@ -91,7 +91,7 @@ function apply(rule: Rule, values: readonly bigint[], weights?: readonly number[
 		case "steps":
 			return values.slice(2).reduce((at, to) => step(at, to, second), first);
 		case "given":
-			throw new TypeError("a given term has nothing to be worked out from");
+			throw new TypeError("a given term is not worked out");
 		default:
 			throw new TypeError(`there is no rule ${String(rule)}`);
 	}

@@ -216,6 +216,9 @@ test("a change during a probe is proven after it", () => {
 	assert.equal(state.why, "changed");
 	// The twin: one from before the probe began was proven by it.
 	assert.equal(after(onChanged(fresh, T0 - 5_000, P).state, "valid").state.why, "interval");
+	// A change that is planned already is not put off by another one during another probe.
+	const planned = { ...fresh, changeProbeAtMs: T0 + 7 * MIN, changedAtMs: T0 + 1, nextProbeAtMs: T0 + 7 * MIN };
+	assert.equal(after(planned, "valid").state.nextProbeAtMs, T0 + 7 * MIN);
 	// A flood of changes during every probe: the limiter holds.
 	const again = onChanged(state, T0 + 15_000, P).state;
 	assert.equal(after(again, "valid", null, T0 + 10_000).state.nextProbeAtMs, T0 + 10_000 + 10 * MIN);

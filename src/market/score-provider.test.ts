@@ -1,3 +1,4 @@
+// Scores of single hosts, term by term. What holds for all hosts is in score-properties.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeCanonicalJson } from "../protocol/canonical-json.ts";
@@ -151,6 +152,10 @@ test("a figure in another unit, of another device or not an integer is no figure
 	])
 		assert.equal(bent(change), 0, JSON.stringify(change));
 	assert.equal(bent({}), 100_000);
+	// A fill and a longer run both give gemm.int8: the better one counts, in whatever order they come.
+	const slow = whole.figures.filter((f) => f.device === 0).map((f) => ({ ...f, value: Math.floor(f.value / 16) }));
+	assert.equal(score({ ...whole, figures: [...whole.figures, ...slow] }), 100_000);
+	assert.equal(score({ ...whole, figures: [...slow, ...whole.figures] }), 100_000);
 });
 
 test("devices without figures are worth nothing, however many are claimed", () => {
@@ -222,6 +227,12 @@ test("a card that no profile explains: the formula on what was proven, discounte
 	assert.ok(as("unknown") > 0);
 	assert.equal(as("unknown"), as("unknown-name"));
 	assert.ok(as("unknown") < score(proofOf({ cards: ["H200"], share: 0.7 })));
+	const whole = createParams({ unknownCardPpm: 1_000_000 });
+	const unknown = {
+		...proofOf({ cards: ["H200"], share: 0.7 }),
+		identity: [{ device: 0, state: "unknown" as const, profile: null, alike: [] }],
+	};
+	assert.ok(Math.abs(score(unknown, {}, whole) - 2 * as("unknown")) <= 1, "the discount is a half");
 	assert.equal(as("unjudged"), 0);
 	const noFp16 = proofOf({ cards: ["H200"] });
 	const hidden = { ...noFp16, figures: noFp16.figures.filter((f) => f.name !== "gemm.fp16") };
@@ -286,6 +297,12 @@ test("reliability: weighted by age, reached at both ends, and a new name is wort
 	assert.ok(after("failure", "success") > after("success", "failure"), "the newer counts more");
 	assert.equal(after(...Array<"success">(200).fill("success")) >= 999_000, true);
 	assert.ok(after(...Array<"failure">(200).fill("failure")) < 1_000);
+	const short = createParams({ reliabilityWindow: 1 });
+	assert.equal(
+		score(proof, { reliabilityPpm: null, history: past("failure", "failure", "success") }, short),
+		550_000,
+		"what is older than the window is gone",
+	);
 	let kept: number | null = null;
 	for (let i = 0; i < 200; i++) kept = nextReliabilityPpm(kept, "success", P);
 	assert.equal(kept, 1_000_000);

@@ -1,3 +1,4 @@
+// The page lists every parameter and every card, as they are.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// Offers are found by what was proven, and come in an order that two machines share.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OfferFilter, OfferOrder, OfferView } from "./rental.ts";
