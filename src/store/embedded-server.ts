@@ -28,6 +28,8 @@ export interface EmbeddedServerOptions {
 	readonly folder: string;
 	/** Other programs than those that are found. */
 	readonly binaries?: string;
+	/** False: nothing is forced to the disk, for tests; a power cut would lose everything. Default true. */
+	readonly durable?: boolean;
 	readonly deadlineMs?: number;
 }
 
@@ -66,9 +68,9 @@ export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<Se
 			if (await answers(address)) return address;
 		} else if (!running) {
 			binaries ??= o.binaries ?? (await findPostgresBinaries());
-			if (!(await exists(join(data, "PG_VERSION")))) await initialise(o.folder, binaries, account);
+			if (!(await exists(join(data, "PG_VERSION")))) await initialise(o, binaries, account);
 			await mendPidFile(data);
-			await start(o.folder, binaries, account);
+			await start(o, binaries, account);
 		}
 		if (Date.now() > deadline) throw await failed(o.folder, "the embedded PostgreSQL server does not answer");
 		await sleep(Math.min(20 * 1.5 ** attempt, 250));
@@ -92,7 +94,8 @@ export async function stopEmbeddedServer(folder: string): Promise<void> {
 	}
 }
 
-async function initialise(folder: string, binaries: string, account: Account | null): Promise<void> {
+async function initialise(o: EmbeddedServerOptions, binaries: string, account: Account | null): Promise<void> {
+	const { folder, durable = true } = o;
 	const draft = join(folder, `draft-${randomBytes(6).toString("hex")}`);
 	await mkdir(draft, { mode: 0o700 });
 	await handOver(draft, account);
@@ -101,7 +104,7 @@ async function initialise(folder: string, binaries: string, account: Account | n
 		await writeFile(passwordFile, `${randomBytes(24).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
 		await handOver(passwordFile, account);
 		const args = [`--pgdata=${draft}`, `--username=${USER}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
-		args.push("--encoding=UTF8", "--no-locale", "--no-instructions");
+		args.push("--encoding=UTF8", "--no-locale", "--no-instructions", ...(durable ? [] : ["--no-sync"]));
 		const command = await commandAs(account, join(binaries, "initdb"), args, [binaries, folder]);
 		const { code, output } = await finished(command);
 		if (code !== 0) throw new AssayError("POSTGRES_FAILED", `initdb failed: ${output.trim().slice(-2000)}`);
@@ -117,7 +120,8 @@ async function initialise(folder: string, binaries: string, account: Account | n
 	}
 }
 
-async function start(folder: string, binaries: string, account: Account | null): Promise<void> {
+async function start(o: EmbeddedServerOptions, binaries: string, account: Account | null): Promise<void> {
+	const { folder, durable = true } = o;
 	const data = join(folder, "data");
 	await refuseOtherVersion(data, binaries);
 	const port = await choosePort(join(folder, "port"));
@@ -125,7 +129,7 @@ async function start(folder: string, binaries: string, account: Account | null):
 	try {
 		await handOver(join(folder, "server.log"), account);
 		if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate(0);
-		const settings = SETTINGS.flatMap((setting) => ["-c", setting]);
+		const settings = [...SETTINGS, ...(durable ? [] : ["fsync=off"])].flatMap((setting) => ["-c", setting]);
 		const args = ["-D", data, "-p", String(port), ...settings];
 		const command = await commandAs(account, join(binaries, "postgres"), args, [binaries, folder]);
 		const child = spawn(command.program, command.args, {

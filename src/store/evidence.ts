@@ -36,22 +36,21 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 	};
 	const noteOf = (probeId: string): string => join(notes, hex("a probe's id", probeId, 32));
 
-	const writeDurably = async (path: string, bytes: Uint8Array): Promise<void> => {
+	/** Aside and on the disk, not yet under its name. */
+	const writeDraft = async (bytes: Uint8Array): Promise<string> => {
 		const draft = join(drafts, randomBytes(12).toString("hex"));
+		const file = await open(draft, "wx", 0o644);
 		try {
-			const file = await open(draft, "wx", 0o644);
-			try {
-				await file.writeFile(bytes);
-				await file.sync();
-			} finally {
-				await file.close();
-			}
-			await rename(draft, path);
-			await syncFolder(dirname(path));
-		} catch (cause) {
-			await rm(draft, { force: true }).catch(() => {});
-			throw unwritable(path, cause);
+			await file.writeFile(bytes);
+			await file.sync();
+		} finally {
+			await file.close();
 		}
+		return draft;
+	};
+	const moveTo = async (draft: string, path: string): Promise<void> => {
+		await rename(draft, path);
+		await syncFolder(dirname(path));
 	};
 
 	return {
@@ -60,13 +59,16 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 				const note = noteOf(probeId);
 				const sha256 = createHash("sha256").update(bytes).digest("hex");
 				const path = fileOf(sha256);
-				const made = await mkdir(dirname(path), { recursive: true }).catch((cause) => {
+				try {
+					if ((await mkdir(dirname(path), { recursive: true })) !== undefined) await syncFolder(files);
+					const draft = await writeDraft(bytes);
+					// The note first: whoever is killed here leaves a note without a file, which says nothing, never a file without a note,
+					// which nobody would count.
+					await moveTo(await writeDraft(Buffer.from(`${sha256}\n`)), note);
+					await moveTo(draft, path);
+				} catch (cause) {
 					throw unwritable(path, cause);
-				});
-				if (made !== undefined) await syncFolder(files);
-				await writeDurably(path, bytes);
-				// Only now: a note always names a whole file.
-				await writeDurably(note, Buffer.from(`${sha256}\n`));
+				}
 				return { sha256, bytes: bytes.length };
 			},
 			async get(sha256) {

@@ -101,13 +101,14 @@ export function createProbeStore(context: StoreContext, evidence: EvidenceFolder
 						AND l.expires_at > clock_timestamp()) AS alive FROM probes WHERE id = $1`,
 					[probeId],
 				);
-				if (row?.state === "done") {
-					// Killed between steps 4 and 5.
+				const alive = row?.state === "running" && row.alive;
+				if (row?.state === "done" || (!alive && !(await evidence.store.has(sha256)))) {
+					// Killed between steps 4 and 5; or before the file was in its place: then there is nothing to count.
 					await evidence.store.dropPending(probeId);
 					continue;
 				}
-				if (row?.state === "running" && row.alive) continue;
-				const { alive: _, ...probe } = row ?? {};
+				if (alive) continue;
+				const { alive: _, ...probe } = row ?? { alive };
 				pending.push({ probeId, evidenceSha256: sha256, probe: row ? toProbe(probe) : null });
 			}
 			return { pending, abandoned: abandoned.length > 0 ? await byIds(abandoned) : [] };

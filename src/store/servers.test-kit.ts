@@ -17,6 +17,8 @@ export interface TestServer {
 	options(over?: Partial<StoreOptions>): StoreOptions;
 	/** Opened and, at the end of the file, closed. */
 	open(over?: Partial<StoreOptions>): Promise<Store>;
+	/** For a client that goes behind the store's back. */
+	connection(): Promise<string>;
 }
 
 let schemas = 0;
@@ -32,16 +34,21 @@ export function onBothServers(suite: (server: TestServer) => void): void {
 			const dataDir = mkdtempSync(join(tmpdir(), "assay-store-"));
 			const external = join(dataDir, "external");
 			const stores = new Set<Store>();
-			let url: Promise<string> | null = null;
+			let started: Promise<ServerAddress> | null = null;
 			after(async () => {
 				await Promise.all([...stores].map(async (store) => await store.close()));
 				await stopEmbeddedServer(name === "embedded" ? serverFolder(dataDir) : external);
 				rmSync(dataDir, { recursive: true, force: true });
 			});
-			const startExternal = async (): Promise<string> => {
+			const start = async (): Promise<ServerAddress> => {
+				if (name === "embedded") return await ensureEmbeddedServer({ folder: serverFolder(dataDir), durable: false });
 				const binaries = await debianBinaries();
 				assert.ok(binaries, "these tests need Debian's PostgreSQL: apt-get install postgresql");
-				return urlOf(await ensureEmbeddedServer({ folder: external, binaries }));
+				return await ensureEmbeddedServer({ folder: external, binaries, durable: false });
+			};
+			const connection = async (): Promise<string> => {
+				started ??= start();
+				return urlOf(await started);
 			};
 			const options = (over: Partial<StoreOptions> = {}): StoreOptions => ({
 				dataDir,
@@ -54,10 +61,10 @@ export function onBothServers(suite: (server: TestServer) => void): void {
 				name,
 				dataDir,
 				options,
+				connection,
 				async open(over = {}) {
-					url ??= name === "embedded" ? Promise.resolve("") : startExternal();
-					const databaseUrl = await url;
-					const store = await openStore(options({ ...(databaseUrl === "" ? {} : { databaseUrl }), ...over }));
+					const databaseUrl = await connection();
+					const store = await openStore(options({ ...(name === "embedded" ? {} : { databaseUrl }), ...over }));
 					stores.add(store);
 					return {
 						...store,

@@ -86,7 +86,8 @@ export function createWorker(
 		});
 		let failure = "the handler returned without a counted probe";
 		try {
-			await handler({ id: job.id, ...job.data, signal: abort.signal });
+			// Taken while the store closes: given back at once.
+			if (!stopping) await handler({ id: job.id, ...job.data, signal: abort.signal });
 		} catch (cause) {
 			failure = cause instanceof Error ? cause.message : String(cause);
 			onWarning(`a job for provider ${job.data.providerId} failed: ${failure}`);
@@ -135,7 +136,6 @@ export function createWorker(
 			for (const job of jobs) {
 				leases.keep(providerLease(job.data.providerId));
 				const abort = new AbortController();
-				if (stopping) abort.abort();
 				const done = run(job, abort).finally(() => {
 					running.delete(job.id);
 					wake();
@@ -167,7 +167,6 @@ export function createWorker(
 			clearInterval(poll);
 			for (const { abort } of running.values()) abort.abort(new AssayError("ABORTED", "the store is closing"));
 			await pumping;
-			for (const { abort } of running.values()) abort.abort(new AssayError("ABORTED", "the store is closing"));
 			await Promise.all([...running.values()].map(({ done }) => done));
 		},
 	};
