@@ -1,4 +1,4 @@
-// A rental as a container of docker or podman: without capabilities, without new rights, with the GPUs that were rented. The customer logs in to
+// A rental as a container of docker or podman: with few capabilities, without new rights, with the GPUs that were rented. The customer logs in to
 // our SSH server on the host, as the provider's own user, and the one thing that the key there allows is a program of ours that enters
 // the container. The end is the removal of the container with all that runs in it.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
@@ -24,6 +24,18 @@ export interface ContainerEnvironmentOptions {
 /** The image may have to be fetched first. */
 const CREATE_MS = 110_000;
 const MAX_PROCESSES = 16_384;
+/** What a package manager inside needs, and no more: no raw sockets, no device files, nothing of the kernel. */
+const CAPABILITIES = [
+	"CHOWN",
+	"DAC_OVERRIDE",
+	"FOWNER",
+	"FSETID",
+	"KILL",
+	"SETGID",
+	"SETUID",
+	"NET_BIND_SERVICE",
+	"SYS_CHROOT",
+];
 /** What a path may hold that is put into an authorized_keys file and then before a shell. */
 const PLAIN_PATH = /^\/[A-Za-z0-9._/-]+$/;
 
@@ -74,21 +86,14 @@ export function createContainerEnvironments(o: ContainerEnvironmentOptions): Env
 		async create({ name, publicKey, devices }) {
 			checkName(name);
 			writeEnter();
-			const fixed = [
-				"--detach",
-				"--init",
-				"--restart",
-				"no",
-				"--cap-drop",
-				"ALL",
-				"--security-opt",
-				"no-new-privileges",
-			];
+			const fixed = ["--detach", "--init", "--restart", "no", "--security-opt", "no-new-privileges"];
+			const rights = ["--cap-drop", "ALL", ...CAPABILITIES.flatMap((right) => ["--cap-add", right])];
 			const named = ["--name", name, "--hostname", name, "--label", `assay=${o.mark}`];
 			const gpus = gpuArguments(o.program, devices, o.gpus());
 			const args = [
 				"run",
 				...fixed,
+				...rights,
 				"--pids-limit",
 				String(MAX_PROCESSES),
 				...named,

@@ -1,0 +1,333 @@
+// Rentals as system users, for real: the provider's own sshd on loopback, a real ssh client, users that are made and gone again. Needs root.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { freePort } from "../../engine/start-test-sshd.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { ProviderEvent } from "../provider-event.ts";
+import { createRentalKeeper, type RentalKeeper } from "./create-rental-keeper.ts";
+import type { EnvironmentMaker } from "./environment.ts";
+import { findEnvironments } from "./find-environments.ts";
+import { createSshClient, needRoot, type SshClient, type TestKey } from "./rental.test-kit.ts";
+import { bookPath, readBook } from "./rental-book.ts";
+import { processesOf } from "./user-environment.ts";
+
+const V = "aa".repeat(32);
+const OTHER_V = "bb".repeat(32);
+const HOUR = 3_600_000;
+const rentalId = () => randomBytes(16).toString("hex");
+const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
+
+let client: SshClient;
+let customer: TestKey;
+let stranger: TestKey;
+let dataFolder = "";
+let maker: EnvironmentMaker;
+let keeper: RentalKeeper;
+let events: ProviderEvent[] = [];
+/** Moved by tests: hours pass at once. */
+let shiftMs = 0;
+
+async function startKeeper(): Promise<RentalKeeper> {
+	return createRentalKeeper({
+		maker,
+		bookPath: bookPath(dataFolder),
+		sshHost: "127.0.0.1",
+		devices: () => [],
+		maxMs: 48 * HOUR,
+		isBusy: () => false,
+		nowMs: () => Date.now() + shiftMs,
+		randomBytes: (n) => randomBytes(n),
+		onEvent: (event) => events.push(event),
+	});
+}
+
+const exists = (user: string) => {
+	try {
+		execFileSync("getent", ["passwd", user]);
+		return true;
+	} catch {
+		return false;
+	}
+};
+const uidOf = (user: string) => Number(execFileSync("id", ["-u", user]).toString());
+
+before(async () => {
+	needRoot();
+	client = createSshClient();
+	customer = client.makeKey("customer");
+	stranger = client.makeKey("stranger");
+	dataFolder = join(client.folder, "data");
+	mkdirSync(dataFolder, { mode: 0o700 });
+	writeFileSync(join(dataFolder, "provider.key"), "secret\n", { mode: 0o600 });
+	chmodSync(client.folder, 0o755);
+	maker = await findEnvironments({
+		want: "user",
+		dataFolder,
+		rentalsFolder: join(client.folder, "rentals"),
+		sshPort: await freePort(),
+		sshListen: ["127.0.0.1"],
+		containerImage: "",
+		providerKey: randomBytes(32).toString("hex"),
+		gpus: () => [],
+	});
+});
+after(async () => {
+	await keeper?.endAll();
+	await keeper?.stop();
+	await maker?.rest();
+	client?.stop();
+});
+beforeEach(async () => {
+	await keeper?.endAll();
+	await keeper?.stop();
+	shiftMs = 0;
+	events = [];
+	keeper = await startKeeper();
+});
+
+const rent = (o: { rental?: string; publicKey?: string; hours?: number } = {}) =>
+	keeper.rent({
+		rental: o.rental ?? rentalId(),
+		publicKey: o.publicKey ?? customer.line,
+		untilMs: Date.now() + (o.hours ?? 1) * HOUR,
+		devices: [],
+		validatorKey: V,
+	});
+
+test("the customer gets in, as a user of their own; another key, a password, root and other users do not", async () => {
+	const access = await rent();
+	const inside = await client.run(access, customer, 'id -un; id -Gn; stat -c %a "$HOME"; echo $SHELL');
+	assert.equal(inside.code, 0, inside.stderr);
+	const [name, groups, mode] = inside.stdout.split("\n");
+	assert.deepEqual([name, groups, mode], [access.user, access.user, "700"]);
+	const refused = /Permission denied/;
+	assert.match((await client.run(access, stranger, "id")).stderr, refused);
+	assert.match((await client.run({ ...access, user: "root" }, customer, "id")).stderr, refused);
+	assert.match((await client.run({ ...access, user: "nobody" }, customer, "id")).stderr, refused);
+	const password = await client.run(access, stranger, "id", [
+		"-o",
+		"PreferredAuthentications=password,keyboard-interactive",
+	]);
+	assert.match(password.stderr, refused);
+	// Another host key than the one that the customer was given is noticed.
+	const other = await client.run({ ...access, hostKey: stranger.line }, customer, "id");
+	assert.match(other.stderr, /HOST IDENTIFICATION HAS CHANGED|verification failed/);
+});
+
+test("the customer cannot read the provider's things, become root, forward ports or let others in", async () => {
+	const access = await rent();
+	const at = (command: string, more: readonly string[] = []) => client.run(access, customer, command, more);
+	for (const path of [
+		join(dataFolder, "provider.key"),
+		join(dataFolder, "rentals.json"),
+		join(dataFolder, "rental/host_ed25519"),
+		"/etc/shadow",
+	])
+		assert.notEqual((await at(`cat ${path}`)).code, 0, path);
+	assert.notEqual((await at("sudo -n true")).code, 0);
+	assert.notEqual((await at("echo | su root -c true")).code, 0);
+	// Keys in one's own home open nothing: the server looks elsewhere, where only root writes.
+	const planted = await at(
+		`mkdir -p ~/.ssh && echo '${stranger.line}' > ~/.ssh/authorized_keys && chmod 600 ~/.ssh/authorized_keys && echo done`,
+	);
+	assert.equal(planted.stdout.trim(), "done");
+	assert.match((await client.run(access, stranger, "id")).stderr, /Permission denied/);
+	const keys = await at(`echo x >> ${join(client.folder, "rentals")}/*/keys/${access.user}`);
+	assert.notEqual(keys.code, 0);
+	const forward = await at("true", ["-o", "ExitOnForwardFailure=yes", "-R", "0:127.0.0.1:1"]);
+	assert.notEqual(forward.code, 0);
+	const direct = await at("true", ["-W", "127.0.0.1:22"]);
+	assert.notEqual(direct.code, 0);
+	const environment = await client.run(access, customer, "echo [$LD_PRELOAD$EVIL]", [
+		"-o",
+		"SetEnv=LD_PRELOAD=/x EVIL=1",
+	]);
+	assert.equal(environment.stdout.trim(), "[]");
+});
+
+test("files go in and out", async () => {
+	const access = await rent();
+	const written = await client.run(access, customer, "echo hello > ~/f && cat ~/f");
+	assert.equal(written.stdout, "hello\n");
+	const login = [
+		"-F",
+		"none",
+		"-i",
+		customer.file,
+		"-P",
+		String(access.port),
+		"-o",
+		"BatchMode=yes",
+		"-o",
+		"IdentitiesOnly=yes",
+	];
+	const known = ["-o", `UserKnownHostsFile=${join(client.folder, "known_hosts")}`];
+	const paths = [`${access.user}@127.0.0.1:f`, join(client.folder, "got")];
+	execFileSync("sftp", [...login, ...known, ...paths], { stdio: "pipe" });
+	assert.equal(statSync(join(client.folder, "got")).size, 6);
+});
+
+test("at the end everything is killed and gone: processes, sessions, files, crontab, user", async () => {
+	const rental = rentalId();
+	const access = await rent({ rental });
+	const uid = uidOf(access.user);
+	const session = client.start(access, customer, "echo in; sleep 1000");
+	assert.equal(await session.first, "in\n");
+	const mess = [
+		"setsid nohup sh -c 'while :; do sleep 1 & wait; done' >/dev/null 2>&1 &",
+		"mkdir -p /tmp/assay-left-$USER/a && touch /tmp/assay-left-$USER/a/b /dev/shm/assay-left-$USER",
+		"ln -s /etc/passwd ~/link && ln -s / ~/slash",
+		"(ipcmk -M 1000 || true) >/dev/null 2>&1",
+		"echo made",
+	].join("\n");
+	assert.match((await client.run(access, customer, mess)).stdout, /made/);
+	assert.ok(processesOf(uid).length > 0);
+	assert.deepEqual(await maker.list(), [access.user]);
+	// As the crontab program would leave it; the host may not have one.
+	const madeFolder = mkdirSync("/var/spool/cron/crontabs", { recursive: true });
+	writeFileSync(join("/var/spool/cron/crontabs", access.user), "* * * * * id\n");
+
+	await keeper.unrent({ rental, validatorKey: V });
+	assert.notEqual((await session.ended).code, 0);
+	assert.equal(exists(access.user), false);
+	assert.deepEqual(processesOf(uid), []);
+	assert.equal(existsSync(`/tmp/assay-left-${access.user}`), false);
+	assert.equal(existsSync(`/dev/shm/assay-left-${access.user}`), false);
+	assert.equal(existsSync(join("/var/spool/cron/crontabs", access.user)), false);
+	if (madeFolder !== undefined) rmSync(madeFolder, { recursive: true });
+	assert.ok(existsSync("/etc/passwd"));
+	assert.deepEqual(
+		readdirSync(join(client.folder, "rentals")).flatMap((d) => readdirSync(join(client.folder, "rentals", d, "homes"))),
+		[],
+	);
+	assert.deepEqual(await maker.list(), []);
+	assert.deepEqual(await readBook(bookPath(dataFolder)), []);
+	// Nobody is there to be logged in to.
+	assert.notEqual((await client.run(access, customer, "id")).code, 0);
+	assert.deepEqual(events.at(-1), { kind: "unrented", rental, why: "released" });
+	await assert.rejects(keeper.unrent({ rental, validatorKey: V }), isCode("RENTAL_UNKNOWN"));
+});
+
+test("a fork bomb ends too", async () => {
+	const rental = rentalId();
+	const access = await rent({ rental });
+	const uid = uidOf(access.user);
+	// Bounded by itself as well, so that a failing test does not take the machine with it.
+	const bomb = "ulimit -u 60; f() { sleep 0.01; f & f; }; (f >/dev/null 2>&1 &) ; sleep 1; echo lit";
+	const lit = client.start(access, customer, bomb);
+	await lit.first;
+	await keeper.unrent({ rental, validatorKey: V });
+	assert.deepEqual(processesOf(uid), []);
+	assert.equal(exists(access.user), false);
+	await lit.ended;
+});
+
+test("a rental ends by itself when its time is over, and not before; extended it stays", async () => {
+	const rental = rentalId();
+	const access = await rent({ rental });
+	await keeper.extend({ rental, untilMs: Date.now() + 3 * HOUR, validatorKey: V });
+	assert.equal((await client.run(access, customer, "echo here")).stdout, "here\n");
+	await keeper.stop();
+	// Two hours later, had it not been extended, it would be over.
+	shiftMs = 2 * HOUR;
+	keeper = await startKeeper();
+	assert.equal(exists(access.user), true);
+	assert.equal(keeper.rentals.length, 1);
+	const over = Promise.withResolvers<void>();
+	const untilMs = Date.now() + shiftMs + 300;
+	await keeper.extend({ rental, untilMs, validatorKey: V });
+	const look = setInterval(() => events.some((e) => e.kind === "unrented") && over.resolve(), 20);
+	await over.promise;
+	clearInterval(look);
+	assert.equal(exists(access.user), false);
+	assert.deepEqual(events.at(-1), { kind: "unrented", rental, why: "expired" });
+});
+
+test("a provider that was killed goes on with its rental, and ends it if it is over", async () => {
+	const rental = rentalId();
+	const access = await rent({ rental });
+	const session = client.start(access, customer, "echo in; sleep 1000");
+	assert.equal(await session.first, "in\n");
+	// Killed: no clean stop, only the clock and this process's memory are gone.
+	await keeper.stop();
+	keeper = await startKeeper();
+	assert.equal((await client.run(access, customer, "echo still")).stdout, "still\n");
+	assert.deepEqual(await keeper.checkRental({ rental, validatorKey: V }), { healthy: true, detail: "" });
+	await keeper.stop();
+	shiftMs = 2 * HOUR;
+	keeper = await startKeeper();
+	assert.equal(exists(access.user), false);
+	assert.deepEqual(keeper.rentals, []);
+	await session.ended;
+});
+
+test("what was half made when the provider died is taken away", async () => {
+	const rental = rentalId();
+	const access = await rent({ rental });
+	await keeper.stop();
+	// As if killed between making the user and noting that it is there.
+	const [entry] = await readBook(bookPath(dataFolder));
+	writeFileSync(bookPath(dataFolder), JSON.stringify({ rentals: [{ ...entry, state: "making" }] }));
+	keeper = await startKeeper();
+	assert.equal(exists(access.user), false);
+	// And one that no book knows, as if the book had been lost.
+	const lost = await rent();
+	await keeper.stop();
+	writeFileSync(bookPath(dataFolder), JSON.stringify({ rentals: [] }));
+	keeper = await startKeeper();
+	assert.equal(exists(lost.user), false);
+});
+
+test("a spoilt book is not read as an empty one", async () => {
+	await keeper.stop();
+	for (const text of ["", "{}", '{"rentals":[{"name":"root"}]}', '{"rentals":[{"name":"../x"}]}']) {
+		writeFileSync(bookPath(dataFolder), text);
+		await assert.rejects(startKeeper(), isCode("FILE_UNREADABLE"));
+	}
+	writeFileSync(bookPath(dataFolder), JSON.stringify({ rentals: [] }));
+	keeper = await startKeeper();
+});
+
+test("one rental at a time, and only its own validator may touch it", async () => {
+	const rental = rentalId();
+	const access = await rent({ rental });
+	await assert.rejects(rent(), isCode("PROVIDER_RENTED"));
+	// The same question again gets the same answer: the validator may have lost it.
+	assert.deepEqual(await rent({ rental }), access);
+	await assert.rejects(rent({ rental, publicKey: stranger.line }), isCode("PROVIDER_RENTED"));
+	for (const run of [
+		() => keeper.unrent({ rental, validatorKey: OTHER_V }),
+		() => keeper.extend({ rental, untilMs: Date.now() + HOUR, validatorKey: OTHER_V }),
+		() => keeper.checkRental({ rental, validatorKey: OTHER_V }),
+	])
+		await assert.rejects(run(), isCode("RENTAL_UNKNOWN"));
+	assert.equal(exists(access.user), true);
+});
+
+test("keys with anything more than a key, wrong ends and unknown devices are refused, and nothing is made", async () => {
+	const evil = [
+		`command="id" ${customer.line}`,
+		`${customer.line}\nssh-ed25519 AAAA`,
+		`${customer.line}\r\n`,
+		`environment="A=b" ${customer.line}`,
+		"ssh-ed25519 AAAA; id",
+		"",
+	];
+	for (const publicKey of evil) await assert.rejects(rent({ publicKey }), isCode("PUBLIC_KEY_BAD"), publicKey);
+	await assert.rejects(rent({ hours: -1 }), isCode("RENTAL_TIME"));
+	await assert.rejects(rent({ hours: 1000 }), isCode("RENTAL_TIME"));
+	const asked = { rental: rentalId(), publicKey: customer.line, untilMs: Date.now() + HOUR, validatorKey: V };
+	await assert.rejects(keeper.rent({ ...asked, devices: ["GPU-none"] }), isCode("RENTAL_UNAVAILABLE"));
+	assert.deepEqual(keeper.rentals, []);
+	assert.deepEqual(await maker.list(), []);
+});
+
+test("users that are not ours are never removed", async () => {
+	for (const name of ["root", "nobody", "../../etc", "assay-xyz", "assay-00000000 root", ""])
+		await assert.rejects(maker.remove(name), isCode("RENTAL_FAILED"), name);
+	assert.equal(exists("root"), true);
+});
