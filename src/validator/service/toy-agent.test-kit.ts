@@ -1,5 +1,5 @@
 // For tests and simulations of the service: validators on an embedded server with tiny plans, and toy providers that dial in over a real WebSocket
-// with a toy engine behind. Real frames, real verdicts; only the sizes are toys, and the probes' clock runs slower, as tests/toy explains.
+// with a toy engine behind. Real frames, real verdicts; only the sizes are toys.
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,9 +18,6 @@ import { createSigner, type Signer } from "../../protocol/signer.ts";
 import { fixedPlan, type Plan } from "../probe-plan.ts";
 import { createValidator, type RunningValidator, type ValidatorSettings } from "./create-validator.ts";
 import { realSurroundings, type Surroundings } from "./surroundings.ts";
-
-/** A toy computes some 0.5 GB/s in JavaScript; judged by real cards' margins, its clock must run slower. */
-const SLOWER_BY = 4000;
 
 /**
  * One GPU (device 0) and two stages with the names of those that must overlap in simultaneous probes. The second is no stream: whether toys
@@ -150,7 +147,7 @@ export async function startToyValidator(
 			params: { intervalMs: 3_600_000, jitterMs: 1000, retryFirstMs: 100, ...settings.params },
 			api: { limits: { readsPerS: 10_000, writesPerS: 10_000 } },
 		},
-		{ clockUs: () => (performance.now() * 1000) / SLOWER_BY, ...surroundings },
+		surroundings,
 		{ knocksPerS: 1000, perAddress: 1000 },
 	);
 	const running = await validator.start();
