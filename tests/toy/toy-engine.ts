@@ -60,6 +60,13 @@ export interface Cheat {
 	readonly openings?: (openings: OpeningOut[], ask: OpenAsk, session: Session) => OpeningOut[];
 }
 
+/** Thrown by a wire that has ended: ends whatever the toy was at, for an engine that is killed does nothing more either. */
+export class WireEnded extends Error {}
+
+function unlessEnded(error: unknown): void {
+	if (!(error instanceof WireEnded)) throw error;
+}
+
 export class ToyEngine {
 	readonly claim: Claim;
 	/** The verifier has gone: nothing more is worth computing. */
@@ -99,7 +106,7 @@ export class ToyEngine {
 		for await (const chunk of input) {
 			reader.push(chunk, (frame) => {
 				const request = decodeRequest(frame);
-				void this.take(frame.id, request);
+				void this.take(frame.id, request).catch(unlessEnded);
 				return true;
 			});
 		}
@@ -132,10 +139,7 @@ export class ToyEngine {
 						? request.device
 						: (this.sessions.get(request.session)?.ask.device ?? 0);
 			const before = this.queues.get(device) ?? Promise.resolve();
-			this.queues.set(
-				device,
-				before.then(() => this.work(id, request)),
-			);
+			this.queues.set(device, before.then(() => this.work(id, request)).catch(unlessEnded));
 		}
 	}
 

@@ -1,0 +1,130 @@
+// A whole network on this machine, as processes: validators (real, with the toys' plan), processes full of simulated providers, PostgreSQL. For the
+// simulation, the crash test and the benches; each says how many of what, and looks at the tables itself.
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
+import { ensureEmbeddedServer, stopEmbeddedServer } from "../../src/store/embedded-server.ts";
+import { serverFolder } from "../../src/store/open-store.ts";
+import { debianBinaries } from "../../src/store/postgres-binaries.ts";
+import { urlOf } from "../../src/store/servers.test-kit.ts";
+import type { ValidatorSettings } from "../../src/validator/service/create-validator.ts";
+import { type ChildProgram, startChild, type Usage } from "./child-program.ts";
+import type { ProvidersStatus, StartProviders } from "./provider-process.ts";
+import type { SimulatedKind } from "./simulated-kinds.ts";
+import { simulatedSigner } from "./simulated-provider.ts";
+import type { StartedValidator, StartValidator } from "./validator-process.ts";
+
+export interface RunningValidatorProcess extends StartedValidator {
+	readonly child: ChildProgram;
+}
+
+export interface ToyNetwork {
+	readonly dataDir: string;
+	/** Beside the network, for whoever looks at the tables; the network's schema is on its path. */
+	readonly sql: pg.Client;
+	startValidator(over?: ValidatorOver): Promise<RunningValidatorProcess>;
+	/** Spreads them over `processes`; settles when each has dialled in once. */
+	startProviders(o: {
+		readonly urls: readonly string[];
+		readonly kinds: readonly SimulatedKind[];
+		readonly processes: number;
+		/** Number of the first. */
+		readonly from?: number;
+		readonly bounds?: Partial<AgentBounds>;
+	}): Promise<readonly ChildProgram[]>;
+	/** Ends every process and the server, and removes the folder. */
+	close(): Promise<void>;
+}
+
+export interface ValidatorOver extends Partial<Omit<ValidatorSettings, "params" | "probe">> {
+	readonly params?: Readonly<Record<string, unknown>>;
+	readonly probe?: ValidatorSettings["probe"];
+	readonly log?: StartValidator["log"];
+}
+
+/** Long enough for honest toys on a busy machine, short for those who never answer. */
+export const TOY_DEADLINES = { readyMs: 6000, helloMs: 6000, pingMs: 6000, openMs: 6000, releaseMs: 6000 };
+
+/** Many agents come from one address here. */
+const DOOR = { perAddress: 100_000, knocksPerS: 100_000 };
+
+export async function openToyNetwork(o: { readonly external?: boolean } = {}): Promise<ToyNetwork> {
+	const dataDir = mkdtempSync(join(tmpdir(), "assay-network-"));
+	const folder = o.external ? join(dataDir, "external") : serverFolder(dataDir);
+	const binaries = o.external ? await debianBinaries() : null;
+	if (o.external && !binaries) throw new Error("needs Debian's PostgreSQL: apt-get install postgresql");
+	const address = await ensureEmbeddedServer({ folder, ...(binaries && { binaries }) });
+	const sql = new pg.Client({ ...address, options: "-c search_path=assay,public", application_name: "watcher" });
+	await sql.connect();
+	const children = new Set<ChildProgram>();
+	const start = (file: string) => {
+		const child = startChild(file);
+		children.add(child);
+		void child.ended.then(() => children.delete(child));
+		return child;
+	};
+	return {
+		dataDir,
+		sql,
+		async startValidator({ log, params, probe, ...over } = {}) {
+			const child = start("./validator-process.ts");
+			const started = await child.ask<StartedValidator>("start", {
+				settings: {
+					dataDir,
+					...(o.external && { databaseUrl: urlOf(address) }),
+					listen: { port: 0 },
+					verifierThreads: 1,
+					dispatchEveryMs: 200,
+					...over,
+					probe: { deadlines: TOY_DEADLINES, totalMs: 240_000, ...probe },
+					params: { intervalMs: 3_600_000, jitterMs: 60_000, retryFirstMs: 500, retries: 1, ...params },
+					api: { limits: { readsPerS: 10_000, writesPerS: 10_000 }, ...over.api },
+				},
+				door: DOOR,
+				...(log && { log }),
+			} satisfies StartValidator);
+			return { ...started, child };
+		},
+		async startProviders({ urls, kinds, processes, from = 0, bounds }) {
+			const all = kinds.map(({ name }, i) => ({ number: from + i, kind: name }));
+			const started = Array.from({ length: processes }, () => start("./provider-process.ts"));
+			await Promise.all(
+				started.map((child, p) => {
+					// Whole rounds of `urls`, so that every process has providers at every validator.
+					const providers = all.filter((_, i) => Math.floor(i / urls.length) % processes === p);
+					return child.ask("start", { urls, providers, ...(bounds && { bounds }) } satisfies StartProviders);
+				}),
+			);
+			const dialled = async () =>
+				(await Promise.all(started.map((child) => child.ask<ProvidersStatus>("status")))).reduce(
+					(sum, status) => sum + status.dialled,
+					0,
+				);
+			while ((await dialled()) < all.length) await new Promise((resolve) => setTimeout(resolve, 100));
+			return started;
+		},
+		async close() {
+			await sql.end().catch(() => {});
+			for (const child of children) child.kill("SIGKILL");
+			await Promise.all([...children].map((child) => child.ended));
+			await stopEmbeddedServer(folder);
+			await rm(dataDir, { recursive: true, force: true });
+		},
+	};
+}
+
+export async function usageOf(children: readonly ChildProgram[]): Promise<Usage> {
+	const all = await Promise.all(children.map((child) => child.ask<Usage>("usage")));
+	return all.reduce((a, b) => ({ cpuS: a.cpuS + b.cpuS, rssBytes: a.rssBytes + b.rssBytes }), {
+		cpuS: 0,
+		rssBytes: 0,
+	});
+}
+
+/** Provider id → what it is. */
+export function kindsById(kinds: readonly SimulatedKind[], from = 0): ReadonlyMap<string, SimulatedKind> {
+	return new Map(kinds.map((kind, i) => [simulatedSigner(from + i).key, kind]));
+}

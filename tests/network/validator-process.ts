@@ -1,0 +1,43 @@
+// A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
+import {
+	createValidator,
+	type DoorSettings,
+	type ValidatorSettings,
+} from "../../src/validator/service/create-validator.ts";
+import { createLogger } from "../../src/validator/service/surroundings.ts";
+import { answerParent, usageOfThis } from "./child-program.ts";
+import { toyClockUs, toyNetworkPlan } from "./toy-network-plan.ts";
+
+/** All that goes through JSON; plan and clock are the toys'. */
+export interface StartValidator {
+	readonly settings: ValidatorSettings;
+	readonly door?: DoorSettings;
+	readonly log?: "debug" | "info" | "warn" | "error";
+}
+
+export interface StartedValidator {
+	readonly url: string;
+	readonly key: string;
+	readonly process: string;
+	readonly adminTokenFile: string;
+}
+
+let stop = async () => {};
+
+answerParent({
+	async start({ settings, door, log }: StartValidator): Promise<StartedValidator> {
+		const validator = createValidator(
+			{ ...settings, probe: { ...settings.probe, plan: toyNetworkPlan } },
+			{ clockUs: toyClockUs, logger: log === undefined ? null : createLogger(log) },
+			door,
+		);
+		const { url, key, store, adminTokenFile } = await validator.start();
+		stop = validator.stop;
+		return { url, key, process: store.process, adminTokenFile };
+	},
+	async stop() {
+		await stop();
+		setImmediate(() => process.exit(0));
+	},
+	usage: usageOfThis,
+});
