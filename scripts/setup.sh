@@ -2,7 +2,7 @@
 # Everything a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
 #   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
 #   scripts/setup.sh run        and the engine for this machine (enough for `assay probe`)
-#   scripts/setup.sh test       and what the tests use: an SSH server, the cross compiler, the engine for the other platform
+#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler, the engine for the other platform
 # Not here: anything that changes the machine outside this folder, except Debian packages in `test`, and only as root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,6 +46,8 @@ if [ "$level" = test ]; then
 	command -v "$cross" >/dev/null || missing+=("$cross_package")
 	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
 	command -v ssh >/dev/null || missing+=(openssh-client)
+	# The store's tests run on the embedded server and on this one, as an external server.
+	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 	if [ ${#missing[@]} -gt 0 ]; then
 		if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 			say "installing Debian packages: ${missing[*]}"

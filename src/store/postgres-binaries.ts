@@ -59,7 +59,7 @@ async function isUsable(folder: string): Promise<boolean> {
 }
 
 /** npm packs no symbolic links; the package makes them after its installation, unless install scripts are switched off. */
-async function hydrateLinks(native: string): Promise<void> {
+export async function hydrateLinks(native: string): Promise<void> {
 	const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
 	for (const { source, target } of JSON.parse(text) as readonly { source: string; target: string }[]) {
 		const link = resolve(dirname(native), target);

@@ -1,0 +1,224 @@
+// The tables themselves: migrations, the audit log's chain, and paging over every order of the list of providers.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import fc from "fast-check";
+import pg from "pg";
+import type { AssayError } from "../protocol/assay-error.ts";
+import { migrate } from "./migrations.ts";
+import { cardFigures, gpu, probeByHand, register } from "./sample-rows.test-kit.ts";
+import { onBothServers } from "./servers.test-kit.ts";
+import type { Provider, ProviderFilter, ProviderSort, Store } from "./store.ts";
+
+const code = (expected: string) => (error: unknown) => (error as AssayError).code === expected;
+
+/** What each order sorts by, as the page says it; missing values come last in descending order. */
+const VALUES: Readonly<Record<ProviderSort, (provider: Provider) => number | string>> = {
+	score: (p) => p.scorePpm ?? -1,
+	price: (p) => p.pricePerHourMicros,
+	memory: (p) => p.memoryBytes ?? -1,
+	fp16: (p) => p.fp16OpsPerS ?? -1,
+	bandwidth: (p) => p.memoryBytesPerS ?? -1,
+	uptime: (p) => p.uptimePpm,
+	name: (p) => p.name,
+	registered: (p) => p.registeredAtMs,
+	lastProbe: (p) => p.lastProbeAtMs ?? -1,
+	nextProbe: (p) => p.nextProbeAtMs,
+};
+const SORTS = Object.keys(VALUES) as ProviderSort[];
+
+function ordered(providers: readonly Provider[], sort: ProviderSort, descending: boolean): readonly string[] {
+	const key = (p: Provider) => [VALUES[sort](p), p.id] as const;
+	const compare = (a: Provider, b: Provider) => {
+		const [[av, ai], [bv, bi]] = [key(a), key(b)];
+		const order = av < bv ? -1 : av > bv ? 1 : ai < bi ? -1 : 1;
+		return descending ? -order : order;
+	};
+	return [...providers].sort(compare).map((p) => p.id);
+}
+
+onBothServers((server) => {
+	let store: Store;
+	let client: pg.Client;
+	before(async () => {
+		store = await server.open();
+		client = new pg.Client(await server.connection());
+		await client.connect();
+		client.on("error", () => {});
+		// Few different values, so that most rows tie with others.
+		for (let i = 0; i < 24; i++) {
+			const price = (i % 3) * 100;
+			const name = `host-${i % 5}${"é".repeat(i % 2)}`;
+			const id = await register(store, `n${i}`, { name, pricePerHourMicros: price, nowMs: 1000 + (i % 4) });
+			if (i % 4 === 0) continue;
+			const model = i % 2 ? "h200" : "l4";
+			const devices = Array.from({ length: (i % 3) + 1 }, (_, device) => gpu(device, { profile: model }));
+			const figures = devices.flatMap(({ device }) => cardFigures(device, 1 - (i % 3) / 10));
+			await probeByHand(store, id, `${server.name} ${i}`, { devices, figures, startedAtMs: 5000 + (i % 2) });
+			if (i % 3 === 0)
+				await store.scores.put([{ providerId: id, atMs: 1, scorePpm: 5 * (i % 2), mode: "holistic", terms: {} }]);
+		}
+	});
+
+	const sql = () => ({
+		query: async (text: string, values: readonly unknown[] = []) =>
+			(await client.query(text, values as unknown[])).rows,
+		raw: async (text: string, values: readonly unknown[] = []) => await client.query(text, values as unknown[]),
+		write: async (text: string, values: readonly unknown[] = []) =>
+			(await client.query(text, values as unknown[])).rowCount ?? 0,
+	});
+	const run = async (...migrations: { number: number; name: string; sql: string }[]) => {
+		await client.query("BEGIN");
+		try {
+			await migrate(sql(), "migrated", migrations);
+			await client.query("COMMIT");
+		} catch (error) {
+			await client.query("ROLLBACK");
+			throw error;
+		}
+	};
+
+	test("migrations are applied once, in order, and an edited or newer one is refused", async () => {
+		const one = { number: 1, name: "one", sql: "CREATE TABLE a (n integer); INSERT INTO a VALUES (1);" };
+		const two = { number: 2, name: "two", sql: "INSERT INTO a VALUES (2);" };
+		await run(one);
+		await run(one);
+		await assert.rejects(run(one, { ...two, sql: "INSERT INTO a VALUES (3); SELECT nonsense;" }));
+		await run(one, two);
+		const rows = await client.query("SELECT n FROM migrated.a ORDER BY n");
+		assert.deepEqual(rows.rows, [{ n: 1 }, { n: 2 }]);
+		await assert.rejects(run({ ...one, sql: `${one.sql} ` }, two), code("STORE_MIGRATION"));
+		await assert.rejects(run(one), code("STORE_MIGRATION"));
+	});
+
+	test("the audit log refuses changes, and shows those that were forced upon it", async () => {
+		for (let i = 0; i < 5; i++)
+			await store.audit.append({ actor: "a", kind: "k", subject: `s${i}`, detail: { i } }, { nowMs: i });
+		const clean = await store.audit.verify();
+		assert.equal(clean.brokenAt, null);
+		const table = `${store.schema}.audit`;
+		const seq = clean.lines - 2;
+		for (const change of [`UPDATE ${table} SET actor = 'b'`, `DELETE FROM ${table}`, `TRUNCATE ${table}`])
+			await assert.rejects(client.query(change), /only added to/);
+		const force = async (change: string): Promise<number | null> => {
+			await client.query(
+				`CREATE TABLE ${store.schema}.kept AS TABLE ${table}; ALTER TABLE ${table} DISABLE TRIGGER ALL`,
+			);
+			await client.query(change);
+			const { brokenAt } = await store.audit.verify();
+			await client.query(
+				`DELETE FROM ${table}; INSERT INTO ${table} TABLE ${store.schema}.kept; DROP TABLE ${store.schema}.kept`,
+			);
+			await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
+			return brokenAt;
+		};
+		for (const column of ["actor", "kind", "subject", "detail"])
+			assert.equal(await force(`UPDATE ${table} SET ${column} = '"x"' WHERE seq = ${seq}`), seq, column);
+		assert.equal(await force(`UPDATE ${table} SET at_ms = at_ms + 1 WHERE seq = ${seq}`), seq);
+		assert.equal(await force(`UPDATE ${table} SET hash = sha256(hash) WHERE seq = ${seq}`), seq);
+		assert.equal(await force(`DELETE FROM ${table} WHERE seq = ${seq}`), seq);
+		assert.equal(await force(`UPDATE ${table} SET seq = seq + 1000 WHERE seq = ${seq}`), seq);
+		assert.deepEqual(await store.audit.verify(), clean);
+		const page = await store.audit.list({ filter: { subject: "s3" } });
+		assert.deepEqual(
+			page.rows.map((line) => line.detail),
+			[{ i: 3 }],
+		);
+	});
+
+	test("every order, direction and page size gives every provider once", async () => {
+		const all = (await store.providers.list({ limit: 500 })).rows;
+		const query = fc.record({
+			sort: fc.constantFrom(...SORTS),
+			descending: fc.boolean(),
+			limit: fc.integer({ min: 1, max: 12 }),
+			proven: fc.boolean(),
+		});
+		await fc.assert(
+			fc.asyncProperty(query, async ({ sort, descending, limit, proven }) => {
+				const filter: ProviderFilter = proven ? { lastVerdict: "valid" } : {};
+				const seen: string[] = [];
+				let cursor: string | null = null;
+				do {
+					const page = await store.providers.list({ sort, descending, limit, cursor, filter });
+					assert.ok(page.rows.length <= limit);
+					seen.push(...page.rows.map((row) => row.id));
+					cursor = page.cursor;
+				} while (cursor !== null);
+				const expected = all.filter((row) => !proven || row.lastVerdict === "valid");
+				assert.deepEqual(seen, ordered(expected, sort, descending));
+				assert.equal(await store.providers.count(filter), expected.length);
+			}),
+			{ numRuns: 40 },
+		);
+	});
+
+	test("a search by proven figures finds exactly those whose weakest card suffices", async () => {
+		const all = (await store.providers.list({ limit: 500 })).rows;
+		const holdings = new Map(
+			await Promise.all(all.map(async (row) => [row.id, await store.providers.holdings(row.id)] as const)),
+		);
+		const steps = (values: number[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+		const filters = fc.record({
+			model: fc.option(fc.constantFrom("h200", "l4", "b200", "'; --"), { nil: undefined }),
+			minCount: steps([1, 2, 3, 4]),
+			minMemoryBytes: steps([0, 120_000_000_000, 143_800_000_000]),
+			minFp16OpsPerS: steps([1, 600_000_000_000_000, 667_000_000_000_000]),
+			bandwidth: steps([1, 3_700_000_000_000, 4_210_000_000_000]),
+			maxPricePerHourMicros: steps([0, 100, 200]),
+		});
+		await fc.assert(
+			fc.asyncProperty(filters, async ({ bandwidth, ...rest }) => {
+				const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+				const filter: ProviderFilter = {
+					...given,
+					...(bandwidth === undefined ? {} : { minFigures: { "memory.bandwidth": bandwidth } }),
+				};
+				const { maxPricePerHourMicros, ...ofCards } = filter;
+				const found = (await store.providers.list({ filter, limit: 500 })).rows.map((row) => row.id);
+				const expected = all.filter((row) => {
+					if (maxPricePerHourMicros !== undefined && row.pricePerHourMicros > maxPricePerHourMicros) return false;
+					if (Object.keys(ofCards).length === 0) return true;
+					return holdings
+						.get(row.id)!
+						.some(
+							(held) =>
+								(filter.model === undefined || held.model === filter.model) &&
+								held.count >= (filter.minCount ?? 0) &&
+								(held.figures["memory.resident"] ?? -1) >= (filter.minMemoryBytes ?? -1) &&
+								(held.figures["gemm.fp16"] ?? -1) >= (filter.minFp16OpsPerS ?? -1) &&
+								(held.figures["memory.bandwidth"] ?? -1) >= (bandwidth ?? -1),
+						);
+				});
+				assert.deepEqual([...found].sort(), expected.map((row) => row.id).sort());
+			}),
+			{ numRuns: 60 },
+		);
+	});
+
+	test("a cursor that is not ours is refused, whatever it holds", async () => {
+		const refused = async (cursor: string, sort: ProviderSort) =>
+			await store.providers.list({ sort, cursor }).then(
+				() => true,
+				(error: AssayError) => error.code === "CURSOR_BAD",
+			);
+		const encoded = fc.json().map((text) => Buffer.from(text).toString("base64url"));
+		const almost = fc
+			.tuple(
+				fc.constantFrom("providers/name/up", "providers/score/down"),
+				fc.oneof(fc.string(), fc.double(), fc.maxSafeInteger()),
+				fc.string(),
+			)
+			.map((parts) => Buffer.from(JSON.stringify(parts)).toString("base64url"));
+		await fc.assert(
+			fc.asyncProperty(fc.oneof(fc.string(), encoded, almost), fc.constantFrom(...SORTS), async (cursor, sort) => {
+				assert.ok(await refused(cursor, sort));
+			}),
+			{ numRuns: 150 },
+		);
+		const { cursor } = await store.providers.list({ sort: "price", limit: 1 });
+		await assert.rejects(store.providers.list({ sort: "name", cursor }), code("CURSOR_BAD"));
+		await assert.rejects(store.probes.list({ cursor }), code("CURSOR_BAD"));
+		await assert.rejects(store.providers.list({ limit: 501 }), code("STORE_INPUT"));
+		await client.end();
+	});
+});
