@@ -35,6 +35,15 @@ const twoCards: ChallengeSpec[][] = [
 	[TWO_PASSES, { ...TWO_PASSES, device: 1, of: 1 }],
 ];
 
+/** The first card is honest, and must not be done within one microsecond of the slowed clock. */
+const secondLate: ChallengeSpec[][] = [
+	twoCards[0]!,
+	[
+		{ ...TWO_PASSES, passes: 64 },
+		{ ...TWO_PASSES, device: 1, of: 1 },
+	],
+];
+
 /** Both cards fill three rounds and keep two; each reads the other's newest two, then its own. */
 const KEPT: GemmSpec = { ...QUICK_FILL, rounds: 3 };
 const peers: ChallengeSpec[][] = [
@@ -97,7 +106,7 @@ const TABLE: readonly Row[] = [
 	["recomputed-late", "invalid STREAM_LATE", lateStream, { gpus: 1 }],
 	["fetched-late", "invalid STREAM_LATE", lateStream, { gpus: 1 }],
 	["one-device-as-two", "invalid DEVICE_REPEATED", twoCards, { gpus: 2 }],
-	["one-memory-as-two", "invalid STREAM_LATE", twoCards, { gpus: 2 }],
+	["one-memory-as-two", "invalid STREAM_LATE", secondLate, { gpus: 2 }],
 	["one-card-as-two", "invalid STREAM_LATE", twoCards, twoGpus],
 	["second-card-refuses", "invalid CARD_WITHOUT_MEMORY", twoCards, twoGpus],
 	["all-cards-refuse", "inconclusive CHALLENGE_REFUSED", twoCards, twoGpus],

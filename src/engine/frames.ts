@@ -1,148 +1,45 @@
 // The codec of engine/FRAMES.md, both directions: the verifier encodes requests and decodes replies, a toy engine the reverse.
 // Pure: bytes in, values out. It judges shapes only (sizes, fixed bytes, UTF-8); whether a reply fits what was asked is the
 // client's business, and whether it is true is verify/'s. Cutting a byte stream into frames is in frame-reader.ts.
-import type { FmaPrecision, GemmPrecision } from "../protocol/evidence.ts";
 import { badFrame, FieldReader, FieldWriter, type Frame, HASH_BYTES } from "./frame-fields.ts";
 
 export { type Frame, MAX_LENGTH_TO_ENGINE, MAX_LENGTH_TO_VERIFIER, MIN_LENGTH } from "./frame-fields.ts";
 export { FrameReader } from "./frame-reader.ts";
 
-export const PROTOCOL_VERSION = 2;
-export const MAX_CLAIM_BYTES = 64 << 10;
-export const MAX_PLACES = 4096;
-export const MAX_PING_BYTES = 64;
-const MAX_MESSAGE_BYTES = 1024;
-const MAX_VERSION_BYTES = 64;
-const MAGIC = new TextEncoder().encode("assay-engine");
+import {
+	FIRST_FMA_PRECISION,
+	FMA_PRECISIONS,
+	GEMM_PRECISIONS,
+	KIND,
+	MAGIC,
+	MAX_CLAIM_BYTES,
+	MAX_MESSAGE_BYTES,
+	MAX_PING_BYTES,
+	MAX_PLACES,
+	MAX_VERSION_BYTES,
+	type Place,
+	type Reply,
+	type Request,
+	WHATS,
+} from "./frame-words.ts";
 
-export const KIND = {
-	hello: 0x01,
-	gemm: 0x02,
-	stream: 0x03,
-	fma: 0x04,
-	open: 0x05,
-	release: 0x06,
-	ping: 0x07,
-	cancel: 0x08,
-	copy: 0x09,
-	read: 0x0a,
-	ready: 0x80,
-	claim: 0x81,
-	root: 0x82,
-	progress: 0x83,
-	done: 0x84,
-	opening: 0x85,
-	pong: 0x86,
-	reading: 0x87,
-	error: 0xff,
-} as const;
-
-export const ERROR_CODE = {
-	bad_frame: 1,
-	bad_request: 2,
-	no_device: 3,
-	no_memory: 4,
-	busy: 5,
-	no_session: 6,
-	device_failed: 7,
-	cancelled: 8,
-	unsupported: 9,
-	version: 10,
-} as const;
-
-const GEMM_PRECISIONS: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
-const FMA_PRECISIONS: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
-const FIRST_FMA_PRECISION = 5;
-const WHATS = ["leaves", "digests", "copied-digests"] as const;
-
-export type OpenWhat = (typeof WHATS)[number];
-
-export interface Place {
-	readonly round: number;
-	readonly index: number;
-}
-
-export interface GemmRequest {
-	readonly session: number;
-	readonly device: number;
-	readonly precision: GemmPrecision;
-	readonly m: number;
-	readonly n: number;
-	readonly k: number;
-	readonly rounds: number;
-	readonly keep: number;
-	readonly seed: Uint8Array;
-}
-
-export interface FmaRequest {
-	readonly session: number;
-	readonly device: number;
-	readonly precision: FmaPrecision;
-	readonly lanes: number;
-	readonly steps: number;
-	readonly rounds: number;
-	readonly seed: Uint8Array;
-}
-
-export interface StreamRequest {
-	readonly session: number;
-	/** The device that digests: the session's own, a peer, or a disk that holds a copy. */
-	readonly reader: number;
-	/** 0 for all kept rounds. */
-	readonly newest: number;
-	readonly passes: number;
-	readonly nonce: Uint8Array;
-}
-
-export interface CopyRequest {
-	readonly session: number;
-	readonly device: number;
-	readonly newest: number;
-	readonly nonce: Uint8Array;
-}
-
-export interface OpenRequest {
-	readonly session: number;
-	readonly what: OpenWhat;
-	readonly places: readonly Place[];
-}
-
-export type Request =
-	| { readonly kind: "hello"; readonly version: number }
-	| ({ readonly kind: "gemm" } & GemmRequest)
-	| ({ readonly kind: "stream" } & StreamRequest)
-	| ({ readonly kind: "fma" } & FmaRequest)
-	| ({ readonly kind: "open" } & OpenRequest)
-	| { readonly kind: "release"; readonly session: number }
-	| { readonly kind: "ping"; readonly payload: Uint8Array }
-	| { readonly kind: "cancel"; readonly target: number }
-	| ({ readonly kind: "copy" } & CopyRequest)
-	| { readonly kind: "read"; readonly device: number };
-
-export type Reply =
-	| { readonly kind: "ready"; readonly version: number; readonly engineVersion: string }
-	/** `json` is text only: parse-claim.ts reads it. */
-	| { readonly kind: "claim"; readonly json: string }
-	| { readonly kind: "root"; readonly index: number; readonly root: Uint8Array }
-	| { readonly kind: "progress"; readonly done: number; readonly total: number }
-	| { readonly kind: "done"; readonly count: number; readonly cancelled: boolean }
-	| {
-			readonly kind: "opening";
-			readonly round: number;
-			readonly index: number;
-			readonly leaf: Uint8Array;
-			readonly path: Uint8Array;
-	  }
-	| { readonly kind: "pong"; readonly payload: Uint8Array }
-	| {
-			readonly kind: "reading";
-			readonly coreMHz: number;
-			readonly memoryMHz: number;
-			readonly powerMw: number;
-			readonly temperatureC: number;
-			readonly throttle: number;
-	  }
-	| { readonly kind: "error"; readonly code: number; readonly message: string };
+export {
+	type CopyRequest,
+	ERROR_CODE,
+	type FmaRequest,
+	type GemmRequest,
+	KIND,
+	MAX_CLAIM_BYTES,
+	MAX_PING_BYTES,
+	MAX_PLACES,
+	type OpenRequest,
+	type OpenWhat,
+	type Place,
+	PROTOCOL_VERSION,
+	type Reply,
+	type Request,
+	type StreamRequest,
+} from "./frame-words.ts";
 
 export function encodeFrame(kind: number, id: number, payload: Uint8Array): Uint8Array {
 	return new FieldWriter(9 + payload.length)

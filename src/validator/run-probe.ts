@@ -18,7 +18,8 @@ import { type Expectations, verifyEvidence } from "../verify/hardware/verify.ts"
 import { planProbe } from "./plan-probe.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 import type { Plan, Seen, WarmUpSeen } from "./probe-plan.ts";
-import { releaseAll, runStage, runWarmUps, type StageContext } from "./run-stage.ts";
+import { releaseAll, runStage, type StageContext } from "./run-stage.ts";
+import { runWarmUps } from "./run-warm-ups.ts";
 
 export interface ProbeDeadlines {
 	readonly readyMs: number;

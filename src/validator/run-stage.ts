@@ -1,47 +1,22 @@
 // Carries out the steps of a plan on one engine: warm-ups, and stages of challenges with their openings. Decides nothing about
 // sizes (plan-probe.ts) and judges nothing (verify/hardware): whatever came back is recorded as it came.
 // Order is what makes the proof: seeds from the secret, all roots stamped, and only then the places to open.
-import type { Answer, EngineClient, OpeningRecord } from "../engine/engine-client.ts";
+import type { Answer, OpeningRecord } from "../engine/engine-client.ts";
 import { ERROR_CODE, type Place } from "../engine/frames.ts";
-import { type Beacon, firstSeed, openSeed } from "../protocol/challenge-seed.ts";
-import {
-	coveredBytes,
-	fmaLeaves,
-	gemmLeaves,
-	keptLeafPlace,
-	lanesPerLeaf,
-	streamGroups,
-} from "../protocol/challenge-shape.ts";
-import type { ChallengeSpec, CopySpec, GemmSpec, Reading, StreamSpec } from "../protocol/evidence.ts";
+import { firstSeed, openSeed } from "../protocol/challenge-seed.ts";
+import { fmaLeaves, gemmLeaves, keptLeafPlace, lanesPerLeaf, streamGroups } from "../protocol/challenge-shape.ts";
+import type { ChallengeSpec, CopySpec, GemmSpec, StreamSpec } from "../protocol/evidence.ts";
 import type { AnsweredChallenge } from "../protocol/evidence-codec.ts";
 import { MAX_READINGS } from "../protocol/evidence-shape.ts";
 import { fmaSamples, gemmSamples, streamSamples } from "../protocol/samples.ts";
-import type { ProbeEvent } from "./probe-event.ts";
-import { opsOfRound, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
+import { opsOfRound, type Step, type WarmUpSeen } from "./probe-plan.ts";
+import { runWarmUps } from "./run-warm-ups.ts";
+import { bytesOfPass, type StageContext } from "./stage-context.ts";
 
 /** FRAMES.md: rounds 1 … 2²⁰. */
 const MOST_ROUNDS = 2 ** 20;
-/** Sessions of recorded challenges are their number + 1; warm-ups are named from here on. */
-const FIRST_WARM_UP_SESSION = 0x8000_0000;
-const WARM_UP_DEADLINE_MS = 60_000;
 /** READ is answered at once, whatever else runs; only a stuck link takes this long. */
 const READ_DEADLINE_MS = 60_000;
-
-export interface StageContext {
-	readonly client: EngineClient;
-	readonly secret: Uint8Array;
-	readonly beacon: Beacon;
-	readonly clockUs: () => number;
-	readonly randomBytes: (size: number) => Uint8Array;
-	readonly onEvent: (event: ProbeEvent) => void;
-	readonly deadlines: { readonly openMs: number; readonly releaseMs: number; readonly answerMs: number | null };
-	/** Recorded challenges of the stages before; a stage appends its own. */
-	readonly answered: AnsweredChallenge[];
-	/** What devices said of themselves while stages ran, in the order it came. */
-	readonly readings: Reading[];
-	/** Sessions that the engine still holds, by challenge number. */
-	readonly held: Set<number>;
-}
 
 type StageStep = Extract<Step, { act: "stage" }>;
 
@@ -49,6 +24,8 @@ type StageStep = Extract<Step, { act: "stage" }>;
 export type StageEnd =
 	| { readonly end: "done" | "broken"; readonly warmUps: readonly WarmUpSeen[] }
 	| { readonly end: "too-big"; readonly specs: readonly ChallengeSpec[] };
+
+export type { StageContext } from "./stage-context.ts";
 
 export async function runStage(x: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
 	const first = x.answered.length;
@@ -177,11 +154,6 @@ function workOfRound(x: StageContext, spec: ChallengeSpec): number {
 	return isOfKept(spec) ? bytesOfPass(x, spec) : opsOfRound(spec);
 }
 
-function bytesOfPass(x: StageContext, { of: index, newest }: { readonly of: number; readonly newest: number }): number {
-	const of = x.answered[index];
-	return of?.spec.kind === "gemm" ? coveredBytes(of.spec, of.roots.length, newest) : 0;
-}
-
 /** Runs over another challenge's session. */
 function isOfKept(spec: ChallengeSpec): spec is StreamSpec | CopySpec {
 	return spec.kind === "stream" || spec.kind === "copy";
@@ -258,67 +230,4 @@ export async function releaseAll(x: StageContext, from = 0): Promise<void> {
 		if (spec !== undefined && isOfKept(spec)) x.held.delete(challenge);
 		else if (challenge >= from) await release(x, challenge);
 	}
-}
-
-/** Runs on different devices at once, on one device one after the other. */
-export async function runWarmUps(x: StageContext, runs: readonly WarmUp[]): Promise<WarmUpSeen[]> {
-	const devices = [...new Set(runs.map(({ device }) => device))];
-	const seen = await Promise.all(
-		devices.map(async (device) => {
-			const results: WarmUpSeen[] = [];
-			for (const run of runs) if (run.device === device) results.push(await runWarmUp(x, run));
-			return results;
-		}),
-	);
-	return seen.flat();
-}
-
-async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
-	const options = { deadlineMs: x.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
-	const seed = x.randomBytes(32);
-	if (run.kind === "stream") {
-		const { device: reader, newest, passes } = run;
-		const answer = await x.client.stream({ session: run.of + 1, reader, newest, passes, nonce: seed }, options);
-		const { perS, spanS } = rateOf(answer, bytesOfPass(x, run));
-		return { run, opsPerS: 0, bytesPerS: perS, spanS };
-	}
-	if (run.kind === "copy") {
-		const { device, newest } = run;
-		const answer = await x.client.copy({ session: run.of + 1, device, newest, nonce: seed }, options);
-		const spanS = Math.max(1, (answer.roots.at(-1)?.atUs ?? answer.sentAtUs) - answer.sentAtUs) / 1e6;
-		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(x, run) / spanS : 0, spanS };
-	}
-	const session = FIRST_WARM_UP_SESSION + run.device;
-	const { rounds, device } = run;
-	const answer =
-		run.kind === "gemm"
-			? await x.client.gemm(
-					{ session, device, precision: run.precision, m: run.m, n: run.n, k: run.k, rounds, keep: 1, seed },
-					options,
-				)
-			: await x.client.fma(
-					{ session, device, precision: run.precision, lanes: run.lanes, steps: run.steps, rounds, seed },
-					options,
-				);
-	let bytesPerS = 0;
-	if (run.kind === "gemm" && run.passes > 1 && answer.end === "complete") {
-		const request = { session, reader: device, newest: 0, passes: run.passes, nonce: x.randomBytes(32) };
-		const stream = await x.client.stream(request, options);
-		bytesPerS = rateOf(stream, 2 * run.m * run.n).perS;
-	}
-	if (answer.end === "complete") await x.client.release(session, { deadlineMs: x.deadlines.releaseMs });
-	const { perS, spanS } = rateOf(answer, opsOfRound(run));
-	return { run, opsPerS: perS, bytesPerS, spanS };
-}
-
-/** Stamps closer together than this are mostly chunks of a pipe: roots that were read in one chunk carry one stamp. */
-const LEAST_ROOTS_SPAN_US = 2000;
-
-/** From the first root to the last, for the first round also pays for memory and for waking up; over all of it when that is too short. */
-function rateOf(answer: Answer, perRound: number): { perS: number; spanS: number } {
-	const [first, last] = [answer.roots[0], answer.roots.at(-1)];
-	if (answer.end !== "complete" || !first || !last || answer.roots.length < 2) return { perS: 0, spanS: 0 };
-	const isShort = last.atUs - first.atUs < LEAST_ROOTS_SPAN_US;
-	const spanS = Math.max(1, last.atUs - (isShort ? answer.sentAtUs : first.atUs)) / 1e6;
-	return { perS: (perRound * (answer.roots.length - (isShort ? 0 : 1))) / spanS, spanS };
 }

@@ -5,8 +5,9 @@ import { ERROR_CODE, encodeReply } from "../../src/engine/frames.ts";
 import { fillRow } from "../../src/protocol/entries.ts";
 import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/merkle.ts";
 import { DOMAIN, philoxKey } from "../../src/protocol/philox.ts";
+import { changed, KEPT_CHEATS } from "./cheats-kept.ts";
 import { diagonalProduct } from "./diagonal-shortcut.ts";
-import type { Cheat, FmaAsk, GemmAsk, OpeningOut, Session, StreamAsk, ToyEngine } from "./toy-engine.ts";
+import type { Cheat, FmaAsk, GemmAsk, OpeningOut, Session, ToyEngine } from "./toy-engine.ts";
 import { leavesOf, notFusedLanes, productOf } from "./toy-maths.ts";
 
 const isGemm = (ask: GemmAsk | FmaAsk): ask is GemmAsk => ask.kind === "gemm";
@@ -69,16 +70,10 @@ function hangUpOn(toy: ToyEngine, now: boolean): boolean {
 	return now;
 }
 
-const changed = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
 /** Far beyond the bound, which is a third of what computing all kept bytes took. */
 const late = (spentMs: number) => sleep(2 * spentMs + 100);
 let stalePrepared: Uint8Array | null = null;
-let staleCopy: readonly Uint8Array[] | null = null;
 let residentSession: Session | null = null;
-
-const isDisk = (ask: StreamAsk, toy: ToyEngine) => toy.claim.devices[ask.reader]?.kind === "disk";
-const isPeer = (ask: StreamAsk, toy: ToyEngine) =>
-	!isDisk(ask, toy) && toy.sessions.get(ask.session)?.ask.device !== ask.reader;
 
 export const CHEATS: Readonly<Record<string, Cheat>> = {
 	// — less or other work
@@ -188,68 +183,7 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 		},
 	},
 
-	// — peers that are not read
-	"peer-own-bytes": {
-		// Reads what it has itself instead of what its peer has.
-		read: (kept, ask, toy) => {
-			const own = [...toy.sessions.values()].find((session) => session.ask.device === ask.reader);
-			return own && isPeer(ask, toy) ? toy.newestOf(own, ask.newest) : kept;
-		},
-	},
-	"peer-zeros": {
-		read: (kept, ask, toy) => (isPeer(ask, toy) ? kept.map((bytes) => new Uint8Array(bytes.length)) : kept),
-	},
-	"peer-first-rounds": {
-		read: (kept, ask, toy) =>
-			isPeer(ask, toy)
-				? toy.sessions
-						.get(ask.session)!
-						.rounds.slice(0, kept.length)
-						.map(({ bytes }) => bytes)
-				: kept,
-	},
-	"peer-breaks-off": {
-		request: (toy, id, request) => {
-			const isPeers = request.kind === "stream" && isPeer(request, toy);
-			if (isPeers) toy.send(id, { kind: "error", code: ERROR_CODE.unsupported, message: "no way to the peer" });
-			return isPeers;
-		},
-	},
-
-	// — disks that do not hold what they were given
-	"disk-wrong-copy": { written: (kept) => kept.map((bytes) => bytes.map((byte) => byte ^ 1)) },
-	"disk-other-rounds": {
-		written: (kept, _ask, session) => session.rounds.slice(0, kept.length).map(({ bytes }) => bytes),
-	},
-	"disk-stale": {
-		// Writes rightly, and reads back what it was given before.
-		written: (kept) => {
-			staleCopy ??= kept;
-			return kept;
-		},
-		read: (kept, ask, toy) => (isDisk(ask, toy) ? (staleCopy ?? kept) : kept),
-	},
-	"disk-forgets": {
-		read: (kept, ask, toy) => (isDisk(ask, toy) ? kept.map((bytes) => new Uint8Array(bytes.length)) : kept),
-	},
-	"disk-refuses-to-read": {
-		request: (toy, id, request) => {
-			const isRead = request.kind === "stream" && isDisk(request, toy);
-			if (isRead) toy.send(id, { kind: "error", code: ERROR_CODE.device_failed, message: "read error" });
-			return isRead;
-		},
-	},
-	"disk-copy-withheld": {
-		request: (toy, id, request) => {
-			if (request.kind === "copy")
-				toy.send(id, { kind: "error", code: ERROR_CODE.device_failed, message: "disk full" });
-			return request.kind === "copy";
-		},
-	},
-	"disk-wrong-openings": {
-		openings: (openings, ask) =>
-			ask.what === "copied-digests" ? openings.map((o) => ({ ...o, leaf: changed(o.leaf, 3) })) : openings,
-	},
+	...KEPT_CHEATS,
 
 	// — the commitment
 	"commitment-changed": {

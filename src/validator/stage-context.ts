@@ -1,0 +1,32 @@
+// What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been recorded so far.
+import type { EngineClient } from "../engine/engine-client.ts";
+import type { Beacon } from "../protocol/challenge-seed.ts";
+import { coveredBytes } from "../protocol/challenge-shape.ts";
+import type { Reading } from "../protocol/evidence.ts";
+import type { AnsweredChallenge } from "../protocol/evidence-codec.ts";
+import type { ProbeEvent } from "./probe-event.ts";
+
+export interface StageContext {
+	readonly client: EngineClient;
+	readonly secret: Uint8Array;
+	readonly beacon: Beacon;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	readonly onEvent: (event: ProbeEvent) => void;
+	readonly deadlines: { readonly openMs: number; readonly releaseMs: number; readonly answerMs: number | null };
+	/** Recorded challenges of the stages before; a stage appends its own. */
+	readonly answered: AnsweredChallenge[];
+	/** What devices said of themselves while stages ran, in the order it came. */
+	readonly readings: Reading[];
+	/** Sessions that the engine still holds, by challenge number. */
+	readonly held: Set<number>;
+}
+
+/** Bytes of one pass over the newest kept products of a recorded gemm. */
+export function bytesOfPass(
+	x: StageContext,
+	{ of: index, newest }: { readonly of: number; readonly newest: number },
+): number {
+	const of = x.answered[index];
+	return of?.spec.kind === "gemm" ? coveredBytes(of.spec, of.roots.length, newest) : 0;
+}
