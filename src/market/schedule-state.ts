@@ -33,7 +33,7 @@ export interface ScheduleState {
 	readonly failures: number;
 	/** Retries used up since the last probe that needed none. */
 	readonly retried: number;
-	/** Valid proofs since an answer was last withheld; null when none ever was. */
+	/** Valid proofs since an answer was last withheld or late; null when none ever was. */
 	readonly validSinceWithheld: number | null;
 	/** When a change last made the provider due: the limiter of re-proving. */
 	readonly changeProbeAtMs: number | null;
@@ -50,6 +50,8 @@ export interface Outcome {
 	readonly code: string | null;
 	readonly startedAtMs: number;
 	readonly endedAtMs: number;
+	/** One of a simultaneous probe of suspects. */
+	readonly together?: boolean;
 }
 
 /** What the service has to do. */

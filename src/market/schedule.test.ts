@@ -105,12 +105,12 @@ test("SN27 tries 22 times, every 60 s; here a dead host costs six probes an inte
 	);
 });
 
-test("every invalid code but the two of a crash counts at once and waits its interval", () => {
+test("every invalid code but the mishaps of an honest host counts at once and waits its interval", () => {
 	const invalid = Object.entries(codes).filter(([, { kind }]) => kind === "verdict-invalid");
 	assert.ok(invalid.length > 30);
 	for (const [code] of invalid) {
 		const decision = after(fresh, "invalid", code);
-		const isCrash = code === "OPENING_WITHHELD" || code === "STREAM_WITHHELD";
+		const isCrash = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"].includes(code);
 		assert.equal(countOf(decision), isCrash ? "nothing" : "failure", code);
 		assert.equal(decision.state.failures, isCrash ? 0 : 1, code);
 		assert.equal(decision.state.why, isCrash ? "retry" : "interval", code);
@@ -123,6 +123,17 @@ test("withheld once is forgiven, repeated it counts", () => {
 	assert.equal(state.failures, 3);
 	assert.deepEqual(pauses.slice(0, 2), [MIN + 10_000, 2 * MIN + 10_000]);
 	assert.equal(countOf(after(run("invalid", "STREAM_WITHHELD", 1).state, "invalid", "OPENING_WITHHELD")), "failure");
+});
+
+test("late once is asked again, late twice counts; late beside other suspects counts at once", () => {
+	const { counts, state } = run("invalid", "STREAM_LATE", 2);
+	assert.deepEqual(counts, ["nothing", "failure"]);
+	assert.equal(state.failures, 1);
+	assert.equal(countOf(after(run("invalid", "STREAM_WITHHELD", 1).state, "invalid", "STREAM_LATE")), "failure");
+	const together = (code: string) => nextProbe(fresh, { ...outcome("invalid", code), together: true }, P, 0.5);
+	assert.equal(countOf(together("STREAM_LATE")), "failure");
+	assert.equal(together("STREAM_LATE").state.why, "interval");
+	assert.equal(countOf(together("STREAM_WITHHELD")), "nothing");
 });
 
 test("who hangs up whenever the draw hits is not forgiven again and again", () => {

@@ -3,11 +3,16 @@
 import type { Params } from "./params.ts";
 import type { Action, Decision, Outcome, ScheduleState, Why } from "./schedule-state.ts";
 
-/** What an honest engine that crashes looks like, and a cheater that hangs up when it sees the draw. */
-const WITHHELD: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD"];
+/**
+ * What an honest host can cause on a bad day, and a cheater causes every time: an engine that crashes looks like one that hangs up when it sees the
+ * draw; a packet that is lost in mid-stream (a fifth of a second until it is sent again) looks like bytes that were fetched.
+ */
+const MISHAPS: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"];
 
-export function isWithheld({ status, code }: Pick<Outcome, "status" | "code">): boolean {
-	return status === "invalid" && code !== null && WITHHELD.includes(code);
+/** In a simultaneous probe lateness is the very sign that was looked for. */
+export function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | "together">): boolean {
+	if (status !== "invalid" || code === null) return false;
+	return MISHAPS.includes(code) && !(together === true && code === "STREAM_LATE");
 }
 
 /** A new provider is due at once. */
@@ -85,7 +90,7 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 		case "invalid": {
 			const lastVerdict = { status, code };
 			const failed = { lastVerdict, failures: state.failures + 1 };
-			if (!isWithheld(outcome)) return { counts: "failure", again: false, pauseMs: 0, patch: failed };
+			if (!isMishap(outcome)) return { counts: "failure", again: false, pauseMs: 0, patch: failed };
 			// Repeated means: before enough valid proofs came in between. An inconclusive one in between does not help.
 			const since = state.validSinceWithheld;
 			const isForgiven = since === null || since >= params.forgiveAfterValid;

@@ -68,6 +68,7 @@ function finishOf(
 		code: isValid ? null : verdict.code,
 		startedAtMs,
 		endedAtMs: finishedAtMs,
+		together: ended.together !== null,
 	};
 	const { state, actions } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
 	const counts = actions.find((action) => action.do === "count")?.as ?? "nothing";
