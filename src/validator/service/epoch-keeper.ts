@@ -15,7 +15,7 @@ export interface EpochKeeper {
 	stop(): Promise<void>;
 }
 
-const MOST_EVERY_MS = 5000;
+const MOST_EVERY_MS = 1000;
 
 export function startEpochKeeper(x: ServiceContext): EpochKeeper {
 	const { store, here, config, signer, hub } = x;

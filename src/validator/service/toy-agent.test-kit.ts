@@ -49,6 +49,9 @@ export const TOY_PLAN: Plan = fixedPlan([
 	{ act: "stage", name: "gpu stream", specs: [lanes], deadlineMs: 20_000, hold: true },
 ]);
 
+/** Thirty-two bytes in the shape of a host key. */
+const HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+
 export const signerOf = (n: number): Signer => createSigner(new Uint8Array(32).fill(n));
 
 export function toyClaimOf(uuid: string, more: Partial<Claim> = {}): Claim {
@@ -94,7 +97,7 @@ export async function startToyAgent(o: ToyAgentOptions) {
 		async rent({ rental }) {
 			if (o.rentable !== true) throw new AssayError("RENTAL_UNAVAILABLE", "a toy has nothing to rent");
 			rented.add(rental);
-			return { host: "127.0.0.1", port: 2222, user: "renter", hostKey: "ssh-ed25519 AAAA" };
+			return { host: "127.0.0.1", port: 2222, user: "renter", hostKey: HOST_KEY };
 		},
 		async extend() {},
 		async unrent({ rental }) {
