@@ -15,6 +15,8 @@ import { bookPath, readBook } from "../provider/rental/rental-book.ts";
 import type { Command, Surroundings } from "./command.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 
+/** A full probe of a large host takes some 12 s. */
+const DRAIN_MS = 60_000;
 const MICROS = 1_000_000;
 const HOST = /^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$/;
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
@@ -205,8 +207,8 @@ export const provideCommand: Command = {
 		if (values.json) here.out.write(`${JSON.stringify({ atMs: Date.now(), ...started(provider) })}\n`);
 		here.err.write(startedText(provider));
 		await untilAborted(here.interrupted);
-		here.err.write("stopping\n");
-		await provider.stop();
+		here.err.write("stopping; a probe that is under way may finish, Ctrl-C again stops at once\n");
+		await provider.stop({ drainMs: DRAIN_MS });
 		for (const { rental: id, untilMs } of provider.rentals)
 			here.err.write(
 				`  rental ${id} goes on until ${time(untilMs)} UTC: start again before, or run assay provide --end-rentals\n`,

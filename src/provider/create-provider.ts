@@ -5,6 +5,7 @@ import { mkdir } from "node:fs/promises";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { AgentHandlers, AgentOffer, EngineLimits, ValidatorConnection } from "../engine/agent/agent-connection.ts";
 import { dialAgent } from "../engine/agent/dial-agent.ts";
+import { within } from "../engine/child-link.ts";
 import { createEngineClient } from "../engine/create-engine-client.ts";
 import { createLocalLink } from "../engine/create-local-link.ts";
 import type { Link } from "../engine/link.ts";
@@ -62,8 +63,11 @@ export interface Provider {
 	readonly rentals: RentalKeeper["rentals"];
 	/** Looks for changes of the host now. */
 	look(): Promise<void>;
-	/** Ends connections and engines. Rentals go on until their time, unless they are to be ended. */
-	stop(o?: { readonly endRentals?: boolean }): Promise<void>;
+	/**
+	 * Takes no new work, lets a probe that is under way finish for up to `drainMs` (default 0; cut off after its commitment, it would look
+	 * like a cheat), then ends connections and engines. Rentals go on until their time, unless they are to be ended.
+	 */
+	stop(o?: { readonly endRentals?: boolean; readonly drainMs?: number }): Promise<void>;
 }
 
 const READY_MS = 20_000;
@@ -80,6 +84,9 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 	let engineHolder: string | null = null;
 	const connections = new Set<ValidatorConnection>();
 	const stopping = new AbortController();
+	let isStopping = false;
+	/** Settles when the engine of now is gone. */
+	let engineGone: Promise<unknown> = Promise.resolve();
 
 	const gpus = () => claim.devices.filter(({ kind }) => kind === "gpu").map(({ uuid }) => uuid);
 	const keeper = o.rental ? await startKeeper(o.rental) : null;
@@ -108,7 +115,7 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 	}
 
 	function checkFree(limits: EngineLimits): void {
-		if (stopping.signal.aborted) throw new AssayError("PROVIDER_STOPPING", "this provider is being stopped");
+		if (isStopping) throw new AssayError("PROVIDER_STOPPING", "this provider is being stopped");
 		if (limits.memoryBytes > o.limits.memoryBytes || limits.minutes > o.limits.minutes)
 			throw new AssayError(
 				"PROVIDER_LIMIT",
@@ -132,7 +139,7 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 				},
 			});
 			o.onEvent({ kind: "opened", validatorKey, probe, limits });
-			void link.closed.then(() => {
+			engineGone = link.closed.then(() => {
 				engineHolder = null;
 				o.onEvent({ kind: "closed", validatorKey, probe, killed });
 			});
@@ -241,8 +248,10 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 			return keeper?.book.rentals ?? [];
 		},
 		look: watch.look,
-		async stop({ endRentals = false } = {}) {
+		async stop({ endRentals = false, drainMs = 0 } = {}) {
+			isStopping = true;
 			watch.stop();
+			await within(engineGone, drainMs);
 			stopping.abort();
 			await Promise.all([...connections].map((connection) => connection.close()));
 			await Promise.all(serving);

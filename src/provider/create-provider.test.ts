@@ -1,0 +1,424 @@
+// The provider, whole: the real engine over a real WebSocket under a real probe, limits, several validators, pins, changes, lost connections.
+import assert from "node:assert/strict";
+import {
+	appendFileSync,
+	chmodSync,
+	copyFileSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { clockUs, dialRaw, makeSigner, random, startDoor, type TestDoor } from "../engine/agent/agent.test-kit.ts";
+import type { AgentConnection } from "../engine/agent/agent-connection.ts";
+import { findEngine, hostPlatform } from "../engine/builds.ts";
+import { createEngineClient } from "../engine/create-engine-client.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import { decodeEvidence } from "../protocol/evidence-codec.ts";
+import type { Signer } from "../protocol/signer.ts";
+import type { Plan } from "../validator/probe-plan.ts";
+import { runProbe } from "../validator/run-probe.ts";
+import { createProvider, type Provider, type ProviderOptions } from "./create-provider.ts";
+import { openGuardedEngine, residentBytes } from "./guard-engine.ts";
+import type { ProviderEvent } from "./provider-event.ts";
+import type { EnvironmentMaker } from "./rental/environment.ts";
+import { retryPauseMs } from "./serve-validator.ts";
+
+const LIMITS = { memoryBytes: 8e9, minutes: 10 };
+const PROBE = { probe: "0f".repeat(16), limits: LIMITS };
+const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
+
+let folder = "";
+let engine = "";
+before(async () => {
+	folder = mkdtempSync(join(tmpdir(), "assay-provider-"));
+	engine = join(folder, "engine");
+	copyFileSync((await findEngine(hostPlatform())).path, engine);
+	chmodSync(engine, 0o755);
+});
+after(() => rmSync(folder, { recursive: true }));
+
+interface Running {
+	readonly provider: Provider;
+	readonly events: readonly ProviderEvent[];
+	/** The first event of this kind after so many events. */
+	when<K extends ProviderEvent["kind"]>(kind: K, from?: number): Promise<ProviderEvent & { kind: K }>;
+}
+
+let nextData = 0;
+async function startProvider(
+	validators: readonly string[],
+	more: Partial<ProviderOptions> & { signer?: Signer } = {},
+): Promise<Running> {
+	const events: ProviderEvent[] = [];
+	const waiting = new Set<() => void>();
+	const provider = await createProvider({
+		signer: makeSigner(),
+		validators,
+		trust: [],
+		dataFolder: join(folder, `data${nextData++}`),
+		name: "a test's host",
+		pricePerHourMicros: 5,
+		engine: { command: engine, args: [] },
+		env: process.env,
+		limits: LIMITS,
+		rental: null,
+		clockUs,
+		nowMs: () => Date.now(),
+		randomBytes: random,
+		retry: { firstMs: 20, capMs: 100 },
+		onEvent(event) {
+			events.push(event);
+			for (const look of [...waiting]) look();
+		},
+		...more,
+	});
+	return {
+		provider,
+		events,
+		when: (kind, from = 0) =>
+			new Promise((resolve) => {
+				const look = () => {
+					const found = events.slice(from).find((event) => event.kind === kind);
+					if (!found) return;
+					waiting.delete(look);
+					resolve(found as never);
+				};
+				waiting.add(look);
+				look();
+			}),
+	};
+}
+
+async function together(
+	run: (door: TestDoor, running: Running, far: AgentConnection) => Promise<void>,
+	more: Partial<ProviderOptions> = {},
+) {
+	const door = await startDoor();
+	const running = await startProvider([door.url], more);
+	try {
+		await run(door, running, await door.next());
+	} finally {
+		await running.provider.stop();
+		await door.stop();
+	}
+}
+
+/** One small product and one small scalar run on the CPU. */
+const tinyPlan: Plan = ({ claim, steps }) => {
+	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
+	const stage = (name: string, spec: object) => ({ act: "stage", name, specs: [spec], deadlineMs: 60_000 }) as never;
+	if (steps.length === 0)
+		return stage("gemm", {
+			kind: "gemm",
+			device,
+			precision: "int8",
+			m: 256,
+			n: 1024,
+			k: 384,
+			rounds: 3,
+			keep: 2,
+			samples: 24,
+		});
+	if (steps.length === 1)
+		return stage("fma", { kind: "fma", device, precision: "fp32", lanes: 1024, steps: 1024, rounds: 3, samples: 6 });
+	return { act: "finish" };
+};
+
+function probe(far: AgentConnection, signer: Signer) {
+	return runProbe({
+		openLink: () => far.openLink(PROBE),
+		target: `agent:${far.providerKey}`,
+		quick: true,
+		sustainMs: 0,
+		signer,
+		clockUs,
+		nowMs: () => Date.now(),
+		randomBytes: random,
+		plan: tinyPlan,
+	});
+}
+
+test("a probe over the agent link is valid, and names the provider", () =>
+	together(async (door, { provider, events, when }, far) => {
+		assert.equal(far.providerKey, provider.key);
+		assert.deepEqual(far.claim, provider.claim);
+		assert.deepEqual(far.offer, { name: "a test's host", pricePerHourMicros: 5, rentable: false, ssh: null });
+		const result = await probe(far, door.signer);
+		assert.equal(result.verdict.status, "valid", JSON.stringify(result.verdict));
+		const decoded = decodeEvidence(result.evidence!);
+		assert.ok(decoded.ok);
+		const { link } = decoded.evidence.envelope.body;
+		assert.equal(link.kind, "agent");
+		assert.equal(link.hostKey, `ed25519:${provider.key}`);
+		assert.ok(link.handshakeUs !== null && link.handshakeUs > 0);
+		const closed = await when("closed");
+		assert.equal(closed.killed, null);
+		assert.ok(events.some((event) => event.kind === "opened" && event.validatorKey === door.signer.key));
+		// The engine is free again.
+		assert.equal((await probe(far, door.signer)).verdict.status, "valid");
+	}));
+
+test("a probe during which the provider is stopped is inconclusive, not an accusation", async () => {
+	const door = await startDoor();
+	const running = await startProvider([door.url]);
+	const far = await door.next();
+	const probing = probe(far, door.signer);
+	await running.when("opened");
+	await running.provider.stop();
+	const { verdict } = await probing;
+	assert.equal(verdict.status, "inconclusive");
+	await door.stop();
+});
+
+test("a provider that is stopped in order lets its probe finish and takes no other", async () => {
+	const door = await startDoor();
+	const running = await startProvider([door.url]);
+	const far = await door.next();
+	const probing = probe(far, door.signer);
+	await running.when("opened");
+	const stopped = running.provider.stop({ drainMs: 60_000 });
+	await assert.rejects(far.openLink(PROBE), isCode("PROVIDER_STOPPING"));
+	assert.equal((await probing).verdict.status, "valid");
+	await stopped;
+	assert.equal(far.isClosed, true);
+	await door.stop();
+});
+
+test("one engine for all: a second request is refused as busy, whoever asks, until the first is over", async () => {
+	const [a, b] = [await startDoor(), await startDoor()];
+	const running = await startProvider([a.url, b.url]);
+	const [farA, farB] = [await a.next(), await b.next()];
+	const link = await farA.openLink(PROBE);
+	await assert.rejects(farB.openLink(PROBE), isCode("PROVIDER_BUSY"));
+	await assert.rejects(farA.openLink(PROBE), isCode("PROVIDER_BUSY"));
+	await link.close();
+	const next = await farB.openLink(PROBE);
+	const client = await createEngineClient(next, { clockUs, readyDeadlineMs: 20_000, randomBytes: random });
+	assert.ok((await client.ping({ deadlineMs: 10_000 })) > 0);
+	await client.close();
+	await running.provider.stop();
+	await a.stop();
+	await b.stop();
+});
+
+test("more than the owner allows is refused", () =>
+	together(async (_door, _running, far) => {
+		for (const limits of [
+			{ ...LIMITS, minutes: LIMITS.minutes + 1 },
+			{ ...LIMITS, memoryBytes: LIMITS.memoryBytes + 1 },
+		])
+			await assert.rejects(far.openLink({ ...PROBE, limits }), isCode("PROVIDER_LIMIT"));
+		await (await far.openLink(PROBE)).close();
+	}));
+
+for (const [what, limits, why] of [
+	["its minutes are over", { memoryBytes: 8e9, minutes: 1 }, /min were over/],
+	["it takes too much memory", { memoryBytes: 1000, minutes: 1000 }, /bytes of memory/],
+] as const)
+	test(`an engine is killed when ${what}`, async () => {
+		const killed = Promise.withResolvers<string>();
+		const link = await openGuardedEngine({
+			command: engine,
+			args: [],
+			env: process.env,
+			limits,
+			onKilled: killed.resolve,
+			everyMs: 10,
+			minuteMs: 200,
+		});
+		assert.match(await killed.promise, why);
+		assert.equal((await link.closed).signal, "SIGKILL");
+		await link.close();
+	});
+
+test("an engine within its limits is left alone", async () => {
+	let killed = "";
+	const onKilled = (why: string) => {
+		killed = why;
+	};
+	const limits = { memoryBytes: 8e9, minutes: 10 };
+	const link = await openGuardedEngine({ command: engine, args: [], env: process.env, limits, onKilled, everyMs: 5 });
+	const client = await createEngineClient(link, { clockUs, readyDeadlineMs: 20_000, randomBytes: random });
+	for (let i = 0; i < 20; i++) await client.ping({ deadlineMs: 10_000 });
+	await client.close();
+	assert.equal(killed, "");
+	assert.ok(residentBytes(process.pid) > 1e6);
+	assert.equal(residentBytes(2 ** 30), 0);
+});
+
+test("a validator that was killed is found again, and probes again", async () => {
+	const first = await startDoor();
+	const running = await startProvider([first.url]);
+	await first.next();
+	const port = Number(new URL(first.url).port);
+	const at = running.events.length;
+	await first.stop();
+	await running.when("lost", at);
+	await running.when("unreached", at);
+	const second = await startDoor({ port, signer: first.signer });
+	const far = await second.next();
+	assert.equal((await probe(far, second.signer)).verdict.status, "valid");
+	await running.provider.stop();
+	await second.stop();
+});
+
+test("another key at the same URL is refused, and the first one stays pinned over a restart", async () => {
+	const dataFolder = join(folder, "pinned");
+	const first = await startDoor();
+	const running = await startProvider([first.url], { dataFolder });
+	await first.next();
+	const pins = join(dataFolder, "validators.json");
+	assert.deepEqual(JSON.parse(readFileSync(pins, "utf8")), { [first.url]: first.signer.key });
+	assert.equal(statSync(pins).mode & 0o777, 0o600);
+	const port = Number(new URL(first.url).port);
+	await first.stop();
+	await running.provider.stop();
+
+	const impostor = await startDoor({ port });
+	const again = await startProvider([first.url], { dataFolder });
+	const refusal = await again.when("unreached");
+	assert.equal(refusal.code, "VALIDATOR_KEY_CHANGED");
+	assert.equal((await impostor.nextRefusal()).code, "VALIDATOR_KEY_CHANGED");
+	assert.equal(impostor.door.connections.size, 0);
+	await again.provider.stop();
+
+	// The owner says that the new key is right; from then on the old one is wrong.
+	const told = await startProvider([first.url], { dataFolder, trust: [impostor.signer.key] });
+	await impostor.next();
+	await told.provider.stop();
+	assert.deepEqual(JSON.parse(readFileSync(pins, "utf8")), { [first.url]: impostor.signer.key });
+	await impostor.stop();
+});
+
+test("with trusted keys named, nobody else is served", async () => {
+	const door = await startDoor();
+	const running = await startProvider([door.url], { trust: [makeSigner().key] });
+	assert.equal((await running.when("unreached")).code, "VALIDATOR_UNTRUSTED");
+	assert.deepEqual(running.provider.connections, []);
+	await running.provider.stop();
+	await door.stop();
+});
+
+test("a spoilt file of pins is not read as an empty one", async () => {
+	const dataFolder = join(folder, "spoilt");
+	const { provider } = await startProvider([], { dataFolder });
+	await provider.stop();
+	for (const text of ["", "[", '{"ws://x/agent":"key"}']) {
+		writeFileSync(join(dataFolder, "validators.json"), text);
+		await assert.rejects(startProvider([], { dataFolder }), isCode("FILE_UNREADABLE"));
+	}
+});
+
+test("a changed engine is told at once; nothing is told when nothing changed", async () => {
+	const copy = join(folder, "changing");
+	copyFileSync(engine, copy);
+	chmodSync(copy, 0o755);
+	await together(
+		async (_door, { provider, events }, far) => {
+			await provider.look();
+			assert.ok(!events.some(({ kind }) => kind === "changed"));
+			const changed = new Promise((resolve) => far.onChanged(resolve));
+			appendFileSync(copy, "\n");
+			await provider.look();
+			assert.ok(events.some(({ kind }) => kind === "changed"));
+			await changed;
+		},
+		{ engine: { command: copy, args: [] } },
+	);
+});
+
+test("an engine that is no engine: the provider does not start", async () => {
+	await assert.rejects(startProvider([], { engine: { command: "/bin/cat", args: ["/etc/hostname"] } }), AssayError);
+	await assert.rejects(
+		startProvider([], { engine: { command: join(folder, "none"), args: [] } }),
+		isCode("ENGINE_NOT_STARTED"),
+	);
+});
+
+/** Environments that exist in memory only. */
+function createToyEnvironments(): EnvironmentMaker & { readonly made: Set<string> } {
+	const made = new Set<string>();
+	const hostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+	return {
+		kind: "user",
+		port: 2222,
+		made,
+		create: async ({ name }) => {
+			made.add(name);
+			return { user: name, hostKey };
+		},
+		remove: async (name) => void made.delete(name),
+		health: async (name) => ({ healthy: made.has(name), detail: "" }),
+		list: async () => [...made],
+		rest: async () => {},
+	};
+}
+
+test("a rented host is not probed, a probed host is not rented, and rentals outlive the provider", async () => {
+	const dataFolder = join(folder, "rented");
+	const toys = createToyEnvironments();
+	const rental = { isOffered: true, sshHost: "gpu.example", maxMs: 1e9, makeEnvironments: async () => toys };
+	const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+	const request = { rental: "ab".repeat(16), publicKey, untilMs: Date.now() + 1e6, devices: [] };
+	await together(
+		async (_door, { provider }, far) => {
+			assert.deepEqual(far.offer.ssh, { host: "gpu.example", port: 2222 });
+			const link = await far.openLink(PROBE);
+			await assert.rejects(far.rent(request), isCode("PROVIDER_BUSY"));
+			await link.close();
+			const access = await far.rent(request);
+			assert.deepEqual([access.host, access.port, access.user], ["gpu.example", 2222, [...toys.made][0]]);
+			await assert.rejects(far.openLink(PROBE), isCode("PROVIDER_RENTED"));
+			assert.equal((await far.checkRental({ rental: request.rental })).healthy, true);
+			assert.equal(provider.rentals.length, 1);
+		},
+		{ dataFolder, rental },
+	);
+	assert.equal(toys.made.size, 1);
+	// Started again without offering: what is there is looked after, nothing new is made.
+	const again = await startProvider([], { dataFolder, rental: { ...rental, isOffered: false } });
+	assert.equal(again.provider.rentals.length, 1);
+	assert.equal(again.provider.offer.rentable, false);
+	await again.provider.stop({ endRentals: true });
+	assert.equal(toys.made.size, 0);
+});
+
+test("a host that is not for rent says so", () =>
+	together(async (_door, _running, far) => {
+		const request = { rental: "ab".repeat(16), publicKey: "x", untilMs: 1, devices: [] };
+		await assert.rejects(far.rent(request), isCode("RENTAL_UNAVAILABLE"));
+		await far
+			.unrent({ rental: request.rental })
+			.catch((error: unknown) => assert.ok(isCode("RENTAL_UNAVAILABLE")(error)));
+	}));
+
+test("two hosts under one key: the replaced one does not fight", async () => {
+	const door = await startDoor();
+	const signer = makeSigner();
+	const running = await startProvider([door.url], { signer, retry: { firstMs: 20, capMs: 60_000 } });
+	await door.next();
+	const other = await dialRaw(door.url, { signer });
+	const lost = await running.when("lost");
+	assert.equal(lost.end.code, "AGENT_REPLACED");
+	assert.equal(lost.retryMs, 60_000);
+	other.ws.close();
+	await running.provider.stop();
+	await door.stop();
+});
+
+test("pauses grow, stay below their cap, and are spread", () => {
+	const retry = { firstMs: 1000, capMs: 60_000, goodMs: 1 };
+	assert.deepEqual(
+		[1, 2, 3, 7, 100].map((n) => retryPauseMs(n, retry, 0.999999)),
+		[1000, 2000, 4000, 60_000, 60_000],
+	);
+	assert.deepEqual(
+		[1, 2, 7].map((n) => retryPauseMs(n, retry, 0)),
+		[500, 1000, 30_000],
+	);
+});
