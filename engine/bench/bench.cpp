@@ -76,8 +76,12 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n, bool plain) {
     print("gemm_kernel_mma_sync", name(p), n, by_mma, "tops", ops / by_mma / 1e12);
     device.use_warpgroups(true);
   }
-  // Last: what it writes to memory would weigh on the power that a product is granted after it.
-  const double generate = time_s(device, [&] { device.generate(room, seed); });
+}
+
+// After the products: the load of writing all that would weigh on the power that they are granted.
+void time_generate(CudaDevice& device, Precision p, uint32_t n) {
+  const auto kept = device.keep({p, n, n, n}, 1);
+  const double generate = time_s(device, [&] { device.generate(static_cast<CudaKept&>(*kept), Seed{}); });
   const uint32_t entry = p == Precision::tf32 ? 4 : p == Precision::int8 || p == Precision::fp8 ? 1 : 2;
   print("generate", name(p), n, generate, "gbytes_per_s", gbytes(uint64_t{2} * n * n * entry) / generate);
 }
@@ -166,8 +170,9 @@ int main(int argc, char** argv) {
         time_fma(device, p);
         continue;
       }
-      time_gemm(device, p, 8192, plain);
-      if (!quick) time_gemm(device, p, 16384, plain);
+      const std::vector<uint32_t> sizes = quick ? std::vector<uint32_t>{8192} : std::vector<uint32_t>{8192, 16384};
+      for (const uint32_t n : sizes) time_gemm(device, p, n, plain);
+      for (const uint32_t n : sizes) time_generate(device, p, n);
     }
     if (asked("hash")) time_hash(device);
     if (quick ? named("stream") : asked("stream")) time_fill_and_stream(device);

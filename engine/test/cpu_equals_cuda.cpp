@@ -11,6 +11,7 @@
 #include "cpu_equals_cuda_paths.hpp"
 #include "cpu_equals_cuda_peers.hpp"
 #include "cuda/cuda_device.hpp"
+#include "cuda/launch_shape.hpp"
 #include "device.hpp"
 
 using namespace assay;
@@ -288,7 +289,7 @@ int main(int argc, char** argv) {
           compare_products(*cpu, *gpu, p, small);
           if (card.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
             // First more pairs of tiles than blocks, with tile rows odd and even: there leaves are hashed beside the products.
-            for (const uint32_t m : {4224u, 4352u}) check_large(*gpu, {p, m, 2048, 8192}, 8);
+            for (const uint32_t m : {4224u, 4352u}) check_large(*gpu, {p, m, 2048, 8192 / cuda::entry_bytes(p)}, 8);
             card.use_warpgroups(false);
             compare_products(*cpu, *gpu, p, small);
             card.use_warpgroups(true);
