@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { freePort } from "../../engine/start-test-sshd.ts";
@@ -104,6 +104,8 @@ test("the customer gets in, as a user of their own; another key, a password, roo
 	assert.equal(inside.code, 0, inside.stderr);
 	const [name, groups, mode] = inside.stdout.split("\n");
 	assert.deepEqual([name, groups, mode], [access.user, access.user, "700"]);
+	for (const file of ["/etc/subuid", "/etc/subgid"])
+		assert.ok(!existsSync(file) || !readFileSync(file, "utf8").includes(access.user), file);
 	const refused = /Permission denied/;
 	assert.match((await client.run(access, stranger, "id")).stderr, refused);
 	assert.match((await client.run({ ...access, user: "root" }, customer, "id")).stderr, refused);

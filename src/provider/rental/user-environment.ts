@@ -80,8 +80,10 @@ export function createUserEnvironments(o: UserEnvironmentOptions): EnvironmentMa
 			const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
 			// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
 			const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
+			// No ids below its own either: processes under such an id would not be found by the user's number at the end.
+			const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
 			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", o.mark, name];
-			await withLock("useradd", [...fixed, ...more, ...named], [0]);
+			await withLock("useradd", [...fixed, ...noIds, ...more, ...named], [0]);
 			const [user] = await passwd(name);
 			if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
 			chmodSync(homeOf(name), 0o700);
