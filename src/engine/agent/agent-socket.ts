@@ -63,6 +63,7 @@ export class AgentSocket {
 	private unseal: ((sealed: Uint8Array) => Opened) | null = null;
 	private ended: AgentEnd | null = null;
 	private lastHeardUs: number;
+	private lastBeatUs: number;
 	private pausedBy = 0;
 	private readonly pings: { payload: Uint8Array; sentAtUs: number; settle: (us: number | null) => void }[] = [];
 	private readonly rttsUs: number[] = [];
@@ -78,6 +79,7 @@ export class AgentSocket {
 		this.dataFits = createBucket(o.bounds.dataPerS);
 		this.paceFits = createBucket(o.bounds.dataPerS / 2);
 		this.lastHeardUs = o.clockUs();
+		this.lastBeatUs = this.lastHeardUs;
 		const { promise, resolve } = Promise.withResolvers<AgentEnd>();
 		this.closed = promise;
 		const { ws } = o;
@@ -254,7 +256,11 @@ export class AgentSocket {
 
 	private beat(): void {
 		if (this.ended || this.pausedBy > 0) return;
-		if (this.o.clockUs() - this.lastHeardUs > 1000 * this.o.bounds.deadMs)
+		const nowUs = this.o.clockUs();
+		// If this process was held up or asleep, the far side's words may be lying in the socket: it was we who did not listen.
+		if (nowUs - this.lastBeatUs > 2000 * this.o.bounds.pingMs) this.lastHeardUs = nowUs;
+		this.lastBeatUs = nowUs;
+		if (nowUs - this.lastHeardUs > 1000 * this.o.bounds.deadMs)
 			this.fail("AGENT_SILENT", `nothing came for ${this.o.bounds.deadMs / 1000} s`);
 		// One unanswered ping at a time is enough to tell; more would pile up on a connection that hangs.
 		else if (this.pings.length === 0) void this.ping();

@@ -277,7 +277,7 @@ test("a provider that does not read does not fill our memory", () =>
 			assert.equal((await connection.closed).code, "AGENT_SILENT");
 			await link.closed;
 		},
-		{ pingMs: 30, deadMs: 100 },
+		{ pingMs: 50, deadMs: 600 },
 	));
 
 test("a dead connection is noticed", () =>
@@ -290,7 +290,7 @@ test("a dead connection is noticed", () =>
 			const end = await connection.closed;
 			assert.deepEqual([end.closeCode, end.code], [4002, "AGENT_SILENT"]);
 		},
-		{ pingMs: 20, deadMs: 80 },
+		{ pingMs: 50, deadMs: 600 },
 	));
 
 test("one address gets a bounded number of connections; a place that is left is given again", async () => {

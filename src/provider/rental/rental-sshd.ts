@@ -11,7 +11,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { runProgram } from "./run-program.ts";
 
 export const SSHD = "/usr/sbin/sshd";
-const START_MS = 10_000;
+const START_MS = 30_000;
 /** Processes and threads of one customer: enough for data loaders on a large host, a bound for a fork bomb. */
 const MAX_PROCESSES = 16_384;
 
@@ -78,7 +78,7 @@ export function createRentalSshd(o: RentalSshdOptions): RentalSshd {
 			"AcceptEnv none",
 			"PrintMotd no",
 			"Subsystem sftp internal-sftp",
-			"LoginGraceTime 20",
+			"LoginGraceTime 60",
 			"MaxAuthTries 3",
 			"MaxStartups 10:30:60",
 			"MaxSessions 32",

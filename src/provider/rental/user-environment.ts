@@ -24,7 +24,7 @@ export interface UserEnvironmentOptions {
 /** Below are the system's own users. Killing by number must never reach them. */
 const LEAST_UID = 1000;
 const KILL_MS = 20_000;
-const LOCK_TRIES = 20;
+const LOCK_TRIES = 100;
 
 interface PasswdEntry {
 	readonly name: string;
