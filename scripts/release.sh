@@ -68,6 +68,8 @@ esac
 # ---- the CLI: one file
 # Node 20 has all that we use but this one; a test runs the package under Node 20 where there is one.
 read -r -d '' banner <<'JS' || true
+import { createRequire as assayCreateRequire } from "node:module";
+const require = assayCreateRequire(import.meta.url); // packages in the bundle that were written for CommonJS ask for Node's own parts by it
 if (!Promise.withResolvers)
 	Object.defineProperty(Promise, "withResolvers", {
 		configurable: true,
