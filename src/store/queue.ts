@@ -40,9 +40,13 @@ export async function startQueue(
 		superviseIntervalSeconds: 60,
 	});
 	boss.on("error", (error) => onWarning(`queue: ${error.message}`));
-	await boss.start();
-	for (const name of [SHARED_QUEUE, processQueue(process)]) {
-		if (!(await boss.getQueue(name))) await boss.createQueue(name, QUEUE);
-	}
+	// One at a time: pg-boss makes its schema without a lock, and two processes that open a fresh database at once would both make it.
+	await database.transaction(async (sql) => {
+		await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/queue/${schema}`]);
+		await boss.start();
+		for (const name of [SHARED_QUEUE, processQueue(process)]) {
+			if (!(await boss.getQueue(name))) await boss.createQueue(name, QUEUE);
+		}
+	});
 	return boss;
 }

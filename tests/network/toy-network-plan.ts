@@ -10,7 +10,7 @@
 // - the providers' process computes for one of its toys at a time (simulated-provider.ts).
 // What is left is the market's rule that the first late stream is asked again (docs/network.md §3).
 import type { ChallengeSpec, GemmSpec, StreamSpec } from "../../src/protocol/evidence.ts";
-import type { Plan, Step } from "../../src/validator/probe-plan.ts";
+import { fixedPlan, type Plan, type Step } from "../../src/validator/probe-plan.ts";
 
 export const TICK_MS = 25;
 export const PACE_MS = TICK_MS + 5;
@@ -45,6 +45,17 @@ const LANES: ChallengeSpec = {
 	rounds: 1,
 	samples: 2,
 };
+
+/** One product on card 0, no stream: as cheap as a probe can be, and true on the real clock. */
+export const smallPlan: Plan = fixedPlan([
+	{
+		act: "stage",
+		name: "gpu fill",
+		specs: [{ ...FILL, k: 128, rounds: 1, keep: 1, samples: 4 }],
+		deadlineMs: ANSWER_MS,
+		hold: true,
+	},
+]);
 
 type Stage = Extract<Step, { act: "stage" }>;
 

@@ -26,7 +26,9 @@ export interface ToyNetwork {
 	/** Beside the network, for whoever looks at the tables; the network's schema is on its path. */
 	readonly sql: pg.Client;
 	startValidator(over?: ValidatorOver): Promise<RunningValidatorProcess>;
-	/** Spreads them over `processes`; settles when each has dialled in once. */
+	/** The same, with a process that can be killed before it is ready. */
+	beginValidator(over?: ValidatorOver): { readonly child: ChildProgram; readonly started: Promise<StartedValidator> };
+	/** Spreads them over `processes`, and one more for those out of turn; settles when each has dialled in once. */
 	startProviders(o: {
 		readonly urls: readonly string[];
 		readonly kinds: readonly SimulatedKind[];
@@ -43,6 +45,8 @@ export interface ValidatorOver extends Partial<Omit<ValidatorSettings, "params" 
 	readonly params?: Readonly<Record<string, unknown>>;
 	readonly probe?: ValidatorSettings["probe"];
 	readonly log?: StartValidator["log"];
+	/** Default `network`. */
+	readonly plan?: StartValidator["plan"];
 }
 
 /** Long enough for honest toys on a busy machine, short for those who never answer. */
@@ -69,9 +73,13 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 	return {
 		dataDir,
 		sql,
-		async startValidator({ log, params, probe, ...over } = {}) {
+		async startValidator(over) {
+			const { child, started } = this.beginValidator(over);
+			return { ...(await started), child };
+		},
+		beginValidator({ log, plan = "network", params, probe, ...over } = {}) {
 			const child = start("./validator-process.ts");
-			const started = await child.ask<StartedValidator>("start", {
+			const started = child.ask<StartedValidator>("start", {
 				settings: {
 					dataDir,
 					...(o.external && { databaseUrl: urlOf(address) }),
@@ -84,17 +92,27 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 					api: { limits: { readsPerS: 10_000, writesPerS: 10_000 }, ...over.api },
 				},
 				door: DOOR,
+				plan,
 				...(log && { log }),
 			} satisfies StartValidator);
-			return { ...started, child };
+			return { child, started };
 		},
 		async startProviders({ urls, kinds, processes, from = 0, bounds }) {
 			const all = kinds.map(({ name }, i) => ({ number: from + i, kind: name }));
-			const started = Array.from({ length: processes }, () => start("./provider-process.ts"));
+			// One more process for those who flood, recompute or take their time: they would be their neighbours' lateness.
+			const calm = all.filter((_, i) => !kinds[i]!.outOfTurn);
+			const restless = all.filter((_, i) => kinds[i]!.outOfTurn);
+			const groups = [
+				// Whole rounds of `urls`, so that every process has providers at every validator.
+				...Array.from({ length: processes }, (_, p) =>
+					calm.filter((_, i) => Math.floor(i / urls.length) % processes === p),
+				),
+				restless,
+			].filter((group) => group.length > 0);
+			const started = groups.map(() => start("./provider-process.ts"));
 			await Promise.all(
 				started.map((child, p) => {
-					// Whole rounds of `urls`, so that every process has providers at every validator.
-					const providers = all.filter((_, i) => Math.floor(i / urls.length) % processes === p);
+					const providers = groups[p]!;
 					return child.ask("start", { urls, providers, ...(bounds && { bounds }) } satisfies StartProviders);
 				}),
 			);

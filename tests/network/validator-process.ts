@@ -6,12 +6,19 @@ import {
 } from "../../src/validator/service/create-validator.ts";
 import { createLogger } from "../../src/validator/service/surroundings.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";
-import { toyClockUs, toyNetworkPlan } from "./toy-network-plan.ts";
+import { smallPlan, toyClockUs, toyNetworkPlan } from "./toy-network-plan.ts";
+
+const PLANS = {
+	network: { plan: toyNetworkPlan, clock: { clockUs: toyClockUs } },
+	small: { plan: smallPlan, clock: {} },
+};
 
 /** All that goes through JSON; plan and clock are the toys'. */
 export interface StartValidator {
 	readonly settings: ValidatorSettings;
 	readonly door?: DoorSettings;
+	/** What is asked: by the claim, or one small product on the real clock. */
+	readonly plan: keyof typeof PLANS;
 	readonly log?: "debug" | "info" | "warn" | "error";
 }
 
@@ -25,10 +32,11 @@ export interface StartedValidator {
 let stop = async () => {};
 
 answerParent({
-	async start({ settings, door, log }: StartValidator): Promise<StartedValidator> {
+	async start({ settings, door, plan: name, log }: StartValidator): Promise<StartedValidator> {
+		const { plan, clock } = PLANS[name];
 		const validator = createValidator(
-			{ ...settings, probe: { ...settings.probe, plan: toyNetworkPlan } },
-			{ clockUs: toyClockUs, logger: log === undefined ? null : createLogger(log) },
+			{ ...settings, probe: { ...settings.probe, plan } },
+			{ ...clock, logger: log === undefined ? null : createLogger(log) },
 			door,
 		);
 		const { url, key, store, adminTokenFile } = await validator.start();

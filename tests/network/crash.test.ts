@@ -1,0 +1,15 @@
+// Validator processes killed at random moments during probes, and their database connections cut: nothing is lost, nothing is counted twice.
+// Some kills here; `node bench/network-crash.ts` makes 200. ASSAY_CRASH_SEED makes the choices of an earlier run again.
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { test } from "node:test";
+import { runCrashes } from "./crash-run.ts";
+
+test("killed and cut off again and again: every evidence file is counted once, nothing is stuck", async (t) => {
+	const seed = Number(process.env.ASSAY_CRASH_SEED ?? randomInt(2 ** 31));
+	t.diagnostic(`seed ${seed}`);
+	const report = await runCrashes({ kills: 25, seed, providers: 8, validators: 2 });
+	t.diagnostic(JSON.stringify(report));
+	assert.deepEqual(report.wrong, []);
+	assert.ok(report.killed > 0 && report.cuts > 0 && report.counted > 0);
+});
