@@ -34,6 +34,8 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 	let lastPaintMs = 0;
 	let isLineOpen = false;
 	let stage = "";
+	/** What the device of a long run last said of itself. */
+	let said = "";
 	/** The newest root of each challenge of the stage at hand. */
 	const running = new Map<number, Extract<ProbeEvent, { kind: "root" }>>();
 
@@ -81,14 +83,20 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 				case "stage":
 					closeStage();
 					stage = event.name;
+					said = "";
 					renew(`  … ${event.name}`);
 					break;
 				case "root": {
 					running.set(event.challenge, event);
 					const share = event.of === 0 ? 0 : event.done / event.of;
 					renew(
-						`  ${bar(share, 20)} ${event.done}${event.of === 0 ? "" : `/${event.of}`} roots  ${specTitle(event.spec, stage)}  ${formatDuration(event.elapsedMs * 1000)}`,
+						`  ${bar(share, 20)} ${event.done}${event.of === 0 ? "" : `/${event.of}`} roots  ${specTitle(event.spec, stage)}  ${formatDuration(event.elapsedMs * 1000)}${said}`,
 					);
+					break;
+				}
+				case "reading": {
+					const { coreMHz, powerMw, temperatureC } = event.reading;
+					said = `  says ${coreMHz} MHz, ${Math.round(powerMw / 1000)} W, ${temperatureC} °C`;
 					break;
 				}
 				case "answered":
