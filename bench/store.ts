@@ -41,11 +41,12 @@ await client.query(`
 		FROM generate_series(1, ${providers}) n, generate_series(0, 3) d;
 	INSERT INTO figures SELECT ${id("n")}, d, f.key, f.value::bigint, 'op/s', 'p', 'e', 1
 		FROM generate_series(1, ${providers}) n, generate_series(0, 3) d, LATERAL jsonb_each_text(${figures}) f;
+	CREATE TEMPORARY TABLE history AS SELECT n, ${id("n")} AS provider_id,
+		(SELECT jsonb_agg(jsonb_build_object('device', d, 'name', f.key, 'value', f.value::bigint, 'unit', 'op/s', 'challenge', 0))
+		FROM generate_series(0, 3) d, LATERAL jsonb_each_text(${figures}) f) AS figures FROM generate_series(1, ${providers}) n;
 	INSERT INTO probes (id, provider_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, figures)
-		SELECT left(encode(sha256(convert_to(n || ' ' || h, 'UTF8')), 'hex'), 32), ${id("n")}, 'v', 'p', 'ssh', 'done', h * 1000000::bigint + n, 1, 'valid',
-			(SELECT jsonb_agg(jsonb_build_object('device', d, 'name', f.key, 'value', f.value::bigint, 'unit', 'op/s', 'challenge', 0))
-			FROM generate_series(0, 3) d, LATERAL jsonb_each_text(${figures}) f)
-		FROM generate_series(1, ${providers}) n, generate_series(1, ${history}) h;
+		SELECT left(encode(sha256(convert_to(n || ' ' || h, 'UTF8')), 'hex'), 32), provider_id, 'v', 'p', 'ssh', 'done', h * 1000000::bigint + n, 1, 'valid', figures
+		FROM history, generate_series(1, ${history}) h;
 	ANALYZE;`);
 const size = await client.query(
 	"SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) AS size FROM pg_class c WHERE relnamespace = $1::regnamespace AND relkind = 'r'",
