@@ -14,6 +14,7 @@ import {
 	rememberProof,
 	rememberState,
 	scheduleStateOf,
+	uuidOf,
 } from "./provider-memory.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -117,6 +118,7 @@ function deviceRows(claim: Claim, verdict: Extract<Verdict, { status: "valid" }>
 		const state = identity?.state ?? "unjudged";
 		const isNamed = state === "confirmed" || state === "consistent" || state === "other";
 		const profile = isNamed ? (identity?.profile ?? null) : null;
-		return { device, kind, claimedName: name, uuid, memoryBytes, profile, identity: state };
+		// One spelling of each UUID, or a capital letter would hide that two providers show the same.
+		return { device, kind, claimedName: name, uuid: uuidOf(uuid), memoryBytes, profile, identity: state };
 	});
 }

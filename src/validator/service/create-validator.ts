@@ -30,6 +30,7 @@ import { startRentalKeeper } from "./rental-keeper.ts";
 import { type Scheduler, startScheduler } from "./scheduler.ts";
 import { createScoreKeeper } from "./score-keeper.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
+import { createSlots } from "./slots.ts";
 import { realSurroundings, repeat, type Surroundings } from "./surroundings.ts";
 import { createSuspicionWatch } from "./suspicion-watch.ts";
 import { createTogetherGate } from "./together-gate.ts";
@@ -240,7 +241,8 @@ async function start(
 		opened.push(() => gate.close());
 		const suspicion = createSuspicionWatch({ ...x, turns, scores });
 		const mayTell = createProgressBudget(config.progressPerS, here.nowMs);
-		scheduler = await startScheduler({ ...x, gate, pool, mayTell, scores, suspicion });
+		const slots = createSlots(config.concurrency);
+		scheduler = await startScheduler({ ...x, gate, pool, slots, mayTell, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.

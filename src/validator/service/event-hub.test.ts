@@ -53,6 +53,7 @@ test("two processes see each other's events; a stream goes on after the last one
 	assert.deepEqual(rest, seen.slice(1));
 	// Another process's id, or a forgotten one, is no place to go on from.
 	one.tell(told(9));
+	await one.flush();
 	const fresh = two.watch({ wants: all, after: "one:1", signal })[Symbol.asyncIterator]();
 	const next = fresh.next();
 	one.tell(told(10));
@@ -74,6 +75,7 @@ test("a stream ends with its last event, with its signal, and tells what was mis
 	hub.tell(told(0));
 	hub.tell(told(1));
 	hub.tell(told(2));
+	await hub.flush();
 	events.miss();
 	assert.deepEqual(
 		(await ends).map(({ subject }) => subject),

@@ -26,7 +26,7 @@ export async function openProviderLink(x: LinkSource, provider: Provider, probeI
 			throw new AssayError("AGENT_CLOSED", "the provider is not connected to this validator process", {
 				hint: "It dials again by itself; look at its log.",
 			});
-		return agent.openLink({ probe: probeId, limits: config.probe.limits });
+		return agent.openLink({ probe: probeId, limits: limitsFor(config.probe.limits, agent.claim.host.ramBytes) });
 	}
 	if (provider.link === "local") {
 		if (config.openLocalLink !== null) return config.openLocalLink();
@@ -46,6 +46,12 @@ export async function openProviderLink(x: LinkSource, provider: Provider, probeI
 		},
 		(platform) => findEngine(platform),
 	);
+}
+
+/** A provider refuses to give more memory than its host has: a small host is asked for a little less than it claims to have. */
+function limitsFor(limits: ValidatorConfig["probe"]["limits"], ramBytes: number): ValidatorConfig["probe"]["limits"] {
+	if (ramBytes <= 0) return limits;
+	return { ...limits, memoryBytes: Math.max(1, Math.min(limits.memoryBytes, Math.floor(ramBytes * 0.99))) };
 }
 
 /**

@@ -12,12 +12,14 @@ import { openProviderLink, withDeadline } from "./open-provider-link.ts";
 import { createProbeProgress } from "./probe-progress.ts";
 import type { KeptTogether } from "./provider-memory.ts";
 import type { ServiceContext } from "./service-context.ts";
+import type { Slots } from "./slots.ts";
 import type { TogetherGate } from "./together-gate.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
 
 export interface ProbeContext extends ServiceContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
+	readonly slots: Slots;
 	readonly mayTell: () => boolean;
 }
 
@@ -44,6 +46,7 @@ export async function probeProvider(
 	await store.probes.begin({ id: probeId, providerId: provider.id, jobId: job.id, validator: signer.key, startedAtMs });
 	hub.tell({ kind: "probe.started", subject: probeId, providerId: provider.id, detail: { link: provider.link } });
 
+	let release: (() => void) | null = null;
 	let kept: { readonly sha256: string; readonly bytes: number } | null = null;
 	const stages = watchStages(x, config.probe.togetherStages);
 	const progress = createProbeProgress({
@@ -73,7 +76,11 @@ export async function probeProvider(
 				stages.see(event);
 				progress(event);
 			},
-			...(job.together !== null && { beforeStage: (name: string) => holdForGroup(x, job, name, signal) }),
+			async beforeStage(name) {
+				// Suspects pass: one of them with a slot would wait for another without.
+				if (job.together !== null) await holdForGroup(x, job, name, signal);
+				else release ??= await x.slots.acquire(signal);
+			},
 			async verify(evidence, expect) {
 				kept = await store.evidence.put(probeId, evidence);
 				return judge(x, evidence, expect);
@@ -114,8 +121,14 @@ export async function probeProvider(
 		if (kept === null) await giveUp(x, provider, probeId);
 		throw error;
 	} finally {
+		giveSlot(release);
 		if (job.together !== null) x.gate.leave({ group: job.together.id, member: provider.id });
 	}
+}
+
+/** A function of its own because the compiler cannot see that a callback has set the variable. */
+function giveSlot(release: (() => void) | null): void {
+	release?.();
 }
 
 async function giveUp(x: ProbeContext, provider: Provider, probeId: string): Promise<void> {

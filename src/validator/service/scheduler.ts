@@ -25,6 +25,7 @@ export async function startScheduler(
 ): Promise<Scheduler> {
 	const { store, here, config, metrics, log } = x;
 	const stopping = new AbortController();
+	const jobsAtOnce = config.concurrency + config.waiting;
 
 	/** Nothing here may undo a counted probe: what fails is told and made good by the next probe. */
 	async function afterwards(providerId: string): Promise<void> {
@@ -49,7 +50,7 @@ export async function startScheduler(
 	/** Queued by this process and not begun yet, with when it was queued. */
 	const queued = new Map<string, number>();
 	const taking = await store.work.take(
-		{ concurrency: config.concurrency, retryMs: config.params.retryFirstMs, nowMs: here.nowMs },
+		{ concurrency: jobsAtOnce, retryMs: config.params.retryFirstMs, nowMs: here.nowMs },
 		async (job) => {
 			queued.delete(job.providerId);
 			metrics.probesRunning.inc();
@@ -72,7 +73,7 @@ export async function startScheduler(
 			await x.suspicion.sendOff();
 			const nowMs = here.nowMs();
 			for (const [id, atMs] of queued) if (nowMs - atMs > TAKEN_ELSEWHERE_MS) queued.delete(id);
-			const limit = Math.max(0, config.concurrency + QUEUED_AHEAD - taking.running() - queued.size);
+			const limit = Math.max(0, jobsAtOnce + QUEUED_AHEAD - taking.running() - queued.size);
 			for (const id of await store.work.dispatchDue({ nowMs, limit })) queued.set(id, nowMs);
 		},
 	);

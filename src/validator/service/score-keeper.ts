@@ -8,7 +8,7 @@ import { scoreProvider } from "../../market/score-provider.ts";
 import type { Json } from "../../protocol/canonical-json.ts";
 import type { Provider } from "../../store/store.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
-import { memoryOf, scheduleStateOf, uuidOf } from "./provider-memory.ts";
+import { memoryOf, scheduleStateOf } from "./provider-memory.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 export interface ScoreKeeper {
@@ -17,6 +17,9 @@ export interface ScoreKeeper {
 	/** The provider and all that showed one of its UUIDs, as market looks at them. */
 	viewsAround(provider: Provider): Promise<readonly SuspectView[]>;
 }
+
+/** Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs a row. */
+const MOST_AROUND = 500;
 
 export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "here" | "hub">): ScoreKeeper {
 	const { store, config, here } = x;
@@ -41,25 +44,19 @@ export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "
 	}
 
 	async function viewsAround(provider: Provider): Promise<readonly SuspectView[]> {
-		const own = await viewOf(provider);
-		const uuids = (await store.devices.ofProvider(provider.id)).flatMap(({ kind, uuid }) =>
-			kind === "gpu" && uuid !== "" ? [uuid] : [],
-		);
+		const own = viewOf(provider);
+		const uuids = own.gpus.map(({ uuid }) => uuid);
 		if (uuids.length === 0) return [own];
-		const others = await store.providers.getMany(await store.devices.othersWith(provider.id, uuids));
-		return [own, ...(await Promise.all(others.map(viewOf)))];
+		const others = (await store.devices.othersWith(provider.id, uuids)).slice(0, MOST_AROUND);
+		return [own, ...(await store.providers.getMany(others)).map(viewOf)];
 	}
 
-	async function viewOf(provider: Provider): Promise<SuspectView> {
+	function viewOf(provider: Provider): SuspectView {
 		const memory = memoryOf(provider.schedule);
-		const first = new Map(memory.firstProven.map(({ uuid, atMs }) => [uuid, atMs]));
-		const devices = await store.devices.ofProvider(provider.id);
 		return {
 			providerId: provider.id,
 			state: scheduleStateOf(provider),
-			gpus: devices.flatMap(({ kind, uuid, profile }) =>
-				kind === "gpu" ? [{ uuid, firstProvenAtMs: first.get(uuidOf(uuid)) ?? null, profile }] : [],
-			),
+			gpus: memory.firstProven.map(({ uuid, atMs }) => ({ uuid, firstProvenAtMs: atMs, profile: provider.model })),
 			series: memory.series,
 			clearedWith: memory.clearedWith.map(({ providerId }) => providerId),
 		};
