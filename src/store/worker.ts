@@ -165,7 +165,8 @@ export function createWorker(
 		async stop() {
 			stopping = true;
 			clearInterval(poll);
-			for (const { abort } of running.values()) abort.abort(new AssayError("ABORTED", "the store is closing"));
+			for (const { abort } of running.values())
+				abort.abort(new AssayError("STORE_LEASE_LOST", "the store is closing and gives its leases back"));
 			await pumping;
 			await Promise.all([...running.values()].map(({ done }) => done));
 		},
