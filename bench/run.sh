@@ -5,7 +5,7 @@
 #   TURNS             how often each side is measured (default 5; the median counts)
 #   REST              seconds of rest before each product on both sides (default 0.2)
 #   WARM              seconds of the same product before it is timed, on both sides (default 0; with REST=0 WARM=0.2 a warm card is measured)
-#   FIGURES           "products" for these alone (default: all)
+#   FIGURES           "products" for these and the copy alone (default: all)
 #   NAME              added to the result's name
 #   COMMIT            what is measured, where there is no git to ask
 #   BENCH             a bench program already built, instead of building one
