@@ -13,8 +13,16 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
 	verify: async () => (await import("./verify.ts")).verifyCommand,
 	devices: async () => (await import("./devices.ts")).devicesCommand,
 	doctor: async () => (await import("./doctor.ts")).doctorCommand,
-	validate: async () => (await import("./validate.ts")).validateCommand,
+	up: async () => (await import("./up.ts")).upCommand,
+	providers: async () => (await import("./providers.ts")).providersCommand,
+	history: async () => (await import("./history.ts")).historyCommand,
+	probes: async () => (await import("./probes.ts")).probesCommand,
+	evidence: async () => (await import("./evidence.ts")).evidenceCommand,
+	scores: async () => (await import("./scores.ts")).scoresCommand,
+	rent: async () => (await import("./rent.ts")).rentCommand,
+	tokens: async () => (await import("./tokens.ts")).tokensCommand,
 	provide: async () => (await import("./provide.ts")).provideCommand,
+	validate: async () => (await import("./validate.ts")).validateCommand,
 };
 
 async function overview(): Promise<string> {
@@ -73,6 +81,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 		if (interrupt.signal.aborted) process.exit(exitCodes.interrupted.code);
 		interrupt.abort();
 	});
+// Started by another assay (`up` starts its provider so): when that one is gone, even by a kill, there is nobody left to stop us.
+if (process.channel !== undefined) {
+	process.once("disconnect", () => interrupt.abort());
+	process.channel.unref();
+}
 // A reader that went away (`assay … | head`) is no fault of ours.
 process.stdout.on("error", (error: NodeJS.ErrnoException) =>
 	process.exit(error.code === "EPIPE" ? 0 : exitCodes.output.code),

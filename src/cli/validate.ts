@@ -80,7 +80,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 					? undefined
 					: Math.floor(numberOption("validate", "concurrency", values.concurrency, 1, 256)),
 			join: values.join,
-			params: readParams(values.param ?? []),
+			params: readParams("validate", values.param ?? []),
 		};
 		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 		const [{ createValidator }, { createLogger }] = await Promise.all([
@@ -106,11 +106,11 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 };
 
 /** Numbers where they are numbers, JSON where it is an object, words otherwise; market/params checks them. */
-function readParams(given: readonly string[]): Record<string, unknown> {
+export function readParams(command: string, given: readonly string[]): Record<string, unknown> {
 	return Object.fromEntries(
 		given.map((text) => {
 			const at = text.indexOf("=");
-			if (at <= 0) throw usageError(`--param takes NAME=VALUE, not '${text}'`, "validate");
+			if (at <= 0) throw usageError(`--param takes NAME=VALUE, not '${text}'`, command);
 			const value = text.slice(at + 1);
 			try {
 				return [text.slice(0, at), JSON.parse(value)];

@@ -288,6 +288,11 @@ export const codes = {
 		"The API's reply is not what this version expects.",
 		"Check that the URL is a validator's and that both run the same version.",
 	),
+	UP_RUNNING: error(
+		"A network runs from this data folder already.",
+		"Use that one, stop it with Ctrl-C where it runs, or name another folder with --data.",
+	),
+	ID_AMBIGUOUS: error("More than one thing has a name that begins so.", "Give more digits of its id."),
 	STREAM_BROKEN: error("The stream of events broke off.", "Open it again; it goes on after the last event."),
 
 	// The agent link

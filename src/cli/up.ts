@@ -1,0 +1,234 @@
+// `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is this host. Prints what happens and
+// stays until Ctrl-C; everything is in the data folder, and the next start finds it. Not here: what any of them does.
+import { join, resolve } from "node:path";
+import type { NetworkEvent, Score } from "../api/types.ts";
+import { findEngine, hostPlatform, isCheckout, packageRoot } from "../engine/builds.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import type { RunningValidator, Validator } from "../validator/service/create-validator.ts";
+import { DEFAULT_PORT } from "./api-connection.ts";
+import type { Command, Surroundings } from "./command.ts";
+import { freePort, type LocalProvider, startLocalProvider } from "./local-provider.ts";
+import { numberOption, parseOptions, usageError } from "./parse-options.ts";
+import { postgresHint } from "./postgres-hint.ts";
+import { formatScore, shown } from "./table.ts";
+import { takeUpFile } from "./up-file.ts";
+import { createUpReport, type UpReport } from "./up-report.ts";
+import { defaultDataDir, readParams } from "./validate.ts";
+import { type Paint, paintFor } from "./verdict-table.ts";
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+const options = {
+	data: { type: "string" },
+	database: { type: "string" },
+	host: { type: "string", default: "127.0.0.1" },
+	port: { type: "string" },
+	name: { type: "string" },
+	price: { type: "string" },
+	"no-provider": { type: "boolean", default: false },
+	quick: { type: "boolean", default: false },
+	param: { type: "string", multiple: true },
+	"until-scored": { type: "boolean", default: false },
+	log: { type: "string", default: "error" },
+	json: { type: "boolean", default: false },
+} as const;
+
+type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
+
+export const upCommand: Command = {
+	name: "up",
+	summary: "runs the whole network on this machine",
+	help: `usage: assay up [OPTIONS]
+
+Starts a database, a validator with its API, and a provider for this machine; prints what happens; runs until Ctrl-C.
+Other hosts join with the line that it prints. A second start finds everything of the first.
+
+  --data FOLDER     everything is kept there (default: network in ASSAY_HOME, or assay/network in the user's data folder)
+  --port N          of the API and the agents' door (default: ${DEFAULT_PORT}, or the next one that is free; 0 takes any)
+  --host ADDRESS    to listen on (default 127.0.0.1: this machine only)
+  --database URL    any PostgreSQL server instead of an embedded one (or DATABASE_URL)
+  --no-provider     this machine itself is not offered
+  --name NAME       how this machine is listed (default: its host name)
+  --price AMOUNT    asked for an hour of it (default 0). As root, with an OpenSSH server, it can be rented from this machine
+  --quick           quick probes: they prove less
+  --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
+  --until-scored    end, with 0, as soon as something was proven and scored
+  --log LEVEL       of the validator: debug, info, warn or error, as JSON lines on standard error (default error)
+  --json            one event a line as JSON on standard output
+
+exit codes: stopped 0, usage 64, something needed is missing 69, data folder not writable 74, it runs already 75`,
+
+	async run(args, here) {
+		const { values } = parseOptions("up", args, options, { min: 0, max: 0 });
+		const level = LEVELS.find((one) => one === values.log);
+		if (level === undefined) throw usageError(`--log takes ${LEVELS.join(", ")}, not '${values.log}'`, "up");
+		const params = readParams("up", values.param ?? []);
+		const dataDir = resolve(here.cwd, values.data ?? defaultDataDir(here.env));
+		const asked = values.port === undefined ? null : Math.floor(numberOption("up", "port", values.port, 0, 65535));
+		const hold = await takeUpFile(dataDir, Date.now());
+		const closing: (() => Promise<void>)[] = [() => hold.release()];
+		try {
+			const say = (text: string) => values.json || here.out.write(`${text}\n`);
+			const paint = paintFor(here.out, here.env);
+			const port = asked ?? (await freePort(values.host, DEFAULT_PORT));
+			const databaseUrl = values.database ?? (here.env.DATABASE_URL || undefined);
+			say(`${paint.strong("assay")} brings up a network in ${dataDir}`);
+			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, as named");
+			// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
+			const [{ createValidator }, { createLogger }] = await Promise.all([
+				import("../validator/service/create-validator.ts"),
+				import("../validator/service/surroundings.ts"),
+			]);
+			const validator = createValidator(
+				{
+					dataDir,
+					databaseUrl,
+					params,
+					probe: { quick: values.quick },
+					listen: { host: values.host, port },
+				},
+				{ env: here.env, logger: createLogger(level) },
+			);
+			const running = await start(validator);
+			closing.push(() => validator.stop());
+			const url = reachable(running.url);
+			await hold.publish({ url, key: running.key });
+			say(`validator ${running.key}`);
+			say(`API       ${paint.strong(url)}   ${paint.dim(`admin's token in ${running.adminTokenFile}`)}`);
+			return await live({ values, here, dataDir, url, running, closing, say, paint });
+		} finally {
+			const close = closing.splice(0).reverse();
+			// The provider and the validator at once: a probe between the two ends for both. The file last, when nothing runs any more.
+			const ends = await Promise.allSettled(close.slice(0, -1).map((end) => end()));
+			await close.at(-1)?.();
+			const failed = ends.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+			if (failed) here.err.write(`assay: not all could be stopped in order: ${String(failed.reason)}\n`);
+		}
+	},
+};
+
+/** The validator's own clean-up leaves nothing open when it cannot start. */
+async function start(validator: Validator): Promise<RunningValidator> {
+	try {
+		return await validator.start();
+	} catch (error) {
+		if (error instanceof AssayError && error.code === "POSTGRES_MISSING" && !isCheckout())
+			throw new AssayError(error.code, error.message, { hint: postgresHint(packageRoot()), cause: error });
+		throw error;
+	}
+}
+
+/** A server on every address is reached at this machine's own. */
+function reachable(url: string): string {
+	const found = new URL(url);
+	if (found.hostname === "0.0.0.0") found.hostname = "127.0.0.1";
+	if (found.hostname === "[::]") found.hostname = "[::1]";
+	return found.origin;
+}
+
+/** With --json the events themselves are what is said. */
+const silent = { write: () => true, isTTY: false, columns: 80 };
+
+interface Live {
+	readonly values: Values;
+	readonly here: Surroundings;
+	readonly dataDir: string;
+	readonly url: string;
+	readonly running: RunningValidator;
+	readonly closing: (() => Promise<void>)[];
+	readonly say: (text: string) => void;
+	readonly paint: Paint;
+}
+
+/** Resolves when it is to stop, with the exit code. */
+async function live(o: Live): Promise<number> {
+	const { values, here, url, running, say, paint } = o;
+	const { createApiClient } = await import("../api/create-client.ts");
+	const client = createApiClient({ baseUrl: url, retries: 10 });
+	const tell = (event: object) => values.json && here.out.write(`${JSON.stringify(event)}\n`);
+	const { resolve: end, promise: ended, reject: fail } = Promise.withResolvers<number>();
+	here.interrupted.addEventListener("abort", () => end(0), { once: true });
+	if (here.interrupted.aborted) return 0;
+	const scored = (score: Score) => {
+		tell({ kind: "score", ...score });
+		// A provider of which nothing was proven has a score too: 0.
+		if (values["until-scored"] && score.terms.evidence !== null) end(0);
+	};
+
+	tell({ kind: "up", url, key: running.key, dataDir: o.dataDir, adminTokenFile: running.adminTokenFile });
+	const before = await client.network();
+	const best = (await client.listProviders({ query: { sort: "score", limit: 1 } })).rows[0];
+	const total = before.probes.total;
+	const probes = total.valid + total.invalid + total.inconclusive;
+	if (best !== undefined) {
+		const { active, paused } = before.providers;
+		say(
+			`found     ${active + paused} ${active + paused === 1 ? "provider" : "providers"}, ${probes} ${probes === 1 ? "probe" : "probes"} (${total.valid} valid), ` +
+				`${before.evidence.files} evidence ${before.evidence.files === 1 ? "file" : "files"}; best score ${formatScore(best.scorePpm)} (${shown(best.name)})`,
+		);
+		tell({ kind: "found", providers: before.providers, probes: total, evidence: before.evidence });
+	}
+	say(
+		paint.dim(
+			`          other hosts join with: assay provide --validator ${url.replace(/^http/, "ws")} --trust ${running.key}`,
+		),
+	);
+
+	const report = createUpReport({ stream: values.json ? silent : here.out, paint, client, onScore: scored });
+	const stopWatching = new AbortController();
+	const events = client.watchEvents({}, { signal: stopWatching.signal });
+	const watching = watch(events, report, tell).catch((error: unknown) => {
+		if (!stopWatching.signal.aborted) fail(error);
+	});
+	o.closing.push(async () => {
+		stopWatching.abort();
+		await watching;
+		report.end();
+	});
+	if (values["until-scored"] && best !== undefined && best.scorePpm !== null && best.lastValidAtMs !== null) {
+		say("          a score is there already");
+		end(0);
+	} else if (!values["no-provider"]) o.closing.push(await offer(o, report));
+	const code = await ended;
+	report.end();
+	say("stopping");
+	return code;
+}
+
+/** Starts this machine's provider; gives how to stop it. */
+async function offer(
+	{ values, here, dataDir, url, running, say, paint }: Live,
+	report: UpReport,
+): Promise<() => Promise<void>> {
+	await findEngine(hostPlatform(), {
+		onBuild: (platform) => say(`engine    is built for ${platform}, once; this takes a minute or two`),
+	});
+	const provider: LocalProvider = await startLocalProvider({
+		validator: url.replace(/^http/, "ws"),
+		key: running.key,
+		dataFolder: join(dataDir, "provider"),
+		name: values.name,
+		pricePerHour: values.price,
+		env: here.env,
+		onEvent(event) {
+			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
+				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
+		},
+		onEnd: (said) => {
+			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600)}`));
+		},
+	});
+	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
+	return () => provider.stop();
+}
+
+async function watch(
+	events: AsyncIterable<NetworkEvent>,
+	report: Pick<UpReport, "show">,
+	tell: (event: object) => void,
+): Promise<void> {
+	for await (const event of events) {
+		tell(event);
+		await report.show(event);
+	}
+}
