@@ -2,12 +2,14 @@
 // has changed. The protocol itself is engine/agent; whether a change makes a provider due is market's rule.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { addressGroup } from "../../api/rate-limit.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
 import type { AgentConnection, AgentDoor } from "../../engine/agent/agent-connection.ts";
 import { createAgentDoor } from "../../engine/agent/create-agent-door.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Claim } from "../../protocol/evidence.ts";
 import { mayJoin } from "./handlers/provider-handlers.ts";
+import { createAddressOf } from "./proxied-address.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
 
 export interface AgentRegistry {
@@ -20,6 +22,10 @@ export interface AgentRegistry {
 
 export const SEND_AWAY_EVENT = "provider.removed";
 
+const HOUR_MS = 3_600_000;
+/** Of the connections that one address may have: hosts are set up anew now and then, but not all of them ten times an hour. */
+const NEW_PER_CONNECTION = 10;
+
 export function createAgentRegistry(
 	x: Omit<ServiceContext, "agents">,
 	o: {
@@ -30,6 +36,8 @@ export function createAgentRegistry(
 		readonly bounds?: Partial<AgentBounds>;
 		readonly perAddress?: number;
 		readonly knocksPerS?: number;
+		/** New providers an hour and address: a row is for ever, and keys cost nothing. */
+		readonly newPerHour?: number;
 	},
 ): AgentRegistry {
 	const { store, here, config, hub, log, metrics } = x;
@@ -44,6 +52,19 @@ export function createAgentRegistry(
 		void turn.then(() => turns.get(providerId) === turn && turns.delete(providerId));
 	}
 
+	const newPerHour = o.newPerHour ?? NEW_PER_CONNECTION * (o.perAddress ?? 64);
+	const fresh = new Map<string, number>();
+	let freshSinceMs = here.nowMs();
+	function mayBeNew(address: string, nowMs: number): boolean {
+		if (Math.abs(nowMs - freshSinceMs) > HOUR_MS) {
+			fresh.clear();
+			freshSinceMs = nowMs;
+		}
+		const count = (fresh.get(address) ?? 0) + 1;
+		fresh.set(address, count);
+		return count <= newPerHour;
+	}
+
 	async function enter(connection: AgentConnection): Promise<void> {
 		const { providerKey: id, offer, claim } = connection;
 		if (connection.isClosed) return;
@@ -53,6 +74,11 @@ export function createAgentRegistry(
 			return;
 		}
 		const nowMs = here.nowMs();
+		if (before === null && !mayBeNew(addressGroup(connection.address), nowMs)) {
+			metrics.agentsRefused.inc({ code: "AGENT_CROWDED" });
+			await connection.close({ closeCode: 4003, code: "AGENT_CROWDED" });
+			return;
+		}
 		const { name, pricePerHourMicros, rentable, ssh } = offer;
 		const { created } = await store.providers.register(
 			{ id, link: "agent", target: "", name, pricePerHourMicros, rentable, ssh: ssh !== null, claim },
@@ -103,6 +129,7 @@ export function createAgentRegistry(
 			metrics.agentsRefused.inc({ code: error.code });
 			log.warn({ code: error.code, address }, "agent refused");
 		},
+		...(config.api.trustProxy !== null && { addressOf: createAddressOf(config.api.trustProxy) }),
 		...(o.bounds && { bounds: o.bounds }),
 		...(o.perAddress !== undefined && { perAddress: o.perAddress }),
 		...(o.knocksPerS !== undefined && { knocksPerS: o.knocksPerS }),

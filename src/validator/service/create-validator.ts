@@ -71,6 +71,8 @@ export interface RunningValidator {
 export interface DoorSettings {
 	readonly perAddress?: number;
 	readonly knocksPerS?: number;
+	/** New providers an hour and address; default ten times `perAddress`. */
+	readonly newPerHour?: number;
 	readonly bounds?: Partial<AgentBounds>;
 }
 

@@ -53,6 +53,7 @@ export interface ValidatorConfig {
 	readonly params: Params;
 	readonly api: {
 		readonly limits: Partial<ApiLimits>;
+		/** Addresses or networks of our own proxies, whose X-Forwarded-For is believed; of agents' links too. */
 		readonly trustProxy: readonly string[] | null;
 		readonly staticFile: ((path: string) => Promise<StaticFile | null>) | null;
 	};
