@@ -270,7 +270,9 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	health: {},
 	ready: {},
 	network: {},
-	listProviders: { query: { model: "h200", minDevices: 1, rented: false, q: "on", sort: "price", limit: 2 } },
+	listProviders: {
+		query: { model: "GeForce RTX 4090", minDevices: 1, rented: false, q: "on", sort: "price", limit: 2 },
+	},
 	getProvider: byProvider,
 	registerProvider: { body: { link: "local", name: "here" } },
 	changeProvider: { ...byProvider, body: { name: "new name", paused: true } },

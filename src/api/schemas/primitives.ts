@@ -21,7 +21,7 @@ export const signature = hex(128, "Ed25519 signature");
 /** A profile of docs/profiles.md. */
 export const modelName = z
 	.string()
-	.regex(/^[a-z0-9]+([._-][a-z0-9]+)*$/)
+	.regex(/^[A-Za-z0-9]+([ ._-][A-Za-z0-9]+)*$/)
 	.max(64)
 	.describe("A profile of docs/profiles.md");
 
