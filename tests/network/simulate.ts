@@ -53,14 +53,13 @@ export interface SimulationReport {
 }
 
 /** Failures that were counted in the row (`failures`), or were before a later success: an invalid probe that the schedule did not forgive. */
-const STANDS = `SELECT p.id, p.last_verdict, p.failures, p.job_id IS NULL AND p.last_probe_at_ms IS NOT NULL
+const STANDS = `SELECT p.id, p.failures, p.job_id IS NULL AND p.last_probe_at_ms IS NOT NULL
 	AND p.next_probe_at_ms > p.last_probe_at_ms + 1800000 AS settled,
 	(SELECT json_agg(coalesce(r.verdict || coalesce(' ' || r.code, ''), r.state) ORDER BY r.started_at_ms) FROM probes r WHERE r.provider_id = p.id) AS outcomes
 	FROM providers p`;
 
-interface Stand {
+export interface Stand {
 	readonly id: string;
-	readonly last_verdict: string | null;
 	readonly failures: number;
 	readonly settled: boolean;
 	readonly outcomes: readonly string[] | null;
@@ -103,7 +102,7 @@ export async function simulate(o: SimulateOptions): Promise<SimulationReport> {
 	}
 }
 
-function reportOf(
+export function reportOf(
 	stands: readonly Stand[],
 	byId: ReadonlyMap<string, SimulatedKind>,
 	measured: Pick<SimulationReport, "seconds" | "lagS" | "validator" | "simulated">,

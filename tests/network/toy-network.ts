@@ -70,11 +70,11 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 		void child.ended.then(() => children.delete(child));
 		return child;
 	};
-	return {
+	const network: ToyNetwork = {
 		dataDir,
 		sql,
 		async startValidator(over) {
-			const { child, started } = this.beginValidator(over);
+			const { child, started } = network.beginValidator(over);
 			return { ...(await started), child };
 		},
 		beginValidator({ log, plan = "network", params, probe, ...over } = {}) {
@@ -132,6 +132,7 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 			await rm(dataDir, { recursive: true, force: true });
 		},
 	};
+	return network;
 }
 
 export async function usageOf(children: readonly ChildProgram[]): Promise<Usage> {

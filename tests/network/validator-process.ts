@@ -6,6 +6,8 @@ import {
 } from "../../src/validator/service/create-validator.ts";
 import { createLogger } from "../../src/validator/service/surroundings.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";
+import { kindNamed } from "./simulated-kinds.ts";
+import { openToyEngine } from "./simulated-provider.ts";
 import { smallPlan, toyClockUs, toyNetworkPlan } from "./toy-network-plan.ts";
 
 const PLANS = {
@@ -35,7 +37,12 @@ answerParent({
 	async start({ settings, door, plan: name, log }: StartValidator): Promise<StartedValidator> {
 		const { plan, clock } = PLANS[name];
 		const validator = createValidator(
-			{ ...settings, probe: { ...settings.probe, plan } },
+			{
+				...settings,
+				probe: { ...settings.probe, plan },
+				// Links that any process may open; the toy then computes in this one.
+				openLocalLink: async () => openToyEngine(kindNamed("honest"), "0".repeat(64), () => {}),
+			},
 			{ ...clock, logger: log === undefined ? null : createLogger(log) },
 			door,
 		);
