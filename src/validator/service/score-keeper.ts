@@ -53,12 +53,14 @@ export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "
 
 	function viewOf(provider: Provider): SuspectView {
 		const memory = memoryOf(provider.schedule);
+		// A card that came later was not among those that passed.
+		const newestMs = Math.max(0, ...memory.firstProven.map(({ atMs }) => atMs));
 		return {
 			providerId: provider.id,
 			state: scheduleStateOf(provider),
 			gpus: memory.firstProven.map(({ uuid, atMs }) => ({ uuid, firstProvenAtMs: atMs, profile: provider.model })),
 			series: memory.series,
-			clearedWith: memory.clearedWith.map(({ providerId }) => providerId),
+			clearedWith: memory.clearedWith.filter(({ atMs }) => atMs >= newestMs).map(({ providerId }) => providerId),
 		};
 	}
 
