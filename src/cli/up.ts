@@ -7,13 +7,15 @@ import { AssayError } from "../protocol/assay-error.ts";
 import type { RunningValidator, Validator } from "../validator/service/create-validator.ts";
 import { DEFAULT_PORT } from "./api-connection.ts";
 import type { Command, Surroundings } from "./command.ts";
+import { defaultDataDir } from "./data-folder.ts";
 import { freePort, type LocalProvider, startLocalProvider } from "./local-provider.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 import { postgresHint } from "./postgres-hint.ts";
+import { requireNode } from "./require-node.ts";
 import { formatScore, shown } from "./table.ts";
 import { takeUpFile } from "./up-file.ts";
 import { createUpReport, type UpReport } from "./up-report.ts";
-import { defaultDataDir, readParams } from "./validate.ts";
+import { readParams } from "./validate.ts";
 import { type Paint, paintFor } from "./verdict-table.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -26,6 +28,7 @@ const options = {
 	name: { type: "string" },
 	price: { type: "string" },
 	"no-provider": { type: "boolean", default: false },
+	"no-rent": { type: "boolean", default: false },
 	quick: { type: "boolean", default: false },
 	param: { type: "string", multiple: true },
 	"until-scored": { type: "boolean", default: false },
@@ -49,7 +52,8 @@ Other hosts join with the line that it prints. A second start finds everything o
   --database URL    any PostgreSQL server instead of an embedded one (or DATABASE_URL)
   --no-provider     this machine itself is not offered
   --name NAME       how this machine is listed (default: its host name)
-  --price AMOUNT    asked for an hour of it (default 0). As root, with an OpenSSH server, it can be rented from this machine
+  --price AMOUNT    asked for an hour of it (default 0)
+  --no-rent         it is not for rent. Otherwise, as root and with an OpenSSH server, it can be rented from this machine
   --quick           quick probes: they prove less
   --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
   --until-scored    end, with 0, as soon as something was proven and scored
@@ -65,6 +69,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 		const params = readParams("up", values.param ?? []);
 		const dataDir = resolve(here.cwd, values.data ?? defaultDataDir(here.env));
 		const asked = values.port === undefined ? null : Math.floor(numberOption("up", "port", values.port, 0, 65535));
+		requireNode("up");
 		const hold = await takeUpFile(dataDir, Date.now());
 		const closing: (() => Promise<void>)[] = [() => hold.release()];
 		try {
@@ -209,6 +214,7 @@ async function offer(
 		dataFolder: join(dataDir, "provider"),
 		name: values.name,
 		pricePerHour: values.price,
+		rentable: !values["no-rent"],
 		env: here.env,
 		onEvent(event) {
 			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")

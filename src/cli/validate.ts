@@ -1,18 +1,12 @@
 // `assay validate`: one validator process, in the foreground: database, API, agents' door, probes, scores, rentals. Several may run side by side on
 // one database. Not here: what it does (validator/service); a whole network on one machine is `assay up`.
-import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ValidatorSettings } from "../validator/service/create-validator.ts";
-import type { Command, Surroundings } from "./command.ts";
+import type { Command } from "./command.ts";
+import { defaultDataDir } from "./data-folder.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
-
-/** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
-export function defaultDataDir(env: Surroundings["env"]): string {
-	if (env.ASSAY_HOME) return join(env.ASSAY_HOME, "network");
-	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");
-	return join(data, "assay", "network");
-}
+import { requireNode } from "./require-node.ts";
 
 /** `host:port`, `:port` or `[v6]:port`. */
 export function parseListen(command: string, text: string): { readonly host: string; readonly port: number } {
@@ -82,6 +76,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 			join: values.join,
 			params: readParams("validate", values.param ?? []),
 		};
+		requireNode("validate");
 		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 		const [{ createValidator }, { createLogger }] = await Promise.all([
 			import("../validator/service/create-validator.ts"),

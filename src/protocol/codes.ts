@@ -292,6 +292,10 @@ export const codes = {
 		"A network runs from this data folder already.",
 		"Use that one, stop it with Ctrl-C where it runs, or name another folder with --data.",
 	),
+	NODE_TOO_OLD: error(
+		"This command needs a newer Node than the one that runs it.",
+		"Install Node 22.12 or newer; probe, verify, devices and provide run under Node 20 as well.",
+	),
 	ID_AMBIGUOUS: error("More than one thing has a name that begins so.", "Give more digits of its id."),
 	STREAM_BROKEN: error("The stream of events broke off.", "Open it again; it goes on after the last event."),
 
