@@ -79,6 +79,10 @@ export interface DoorSettings {
 /** How long a question to another process's agent waits: a container image may have to be pulled there. */
 const ANSWER_WITHIN_MS = 330_000;
 const PRUNE_EVERY_MS = 3_600_000;
+const AGE_EVERY_MS = 60_000;
+/** One process at a time, so many providers a round. */
+const AGE_LEASE = "aging";
+const MOST_AGED = 100;
 
 const STATUS_OF_CODE = {
 	RENTAL_CONFLICT: 409,
@@ -190,7 +194,6 @@ async function start(
 		},
 		onConnected: wake,
 	});
-	opened.push(() => agents.close());
 	const x: ServiceContext = { ...base, agents: agents.agents };
 	const scores = createScoreKeeper(x);
 	const calls = createAgentCalls({ ...x, answerWithinMs: ANSWER_WITHIN_MS });
@@ -229,6 +232,8 @@ async function start(
 		...(config.api.staticFile === null ? {} : { staticFile: config.api.staticFile }),
 	});
 	opened.push(() => api.close());
+	// Before the API: its server would wait for their sockets.
+	opened.push(() => agents.close());
 
 	const epochs = startEpochKeeper(x);
 	opened.push(() => epochs.stop());
@@ -237,6 +242,15 @@ async function start(
 		await store.prune({ probesBeforeMs: before, scoresBeforeMs: before, nowMs: here.nowMs() });
 	});
 	opened.push(() => pruning.stop());
+
+	const ageEveryMs = Math.max(100, Math.min(AGE_EVERY_MS, Math.floor(config.params.maxAgeMs / 10)));
+	const aging = repeat({ everyMs: ageEveryMs, after: here.after, onError: failure(x, "score") }, async () => {
+		if (await store.leases.acquire(AGE_LEASE)) await scores.age(MOST_AGED);
+	});
+	opened.push(async () => {
+		await aging.stop();
+		await store.leases.release(AGE_LEASE);
+	});
 
 	if (config.probes) {
 		const gate = createTogetherGate({ hub, nowMs: here.nowMs, after: here.after });

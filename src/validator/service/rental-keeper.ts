@@ -111,11 +111,10 @@ export function startRentalKeeper(
 		});
 		await x.scores.score(providerId).catch(failure(x, "score"));
 		x.onFree();
-		// The provider ends it by itself at the latest at its time; asking only makes it sooner.
-		if (rental.startedAtMs !== null || rental.state === "refused")
-			await calls.unrent(providerId, { rental: rental.id }).catch((error) => {
-				x.log.info({ rental: rental.id, err: error }, "the provider could not be told of the end of a rental");
-			});
+		// The provider ends it by itself at the latest at its time; asking only makes it sooner. Not waited for: it may never answer.
+		void calls.unrent(providerId, { rental: rental.id }).catch((error) => {
+			x.log.info({ rental: rental.id, err: error }, "the provider could not be told of the end of a rental");
+		});
 	}
 
 	async function reserveAt(provider: Provider, wish: RentWish): Promise<Rental> {

@@ -66,6 +66,16 @@ test("evidence that was durable when its process died is verified again and coun
 			assert.equal((await again.store.probes.recover({ nowMs: Date.now() })).pending.length, 0);
 			await again.stop();
 		}
+
+		// Nobody probes it any more: in time its proof is too old, and its score says so by itself.
+		const aheadMs = 10 * 3_600_000;
+		const later = await startToyValidator(settings, { nowMs: () => Date.now() + aheadMs });
+		const aged = await eventually(async () => {
+			const score = await later.client.getProviderScore({ params: { id: providerId } });
+			return score.scorePpm === 0 && score;
+		});
+		assert.match(aged.terms.why, /too old/);
+		await later.stop();
 	} finally {
 		await data.remove();
 	}

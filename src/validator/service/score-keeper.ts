@@ -14,6 +14,8 @@ import type { ServiceContext } from "./service-context.ts";
 export interface ScoreKeeper {
 	/** Null: there is no such provider. */
 	score(providerId: string): Promise<Explanation | null>;
+	/** Scores again whose last probe is so long ago that it no longer counts: nothing else would. At most `limit` of them; how many they were. */
+	age(limit: number): Promise<number>;
 	/** The provider and all that showed one of its UUIDs, as market looks at them. */
 	viewsAround(provider: Provider): Promise<readonly SuspectView[]>;
 }
@@ -72,33 +74,48 @@ export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "
 		return kept.rentedMs + (rental === null ? 0 : Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs)));
 	}
 
-	return {
-		viewsAround,
-		async score(providerId) {
-			const provider = await store.providers.get(providerId);
-			if (provider === null) return null;
-			const nowMs = here.nowMs();
-			const memory = memoryOf(provider.schedule);
-			const explanation = scoreProvider(
-				{
-					providerId,
-					nowMs,
-					active: provider.state === "active",
-					proof: await proofOf(provider),
-					rented: provider.rentalId !== null,
-					rentedMs: await rentedMs(provider, nowMs),
-					reliabilityPpm: memory.reliabilityBeforePpm,
-					history: memory.recent,
-					creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
-				},
-				PROFILES,
-				config.params,
-			);
-			const { scorePpm, mode } = explanation;
-			await store.scores.put([{ providerId, atMs: nowMs, scorePpm, mode, terms: explanation as unknown as Json }]);
-			if (provider.scorePpm !== scorePpm)
-				x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
-			return explanation;
-		},
-	};
+	async function age(limit: number): Promise<number> {
+		const { maxAgeMs, maxRentedAgeMs } = config.params;
+		const nowMs = here.nowMs();
+		const { rows } = await store.providers.list({
+			filter: { minScorePpm: 1 },
+			sort: "lastProbe",
+			descending: false,
+			limit,
+		});
+		const old = rows.filter(
+			({ lastProbeAtMs, rentalId }) => nowMs - (lastProbeAtMs ?? 0) > (rentalId === null ? maxAgeMs : maxRentedAgeMs),
+		);
+		for (const { id } of old) await score(id);
+		return old.length;
+	}
+
+	return { viewsAround, score, age };
+
+	async function score(providerId: string): Promise<Explanation | null> {
+		const provider = await store.providers.get(providerId);
+		if (provider === null) return null;
+		const nowMs = here.nowMs();
+		const memory = memoryOf(provider.schedule);
+		const explanation = scoreProvider(
+			{
+				providerId,
+				nowMs,
+				active: provider.state === "active",
+				proof: await proofOf(provider),
+				rented: provider.rentalId !== null,
+				rentedMs: await rentedMs(provider, nowMs),
+				reliabilityPpm: memory.reliabilityBeforePpm,
+				history: memory.recent,
+				creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
+			},
+			PROFILES,
+			config.params,
+		);
+		const { scorePpm, mode } = explanation;
+		await store.scores.put([{ providerId, atMs: nowMs, scorePpm, mode, terms: explanation as unknown as Json }]);
+		if (provider.scorePpm !== scorePpm)
+			x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
+		return explanation;
+	}
 }
