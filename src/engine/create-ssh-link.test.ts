@@ -408,8 +408,8 @@ test("the real engine over ssh", { timeout: 600_000 }, async () => {
 	assert.ok(steps.includes("upload"));
 	const engine = await createEngineClient(link, client);
 	const claim = await engine.hello({ deadlineMs: 30_000 });
-	assert.equal(claim.devices.at(-1)?.kind, "cpu");
-	const device = claim.devices.length - 1;
+	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
+	assert.notEqual(device, -1);
 	const answer = await engine.gemm({ ...gemm, device, rounds: 2 }, { deadlineMs: 60_000 });
 	assert.deepEqual([answer.end, answer.roots.length], ["complete", 2]);
 	const opened = await engine.open(
