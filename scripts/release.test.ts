@@ -198,7 +198,7 @@ for (const node of nodes()) {
 
 		const devices = assay(node, ["devices", "local", "--json"]);
 		assert.equal(devices.code, 0, devices.err);
-		assert.equal(JSON.parse(devices.out).devices.at(-1).kind, "cpu");
+		assert.ok(JSON.parse(devices.out).devices.some(({ kind }: { kind: string }) => kind === "cpu"));
 
 		const file = join(scratch, `${version}.assay`);
 		const probe = assay(node, ["probe", "local", "--quick", "--json", "--out", file]);
