@@ -17,6 +17,7 @@ import {
 	uuidOf,
 } from "./provider-memory.ts";
 import type { ServiceContext } from "./service-context.ts";
+import type { Turns } from "./turns.ts";
 
 export interface EndedProbe {
 	readonly probeId: string;
@@ -31,13 +32,16 @@ export interface EndedProbe {
 
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
-	x: Pick<ServiceContext, "store" | "config" | "here" | "hub" | "metrics" | "signer">,
+	x: Pick<ServiceContext, "store" | "config" | "here" | "hub" | "metrics" | "signer"> & { readonly turns: Turns },
 	ended: EndedProbe,
 ): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
-	const provider = await x.store.providers.get(ended.providerId);
-	if (provider === null) return { counted: false, latest: false };
-	const random01 = x.here.randomBelow(2 ** 32) / 2 ** 32;
-	const result = await x.store.probes.finish(finishOf(x, provider, ended, random01));
+	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
+	const result = await x.turns.take(ended.providerId, async () => {
+		const provider = await x.store.providers.get(ended.providerId);
+		if (provider === null) return { counted: false, latest: false };
+		const random01 = x.here.randomBelow(2 ** 32) / 2 ** 32;
+		return x.store.probes.finish(finishOf(x, provider, ended, random01));
+	});
 	if (!result.counted) return result;
 	const { verdict, probeId, providerId } = ended;
 	const code = verdict.status === "valid" ? null : verdict.code;

@@ -258,7 +258,7 @@ async function start(
 		const suspicion = createSuspicionWatch({ ...x, turns, scores });
 		const mayTell = createProgressBudget(config.progressPerS, here.nowMs);
 		const slots = createSlots(config.concurrency);
-		scheduler = await startScheduler({ ...x, gate, pool, slots, mayTell, scores, suspicion });
+		scheduler = await startScheduler({ ...x, gate, pool, slots, turns, mayTell, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.

@@ -14,12 +14,14 @@ import type { KeptTogether } from "./provider-memory.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { Slots } from "./slots.ts";
 import type { TogetherGate } from "./together-gate.ts";
+import type { Turns } from "./turns.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
 
 export interface ProbeContext extends ServiceContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
 	readonly slots: Slots;
+	readonly turns: Turns;
 	readonly mayTell: () => boolean;
 }
 

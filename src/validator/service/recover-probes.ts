@@ -6,7 +6,10 @@ import { decodeEvidence } from "../../protocol/evidence-codec.ts";
 import type { PendingProbe } from "../../store/store.ts";
 import { countProbe } from "./count-probe.ts";
 import type { ServiceContext } from "./service-context.ts";
+import type { Turns } from "./turns.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
+
+export type RecoverContext = ServiceContext & { readonly pool: VerifierPool; readonly turns: Turns };
 
 export interface Recovered {
 	/** Providers whose probes were counted now. */
@@ -15,7 +18,7 @@ export interface Recovered {
 	readonly dropped: number;
 }
 
-export async function recoverProbes(x: ServiceContext & { readonly pool: VerifierPool }): Promise<Recovered> {
+export async function recoverProbes(x: RecoverContext): Promise<Recovered> {
 	const { store, here, hub, metrics, log } = x;
 	const { pending, abandoned } = await store.probes.recover({ nowMs: here.nowMs() });
 	for (const { id, providerId } of abandoned) {
@@ -36,10 +39,7 @@ export async function recoverProbes(x: ServiceContext & { readonly pool: Verifie
 	return { counted, abandoned: abandoned.map(({ providerId }) => providerId), dropped };
 }
 
-async function recoverOne(
-	x: ServiceContext & { readonly pool: VerifierPool },
-	{ probeId, evidenceSha256, probe }: PendingProbe,
-): Promise<boolean> {
+async function recoverOne(x: RecoverContext, { probeId, evidenceSha256, probe }: PendingProbe): Promise<boolean> {
 	const { store, here, metrics, log } = x;
 	const drop = async (why: string): Promise<false> => {
 		log.warn({ probe: probeId, evidence: evidenceSha256, why }, "a pending entry is dropped");
