@@ -4,7 +4,8 @@ import { chmod, link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../protocol/bytes.ts";
-import { createSigner, type Signer } from "../protocol/signer.ts";
+import type { Signer } from "../protocol/signer.ts";
+import { createNodeSigner } from "./node-ed25519.ts";
 
 const KEY_BYTES = 32;
 
@@ -20,7 +21,7 @@ export interface KeyFile {
 /** The key in the file, or a new one written there. Two processes that start at once end with the same key. Throws AssayError KEY_UNUSABLE. */
 export async function loadKeyFile(o: KeyFile): Promise<Signer> {
 	const found = await readKey(o);
-	if (found) return createSigner(found);
+	if (found) return createNodeSigner(found);
 	try {
 		await mkdir(dirname(o.path), { recursive: true, mode: 0o700 });
 		await writeNewKey(o);
@@ -32,7 +33,7 @@ export async function loadKeyFile(o: KeyFile): Promise<Signer> {
 	}
 	const written = await readKey(o);
 	if (!written) throw new AssayError("KEY_UNUSABLE", `${o.name} vanished from ${o.path}`);
-	return createSigner(written);
+	return createNodeSigner(written);
 }
 
 /** Written beside and linked into place: whoever comes second keeps the first one's key, and nobody reads half a key. */

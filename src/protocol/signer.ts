@@ -25,3 +25,14 @@ export function isSignature(key: string, value: string, hash: Uint8Array): boole
 		return false; // the library throws on some encodings that are no points
 	}
 }
+
+/** A key of small order, under which one signature fits many messages and which is therefore everybody's; or no key at all. */
+export function isWeakKey(key: string): boolean {
+	const bytes = hexToBytes(key, 32);
+	if (bytes === null) return true;
+	try {
+		return ed25519.Point.fromBytes(bytes).isSmallOrder();
+	} catch {
+		return true;
+	}
+}

@@ -2,7 +2,7 @@
 // started again. At the end everything must be as if nothing had happened, but for the time it took: docs/network.md §4.
 // Used by crash.test.ts (few kills) and bench/network-crash.ts (many). The same seed makes the same choices; when they fall is up to the machine.
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, watch } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,6 +24,8 @@ export interface CrashReport {
 	readonly killed: number;
 	/** Of them, before the process had said that it was ready. */
 	readonly killedInStart: number;
+	/** Notes of evidence that was durable and not yet counted, seen right after a kill. */
+	readonly pendingAfterKills: number;
 	readonly cuts: number;
 	readonly cutConnections: number;
 	readonly counted: number;
@@ -36,6 +38,7 @@ export interface CrashReport {
 /** Of every ten disturbances so many cut database connections; the others kill. */
 const CUTS_IN_TEN = 3;
 const LEASE_MS = 1500;
+const NOTE_WAIT_MS = 2000;
 
 function seeded(seed: number): () => number {
 	let count = 0;
@@ -60,7 +63,8 @@ export async function runCrashes(o: CrashOptions): Promise<CrashReport> {
 	const random = seeded(o.seed);
 	const began = performance.now();
 	const network = await openToyNetwork();
-	const counts = { killed: 0, killedInStart: 0, cuts: 0, cutConnections: 0 };
+	const counts = { killed: 0, killedInStart: 0, pendingAfterKills: 0, cuts: 0, cutConnections: 0 };
+	const notes = join(network.dataDir, "pending");
 	try {
 		const ports = await Promise.all(Array.from({ length: o.validators }, freePort));
 		const start = (port: number) =>
@@ -92,8 +96,11 @@ export async function runCrashes(o: CrashOptions): Promise<CrashReport> {
 				if (random() < 0.8) {
 					await place.ready();
 					await sleep(600 * random());
+					// Half of those in the narrow moment between durable and counted, if it was this process that had come to it.
+					if (random() < 0.5) await noteAppears(notes);
 				}
 				const wasReady = await place.kill();
+				counts.pendingAfterKills += readdirSync(notes).length;
 				counts.killed += 1;
 				if (!wasReady) counts.killedInStart += 1;
 			}
@@ -141,6 +148,22 @@ function createPlace(start: () => ReturnType<ToyNetwork["beginValidator"]>) {
 			await running.child.ended;
 		},
 	};
+}
+
+/** Until evidence is noted as durable, or nothing was for a while. */
+async function noteAppears(folder: string): Promise<void> {
+	await new Promise<void>((resolve) => {
+		const before = new Set(readdirSync(folder));
+		const end = () => {
+			watcher.close();
+			clearTimeout(timer);
+			resolve();
+		};
+		const watcher = watch(folder, (_event, name) => {
+			if (name !== null && !before.has(name)) end();
+		});
+		const timer = setTimeout(end, NOTE_WAIT_MS);
+	});
 }
 
 /** What an administrator, a failing proxy or a restart of the server does to a client: some of its connections end in mid-statement. */

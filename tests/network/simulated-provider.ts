@@ -6,8 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
 import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import type { Link, LinkEnd } from "../../src/engine/link.ts";
+import { createNodeSigner } from "../../src/engine/node-ed25519.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import { createSigner, type Signer } from "../../src/protocol/signer.ts";
+import type { Signer } from "../../src/protocol/signer.ts";
 import { CHEATS } from "../toy/cheats.ts";
 import { type Cheat, ToyEngine, WireEnded } from "../toy/toy-engine.ts";
 import { claimOf, type SimulatedKind } from "./simulated-kinds.ts";
@@ -15,7 +16,7 @@ import { PACE_MS } from "./toy-network-plan.ts";
 
 /** The same provider in every run and every process. */
 export function simulatedSigner(number: number): Signer {
-	return createSigner(new Uint8Array(createHash("sha256").update(`simulated provider ${number}`).digest()));
+	return createNodeSigner(new Uint8Array(createHash("sha256").update(`simulated provider ${number}`).digest()));
 }
 
 /** Who computes now. One toy at a time: they share one event loop, and what one computes would be another's lateness. */

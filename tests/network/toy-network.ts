@@ -52,8 +52,8 @@ export interface ValidatorOver extends Partial<Omit<ValidatorSettings, "params" 
 /** Long enough for honest toys on a busy machine, short for those who never answer. */
 export const TOY_DEADLINES = { readyMs: 6000, helloMs: 6000, pingMs: 6000, openMs: 6000, releaseMs: 6000 };
 
-/** Many agents come from one address here. */
-const DOOR = { perAddress: 100_000, knocksPerS: 100_000 };
+/** Many agents come from one address here, and an engine may have to wait for its process's turn. */
+const DOOR = { perAddress: 100_000, knocksPerS: 100_000, bounds: { openMs: 300_000 } };
 
 export async function openToyNetwork(o: { readonly external?: boolean } = {}): Promise<ToyNetwork> {
 	const dataDir = mkdtempSync(join(tmpdir(), "assay-network-"));
@@ -86,6 +86,8 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 					listen: { port: 0 },
 					verifierThreads: 1,
 					dispatchEveryMs: 200,
+					// Hosts that share a process answer one after the other; more at once would only wait there.
+					waiting: 16,
 					...over,
 					probe: { deadlines: TOY_DEADLINES, totalMs: 240_000, ...probe },
 					params: { intervalMs: 3_600_000, jitterMs: 60_000, retryFirstMs: 500, retries: 1, ...params },

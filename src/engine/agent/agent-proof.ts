@@ -7,8 +7,9 @@
 import { createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes.ts";
-import { isSignature, type Signer } from "../../protocol/signer.ts";
+import type { Signer } from "../../protocol/signer.ts";
 import { tagged } from "../../protocol/tagged-hash.ts";
+import { isNodeSignature } from "../node-ed25519.ts";
 
 export type AgentSide = "provider" | "validator";
 
@@ -31,7 +32,7 @@ export function signProof(side: AgentSide, parties: AgentParties, signer: Signer
 
 export function isProof(side: AgentSide, parties: AgentParties, signature: string): boolean {
 	const key = side === "provider" ? parties.providerKey : parties.validatorKey;
-	return isSignature(key, signature, hashOf(side, parties));
+	return isNodeSignature(key, signature, hashOf(side, parties));
 }
 
 /** DER in front of the 32 bytes of an X25519 key (RFC 8410). */

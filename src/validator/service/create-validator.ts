@@ -8,9 +8,10 @@ import { createApiServer } from "../../api/create-server.ts";
 import type { ApiServer } from "../../api/server-options.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
 import { packageRoot } from "../../engine/builds.ts";
+import { createNodeSigner } from "../../engine/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes.ts";
-import { createSigner, type Signer } from "../../protocol/signer.ts";
+import type { Signer } from "../../protocol/signer.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { loadSigner } from "../signer.ts";
@@ -156,7 +157,7 @@ async function start(
 	});
 	opened.push(() => store.close());
 	const signer: Signer =
-		config.secretKey === null ? await loadSigner(paths.key, here.randomBytes) : createSigner(config.secretKey);
+		config.secretKey === null ? await loadSigner(paths.key, here.randomBytes) : createNodeSigner(config.secretKey);
 	await ensureValidator(store, config, signer, here);
 	const adminTokenFile = await ensureAdminToken({ store, path: paths.adminToken, nowMs: here.nowMs() });
 
