@@ -126,7 +126,8 @@ test("a killed validator's probe is given up, its provider probed by the next on
 			"by the process that holds the link",
 		);
 		for (const agent of agents) await agent.close();
-		await Promise.all(validators.map((validator) => validator.stop()));
+		// One after the other: the last one also stops the embedded server.
+		for (const validator of validators) await validator.stop();
 	} finally {
 		killed.child.kill("SIGKILL");
 		await data.remove();
@@ -154,7 +155,8 @@ test("a rental is asked for at one process while another holds the provider's li
 		await eventually(async () => agent.rented.size === 0);
 	} finally {
 		await agent.close();
-		await Promise.all(validators.map((validator) => validator.stop()));
+		// One after the other: the last one also stops the embedded server.
+		for (const validator of validators) await validator.stop();
 		await data.remove();
 	}
 });
