@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type ApiClient, createApiClient } from "../api/create-client.ts";
+import type { ApiClient } from "../api/create-client.ts";
 import { loadKeyFile } from "../engine/key-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Surroundings } from "./command.ts";
@@ -49,6 +49,11 @@ export async function openApi(
 ): Promise<ApiConnection> {
 	const dataDir = resolve(here.cwd, values.data ?? defaultDataDir(here.env));
 	const local = await readRunningUp(dataDir);
+	// Whoever names a folder means the network that runs from it, not whichever happens to be on this machine.
+	if (values.data !== undefined && values.api === undefined && local?.url == null)
+		throw new AssayError("API_UNREACHABLE", `no network runs from ${dataDir}`, {
+			hint: `Start one with \`assay up --data ${values.data}\`, or name a validator with --api URL.`,
+		});
 	const named = values.api ?? (here.env.ASSAY_API || undefined);
 	const url = named === undefined ? (local?.url ?? `http://127.0.0.1:${DEFAULT_PORT}`) : parseApiUrl(command, named);
 	const isLocal = local?.url !== null && local?.url !== undefined && sameOrigin(local.url, url);
@@ -63,6 +68,8 @@ export async function openApi(
 					elsewhere: "Name with --key",
 					randomBytes: (n) => randomBytes(n),
 				});
+	// Loaded when it is needed: a wrong option, or --help, must not wait for every schema.
+	const { createApiClient } = await import("../api/create-client.ts");
 	const client = createApiClient({
 		baseUrl: url,
 		retries: 1,
