@@ -52,7 +52,7 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 			cause,
 		});
 	} finally {
-		await rm(draft, { force: true });
+		await rm(draft, { force: true }).catch(() => {});
 	}
 	return {
 		async publish(where) {
