@@ -1,0 +1,26 @@
+// Hardhat for contracts/: compiles src/, runs the Solidity tests. Not for deploying: src/chain does that through viem.
+// The compiler is solc's own WebAssembly build from the lockfile, so that nothing is downloaded.
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "hardhat/config";
+
+export default defineConfig({
+	solidity: {
+		version: "0.8.37",
+		path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
+		settings: { optimizer: { enabled: true, runs: 1000 }, viaIR: true, evmVersion: "prague" },
+	},
+	paths: {
+		sources: "contracts/src",
+		tests: { solidity: "contracts/test" },
+		cache: "build/contracts/cache",
+		artifacts: "build/contracts/artifacts",
+	},
+	test: {
+		solidity: {
+			fsPermissions: { readFile: ["vectors/chain.json", "contracts/gas.json"] },
+			fuzz: { runs: 256, seed: "0x6173736179" },
+			// 12 invariants × 40 × 250 = 120,000 calls.
+			invariant: { runs: 40, depth: 250, failOnRevert: false },
+		},
+	},
+});

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: UNLICENSED
+pragma solidity 0.8.37;
+
+import {IScoreboard} from "./IScoreboard.sol";
+
+/// The emission of each epoch, paid to providers on proof of their weight. docs/chain.md.
+interface IRewards {
+    struct Params {
+        uint128 emissionPerEpoch;
+        uint64 claimSeconds;
+    }
+
+    event Funded(address indexed from, uint128 amount);
+    event EmissionFixed(uint64 indexed epoch, uint128 pot);
+    event Claimed(uint64 indexed epoch, address indexed provider, uint128 amount);
+    event CarriedOver(uint64 indexed epoch, uint128 amount);
+
+    error NotScoreboard(address caller);
+    error AmountZero();
+    error EpochLapsed(uint64 epoch);
+    error NotFinal(uint64 epoch);
+    error WrongProposal();
+    error OpeningInvalid();
+    error AlreadyClaimed(uint64 epoch, address provider);
+    error PotExceeded();
+    error ClaimsOpen(uint64 until);
+    error ClaimsClosed();
+    error NothingToCarry();
+
+    function fund(uint128 amount) external;
+    /// Only the Scoreboard, with the first proposal of an epoch: what this epoch pays. The same answer ever after.
+    function fix(uint64 epoch) external returns (uint128 pot);
+    /// Pays the provider of the leaf, whoever calls.
+    function claim(uint64 epoch, IScoreboard.Proposal calldata proposal, IScoreboard.WeightOpening calldata opening)
+        external;
+    /// What nobody claimed in time, or nobody can claim any more, joins the next emission.
+    function sweep(uint64 epoch) external;
+
+    function params() external view returns (Params memory);
+    function reserve() external view returns (uint128);
+    function carry() external view returns (uint128);
+    /// The newest epoch whose emission is fixed; older ones cannot be proposed any more. `any` is false before the first.
+    function lastFixed() external view returns (bool any, uint64 epoch);
+    function potOf(uint64 epoch) external view returns (uint128 pot, uint128 paid, bool swept);
+    function isClaimed(uint64 epoch, uint32 index) external view returns (bool);
+    function shareOf(IScoreboard.Proposal calldata proposal, IScoreboard.WeightLeaf calldata leaf)
+        external
+        pure
+        returns (uint128);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: UNLICENSED
+pragma solidity 0.8.37;
+
+/// The test runner's cheat codes that these tests use, and checks that fail with what was found.
+interface Vm {
+    function addr(uint256 key) external pure returns (address);
+    function assume(bool condition) external pure;
+    function expectRevert() external;
+    function expectRevert(bytes4 selector) external;
+    function expectRevert(bytes calldata data) external;
+    function parseJsonBytes32Array(string calldata json, string calldata key) external pure returns (bytes32[] memory);
+    function parseJsonUintArray(string calldata json, string calldata key) external pure returns (uint256[] memory);
+    function parseJsonUint(string calldata json, string calldata key) external pure returns (uint256);
+    function prank(address sender) external;
+    function readFile(string calldata path) external view returns (string memory);
+    function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
+    function startPrank(address sender) external;
+    function stopPrank() external;
+    function toString(uint256 value) external pure returns (string memory);
+    function warp(uint256 time) external;
+}
+
+abstract contract Cheats {
+    Vm internal constant vm = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
+
+    error Unequal(uint256 found, uint256 wanted);
+    error Untrue(string what);
+
+    function equal(uint256 found, uint256 wanted) internal pure {
+        if (found != wanted) revert Unequal(found, wanted);
+    }
+
+    function equal(bytes32 found, bytes32 wanted) internal pure {
+        if (found != wanted) revert Unequal(uint256(found), uint256(wanted));
+    }
+
+    function equal(address found, address wanted) internal pure {
+        if (found != wanted) revert Unequal(uint160(found), uint160(wanted));
+    }
+
+    function isTrue(bool condition, string memory what) internal pure {
+        if (!condition) revert Untrue(what);
+    }
+
+    function between(uint256 value, uint256 least, uint256 most) internal pure returns (uint256) {
+        return least + value % (most - least + 1);
+    }
+
+    function signed(uint256 key, bytes32 digest) internal pure returns (bytes memory) {
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest);
+        return abi.encodePacked(r, s, v);
+    }
+}

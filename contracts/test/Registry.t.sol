@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: UNLICENSED
+pragma solidity 0.8.37;
+
+import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
+import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {AssayToken} from "../src/AssayToken.sol";
+import {IRegistry} from "../src/interfaces/IRegistry.sol";
+import {Registry} from "../src/Registry.sol";
+import {Cheats} from "./Cheats.sol";
+
+/// Stakes, roles and devices, one rule a test, each with the case that must be refused. This contract stands in for both slashers and the owner.
+contract RegistryTest is Cheats {
+    AssayToken private token;
+    Registry private registry;
+    uint256 private constant VALIDATOR_KEY = 0xA11CE;
+    address private validator = vm.addr(VALIDATOR_KEY);
+    address private provider = address(0xB0B);
+    address private other = address(0xCAFE);
+
+    function setUp() public {
+        vm.warp(1_800_000_000);
+        token = new AssayToken(1e27);
+        registry = new Registry(
+            token,
+            address(this),
+            address(this),
+            address(this),
+            IRegistry.Params({
+                minProviderStake: 100,
+                minValidatorStake: 1000,
+                unbondingSeconds: 7 days,
+                deviceSeconds: 3 days,
+                accuserPpm: 200_000
+            })
+        );
+        address[3] memory all = [validator, provider, other];
+        for (uint256 i = 0; i < 3; i++) {
+            token.transfer(all[i], 1e24);
+            vm.prank(all[i]);
+            token.approve(address(registry), type(uint256).max);
+        }
+    }
+
+    function join(address who, IRegistry.Role role, uint128 amount) private {
+        vm.prank(who);
+        registry.register(role, bytes32(uint256(uint160(who))), "proof", "https://host", amount);
+    }
+
+    function test_registerTakesTheStakeAndKeepsTheAccount() public {
+        join(provider, IRegistry.Role.Provider, 100);
+        IRegistry.Account memory account = registry.accountOf(provider);
+        isTrue(account.role == IRegistry.Role.Provider, "role");
+        equal(account.stake, 100);
+        equal(account.signingKey, bytes32(uint256(uint160(provider))));
+        equal(token.balanceOf(address(registry)), 100);
+        equal(registry.totalVotingStakeAt(uint64(block.timestamp)), 0);
+    }
+
+    function test_registerRefuses() public {
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.StakeTooSmall.selector, 99, 100));
+        join(provider, IRegistry.Role.Provider, 99);
+        vm.expectRevert(IRegistry.RoleUnknown.selector);
+        join(provider, IRegistry.Role.None, 100);
+        vm.prank(provider);
+        vm.expectRevert(IRegistry.SigningKeyMissing.selector);
+        registry.register(IRegistry.Role.Provider, 0, "", "", 100);
+        join(provider, IRegistry.Role.Provider, 100);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.AlreadyRegistered.selector, provider));
+        join(provider, IRegistry.Role.Validator, 1000);
+    }
+
+    function test_pauseStopsEntriesAndNeverWithdrawals() public {
+        join(provider, IRegistry.Role.Provider, 200);
+        registry.pause();
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        join(other, IRegistry.Role.Provider, 100);
+        vm.prank(provider);
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        registry.stake(1);
+        vm.prank(provider);
+        registry.unstake(200);
+        vm.warp(block.timestamp + 7 days);
+        vm.prank(provider);
+        registry.withdraw(other);
+        equal(token.balanceOf(other), 1e24 + 200);
+        registry.unpause();
+        join(other, IRegistry.Role.Provider, 100);
+    }
+
+    function test_onlyTheOwnerPauses() public {
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(Ownable.OwnableUnauthorizedAccount.selector, other));
+        registry.pause();
+    }
+
+    function test_unbondingWaits() public {
+        join(provider, IRegistry.Role.Provider, 200);
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.StakeTooSmall.selector, 99, 100));
+        registry.unstake(101);
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.StakeMissing.selector, 201, 200));
+        registry.unstake(201);
+        vm.prank(provider);
+        registry.unstake(100);
+        uint64 unlockAt = uint64(block.timestamp + 7 days);
+        vm.warp(unlockAt - 1);
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.StillLocked.selector, unlockAt));
+        registry.withdraw(provider);
+        vm.warp(unlockAt);
+        vm.prank(provider);
+        registry.withdraw(provider);
+        equal(token.balanceOf(provider), 1e24 - 100);
+        vm.prank(provider);
+        vm.expectRevert(IRegistry.NothingToWithdraw.selector);
+        registry.withdraw(provider);
+    }
+
+    function test_whoLeftMayComeBackInAnotherRole() public {
+        join(provider, IRegistry.Role.Provider, 100);
+        vm.prank(provider);
+        registry.unstake(100);
+        vm.warp(block.timestamp + 7 days);
+        vm.prank(provider);
+        registry.withdraw(provider);
+        join(provider, IRegistry.Role.Validator, 1000);
+        equal(registry.votingStakeAt(provider, uint64(block.timestamp)), 1000);
+    }
+
+    function test_votingStakeIsKeptForThePast() public {
+        uint64 start = uint64(block.timestamp);
+        join(validator, IRegistry.Role.Validator, 1000);
+        vm.warp(start + 10);
+        vm.prank(validator);
+        registry.stake(500);
+        vm.warp(start + 20);
+        vm.prank(validator);
+        registry.unstake(1500);
+        equal(registry.votingStakeAt(validator, start - 1), 0);
+        equal(registry.votingStakeAt(validator, start + 9), 1000);
+        equal(registry.votingStakeAt(validator, start + 19), 1500);
+        equal(registry.totalVotingStakeAt(start + 19), 1500);
+        equal(registry.votingStakeAt(validator, start + 20), 0);
+        equal(registry.totalVotingStakeAt(start + 20), 0);
+    }
+
+    function test_slashTakesBondedThenUnbondingAndSplits() public {
+        join(validator, IRegistry.Role.Validator, 3000);
+        vm.prank(validator);
+        registry.unstake(2000);
+        uint128 amount = registry.slash(validator, 500_000, other);
+        equal(amount, 1500);
+        equal(registry.accountOf(validator).stake, 0);
+        equal(registry.accountOf(validator).unbonding, 1500);
+        equal(token.balanceOf(other), 1e24 + 300);
+        equal(token.balanceOf(registry.BURN()), 1200);
+        equal(registry.totalVotingStakeAt(uint64(block.timestamp)), 0);
+        equal(registry.totalStake(), 1500);
+    }
+
+    function test_slashBelowTheLeastStakeEndsTheVote() public {
+        join(validator, IRegistry.Role.Validator, 1000);
+        registry.slash(validator, 1, other);
+        equal(registry.accountOf(validator).stake, 1000);
+        registry.slash(validator, 10_000, other);
+        equal(registry.accountOf(validator).stake, 990);
+        equal(registry.votingStakeAt(validator, uint64(block.timestamp)), 0);
+    }
+
+    function test_onlyTheSlashersSlash() public {
+        join(validator, IRegistry.Role.Validator, 1000);
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotSlasher.selector, other));
+        registry.slash(validator, 1_000_000, other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.SlashTooLarge.selector, 1_000_001));
+        registry.slash(validator, 1_000_001, other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotRegistered.selector, other));
+        registry.slash(other, 1, other);
+    }
+
+    function attest(uint256 key, bytes32 device, address to, uint64 issuedAt) private {
+        IRegistry.DeviceAttestation memory statement = IRegistry.DeviceAttestation(device, to, bytes32(uint256(7)), issuedAt);
+        bytes memory signature = signed(key, registry.attestationDigest(statement));
+        vm.prank(to);
+        registry.bindDevice(statement, signature);
+    }
+
+    function test_oneProviderADevice() public {
+        join(validator, IRegistry.Role.Validator, 1000);
+        join(provider, IRegistry.Role.Provider, 100);
+        join(other, IRegistry.Role.Provider, 100);
+        bytes32 device = keccak256("gpu");
+        uint64 start = uint64(block.timestamp);
+        attest(VALIDATOR_KEY, device, provider, start);
+        (address owner, uint64 until) = registry.deviceOf(device);
+        equal(owner, provider);
+        equal(until, start + 3 days);
+        IRegistry.DeviceAttestation memory late =
+            IRegistry.DeviceAttestation(device, other, bytes32(uint256(7)), start);
+        bytes memory signature = signed(VALIDATOR_KEY, registry.attestationDigest(late));
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.DeviceTaken.selector, device, provider, until));
+        registry.bindDevice(late, signature);
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotDeviceOwner.selector, device, other));
+        registry.releaseDevice(device);
+        vm.prank(provider);
+        registry.releaseDevice(device);
+        attest(VALIDATOR_KEY, device, other, start);
+        (owner,) = registry.deviceOf(device);
+        equal(owner, other);
+        vm.warp(start + 3 days);
+        (owner,) = registry.deviceOf(device);
+        equal(owner, address(0));
+        attest(VALIDATOR_KEY, device, provider, start + 1 days);
+        (owner,) = registry.deviceOf(device);
+        equal(owner, provider);
+    }
+
+    function test_devicesNeedAFreshWordOfAValidator() public {
+        join(provider, IRegistry.Role.Provider, 100);
+        uint64 start = uint64(block.timestamp);
+        IRegistry.DeviceAttestation memory statement =
+            IRegistry.DeviceAttestation(keccak256("gpu"), provider, bytes32(uint256(7)), start);
+        bytes memory signature = signed(VALIDATOR_KEY, registry.attestationDigest(statement));
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.AttesterNotValidator.selector, validator));
+        registry.bindDevice(statement, signature);
+        join(validator, IRegistry.Role.Validator, 1000);
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotProvider.selector, other));
+        registry.bindDevice(statement, signature);
+        vm.warp(start + 3 days);
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.AttestationStale.selector, start));
+        registry.bindDevice(statement, signature);
+        vm.warp(start - 1);
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.AttestationStale.selector, start));
+        registry.bindDevice(statement, signature);
+    }
+
+    function testFuzz_stakesAreConserved(uint96 bonded, uint96 leaving, uint32 ppm) public {
+        uint128 amount = uint128(between(bonded, 1000, 1e24));
+        uint128 out = uint128(between(leaving, 1, amount - 1000 > 0 ? amount - 1000 : 1));
+        uint32 share = uint32(between(ppm, 0, 1_000_000));
+        join(validator, IRegistry.Role.Validator, amount);
+        if (out <= amount - 1000) {
+            vm.prank(validator);
+            registry.unstake(out);
+        }
+        uint128 taken = registry.slash(validator, share, other);
+        equal(registry.slashableOf(validator), amount - taken);
+        equal(token.balanceOf(address(registry)), registry.totalStake());
+        equal(token.balanceOf(other) - 1e24 + token.balanceOf(registry.BURN()), taken);
+    }
+}
