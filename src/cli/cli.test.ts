@@ -42,7 +42,21 @@ test("no command, an unknown command and a bad option are usage errors with a hi
 test("help names every command and goes to standard output", () => {
 	const help = assay("--help");
 	assert.equal(help.code, 0);
-	for (const name of ["probe", "verify", "devices", "doctor"]) {
+	const network = [
+		"up",
+		"providers",
+		"history",
+		"probes",
+		"evidence",
+		"scores",
+		"rent",
+		"tokens",
+		"provide",
+		"validate",
+	];
+	const listed = [...help.out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((m) => m[1]);
+	assert.deepEqual(listed, ["probe", "verify", "devices", "doctor", ...network]);
+	for (const name of ["probe", "verify", "devices", "doctor", "up", "rent"]) {
 		assert.match(help.out, new RegExp(`^  ${name} `, "m"));
 		const own = assay(name, "--help");
 		assert.equal(own.code, 0);
