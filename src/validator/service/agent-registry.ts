@@ -11,6 +11,7 @@ import type { Claim } from "../../protocol/evidence.ts";
 import { mayJoin } from "./handlers/provider-handlers.ts";
 import { createAddressOf } from "./proxied-address.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
+import { createSlots } from "./slots.ts";
 
 export interface AgentRegistry {
 	readonly agents: ReadonlyMap<string, AgentConnection>;
@@ -23,6 +24,8 @@ export interface AgentRegistry {
 export const SEND_AWAY_EVENT = "provider.removed";
 
 const HOUR_MS = 3_600_000;
+/** Of the store's ten connections. */
+const ENTERED_AT_ONCE = 4;
 /** Of the connections that one address may have: hosts are set up anew now and then, but not all of them ten times an hour. */
 const NEW_PER_CONNECTION = 10;
 
@@ -98,6 +101,23 @@ export function createAgentRegistry(
 		o.onConnected(id);
 	}
 
+	/**
+	 * After a restart thousands dial in at once: so many are entered at a time, that probes and API find a free connection to the database. One that
+	 * cannot be entered is sent away, for it dials again; a link that nobody knows of would stay, and its provider never be probed.
+	 */
+	const entering = createSlots(ENTERED_AT_ONCE);
+	async function enterInSlot(connection: AgentConnection): Promise<void> {
+		const leaveSlot = await entering.acquire(new AbortController().signal);
+		try {
+			await enter(connection);
+		} catch (error) {
+			await connection.close({ closeCode: 1001, code: error instanceof AssayError ? error.code : "AGENT_CLOSED" });
+			throw error;
+		} finally {
+			leaveSlot();
+		}
+	}
+
 	async function leave(connection: AgentConnection): Promise<void> {
 		const id = connection.providerKey;
 		if (agents.get(id) !== connection) return;
@@ -118,7 +138,7 @@ export function createAgentRegistry(
 		onConnection(connection) {
 			const { providerKey: id } = connection;
 			log.info({ provider: id, address: connection.address }, "agent connected");
-			inTurn(id, () => enter(connection));
+			inTurn(id, () => enterInSlot(connection));
 			connection.onChanged((claim) => inTurn(id, async () => o.onClaim(id, await store.providers.claim(id), claim)));
 			void connection.closed.then((end) => {
 				log.info({ provider: id, code: end.code, detail: end.detail }, "agent gone");
