@@ -7,7 +7,7 @@
 #   --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
 #
 # In it: dist/ (the CLI with all that it depends on, for Node 20 and newer; up and validate for 22.12 and newer), prebuilt/<platform>/assay-engine,
-# bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 40 MB, are an optional
+# bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, are an optional
 # peer. The last line of output is the path.
 # Not here: publishing, signing, tagging.
 set -euo pipefail

@@ -1,4 +1,4 @@
-// What to do without PostgreSQL's programs: they are a package of their own, some 40 MB, which the released package names but does not bring.
+// What to do without PostgreSQL's programs: they are a package of their own, some 60 MB, which the released package names but does not bring.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
