@@ -1,11 +1,13 @@
-// The evidence of a real H200 (vectors/h200.assay): valid for everyone, forever, and not with one bit changed.
+// The evidence of a real H200: valid for everyone, forever, and not with one bit changed (h200.assay; h200-version-1.assay is an earlier
+// one in the first format; h200-sustained.assay ran for 24 s), and that of the same card shown as two (h200-as-two.assay).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 
-const file = new Uint8Array(readFileSync(new URL("./h200.assay", import.meta.url)));
-const signer = "a94fd2dd8be895af6b340239df193bac56737be801c120b9c46a631d5955d2e4";
+const read = (name: string) => new Uint8Array(readFileSync(new URL(name, import.meta.url)));
+const file = read("./h200.assay");
+const signer = "4ed6f68b2f597b5803cc658aa02ee99917a2d93c4003658db0fd827167ad9bbe";
 
 test("the H200's evidence is valid, from its signer, and its figures say H200", () => {
 	const verdict = verifyEvidence(file, { signers: [signer] });
@@ -15,11 +17,12 @@ test("the H200's evidence is valid, from its signer, and its figures say H200", 
 		...["fma.fp32", "fma.fp64", "fma.int32", "gemm.bf16", "gemm.fp16", "gemm.fp8", "gemm.int8", "gemm.tf32"],
 		...["memory.bandwidth", "memory.resident"],
 	]);
-	assert.equal(proven.get("memory.resident"), 143_771_715_737);
+	assert.equal(proven.get("memory.resident"), 143_657_724_387);
 	assert.deepEqual(
 		verdict.identity.map(({ state, profile }) => [state, profile]),
 		[
 			["confirmed", "H200"],
+			["unjudged", null],
 			["unjudged", null],
 		],
 	);
@@ -39,4 +42,25 @@ test("one flipped bit anywhere makes it invalid, with a code and a place", () =>
 		codes.add(verdict.code);
 	}
 	assert.ok(codes.size >= 3, [...codes].join(", "));
+});
+
+test("evidence of the first format still counts, from its own signer", () => {
+	const old = read("./h200-version-1.assay");
+	const oldSigner = "a94fd2dd8be895af6b340239df193bac56737be801c120b9c46a631d5955d2e4";
+	const verdict = verifyEvidence(old, { signers: [oldSigner] });
+	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+	assert.equal(verdict.identity[0]?.state, "confirmed");
+	assert.equal(verifyEvidence(old, { signers: [signer] }).status, "invalid");
+});
+
+test("a sustained run of a real card holds its speed, and what the card said of itself is in the file", () => {
+	const verdict = verifyEvidence(read("./h200-sustained.assay"));
+	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+	const names = verdict.figures.filter((f) => f.device === 0).map((f) => f.name);
+	assert.ok(names.includes("gemm.int8.sustained"), names.join(", "));
+});
+
+test("a real card that was shown as two is caught on its memory", () => {
+	const verdict = verifyEvidence(read("./h200-as-two.assay"));
+	assert.deepEqual([verdict.status, verdict.status === "invalid" && verdict.code], ["invalid", "CARD_WITHOUT_MEMORY"]);
 });
