@@ -15,6 +15,7 @@ interface IRewards {
     event Claimed(uint64 indexed epoch, address indexed provider, uint128 amount);
     event CarriedOver(uint64 indexed epoch, uint128 amount);
 
+    error ParamsInvalid();
     error NotScoreboard(address caller);
     error AmountZero();
     error EpochLapsed(uint64 epoch);

@@ -74,6 +74,7 @@ interface IScoreboard {
         uint64 indexed epoch, address indexed proposer, bytes32 digest, address indexed challenger, uint128 slashed
     );
 
+    error ParamsInvalid();
     error NotInPhase(uint64 epoch);
     error AlreadyCommitted();
     error CommitmentZero();

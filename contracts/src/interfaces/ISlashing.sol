@@ -49,6 +49,7 @@ interface ISlashing {
     );
     event ConflictProven(address indexed validator, uint64 indexed epoch, address indexed accuser);
 
+    error ParamsInvalid();
     error SignatureInvalid();
     error AlreadyPunished();
     error NothingToSlash(address account);

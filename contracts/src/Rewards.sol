@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: UNLICENSED
+pragma solidity 0.8.37;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {BitMaps} from "@openzeppelin/contracts/utils/structs/BitMaps.sol";
+import {IRewards} from "./interfaces/IRewards.sol";
+import {IScoreboard} from "./interfaces/IScoreboard.sol";
+import {RewardBook} from "./libraries/RewardBook.sol";
+import {WeightTree} from "./libraries/WeightTree.sol";
+
+/// Pays an epoch's emission by weight, on a Merkle proof against the final proposal. Tokens and proofs; the states are RewardBook.
+/// Immutable, no owner, no pause: what is in it can only go to providers.
+contract Rewards is IRewards {
+    using SafeERC20 for IERC20;
+    using BitMaps for BitMaps.BitMap;
+    using RewardBook for RewardBook.Book;
+
+    IERC20 public immutable token;
+    IScoreboard public immutable scoreboard;
+    uint128 private immutable EMISSION_PER_EPOCH;
+    uint64 private immutable CLAIM_SECONDS;
+
+    RewardBook.Book private _book;
+
+    constructor(IERC20 token_, IScoreboard scoreboard_, Params memory params_) {
+        if (scoreboard_.rewards() != address(this) || params_.claimSeconds == 0) revert ParamsInvalid();
+        token = token_;
+        scoreboard = scoreboard_;
+        EMISSION_PER_EPOCH = params_.emissionPerEpoch;
+        CLAIM_SECONDS = params_.claimSeconds;
+    }
+
+    function fund(uint128 amount) external {
+        if (amount == 0) revert AmountZero();
+        _book.reserve += amount;
+        emit Funded(msg.sender, amount);
+        token.safeTransferFrom(msg.sender, address(this), amount);
+    }
+
+    function fix(uint64 epoch) external returns (uint128 pot) {
+        if (msg.sender != address(scoreboard)) revert NotScoreboard(msg.sender);
+        bool fresh;
+        (pot, fresh) = _book.fix(epoch, EMISSION_PER_EPOCH);
+        if (fresh) emit EmissionFixed(epoch, pot);
+    }
+
+    function claim(uint64 epoch, IScoreboard.Proposal calldata proposal, IScoreboard.WeightOpening calldata opening)
+        external
+    {
+        (bytes32 digest, uint64 finalAt) = scoreboard.finalOf(epoch);
+        if (digest == 0) revert NotFinal(epoch);
+        if (digest != keccak256(abi.encode(epoch, proposal))) revert WrongProposal();
+        if (block.timestamp >= finalAt + CLAIM_SECONDS) revert ClaimsClosed();
+        if (!WeightTree.isIn(proposal, opening)) revert OpeningInvalid();
+        address provider = opening.leaf.provider;
+        uint128 amount = WeightTree.shareOf(proposal, provider, opening.leaf.weightPpm);
+        _book.pay(epoch, opening.index, provider, amount);
+        emit Claimed(epoch, provider, amount);
+        token.safeTransfer(provider, amount);
+    }
+
+    function sweep(uint64 epoch) external {
+        (, uint64 finalAt) = scoreboard.finalOf(epoch);
+        if (finalAt != 0) {
+            if (block.timestamp < finalAt + CLAIM_SECONDS) revert ClaimsOpen(finalAt + CLAIM_SECONDS);
+        } else {
+            // Not final: gone for good only when nothing is proposed and a later epoch has been fixed, after which nothing can be.
+            (bytes32 digest,,) = scoreboard.proposalOf(epoch);
+            if (digest != 0 || !_book.any || _book.lastFixed <= epoch) revert NotFinal(epoch);
+        }
+        emit CarriedOver(epoch, _book.sweep(epoch));
+    }
+
+    function params() external view returns (Params memory) {
+        return Params(EMISSION_PER_EPOCH, CLAIM_SECONDS);
+    }
+
+    function reserve() external view returns (uint128) {
+        return _book.reserve;
+    }
+
+    function carry() external view returns (uint128) {
+        return _book.carry;
+    }
+
+    function lastFixed() external view returns (bool any, uint64 epoch) {
+        return (_book.any, _book.lastFixed);
+    }
+
+    function potOf(uint64 epoch) external view returns (uint128 pot, uint128 paid, bool swept) {
+        RewardBook.Pot storage entry = _book.pots[epoch];
+        return (entry.amount, entry.paid, _book.swept[epoch]);
+    }
+
+    function isClaimed(uint64 epoch, uint32 index) external view returns (bool) {
+        return _book.claimed[epoch].get(index);
+    }
+
+    function shareOf(IScoreboard.Proposal calldata proposal, IScoreboard.WeightLeaf calldata leaf)
+        external
+        pure
+        returns (uint128)
+    {
+        return WeightTree.shareOf(proposal, leaf.provider, leaf.weightPpm);
+    }
+}
