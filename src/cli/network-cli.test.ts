@@ -318,6 +318,7 @@ test("nobody there, nothing by that name, and command lines that are wrong", asy
 	for (const args of [
 		["up", "--port", "70000"],
 		["up", "--log", "loud"],
+		["up", "--price", "much"],
 		["providers", "--api", "ftp://x"],
 		["providers", "--sort", "beauty"],
 		["providers", "--rented", "--free"],
@@ -344,4 +345,11 @@ test("Ctrl-C ends all of it: provider, validator, database, and the next start i
 	assert.ok(!existsSync(join(home, "network/up.json")));
 	const away = await assay("providers");
 	assert.equal(away.code, exitCodes.unavailable.code);
+});
+
+test("a provider that cannot start ends an `up` that waits for its score, with the provider's own code", async () => {
+	const run = await assayProcess("up", "--until-scored", "--data", join(scratch, "fails"), "--name", "x".repeat(65));
+	assert.equal(run.code, exitCodes.usage.code, run.err);
+	assert.match(run.out, /^provider {2}it ended: .*--name/m);
+	assert.match(run.err, /\[USAGE\]/);
 });

@@ -41,7 +41,7 @@ export function createUpReport(o: {
 	};
 	const renew = (text: string) => {
 		if (stream.isTTY !== true) return;
-		stream.write(`\r\u001b[K${text.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`);
+		stream.write(`\r\u001b[K${text.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
 		isLineOpen = true;
 	};
 	const nameOf = async (id: string | null): Promise<string> => {

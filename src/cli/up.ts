@@ -1,5 +1,6 @@
 // `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is this host. Prints what happens and
 // stays until Ctrl-C; everything is in the data folder, and the next start finds it. Not here: what any of them does.
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { NetworkEvent, Score } from "../api/types.ts";
 import { findEngine, hostPlatform, isCheckout, packageRoot } from "../engine/builds.ts";
@@ -69,6 +70,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 		const params = readParams("up", values.param ?? []);
 		const dataDir = resolve(here.cwd, values.data ?? defaultDataDir(here.env));
 		const asked = values.port === undefined ? null : Math.floor(numberOption("up", "port", values.port, 0, 65535));
+		if (values.price !== undefined) numberOption("up", "price", values.price, 0, 1e9);
 		requireNode("up");
 		const hold = await takeUpFile(dataDir, Date.now());
 		const closing: (() => Promise<void>)[] = [() => hold.release()];
@@ -131,6 +133,14 @@ function reachable(url: string): string {
 	return found.origin;
 }
 
+/** How other hosts come in, if they can. */
+function joinLine(host: string, url: string, key: string): string {
+	const { port } = new URL(url);
+	if (/^(127\.|localhost$|::1$)/.test(host)) return "for this machine only; --host 0.0.0.0 lets other hosts join";
+	const name = host === "0.0.0.0" || host === "::" ? hostname() : host.includes(":") ? `[${host}]` : host;
+	return `other hosts join with: assay provide --validator ws://${name}:${port} --trust ${key}`;
+}
+
 /** With --json the events themselves are what is said. */
 const silent = { write: () => true, isTTY: false, columns: 80 };
 
@@ -152,6 +162,7 @@ async function live(o: Live): Promise<number> {
 	const client = createApiClient({ baseUrl: url, retries: 10 });
 	const tell = (event: object) => values.json && here.out.write(`${JSON.stringify(event)}\n`);
 	const { resolve: end, promise: ended, reject: fail } = Promise.withResolvers<number>();
+	ended.catch(() => {}); // awaited below; until then a failure must not look like one that nobody looks at
 	here.interrupted.addEventListener("abort", () => end(0), { once: true });
 	if (here.interrupted.aborted) return 0;
 	const scored = (score: Score) => {
@@ -173,11 +184,7 @@ async function live(o: Live): Promise<number> {
 		);
 		tell({ kind: "found", providers: before.providers, probes: total, evidence: before.evidence });
 	}
-	say(
-		paint.dim(
-			`          other hosts join with: assay provide --validator ${url.replace(/^http/, "ws")} --trust ${running.key}`,
-		),
-	);
+	say(paint.dim(`          ${joinLine(values.host, url, running.key)}`));
 
 	const report = createUpReport({ stream: values.json ? silent : here.out, paint, client, onScore: scored });
 	const stopWatching = new AbortController();
@@ -193,7 +200,7 @@ async function live(o: Live): Promise<number> {
 	if (values["until-scored"] && best !== undefined && best.scorePpm !== null && best.lastValidAtMs !== null) {
 		say("          a score is there already");
 		end(0);
-	} else if (!values["no-provider"]) o.closing.push(await offer(o, report));
+	} else if (!values["no-provider"]) o.closing.push(await offer(o, report, values["until-scored"] ? fail : () => {}));
 	const code = await ended;
 	report.end();
 	say("stopping");
@@ -204,6 +211,7 @@ async function live(o: Live): Promise<number> {
 async function offer(
 	{ values, here, dataDir, url, running, say, paint }: Live,
 	report: UpReport,
+	onEnd: (error: AssayError) => void,
 ): Promise<() => Promise<void>> {
 	await findEngine(hostPlatform(), {
 		onBuild: (platform) => say(`engine    is built for ${platform}, once; this takes a minute or two`),
@@ -221,6 +229,9 @@ async function offer(
 				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
 		},
 		onEnd: (said) => {
+			// Its own last word has a code; whoever waits for a score of this machine waits in vain.
+			const code = /\[([A-Z_]+)\]/.exec(said)?.[1] ?? "PROVIDER_STOPPING";
+			onEnd(new AssayError(code, "this machine's provider ended before there was a score"));
 			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600)}`));
 		},
 	});
