@@ -68,6 +68,7 @@ function startUp(...args: string[]) {
 	const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
 	return {
 		lines,
+		child,
 		ended,
 		until: (pattern: RegExp) =>
 			new Promise<string>((resolve, reject) => {
@@ -86,6 +87,15 @@ function startUp(...args: string[]) {
 			return ended;
 		},
 	};
+}
+
+/** A zombie has ended too: not every container has somebody who collects them. */
+function isGone(pid: number | string): boolean {
+	try {
+		return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+	} catch {
+		return true;
+	}
 }
 
 type Up = ReturnType<typeof startUp>;
@@ -338,13 +348,30 @@ test("nobody there, nothing by that name, and command lines that are wrong", asy
 
 test("Ctrl-C ends all of it: provider, validator, database, and the next start is welcome", async () => {
 	const pid = Number(/^(\d+)/.exec(readFileSync(join(home, "network/postgres/data/postmaster.pid"), "utf8"))![1]);
-	assert.ok(existsSync(`/proc/${pid}`));
+	assert.ok(!isGone(pid));
 	assert.equal(await up!.stop(), 0);
 	up = null;
-	assert.ok(!existsSync(`/proc/${pid}`));
+	assert.ok(isGone(pid));
 	assert.ok(!existsSync(join(home, "network/up.json")));
 	const away = await assay("providers");
 	assert.equal(away.code, exitCodes.unavailable.code);
+});
+
+test("a killed `up` takes its provider along, and the next start takes everything over", async () => {
+	const doomed = startUp("--quick", "--no-rent");
+	await doomed.until(/^joined /);
+	const { pid } = doomed.child;
+	const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+	const provider = children.find((id) => readFileSync(`/proc/${id}/cmdline`, "utf8").includes("\0provide\0"));
+	assert.notEqual(provider, undefined);
+	doomed.child.kill("SIGKILL");
+	await doomed.ended;
+	// Its end is what is waited for; the runner's own limit ends a test that waits in vain.
+	while (!isGone(provider!)) await new Promise((resolve) => setTimeout(resolve, 50));
+	assert.ok(existsSync(join(home, "network/up.json")));
+	const next = startUp("--until-scored");
+	assert.equal(await next.ended, 0, next.lines.join("\n"));
+	assert.match(next.lines.join("\n"), /^found {5}1 provider/m);
 });
 
 test("a provider that cannot start ends an `up` that waits for its score, with the provider's own code", async () => {
