@@ -5,11 +5,13 @@
 // open (the others belong to the process that they dialled), so that processes compete for them. --real-files: beside all that, as many files as probes come
 // are verified that are as large as an H200's (vectors/h200.assay), because a toy's evidence is judged in a few milliseconds.
 // Results: bench/results/network-load-….json. The simulated providers run on the same machine; their share is told apart.
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";
 import { claimOf, kindNamed } from "../tests/network/simulated-kinds.ts";
 import { simulatedSigner } from "../tests/network/simulated-provider.ts";
 import { openToyNetwork, type ToyNetwork, usageOf } from "../tests/network/toy-network.ts";
+import type { LoopDelay } from "../tests/network/validator-process.ts";
 import { postgresCpuS, quantile, writeNetworkResult } from "./network-result.ts";
 
 const { values } = parseArgs({
@@ -134,6 +136,9 @@ try {
 	const dueAtMs = new Map(due.map(({ id, at }) => [id as string, at as number]));
 	const before = { validator: await usageOf(children), simulated: await usageOf(providers), postgres: postgresCpuS() };
 	let probeIds: readonly string[] = [];
+	await Promise.all(children.map((child) => child.ask("loop")));
+	const own = monitorEventLoopDelay({ resolution: 5 });
+	own.enable();
 	const reading = startReading(urls, ids, () => probeIds);
 	const real = values["real-files"] ? startChild("../../bench/network-real-files.ts") : null;
 	void real?.ask("start", { perS: PROVIDERS / (INTERVAL_MS / 1000) });
@@ -155,6 +160,7 @@ try {
 	const seconds = (Date.now() - t0) / 1000;
 	const tEnd = Date.now();
 	const after = { validator: await usageOf(children), simulated: await usageOf(providers), postgres: postgresCpuS() };
+	const loops = await Promise.all(children.map((child) => child.ask<LoopDelay>("loop")));
 	const realFiles = real === null ? null : await real.ask<{ files: number; cpuS: number }>("stop");
 	const { rows: probes } = await network.sql.query(
 		"SELECT provider_id, started_at_ms::float8 AS started, finished_at_ms::float8 AS finished, state, verdict, code, process FROM probes",
@@ -207,8 +213,11 @@ try {
 			perS: READS_PER_S,
 			...ms(reading.reads),
 			failed: reading.failed.length,
+			// What the machine adds: how late the timers of the reading process itself were, which does nothing else.
+			readerHeldUpMs: { p99: Number((own.percentile(99) / 1e6).toFixed(1)), max: Number((own.max / 1e6).toFixed(1)) },
 			byRoute: Object.fromEntries([...byRoute].map(([route, reads]) => [route, ms(reads)])),
 		},
+		eventLoopHeldUp: loops,
 		validatorRssMiB: { all: Math.round(peakRss / 2 ** 20), largest: Math.round(peakOneRss / 2 ** 20) },
 		coresUsed: {
 			validators: rate("validator"),

@@ -1,4 +1,5 @@
 // A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
 	createValidator,
 	type DoorSettings,
@@ -31,6 +32,14 @@ export interface StartedValidator {
 	readonly adminTokenFile: string;
 }
 
+export interface LoopDelay {
+	readonly p50Ms: number;
+	readonly p99Ms: number;
+	readonly maxMs: number;
+}
+
+const held = monitorEventLoopDelay({ resolution: 5 });
+held.enable();
 let stop = async () => {};
 
 answerParent({
@@ -55,4 +64,11 @@ answerParent({
 		setImmediate(() => process.exit(0));
 	},
 	usage: usageOfThis,
+	/** How long this process's event loop was held up since the last time this was asked; also by a machine that had no core for it. */
+	loop(): LoopDelay {
+		const toMs = (ns: number) => Number((ns / 1e6).toFixed(1));
+		const delay = { p50Ms: toMs(held.percentile(50)), p99Ms: toMs(held.percentile(99)), maxMs: toMs(held.max) };
+		held.reset();
+		return delay;
+	},
 });

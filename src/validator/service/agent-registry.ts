@@ -34,7 +34,7 @@ export function createAgentRegistry(
 	o: {
 		/** The claim before and now; null: none was known. */
 		readonly onClaim: (providerId: string, before: Claim | null, after: Claim) => Promise<void>;
-		/** After the store knows of the connection: the provider can be probed here. */
+		/** After the store knows of the connection of one that is due: it can be probed here. */
 		readonly onConnected: (providerId: string) => void;
 		readonly bounds?: Partial<AgentBounds>;
 		readonly perAddress?: number;
@@ -83,7 +83,7 @@ export function createAgentRegistry(
 			return;
 		}
 		const { name, pricePerHourMicros, rentable, ssh } = offer;
-		const { created } = await store.providers.register(
+		const { created, provider } = await store.providers.register(
 			{ id, link: "agent", target: "", name, pricePerHourMicros, rentable, ssh: ssh !== null, claim },
 			{ nowMs, actor: id },
 		);
@@ -98,7 +98,8 @@ export function createAgentRegistry(
 		hub.tell({ kind: "provider.connected", subject: id, providerId: id, detail: {} });
 		// The engine or the devices may be others than at the last proof.
 		if (!created) await o.onClaim(id, claimBefore, claim);
-		o.onConnected(id);
+		// Of ten thousand that come back after a restart few are due: the others need not make anybody look.
+		if (provider.nextProbeAtMs <= here.nowMs()) o.onConnected(id);
 	}
 
 	/**
