@@ -1,4 +1,5 @@
 // A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
+import { randomBytes } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
 	createValidator,
@@ -49,8 +50,8 @@ answerParent({
 			{
 				...settings,
 				probe: { ...settings.probe, plan },
-				// Links that any process may open; the toy then computes in this one.
-				openLocalLink: async () => openToyEngine(kindNamed("honest"), "0".repeat(64), () => {}),
+				// Links that any process may open; the toy then computes in this one. Cards of one name would be suspected of being one.
+				openLocalLink: async () => openToyEngine(kindNamed("honest"), randomBytes(8).toString("hex"), () => {}),
 			},
 			{ ...clock, logger: log === undefined ? null : createLogger(log) },
 			door,
