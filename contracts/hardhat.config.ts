@@ -7,7 +7,12 @@ export default defineConfig({
 	solidity: {
 		version: "0.8.37",
 		path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
-		settings: { optimizer: { enabled: true, runs: 1000 }, viaIR: true, evmVersion: "prague" },
+		settings: {
+			optimizer: { enabled: true, runs: 1000 },
+			evmVersion: "prague",
+			// Without it every changed comment would change the committed bytecode.
+			metadata: { bytecodeHash: "none" },
+		},
 	},
 	paths: {
 		sources: "contracts/src",

@@ -235,9 +235,15 @@ contract RegistryTest is Cheats {
         vm.prank(provider);
         vm.expectRevert(abi.encodeWithSelector(IRegistry.AttestationStale.selector, start));
         registry.bindDevice(statement, signature);
-        vm.warp(start - 1);
+        statement.issuedAt = uint64(block.timestamp + 1);
+        signature = signed(VALIDATOR_KEY, registry.attestationDigest(statement));
         vm.prank(provider);
-        vm.expectRevert(abi.encodeWithSelector(IRegistry.AttestationStale.selector, start));
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.AttestationStale.selector, statement.issuedAt));
+        registry.bindDevice(statement, signature);
+        // A word for one provider does not serve for a changed statement.
+        statement.device = keccak256("another");
+        vm.prank(provider);
+        vm.expectRevert();
         registry.bindDevice(statement, signature);
     }
 

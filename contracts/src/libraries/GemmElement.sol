@@ -20,6 +20,8 @@ library GemmElement {
     /// 3 is bf16 and 4 tf32: the same entries as fp16.
     uint8 internal constant FP16 = 2;
     uint8 internal constant LAST_PRECISION = 4;
+    /// A one in each of four 64-bit lanes.
+    uint256 private constant LANES = 0x0000000000000001000000000000000100000000000000010000000000000001;
 
     /// Blocks a row, times rows, must fit the 32-bit counter; k is a multiple of 128 and at most what keeps sums exact (§3).
     function isValid(uint8 precision, uint256 rows, uint256 k) internal pure returns (bool) {
@@ -36,7 +38,14 @@ library GemmElement {
     {
         uint256 keys = roundKeys(seed);
         uint256 blocks = precision <= FP8 ? k / 16 : k / 8;
-        (uint256 products, uint256 sums) = accumulate(precision, keys, row * blocks, column * blocks, blocks);
+        // Four consecutive counters, ascending lanes for A, descending for B.
+        (uint256 products, uint256 sums) = accumulate(
+            precision,
+            keys,
+            row * blocks * LANES + 0x0000000000000003000000000000000200000000000000010000000000000000,
+            column * blocks * LANES + 0x0000000000000000000000000000000100000000000000020000000000000003,
+            blocks
+        );
         uint256 bias = precision == INT8 ? 128 : precision == FP8 ? 8 : 181;
         unchecked {
             // The sum of 8 lanes is the top lane of the product with eight ones.
@@ -45,7 +54,7 @@ library GemmElement {
         }
     }
 
-    /// Twenty words in memory, for round r the two keys, each in all four lanes.
+    /// Twenty words in memory, for round r the two keys, each in all four lanes; then two words of room for a row's draws.
     function roundKeys(bytes32 seed) private pure returns (uint256 keys) {
         assembly ("memory-safe") {
             // The first 8 bytes of the seed are two little-endian words.
@@ -54,7 +63,7 @@ library GemmElement {
                     or(shl(16, byte(add(at_, 2), value)), shl(24, byte(add(at_, 3), value))))
             }
             keys := mload(0x40)
-            mstore(0x40, add(keys, 640))
+            mstore(0x40, add(keys, 704))
             let k0 := word(seed, 0)
             let k1 := word(seed, 4)
             let lanes := 0x0000000000000001000000000000000100000000000000010000000000000001
@@ -67,8 +76,8 @@ library GemmElement {
         }
     }
 
-    /// Σ of lane products and Σ of entries over `blocks` blocks (a multiple of 4) of both rows.
-    function accumulate(uint8 precision, uint256 keys, uint256 firstA, uint256 firstB, uint256 blocks)
+    /// Σ of lane products and Σ of entries over `left` blocks (a multiple of 4) of both rows.
+    function accumulate(uint256 precision, uint256 keys, uint256 countersA, uint256 countersB, uint256 left)
         private
         pure
         returns (uint256 products, uint256 sums)
@@ -207,43 +216,44 @@ library GemmElement {
                 }
             }
 
-            let ones := 0x0000000000000001000000000000000100000000000000010000000000000001
-            let step := shl(2, ones)
-            // Ascending lanes for A, descending for B.
-            let countersA := add(mul(firstA, ones), 0x0000000000000003000000000000000200000000000000010000000000000000)
-            let countersB := add(mul(firstB, ones), 0x0000000000000000000000000000000100000000000000020000000000000003)
-            for { let left := blocks } left { left := sub(left, 4) } {
-                let a01, a23
+            for {} left { left := sub(left, 4) } {
                 {
                     let x0, q1, x2, q3 := philox(keys, countersA, mload(keys))
-                    a01 := or(x0, and(shl(32, q1), 0xffffffff00000000ffffffff00000000ffffffff00000000ffffffff00000000))
-                    a23 := or(x2, and(shl(32, q3), 0xffffffff00000000ffffffff00000000ffffffff00000000ffffffff00000000))
+                    mstore(add(keys, 640), or(x0, and(shl(32, q1), 0xffffffff00000000ffffffff00000000ffffffff00000000ffffffff00000000)))
+                    mstore(add(keys, 672), or(x2, and(shl(32, q3), 0xffffffff00000000ffffffff00000000ffffffff00000000ffffffff00000000)))
                 }
                 let b01, b23
                 {
-                    let x0, q1, x2, q3 := philox(keys, countersB, xor(mload(keys), ones))
+                    let x0, q1, x2, q3 := philox(keys, countersB, xor(mload(keys), 0x0000000000000001000000000000000100000000000000010000000000000001))
                     b01 := or(shl(32, x0), and(q1, 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff))
                     b23 := or(shl(32, x2), and(q3, 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff))
                 }
-                let product, total, product2, total2
+                let product, total
                 switch precision
                 case 0 {
-                    let sign := 0x8080808080808080808080808080808080808080808080808080808080808080
-                    product, total := add8(xor(a01, sign), xor(b01, sign))
-                    product2, total2 := add8(xor(a23, sign), xor(b23, sign))
+                    let a := xor(mload(add(keys, 640)), 0x8080808080808080808080808080808080808080808080808080808080808080)
+                    product, total := add8(a, xor(b01, 0x8080808080808080808080808080808080808080808080808080808080808080))
+                    products := add(products, product)
+                    sums := add(sums, total)
+                    a := xor(mload(add(keys, 672)), 0x8080808080808080808080808080808080808080808080808080808080808080)
+                    product, total := add8(a, xor(b23, 0x8080808080808080808080808080808080808080808080808080808080808080))
                 }
                 case 1 {
-                    product, total := addFp8(a01, b01)
-                    product2, total2 := addFp8(a23, b23)
+                    product, total := addFp8(mload(add(keys, 640)), b01)
+                    products := add(products, product)
+                    sums := add(sums, total)
+                    product, total := addFp8(mload(add(keys, 672)), b23)
                 }
                 default {
-                    product, total := add16(a01, b01)
-                    product2, total2 := add16(a23, b23)
+                    product, total := add16(mload(add(keys, 640)), b01)
+                    products := add(products, product)
+                    sums := add(sums, total)
+                    product, total := add16(mload(add(keys, 672)), b23)
                 }
-                products := add(products, add(product, product2))
-                sums := add(sums, add(total, total2))
-                countersA := add(countersA, step)
-                countersB := add(countersB, step)
+                products := add(products, product)
+                sums := add(sums, total)
+                countersA := add(countersA, 0x0000000000000004000000000000000400000000000000040000000000000004)
+                countersB := add(countersB, 0x0000000000000004000000000000000400000000000000040000000000000004)
             }
         }
     }
