@@ -178,6 +178,8 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 	}
 
 	const askRental = (request: ValidatorMessage & { rental: string }) => ask(request, request.rental, bounds.rentalMs);
+	/** The last `unrent`, answered or not: a host still busy with removing an environment would refuse an engine as rented. */
+	let leaving: Promise<unknown> = Promise.resolve();
 
 	try {
 		await proven.promise;
@@ -201,6 +203,7 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 			return socket.isEnded;
 		},
 		async openLink({ probe, limits }) {
+			await leaving;
 			const pings = (async () => {
 				for (let i = 0; i < FRESH_PINGS; i++) await socket.ping();
 			})();
@@ -220,8 +223,10 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 			await askRental({ type: "extend", rental, untilMs });
 		},
 		async unrent({ rental }) {
+			const answer = askRental({ type: "unrent", rental });
+			leaving = Promise.allSettled([leaving, answer]);
 			try {
-				await askRental({ type: "unrent", rental });
+				await answer;
 			} catch (error) {
 				if (!(error instanceof AssayError && error.code === "RENTAL_UNKNOWN")) throw error;
 			}

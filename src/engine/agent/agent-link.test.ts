@@ -157,6 +157,37 @@ test("rentals are asked for and answered; one that is not known counts as ended"
 	await door.stop();
 });
 
+test("an engine is asked for only when the end of a rental is through, however it went", async () => {
+	const door = await startDoor();
+	const order: string[] = [];
+	const { promise: removed, resolve: remove } = Promise.withResolvers<void>();
+	const handlers = {
+		...NO_HANDLERS,
+		unrent: async () => {
+			await removed;
+			order.push("removed");
+			throw new AssayError("RENTAL_FAILED", "its user could not be removed");
+		},
+		open: async () => {
+			order.push("open");
+			return createEcho();
+		},
+	};
+	const near = await dialAgent(dialOptions(door.url, { handlers }));
+	const far = await door.next();
+	const ended = assert.rejects(far.unrent({ rental: "aa".repeat(16) }), isCode("RENTAL_FAILED"));
+	const opening = far.openLink({ probe: PROBE, limits: LIMITS });
+	// The other way is open meanwhile: a question sent after both is answered before either.
+	await assert.rejects(far.checkRental({ rental: "bb".repeat(16) }));
+	assert.deepEqual(order, []);
+	remove();
+	await ended;
+	await (await opening).close();
+	assert.deepEqual(order, ["removed", "open"]);
+	await near.close();
+	await door.stop();
+});
+
 test("a provider that is sent away learns why", async () => {
 	const admit = () => {
 		throw new AssayError("AGENT_CROWDED", "full");

@@ -100,6 +100,11 @@ export function startRentalKeeper(
 	async function afterEnd(rental: Rental): Promise<void> {
 		checkedAtMs.delete(rental.id);
 		const { providerId, reservedAtMs, endedAtMs } = rental;
+		// First of all, so that the probe that is due now finds it under way and waits. The provider ends the rental by itself at the latest at its
+		// time; asking only makes it sooner. Not waited for here: it may never answer.
+		void calls.unrent(providerId, { rental: rental.id }).catch((error) => {
+			x.log.info({ rental: rental.id, err: error }, "the provider could not be told of the end of a rental");
+		});
 		// Time in which nobody could probe it does not age its proof.
 		await x.turns.take(providerId, async () => {
 			const provider = await store.providers.get(providerId);
@@ -111,10 +116,6 @@ export function startRentalKeeper(
 		});
 		await x.scores.score(providerId).catch(failure(x, "score"));
 		x.onFree();
-		// The provider ends it by itself at the latest at its time; asking only makes it sooner. Not waited for: it may never answer.
-		void calls.unrent(providerId, { rental: rental.id }).catch((error) => {
-			x.log.info({ rental: rental.id, err: error }, "the provider could not be told of the end of a rental");
-		});
 	}
 
 	async function reserveAt(provider: Provider, wish: RentWish): Promise<Rental> {
