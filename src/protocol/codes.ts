@@ -277,6 +277,7 @@ export const codes = {
 	SCORE_UNKNOWN: error("This provider has no score yet.", "Wait for its first valid probe."),
 	EPOCH_UNKNOWN: error("There is no such epoch.", "See the list of epochs."),
 	EPOCH_CLOSED: error("This epoch takes no reports any more.", "Report for the open epoch."),
+	REPORT_UNKNOWN: error("The validator has not reported in this epoch.", "See who reported in the epoch."),
 	REPORT_SIGNATURE: error("The report's own signature does not belong to its content.", "Sign it again."),
 	OFFER_NONE: error("Nothing that fits can be rented.", "Ask for less, or try later."),
 	OFFER_DEARER: error("The price is above what the customer allows.", "Allow more, or rent another one."),
@@ -365,6 +366,28 @@ export const codes = {
 	POSTGRES_FAILED: error(
 		"The embedded PostgreSQL server could not be set up or started.",
 		"Read its message and server.log in the data folder, or set DATABASE_URL to another server.",
+	),
+	CHAIN_UNREACHABLE: error(
+		"The chain's node gave no answer for a long time.",
+		"Check the RPC URL and the node; what was to be published is tried again.",
+	),
+	CHAIN_REFUSED: error("The chain refused a transaction.", "Read the contract's error; docs/chain.md lists the rules."),
+	CHAIN_BUSY: error(
+		"Another process runs the embedded chain of this folder.",
+		"Ask that process over its RPC URL, or stop it.",
+	),
+	CHAIN_CLOSED: error("The embedded chain is closed.", "Start it again."),
+	CHAIN_JOURNAL: error(
+		"The embedded chain's journal could not be kept, or does not give its blocks again.",
+		"Look for a full disk; else restore the folder, or begin a new chain in another.",
+	),
+	CHAIN_METHOD: error(
+		"The embedded chain does not answer this method.",
+		"Use the reading methods of eth_, and eth_sendRawTransaction.",
+	),
+	CHAIN_MISSING: error(
+		"No contracts are known here.",
+		"Deploy them with `assay chain deploy`, or name them in the settings.",
 	),
 	STORE_UNREACHABLE: error(
 		"The database cannot be reached.",
