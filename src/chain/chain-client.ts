@@ -45,6 +45,8 @@ export interface ChainClientOptions {
 /** Ethereum's own clients treat deeper reorganisations as faults; 10 is what our tests play. */
 const CONFIRMATIONS = 12;
 const POLL_MS = 2000;
+/** Ten minutes of polls. */
+const MOST_POLLS = 300;
 
 export async function createChainClient(rpc: Rpc, options: ChainClientOptions = {}): Promise<ChainClient> {
 	const chainId = Number(await rpc("eth_chainId", []));
@@ -187,7 +189,7 @@ export async function broadcast(client: ChainClient, { raw }: SignedTransaction)
  */
 export async function settle(client: ChainClient, signed: SignedTransaction): Promise<TransactionReceipt | null> {
 	const { viem } = client;
-	for (;;) {
+	for (let polls = 0; polls < MOST_POLLS; polls++) {
 		const receipt = await viem.getTransactionReceipt({ hash: signed.hash }).catch(notFound);
 		const head = await viem.getBlockNumber();
 		if (receipt !== null) {
@@ -204,6 +206,9 @@ export async function settle(client: ChainClient, signed: SignedTransaction): Pr
 		}
 		await client.sleep(client.pollMs);
 	}
+	throw new AssayError("CHAIN_UNREACHABLE", `transaction ${signed.hash} is not deep enough in the chain yet`, {
+		hint: "The chain is slow or the fee too low; it is waited for again with the next round.",
+	});
 }
 
 const deepest = (client: ChainClient, head: bigint) => {

@@ -385,6 +385,10 @@ export const codes = {
 		"The embedded chain does not answer this method.",
 		"Use the reading methods of eth_, and eth_sendRawTransaction.",
 	),
+	CHAIN_REORGANISED: error(
+		"The chain took back more blocks than a reorganisation may.",
+		"The node follows another chain, or an embedded one was begun anew. Remove the cursor to read all again.",
+	),
 	CHAIN_MISSING: error(
 		"No contracts are known here.",
 		"Deploy them with `assay chain deploy`, or name them in the settings.",

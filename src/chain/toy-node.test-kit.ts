@@ -1,0 +1,77 @@
+// A node that tests can take down and make reorganise: a real EVM whose newest blocks can be replaced by others. A transaction is mined at once; what a fork
+// drops is forgotten by the node as well, as by one that was restarted.
+import { accountOf } from "./chain-client.ts";
+import { createEdrProvider } from "./edr-provider.ts";
+import type { Rpc } from "./rpc.ts";
+
+export interface ToyNode {
+	readonly rpc: Rpc;
+	/** Empty blocks, `seconds` apart. */
+	mine(blocks: number, seconds?: number): Promise<void>;
+	/** Takes back so many blocks and puts one more of others in their place. */
+	fork(depth: number): Promise<void>;
+	/** Moves the clock to this second, with a block. */
+	at(second: number): Promise<void>;
+	/** While true every request fails as over a dead line; "after": the request is carried out and only the answer is lost. */
+	down: boolean | "after";
+	/** Times that a raw transaction was handed in. */
+	sent: number;
+	nowS: number;
+}
+
+export const TREASURER = accountOf(`0x${"11".repeat(32)}`);
+export const TOY_GENESIS_S = 1_800_000_000;
+
+export async function createToyNode(): Promise<ToyNode> {
+	const evm = await createEdrProvider({
+		chainId: 7373,
+		timestamp: TOY_GENESIS_S,
+		treasurer: TREASURER.address.toLowerCase(),
+	});
+	/** State before block i + 1 was made. */
+	const snapshots: { readonly id: unknown; readonly nowS: number }[] = [];
+	const block = async () => {
+		snapshots.push({ id: await evm("evm_snapshot", []), nowS: node.nowS });
+		await evm("evm_setNextBlockTimestamp", [node.nowS]);
+		await evm("evm_mine", []);
+	};
+	const node: ToyNode = {
+		down: false,
+		sent: 0,
+		nowS: TOY_GENESIS_S,
+		async rpc(method, params) {
+			if (node.down === true) throw new Error("the line is dead");
+			let answer: unknown;
+			if (method === "eth_sendRawTransaction") {
+				node.sent++;
+				const at = { id: await evm("evm_snapshot", []), nowS: node.nowS };
+				answer = await evm(method, params);
+				await evm("evm_setNextBlockTimestamp", [node.nowS]);
+				await evm("evm_mine", []);
+				snapshots.push(at);
+			} else {
+				if (method === "eth_call" || method === "eth_estimateGas") await evm("evm_setNextBlockTimestamp", [node.nowS]);
+				answer = await evm(method, params);
+			}
+			if (node.down === "after") throw new Error("the line died before the answer");
+			return answer;
+		},
+		async mine(blocks, seconds = 1) {
+			for (let i = 0; i < blocks; i++) {
+				node.nowS += seconds;
+				await block();
+			}
+		},
+		async fork(depth) {
+			const to = snapshots.length - depth;
+			await evm("evm_revert", [snapshots[to]!.id]);
+			snapshots.length = to;
+			for (let i = 0; i <= depth; i++) await block();
+		},
+		async at(second) {
+			node.nowS = Math.max(node.nowS, second);
+			await block();
+		},
+	};
+	return node;
+}
