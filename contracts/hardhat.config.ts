@@ -2,17 +2,13 @@
 // The compiler is solc's own WebAssembly build from the lockfile, so that nothing is downloaded.
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "hardhat/config";
+import { solcSettings } from "./solc-settings.ts";
 
 export default defineConfig({
 	solidity: {
 		version: "0.8.37",
 		path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
-		settings: {
-			optimizer: { enabled: true, runs: 1000 },
-			evmVersion: "prague",
-			// Without it every changed comment would change the committed bytecode.
-			metadata: { bytecodeHash: "none" },
-		},
+		settings: solcSettings,
 	},
 	paths: {
 		sources: "contracts/src",

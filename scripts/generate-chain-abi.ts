@@ -1,11 +1,11 @@
 // Compiles contracts/src with the lockfile's solc and writes what src/chain needs of it: ABIs as constants that viem can read types from, and
 // the creation code. Committed, so that starting a chain compiles nothing; src/chain/abi/abi.test.ts compares them with a fresh compile.
-// The code carries no metadata hash: comments may change without changing it.
 //   node scripts/generate-chain-abi.ts
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { solcSettings } from "../contracts/solc-settings.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const CONTRACTS = ["AssayToken", "Registry", "Scoreboard", "Rewards", "Slashing"] as const;
@@ -53,10 +53,7 @@ function compile(): Map<string, Compiled> {
 		language: "Solidity",
 		sources,
 		settings: {
-			optimizer: { enabled: true, runs: 1000 },
-			viaIR: true,
-			evmVersion: "prague",
-			metadata: { appendCBOR: false, bytecodeHash: "none" },
+			...solcSettings,
 			outputSelection: { "*": { "*": ["abi", "evm.bytecode.object"] } },
 		},
 	};
