@@ -86,6 +86,9 @@ export interface Call {
 	readonly value?: bigint;
 }
 
+/** An account whose key is here: it signs by itself, no node does. */
+export type ChainAccount = PrivateKeyAccount;
+
 export const accountOf = (privateKey: Hex): PrivateKeyAccount => privateKeyToAccount(privateKey);
 
 export function callOf<const TAbi extends Abi | readonly unknown[]>(

@@ -14,7 +14,8 @@ export type Tag =
 	| "assay/request/1"
 	| "assay/report/1"
 	| "assay/agent/1"
-	| "assay/provider/1";
+	| "assay/provider/1"
+	| "assay/chain-key/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

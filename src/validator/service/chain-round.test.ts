@@ -1,0 +1,263 @@
+// Three validators on one real EVM, one of them lying: in its report, in its proposal, by keeping its leaves to itself. Weights stay the honest ones, the liar
+// pays, nothing happens twice. The chain's clock moves by hand.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+	accountOf,
+	type ChainAccount,
+	type ChainClient,
+	createChainClient,
+	sendCall,
+} from "../../chain/chain-client.ts";
+import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/deploy.ts";
+import { memoryIntents } from "../../chain/publish.ts";
+import { approveCall, readAccount, readBalance, registerCall, transferCall } from "../../chain/registry.ts";
+import { claimCall, readPot } from "../../chain/rewards.ts";
+import * as board from "../../chain/scoreboard.ts";
+import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/toy-node.test-kit.ts";
+import { createScoreReport, readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
+import { createWeightProposal, shareOf, type WeightLeaf } from "../../market/weight-proposal.ts";
+import { type ChainEvent, type ChainRound, createChainRound } from "./chain-round.ts";
+import { createReportArchive, type ReportArchive } from "./report-archive.ts";
+
+const UNIT = 10n ** 18n;
+const folder = mkdtempSync(join(tmpdir(), "assay-round-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Member {
+	readonly account: ChainAccount;
+	readonly address: Hex;
+	readonly archive: ReportArchive;
+	readonly events: ChainEvent[];
+	scores: readonly ScoreLeaf[];
+	/** Gives its leaves to nobody. */
+	isSilent: boolean;
+	round: ChainRound;
+}
+
+interface Stage {
+	readonly node: ToyNode;
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	readonly members: readonly [Member, Member, Member];
+}
+
+const provider = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
+const scoresOf = (...ppm: number[]): readonly ScoreLeaf[] =>
+	ppm.map((scorePpm, i) => ({ provider: provider(i + 1), scorePpm, evidenceSha256: `0x${"ab".repeat(32)}` }));
+const HONEST = [500_000, 250_000, 125_000, 60_000];
+const EMISSION = 1000n * UNIT;
+let stages = 0;
+
+async function createStage(): Promise<Stage> {
+	const node = await createToyNode();
+	const client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
+	const at = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }));
+	await fundRewards(client, TREASURER, at, 100n * EMISSION);
+	const members: Member[] = [];
+	const name = `stage-${stages++}`;
+	for (const [i, stake] of [4000n, 3500n, 3000n].entries()) {
+		const account = accountOf(`0x${`a${i}`.repeat(32)}`);
+		await sendCall(client, TREASURER, { to: account.address, data: "0x", value: 10n * UNIT });
+		await sendCall(client, TREASURER, transferCall(at, account.address, stake * UNIT));
+		await sendCall(client, account, approveCall(at, stake * UNIT));
+		const signingKey: Hex = `0x${`b${i}`.repeat(32)}`;
+		const amount = stake * UNIT;
+		await sendCall(
+			client,
+			account,
+			registerCall(at, { role: "validator", signingKey, keyProof: "0x", endpoint: "", amount }),
+		);
+		const archive = createReportArchive(join(folder, name, String(i)));
+		const events: ChainEvent[] = [];
+		const address = account.address.toLowerCase() as Hex;
+		const member = {
+			account,
+			address,
+			archive,
+			events,
+			scores: scoresOf(...HONEST),
+			isSilent: false,
+		} as unknown as Member;
+		const ask = (who: Hex) => members.find((one) => one.address === who && !one.isSilent);
+		member.round = await createChainRound({
+			client,
+			at,
+			account,
+			saltSecret: new Uint8Array(32).fill(i),
+			journal: memoryIntents(),
+			archive,
+			nowS: () => node.nowS,
+			scores: async () => member.scores,
+			fetchReport: async (epoch, who) => (await ask(who)?.archive.report(epoch, who)) ?? null,
+			fetchWeights: async (epoch, who) => (await ask(who)?.archive.weights(epoch, who)) ?? null,
+			tell: (event) => events.push(event),
+		});
+		members.push(member);
+	}
+	return { node, client, at, members: members as unknown as Stage["members"] };
+}
+
+async function turnAll({ members }: Stage, who: readonly Member[] = members): Promise<void> {
+	for (const member of who) await member.round.turn();
+}
+
+/** Commit and reveal of all, then the void window's end. */
+async function report(s: Stage, epoch: number): Promise<board.EpochWindows> {
+	const windows = board.windowsOf(s.members[0].round.params, epoch);
+	await s.node.at(windows.endsAt);
+	await turnAll(s);
+	await s.node.at(windows.revealsAt);
+	await turnAll(s);
+	await s.node.at(windows.proposesAt - 1);
+	await turnAll(s);
+	await s.node.at(windows.proposesAt);
+	return windows;
+}
+
+async function finalLeaves({ node, client, at, members }: Stage, epoch: number): Promise<readonly WeightLeaf[]> {
+	const { finalAt, proposer } = await board.readProposal(client, at, epoch);
+	await node.at(finalAt);
+	assert.notEqual(await board.readFinal(client, at, epoch), null);
+	const found = members.find(({ address }) => address === proposer.toLowerCase());
+	return (await found!.archive.weights(epoch, found!.address))!;
+}
+
+test("a liar's report moves no weight; everyone is paid, to the unit, once", async () => {
+	const s = await createStage();
+	for (const [epoch, lie] of [
+		[0, 1_000_000],
+		[1, 0],
+		[2, 1],
+	] as const) {
+		s.members[2].scores = scoresOf(...HONEST.map(() => lie), 999_999);
+		await report(s, epoch);
+		await turnAll(s);
+		// A second and third round change nothing.
+		const sent = s.node.sent;
+		await turnAll(s);
+		await turnAll(s);
+		assert.equal(s.node.sent, sent);
+		const leaves = await finalLeaves(s, epoch);
+		assert.deepEqual(
+			leaves.map(({ weightPpm }) => weightPpm),
+			HONEST,
+		);
+		const { proposal, openProvider } = createWeightProposal(
+			[{ validator: provider(99), stake: 1n, report: createScoreReport(scoresOf(...HONEST)) }],
+			EMISSION,
+		);
+		for (const leaf of leaves) {
+			const before = await readBalance(s.client, s.at, leaf.provider);
+			const call = claimCall(s.at, epoch, proposal, openProvider(leaf.provider)[0]!);
+			await sendCall(s.client, TREASURER, call);
+			assert.equal((await readBalance(s.client, s.at, leaf.provider)) - before, shareOf(proposal, leaf));
+			await assert.rejects(sendCall(s.client, TREASURER, call), /AlreadyClaimed/);
+		}
+		assert.deepEqual(await readPot(s.client, s.at, epoch), { pot: EMISSION, paid: EMISSION, swept: false });
+	}
+	assert.deepEqual(
+		s.members.map(({ events }) => events.filter(({ kind }) => kind === "committed" || kind === "revealed").length),
+		[6, 6, 6],
+	);
+});
+
+for (const [name, lie] of [
+	["a weight too high", [500_000, 250_000, 125_000, 60_001]],
+	["a provider left out", [500_000, 250_000, 125_000]],
+	["a provider invented", [...HONEST, 1]],
+	["everything to one", [0, 0, 0, 1_000_000]],
+] as const)
+	test(`a lying proposer is slashed, and the right weights follow: ${name}`, async () => {
+		const s = await createStage();
+		const liar = s.members[2];
+		await report(s, 0);
+		const wrong = createWeightProposal(
+			[{ validator: liar.address, stake: 1n, report: createScoreReport(scoresOf(...lie)) }],
+			EMISSION,
+		);
+		await liar.archive.putWeights(0, liar.address, wrong.leaves);
+		await sendCall(s.client, liar.account, board.proposeCall(s.at, 0, wrong.proposal));
+		const before = await readBalance(s.client, s.at, s.members[0].address);
+		await turnAll(s);
+		assert.equal(s.members[0].events.filter(({ kind }) => kind === "challenged").length, 1);
+		assert.equal((await readAccount(s.client, s.at, liar.address)).stake, 1500n * UNIT);
+		assert.equal((await readBalance(s.client, s.at, s.members[0].address)) - before, 750n * UNIT);
+		await turnAll(s);
+		assert.deepEqual(
+			(await finalLeaves(s, 0)).map(({ weightPpm }) => weightPpm),
+			HONEST,
+		);
+	});
+
+test("an honest proposal is challenged by nobody, and cannot be", async () => {
+	const s = await createStage();
+	await report(s, 0);
+	await turnAll(s);
+	const { digest, proposer } = await board.readProposal(s.client, s.at, 0);
+	const right = (await s.members[1].round.rightProposal(0))!;
+	assert.equal(await board.readProposalDigest(s.client, s.at, 0, right.proposal), digest);
+	assert.equal((await readAccount(s.client, s.at, proposer)).stake, 4000n * UNIT);
+	const opened = right.openProvider(provider(2));
+	const reports = await Promise.all(
+		[...s.members]
+			.sort((a, b) => (a.address < b.address ? -1 : 1))
+			.map(async ({ address, archive }) => {
+				const kept = readScoreReport((await archive.report(0, address))!);
+				return { validator: address, count: kept.leaves.length, openings: kept.openProvider(provider(2)) };
+			}),
+	);
+	const call = board.challengeWeightCall(s.at, 0, right.proposal, provider(2), opened, reports);
+	await assert.rejects(sendCall(s.client, s.members[1].account, call), /ProposalHolds/);
+});
+
+test("leaves that nobody can have: the report is voided, a proposal over it dropped without a slash", async () => {
+	const s = await createStage();
+	const liar = s.members[2];
+	liar.isSilent = true;
+	await report(s, 0);
+	assert.equal((await board.readReport(s.client, s.at, 0, liar.address)).voided, true);
+	await turnAll(s, s.members.slice(0, 1));
+	assert.deepEqual(
+		(await finalLeaves(s, 0)).map(({ weightPpm }) => weightPpm),
+		HONEST,
+	);
+
+	const windows = await report(s, 1);
+	const wrong = createWeightProposal(
+		[{ validator: liar.address, stake: 1n, report: createScoreReport(scoresOf(7)) }],
+		EMISSION,
+	);
+	await sendCall(s.client, liar.account, board.proposeCall(s.at, 1, wrong.proposal));
+	await turnAll(s, s.members.slice(0, 2));
+	assert.notEqual((await board.readProposal(s.client, s.at, 1)).digest, null);
+	await s.node.at(windows.proposesAt + 50);
+	await turnAll(s, s.members.slice(0, 2));
+	await turnAll(s, s.members.slice(0, 2));
+	assert.equal((await readAccount(s.client, s.at, liar.address)).stake, 3000n * UNIT);
+	assert.deepEqual(
+		(await finalLeaves(s, 1)).map(({ weightPpm }) => weightPpm),
+		HONEST,
+	);
+});
+
+test("a malformed report is void by proof", async () => {
+	const s = await createStage();
+	const liar = s.members[2];
+	const leaf = scoresOf(5)[0]!;
+	const bad = [leaf, { ...leaf, provider: provider(9), scorePpm: 2_000_000 }];
+	const windows = board.windowsOf(liar.round.params, 0);
+	await s.node.at(windows.endsAt);
+	await liar.archive.putReport(0, liar.address, bad);
+	await turnAll(s);
+	await s.node.at(windows.revealsAt);
+	await turnAll(s);
+	await s.node.at(windows.voidsAt);
+	await turnAll(s, s.members.slice(0, 1));
+	assert.equal((await board.readReport(s.client, s.at, 0, liar.address)).voided, true);
+	assert.equal((await board.readReport(s.client, s.at, 0, s.members[1].address)).voided, false);
+});

@@ -1,0 +1,246 @@
+// What a validator does on chain for an epoch: commit, reveal, look at the others' reports, propose weights or hold the one that did to them. Decides from the
+// chain's state and the clock alone, so a process that comes back after a crash goes on where the chain is. Rules are market's and the contracts'; docs/chain.md.
+import type { ChainAccount, ChainClient } from "../../chain/chain-client.ts";
+import type { ContractAddresses } from "../../chain/deploy.ts";
+import { type IntentJournal, publish } from "../../chain/publish.ts";
+import { readVotingStake } from "../../chain/registry.ts";
+import { readEmission, readLastFixed } from "../../chain/rewards.ts";
+import * as board from "../../chain/scoreboard.ts";
+import {
+	createScoreReport,
+	malformedAt,
+	readScoreReport,
+	type ScoreLeaf,
+	type ScoreReport,
+} from "../../market/score-report.ts";
+import { fromHex, type Hex, packed, toHex } from "../../market/sorted-openings.ts";
+import {
+	type CountedReport,
+	createWeightProposal,
+	faultOf,
+	type WeightLeaf,
+	type WeightProposal,
+} from "../../market/weight-proposal.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { keccak } from "../../protocol/keccak-tree.ts";
+import type { ReportArchive } from "./report-archive.ts";
+
+export interface ChainRoundOptions {
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	readonly account: ChainAccount;
+	/** Makes the salts; whoever has it can open our commitments early. */
+	readonly saltSecret: Uint8Array;
+	readonly journal: IntentJournal;
+	readonly archive: ReportArchive;
+	/** Seconds since 1970. */
+	readonly nowS: () => number;
+	/** What we say of this epoch; asked once, when it has ended. */
+	readonly scores: (epoch: number) => Promise<readonly ScoreLeaf[]>;
+	/** Somebody else's leaves, from wherever they may be had. Hostile. */
+	readonly fetchReport: (epoch: number, validator: Hex) => Promise<readonly ScoreLeaf[] | null>;
+	readonly fetchWeights: (epoch: number, proposer: Hex) => Promise<readonly WeightLeaf[] | null>;
+	readonly tell: (event: ChainEvent) => void;
+}
+
+export type ChainEvent = {
+	readonly kind: "committed" | "revealed" | "voided" | "proposed" | "challenged" | "voted";
+	readonly epoch: number;
+	readonly detail: string;
+};
+
+export interface ChainRound {
+	/** Whatever is due now. One epoch's trouble does not keep the others waiting: the first error is thrown at the end. */
+	turn(): Promise<void>;
+	/** The proposal that we would make for an epoch; null when not all reports can be had or too little stake reported. */
+	rightProposal(epoch: number): Promise<WeightProposal | null>;
+	readonly params: board.EpochParams;
+}
+
+/** Votes that leaves cannot be had are cast in the last part of their window: until then they may still come. */
+const VOTE_AFTER = 0.6;
+
+export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound> {
+	const { client, at, account, journal, archive } = o;
+	const self = account.address.toLowerCase() as Hex;
+	const params = await board.readEpochParams(client, at);
+	const send = (id: string, isDone: () => Promise<boolean>, call: Parameters<typeof publish>[3]["call"]) =>
+		publish(client, account, journal, { id, isDone, call });
+	/** Epochs with nothing left to do. */
+	const settled = new Set<number>();
+
+	async function ownReport(epoch: number): Promise<ScoreReport> {
+		const kept = await archive.report(epoch, self);
+		if (kept !== null) return readScoreReport(kept);
+		const report = createScoreReport(await o.scores(epoch));
+		// Durable before the commitment: a root without its leaves could never be opened.
+		await archive.putReport(epoch, self, report.leaves);
+		return report;
+	}
+
+	async function commit(epoch: number): Promise<void> {
+		const isDone = async () => BigInt((await board.readReport(client, at, epoch, self)).digest) !== 0n;
+		if (await isDone()) return;
+		const { reportRoot: root, leaves } = await ownReport(epoch);
+		const commitment = await commitmentOf(epoch, root);
+		const sent = await send(`commit/${epoch}`, isDone, async () => board.commitCall(at, epoch, commitment));
+		if (sent !== null) o.tell({ kind: "committed", epoch, detail: `${leaves.length} scores` });
+	}
+
+	const saltOf = (epoch: number): Hex =>
+		toHex(keccak(o.saltSecret, fromHex(at.scoreboard.toLowerCase(), 20), packed(epoch, 8)));
+	const commitmentOf = (epoch: number, root: Hex) =>
+		board.readCommitmentOf(client, at, { epoch, validator: self, root, salt: saltOf(epoch) });
+
+	async function reveal(epoch: number): Promise<void> {
+		const kept = await archive.report(epoch, self);
+		const { digest, revealed } = await board.readReport(client, at, epoch, self);
+		if (kept === null || revealed || BigInt(digest) === 0n) return;
+		const { reportRoot: root } = readScoreReport(kept);
+		const isDone = async () => (await board.readReport(client, at, epoch, self)).revealed;
+		const sent = await send(`reveal/${epoch}`, isDone, async () => board.revealCall(at, epoch, root, saltOf(epoch)));
+		if (sent !== null) o.tell({ kind: "revealed", epoch, detail: root });
+	}
+
+	/** The leaves of a revealed report, kept from then on; null when they cannot be had or are others. */
+	async function leavesOf(epoch: number, { validator, root }: board.RevealedReport): Promise<ScoreReport | null> {
+		for (const get of [archive.report, o.fetchReport]) {
+			const leaves = await get(epoch, validator);
+			if (leaves === null) continue;
+			const report = readScoreReport(leaves);
+			if (board.keptRoot(report.reportRoot) !== board.keptRoot(root)) continue;
+			if (get === o.fetchReport) await archive.putReport(epoch, validator, leaves);
+			return report;
+		}
+		return null;
+	}
+
+	async function judgeReports(epoch: number, mayVote: boolean): Promise<void> {
+		for (const revealed of await board.readRevealed(client, at, epoch)) {
+			const { validator } = revealed;
+			if (revealed.voided || validator === self) continue;
+			const report = await leavesOf(epoch, revealed);
+			const isDone = async () => (await board.readReport(client, at, epoch, validator)).voided;
+			const places = report === null ? null : malformedAt(report);
+			if (report !== null && places !== null) {
+				const openings = places.map((index) => report.open(index));
+				const opened = { validator, count: report.leaves.length, openings };
+				await send(`void/${epoch}/${validator}`, isDone, async () => board.voidMalformedCall(at, epoch, opened));
+				o.tell({ kind: "voided", epoch, detail: validator });
+			} else if (report === null && mayVote) {
+				await once(`withheld/${epoch}/${validator}`, epoch, validator, () =>
+					send(`withheld/${epoch}/${validator}`, isDone, async () => board.voteWithheldCall(at, epoch, validator)),
+				);
+			}
+		}
+	}
+
+	const voted = new Set<string>();
+	/** A vote cannot be seen in the chain's state; the contract refuses a second one. */
+	async function once(name: string, epoch: number, detail: string, vote: () => Promise<unknown>): Promise<void> {
+		if (voted.has(name)) return;
+		try {
+			await vote();
+			o.tell({ kind: "voted", epoch, detail });
+		} catch (error) {
+			if (!(error instanceof AssayError && error.message.includes("AlreadyVoted"))) throw error;
+		}
+		voted.add(name);
+	}
+
+	async function countedReports(epoch: number): Promise<readonly CountedReport[] | null> {
+		const counted: CountedReport[] = [];
+		for (const revealed of await board.readRevealed(client, at, epoch)) {
+			if (revealed.voided) continue;
+			const report = await leavesOf(epoch, revealed);
+			if (report === null) return null;
+			counted.push({ validator: revealed.validator, stake: revealed.stake, report });
+		}
+		return counted;
+	}
+
+	async function rightProposal(epoch: number): Promise<WeightProposal | null> {
+		const reports = (await board.readStakes(client, at, epoch)).quorum ? await countedReports(epoch) : null;
+		return reports === null ? null : createWeightProposal(reports, await readEmission(client, at, epoch));
+	}
+
+	async function propose(epoch: number): Promise<void> {
+		const last = await readLastFixed(client, at);
+		if (last !== null && epoch < last) return void settled.add(epoch);
+		const { quorum } = await board.readStakes(client, at, epoch);
+		// Reports can no longer come.
+		if (!quorum) return void settled.add(epoch);
+		const right = await rightProposal(epoch);
+		if (right === null) return;
+		await archive.putWeights(epoch, self, right.leaves);
+		const isDone = async () => (await board.readProposal(client, at, epoch)).digest !== null;
+		const sent = await send(`propose/${epoch}`, isDone, async () => board.proposeCall(at, epoch, right.proposal));
+		if (sent !== null) o.tell({ kind: "proposed", epoch, detail: `${right.leaves.length} providers` });
+	}
+
+	async function challenge(epoch: number, standing: board.StandingProposal & { readonly digest: Hex }): Promise<void> {
+		const right = await rightProposal(epoch);
+		if (right === null) return;
+		if ((await board.readProposalDigest(client, at, epoch, right.proposal)) === standing.digest) return;
+		const proposer = standing.proposer.toLowerCase() as Hex;
+		const proposal = await board.readProposed(client, at, epoch, standing.digest);
+		const leaves = await o.fetchWeights(epoch, proposer);
+		const reports = await countedReports(epoch);
+		if (proposal === null || reports === null) return;
+		const fault = leaves === null ? ({ kind: "withheld" } as const) : faultOf(proposal, leaves, reports);
+		// Other bytes with the same weights (a threshold that nobody lies between): as good as ours.
+		if (fault === null) return;
+		const isGone = async () => (await board.readProposal(client, at, epoch)).digest !== standing.digest;
+		if (fault.kind === "withheld") {
+			const left = standing.finalAt - o.nowS();
+			if (left > params.challengeSeconds * (1 - VOTE_AFTER)) return;
+			const name = `unavailable/${epoch}/${standing.digest}`;
+			return once(name, epoch, proposer, () =>
+				send(name, isGone, async () => board.voteUnavailableCall(at, epoch, standing.digest)),
+			);
+		}
+		const call =
+			fault.kind === "shape"
+				? board.challengeShapeCall(at, epoch, proposal, fault.weights)
+				: board.challengeWeightCall(at, epoch, proposal, fault.provider, fault.weights, fault.reports);
+		const sent = await send(`challenge/${epoch}/${standing.digest}`, isGone, async () => call);
+		if (sent !== null) o.tell({ kind: "challenged", epoch, detail: `${proposer}: ${fault.kind}` });
+	}
+
+	async function turnEpoch(epoch: number): Promise<void> {
+		const nowS = o.nowS();
+		const { endsAt, revealsAt, voidsAt, proposesAt } = board.windowsOf(params, epoch);
+		if (nowS < endsAt || (await readVotingStake(client, at, self, endsAt)) === 0n) return;
+		if (nowS < revealsAt) return commit(epoch);
+		if (nowS < voidsAt) return reveal(epoch);
+		if (nowS < proposesAt) return judgeReports(epoch, nowS >= voidsAt + params.voidSeconds * VOTE_AFTER);
+		const standing = await board.readProposal(client, at, epoch);
+		const { digest } = standing;
+		if (digest === null) return propose(epoch);
+		if (nowS >= standing.finalAt) return void settled.add(epoch);
+		if (standing.proposer.toLowerCase() !== self) return challenge(epoch, { ...standing, digest });
+	}
+
+	/** How far back something can still be open: all windows, and a day of slack for proposals. */
+	const lookBack = Math.ceil(
+		(params.commitSeconds + params.revealSeconds + params.voidSeconds + params.challengeSeconds + 86_400) /
+			params.epochSeconds,
+	);
+	return {
+		params,
+		rightProposal,
+		async turn() {
+			const current = Math.floor((o.nowS() - params.genesis) / params.epochSeconds);
+			let failed: { readonly error: unknown } | null = null;
+			for (let epoch = Math.max(0, current - Math.min(lookBack, 64)); epoch < current; epoch++) {
+				if (settled.has(epoch)) continue;
+				try {
+					await turnEpoch(epoch);
+				} catch (error) {
+					failed ??= { error };
+				}
+			}
+			if (failed !== null) throw failed.error;
+		},
+	};
+}
