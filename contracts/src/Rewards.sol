@@ -55,7 +55,7 @@ contract Rewards is IRewards {
         if (!WeightTree.isIn(proposal, opening)) revert OpeningInvalid();
         address provider = opening.leaf.provider;
         uint128 amount = WeightTree.shareOf(proposal, provider, opening.leaf.weightPpm);
-        _book.pay(epoch, opening.index, provider, amount);
+        _book.pay(epoch, provider, amount);
         emit Claimed(epoch, provider, amount);
         token.safeTransfer(provider, amount);
     }
@@ -93,8 +93,8 @@ contract Rewards is IRewards {
         return (entry.amount, entry.paid, _book.swept[epoch]);
     }
 
-    function isClaimed(uint64 epoch, uint32 index) external view returns (bool) {
-        return _book.claimed[epoch].get(index);
+    function isClaimed(uint64 epoch, address provider) external view returns (bool) {
+        return _book.claimed[provider].get(epoch);
     }
 
     function shareOf(IScoreboard.Proposal calldata proposal, IScoreboard.WeightLeaf calldata leaf)

@@ -371,7 +371,7 @@ contract Handler is NetworkKit {
         IScoreboard.WeightLeaf[] memory leaves = entry.leaves;
         IScoreboard.WeightOpening memory opening = TreeKit.weightAt(leaves, leaf);
         uint256 before = token.balanceOf(opening.leaf.provider);
-        bool was = rewards.isClaimed(entry.epoch, uint32(leaf));
+        bool was = rewards.isClaimed(entry.epoch, opening.leaf.provider);
         rewards.claim(entry.epoch, entry.proposal, opening);
         if (was) doubleClaims++;
         uint256 paid = token.balanceOf(opening.leaf.provider) - before;

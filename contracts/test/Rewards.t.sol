@@ -65,9 +65,9 @@ contract RewardsTest is NetworkKit {
         proposal.emission--;
         vm.expectRevert(abi.encodeWithSelector(IRewards.NotFinal.selector, 1));
         rewards.claim(1, proposal, opening);
-        isTrue(!rewards.isClaimed(0, 1), "not yet");
+        isTrue(!rewards.isClaimed(0, who[1]), "not yet");
         rewards.claim(0, proposal, opening);
-        isTrue(rewards.isClaimed(0, 1), "claimed");
+        isTrue(rewards.isClaimed(0, who[1]), "claimed");
         vm.expectRevert(abi.encodeWithSelector(IRewards.AlreadyClaimed.selector, 0, who[1]));
         rewards.claim(0, proposal, opening);
     }

@@ -38,12 +38,12 @@ export async function readPot({ viem }: ChainClient, at: ContractAddresses, epoc
 export const readReserve = ({ viem }: ChainClient, at: ContractAddresses): Promise<bigint> =>
 	viem.readContract({ address: at.rewards, abi: rewardsAbi, functionName: "reserve" });
 
-export const readIsClaimed = ({ viem }: ChainClient, at: ContractAddresses, epoch: number, index: number) =>
+export const readIsClaimed = ({ viem }: ChainClient, at: ContractAddresses, epoch: number, provider: Hex) =>
 	viem.readContract({
 		address: at.rewards,
 		abi: rewardsAbi,
 		functionName: "isClaimed",
-		args: [BigInt(epoch), index],
+		args: [BigInt(epoch), provider],
 	});
 
 export const claimCall = (

@@ -43,7 +43,7 @@ interface IRewards {
     /// The newest epoch whose emission is fixed; older ones cannot be proposed any more. `any` is false before the first.
     function lastFixed() external view returns (bool any, uint64 epoch);
     function potOf(uint64 epoch) external view returns (uint128 pot, uint128 paid, bool swept);
-    function isClaimed(uint64 epoch, uint32 index) external view returns (bool);
+    function isClaimed(uint64 epoch, address provider) external view returns (bool);
     function shareOf(IScoreboard.Proposal calldata proposal, IScoreboard.WeightLeaf calldata leaf)
         external
         pure

@@ -12,17 +12,25 @@ library KeccakTree {
         returns (bool possible, bytes32 root)
     {
         if (index >= count) return (false, 0);
+        uint256 length = path.length;
         uint256 used = 0;
         root = hash;
-        for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
-            if ((index | 1) < width) {
-                if (used == path.length) return (false, 0);
-                bytes32 sibling = path[used++];
-                root = (index & 1) == 0 ? node(root, sibling) : node(sibling, root);
+        // Every claim pays for this loop: bounds are checked by hand, once a level.
+        unchecked {
+            for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
+                if ((index | 1) < width) {
+                    if (used == length) return (false, 0);
+                    bytes32 sibling;
+                    assembly ("memory-safe") {
+                        sibling := calldataload(add(path.offset, shl(5, used)))
+                    }
+                    used++;
+                    root = (index & 1) == 0 ? node(root, sibling) : node(sibling, root);
+                }
+                index >>= 1;
             }
-            index >>= 1;
         }
-        return (used == path.length, root);
+        return (used == length, root);
     }
 
     /// keccak256(0x01 ‖ left ‖ right), in scratch memory.

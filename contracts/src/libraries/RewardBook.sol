@@ -22,7 +22,8 @@ library RewardBook {
         mapping(uint64 => Pot) pots;
         mapping(uint64 => bool) isFixed;
         mapping(uint64 => bool) swept;
-        mapping(uint64 => BitMaps.BitMap) claimed;
+        /// By provider, one bit an epoch: whoever claims regularly pays for a new slot once in 256 epochs.
+        mapping(address => BitMaps.BitMap) claimed;
     }
 
     /// Epochs are fixed in ascending order; one that was left out draws nothing: its emission stays in the reserve.
@@ -40,10 +41,11 @@ library RewardBook {
         return (pot, true);
     }
 
-    /// INVARIANT: a leaf is paid once, and an epoch never pays more than its pot, whatever a proposal says.
-    function pay(Book storage book, uint64 epoch, uint32 index, address provider, uint128 amount) internal {
-        if (book.claimed[epoch].get(index)) revert IRewards.AlreadyClaimed(epoch, provider);
-        book.claimed[epoch].set(index);
+    /// INVARIANT: a provider is paid once an epoch, and an epoch never pays more than its pot, whatever a proposal says.
+    function pay(Book storage book, uint64 epoch, address provider, uint128 amount) internal {
+        BitMaps.BitMap storage claimed = book.claimed[provider];
+        if (claimed.get(epoch)) revert IRewards.AlreadyClaimed(epoch, provider);
+        claimed.set(epoch);
         Pot storage pot = book.pots[epoch];
         (uint128 all, uint128 paid) = (pot.amount, pot.paid);
         if (amount > all - paid) revert IRewards.PotExceeded();

@@ -1,0 +1,322 @@
+// The contracts beside the TypeScript that mirrors them: Solidity's own tests, elements and trees and medians and shares that both sides
+// must agree on to the unit, and what each act costs in gas (contracts/gas.json). `GAS=write` writes that file anew.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { rewardsAbi } from "../../src/chain/abi/rewards-abi.ts";
+import { scoreboardAbi } from "../../src/chain/abi/scoreboard-abi.ts";
+import { slashingAbi } from "../../src/chain/abi/slashing-abi.ts";
+import { claimCall } from "../../src/chain/rewards.ts";
+import {
+	type ChainReportOpening,
+	challengeWeightCall,
+	commitCall,
+	proposeCall,
+	readCommitmentOf,
+	revealCall,
+} from "../../src/chain/scoreboard.ts";
+import { type ProbeReceipt, proveGemmCall, signReceipt } from "../../src/chain/slashing.ts";
+import { networkWeights } from "../../src/market/network-weights.ts";
+import { createParams } from "../../src/market/params.ts";
+import { rewardShares } from "../../src/market/reward-shares.ts";
+import { createScoreReport, type ScoreReport } from "../../src/market/score-report.ts";
+import type { Hex } from "../../src/market/sorted-openings.ts";
+import { createWeightProposal, type WeightProposal } from "../../src/market/weight-proposal.ts";
+import { nextSeed } from "../../src/protocol/challenge-seed.ts";
+import { gemmElements } from "../../src/protocol/gemm-element.ts";
+import { leafHash, merkleLevels, merklePath, pathLength, rootFromPath } from "../../src/protocol/merkle.ts";
+import { openTestNetwork, STAKE, type TestNetwork, UNIT } from "./network.test-kit.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const GAS_FILE = new URL("../gas.json", import.meta.url);
+const PRECISIONS = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
+const EMISSION = 1000n * UNIT;
+const PROVIDERS = 10_000;
+const gas: Record<string, number> = {};
+
+const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString("hex")}`;
+const random = (text: string): Uint8Array => new Uint8Array(createHash("sha256").update(text).digest());
+const address = (n: number): Hex => hex(random(`provider ${n}`).subarray(0, 20));
+const salt = (n: number): Hex => hex(random(`salt ${n}`));
+
+let network: TestNetwork;
+before(async () => {
+	network = await openTestNetwork();
+});
+after(() => network.close());
+
+test("Solidity: unit, fuzz and invariant tests", async () => {
+	const hardhat = fileURLToPath(new URL("node_modules/.bin/hardhat", `file://${ROOT}`));
+	const child = spawn(hardhat, ["--config", "contracts/hardhat.config.ts", "test", "solidity"], {
+		cwd: ROOT,
+		env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: "true", NO_COLOR: "1" },
+	});
+	let output = "";
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding("utf8").on("data", (text) => {
+			output += text;
+		});
+	const code = await new Promise((resolve) => child.on("close", resolve));
+	assert.equal(code, 0, output.slice(-6000));
+	// Found and run, not merely not failed.
+	assert.ok(Number(/(\d+) passing/.exec(output)?.[1]) >= 50, output.slice(-6000));
+	assert.ok((output.match(/✔ invariant_/g) ?? []).length >= 12, output.slice(-6000));
+});
+
+test("elements of products are those of the vectors", async () => {
+	interface Row {
+		readonly precision: (typeof PRECISIONS)[number];
+		readonly k: number;
+		readonly seed: string;
+		readonly row: number;
+		readonly col: number;
+		readonly value: number;
+	}
+	const file = new URL("../../vectors/gemm-elements.json", import.meta.url);
+	const rows = (JSON.parse(readFileSync(file, "utf8")) as Row[]).filter((_, i) => i % 3 === 0);
+	const seen = new Set<string>();
+	for (const { precision, k, seed, row, col, value } of rows) {
+		seen.add(precision);
+		assert.equal(await elementOnChain(precision, `0x${seed}`, k, row, col), value);
+	}
+	assert.deepEqual([...seen].sort(), [...PRECISIONS].sort());
+	// Long rows, where lanes are fullest, against src/protocol.
+	for (const [precision, k] of [["int8", 16384], ["int8", 65536], ["fp8", 16384], ["tf32", 16384]] as const) {
+		const seed = random(`long ${precision} ${k}`);
+		const [right] = gemmElements(precision, seed, k, 1000, [999]);
+		assert.equal(await elementOnChain(precision, hex(seed), k, 1000, 999), right);
+	}
+});
+
+function elementOnChain(precision: (typeof PRECISIONS)[number], seed: Hex, k: number, row: number, column: number) {
+	return network.client.viem.readContract({
+		address: network.at.slashing,
+		abi: slashingAbi,
+		functionName: "gemmElement",
+		args: [PRECISIONS.indexOf(precision), seed, k, row, column],
+	});
+}
+
+test("an epoch of 10,000 providers: medians and shares of chain and market are one, a liar is slashed", async () => {
+	const { client, at, validators, goTo, send } = network;
+	// Validator 0 lies without bounds; 1 and 2 differ a little and each leaves out some providers.
+	const reports = validators.map((_, v) =>
+		createScoreReport(
+			Array.from({ length: PROVIDERS }, (_, n) => ({
+				provider: address(n),
+				scorePpm: v === 0 ? (n % 2) * 1_000_000 : 500_000 + ((n * 37) % 1000) + v * 13,
+				evidenceSha256: hex(random(`evidence ${n}`)),
+			})).filter((_, n) => (n + v) % 1000 !== 0),
+		),
+	);
+	await publish(network, 0, reports);
+	const stakes = validators.map(({ address: validator }) => ({ validatorId: validator, stake: STAKE }));
+	const known = networkWeights(
+		reports.map(({ leaves }, i) => ({
+			...stakes[i]!,
+			scores: Object.fromEntries(leaves.map(({ provider, scorePpm }) => [provider, scorePpm])),
+		})),
+		createParams(),
+	);
+	const asked = known.weights.filter(({ providerId }, i) => i % 1000 === 7 || providerId === address(1000));
+	for (const { providerId, weightPpm, medianPpm } of [...asked, absentWeight]) {
+		assert.equal(weightPpm, medianPpm);
+		const [least, greatest] = await client.viem.readContract({
+			address: at.scoreboard,
+			abi: scoreboardAbi,
+			functionName: "medianOf",
+			args: [0n, providerId as Hex, openings(reports, providerId as Hex)],
+		});
+		assert.deepEqual([least, greatest], [weightPpm, weightPpm]);
+	}
+
+	const counted = reports.map((report, i) => ({ validator: validators[i]!.address, stake: STAKE, report }));
+	const honest = createWeightProposal(counted, EMISSION);
+	const lie = createWeightProposal([counted[0]!], EMISSION);
+	goTo(0, 3);
+	await send(validators[0]!, proposeCall(at, 0, lie.proposal));
+	const cheated = address(2);
+	gas.challengeWeight = await send(
+		network.provider,
+		challengeWeightCall(at, 0, lie.proposal, cheated, lie.openProvider(cheated), openings(reports, cheated)),
+	);
+	gas.propose = await send(validators[1]!, proposeCall(at, 0, honest.proposal));
+	await assert.rejects(
+		send(
+			network.provider,
+			challengeWeightCall(at, 0, honest.proposal, cheated, honest.openProvider(cheated), openings(reports, cheated)),
+		),
+		/ProposalHolds/,
+	);
+	goTo(0, 5);
+	await claims(honest, known.weights);
+
+	// Another epoch: who has claimed before pays for no new slot.
+	await publish(network, 1, reports);
+	goTo(1, 3);
+	const stakesNow = counted.map((one, i) => (i === 0 ? { ...one, stake: STAKE / 2n } : one));
+	const second = createWeightProposal(stakesNow, EMISSION);
+	await send(validators[1]!, proposeCall(at, 1, second.proposal));
+	goTo(1, 5);
+	gas.claim = await send(network.provider, claimCall(at, 1, second.proposal, second.open(1)));
+	assert.equal(second.leaves[1]!.provider, honest.leaves[1]!.provider);
+});
+
+const absentWeight = { providerId: `0x${"77".repeat(20)}`, weightPpm: 0, medianPpm: 0 };
+
+function openings(reports: readonly ScoreReport[], provider: Hex): ChainReportOpening[] {
+	return reports.map((report, i) => ({
+		validator: network.validators[i]!.address,
+		count: report.leaves.length,
+		openings: report.openProvider(provider),
+	}));
+}
+
+async function publish({ client, at, validators, goTo, send }: TestNetwork, epoch: number, reports: readonly ScoreReport[]) {
+	goTo(epoch, 0);
+	const commits: number[] = [];
+	for (const [i, { reportRoot }] of reports.entries()) {
+		const validator = validators[i]!.address;
+		const commitment = await readCommitmentOf(client, at, { epoch, validator, root: reportRoot, salt: salt(i) });
+		commits.push(await send(validators[i]!, commitCall(at, epoch, commitment)));
+	}
+	goTo(epoch, 1);
+	const reveals: number[] = [];
+	for (const [i, { reportRoot }] of reports.entries())
+		reveals.push(await send(validators[i]!, revealCall(at, epoch, reportRoot, salt(i))));
+	goTo(epoch, 2);
+	// The first of an epoch pays for its sum's slot.
+	[gas.commit, gas.revealFirst] = [Math.max(...commits), reveals[0]!];
+	gas.reveal = Math.max(...reveals.slice(1));
+}
+
+async function claims(honest: WeightProposal, weights: Parameters<typeof rewardShares>[0]) {
+	const { client, at, provider, send } = network;
+	const { shares } = rewardShares(weights, EMISSION);
+	assert.equal(shares.reduce((sum, { amount }) => sum + amount, 0n), EMISSION);
+	const paid = async (who: Hex) =>
+		client.viem.readContract({ address: at.token, abi: BALANCE_OF, functionName: "balanceOf", args: [who] });
+	for (const i of [0, 1, 5000, honest.leaves.length - 1]) {
+		const leaf = honest.leaves[i]!;
+		const share = await client.viem.readContract({
+			address: at.rewards,
+			abi: rewardsAbi,
+			functionName: "shareOf",
+			args: [honest.proposal, leaf],
+		});
+		assert.equal(share, shares.find(({ providerId }) => providerId === leaf.provider)?.amount);
+		const used = await send(provider, claimCall(at, 0, honest.proposal, honest.open(i)));
+		// The first claim ever of an address that has no tokens: two new slots.
+		gas.claimFirstEver = Math.max(gas.claimFirstEver ?? 0, used);
+		assert.equal(await paid(leaf.provider), share);
+	}
+	await assert.rejects(send(provider, claimCall(at, 0, honest.proposal, honest.open(1))), /AlreadyClaimed/);
+}
+
+const BALANCE_OF = [
+	{
+		type: "function",
+		name: "balanceOf",
+		stateMutability: "view",
+		inputs: [{ name: "account", type: "address" }],
+		outputs: [{ name: "", type: "uint256" }],
+	},
+] as const;
+
+test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is", async () => {
+	const { at, provider, validators, send } = network;
+	const spec = { precision: "fp16", m: 2, n: 1024, k: 128 } as const;
+	const seed = random("small product");
+	const leaves = Array.from({ length: 4 }, (_, l) => {
+		const columns = Array.from({ length: 512 }, (_, c) => 512 * (l % 2) + c);
+		const elements = gemmElements(spec.precision, seed, spec.k, Math.floor(l / 2), columns);
+		return new Uint8Array(Uint16Array.from(elements).buffer);
+	});
+	leaves[3]![2 * 100] = leaves[3]![2 * 100]! ^ 1;
+	const levels = merkleLevels(leaves.map(leafHash));
+	const root = levels.at(-1)![0]!;
+	const receipt: ProbeReceipt = {
+		provider: provider.address,
+		probeId: hex(random("probe")),
+		challenge: 0,
+		precision: PRECISIONS.indexOf(spec.precision),
+		m: spec.m,
+		n: spec.n,
+		k: spec.k,
+		rounds: 1,
+		seed: hex(seed),
+		end: hex(nextSeed(seed, root)),
+	};
+	const signature = await signReceipt(provider, at, receipt);
+	const accuse = (leaf: number, column: number) =>
+		send(
+			validators[1]!,
+			proveGemmCall(at, receipt, signature, {
+				seed: hex(seed),
+				roots: [hex(root)],
+				leaf,
+				column,
+				leafBytes: hex(leaves[leaf]!),
+				path: merklePath(levels, leaf).map(hex),
+			}),
+		);
+	await assert.rejects(accuse(3, 101), /ElementRight/);
+	await assert.rejects(accuse(0, 0), /ElementRight/);
+	await accuse(3, 100);
+	await assert.rejects(accuse(3, 100), /AlreadyPunished|NothingToSlash/);
+});
+
+test("one element of a 16384³ product is proven wrong in less than 3 M gas", async () => {
+	const { at, validators, send } = network;
+	// Two who signed nonsense: a leaf of random bytes, siblings that are anything. One act takes all of a stake.
+	const n = 16384;
+	const count = n * (n / 512);
+	for (const [name, precision, accused] of [
+		["proveGemmInt8", "int8", validators[0]!],
+		["proveGemmFp16", "fp16", validators[2]!],
+	] as const) {
+		const seed = random(`large ${precision}`);
+		const leaf = 345_678;
+		const path = Array.from({ length: pathLength(leaf, count) }, (_, i) => random(`sibling ${i}`));
+		const leafBytes = new Uint8Array(Buffer.concat(Array.from({ length: 32 }, (_, i) => random(`bytes ${i}`))));
+		const root = rootFromPath(leafHash(leafBytes), leaf, count, path)!;
+		const receipt: ProbeReceipt = {
+			provider: accused.address,
+			probeId: hex(random("large probe")),
+			challenge: 1,
+			precision: PRECISIONS.indexOf(precision),
+			m: n,
+			n,
+			k: n,
+			rounds: 8,
+			seed: hex(seed),
+			end: hex(nextSeed(nextSeed(seed, root), root)),
+		};
+		const signature = await signReceipt(accused, at, receipt);
+		const fraud = {
+			seed: hex(seed),
+			roots: [hex(root), hex(root)],
+			leaf,
+			column: 77,
+			leafBytes: hex(leafBytes),
+			path: path.map(hex),
+		};
+		gas[name] = await send(validators[1]!, proveGemmCall(at, receipt, signature, fraud));
+	}
+});
+
+test("gas is what contracts/gas.json says, and within its limits", () => {
+	const sorted = Object.fromEntries(Object.entries(gas).sort(([a], [b]) => (a < b ? -1 : 1)));
+	if (process.env.GAS === "write") writeFileSync(GAS_FILE, `${JSON.stringify(sorted, null, "\t")}\n`);
+	const golden = JSON.parse(readFileSync(GAS_FILE, "utf8")) as Record<string, number>;
+	assert.deepEqual(Object.keys(sorted), Object.keys(golden));
+	// Random bytes cost 16 gas, zeros 4: addresses and hashes that differ by a zero byte move a figure by some units.
+	for (const [act, used] of Object.entries(sorted))
+		assert.ok(Math.abs(used - golden[act]!) <= 500, `${act}: ${used}, golden ${golden[act]}`);
+	assert.ok(sorted.commit! + sorted.revealFirst! < 120_000);
+	assert.ok(sorted.claim! < 90_000);
+	assert.ok(sorted.proveGemmInt8! < 3_000_000 && sorted.proveGemmFp16! < 3_000_000);
+});

@@ -1,0 +1,77 @@
+// The five contracts on an embedded chain with a clock of its own, three validators of equal stake and one provider: for tests that send
+// real transactions. Through src/chain, so that what is measured here is what a validator pays.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PrivateKeyAccount } from "viem/accounts";
+import { accountOf, type Call, type ChainClient, createChainClient, sendCall } from "../../src/chain/chain-client.ts";
+import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../src/chain/deploy.ts";
+import { openEmbeddedChain } from "../../src/chain/embedded-chain.ts";
+import { approveCall, registerCall, transferCall } from "../../src/chain/registry.ts";
+
+export const UNIT = 10n ** 18n;
+export const STAKE = 3000n * UNIT;
+const GENESIS_S = 1_800_000_000;
+const EPOCH_S = 4320;
+const WINDOW_S = 432;
+
+export interface TestNetwork {
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	readonly validators: readonly PrivateKeyAccount[];
+	readonly provider: PrivateKeyAccount;
+	/** Gas of the transaction. */
+	send(from: PrivateKeyAccount, call: Call): Promise<number>;
+	/** To the moment `windows` windows after the end of the epoch: 0 commit, 1 reveal, 2 void, 3 propose, 4 final. */
+	goTo(epoch: number, windows: number): void;
+	close(): Promise<void>;
+}
+
+export async function openTestNetwork(): Promise<TestNetwork> {
+	const folder = mkdtempSync(join(tmpdir(), "assay-contracts-"));
+	let nowMs = GENESIS_S * 1000;
+	const treasurer = accountOf(`0x${"11".repeat(32)}`);
+	const chain = await openEmbeddedChain({
+		folder,
+		genesis: { chainId: 7373, timestamp: GENESIS_S, treasurer: treasurer.address.toLowerCase() },
+		nowMs: () => nowMs,
+	});
+	const client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
+	const at = await deployContracts(
+		client,
+		treasurer,
+		deployDefaults({ genesis: GENESIS_S, epochSeconds: EPOCH_S }),
+	);
+	await fundRewards(client, treasurer, at, 1_000_000n * UNIT);
+	// Sorted by address: the chain wants each validator once, in that order.
+	const validators = [1, 2, 3]
+		.map((n) => accountOf(`0x${`a${n}`.repeat(32)}`))
+		.sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
+	const provider = accountOf(`0x${"b0".repeat(32)}`);
+	for (const account of [...validators, provider]) {
+		await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 21n });
+		await sendCall(client, treasurer, transferCall(at, account.address, STAKE));
+		await sendCall(client, account, approveCall(at, STAKE));
+		const role = account === provider ? "provider" : "validator";
+		const signingKey = `0x${account.address.slice(2).toLowerCase().padStart(64, "0")}` as const;
+		await sendCall(
+			client,
+			account,
+			registerCall(at, { role, signingKey, keyProof: "0x", endpoint: "https://host.example", amount: STAKE }),
+		);
+	}
+	return {
+		client,
+		at,
+		validators,
+		provider,
+		send: async (from, call) => Number((await sendCall(client, from, call)).gasUsed),
+		goTo(epoch, windows) {
+			nowMs = 1000 * (GENESIS_S + (epoch + 1) * EPOCH_S + windows * WINDOW_S);
+		},
+		async close() {
+			await chain.close();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
