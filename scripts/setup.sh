@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
 #   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
-#   scripts/setup.sh run        and the engine for this machine (enough for `assay probe`)
+#   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`)
 #   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler, the engine for the other platform
 # Not here: anything that changes the machine outside this folder, except Debian packages in `test`, and only as root.
 set -euo pipefail
@@ -36,6 +36,7 @@ if [ "$(cat node_modules/.assay-stamp 2>/dev/null)" != "$stamp" ]; then
 fi
 [ "$level" = packages ] && exit 0
 
+node scripts/build-web.ts
 need g++ g++ "builds the engine"
 if [ "$level" = test ]; then
 	case $(uname -m) in
@@ -48,6 +49,8 @@ if [ "$level" = test ]; then
 	command -v ssh >/dev/null || missing+=(openssh-client)
 	# The store's tests run on the embedded server and on this one, as an external server.
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
+	# The dashboard's tests drive it.
+	[ -n "${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome >/dev/null || missing+=(chromium)
 	if [ ${#missing[@]} -gt 0 ]; then
 		if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 			say "installing Debian packages: ${missing[*]}"

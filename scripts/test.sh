@@ -13,4 +13,4 @@ echo "== engine: C++ tests, sanitizers, frame fuzzing"
 bash engine/test/run.sh
 echo "== TypeScript"
 # One file after the other would leave a core idle; more at once would make deadline tests depend on luck.
-node --test --test-concurrency=2 "src/**/*.test.ts" "vectors/**/*.test.ts" "scripts/**/*.test.ts" "tests/**/*.test.ts"
+node --test --test-concurrency=2 "src/**/*.test.ts" "vectors/**/*.test.ts" "scripts/**/*.test.ts" "tests/**/*.test.ts" "web/**/*.test.ts"

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AssayError } from "../protocol/assay-error.ts";
 import { methodsOfPath } from "./match-path.ts";
 import { PROBLEM_TYPE, type ProblemSource, problemDocument } from "./problem.ts";
-import type { ApiServerOptions } from "./server-options.ts";
+import type { ApiServerOptions, StaticFile } from "./server-options.ts";
 
 /** Scripts, styles and connections of the dashboard's own origin only; WebAssembly since it verifies evidence in the browser. */
 export const SECURITY_HEADERS: FastifyHelmetOptions = {
@@ -52,10 +52,24 @@ export async function answerUnknown(
 	if (staticFile !== undefined && isRead && path !== "/v1" && !path.startsWith("/v1/")) {
 		const plain = plainPath(path);
 		const file = plain === null ? null : await staticFile(plain);
-		if (file !== null)
-			return reply.header("cache-control", file.cacheControl).type(file.contentType).send(Buffer.from(file.bytes));
+		if (file !== null) {
+			reply.header("cache-control", file.cacheControl).type(file.contentType);
+			const encoding = encodingFor(file, String(request.headers["accept-encoding"] ?? ""));
+			if (file.encoded !== undefined) reply.header("vary", "accept-encoding");
+			if (encoding !== null) reply.header("content-encoding", encoding);
+			return reply.send(Buffer.from(encoding === null ? file.bytes : file.encoded![encoding]!));
+		}
 	}
 	throw new AssayError("ROUTE_UNKNOWN", "there is nothing under this path");
+}
+
+/** The smallest form that the client takes; one named with q=0 is refused by it. */
+function encodingFor({ encoded }: StaticFile, accepted: string): "br" | "gzip" | null {
+	const names = accepted
+		.toLowerCase()
+		.split(",")
+		.flatMap((part) => (/;\s*q=0(\.0*)?\s*$/.test(part) ? [] : [part.split(";")[0]!.trim()]));
+	return (["br", "gzip"] as const).find((name) => encoded?.[name] !== undefined && names.includes(name)) ?? null;
 }
 
 /** Decoded; null for paths that climb, hide or hold what no file name of ours has. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Handler, RateClass, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
 import * as network from "./schemas/network.ts";
-import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
+import { epochNumber, page, probeId, providerId, publicKey, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
 import * as provider from "./schemas/provider.ts";
 import * as rental from "./schemas/rental.ts";
@@ -190,6 +190,14 @@ export const routes = {
 		query: score.epochsQuery,
 		reply: page(score.epochScore),
 		problems: ["EPOCH_UNKNOWN", "CURSOR_BAD"],
+	},
+	getReport: {
+		...read,
+		path: "/v1/epochs/:number/reports/:validator",
+		summary: "One validator's signed scores of one epoch, to hold it to them",
+		params: z.strictObject({ number: epochNumber, validator: publicKey }),
+		reply: score.report,
+		problems: ["EPOCH_UNKNOWN", "REPORT_UNKNOWN"],
 	},
 	sendReport: {
 		...write,

@@ -162,6 +162,7 @@ export const toyHandlers: Handlers = {
 			day: { valid: 1, invalid: 0, inconclusive: 0 },
 			total: { valid: 1, invalid: 0, inconclusive: 0 },
 		},
+		proven: { fp16MopPerS: 667_000_000, memoryMiB: 137_000, memoryMBPerS: 4_210_000 },
 		evidence: { files: 1, bytes: 3000 },
 	}),
 	listProviders: ({ query }) =>
@@ -214,6 +215,13 @@ export const toyHandlers: Handlers = {
 	listEpochScores: () => ({
 		rows: [{ epoch: 7, providerId: provider.id, weightPpm: 5, shareMicros: 5 }],
 		cursor: null,
+	}),
+	getReport: () => ({
+		validator: AUDIENCE,
+		epoch: 7,
+		scores: { [provider.id]: 5 },
+		signature: hex("1", 128),
+		receivedAtMs: 5,
 	}),
 	sendReport: ({ body }) => ({
 		validator: body.validator,
@@ -290,6 +298,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	listEpochs: {},
 	getEpoch: { params: { number: 7 } },
 	listEpochScores: { params: { number: 7 } },
+	getReport: { params: { number: 7, validator: AUDIENCE } },
 	sendReport: { body: { validator: AUDIENCE, epoch: 7, scores: { [provider.id]: 5 }, signature: hex("1", 128) } },
 	listOffers: { query: { minFp16OpsPerS: 5 } },
 	rent: { body: { providerId: provider.id, publicKey: rental.publicKey, durationMs: 3_600_000 } },

@@ -19,7 +19,10 @@ export function createOverview({ database }: StoreContext): Store["overview"] {
 				FROM providers`,
 			),
 			database.read(
-				`SELECT h.model, sum(h.count)::bigint AS gpus, count(*) AS providers FROM holdings h
+				`SELECT h.model, sum(h.count)::bigint AS gpus, count(*) AS providers,
+					coalesce(sum(h.count * h.fp16_ops_per_s::numeric) / 1e6, 0)::bigint AS fp16,
+					coalesce(sum(h.count * h.memory_bytes::numeric) / 1048576, 0)::bigint AS memory,
+					coalesce(sum(h.count * h.memory_bytes_per_s::numeric) / 1e6, 0)::bigint AS bandwidth FROM holdings h
 				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
 			),
 			database.read("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
@@ -42,12 +45,21 @@ export function createOverview({ database }: StoreContext): Store["overview"] {
 		return {
 			providers: providers[0] as Overview["providers"],
 			gpus: models.reduce((sum, row) => sum + row.gpus, 0),
-			models: models as Overview["models"],
+			models: models.map(({ model, gpus, providers }) => ({ model, gpus, providers })),
+			proven: {
+				fp16MopPerS: sumOf(models, "fp16"),
+				memoryMiB: sumOf(models, "memory"),
+				memoryMBPerS: sumOf(models, "bandwidth"),
+			},
 			probes: { running: running[0].running, day, total },
 			evidence,
 			epoch: epoch[0].number,
 		};
 	};
+}
+
+function sumOf(rows: readonly Record<string, number>[], column: string): number {
+	return rows.reduce((sum, row) => sum + row[column]!, 0);
 }
 
 export function createPrune({ database }: StoreContext): Store["prune"] {

@@ -708,6 +708,8 @@ export interface Overview {
 	};
 	readonly gpus: number;
 	readonly models: readonly { readonly model: string; readonly gpus: number; readonly providers: number }[];
+	/** Over all proven GPUs, each counted as the weakest of its group. In millions: ten thousand hosts pass 2⁵³ op/s and bytes. */
+	readonly proven: { readonly fp16MopPerS: number; readonly memoryMiB: number; readonly memoryMBPerS: number };
 	readonly probes: {
 		readonly running: number;
 		readonly day: Readonly<Record<VerdictStatus, number>>;

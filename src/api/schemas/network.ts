@@ -22,6 +22,11 @@ export const network = z.object({
 	providers: z.object({ active: count, paused: count, connected: count, rented: count, proven: count }),
 	gpus: count.describe("Proven"),
 	models: z.array(z.object({ model: said, gpus: count, providers: count })),
+	proven: z
+		.object({ fp16MopPerS: count, memoryMiB: count, memoryMBPerS: count })
+		.describe(
+			"Sums over all proven GPUs, each counted as the weakest of its group, in millions: ten thousand hosts pass 2^53",
+		),
 	probes: z.object({ running: count, due: count, day: byVerdict, total: byVerdict }),
 	evidence: z.object({ files: count, bytes: count }),
 });

@@ -92,6 +92,13 @@ export const reportBody = z.strictObject({
 		.describe("scorePpm by provider"),
 	signature,
 });
+export const report = z.object({
+	validator: publicKey,
+	epoch: epochNumber,
+	scores: z.record(providerId, ppm),
+	signature,
+	receivedAtMs: atMs,
+});
 export const reportReceipt = z.object({
 	validator: publicKey,
 	epoch: epochNumber,

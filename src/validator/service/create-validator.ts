@@ -32,6 +32,7 @@ import { type Scheduler, startScheduler } from "./scheduler.ts";
 import { createScoreKeeper } from "./score-keeper.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
 import { createSlots } from "./slots.ts";
+import { createStaticFiles } from "./static-files.ts";
 import { realSurroundings, repeat, type Surroundings } from "./surroundings.ts";
 import { createSuspicionWatch } from "./suspicion-watch.ts";
 import { createTogetherGate } from "./together-gate.ts";
@@ -230,7 +231,7 @@ async function start(
 		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
 		...(here.logger === null ? {} : { logger: here.logger }),
 		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),
-		...(config.api.staticFile === null ? {} : { staticFile: config.api.staticFile }),
+		staticFile: config.api.staticFile ?? createStaticFiles(),
 	});
 	opened.push(() => api.close());
 	// Before the API: its server would wait for their sockets.

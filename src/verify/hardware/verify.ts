@@ -28,10 +28,28 @@ import { findingsOf } from "./findings.ts";
 
 export type { Expectations } from "./expectations.ts";
 
+/** Told before each check is made: its name, and the place in the file when it is about one. For progress on a screen; it decides nothing. */
+export type OnCheck = (name: CheckName, where: string) => void;
+export type CheckName =
+	| "container"
+	| "signature"
+	| "expectations"
+	| "specs"
+	| "claims"
+	| "times"
+	| "readings"
+	| "roots"
+	| "streams"
+	| "figures"
+	| "residency"
+	| "contents"
+	| "fills"
+	| "identity";
+
 /** `expect` absent: any signer, any probe, any time. */
-export function verifyEvidence(file: Uint8Array, expect: Expectations = {}): Verdict {
+export function verifyEvidence(file: Uint8Array, expect: Expectations = {}, onCheck: OnCheck = () => {}): Verdict {
 	try {
-		return judge(file, expect);
+		return judge(file, expect, onCheck);
 	} catch (error) {
 		// Last resort, never the way a bad file is refused: tests show that no mutation gets here.
 		return invalid(fault("INTERNAL", "verify", error instanceof Error ? error.message : "unknown"));
@@ -42,35 +60,43 @@ function invalid({ code, where, detail }: Fault): Verdict {
 	return { status: "invalid", code, where, detail };
 }
 
-function judge(file: Uint8Array, expect: Expectations): Verdict {
+function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck): Verdict {
+	const told = (name: CheckName, where: string, check: () => Fault | null) => () => {
+		onCheck(name, where);
+		return check();
+	};
+	onCheck("container", "");
 	const decoded = decodeEvidence(file);
 	if (!decoded.ok) return { status: "invalid", code: decoded.code, where: decoded.where, detail: decoded.detail };
 	const { envelope, attachments }: Evidence = decoded.evidence;
 	const { body } = envelope;
 	const early = firstFault(
-		() => checkSignature(envelope, expect),
-		() => checkExpectations(envelope, expect),
-		() => checkSpecs(body),
-		() => checkClaims(body.claim),
+		told("signature", "", () => checkSignature(envelope, expect)),
+		told("expectations", "", () => checkExpectations(envelope, expect)),
+		told("specs", "", () => checkSpecs(body)),
+		told("claims", "", () => checkClaims(body.claim)),
 	);
 	if (early !== null) return invalid(early);
 	const read = readAnswers(body.challenges, attachments);
 	if (!read.ok) return invalid(read.fault);
 	const { answers } = read;
 	const found = firstFault(
-		() => checkTimes(answers, body),
-		() => checkReadings(body),
-		...answers.map((answer) => () => checkRoots(answer) ?? checkOpens(answer, linkBroke(answer, answers))),
-		() => checkStreamedAreCommitted(answers),
-		() => checkFigures(answers, body),
-		() => checkResidency(answers, body.claim),
-		() => checkContents(answers, body),
-		() => checkFills(answers, body.claim),
+		told("times", "", () => checkTimes(answers, body)),
+		told("readings", "", () => checkReadings(body)),
+		...answers.map((answer) =>
+			told("roots", answer.where, () => checkRoots(answer) ?? checkOpens(answer, linkBroke(answer, answers))),
+		),
+		told("streams", "", () => checkStreamedAreCommitted(answers)),
+		told("figures", "", () => checkFigures(answers, body)),
+		told("residency", "", () => checkResidency(answers, body.claim)),
+		() => checkContents(answers, body, onCheck),
+		told("fills", "", () => checkFills(answers, body.claim)),
 	);
 	if (found !== null) return invalid(found);
 	const unfinished = answers.find((answer) => !isCommitted(answer));
 	if (unfinished !== undefined) return inconclusive(unfinished);
 	// Last: only figures that stand can contradict a name.
+	onCheck("identity", "");
 	const judged = judgeCards(body);
 	const contradicted = checkIdentity(judged);
 	if (contradicted !== null) return invalid(contradicted);
@@ -113,12 +139,13 @@ function checkStreamedAreCommitted(answers: readonly Answered[]): Fault | null {
 }
 
 /** The dear part: opened leaves against their roots, and what is in them against the seeds. */
-function checkContents(answers: readonly Answered[], body: EvidenceBody): Fault | null {
+function checkContents(answers: readonly Answered[], body: EvidenceBody, onCheck: OnCheck): Fault | null {
 	const secret = hexToBytes(body.secret, 32)!;
 	const scratch = createRowScratch();
 	const firsts = body.challenges.map(({ spec }, index) => firstSeed(secret, index, body.beacon, spec));
 	for (const answer of answers) {
 		if (!isCommitted(answer) || answer.opens.length === 0) continue;
+		onCheck("contents", answer.where);
 		const { spec } = answer.record;
 		const source = { secret, first: firsts[answer.index]! };
 		let found: Fault | null;

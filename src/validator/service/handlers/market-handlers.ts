@@ -15,6 +15,7 @@ type Names =
 	| "listEpochs"
 	| "getEpoch"
 	| "listEpochScores"
+	| "getReport"
 	| "sendReport"
 	| "listOffers"
 	| "rent"
@@ -59,6 +60,13 @@ export function marketHandlers(x: ServiceContext, rentals: RentalKeeper): Pick<H
 		async listEpochScores({ params, query }) {
 			await mustEpoch(params.number);
 			return store.epochs.weights(params.number, { limit: query.limit, ...withoutUndefined({ cursor: query.cursor }) });
+		},
+		async getReport({ params: { number, validator } }) {
+			await mustEpoch(number);
+			const found = (await store.epochs.reports(number)).find((report) => report.validator === validator);
+			if (found === undefined)
+				throw new AssayError("REPORT_UNKNOWN", `this validator has not reported in epoch ${number}`);
+			return found;
 		},
 		async sendReport({ body, caller }) {
 			if (caller.key !== body.validator)

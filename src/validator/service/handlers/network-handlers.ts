@@ -51,6 +51,7 @@ export function networkHandlers(
 				providers: overview.providers,
 				gpus: overview.gpus,
 				models: overview.models,
+				proven: overview.proven,
 				probes: { ...overview.probes, due: counts.due },
 				evidence: overview.evidence,
 			};

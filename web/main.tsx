@@ -1,0 +1,24 @@
+// The dashboard's entry: pages by the first part of their path, loaded when asked for. The overview is in the first load.
+import { render } from "preact";
+import OverviewPage from "./pages/overview.tsx";
+import { followNetwork } from "./shell/api.ts";
+import { takeLinkClicks } from "./shell/router.ts";
+import { type Pages, Shell } from "./shell/shell.tsx";
+import "./styles/base.css";
+import "./styles/parts.css";
+
+const pages: Pages = {
+	"": { title: "Overview", inNav: true, load: async () => ({ default: OverviewPage }) },
+	providers: { title: "Providers", inNav: true, load: () => import("./pages/providers.tsx") },
+	probes: { title: "Probes", inNav: true, load: () => import("./pages/probes.tsx") },
+	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },
+	rent: { title: "Rent", inNav: true, load: () => import("./pages/rent.tsx") },
+	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },
+	compare: { title: "Compare", inNav: false, load: () => import("./pages/compare.tsx") },
+};
+
+takeLinkClicks();
+void followNetwork();
+render(<Shell pages={pages} />, document.getElementById("app")!);
+// Where it is forbidden or unknown everything works but offline use.
+navigator.serviceWorker?.register("/service-worker.js").catch(() => {});

@@ -1,0 +1,121 @@
+// Two providers side by side, by proven figures; the better of two numbers is marked by word.
+import type { Provider } from "../../src/api/types.ts";
+import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
+import { Empty, Failed, Loading, PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
+import { api, useLoaded } from "../shell/api.ts";
+import type { PageProps } from "../shell/shell.tsx";
+
+export default function ComparePage({ place }: PageProps) {
+	const [a, b] = [place.query.get("a") ?? "", place.query.get("b") ?? ""];
+	const both = useLoaded(`${a} ${b}`, (signal) =>
+		Promise.all([
+			api.getProvider({ params: { id: a } }, { signal }),
+			api.getProvider({ params: { id: b } }, { signal }),
+		]),
+	);
+	return (
+		<>
+			<PageTitle sub={<a href="/providers">Back to the list</a>}>Compare</PageTitle>
+			{a === "" || b === "" ? (
+				<Empty title="Choose two providers in the list" />
+			) : both.value === null ? (
+				both.trouble === null ? (
+					<Loading what="both providers" />
+				) : (
+					<Failed trouble={both.trouble} again={both.reload} />
+				)
+			) : (
+				<Panel title="Proven figures">
+					<CompareTable both={both.value} />
+				</Panel>
+			)}
+		</>
+	);
+}
+
+/** The best of a figure over the host's GPUs (or other devices, for figures that only those have). */
+function bestOf({ figures }: Provider): Map<string, { value: number; unit: string }> {
+	const best = new Map<string, { value: number; unit: string }>();
+	for (const { name, value, unit } of figures)
+		if (!name.startsWith("peer.") && value > (best.get(name)?.value ?? -1)) best.set(name, { value, unit });
+	return best;
+}
+
+function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
+	const [left, right] = both;
+	const figures = [bestOf(left), bestOf(right)] as const;
+	const names = [...new Set([...figures[0].keys(), ...figures[1].keys()])];
+	return (
+		<div class="scroll">
+			<table>
+				<thead>
+					<tr>
+						<th scope="col">Figure</th>
+						{both.map((one) => (
+							<th key={one.id} scope="col">
+								<a href={`/providers/${one.id}`}>{one.name || shortId(one.id)}</a>
+							</th>
+						))}
+						<th scope="col">Second ÷ first</th>
+					</tr>
+				</thead>
+				<tbody>
+					<tr>
+						<th scope="row">Last verdict</th>
+						{both.map((one) => (
+							<td key={one.id}>
+								<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
+							</td>
+						))}
+						<td />
+					</tr>
+					<tr>
+						<th scope="row">Proven</th>
+						{both.map((one) => (
+							<td key={one.id}>
+								{one.holdings.map(({ count, model }) => `${count} × ${model}`).join(", ") || "nothing"}
+							</td>
+						))}
+						<td />
+					</tr>
+					<NumberRow name="Score" values={[left.scorePpm, right.scorePpm]} format={formatScore} />
+					{names.map((name) => {
+						const values = figures.map((best) => best.get(name)?.value ?? null) as [number | null, number | null];
+						const unit = (figures[0].get(name) ?? figures[1].get(name))!.unit;
+						return (
+							<NumberRow
+								key={name}
+								name={figureTitle(name)}
+								values={values}
+								format={(value) => formatFigure(value, unit)}
+							/>
+						);
+					})}
+					<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPpm} />
+					<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPpm} />
+					<NumberRow
+						name="Price an hour"
+						values={[left.pricePerHourMicros, right.pricePerHourMicros]}
+						format={formatMoney}
+					/>
+				</tbody>
+			</table>
+		</div>
+	);
+}
+
+function NumberRow(p: {
+	name: string;
+	values: readonly [number | null, number | null];
+	format: (value: number) => string;
+}) {
+	const [left, right] = p.values;
+	return (
+		<tr>
+			<th scope="row">{p.name}</th>
+			<td class="num">{left === null ? "–" : p.format(left)}</td>
+			<td class="num">{right === null ? "–" : p.format(right)}</td>
+			<td class="num">{left === null || right === null || left === 0 ? "–" : `${(right / left).toFixed(2)} ×`}</td>
+		</tr>
+	);
+}

@@ -1,0 +1,159 @@
+// The network as it is now: hosts, devices by model, what was proven in total, probes, cheaters, and what happens as it happens.
+import { useState } from "preact/hooks";
+import type { NetworkEvent } from "../../src/api/types.ts";
+import { formatBytes, formatCount, formatRate, formatSpan } from "../parts/format.ts";
+import { Empty, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { api, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
+
+const FEED_ROWS = 14;
+
+export default function OverviewPage() {
+	const network = useLoaded("network", (signal) => api.network({}, { signal }));
+	const recent = useLoaded(
+		"recent",
+		async (signal) => (await api.listProbes({ query: { limit: FEED_ROWS } }, { signal })).rows,
+	);
+	const epoch = useLoaded("epoch", async (signal) => (await api.listEpochs({ query: { limit: 1 } }, { signal })).rows);
+	useReloadOn(
+		({ kind }) => kind !== "probe.progress",
+		() => {
+			network.reload();
+			recent.reload();
+			epoch.reload();
+		},
+	);
+	const [progress, setProgress] = useState<ReadonlyMap<string, string>>(new Map());
+	useEvents((event) => {
+		if (event.kind === "probe.progress") setProgress((before) => withProgress(before, event));
+	});
+	return (
+		<>
+			<PageTitle sub="Hardware is proven by exact challenges on the validator's clock, again and again. What is not proven is not counted.">
+				The network now
+			</PageTitle>
+			<Shown of={network} what="the network">
+				{(now) => (
+					<>
+						<dl class="tiles">
+							<Tile
+								name="Hosts proven"
+								value={formatCount(now.providers.proven)}
+								note={`${formatCount(now.providers.connected)} connected, ${formatCount(now.providers.active)} active`}
+							/>
+							<Tile
+								name="GPUs proven"
+								value={formatCount(now.gpus)}
+								note={`${now.models.length} ${now.models.length === 1 ? "model" : "models"}, ${formatCount(now.providers.rented)} hosts rented`}
+							/>
+							<Tile
+								name="fp16 matrix, all GPUs"
+								value={formatRate(now.proven.fp16MopPerS * 1e6, "op/s")}
+								note="sum of proven speeds"
+							/>
+							<Tile
+								name="GPU memory, all GPUs"
+								value={formatBytes(now.proven.memoryMiB * 2 ** 20)}
+								note={`resident; ${formatRate(now.proven.memoryMBPerS * 1e6, "B/s")} read`}
+							/>
+							<Tile
+								name="Probes an hour"
+								value={formatCount(
+									Math.round((now.probes.day.valid + now.probes.day.invalid + now.probes.day.inconclusive) / 24),
+								)}
+								note={`last 24 h; ${formatCount(now.probes.running)} running, ${formatCount(now.probes.due)} due`}
+							/>
+							<Tile
+								name="Cheats caught"
+								value={formatCount(now.probes.day.invalid)}
+								note={`last 24 h; ${formatCount(now.probes.total.invalid)} in all`}
+							/>
+							<Tile
+								name="Evidence kept"
+								value={formatCount(now.evidence.files)}
+								note={`${formatBytes(now.evidence.bytes)} that anyone can check again`}
+							/>
+							<Tile
+								name="Epoch"
+								value={now.epoch === null ? "–" : formatCount(now.epoch)}
+								note={
+									epoch.value?.[0] ? (
+										<>
+											ends <Time atMs={epoch.value[0].endsAtMs} />; {now.validators.length}{" "}
+											{now.validators.length === 1 ? "validator" : "validators"}
+										</>
+									) : (
+										"none yet"
+									)
+								}
+							/>
+						</dl>
+						<div class="columns">
+							<Panel title="Devices by model" aside={`${formatCount(now.gpus)} GPUs`}>
+								{now.models.length === 0 ? (
+									<Empty title="No GPU is proven yet">
+										A provider dials in with `assay provide`; its first probe starts at once.
+									</Empty>
+								) : (
+									<ul class="bars">
+										{now.models.slice(0, 12).map((row) => (
+											<li key={row.model}>
+												<a href={`/providers?model=${encodeURIComponent(row.model)}`}>{row.model}</a>
+												<meter
+													min={0}
+													max={now.models[0]!.gpus}
+													value={row.gpus}
+													aria-label={`GPUs of model ${row.model}`}
+												/>
+												<span class="num">{formatCount(row.gpus)}</span>
+												<span class="dim num">{formatCount(row.providers)} hosts</span>
+											</li>
+										))}
+									</ul>
+								)}
+							</Panel>
+							<Panel title="Probes" aside={<a href="/probes">all</a>}>
+								<Shown of={recent} what="probes">
+									{(rows) =>
+										rows.length === 0 ? (
+											<Empty title="No probe yet">
+												Each host is proven every {formatSpan(now.intervalMs)}, at a time it cannot foresee.
+											</Empty>
+										) : (
+											<ul class="feed" aria-label="Newest probes">
+												{rows.map((probe) => (
+													<li key={probe.id}>
+														<VerdictBadge
+															state={probe.state === "done" ? probe.verdict : probe.state}
+															code={probe.code}
+														/>
+														<Id id={probe.id} href={`/probes/${probe.id}`} label="Probe" />
+														<span class="dim feed-what">
+															{probe.state === "running" ? (progress.get(probe.id) ?? "") : ""}
+														</span>
+														<Time atMs={probe.finishedAtMs ?? probe.startedAtMs} />
+													</li>
+												))}
+											</ul>
+										)
+									}
+								</Shown>
+							</Panel>
+						</div>
+					</>
+				)}
+			</Shown>
+		</>
+	);
+}
+
+const MOST_REMEMBERED = 64;
+
+function withProgress(
+	before: ReadonlyMap<string, string>,
+	{ subject, detail }: NetworkEvent,
+): ReadonlyMap<string, string> {
+	const now = new Map([...before].slice(-MOST_REMEMBERED));
+	const { step, name } = (detail ?? {}) as { step?: unknown; name?: unknown };
+	now.set(subject, typeof name === "string" ? name : String(step ?? ""));
+	return now;
+}

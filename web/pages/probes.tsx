@@ -1,0 +1,241 @@
+// All probes, and one of them: live while it runs, its verdict and figures afterwards, its evidence to download and to verify right here.
+import { useEffect, useState } from "preact/hooks";
+import type { Probe } from "../../src/api/types.ts";
+import type { Evidence } from "../../src/protocol/evidence.ts";
+import { figureTitle, formatBytes, formatFigure, formatRate, formatSpan, shortId } from "../parts/format.ts";
+import { MerkleView } from "../parts/merkle-view.tsx";
+import { type LiveProbe, NOTHING_YET, withEvent } from "../parts/probe-events.ts";
+import { ProbeTable } from "../parts/probe-table.tsx";
+import { Empty, Failed, Id, Loading, PageTitle, Panel, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
+import { usePaged } from "../shell/paged.ts";
+import type { Place } from "../shell/router.ts";
+import { replaceQuery } from "../shell/router.ts";
+import type { PageProps } from "../shell/shell.tsx";
+import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
+
+const VERDICTS = ["valid", "invalid", "inconclusive"] as const;
+
+export default function ProbesPage({ place }: PageProps) {
+	const id = place.parts[1];
+	return id === undefined ? <ProbeList place={place} /> : <ProbePage key={id} id={id} />;
+}
+
+function ProbeList({ place }: { place: Place }) {
+	const verdict = VERDICTS.find((one) => one === place.query.get("verdict"));
+	const query = { limit: 100, ...(verdict === undefined ? {} : { verdict }) };
+	const probes = usePaged(JSON.stringify(query), (cursor, signal) =>
+		api.listProbes({ query: cursor === undefined ? query : { ...query, cursor } }, { signal }),
+	);
+	useReloadOn(({ kind }) => kind === "probe.verdict" || kind === "probe.started", probes.reload);
+	return (
+		<>
+			<PageTitle sub="Each one is one hardware proof of one host. Its evidence can be checked by anyone, without asking anybody.">
+				Probes
+			</PageTitle>
+			<div class="bar">
+				<label>
+					Verdict
+					<select
+						value={verdict ?? ""}
+						onChange={(event) => {
+							const { value } = event.currentTarget;
+							replaceQuery(new URLSearchParams(value === "" ? {} : { verdict: value }));
+						}}
+					>
+						<option value="">all</option>
+						{VERDICTS.map((one) => (
+							<option key={one} value={one}>
+								{one}
+							</option>
+						))}
+					</select>
+				</label>
+			</div>
+			<ProbeTable probes={probes} withProvider />
+		</>
+	);
+}
+
+/** Follows the probe until its verdict. The server ends the stream then; one that breaks is reported and the row is asked for again. */
+function useLiveProbe(id: string, onEnd: () => void): LiveProbe {
+	const [live, setLive] = useState(NOTHING_YET);
+	useEffect(() => {
+		const stop = new AbortController();
+		(async () => {
+			for await (const event of api.watchProbe({ params: { id } }, { signal: stop.signal }))
+				setLive((before) => withEvent(before, event));
+			onEnd();
+		})().catch(() => stop.signal.aborted || onEnd());
+		return () => stop.abort();
+	}, [id]);
+	return live;
+}
+
+function ProbePage({ id }: { id: string }) {
+	const probe = useLoaded(id, (signal) => api.getProbe({ params: { id } }, { signal }));
+	const live = useLiveProbe(id, probe.reload);
+	const [file, setFile] = useState<VerifiedFile | null>(null);
+	const [evidence, setEvidence] = useState<Evidence | null>(null);
+	const [fetching, setFetching] = useState(false);
+	const [trouble, setTrouble] = useState<Trouble | null>(null);
+	const now = useNow(500);
+	const shown = probe.value;
+	if (shown === null)
+		return (
+			<>
+				<PageTitle>Probe {shortId(id)}</PageTitle>
+				{probe.trouble === null ? (
+					<Loading what="the probe" lines={8} />
+				) : (
+					<Failed trouble={probe.trouble} again={probe.reload} />
+				)}
+			</>
+		);
+	const isRunning = shown.state === "running";
+	const verify = () => {
+		setFetching(true);
+		setTrouble(null);
+		api
+			.getProbeEvidence({ params: { id } })
+			.then(
+				(bytes) => setFile({ name: `${id.slice(0, 12)}.assay`, bytes }),
+				(error) => setTrouble(troubleOf(error)),
+			)
+			.finally(() => setFetching(false));
+	};
+	return (
+		<>
+			<PageTitle
+				sub={
+					<>
+						of <Id id={shown.providerId} href={`/providers/${shown.providerId}`} label="Provider" /> by validator{" "}
+						<Id id={shown.validator} />, {shown.link} link
+					</>
+				}
+			>
+				Probe {shortId(shown.id)}
+			</PageTitle>
+			<dl class="tiles">
+				<Tile
+					name="Verdict"
+					value={
+						<span aria-live="polite">
+							<VerdictBadge state={isRunning ? "running" : (shown.verdict ?? shown.state)} code={shown.code} />
+						</span>
+					}
+					note={shown.detail ?? (isRunning ? live.step : "")}
+				/>
+				<Tile name="Started" value={<Time atMs={shown.startedAtMs} />} note={shown.where ?? ""} />
+				<Tile
+					name={isRunning ? "Running for" : "Took"}
+					value={formatSpan((shown.finishedAtMs ?? now) - shown.startedAtMs)}
+					note={live.rttUs === null ? "" : `round trip ${(live.rttUs / 1000).toFixed(1)} ms`}
+				/>
+				<Tile
+					name="Evidence"
+					value={shown.evidenceBytes === null ? "–" : formatBytes(shown.evidenceBytes)}
+					note={shown.evidenceSha256 === null ? "not there yet" : <Id id={shown.evidenceSha256} />}
+				/>
+			</dl>
+			{isRunning || live.challenges.length > 0 ? <LivePanel live={live} isRunning={isRunning} /> : null}
+			{shown.evidenceSha256 === null ? null : (
+				<Panel title="Check it yourself">
+					<div class="row">
+						<button type="button" class="primary" disabled={fetching} onClick={verify}>
+							{fetching ? "Fetching the evidence …" : "Verify in my browser"}
+						</button>
+						<a class="button" href={`/v1/probes/${shown.id}/evidence`} download={`${shown.id.slice(0, 12)}.assay`}>
+							Download evidence
+						</a>
+						<span class="dim">
+							or in a terminal: <code>assay verify {shown.id.slice(0, 12)}.assay</code>
+						</span>
+					</div>
+					{trouble === null ? null : <Failed trouble={trouble} again={verify} />}
+					{file === null ? null : <VerifyPanel file={file} onEvidence={setEvidence} />}
+				</Panel>
+			)}
+			{evidence === null ? null : <MerkleView evidence={evidence} />}
+			{shown.figures.length === 0 ? null : <ProvenPanel probe={shown} />}
+		</>
+	);
+}
+
+function LivePanel({ live, isRunning }: { live: LiveProbe; isRunning: boolean }) {
+	return (
+		<Panel
+			title={isRunning ? "Running now" : "As it ran"}
+			aside={live.devices === null ? undefined : `${live.devices} devices claimed`}
+		>
+			{live.challenges.length === 0 ? (
+				<Empty
+					title={
+						live.stages.length === 0 ? "Waiting for the host's first answer" : `Stage: ${live.stages.at(-1)!.name}`
+					}
+				>
+					Challenges appear here as they run.
+				</Empty>
+			) : (
+				<ol class="stages" aria-label="Challenges">
+					{live.challenges.map((one) => (
+						<li key={one.challenge} class="stage" data-challenge={one.challenge}>
+							<span>
+								{one.challenge}: {one.what} <span class="dim">on device {one.device}</span>
+							</span>
+							<progress
+								aria-label={`Roots of challenge ${one.challenge}`}
+								max={Math.max(1, one.of)}
+								value={one.of === 0 ? (one.openings === null ? 0 : 1) : one.done}
+							/>
+							<span class="num">
+								{one.openings === null
+									? `${one.done}${one.of === 0 ? "" : ` of ${one.of}`} roots, ${formatRate(one.perS, one.what === "stream" ? "B/s" : "op/s")}`
+									: `${one.openings} places opened`}
+							</span>
+						</li>
+					))}
+				</ol>
+			)}
+			{live.bytes === null ? null : <p class="dim">{formatBytes(live.bytes)} of evidence went to the verifier.</p>}
+		</Panel>
+	);
+}
+
+function ProvenPanel({ probe }: { probe: Probe }) {
+	return (
+		<Panel title="Proven by this probe">
+			{probe.devices.map((device) => {
+				const figures = probe.figures.filter((figure) => figure.device === device.device);
+				if (figures.length === 0) return null;
+				return (
+					<div key={device.device} class="device-block">
+						<h3>
+							Device {device.device}: {device.profile ?? device.claimedName}{" "}
+							<span class="dim">
+								({device.kind}, {device.identity}; it says: {device.claimedName})
+							</span>
+						</h3>
+						<ul class="figures">
+							{figures.map((figure) => (
+								<li key={figure.name}>
+									<span class="dim">{figureTitle(figure.name)}</span>
+									<span class="num">{formatFigure(figure.value, figure.unit)}</span>
+								</li>
+							))}
+						</ul>
+					</div>
+				);
+			})}
+			{probe.findings.length === 0 ? null : (
+				<ul class="findings">
+					{probe.findings.map((finding) => (
+						<li key={finding.code + finding.detail}>
+							<code>{finding.code}</code> {finding.detail}
+						</li>
+					))}
+				</ul>
+			)}
+		</Panel>
+	);
+}

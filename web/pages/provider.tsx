@@ -1,0 +1,265 @@
+// One provider: what it claims beside what it proved, its figures over time, its score term by term, its probes, its uptime, and how to rent it.
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Provider } from "../../src/api/types.ts";
+import { claimedAndProven } from "../parts/claimed-proven.ts";
+import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
+import { LineChart } from "../parts/line-chart.tsx";
+import { PeerMap, peerSpeeds } from "../parts/peer-map.tsx";
+import { ProbeTable } from "../parts/probe-table.tsx";
+import { ScoreTree } from "../parts/score-tree.tsx";
+import {
+	CopyButton,
+	Empty,
+	exactTime,
+	Failed,
+	Id,
+	Loading,
+	PageTitle,
+	Panel,
+	Shown,
+	Tile,
+	Time,
+	VerdictBadge,
+} from "../parts/small.tsx";
+import { api, useLoaded, useReloadOn } from "../shell/api.ts";
+import { usePaged } from "../shell/paged.ts";
+
+const MARKS = { agrees: "✓", differs: "≠", unsure: "?", none: "" } as const;
+
+export default function ProviderPage({ id }: { id: string }) {
+	const provider = useLoaded(id, (signal) => api.getProvider({ params: { id } }, { signal }));
+	const score = useLoaded(`score ${id}`, (signal) => api.getProviderScore({ params: { id } }, { signal }));
+	const probes = usePaged(`probes ${id}`, (cursor, signal) =>
+		api.listProviderProbes(
+			{ params: { id }, query: cursor === undefined ? { limit: 100 } : { limit: 100, cursor } },
+			{ signal },
+		),
+	);
+	useReloadOn(
+		(event) => event.providerId === id && event.kind !== "probe.progress",
+		() => {
+			provider.reload();
+			score.reload();
+			probes.reload();
+		},
+	);
+	if (provider.value === null && provider.trouble !== null)
+		return (
+			<>
+				<PageTitle>Provider {shortId(id)}</PageTitle>
+				<Failed trouble={provider.trouble} again={provider.reload} />
+			</>
+		);
+	if (provider.value === null) return <Loading what="the provider" lines={8} />;
+	const shown = provider.value;
+	const peers = peerSpeeds(shown.figures);
+	const sustained = shown.figures.find(({ name }) => name.endsWith(".sustained"));
+	return (
+		<>
+			<PageTitle
+				sub={
+					<>
+						<Id id={shown.id} /> <CopyButton text={shown.id} label="Copy id" /> {shown.link} link, registered{" "}
+						<Time atMs={shown.registeredAtMs} />
+					</>
+				}
+			>
+				{shown.name || shortId(shown.id)}
+			</PageTitle>
+			<dl class="tiles">
+				<Tile
+					name="Last verdict"
+					value={<VerdictBadge state={shown.lastVerdict} code={shown.lastCode} />}
+					note={
+						<>
+							<Time atMs={shown.lastProbeAtMs} />
+							{shown.failures > 0 ? `, ${shown.failures} failures in a row` : ""}
+						</>
+					}
+				/>
+				<Tile
+					name="Score"
+					value={shown.scorePpm === null ? "–" : formatScore(shown.scorePpm)}
+					note={`reliability ${formatPpm(shown.reliabilityPpm)}`}
+				/>
+				<Tile
+					name="Proven"
+					value={shown.model === null ? "nothing" : `${shown.gpuCount} × ${shown.model}`}
+					note={
+						<>
+							proof of <Time atMs={shown.lastValidAtMs} />
+						</>
+					}
+				/>
+				<Tile
+					name="Uptime"
+					value={formatPpm(shown.uptimePpm)}
+					note={shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"}
+				/>
+				<Tile
+					name="Next probe"
+					value={<Time atMs={shown.nextProbeAtMs} never="–" />}
+					note={shown.rented ? "not while rented" : "at a time it cannot foresee"}
+				/>
+				<Tile
+					name="Price an hour"
+					value={shown.rentable ? formatMoney(shown.pricePerHourMicros) : "–"}
+					note={
+						shown.rented ? (
+							"rented now"
+						) : shown.rentable && shown.lastVerdict === "valid" ? (
+							<a href={`/rent?provider=${shown.id}`}>Rent it</a>
+						) : (
+							"not offered"
+						)
+					}
+				/>
+			</dl>
+			{shown.suspicion === null ? null : (
+				<p class="unsure" role="note">
+					⚠ Under suspicion: {shown.suspicion}
+				</p>
+			)}
+			<ClaimedPanel provider={shown} />
+			<div class="columns">
+				<FiguresPanel provider={shown} />
+				<Panel title="Score, term by term">
+					{score.value === null && score.trouble?.code === "SCORE_UNKNOWN" ? (
+						<Empty title="Not scored yet" />
+					) : (
+						<Shown of={score} what="the score">
+							{(value) => <ScoreTree score={value} />}
+						</Shown>
+					)}
+				</Panel>
+				{sustained === undefined ? null : (
+					<Panel title="Sustained speed" aside="from the evidence of the last proof">
+						<Sustained sha256={sustained.evidenceSha256} />
+					</Panel>
+				)}
+				{peers === null ? null : (
+					<Panel title="Between devices">
+						<PeerMap peers={peers} />
+					</Panel>
+				)}
+			</div>
+			<Panel title="Probes">
+				<ProbeTable probes={probes} withProvider={false} />
+			</Panel>
+		</>
+	);
+}
+
+function ClaimedPanel({ provider }: { provider: Provider }) {
+	const devices = claimedAndProven(provider);
+	const { claim } = provider;
+	return (
+		<Panel title="Claimed and proven" aside={claim === null ? undefined : `${claim.host.os}, ${claim.host.cpu}`}>
+			{devices.length === 0 ? (
+				<Empty title="Nothing is known of this host yet" />
+			) : (
+				<div class="scroll">
+					<table>
+						<thead>
+							<tr>
+								<th scope="col">Device</th>
+								<th scope="col">Figure</th>
+								<th scope="col">Claimed</th>
+								<th scope="col">Proven</th>
+								<th scope="col">Difference</th>
+							</tr>
+						</thead>
+						{devices.map((device) => (
+							<tbody key={device.device}>
+								{device.lines.map((line, i) => (
+									<tr key={line.what}>
+										{i === 0 ? (
+											<th scope="rowgroup" rowSpan={device.lines.length}>
+												{device.device} <span class="dim">{device.kind}</span>
+											</th>
+										) : null}
+										<td>{line.what}</td>
+										<td>{line.claimed}</td>
+										<td>{line.proven}</td>
+										<td>
+											<span class={line.mark === "none" ? "dim" : line.mark}>
+												{MARKS[line.mark]} {line.mark === "differs" ? "differs: " : ""}
+												{line.note}
+											</span>
+										</td>
+									</tr>
+								))}
+							</tbody>
+						))}
+					</table>
+				</div>
+			)}
+		</Panel>
+	);
+}
+
+function FiguresPanel({ provider }: { provider: Provider }) {
+	const choices = provider.figures.filter(({ name }) => !name.startsWith("peer."));
+	const [chosen, setChosen] = useState("");
+	const wanted = choices.find(({ device, name }) => `${device} ${name}` === chosen) ?? choices[0];
+	const points = useLoaded(
+		`${provider.id} ${wanted?.device} ${wanted?.name} ${provider.lastValidAtMs}`,
+		async (signal) =>
+			wanted === undefined
+				? []
+				: (
+						await api.listProviderFigures(
+							{ params: { id: provider.id }, query: { name: wanted.name, device: wanted.device, limit: 200 } },
+							{ signal },
+						)
+					).rows.toReversed(),
+	);
+	return (
+		<Panel
+			title="Figures over time"
+			aside={
+				choices.length === 0 ? undefined : (
+					<select
+						aria-label="Figure"
+						value={wanted === undefined ? "" : `${wanted.device} ${wanted.name}`}
+						onChange={(event) => setChosen(event.currentTarget.value)}
+					>
+						{choices.map(({ device, name }) => (
+							<option key={`${device} ${name}`} value={`${device} ${name}`}>
+								device {device}: {figureTitle(name)}
+							</option>
+						))}
+					</select>
+				)
+			}
+		>
+			{wanted === undefined ? (
+				<Empty title="No figure is proven yet" />
+			) : (
+				<Shown of={points} what="figures">
+					{(rows) => (
+						<LineChart
+							label={figureTitle(wanted.name)}
+							points={rows.map(({ atMs, value, unit }) => ({
+								x: atMs,
+								y: value,
+								title: `${formatFigure(value, unit)}, ${exactTime(atMs)}`,
+							}))}
+							xFormat={(x) => exactTime(x).slice(5, 16)}
+							yFormat={(y) => formatFigure(y, wanted.unit)}
+						/>
+					)}
+				</Shown>
+			)}
+		</Panel>
+	);
+}
+
+function Sustained({ sha256 }: { sha256: string }) {
+	const [View, setView] = useState<ComponentType<{ sha256: string }> | null>(null);
+	useEffect(() => {
+		void import("../parts/sustained-view.tsx").then(({ default: view }) => setView(() => view));
+	}, []);
+	return View === null ? <Loading what="the curve" /> : <View sha256={sha256} />;
+}

@@ -1,0 +1,109 @@
+// Numbers for people: SI prefixes for speeds, binary ones for memory, three digits. Pure; the same rules as the CLI's tables.
+
+const PREFIXES = [
+	[1e18, "E"],
+	[1e15, "P"],
+	[1e12, "T"],
+	[1e9, "G"],
+	[1e6, "M"],
+	[1e3, "k"],
+] as const;
+
+export function threeDigits(value: number): string {
+	return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+export function formatRate(value: number, unit: string): string {
+	for (const [scale, letter] of PREFIXES) if (value >= scale) return `${threeDigits(value / scale)} ${letter}${unit}`;
+	return `${Math.round(value)} ${unit}`;
+}
+
+export function formatBytes(bytes: number): string {
+	for (const [exponent, unit] of [
+		[50, "PiB"],
+		[40, "TiB"],
+		[30, "GiB"],
+		[20, "MiB"],
+		[10, "KiB"],
+	] as const)
+		if (bytes >= 2 ** exponent) return `${threeDigits(bytes / 2 ** exponent)} ${unit}`;
+	return `${bytes} B`;
+}
+
+export function formatPpm(ppm: number): string {
+	return `${threeDigits(ppm / 1e4)} %`;
+}
+
+/** A score or weight: millionths as a number from 0 to 1. */
+export function formatScore(ppm: number): string {
+	return (ppm / 1e6).toFixed(4);
+}
+
+export function formatFigure(value: number, unit: string): string {
+	if (unit === "B") return formatBytes(value);
+	if (unit === "ppm") return formatPpm(value);
+	if (unit === "1") return formatCount(value);
+	if (unit === "ms") return formatSpan(value);
+	return formatRate(value, unit);
+}
+
+export function formatCount(value: number): string {
+	return value.toLocaleString("en-US").replaceAll(",", "\u202f");
+}
+
+/** Micro-units of account. */
+export function formatMoney(micros: number): string {
+	const whole = micros / 1e6;
+	return whole !== 0 && Math.abs(whole) < 0.01 ? whole.toFixed(6) : whole.toFixed(2);
+}
+
+export function formatSpan(ms: number): string {
+	const s = Math.abs(ms) / 1000;
+	if (s < 1) return `${Math.round(Math.abs(ms))} ms`;
+	if (s < 90) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+	if (s < 5400) return `${Math.round(s / 60)} min`;
+	if (s < 48 * 3600) return `${Math.round(s / 3600)} h`;
+	return `${Math.round(s / 86_400)} d`;
+}
+
+export function formatAgo(atMs: number, nowMs: number): string {
+	const ms = nowMs - atMs;
+	if (Math.abs(ms) < 2000) return "now";
+	const whole = Math.abs(ms) < 90_000 ? `${Math.round(Math.abs(ms) / 1000)} s` : formatSpan(ms);
+	return ms > 0 ? `${whole} ago` : `in ${whole}`;
+}
+
+/** hours:minutes:seconds left. */
+export function formatLeft(ms: number): string {
+	const s = Math.max(0, Math.floor(ms / 1000));
+	const two = (n: number) => String(n).padStart(2, "0");
+	return `${Math.floor(s / 3600)}:${two(Math.floor((s % 3600) / 60))}:${two(s % 60)}`;
+}
+
+/** Long ids are shown by their beginning; whoever needs the whole one copies or hovers. */
+export function shortId(id: string): string {
+	return id.length <= 14 ? id : `${id.slice(0, 12)}…`;
+}
+
+const FIGURES: Readonly<Record<string, string>> = {
+	"memory.resident": "Memory, resident",
+	"memory.bandwidth": "Memory bandwidth",
+	"disk.read": "Disk read",
+	"disk.write": "Disk write",
+	"disk.stored": "Disk, stored",
+};
+
+/** "gemm.int8.sustained" → "int8 matrix, sustained". Names are ours, but they come in evidence: unknown ones are shown as they are. */
+export function figureTitle(name: string): string {
+	const known = FIGURES[name];
+	if (known !== undefined) return known;
+	const [kind, precision, extra] = name.split(".");
+	if (kind === "gemm" && precision) {
+		const more = { sustained: ", sustained", "sustained-ratio": ", kept under load", alone: ", alone" }[extra ?? ""];
+		return extra === undefined ? `${precision} matrix` : more === undefined ? name : `${precision} matrix${more}`;
+	}
+	if (kind === "fma" && precision) return `${precision} scalar`;
+	if (kind === "scaling" && precision) return `${precision}, all at once ÷ alone`;
+	if (kind === "peer" && extra) return `Reads device ${extra}`;
+	return name;
+}

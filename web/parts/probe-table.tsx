@@ -1,0 +1,59 @@
+// A list of probes, newest first, for a provider's page and for all of them.
+import type { ProbeSummary } from "../../src/api/types.ts";
+import type { Paged } from "../shell/paged.ts";
+import { formatBytes, formatSpan } from "./format.ts";
+import { Empty, Failed, Id, Loading, Time, VerdictBadge } from "./small.tsx";
+import { type Column, WindowedTable } from "./windowed-table.tsx";
+
+const COLUMNS: readonly Column<ProbeSummary>[] = [
+	{ key: "probe", title: "Probe", cell: (row) => <Id id={row.id} href={`/probes/${row.id}`} label="Probe" /> },
+	{
+		key: "provider",
+		title: "Provider",
+		isMinor: true,
+		cell: (row) => <Id id={row.providerId} href={`/providers/${row.providerId}`} label="Provider" />,
+	},
+	{
+		key: "verdict",
+		title: "Verdict",
+		cell: (row) => <VerdictBadge state={row.state === "done" ? row.verdict : row.state} code={row.code} />,
+	},
+	{
+		key: "detail",
+		title: "Why",
+		isMinor: true,
+		cell: (row) => <span title={row.detail ?? ""}>{row.detail ?? ""}</span>,
+	},
+	{
+		key: "took",
+		title: "Took",
+		isNumber: true,
+		isMinor: true,
+		cell: (row) => (row.finishedAtMs === null ? "–" : formatSpan(row.finishedAtMs - row.startedAtMs)),
+	},
+	{
+		key: "evidence",
+		title: "Evidence",
+		isNumber: true,
+		isMinor: true,
+		cell: (row) => (row.evidenceBytes === null ? "–" : formatBytes(row.evidenceBytes)),
+	},
+	{ key: "at", title: "Started", isNumber: true, cell: (row) => <Time atMs={row.startedAtMs} /> },
+];
+const OWN_COLUMNS = COLUMNS.filter(({ key }) => key !== "provider");
+
+export function ProbeTable({ probes, withProvider }: { probes: Paged<ProbeSummary>; withProvider: boolean }) {
+	if (probes.trouble !== null) return <Failed trouble={probes.trouble} again={probes.reload} />;
+	if (probes.isFirst) return <Loading what="probes" />;
+	if (probes.rows.length === 0) return <Empty title="No probe yet" />;
+	return (
+		<WindowedTable
+			label="Probes"
+			rows={probes.rows}
+			rowKey={(row) => row.id}
+			columns={withProvider ? COLUMNS : OWN_COLUMNS}
+			hasMore={probes.hasMore}
+			onNearEnd={probes.more}
+		/>
+	);
+}

@@ -1,0 +1,165 @@
+// Small parts that every page uses: verdicts, times, ids, tiles, and the three states of a page that has nothing to show yet.
+// Whatever comes from a provider goes through here as a child of an element, which makes it text; nothing in web/ sets markup.
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import { type Trouble, useNow } from "../shell/api.ts";
+import { formatAgo, shortId } from "./format.ts";
+
+const VERDICTS = {
+	valid: { mark: "✓", word: "valid" },
+	invalid: { mark: "✕", word: "invalid" },
+	inconclusive: { mark: "~", word: "inconclusive" },
+	running: { mark: "…", word: "running" },
+	abandoned: { mark: "–", word: "abandoned" },
+	none: { mark: "·", word: "not probed" },
+} as const;
+
+/** Mark, word and colour: none of them alone. */
+export function VerdictBadge({ state, code }: { state: string | null; code?: string | null | undefined }) {
+	const key = (state ?? "none") as keyof typeof VERDICTS;
+	const { mark, word } = VERDICTS[key] ?? VERDICTS.none;
+	return (
+		<span class={`badge is-${key}`}>
+			<span aria-hidden="true" class="badge-mark">
+				{mark}
+			</span>
+			<span>{word}</span>
+			{code ? <span class="badge-code">{code}</span> : null}
+		</span>
+	);
+}
+
+export function exactTime(atMs: number): string {
+	return new Date(atMs).toISOString().replace("T", " ").replace("Z", " UTC");
+}
+
+export function Time({ atMs, never = "never" }: { atMs: number | null; never?: string }) {
+	const now = useNow(5000);
+	if (atMs === null) return <span class="dim">{never}</span>;
+	return (
+		<time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs)}>
+			{formatAgo(atMs, now)}
+		</time>
+	);
+}
+
+export function Id({ id, href, label }: { id: string; href?: string; label?: string }) {
+	const text = (
+		<code class="id" title={id}>
+			{shortId(id)}
+		</code>
+	);
+	return href === undefined ? (
+		text
+	) : (
+		<a href={href} aria-label={label === undefined ? undefined : `${label} ${shortId(id)}`}>
+			{text}
+		</a>
+	);
+}
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+	const [done, setDone] = useState(false);
+	return (
+		<button
+			type="button"
+			class="small"
+			onClick={() => {
+				navigator.clipboard?.writeText(text).then(
+					() => setDone(true),
+					() => setDone(false),
+				);
+				setTimeout(() => setDone(false), 1500);
+			}}
+		>
+			{done ? "Copied" : label}
+		</button>
+	);
+}
+
+export function Tile({ name, value, note }: { name: string; value: ComponentChildren; note?: ComponentChildren }) {
+	return (
+		<div class="tile">
+			<dt>{name}</dt>
+			<dd class="tile-value">{value}</dd>
+			{note === undefined ? null : <dd class="tile-note">{note}</dd>}
+		</div>
+	);
+}
+
+export function Panel(p: {
+	title: string;
+	children: ComponentChildren;
+	aside?: ComponentChildren;
+	id?: string;
+	wide?: boolean;
+}) {
+	const id = p.id ?? p.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+	return (
+		<section class={p.wide ? "panel wide" : "panel"} aria-labelledby={`${id}-title`}>
+			<header class="panel-head">
+				<h2 id={`${id}-title`}>{p.title}</h2>
+				{p.aside === undefined ? null : <div class="panel-aside">{p.aside}</div>}
+			</header>
+			{p.children}
+		</section>
+	);
+}
+
+export function PageTitle({ children, sub }: { children: ComponentChildren; sub?: ComponentChildren }) {
+	return (
+		<div class="page-title">
+			<h1 tabIndex={-1}>{children}</h1>
+			{sub === undefined ? null : <p class="sub">{sub}</p>}
+		</div>
+	);
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+	return (
+		<div class="state">
+			<p class="state-title">{title}</p>
+			{children === undefined ? null : <div class="dim">{children}</div>}
+		</div>
+	);
+}
+
+export function Loading({ what, lines = 4 }: { what: string; lines?: number }) {
+	return (
+		<div class="state loading" role="status" aria-label={`Loading ${what}`}>
+			{Array.from({ length: lines }, (_, i) => (
+				<span key={i} class="bone" />
+			))}
+		</div>
+	);
+}
+
+export function Failed({ trouble, again }: { trouble: Trouble; again?: () => void }) {
+	return (
+		<div class="state failed" role="alert">
+			<p class="state-title">
+				<span aria-hidden="true">⚠ </span>
+				{trouble.detail}
+			</p>
+			<p class="dim">
+				<code>{trouble.code}</code> {trouble.hint}
+			</p>
+			{again === undefined ? null : (
+				<button type="button" onClick={again}>
+					Try again
+				</button>
+			)}
+		</div>
+	);
+}
+
+/** A value once it is there; before that bones, without hope of it the reason. */
+export function Shown<T>(p: {
+	of: { value: T | null; trouble: Trouble | null; reload: () => void };
+	what: string;
+	children: (value: T) => JSX.Element;
+}) {
+	if (p.of.value !== null) return p.children(p.of.value);
+	if (p.of.trouble !== null) return <Failed trouble={p.of.trouble} again={p.of.reload} />;
+	return <Loading what={p.what} />;
+}

@@ -1,0 +1,143 @@
+// The frame around every page: name, navigation, live state, theme; and which page belongs to which path.
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Empty, Failed, Loading, PageTitle } from "../parts/small.tsx";
+import { type Trouble, troubleOf, useLive } from "./api.ts";
+import { type Place, usePlace } from "./router.ts";
+
+export interface PageProps {
+	readonly place: Place;
+}
+export type Page = ComponentType<PageProps>;
+
+interface Entry {
+	readonly title: string;
+	readonly inNav: boolean;
+	readonly load: () => Promise<{ default: ComponentType<PageProps> }>;
+}
+
+export type Pages = Readonly<Record<string, Entry>>;
+
+const LIVE = {
+	connecting: { mark: "○", word: "connecting" },
+	live: { mark: "●", word: "live" },
+	broken: { mark: "◌", word: "offline" },
+} as const;
+
+function LiveMark() {
+	const state = useLive();
+	return (
+		<span class={`live is-${state}`} role="status">
+			<span aria-hidden="true">{LIVE[state].mark}</span> {LIVE[state].word}
+		</span>
+	);
+}
+
+function ThemeButton() {
+	const isDark = () =>
+		(document.documentElement.dataset.theme ??
+			(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+	const [dark, setDark] = useState(isDark);
+	return (
+		<button
+			type="button"
+			class="quiet"
+			aria-label={dark ? "Use the light theme" : "Use the dark theme"}
+			title={dark ? "Light theme" : "Dark theme"}
+			onClick={() => {
+				const theme = dark ? "light" : "dark";
+				document.documentElement.dataset.theme = theme;
+				try {
+					localStorage.setItem("theme", theme);
+				} catch {
+					// For this visit only, then.
+				}
+				setDark(!dark);
+			}}
+		>
+			<span aria-hidden="true">{dark ? "☀" : "☾"}</span>
+		</button>
+	);
+}
+
+export function Shell({ pages }: { pages: Pages }) {
+	const place = usePlace();
+	const [first = ""] = place.parts;
+	const entry = pages[first];
+	const main = useRef<HTMLElement>(null);
+	const [shown, setShown] = useState<{ name: string; Page: Page } | null>(null);
+	const [trouble, setTrouble] = useState<Trouble | null>(null);
+	useEffect(() => {
+		let isCurrent = true;
+		setTrouble(null);
+		entry?.load().then(
+			({ default: Page }) => isCurrent && setShown({ name: first, Page }),
+			(error) => isCurrent && setTrouble(troubleOf(error)),
+		);
+		return () => {
+			isCurrent = false;
+		};
+	}, [entry, first]);
+	const path = place.parts.join("/");
+	const before = useRef(path);
+	// A screen reader and the keyboard follow to the new page; on the first view the focus stays where the browser has it.
+	useEffect(() => {
+		document.title = entry === undefined ? "assay" : `${entry.title} · assay`;
+		if (before.current === path) return;
+		before.current = path;
+		const title = main.current?.querySelector("h1");
+		(title instanceof HTMLElement ? title : main.current)?.focus();
+	}, [path, entry]);
+	return (
+		<>
+			<a class="skip" href="#main">
+				Skip to content
+			</a>
+			<header class="top">
+				<a class="brand" href="/" aria-label="assay, overview">
+					<img src="/icon.svg" alt="" width="24" height="24" /> assay
+				</a>
+				<nav aria-label="Pages">
+					{Object.entries(pages)
+						.filter(([, { inNav }]) => inNav)
+						.map(([name, { title }]) => (
+							<a key={name} href={`/${name}`} aria-current={name === first ? "page" : undefined}>
+								{title}
+							</a>
+						))}
+				</nav>
+				<div class="top-end">
+					<LiveMark />
+					<ThemeButton />
+				</div>
+			</header>
+			<main id="main" ref={main} tabIndex={-1}>
+				{entry === undefined ? (
+					<>
+						<PageTitle>No such page</PageTitle>
+						<Empty title="There is nothing under this address">
+							<a href="/">Back to the overview</a>
+						</Empty>
+					</>
+				) : trouble !== null ? (
+					<>
+						<PageTitle>{entry.title}</PageTitle>
+						<Failed
+							trouble={{ ...trouble, hint: "This part of the page could not be loaded." }}
+							again={() => location.reload()}
+						/>
+					</>
+				) : shown === null || shown.name !== first ? (
+					<Loading what="the page" lines={6} />
+				) : (
+					<shown.Page place={place} />
+				)}
+			</main>
+			<footer class="foot">
+				<span>Every figure here was proven and can be checked again.</span>
+				<a href="/v1/openapi.json">API</a>
+				<a href="/verify">Verify a file</a>
+			</footer>
+		</>
+	);
+}

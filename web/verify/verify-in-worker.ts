@@ -1,0 +1,29 @@
+// Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a verdict.
+import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
+
+declare const VERIFIER_WORKER: string;
+
+export type Verified = Extract<WorkerWord, { kind: "verdict" }>;
+export type Checked = Extract<WorkerWord, { kind: "check" }>;
+
+export function verifyInWorker(
+	bytes: Uint8Array,
+	onCheck: (check: Checked) => void,
+	signal: AbortSignal,
+): Promise<Verified> {
+	return new Promise((resolve, reject) => {
+		const worker = new Worker(VERIFIER_WORKER, { type: "module" });
+		const end = (act: () => void) => {
+			worker.terminate();
+			act();
+		};
+		signal.addEventListener("abort", () => end(() => reject(signal.reason)), { once: true });
+		worker.onmessage = ({ data }: MessageEvent<WorkerWord>) => {
+			if (data.kind === "check") onCheck(data);
+			else end(() => resolve(data));
+		};
+		worker.onerror = () => end(() => reject(new Error("the verifier could not be started; load the page again")));
+		const question: WorkerQuestion = { bytes };
+		worker.postMessage(question);
+	});
+}
