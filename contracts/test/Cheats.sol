@@ -4,12 +4,14 @@ pragma solidity 0.8.37;
 /// The test runner's cheat codes that these tests use, and checks that fail with what was found.
 interface Vm {
     function addr(uint256 key) external pure returns (address);
-    function assume(bool condition) external pure;
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function expectRevert() external;
     function expectRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
     function getNonce(address account) external view returns (uint64);
+    function parseJsonAddress(string calldata json, string calldata key) external pure returns (address);
+    function parseJsonAddressArray(string calldata json, string calldata key) external pure returns (address[] memory);
+    function parseJsonBytes32(string calldata json, string calldata key) external pure returns (bytes32);
     function parseJsonBytes32Array(string calldata json, string calldata key) external pure returns (bytes32[] memory);
     function parseJsonUintArray(string calldata json, string calldata key) external pure returns (uint256[] memory);
     function parseJsonUint(string calldata json, string calldata key) external pure returns (uint256);

@@ -1,0 +1,76 @@
+// contracts/vectors/chain.json is what its generator makes, and src/market agrees with every row. Solidity reads the same file (Vectors.t.sol).
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { networkWeights } from "../../src/market/network-weights.ts";
+import { createParams } from "../../src/market/params.ts";
+import { rewardShares } from "../../src/market/reward-shares.ts";
+import { createScoreReport } from "../../src/market/score-report.ts";
+import type { Hex } from "../../src/market/sorted-openings.ts";
+import { createWeightProposal } from "../../src/market/weight-proposal.ts";
+import { chainVectors } from "../vectors/generate.ts";
+
+interface Vectors {
+	readonly trees: { providers: Hex[]; scores: number[]; evidence: Hex[]; roots: Hex[] };
+	readonly medians: { scores: number[]; stakes: number[]; results: number[] };
+	readonly shares: {
+		providers: Hex[];
+		weights: number[];
+		emission: string;
+		amounts: string[];
+		thresholdRemainder: string;
+		thresholdProvider: Hex;
+		root: Hex;
+	};
+}
+
+const file = readFileSync(new URL("../vectors/chain.json", import.meta.url), "utf8");
+const { trees, medians, shares } = JSON.parse(file) as Vectors;
+
+test("the file is what the generator makes", () => {
+	assert.equal(file, chainVectors());
+});
+
+test("roots of reports", () => {
+	const leaves = trees.providers.map((provider, i) => ({
+		provider,
+		scorePpm: trees.scores[i]!,
+		evidenceSha256: trees.evidence[i]!,
+	}));
+	for (const [count, root] of trees.roots.entries())
+		assert.equal(createScoreReport(leaves.slice(0, count)).reportRoot, root);
+});
+
+test("medians, clipped and not", () => {
+	for (const [row, result] of medians.results.entries()) {
+		const reports = [0, 1, 2, 3, 4].map((i) => ({
+			validatorId: String(i),
+			stake: BigInt(medians.stakes[5 * row + i]!),
+			scores: { p: medians.scores[5 * row + i]! },
+		}));
+		const [weight] = networkWeights(reports, createParams()).weights;
+		assert.equal(weight!.weightPpm, result);
+		assert.equal(weight!.medianPpm, result);
+	}
+});
+
+test("shares and the proposal they make", () => {
+	const emission = BigInt(shares.emission);
+	const weights = shares.providers.map((providerId, i) => ({ providerId, weightPpm: shares.weights[i]! }));
+	const paid = rewardShares(weights, emission).shares;
+	assert.deepEqual(
+		paid.map(({ amount }) => String(amount)),
+		shares.amounts,
+	);
+	const report = createScoreReport(
+		weights.map(({ providerId, weightPpm }) => ({
+			provider: providerId,
+			scorePpm: weightPpm,
+			evidenceSha256: `0x${"00".repeat(32)}`,
+		})),
+	);
+	const { proposal } = createWeightProposal([{ validator: `0x${"01".repeat(20)}`, stake: 1n, report }], emission);
+	assert.equal(proposal.root, shares.root);
+	assert.equal(String(proposal.thresholdRemainder), shares.thresholdRemainder);
+	assert.equal(proposal.thresholdProvider, shares.thresholdProvider);
+});
