@@ -1,14 +1,7 @@
 // One EVM in this process: @nomicfoundation/edr behind the Rpc type, mining only when told to. Everything that a block's hash depends on is spelled
 // out here or passed in, so that the same calls make the same chain again. Keeping it over restarts is embedded-chain.ts.
-import {
-	ContractDecoder,
-	EdrContext,
-	L1_CHAIN_TYPE,
-	l1GenesisState,
-	l1HardforkFromString,
-	l1ProviderFactory,
-	MineOrdering,
-} from "@nomicfoundation/edr";
+import type { EdrContext } from "@nomicfoundation/edr";
+import { AssayError } from "../protocol/assay-error.ts";
 import { hexToBytes } from "../protocol/bytes.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 
@@ -24,19 +17,30 @@ const HARDFORK = "Prague";
 const GAS_LIMIT = 60_000_000n;
 const TREASURE_WEI = 10n ** 27n;
 
+type Edr = typeof import("@nomicfoundation/edr");
 // "Should only be called once", says its documentation; all chains of a process share it.
-let context: Promise<EdrContext> | null = null;
+let loaded: Promise<{ readonly edr: Edr; readonly context: EdrContext }> | null = null;
 
-async function makeContext(): Promise<EdrContext> {
-	const made = new EdrContext();
-	await made.registerProviderFactory(L1_CHAIN_TYPE, l1ProviderFactory());
-	return made;
+async function load(): Promise<{ readonly edr: Edr; readonly context: EdrContext }> {
+	let edr: Edr;
+	try {
+		edr = await import("@nomicfoundation/edr");
+	} catch (cause) {
+		throw new AssayError("CHAIN_EVM_MISSING", "the EVM of the embedded chain is not installed", {
+			hint: "npm install @nomicfoundation/edr@0.20.0 beside assay (Node 22 or newer), or name a chain by its RPC URL.",
+			cause,
+		});
+	}
+	const context = new edr.EdrContext();
+	await context.registerProviderFactory(edr.L1_CHAIN_TYPE, edr.l1ProviderFactory());
+	return { edr, context };
 }
 
 export async function createEdrProvider({ chainId, timestamp, treasurer }: Genesis): Promise<Rpc> {
-	context ??= makeContext();
-	const provider = await (await context).createProvider(
-		L1_CHAIN_TYPE,
+	loaded ??= load();
+	const { edr, context } = await loaded;
+	const provider = await context.createProvider(
+		edr.L1_CHAIN_TYPE,
 		{
 			allowBlocksWithSameTimestamp: true,
 			allowUnlimitedContractSize: false,
@@ -46,14 +50,14 @@ export async function createEdrProvider({ chainId, timestamp, treasurer }: Genes
 			coinbase: new Uint8Array(20),
 			defaultTransactionGasLimit: 16_000_000n,
 			genesisState: [
-				...l1GenesisState(l1HardforkFromString(HARDFORK)),
+				...edr.l1GenesisState(edr.l1HardforkFromString(HARDFORK)),
 				{ address: hexToBytes(treasurer.slice(2), 20) ?? new Uint8Array(20), balance: TREASURE_WEI },
 			],
 			hardfork: HARDFORK,
 			initialBaseFeePerGas: 1_000_000_000n,
 			initialParentBeaconBlockRoot: new Uint8Array(32),
 			minGasPrice: 0n,
-			mining: { autoMine: false, blockGasLimit: GAS_LIMIT, memPool: { order: MineOrdering.Fifo } },
+			mining: { autoMine: false, blockGasLimit: GAS_LIMIT, memPool: { order: edr.MineOrdering.Fifo } },
 			network: {
 				genesisBlockGasLimit: GAS_LIMIT,
 				genesisBlockTime: BigInt(timestamp),
@@ -66,7 +70,7 @@ export async function createEdrProvider({ chainId, timestamp, treasurer }: Genes
 		},
 		{ enable: false, decodeConsoleLogInputsCallback: () => [], printLineCallback: () => {} },
 		{ subscriptionCallback: () => {} },
-		new ContractDecoder(),
+		new edr.ContractDecoder(),
 	);
 	return async (method, params) => {
 		const { data } = await provider.handleRequest(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));

@@ -385,6 +385,10 @@ export const codes = {
 		"The embedded chain does not answer this method.",
 		"Use the reading methods of eth_, and eth_sendRawTransaction.",
 	),
+	CHAIN_EVM_MISSING: error(
+		"The EVM of the embedded chain is not installed.",
+		"Install @nomicfoundation/edr beside assay, or name a chain by its RPC URL.",
+	),
 	CHAIN_REORGANISED: error(
 		"The chain took back more blocks than a reorganisation may.",
 		"The node follows another chain, or an embedded one was begun anew. Remove the cursor to read all again.",

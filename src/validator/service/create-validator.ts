@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createApiServer } from "../../api/create-server.ts";
-import type { ApiServer } from "../../api/server-options.ts";
+import type { ApiServer, StaticFile } from "../../api/server-options.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
 import { packageRoot } from "../../engine/builds.ts";
 import { createNodeSigner } from "../../engine/node-ed25519.ts";
@@ -63,6 +63,8 @@ export interface RunningValidator {
 	readonly store: Store;
 	/** Providers connected to this process. */
 	readonly agents: () => number;
+	/** Where the chain's node answers, and this validator's account there; null without a chain. */
+	readonly chain: { readonly url: string; readonly account: string; readonly scoreboard: string } | null;
 	/** Probes that run in this process now. */
 	readonly probing: () => number;
 	/** Looks for due providers now rather than at the next round. */
@@ -188,7 +190,11 @@ async function start(
 
 	let scheduler: Scheduler | null = null;
 	const wake = () => scheduler?.wake();
-	const base = { config, here, store, signer, hub, metrics, log };
+	const parts = { config, here, store, signer, hub, metrics, log };
+	// Loaded when it is wanted: most of its weight is an EVM.
+	const chain = config.chain === null ? null : await (await import("./chain-keeper.ts")).openChainKeeper(parts);
+	if (chain !== null) opened.push(() => chain.stop());
+	const base = { ...parts, beacon: async () => (await chain?.beacon()) ?? null };
 	const agents = createAgentRegistry(base, {
 		...door,
 		onClaim: async (providerId, before, after) => {
@@ -231,7 +237,7 @@ async function start(
 		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
 		...(here.logger === null ? {} : { logger: here.logger }),
 		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),
-		staticFile: config.api.staticFile ?? createStaticFiles(),
+		staticFile: chainFilesFirst(chain, config.api.staticFile ?? createStaticFiles()),
 	});
 	opened.push(() => api.close());
 	// Before the API: its server would wait for their sockets.
@@ -265,6 +271,7 @@ async function start(
 	}
 	// Last: agents that dial in find everything ready.
 	const url = await listen(api, config);
+	await chain?.start(url);
 	log.info({ url, key: signer.key, process: store.process }, "validator runs");
 	return {
 		url,
@@ -272,9 +279,20 @@ async function start(
 		adminTokenFile,
 		store,
 		agents: () => agents.agents.size,
+		chain:
+			chain === null
+				? null
+				: { url: chain.home.url, account: chain.home.account.address, scoreboard: chain.home.at.scoreboard },
 		probing: () => scheduler?.running() ?? 0,
 		wake,
 	};
+}
+
+type StaticFiles = (path: string) => Promise<StaticFile | null>;
+
+/** The leaves that a chain's roots commit to are public files as well. */
+function chainFilesFirst(chain: { readonly staticFile: StaticFiles } | null, others: StaticFiles): StaticFiles {
+	return async (path) => (await chain?.staticFile(path)) ?? others(path);
 }
 
 /** Its own line among the validators, with the stake that was configured; an admin's later change stands. */

@@ -60,6 +60,7 @@ export async function probeProvider(
 	});
 	try {
 		const { quick, sustainMs, samples, plan, deadlines } = config.probe;
+		const beacon = await x.beacon();
 		const result = await runProbe({
 			openLink: () => openBounded(x, provider, probeId),
 			target: provider.link === "agent" ? `agent:${provider.id}` : provider.target,
@@ -67,6 +68,7 @@ export async function probeProvider(
 			sustainMs,
 			...(samples === null ? {} : { samples }),
 			...(plan === null ? {} : { plan }),
+			...(beacon === null ? {} : { beacon }),
 			deadlines,
 			signer,
 			clockUs: here.clockUs,

@@ -1,6 +1,7 @@
 // What the parts of the service share. Made once by create-validator.ts; no part reaches around it.
 import type { Logger } from "pino";
 import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
+import type { Beacon } from "../../protocol/challenge-seed.ts";
 import type { Signer } from "../../protocol/signer.ts";
 import type { Store } from "../../store/store.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -18,6 +19,8 @@ export interface ServiceContext {
 	readonly log: Logger;
 	/** Agents that this process holds, by provider. */
 	readonly agents: ReadonlyMap<string, AgentConnection>;
+	/** For the seeds of a probe that begins now: proves that it was not made earlier. Null without a chain. */
+	readonly beacon: () => Promise<Beacon>;
 }
 
 /** One line in the log and one in the metrics; the loop goes on. */

@@ -8,6 +8,7 @@ import { createParams, type ParamOverrides, type Params } from "../../market/par
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Plan } from "../probe-plan.ts";
 import type { ProbeDeadlines } from "../run-probe.ts";
+import { type ChainSettings, chainDefaults } from "./chain-settings.ts";
 
 export interface ValidatorConfig {
 	/** Evidence, the embedded database, the key, the admin's token, pinned host keys. */
@@ -49,6 +50,8 @@ export interface ValidatorConfig {
 		/** How long after its end an epoch waits for other validators' reports. */
 		readonly graceMs: number;
 	};
+	/** Where scores, stakes and rewards are published; null: nowhere. */
+	readonly chain: ChainSettings | null;
 	/** market/params: overrides as given, and the whole checked table. */
 	readonly params: Params;
 	readonly api: {
@@ -83,13 +86,15 @@ export interface ProbeSettings {
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
 export interface ValidatorSettings
-	extends Omit<Loose<ValidatorConfig>, "listen" | "probe" | "ssh" | "epoch" | "api" | "params"> {
+	extends Omit<Loose<ValidatorConfig>, "listen" | "probe" | "ssh" | "epoch" | "api" | "params" | "chain"> {
 	readonly dataDir: string;
 	readonly listen?: Loose<ValidatorConfig["listen"]>;
 	readonly probe?: Loose<ProbeSettings>;
 	readonly ssh?: Loose<ValidatorConfig["ssh"]>;
 	readonly epoch?: Loose<ValidatorConfig["epoch"]>;
 	readonly api?: Loose<ValidatorConfig["api"]>;
+	/** {} is the embedded chain. */
+	readonly chain?: Loose<ChainSettings> | null | undefined;
 	/** Rows of market/params by name. */
 	readonly params?: ParamOverrides;
 }
@@ -132,6 +137,7 @@ const DEFAULTS: Omit<ValidatorConfig, "dataDir" | "params"> = {
 	openLocalLink: null,
 	// 72 min of probing and then some, as SN27's tempo of 360 blocks.
 	epoch: { lengthMs: 72 * 60_000, emissionMicros: 1_000_000_000, graceMs: 60_000 },
+	chain: null,
 	api: { limits: {}, trustProxy: null, staticFile: null },
 	progressPerS: 50,
 	keepHistoryMs: 90 * DAY,
@@ -139,8 +145,12 @@ const DEFAULTS: Omit<ValidatorConfig, "dataDir" | "params"> = {
 
 /** Checked, with defaults filled in. Throws CONFIG_BAD (or PARAMS_BAD) naming every mistake at once. */
 export function createValidatorConfig(settings: ValidatorSettings): ValidatorConfig {
-	const { params, ...rest } = settings;
-	const config: ValidatorConfig = { ...filled({ ...DEFAULTS, dataDir: "" }, rest), params: createParams(params) };
+	const { params, chain, ...rest } = settings;
+	const config: ValidatorConfig = {
+		...filled({ ...DEFAULTS, dataDir: "" }, rest),
+		params: createParams(params),
+		chain: chain === undefined || chain === null ? null : filled(chainDefaults, chain),
+	};
 	const wrong = mistakes(config);
 	if (wrong.length > 0)
 		throw new AssayError("CONFIG_BAD", `the validator's settings cannot be used: ${wrong.join("; ")}`, {
@@ -190,6 +200,13 @@ function mistakes(config: ValidatorConfig): string[] {
 	whole("epoch.lengthMs", config.epoch.lengthMs, 100, 365 * DAY);
 	whole("epoch.graceMs", config.epoch.graceMs, 0, DAY);
 	whole("epoch.emissionMicros", config.epoch.emissionMicros, 0, Number.MAX_SAFE_INTEGER);
+	if (config.chain !== null) {
+		const { rpcUrl, stakeTokens, windowSeconds, confirmations } = config.chain;
+		if (rpcUrl !== null && !/^https?:\/\//.test(rpcUrl)) wrong.push("chain.rpcUrl must begin with http:// or https://");
+		whole("chain.stakeTokens", stakeTokens, 1, 1_000_000);
+		whole("chain.windowSeconds", windowSeconds, 1, 86_400);
+		if (confirmations !== null) whole("chain.confirmations", confirmations, 1, 1000);
+	}
 	if (config.join !== "open" && !config.join.every((key) => /^[0-9a-f]{64}$/.test(key)))
 		wrong.push("join must be open, or a list of keys of 64 hex digits");
 	return wrong;

@@ -1,0 +1,208 @@
+// Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
+// URL, with contracts that somebody deployed. Also the account's key and the journal of what is being sent. Page: docs/chain.md.
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+	accountOf,
+	type ChainAccount,
+	type ChainClient,
+	createChainClient,
+	sendCall,
+} from "../../chain/chain-client.ts";
+import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/deploy.ts";
+import { type EmbeddedChain, openEmbeddedChain } from "../../chain/embedded-chain.ts";
+import type { IntentJournal } from "../../chain/publish.ts";
+import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/registry.ts";
+import { httpRpc, type Rpc, withRetries } from "../../chain/rpc.ts";
+import { serveRpc } from "../../chain/serve-rpc.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
+import { toHex } from "../../market/sorted-openings.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { hexToBytes, utf8ToBytes } from "../../protocol/bytes.ts";
+import { signChainKey } from "../../protocol/chain-key-proof.ts";
+import { keccak } from "../../protocol/keccak-tree.ts";
+import type { Signer } from "../../protocol/signer.ts";
+import { fileIntents, loadSecret, writeWhole } from "./chain-files.ts";
+import type { ChainSettings } from "./chain-settings.ts";
+
+export interface ChainHome {
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	readonly account: ChainAccount;
+	readonly folder: string;
+	readonly saltSecret: Uint8Array;
+	readonly journal: IntentJournal;
+	/** Also for other programs of this machine. */
+	readonly url: string;
+	readonly isEmbedded: boolean;
+	/** On the embedded chain providers without an account of their own are paid to one that the chain's owner keeps for them; null elsewhere. */
+	readonly keptAccountOf: ((providerKey: string) => ChainAccount) | null;
+	close(): Promise<void>;
+}
+
+export interface HomeOptions {
+	readonly dataDir: string;
+	readonly settings: ChainSettings;
+	readonly epochSeconds: number;
+	readonly nowMs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+}
+
+export const chainFolder = (dataDir: string): string => join(dataDir, "chain");
+const UNIT = 10n ** 18n;
+/** Of the whole supply, what pays the first hundred thousand epochs. */
+const FUNDED = 100_000_000n * UNIT;
+
+export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
+	const folder = chainFolder(o.dataDir);
+	await mkdir(folder, { recursive: true, mode: 0o700 });
+	const secret = await loadSecret(join(folder, "account.key"), o.randomBytes);
+	const account = accountOf(toHex(secret));
+	const closing: (() => Promise<void>)[] = [];
+	try {
+		const node = await openNode(o, folder, closing);
+		const client = await createChainClient(node.rpc, {
+			confirmations: o.settings.confirmations ?? (node.treasurer === null ? 12 : 1),
+			pollMs: node.treasurer === null ? 2000 : 50,
+		});
+		const at = await findContracts(o, folder, client, node.treasurer);
+		return {
+			client,
+			at,
+			account,
+			folder,
+			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
+			journal: fileIntents(join(folder, "intents")),
+			url: node.url,
+			isEmbedded: node.treasurer !== null,
+			keptAccountOf: node.keptAccountOf,
+			close: async () => {
+				for (const close of closing.splice(0).reverse()) await close();
+			},
+		};
+	} catch (error) {
+		for (const close of closing.splice(0).reverse()) await close().catch(() => {});
+		throw error;
+	}
+}
+
+interface Node {
+	readonly rpc: Rpc;
+	readonly url: string;
+	/** The account with the embedded chain's money. */
+	readonly treasurer: ChainAccount | null;
+	readonly keptAccountOf: ChainHome["keptAccountOf"];
+}
+
+async function openNode(o: HomeOptions, folder: string, closing: (() => Promise<void>)[]): Promise<Node> {
+	const { rpcUrl } = o.settings;
+	if (rpcUrl !== null) return { rpc: withRetries(httpRpc(rpcUrl)), url: rpcUrl, treasurer: null, keptAccountOf: null };
+	const secret = await loadSecret(join(folder, "treasurer.key"), o.randomBytes);
+	const treasurer = accountOf(toHex(secret));
+	const keptAccountOf = (key: string) =>
+		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
+	const place = join(folder, "rpc.json");
+	let chain: EmbeddedChain;
+	try {
+		chain = await openEmbeddedChain({
+			folder: join(folder, "embedded"),
+			genesis: {
+				// Random, so that what is signed for one embedded chain means nothing on another.
+				chainId: 0x4000_0000 + (new DataView(o.randomBytes(4).buffer).getUint32(0) & 0x3fff_ffff),
+				timestamp: Math.floor(o.nowMs() / 1000),
+				treasurer: treasurer.address.toLowerCase(),
+			},
+			nowMs: o.nowMs,
+		});
+	} catch (error) {
+		// Another process of this data folder has it: over its door.
+		if (!(error instanceof AssayError && error.code === "CHAIN_BUSY")) throw error;
+		const { url } = JSON.parse(await readFile(place, "utf8")) as { url: string };
+		return { rpc: withRetries(httpRpc(url)), url, treasurer, keptAccountOf };
+	}
+	closing.push(() => chain.close());
+	const server = await serveRpc(chain.rpc);
+	closing.push(() => server.close());
+	await writeWhole(place, `${JSON.stringify({ url: server.url })}\n`);
+	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf };
+}
+
+async function findContracts(
+	o: HomeOptions,
+	folder: string,
+	client: ChainClient,
+	treasurer: ChainAccount | null,
+): Promise<ContractAddresses> {
+	const path = join(folder, "contracts.json");
+	const kept = o.settings.contracts ?? (await readContracts(path));
+	if (kept !== null) {
+		const code = kept.chainId === client.chainId ? await client.viem.getCode({ address: kept.scoreboard }) : undefined;
+		if (code !== undefined) return kept;
+		throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
+			hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
+		});
+	}
+	if (treasurer === null)
+		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
+			hint: "Name their addresses, or deploy them with `assay chain deploy`.",
+		});
+	const window = Math.max(1, Math.min(o.settings.windowSeconds, Math.floor(o.epochSeconds / 10)));
+	const at = await deployContracts(client, treasurer, {
+		...deployDefaults({ genesis: Math.floor(o.nowMs() / 1000), epochSeconds: o.epochSeconds }),
+		commitSeconds: window,
+		revealSeconds: window,
+		voidSeconds: window,
+		challengeSeconds: window,
+	});
+	await fundRewards(client, treasurer, at, FUNDED);
+	// Last: a deployment that was cut short is begun anew.
+	await writeWhole(path, `${JSON.stringify(at)}\n`);
+	return at;
+}
+
+export async function readContracts(path: string): Promise<ContractAddresses | null> {
+	try {
+		return JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+		throw error;
+	}
+}
+
+/** On the embedded chain: money from the treasurer, then the stake. Elsewhere the operator stakes; false while that is not done. Safe to repeat after a crash. */
+export async function ensureStaked(
+	home: ChainHome,
+	o: {
+		readonly signer: Signer;
+		readonly endpoint: string;
+		readonly stakeTokens: number;
+		readonly treasurer: ChainAccount | null;
+	},
+): Promise<boolean> {
+	const { client, at, account } = home;
+	const { role, stake } = await readAccount(client, at, account.address);
+	if (role === ROLES.validator && stake > 0n) return true;
+	if (o.treasurer === null || role !== ROLES.none) return false;
+	const amount = BigInt(o.stakeTokens) * UNIT;
+	await sendCall(client, o.treasurer, { to: account.address, data: "0x", value: 1000n * UNIT });
+	await sendCall(client, o.treasurer, transferCall(at, account.address, amount));
+	await sendCall(client, account, approveCall(at, amount));
+	const { chainId, registry } = at;
+	await sendCall(
+		client,
+		account,
+		registerCall(at, {
+			role: "validator",
+			signingKey: `0x${o.signer.key}`,
+			keyProof: signChainKey(o.signer, { chainId, registry, account: account.address }),
+			endpoint: o.endpoint,
+			amount,
+		}),
+	);
+	return true;
+}
+
+export async function treasurerOf(home: Pick<ChainHome, "folder" | "isEmbedded">): Promise<ChainAccount | null> {
+	if (!home.isEmbedded) return null;
+	return accountOf(`0x${(await readFile(join(home.folder, "treasurer.key"), "utf8")).trim()}` as Hex);
+}

@@ -1,0 +1,144 @@
+// A whole validator with the embedded chain: contracts at the first start, a probe with a beacon, its score and evidence on chain at the epoch's end, weights final,
+// the reward claimed; all of it there after a restart. Without a chain nothing of this happens.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createChainClient, sendCall } from "../../chain/chain-client.ts";
+import { readBalance } from "../../chain/registry.ts";
+import { claimCall, readIsClaimed } from "../../chain/rewards.ts";
+import { httpRpc } from "../../chain/rpc.ts";
+import * as board from "../../chain/scoreboard.ts";
+import { given } from "../../market/recompute.ts";
+import { createScoreReport } from "../../market/score-report.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
+import { createWeightProposal, shareOf } from "../../market/weight-proposal.ts";
+import type { Json } from "../../protocol/canonical-json.ts";
+import { decodeEvidence } from "../../protocol/evidence-codec.ts";
+import { auditEpoch } from "./audit-epoch.ts";
+import { chainFolder, readContracts, treasurerOf } from "./chain-home.ts";
+import { createReportArchive } from "./report-archive.ts";
+import {
+	eventually,
+	makeDataDir,
+	signerOf,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+} from "./toy-agent.test-kit.ts";
+
+const HOUR = 3_600_000;
+const data = makeDataDir();
+let validator: ToyValidator;
+let aheadMs = 0;
+const nowMs = () => Date.now() + aheadMs;
+const start = () =>
+	startToyValidator(
+		{ dataDir: data.path, epoch: { lengthMs: HOUR }, params: { maxAgeMs: 10 * HOUR }, chain: {} },
+		{ nowMs },
+	);
+before(async () => {
+	validator = await start();
+});
+after(async () => {
+	await validator?.stop();
+	await data.remove();
+});
+
+const reach = async () => {
+	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
+	return { at, client: await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 }) };
+};
+
+test("the first epoch is published and claimable, and all is kept over a restart", async () => {
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(11) });
+	const probe = await eventually(async () => {
+		const shown = await validator.client.getProvider({ params: { id: agent.id } }).catch(() => null);
+		if (shown === null || shown.scorePpm === null) return null;
+		return (await validator.store.probes.list({ filter: { providerId: agent.id } })).rows.find(
+			({ state }) => state === "done",
+		);
+	});
+	await agent.close();
+	const first = await reach();
+	const decoded = decodeEvidence(await validator.store.evidence.get(probe.evidenceSha256!));
+	assert.ok(decoded.ok);
+	const beacon = decoded.evidence.envelope.body.beacon!;
+	const [chainId, number, hash] = beacon.value.split(":");
+	assert.equal(beacon.kind, "evm-block");
+	assert.equal(Number(chainId), first.at.chainId);
+	assert.equal((await first.client.viem.getBlock({ blockNumber: BigInt(number!) })).hash, hash);
+
+	// A toy's figures are worth nothing; this one's are.
+	const id = "a1".repeat(32);
+	const offer = { name: "x", pricePerHourMicros: 0, rentable: false, ssh: false, claim: null } as const;
+	await validator.store.providers.register(
+		{ id, link: "agent", target: "", ...offer },
+		{ nowMs: nowMs(), actor: "test" },
+	);
+	const root = given("score", "ppm", 600_000);
+	const terms = { version: 1, providerId: id, mode: "holistic", evidence: null, scorePpm: 600_000, why: "", root };
+	await validator.store.scores.put([
+		{ providerId: id, atMs: nowMs(), scorePpm: 600_000, mode: "holistic", terms: terms as unknown as Json },
+	]);
+
+	const self = validator.chain!.account.toLowerCase() as Hex;
+	const params = await board.readEpochParams(first.client, first.at);
+	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, 0);
+	const goTo = (second: number) => {
+		aheadMs += Math.max(0, second * 1000 + 50 - nowMs());
+	};
+	goTo(endsAt);
+	await eventually(async () => BigInt((await board.readReport(first.client, first.at, 0, self)).digest) !== 0n);
+	goTo(revealsAt);
+	await eventually(async () => (await board.readReport(first.client, first.at, 0, self)).revealed);
+	goTo(proposesAt);
+	const standing = await eventually(async () => {
+		const one = await board.readProposal(first.client, first.at, 0);
+		return one.digest !== null && one;
+	});
+	const report = await fetch(`${validator.url}/chain/0/report-${self}.json`);
+	assert.equal(report.status, 200);
+	const published = (await report.json()) as { leaves: [Hex, number, Hex][] };
+	assert.deepEqual(published.leaves.map(([, score, evidence]) => [score, evidence]).sort(), [
+		[0, `0x${probe.evidenceSha256}`],
+		[600_000, `0x${"0".repeat(64)}`],
+	]);
+	assert.equal((await fetch(`${validator.url}/chain/1/report-${self}.json`)).status, 404);
+
+	await validator.stop();
+	validator = await start();
+	const { client, at } = await reach();
+	assert.deepEqual(at, first.at);
+	assert.deepEqual(await board.readProposal(client, at, 0), standing);
+	goTo(standing.finalAt);
+	const [provider] = published.leaves.find(([, score]) => score > 0)!;
+	const leaves = published.leaves.map(([provider, scorePpm, evidenceSha256]) => ({
+		provider,
+		scorePpm,
+		evidenceSha256,
+	}));
+	const right = createWeightProposal(
+		[{ validator: self, stake: 1n, report: createScoreReport(leaves) }],
+		1000n * 10n ** 18n,
+	);
+	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+	await sendCall(client, treasurer, claimCall(at, 0, right.proposal, right.open(0)));
+	assert.equal(await readBalance(client, at, provider), shareOf(right.proposal, right.leaves[0]!));
+	assert.equal(await readIsClaimed(client, at, 0, provider), true);
+	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
+	const found = await auditEpoch({ client, at, epoch: 0, archive, self, checkEvidence: null });
+	assert.deepEqual([found.differences, found.claims, found.providers], [[], 1, 2]);
+});
+
+test("a validator without a chain makes none", async () => {
+	const other = makeDataDir();
+	const plain = await startToyValidator({ dataDir: other.path });
+	try {
+		assert.equal(plain.chain, null);
+		assert.equal(existsSync(chainFolder(other.path)), false);
+	} finally {
+		await plain.stop();
+		await other.remove();
+	}
+});

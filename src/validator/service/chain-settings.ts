@@ -1,0 +1,24 @@
+// Settings of a validator's chain and their defaults. Apart from chain-home.ts, so that a validator without a chain loads nothing of it.
+import type { ContractAddresses } from "../../chain/deploy.ts";
+
+export interface ChainSettings {
+	/** Null: the embedded chain in the data folder. */
+	readonly rpcUrl: string | null;
+	/** On a chain of one's own they are deployed at the first start. */
+	readonly contracts: ContractAddresses | null;
+	/** Blocks until something counts; null: 1 on the embedded chain, 12 elsewhere. */
+	readonly confirmations: number | null;
+	/** Whole tokens that this validator stakes on the embedded chain. */
+	readonly stakeTokens: number;
+	/** Longest a window of the embedded chain is, in seconds; a tenth of an epoch otherwise. */
+	readonly windowSeconds: number;
+}
+
+export const chainDefaults: ChainSettings = {
+	rpcUrl: null,
+	contracts: null,
+	confirmations: null,
+	stakeTokens: 10_000,
+	// One process commits, reveals and proposes within seconds of the windows' beginnings.
+	windowSeconds: 60,
+};
