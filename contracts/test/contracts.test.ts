@@ -84,7 +84,12 @@ test("elements of products are those of the vectors", async () => {
 	}
 	assert.deepEqual([...seen].sort(), [...PRECISIONS].sort());
 	// Long rows, where lanes are fullest, against src/protocol.
-	for (const [precision, k] of [["int8", 16384], ["int8", 65536], ["fp8", 16384], ["tf32", 16384]] as const) {
+	for (const [precision, k] of [
+		["int8", 16384],
+		["int8", 65536],
+		["fp8", 16384],
+		["tf32", 16384],
+	] as const) {
 		const seed = random(`long ${precision} ${k}`);
 		const [right] = gemmElements(precision, seed, k, 1000, [999]);
 		assert.equal(await elementOnChain(precision, hex(seed), k, 1000, 999), right);
@@ -175,7 +180,11 @@ function openings(reports: readonly ScoreReport[], provider: Hex): ChainReportOp
 	}));
 }
 
-async function publish({ client, at, validators, goTo, send }: TestNetwork, epoch: number, reports: readonly ScoreReport[]) {
+async function publish(
+	{ client, at, validators, goTo, send }: TestNetwork,
+	epoch: number,
+	reports: readonly ScoreReport[],
+) {
 	goTo(epoch, 0);
 	const commits: number[] = [];
 	for (const [i, { reportRoot }] of reports.entries()) {
@@ -196,7 +205,10 @@ async function publish({ client, at, validators, goTo, send }: TestNetwork, epoc
 async function claims(honest: WeightProposal, weights: Parameters<typeof rewardShares>[0]) {
 	const { client, at, provider, send } = network;
 	const { shares } = rewardShares(weights, EMISSION);
-	assert.equal(shares.reduce((sum, { amount }) => sum + amount, 0n), EMISSION);
+	assert.equal(
+		shares.reduce((sum, { amount }) => sum + amount, 0n),
+		EMISSION,
+	);
 	const paid = async (who: Hex) =>
 		client.viem.readContract({ address: at.token, abi: BALANCE_OF, functionName: "balanceOf", args: [who] });
 	for (const i of [0, 1, 5000, honest.leaves.length - 1]) {

@@ -37,11 +37,7 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 		nowMs: () => nowMs,
 	});
 	const client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	const at = await deployContracts(
-		client,
-		treasurer,
-		deployDefaults({ genesis: GENESIS_S, epochSeconds: EPOCH_S }),
-	);
+	const at = await deployContracts(client, treasurer, deployDefaults({ genesis: GENESIS_S, epochSeconds: EPOCH_S }));
 	await fundRewards(client, treasurer, at, 1_000_000n * UNIT);
 	// Sorted by address: the chain wants each validator once, in that order.
 	const validators = [1, 2, 3]
