@@ -17,6 +17,16 @@ const HARDFORK = "Prague";
 const GAS_LIMIT = 60_000_000n;
 const TREASURE_WEI = 10n ** 27n;
 
+/** Whether an embedded chain can run here. The released package comes without its EVM. */
+export function isEvmInstalled(): boolean {
+	try {
+		import.meta.resolve("@nomicfoundation/edr");
+		return true;
+	} catch {
+		return false;
+	}
+}
+
 type Edr = typeof import("@nomicfoundation/edr");
 // "Should only be called once", says its documentation; all chains of a process share it.
 let loaded: Promise<{ readonly edr: Edr; readonly context: EdrContext }> | null = null;

@@ -7,6 +7,7 @@ import { findEngine, hostPlatform, isCheckout, packageRoot } from "../engine/bui
 import { AssayError } from "../protocol/assay-error.ts";
 import type { RunningValidator, Validator } from "../validator/service/create-validator.ts";
 import { DEFAULT_PORT } from "./api-connection.ts";
+import { rpcUrlOf } from "./chain-connection.ts";
 import type { Command, Surroundings } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
 import { freePort, type LocalProvider, startLocalProvider } from "./local-provider.ts";
@@ -30,6 +31,8 @@ const options = {
 	price: { type: "string" },
 	"no-provider": { type: "boolean", default: false },
 	"no-rent": { type: "boolean", default: false },
+	"no-chain": { type: "boolean", default: false },
+	rpc: { type: "string" },
 	quick: { type: "boolean", default: false },
 	param: { type: "string", multiple: true },
 	"until-scored": { type: "boolean", default: false },
@@ -44,13 +47,15 @@ export const upCommand: Command = {
 	summary: "runs the whole network on this machine",
 	help: `usage: assay up [OPTIONS]
 
-Starts a database, a validator with its API, and a provider for this machine; prints what happens; runs until Ctrl-C.
+Starts a database, an embedded chain, a validator with its API, and a provider for this machine; prints what happens; runs until Ctrl-C.
 Other hosts join with the line that it prints. A second start finds everything of the first.
 
   --data FOLDER     everything is kept there (default: network in ASSAY_HOME, or assay/network in the user's data folder)
   --port N          of the API and the agents' door (default: ${DEFAULT_PORT}, or the next one that is free; 0 takes any)
   --host ADDRESS    to listen on (default 127.0.0.1: this machine only)
   --database URL    any PostgreSQL server instead of an embedded one (or DATABASE_URL)
+  --rpc URL         any EVM chain instead of the embedded one (or ASSAY_RPC); its contracts: assay chain deploy
+  --no-chain        publish scores on no chain
   --no-provider     this machine itself is not offered
   --name NAME       how this machine is listed (default: its host name)
   --price AMOUNT    asked for an hour of it (default 0)
@@ -75,12 +80,13 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 		const hold = await takeUpFile(dataDir, Date.now());
 		const closing: (() => Promise<void>)[] = [() => hold.release()];
 		try {
-			const say = (text: string) => values.json || here.out.write(`${text}\n`);
+			const say = (text: string): void => void (values.json || here.out.write(`${text}\n`));
 			const paint = paintFor(here.out, here.env);
 			const port = asked ?? (await freePort(values.host, DEFAULT_PORT));
 			const databaseUrl = values.database ?? (here.env.DATABASE_URL || undefined);
 			say(`${paint.strong("assay")} brings up a network in ${dataDir}`);
 			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, as named");
+			const chain = await chainSettings(values, here, say);
 			// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 			const [{ createValidator }, { createLogger }] = await Promise.all([
 				import("../validator/service/create-validator.ts"),
@@ -93,6 +99,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 					params,
 					probe: { quick: values.quick },
 					listen: { host: values.host, port },
+					chain,
 				},
 				{ env: here.env, logger: createLogger(level) },
 			);
@@ -102,6 +109,10 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 			await hold.publish({ url, key: running.key });
 			say(`validator ${running.key}`);
 			say(`API       ${paint.strong(url)}   ${paint.dim(`admin's token in ${running.adminTokenFile}`)}`);
+			if (running.chain !== null)
+				say(
+					`chain     ${running.chain.url}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
+				);
 			return await live({ values, here, dataDir, url, running, closing, say, paint });
 		} finally {
 			const close = closing.splice(0).reverse();
@@ -113,6 +124,21 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 		}
 	},
 };
+
+/** The embedded chain, unless another one is named, none is wanted, or its EVM is not there. */
+async function chainSettings(
+	values: Values,
+	here: Surroundings,
+	say: (text: string) => void,
+): Promise<{ readonly rpcUrl: string | null } | null> {
+	if (values["no-chain"]) return null;
+	const rpcUrl = rpcUrlOf(values, here);
+	if (rpcUrl !== null) return { rpcUrl };
+	const { isEvmInstalled } = await import("../chain/edr-provider.ts");
+	if (isEvmInstalled()) return { rpcUrl: null };
+	say("chain     none: @nomicfoundation/edr is not installed beside assay");
+	return null;
+}
 
 /** The validator's own clean-up leaves nothing open when it cannot start. */
 async function start(validator: Validator): Promise<RunningValidator> {
@@ -171,7 +197,14 @@ async function live(o: Live): Promise<number> {
 		if (values["until-scored"] && score.terms.evidence !== null) end(0);
 	};
 
-	tell({ kind: "up", url, key: running.key, dataDir: o.dataDir, adminTokenFile: running.adminTokenFile });
+	tell({
+		kind: "up",
+		url,
+		key: running.key,
+		dataDir: o.dataDir,
+		adminTokenFile: running.adminTokenFile,
+		chain: running.chain,
+	});
 	const before = await client.network();
 	const best = (await client.listProviders({ query: { sort: "score", limit: 1 } })).rows[0];
 	const total = before.probes.total;

@@ -52,6 +52,10 @@ export const weightLeafHash = ({ provider, weightPpm, weightBefore, amountBefore
 		concatBytes(fromHex(provider, 20), packed(weightPpm, 4), packed(weightBefore, 8), packed(amountBefore, 16)),
 	);
 
+/** The tree over leaves as given; whether they are a proposal's only its root tells. */
+export const openWeights = (leaves: readonly WeightLeaf[]): SortedTree<WeightLeaf> =>
+	createSortedTree(leaves, weightLeafHash);
+
 /** Providers above 0 only, sorted. A provider that a report leaves out has 0 in it. */
 export function medianWeights(reports: readonly CountedReport[]): readonly { provider: Hex; weightPpm: number }[] {
 	const votes = new Map<Hex, { stake: bigint; scorePpm: number }[]>();

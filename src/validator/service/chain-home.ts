@@ -133,7 +133,7 @@ async function findContracts(
 	client: ChainClient,
 	treasurer: ChainAccount | null,
 ): Promise<ContractAddresses> {
-	const path = join(folder, "contracts.json");
+	const path = contractsPath(folder, treasurer === null);
 	const kept = o.settings.contracts ?? (await readContracts(path));
 	if (kept !== null) {
 		const code = kept.chainId === client.chainId ? await client.viem.getCode({ address: kept.scoreboard }) : undefined;
@@ -159,6 +159,10 @@ async function findContracts(
 	await writeWhole(path, `${JSON.stringify(at)}\n`);
 	return at;
 }
+
+/** A folder may know an embedded chain and another one. */
+export const contractsPath = (folder: string, isExternal: boolean): string =>
+	join(folder, isExternal ? "contracts-external.json" : "contracts.json");
 
 export async function readContracts(path: string): Promise<ContractAddresses | null> {
 	try {

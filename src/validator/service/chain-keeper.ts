@@ -3,7 +3,6 @@
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server-options.ts";
 import { openProviderBook } from "../../chain/provider-book.ts";
-import { readAccount } from "../../chain/registry.ts";
 import type { Explanation } from "../../market/explanation.ts";
 import type { ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
@@ -11,7 +10,8 @@ import type { Beacon } from "../../protocol/challenge-seed.ts";
 import { readText, writeWhole } from "./chain-files.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
 import { createChainRound } from "./chain-round.ts";
-import { archivePath, createReportArchive, MOST_ARCHIVE_BYTES, parseReport, parseWeights } from "./report-archive.ts";
+import { createLeafFetcher } from "./fetch-leaves.ts";
+import { createReportArchive } from "./report-archive.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
 import { repeat } from "./surroundings.ts";
 
@@ -29,7 +29,6 @@ export interface ChainKeeper {
 
 const LEASE = "chain";
 const BEACON_WITHIN_MS = 2000;
-const FETCH_WITHIN_MS = 20_000;
 const KEEP_SECONDS = 90 * 86_400;
 const NO_EVIDENCE: Hex = `0x${"0".repeat(64)}`;
 
@@ -79,27 +78,9 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		return [...leaves.values()];
 	}
 
-	async function fetchFile(epoch: number, kind: "report" | "weights", from: Hex): Promise<Uint8Array | null> {
-		const { endpoint } = await readAccount(client, at, from);
-		if (!/^https?:\/\//.test(endpoint)) return null;
-		try {
-			// The address is whatever its owner wrote on chain: no redirects, no more bytes than a report can have.
-			const url = new URL(archivePath(epoch, kind, from), endpoint);
-			const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(FETCH_WITHIN_MS) });
-			if (!response.ok || response.body === null) return null;
-			const chunks: Uint8Array[] = [];
-			let size = 0;
-			for await (const chunk of response.body) {
-				size += chunk.length;
-				if (size > MOST_ARCHIVE_BYTES) return null;
-				chunks.push(chunk);
-			}
-			return Buffer.concat(chunks);
-		} catch (error) {
-			log.warn({ from, epoch, err: error }, "leaves could not be fetched");
-			return null;
-		}
-	}
+	const fetched = createLeafFetcher(client, at, (from, error) =>
+		log.warn({ from, err: error }, "leaves could not be fetched"),
+	);
 
 	const round = await createChainRound({
 		client,
@@ -110,14 +91,8 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		archive,
 		nowS: () => Math.floor(here.nowMs() / 1000),
 		scores,
-		async fetchReport(epoch, validator) {
-			const bytes = await fetchFile(epoch, "report", validator);
-			return bytes === null ? null : parseReport(bytes);
-		},
-		async fetchWeights(epoch, proposer) {
-			const bytes = await fetchFile(epoch, "weights", proposer);
-			return bytes === null ? null : parseWeights(bytes);
-		},
+		fetchReport: fetched.report,
+		fetchWeights: fetched.weights,
 		tell({ kind, epoch, detail }) {
 			log.info({ epoch, detail }, `chain: ${kind}`);
 			hub.tell({ kind: `chain.${kind}`, subject: String(epoch), providerId: null, detail: { epoch, detail } });

@@ -1,0 +1,107 @@
+// How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder, over the door of the process that runs it or by itself.
+// Loads the chain's code only when a command runs.
+
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { ContractAddresses } from "../chain/deploy.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import type { ChainHome } from "../validator/service/chain-home.ts";
+import type { Surroundings } from "./command.ts";
+import { defaultDataDir } from "./data-folder.ts";
+import { usageError } from "./parse-options.ts";
+import { requireNode } from "./require-node.ts";
+
+export const chainOptions = {
+	options: {
+		data: { type: "string" },
+		rpc: { type: "string" },
+		contracts: { type: "string" },
+		json: { type: "boolean", default: false },
+	},
+	help: `  --data FOLDER     of the validator (default: network in ASSAY_HOME, or assay/network in the user's data folder)
+  --rpc URL         any node instead of the embedded chain (or ASSAY_RPC)
+  --contracts FILE  the contracts' addresses there, as deploy wrote them (default: those of the data folder)
+  --json            as JSON`,
+} as const;
+
+export interface ChainValues {
+	readonly data?: string | undefined;
+	readonly rpc?: string | undefined;
+	readonly contracts?: string | undefined;
+}
+
+export const dataDirOf = (values: ChainValues, here: Surroundings): string =>
+	resolve(here.cwd, values.data ?? defaultDataDir(here.env));
+
+export const rpcUrlOf = (values: ChainValues, here: Surroundings): string | null =>
+	values.rpc ?? (here.env.ASSAY_RPC || null);
+
+export async function withChain<T>(
+	command: string,
+	values: ChainValues,
+	here: Surroundings,
+	act: (home: ChainHome, dataDir: string) => Promise<T>,
+): Promise<T> {
+	requireNode(command);
+	const dataDir = dataDirOf(values, here);
+	const rpcUrl = rpcUrlOf(values, here);
+	if (values.contracts !== undefined && rpcUrl === null)
+		throw usageError("--contracts is for a chain that --rpc names", command);
+	if (rpcUrl === null && !existsSync(join(dataDir, "chain", "contracts.json")))
+		throw new AssayError("CHAIN_MISSING", `there is no embedded chain in ${dataDir}`, {
+			hint: "`assay up` makes one; another chain is named by --rpc.",
+		});
+	const [{ openChainHome }, { chainDefaults }] = await Promise.all([
+		import("../validator/service/chain-home.ts"),
+		import("../validator/service/chain-settings.ts"),
+	]);
+	const contracts =
+		values.contracts === undefined ? null : await readContractsFile(resolve(here.cwd, values.contracts));
+	const home = await openChainHome({
+		dataDir,
+		settings: { ...chainDefaults, rpcUrl, contracts },
+		// Of a chain that is there already.
+		epochSeconds: 0,
+		nowMs: () => Date.now(),
+		randomBytes: (size) => new Uint8Array(randomBytes(size)),
+	});
+	try {
+		return await act(home, dataDir);
+	} finally {
+		await home.close();
+	}
+}
+
+async function readContractsFile(path: string): Promise<ContractAddresses> {
+	try {
+		return JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
+	} catch (cause) {
+		throw new AssayError("FILE_UNREADABLE", `${path} is not a file of contracts' addresses`, {
+			hint: "`assay chain deploy --rpc URL --json` prints one.",
+			cause,
+		});
+	}
+}
+
+/** bigint as decimal text. */
+export const toJson = (value: unknown): string =>
+	`${JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one), 2)}\n`;
+
+const UNIT = 10n ** 18n;
+
+/** Whole tokens with up to six digits, cut. */
+export function formatTokens(amount: bigint): string {
+	const fraction = String(((amount % UNIT) * 1_000_000n) / UNIT)
+		.padStart(6, "0")
+		.replace(/0+$/, "");
+	return `${amount / UNIT}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+export function parseTokens(command: string, text: string): bigint {
+	const found = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(text);
+	const amount = found === null ? 0n : BigInt(found[1]!) * UNIT + BigInt((found[2] ?? "").padEnd(18, "0"));
+	if (amount === 0n) throw usageError(`an amount of tokens is a number above 0, not '${text}'`, command);
+	return amount;
+}
