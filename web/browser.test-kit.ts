@@ -1,10 +1,11 @@
 // For the dashboard's tests: one real Chromium on a real validator. Every page is watched: an exception, a refused policy or a word on the console
 // that is an error makes the test fail, whatever else it looked for.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
 const PROGRAMS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -20,8 +21,11 @@ const FLAGS = [
 
 export interface Browser {
 	readonly context: BrowserContext;
-	/** A page that is watched; `allow` names what may go wrong on the console in this test. */
-	open(url: string, allow?: RegExp): Promise<Page>;
+	/** A page that is watched. */
+	open(url: string): Promise<Page>;
+	/** What may be said on the console until the next check, before or after this call. */
+	allow(said: RegExp): void;
+	closePages(): Promise<void>;
 	/** Throws what any page did wrong so far, and forgets it. */
 	check(): void;
 	close(): Promise<void>;
@@ -41,15 +45,23 @@ export async function startBrowser(
 		reducedMotion: "reduce",
 		acceptDownloads: true,
 	});
-	const wrong: string[] = [];
+	let wrong: string[] = [];
+	let allowed: RegExp[] = [];
 	return {
 		context,
-		async open(url, allow) {
+		allow(said) {
+			allowed.push(said);
+		},
+		async closePages() {
+			// The first one keeps the browser open.
+			for (const page of context.pages().slice(1)) await page.close();
+		},
+		async open(url) {
 			const page = await context.newPage();
 			page.setDefaultTimeout(20_000);
 			page.on("pageerror", (error) => wrong.push(`exception: ${error.message}`));
 			page.on("console", (message) => {
-				if (message.type() === "error" && !allow?.test(message.text())) wrong.push(`console: ${message.text()}`);
+				if (message.type() === "error") wrong.push(`console: ${message.text()}`);
 			});
 			page.on("request", (request) => {
 				const to = new URL(request.url());
@@ -66,11 +78,37 @@ export async function startBrowser(
 			return page;
 		},
 		check() {
-			assert.deepEqual(wrong.splice(0), []);
+			const left = wrong.filter((text) => !allowed.some((said) => said.test(text)));
+			wrong = [];
+			allowed = [];
+			assert.deepEqual(left, []);
 		},
 		async close() {
 			await context.close();
 			await rm(profile, { recursive: true, force: true });
 		},
 	};
+}
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+interface AxeResult {
+	readonly violations: readonly {
+		readonly id: string;
+		readonly impact: string | null;
+		readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+	}[];
+}
+
+/** What axe calls serious or critical on the page as it is now, contrast included. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+	await page.evaluate(AXE);
+	const { violations } = await page.evaluate(
+		() => (globalThis as unknown as { axe: { run(): Promise<AxeResult> } }).axe.run() as Promise<AxeResult>,
+	);
+	return violations
+		.filter(({ impact }) => impact === "serious" || impact === "critical")
+		.flatMap(({ id, nodes }) =>
+			nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary?.slice(0, 200)}`),
+		);
 }

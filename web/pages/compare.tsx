@@ -1,7 +1,7 @@
 // Two providers side by side, by proven figures; the better of two numbers is marked by word.
 import type { Provider } from "../../src/api/types.ts";
 import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
-import { Empty, Failed, Loading, PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
+import { Empty, Failed, Loading, PageTitle, Panel, Scroll, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
@@ -46,7 +46,7 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 	const figures = [bestOf(left), bestOf(right)] as const;
 	const names = [...new Set([...figures[0].keys(), ...figures[1].keys()])];
 	return (
-		<div class="scroll">
+		<Scroll label="Comparison">
 			<table>
 				<thead>
 					<tr>
@@ -100,7 +100,7 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 					/>
 				</tbody>
 			</table>
-		</div>
+		</Scroll>
 	);
 }
 

@@ -17,6 +17,7 @@ import {
 	Loading,
 	PageTitle,
 	Panel,
+	Scroll,
 	Shown,
 	Tile,
 	Time,
@@ -159,7 +160,7 @@ function ClaimedPanel({ provider }: { provider: Provider }) {
 			{devices.length === 0 ? (
 				<Empty title="Nothing is known of this host yet" />
 			) : (
-				<div class="scroll">
+				<Scroll label="Claimed and proven, all devices">
 					<table>
 						<thead>
 							<tr>
@@ -193,16 +194,24 @@ function ClaimedPanel({ provider }: { provider: Provider }) {
 							</tbody>
 						))}
 					</table>
-				</div>
+				</Scroll>
 			)}
 		</Panel>
 	);
 }
 
+/** What most come for. */
+const FIRST_FIGURES = ["gemm.fp16", "gemm.int8"];
+
+function firstChoice(choices: Provider["figures"]): Provider["figures"][number] | undefined {
+	const wanted = FIRST_FIGURES.map((name) => choices.find((one) => one.name === name));
+	return wanted.find((one) => one !== undefined) ?? choices[0];
+}
+
 function FiguresPanel({ provider }: { provider: Provider }) {
 	const choices = provider.figures.filter(({ name }) => !name.startsWith("peer."));
 	const [chosen, setChosen] = useState("");
-	const wanted = choices.find(({ device, name }) => `${device} ${name}` === chosen) ?? choices[0];
+	const wanted = choices.find(({ device, name }) => `${device} ${name}` === chosen) ?? firstChoice(choices);
 	const points = useLoaded(
 		`${provider.id} ${wanted?.device} ${wanted?.name} ${provider.lastValidAtMs}`,
 		async (signal) =>

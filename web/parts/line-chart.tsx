@@ -1,4 +1,5 @@
 // A line over time as an SVG: axes with units, a dot at each point, the same numbers as a table for who cannot see it. No interaction but titles.
+import { Scroll } from "./small.tsx";
 
 export interface ChartPoint {
 	readonly x: number;
@@ -74,7 +75,7 @@ export function LineChart(p: {
 			</svg>
 			<details class="as-table">
 				<summary>As a table</summary>
-				<div class="scroll">
+				<Scroll label="Values">
 					<table>
 						<tbody>
 							{points.slice(-100).map((point, i) => (
@@ -85,7 +86,7 @@ export function LineChart(p: {
 							))}
 						</tbody>
 					</table>
-				</div>
+				</Scroll>
 			</details>
 		</figure>
 	);

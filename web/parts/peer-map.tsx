@@ -1,5 +1,7 @@
 // Who reads whose memory how fast: a heat map, rows read, columns are read. Numbers in the cells: the colour only helps.
+
 import { formatRate } from "./format.ts";
+import { Scroll } from "./small.tsx";
 
 const NAME = /^peer\.bandwidth\.(\d+)$/;
 
@@ -25,7 +27,7 @@ export function peerSpeeds(
 
 export function PeerMap({ peers: { devices, speeds, most } }: { peers: PeerSpeeds }) {
 	return (
-		<div class="scroll">
+		<Scroll label="Speeds between devices">
 			<table class="heat">
 				<caption class="dim">Each row reads the memory of each column</caption>
 				<thead>
@@ -54,6 +56,6 @@ export function PeerMap({ peers: { devices, speeds, most } }: { peers: PeerSpeed
 					))}
 				</tbody>
 			</table>
-		</div>
+		</Scroll>
 	);
 }

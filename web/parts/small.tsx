@@ -1,8 +1,9 @@
 // Small parts that every page uses: verdicts, times, ids, tiles, and the three states of a page that has nothing to show yet.
 // Whatever comes from a provider goes through here as a child of an element, which makes it text; nothing in web/ sets markup.
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, useNow } from "../shell/api.ts";
+import { takeFocusWish } from "../shell/router.ts";
 import { formatAgo, shortId } from "./format.ts";
 
 const VERDICTS = {
@@ -106,10 +107,26 @@ export function Panel(p: {
 	);
 }
 
+/** Wide content on narrow screens: scrolls by itself, by keyboard too. */
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+	return (
+		// biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
+		<section class="scroll" tabIndex={0} aria-label={label}>
+			{children}
+		</section>
+	);
+}
+
 export function PageTitle({ children, sub }: { children: ComponentChildren; sub?: ComponentChildren }) {
+	const title = useRef<HTMLHeadingElement>(null);
+	useEffect(() => {
+		if (takeFocusWish()) title.current?.focus({ preventScroll: true });
+	}, []);
 	return (
 		<div class="page-title">
-			<h1 tabIndex={-1}>{children}</h1>
+			<h1 tabIndex={-1} ref={title}>
+				{children}
+			</h1>
 			{sub === undefined ? null : <p class="sub">{sub}</p>}
 		</div>
 	);

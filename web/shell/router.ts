@@ -16,12 +16,22 @@ export function currentPlace(): Place {
 	return { parts, query: new URLSearchParams(search), href: pathname + search };
 }
 
+let isFocusWanted = false;
+
+/** True once after each step to another page: its title takes the focus, so that screen readers and the keyboard follow. */
+export function takeFocusWish(): boolean {
+	const wish = isFocusWanted;
+	isFocusWanted = false;
+	return wish;
+}
+
 const tell = () => {
 	for (const listener of [...listeners]) listener();
 };
 
 export function goTo(href: string): void {
 	if (href === location.pathname + location.search) return;
+	isFocusWanted = href.split("?")[0] !== location.pathname;
 	history.pushState(null, "", href);
 	window.scrollTo(0, 0);
 	tell();
@@ -38,11 +48,15 @@ export function usePlace(): Place {
 	const [place, setPlace] = useState(currentPlace);
 	useEffect(() => {
 		const look = () => setPlace(currentPlace());
+		const goBack = () => {
+			isFocusWanted = true;
+			look();
+		};
 		listeners.add(look);
-		window.addEventListener("popstate", look);
+		window.addEventListener("popstate", goBack);
 		return () => {
 			listeners.delete(look);
-			window.removeEventListener("popstate", look);
+			window.removeEventListener("popstate", goBack);
 		};
 	}, []);
 	return place;

@@ -1,6 +1,6 @@
 // The frame around every page: name, navigation, live state, theme; and which page belongs to which path.
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Empty, Failed, Loading, PageTitle } from "../parts/small.tsx";
 import { type Trouble, troubleOf, useLive } from "./api.ts";
 import { type Place, usePlace } from "./router.ts";
@@ -64,7 +64,6 @@ export function Shell({ pages }: { pages: Pages }) {
 	const place = usePlace();
 	const [first = ""] = place.parts;
 	const entry = pages[first];
-	const main = useRef<HTMLElement>(null);
 	const [shown, setShown] = useState<{ name: string; Page: Page } | null>(null);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	useEffect(() => {
@@ -78,16 +77,9 @@ export function Shell({ pages }: { pages: Pages }) {
 			isCurrent = false;
 		};
 	}, [entry, first]);
-	const path = place.parts.join("/");
-	const before = useRef(path);
-	// A screen reader and the keyboard follow to the new page; on the first view the focus stays where the browser has it.
 	useEffect(() => {
 		document.title = entry === undefined ? "assay" : `${entry.title} · assay`;
-		if (before.current === path) return;
-		before.current = path;
-		const title = main.current?.querySelector("h1");
-		(title instanceof HTMLElement ? title : main.current)?.focus();
-	}, [path, entry]);
+	}, [entry]);
 	return (
 		<>
 			<a class="skip" href="#main">
@@ -111,7 +103,7 @@ export function Shell({ pages }: { pages: Pages }) {
 					<ThemeButton />
 				</div>
 			</header>
-			<main id="main" ref={main} tabIndex={-1}>
+			<main id="main" tabIndex={-1}>
 				{entry === undefined ? (
 					<>
 						<PageTitle>No such page</PageTitle>

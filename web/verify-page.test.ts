@@ -1,0 +1,132 @@
+// The verify page in a real Chromium: the H200's evidence gives the verdict of the CLI, a spoiled file is refused with its code, offline too.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { buildWeb, compress, ensureBuilt } from "../scripts/build-web.ts";
+import type { ApiServer } from "../src/api/server-options.ts";
+import { startToyApi } from "../src/api/toy-api.test-kit.ts";
+import type { Verdict } from "../src/protocol/verdict.ts";
+import { createStaticFiles } from "../src/validator/service/static-files.ts";
+import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { formatFigure } from "./parts/format.ts";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const sample = join(root, "vectors/h200.assay");
+let server: ApiServer;
+let browser: Browser;
+let url: string;
+before(async () => {
+	await ensureBuilt();
+	// Its clock stands still, and with it the limits of an address.
+	({ server, url } = await startToyApi({ staticFile: createStaticFiles(), limits: { readsPerS: 100_000 } }));
+	browser = await startBrowser();
+});
+after(async () => {
+	await browser?.close();
+	await server?.close();
+});
+afterEach(async () => {
+	await browser.closePages();
+	browser.check();
+});
+
+/** What `assay verify --json` says. */
+async function cliVerdict(path: string): Promise<Verdict> {
+	const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "verify", "--json", path], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	let text = "";
+	for await (const chunk of child.stdout) text += chunk;
+	return JSON.parse(text) as Verdict;
+}
+
+const choose = (page: Page, name: string, buffer: Buffer) =>
+	page.getByLabel("Evidence file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
+
+test("the H200's evidence: the same verdict and figures as the CLI's", async () => {
+	const [page, cli] = await Promise.all([browser.open(`${url}/verify`), cliVerdict(sample)]);
+	assert.equal(cli.status, "valid");
+	await choose(page, "h200.assay", readFileSync(sample));
+	await page.locator(".verify[data-status=valid]").waitFor();
+	assert.ok(cli.status === "valid");
+	for (const device of new Set(cli.figures.map((figure) => figure.device))) {
+		const block = page.locator(".device-block", { has: page.getByRole("heading", { name: `Device ${device}:` }) });
+		const shown = await block
+			.locator("[data-figure]")
+			.evaluateAll((all) => all.map((one) => [one.getAttribute("data-figure"), one.textContent]));
+		const told: string[][] = cli.figures
+			.filter((figure) => figure.device === device)
+			.map((figure) => [figure.name, formatFigure(figure.value, figure.unit)]);
+		assert.deepEqual(shown, told);
+	}
+	await page.getByRole("heading", { name: /Device 0: H200/ }).waitFor();
+	await page.getByText("Leads to the committed root").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("spoiled files are refused with the code of what is wrong", async () => {
+	const page = await browser.open(`${url}/verify`);
+	const good = readFileSync(sample);
+	const flipped = Buffer.from(good);
+	flipped[good.length - 100]! ^= 1;
+	await choose(page, "flipped.assay", flipped);
+	await page.locator(".verify[data-status=invalid]").getByText("ATTACHMENT_HASH").waitFor();
+	await choose(page, "cut.assay", good.subarray(0, 1000));
+	await page.locator(".verify[data-status=invalid]").getByText("cut.assay").waitFor();
+	await choose(page, "<img src=x onerror=alert(1)>.assay", Buffer.from("<b>no evidence</b>"));
+	await page.locator(".verify[data-status=invalid]").getByText("<img src=x onerror=alert(1)>.assay").waitFor();
+	assert.equal(await page.locator("main img, main b").count(), 0);
+});
+
+test("works without a network once it was open", async () => {
+	const page = await browser.open(`${url}/verify`);
+	await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+	await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+	await browser.context.setOffline(true);
+	browser.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+	try {
+		await page.reload();
+		await page.getByRole("heading", { name: "Verify evidence" }).waitFor();
+		await choose(page, "h200.assay", readFileSync(sample));
+		await page.locator(".verify[data-status=valid]").waitFor();
+	} finally {
+		await browser.context.setOffline(false);
+	}
+});
+
+test("files go out compressed, named by their hash, under a policy without inline code; unknown ones do not", async () => {
+	const page = await fetch(`${url}/`, { headers: { "accept-encoding": "br" } });
+	assert.deepEqual(
+		[page.status, page.headers.get("content-encoding"), page.headers.get("cache-control")],
+		[200, "br", "no-cache"],
+	);
+	const policy = page.headers.get("content-security-policy") ?? "";
+	assert.match(policy, /default-src 'none'/);
+	assert.doesNotMatch(policy, /unsafe-inline|'unsafe-eval'|https?:|\*/);
+	const html = await page.text();
+	assert.doesNotMatch(html, /<script>|<style|style=|onload=/);
+	const [, main] = /src="(\/main-[A-Z0-9]+\.js)"/.exec(html)!;
+	for (const [accepted, encoding] of [
+		["gzip, deflate", "gzip"],
+		["br;q=0, identity", null],
+	] as const) {
+		const file = await fetch(url + main, { headers: { "accept-encoding": accepted } });
+		assert.equal(file.headers.get("content-encoding"), encoding);
+		assert.match(file.headers.get("cache-control") ?? "", /immutable/);
+		assert.match(await file.text(), /createElement|function|=>/);
+	}
+	for (const path of ["/main.js", "/providers/a/b", "/v1/providers.html", "/web/index.html"])
+		assert.equal((await fetch(url + path)).status, 404, path);
+	assert.equal(await createStaticFiles([join(root, "no-such-folder")])("/"), null);
+});
+
+test("the first view stays small", async () => {
+	const { files, firstView } = await buildWeb();
+	const bytes = firstView.reduce((sum, name) => sum + (compress(files.get(name)!).gz ?? files.get(name)!).length, 0);
+	assert.ok(bytes < 90_000, `${bytes} bytes`);
+	assert.ok(![...firstView].some((name) => name.startsWith("verifier-worker")), "the verifier is loaded when asked");
+});
