@@ -6,7 +6,7 @@
 #   --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise both are brought up to date with engine/build.sh
 #   --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
 #
-# In it: dist/ (the CLI with all that it depends on, for Node 20 and newer; up and validate for 22.12 and newer), prebuilt/<platform>/assay-engine,
+# In it: dist/ (the CLI with all that it depends on, for Node 20 and newer; up and validate for 22.12 and newer; dist/web, the dashboard), prebuilt/<platform>/assay-engine,
 # bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, are an optional
 # peer. The last line of output is the path.
 # Not here: publishing, signing, tagging.
@@ -90,6 +90,9 @@ node_modules/.bin/esbuild assay=src/cli/main.ts verifier-thread=src/validator/se
 	--out-extension:.js=.mjs --chunk-names='part-[hash]' --metafile="$out/parts.json" --outdir="$stage/dist"
 install -m 755 bin/assay.mjs "$stage/bin/assay.mjs"
 
+# ---- the dashboard, as the validator serves it
+node scripts/build-web.ts --out "$stage/dist/web"
+
 # ---- what a reader needs
 cp README.md "$stage/"
 cp -R docs "$stage/docs"
@@ -108,6 +111,7 @@ node -e '
 	manifest.peerDependenciesMeta = { "embedded-postgres": { optional: true } };
 	writeFileSync(`${stage}/package.json`, `${JSON.stringify(manifest, null, "\t")}\n`);
 	const folders = Object.keys(JSON.parse(readFileSync(parts, "utf8")).inputs).flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
+	folders.push("node_modules/preact"); // in dist/web
 	const notices = [...new Set(folders)].sort().map((folder) => {
 		const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
 		const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)/i.test(name));

@@ -1,0 +1,172 @@
+// The dashboard's pure parts: what is drawn and said, from data that may be hostile.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { reportHash } from "../src/api/report-hash.ts";
+import { bytesToHex } from "../src/protocol/bytes.ts";
+import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
+import { createSigner } from "../src/protocol/signer.ts";
+import { verifyEvidence } from "../src/verify/hardware/verify.ts";
+import { claimedAndProven } from "./parts/claimed-proven.ts";
+import { auditEpoch, type SignedReport } from "./parts/epoch-audit.ts";
+import {
+	figureTitle,
+	formatAgo,
+	formatBytes,
+	formatFigure,
+	formatLeft,
+	formatMoney,
+	formatRate,
+} from "./parts/format.ts";
+import { drawPath, leavesOf, openingsOf, rootsOf } from "./parts/merkle-path.ts";
+import { NOTHING_YET, withEvent } from "./parts/probe-events.ts";
+import { sshCommand } from "./parts/ssh-command.ts";
+import { checkRows } from "./verify/check-list.ts";
+
+const file = readFileSync(fileURLToPath(import.meta.resolve("../vectors/h200.assay")));
+
+test("numbers carry three digits and their unit", () => {
+	assert.equal(formatRate(1.242e15, "op/s"), "1.24 Pop/s");
+	assert.equal(formatRate(999, "op/s"), "999 op/s");
+	assert.equal(formatBytes(150_119_448_576), "140 GiB");
+	assert.equal(formatFigure(950_000, "ppm"), "95.0 %");
+	assert.equal(formatMoney(1_234_567), "1.23");
+	assert.equal(formatMoney(12), "0.000012");
+	assert.equal(formatAgo(0, 61_000), "61 s ago");
+	assert.equal(formatAgo(3_600_000, 0), "in 60 min");
+	assert.equal(formatLeft(3_661_000), "1:01:01");
+	assert.equal(formatLeft(-5), "0:00:00");
+	assert.equal(figureTitle("gemm.int8.sustained"), "int8 matrix, sustained");
+	assert.equal(figureTitle("<b>.x.y"), "<b>.x.y");
+});
+
+test("checks are told in order; the last one is the one that failed", () => {
+	const told: { name: Parameters<typeof checkRows>[0][number]["name"] }[] = [];
+	assert.equal(verifyEvidence(file, {}, (name) => told.push({ name })).status, "valid");
+	assert.ok(checkRows(told, "passed").every(({ state }) => state === "passed"));
+	const spoiled = Uint8Array.from(file);
+	spoiled[file.length - 100]! ^= 1;
+	const few: typeof told = [];
+	assert.equal(verifyEvidence(spoiled, {}, (name) => few.push({ name })).status, "invalid");
+	const rows = checkRows(few, "failed");
+	assert.deepEqual(
+		rows.filter(({ state }) => state === "failed").map(({ name }) => name),
+		["container"],
+	);
+	assert.equal(rows.filter(({ state }) => state === "waiting").length, rows.length - 1);
+});
+
+test("a drawn path leads to its root, a spoiled leaf elsewhere, an impossible one nowhere", () => {
+	const decoded = decodeEvidence(file);
+	assert.ok(decoded.ok);
+	const { evidence } = decoded;
+	for (const challenge of evidence.envelope.body.challenges) {
+		const leaves = leavesOf(challenge, evidence)!;
+		const [opening] = openingsOf(challenge, evidence);
+		if (opening === undefined) continue;
+		const root = rootsOf(challenge, evidence)[opening.round]!;
+		const drawn = drawPath(opening, leaves, root)!;
+		assert.equal(drawn.isEqual, true);
+		assert.equal(drawn.levels.at(-1)!.hash, root);
+		const leaf = Uint8Array.from(opening.leaf);
+		leaf[0]! ^= 1;
+		assert.equal(drawPath({ ...opening, leaf }, leaves, root)!.isEqual, false);
+		assert.equal(drawPath({ ...opening, path: [] }, leaves, root), null);
+		assert.equal(drawPath({ ...opening, index: leaves }, leaves, root), null);
+	}
+});
+
+test("a probe's events become stages and challenges; odd ones change nothing that matters", () => {
+	const progress = (detail: never) => ({ kind: "probe.progress", detail });
+	let live = NOTHING_YET;
+	for (const detail of [
+		{ step: "claim", devices: 2, rttUs: 900 },
+		{ step: "stage", stage: 0, name: "gpu fill", challenges: 1 },
+		{ step: "root", challenge: 0, device: 1, what: "gemm", done: 1, of: 4, perS: 5 },
+		{ step: "root", challenge: 0, device: 1, what: "gemm", done: 4, of: 4, perS: 7 },
+		{ step: "opened", challenge: 0, openings: 9, end: "complete" },
+		{ step: "root", challenge: "x", done: -1.5, perS: null },
+	])
+		live = withEvent(live, progress(detail as never));
+	assert.deepEqual([live.devices, live.stages.length], [2, 1]);
+	assert.deepEqual(live.challenges[0]!.done, 0, "a challenge without a number counts as the first and shows nothing");
+	assert.equal(live.challenges[0]!.openings, 9);
+	live = withEvent(live, { kind: "probe.verdict", detail: { verdict: "invalid", code: "ROOT_MISMATCH" } });
+	assert.deepEqual([live.isOver, live.verdict, live.code], [true, "invalid", "ROOT_MISMATCH"]);
+	assert.equal(withEvent(NOTHING_YET, { kind: "probe.progress", detail: null }).isOver, false);
+});
+
+test("claimed beside proven: the H200 agrees, half the memory differs", () => {
+	const verdict = verifyEvidence(file);
+	const decoded = decodeEvidence(file);
+	assert.ok(verdict.status === "valid" && decoded.ok);
+	const { claim } = decoded.evidence.envelope.body;
+	const known = {
+		device: 0,
+		kind: "gpu",
+		claimedName: claim.devices[0]!.name,
+		uuid: "",
+		memoryBytes: 0,
+		profile: "H200",
+	} as const;
+	const figures = verdict.figures.map((figure) => ({ ...figure, probeId: "", evidenceSha256: "", atMs: 0 }));
+	const [card] = claimedAndProven({ claim: claim as never, devices: [{ ...known, identity: "confirmed" }], figures });
+	assert.ok(card!.lines.length > 6);
+	assert.deepEqual(
+		card!.lines.filter(({ mark }) => mark === "differs"),
+		[],
+	);
+	const halved = figures.map((figure) =>
+		figure.name === "memory.resident" ? { ...figure, value: figure.value / 2 } : figure,
+	);
+	const [other] = claimedAndProven({
+		claim: claim as never,
+		devices: [{ ...known, identity: "other" }],
+		figures: halved,
+	});
+	assert.deepEqual(
+		other!.lines.filter(({ mark }) => mark === "differs").map(({ what }) => what),
+		["Card", "Memory"],
+	);
+	assert.deepEqual(claimedAndProven({ claim: null, devices: [], figures: [] }), []);
+});
+
+test("an epoch's audit sees a wrong weight, a wrong share and a wrong signature", () => {
+	const signers = [1, 2, 3].map((n) => createSigner(new Uint8Array(32).fill(n)));
+	const [a, b] = ["a".repeat(64), "b".repeat(64)];
+	const reportOf = (n: number, scores: Record<string, number>): SignedReport => {
+		const unsigned = { validator: signers[n]!.key, epoch: 5, scores };
+		return { ...unsigned, signature: bytesToHex(signers[n]!.sign(reportHash(unsigned))) };
+	};
+	const reports = [
+		reportOf(0, { [a]: 600_000, [b]: 200_000 }),
+		reportOf(1, { [a]: 600_000, [b]: 200_000 }),
+		reportOf(2, { [a]: 0, [b]: 1_000_000 }),
+	];
+	const published = [
+		{ epoch: 5, providerId: a, weightPpm: 600_000, shareMicros: 75 },
+		{ epoch: 5, providerId: b, weightPpm: 200_000, shareMicros: 25 },
+	];
+	const stakes = new Map(signers.map(({ key }) => [key, 1]));
+	const asked = { reports, stakes, published, emissionMicros: 100, clipPpm: 100_000, quorumPpm: 666_666 };
+	assert.deepEqual([auditEpoch(asked).wrong, auditEpoch(asked).unsigned, auditEpoch(asked).quorum], [0, [], true]);
+	assert.deepEqual(auditEpoch(asked).rows[0]!.scores, [600_000, 600_000, 0]);
+	const spoiled = (change: object) => published.map((row, i) => (i === 0 ? { ...row, ...change } : row));
+	assert.equal(auditEpoch({ ...asked, published: spoiled({ weightPpm: 600_001 }) }).wrong, 1);
+	assert.equal(auditEpoch({ ...asked, published: spoiled({ shareMicros: 76 }) }).wrong, 1);
+	const forged = [...reports.slice(0, 2), { ...reports[2]!, scores: { [a]: 1, [b]: 1 } }];
+	assert.deepEqual(auditEpoch({ ...asked, reports: forged }).unsigned, [signers[2]!.key]);
+	assert.equal(auditEpoch({ ...asked, reports: reports.slice(0, 1) }).quorum, false);
+});
+
+test("a connection string is only made of what looks like a host and a user", () => {
+	assert.equal(sshCommand({ host: "10.0.0.1", port: 22, user: "renter" }), "ssh -p 22 renter@10.0.0.1");
+	for (const [host, user] of [
+		["x; rm -rf ~", "u"],
+		["-oProxyCommand=x", "u"],
+		["h", "$(id)"],
+		["h", "-l"],
+	] as const)
+		assert.equal(sshCommand({ host, port: 22, user }), null);
+});
