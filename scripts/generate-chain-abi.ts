@@ -1,5 +1,5 @@
 // Compiles contracts/src with the lockfile's solc and writes what src/chain needs of it: ABIs as constants that viem can read types from, and
-// the creation code. Committed, so that starting a chain compiles nothing; src/chain/abi/abi.test.ts compares them with a fresh compile.
+// the creation code. Committed, so that starting a chain compiles nothing; src/chain/abi.test.ts compares them with a fresh compile.
 //   node scripts/generate-chain-abi.ts
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

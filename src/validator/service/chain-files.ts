@@ -12,6 +12,7 @@ const SECRET_BYTES = 32;
 export async function loadSecret(path: string, randomBytes: (size: number) => Uint8Array): Promise<Uint8Array> {
 	const found = await readText(path);
 	if (found === null) {
+		await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 		const draft = `${path}.${bytesToHex(randomBytes(8))}`;
 		await write(draft, `${bytesToHex(randomBytes(SECRET_BYTES))}\n`, "wx");
 		// Whoever comes second keeps the first one's.
