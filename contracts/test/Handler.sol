@@ -127,9 +127,11 @@ contract Handler is NetworkKit {
         seen["unstake"]++;
     }
 
-    /// When the delay is over nothing keeps an account from its stake; before, nothing gives it.
-    function withdraw(uint256 who) external {
+    /// When the delay is over nothing keeps an account from its stake, least of all a pause; before, nothing gives it.
+    function withdraw(uint256 who, bool whilePaused) external {
         address actor = actors[who % actors.length];
+        bool pauses = whilePaused && !registry.paused();
+        if (pauses) registry.pause();
         IRegistry.Account memory account = registry.accountOf(actor);
         bool due = account.unbonding > 0 && block.timestamp >= account.unlockAt;
         vm.prank(actor);
@@ -140,10 +142,11 @@ contract Handler is NetworkKit {
         } catch {
             if (due) blockedWithdrawals++;
         }
+        if (pauses) registry.unpause();
     }
 
     function wait(uint32 time) external {
-        vm.warp(block.timestamp + between(time, 1, 2 days));
+        vm.warp(block.timestamp + between(time, 1, 3 days));
     }
 
     // The owner
