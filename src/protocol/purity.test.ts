@@ -20,8 +20,16 @@ function withoutComments(text: string): string {
 	return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
 }
 
+/** Sentences may talk of processes and clocks; only what is imported is itself a string. A template's `${…}` stays. */
+function withoutWords(code: string): string {
+	return code.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, '""');
+}
+
 function impurities(text: string): string[] {
-	return IMPURE.filter(([, pattern]) => pattern.test(withoutComments(text))).map(([name]) => name);
+	const code = withoutComments(text);
+	return IMPURE.filter(([name, pattern]) => pattern.test(name === "a Node module" ? code : withoutWords(code))).map(
+		([name]) => name,
+	);
 }
 
 test("protocol/ and verify/ import nothing but each other and noble", () => {
@@ -43,4 +51,7 @@ test("the check sees what it must see", () => {
 	assert.deepEqual(impurities("const x = Date.now() + Math.random();"), ["a clock", "chance"]);
 	assert.deepEqual(impurities("Buffer.from(x)"), ["Buffer"]);
 	assert.deepEqual(impurities("// no Buffer here\n/* nor Date */ const a = 1;"), []);
+	assert.deepEqual(impurities('const hint = "Ended by this process. Date unknown.";'), []);
+	assert.deepEqual(impurities('const hint = "a" + process.env.HOME;'), ["process"]);
+	assert.deepEqual(impurities("const at = `now ${Date.now()}`;"), ["a clock"]);
 });
