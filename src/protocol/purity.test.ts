@@ -53,5 +53,5 @@ test("the check sees what it must see", () => {
 	assert.deepEqual(impurities("// no Buffer here\n/* nor Date */ const a = 1;"), []);
 	assert.deepEqual(impurities('const hint = "Ended by this process. Date unknown.";'), []);
 	assert.deepEqual(impurities('const hint = "a" + process.env.HOME;'), ["process"]);
-	assert.deepEqual(impurities("const at = `now ${Date.now()}`;"), ["a clock"]);
+	assert.deepEqual(impurities(`const at = \`now \${Date.now()}\`;`), ["a clock"]);
 });
