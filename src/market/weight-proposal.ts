@@ -144,11 +144,15 @@ export type ProposalFault =
 			readonly reports: readonly ReportOpening[];
 	  };
 
-/** Null: exactly what the reports give. The first fault otherwise, with what a challenge needs. */
+/**
+ * Null: what the reports give. The first fault otherwise, with what a challenge needs. `unknownStake` is that of reports that count but cannot be had: a weight is then wrong
+ * when it lies outside of what the median can be, whatever those say (StakeMedian.bounds).
+ */
 export function faultOf(
 	proposal: Proposal,
 	leaves: readonly WeightLeaf[],
 	reports: readonly CountedReport[],
+	unknownStake = 0n,
 ): ProposalFault | null {
 	let tree: SortedTree<WeightLeaf>;
 	try {
@@ -159,11 +163,20 @@ export function faultOf(
 	if (leaves.length !== proposal.count || toHex(tree.root) !== proposal.root) return { kind: "withheld" };
 	const misshapen = shapeFault(proposal, leaves);
 	if (misshapen !== null) return { kind: "shape", weights: misshapen.map((index) => tree.open(index)) };
-	const right = new Map(medianWeights(reports).map(({ provider, weightPpm }) => [provider, weightPpm]));
 	const stated = new Map(leaves.map(({ provider, weightPpm }) => [provider, weightPpm]));
-	for (const provider of [...new Set([...right.keys(), ...stated.keys()])].sort()) {
-		const [said, is] = [stated.get(provider) ?? 0, right.get(provider) ?? 0];
-		if (said === is) continue;
+	const unknown = (scorePpm: number) => (unknownStake > 0n ? [{ stake: unknownStake, scorePpm }] : []);
+	const known = reports.map(({ stake, report }) => ({
+		stake,
+		scores: new Map(report.leaves.map(({ provider, scorePpm }) => [provider, scorePpm])),
+	}));
+	const providers = new Set([...known.flatMap(({ scores }) => [...scores.keys()]), ...stated.keys()]);
+	for (const provider of [...providers].sort()) {
+		const votes = known.map(({ stake, scores }) => ({ stake, scorePpm: scores.get(provider) ?? 0 }));
+		const least = weightedMedian([...votes, ...unknown(0)]);
+		const greatest = weightedMedian([...votes, ...unknown(MOST_PPM)]);
+		const said = stated.get(provider) ?? 0;
+		if (said >= least && said <= greatest) continue;
+		const is = said < least ? least : greatest;
 		return {
 			kind: "weight",
 			provider,

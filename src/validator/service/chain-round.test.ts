@@ -245,6 +245,32 @@ test("leaves that nobody can have: the report is voided, a proposal over it drop
 	);
 });
 
+test("a lying proposer is not saved by hiding its own report: the bounds of the others' suffice", async () => {
+	const s = await createStage();
+	const liar = s.members[2];
+	const { endsAt, revealsAt, proposesAt } = board.windowsOf(liar.round.params, 0);
+	for (const second of [endsAt, revealsAt]) {
+		await s.node.at(second);
+		await turnAll(s);
+	}
+	// Nobody votes in time, so its report counts.
+	liar.isSilent = true;
+	await s.node.at(proposesAt);
+	const wrong = createWeightProposal(
+		[{ validator: liar.address, stake: 1n, report: createScoreReport(scoresOf(...HONEST, 1)) }],
+		EMISSION,
+	);
+	await sendCall(s.client, liar.account, board.proposeCall(s.at, 0, wrong.proposal));
+	await s.members[0].archive.putWeights(0, liar.address, wrong.leaves);
+	const seen = s.members[0].archive.weights;
+	liar.archive.weights = seen;
+	liar.archive.report = async () => null;
+	liar.isSilent = false;
+	await turnAll(s, s.members.slice(0, 1));
+	assert.equal(s.members[0].events.filter(({ kind }) => kind === "challenged").length, 1);
+	assert.equal((await readAccount(s.client, s.at, liar.address)).stake, 1500n * UNIT);
+});
+
 test("a malformed report is void by proof", async () => {
 	const s = await createStage();
 	const liar = s.members[2];

@@ -148,20 +148,23 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 		voted.add(name);
 	}
 
-	async function countedReports(epoch: number): Promise<readonly CountedReport[] | null> {
-		const counted: CountedReport[] = [];
+	/** Reports that count and can be had, and the stake of those that count and cannot, or that nobody voided although two answers could be shown from them. */
+	async function countedReports(epoch: number): Promise<{ reports: readonly CountedReport[]; unknownStake: bigint }> {
+		const reports: CountedReport[] = [];
+		let unknownStake = 0n;
 		for (const revealed of await board.readRevealed(client, at, epoch)) {
 			if (revealed.voided) continue;
 			const report = await leavesOf(epoch, revealed);
-			if (report === null) return null;
-			counted.push({ validator: revealed.validator, stake: revealed.stake, report });
+			if (report === null || malformedAt(report) !== null) unknownStake += revealed.stake;
+			else reports.push({ validator: revealed.validator, stake: revealed.stake, report });
 		}
-		return counted;
+		return { reports, unknownStake };
 	}
 
 	async function rightProposal(epoch: number): Promise<WeightProposal | null> {
-		const reports = (await board.readStakes(client, at, epoch)).quorum ? await countedReports(epoch) : null;
-		return reports === null ? null : createWeightProposal(reports, await readEmission(client, at, epoch));
+		if (!(await board.readStakes(client, at, epoch)).quorum) return null;
+		const { reports, unknownStake } = await countedReports(epoch);
+		return unknownStake > 0n ? null : createWeightProposal(reports, await readEmission(client, at, epoch));
 	}
 
 	async function propose(epoch: number): Promise<void> {
@@ -179,15 +182,16 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	}
 
 	async function challenge(epoch: number, standing: board.StandingProposal & { readonly digest: Hex }): Promise<void> {
-		const right = await rightProposal(epoch);
-		if (right === null) return;
-		if ((await board.readProposalDigest(client, at, epoch, right.proposal)) === standing.digest) return;
+		const { reports, unknownStake } = await countedReports(epoch);
+		if (unknownStake === 0n) {
+			const { proposal } = createWeightProposal(reports, await readEmission(client, at, epoch));
+			if ((await board.readProposalDigest(client, at, epoch, proposal)) === standing.digest) return;
+		}
 		const proposer = standing.proposer.toLowerCase() as Hex;
 		const proposal = await board.readProposed(client, at, epoch, standing.digest);
+		if (proposal === null) return;
 		const leaves = await o.fetchWeights(epoch, proposer);
-		const reports = await countedReports(epoch);
-		if (proposal === null || reports === null) return;
-		const fault = leaves === null ? ({ kind: "withheld" } as const) : faultOf(proposal, leaves, reports);
+		const fault = leaves === null ? ({ kind: "withheld" } as const) : faultOf(proposal, leaves, reports, unknownStake);
 		// Other bytes with the same weights (a threshold that nobody lies between): as good as ours.
 		if (fault === null) return;
 		const isGone = async () => (await board.readProposal(client, at, epoch)).digest !== standing.digest;
@@ -210,7 +214,12 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	async function turnEpoch(epoch: number): Promise<void> {
 		const nowS = o.nowS();
 		const { endsAt, revealsAt, voidsAt, proposesAt } = board.windowsOf(params, epoch);
-		if (nowS < endsAt || (await readVotingStake(client, at, self, endsAt)) === 0n) return;
+		if (nowS < endsAt) return;
+		if ((await readVotingStake(client, at, self, endsAt)) === 0n) {
+			// What it was at the epoch's end cannot change any more once blocks are later than that.
+			if (nowS >= revealsAt) settled.add(epoch);
+			return;
+		}
 		if (nowS < revealsAt) return commit(epoch);
 		if (nowS < voidsAt) return reveal(epoch);
 		if (nowS < proposesAt) return judgeReports(epoch, nowS >= voidsAt + params.voidSeconds * VOTE_AFTER);
