@@ -4,18 +4,19 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createChainClient, sendCall } from "../../chain/chain-client.ts";
-import { readBalance } from "../../chain/registry.ts";
+import { accountOf, createChainClient, sendCall } from "../../chain/chain-client.ts";
+import { approveCall, readBalance, registerCall, transferCall } from "../../chain/registry.ts";
 import { claimCall, readIsClaimed } from "../../chain/rewards.ts";
 import { httpRpc } from "../../chain/rpc.ts";
 import * as board from "../../chain/scoreboard.ts";
 import { given } from "../../market/recompute.ts";
 import { createScoreReport } from "../../market/score-report.ts";
-import type { Hex } from "../../market/sorted-openings.ts";
+import { type Hex, toHex } from "../../market/sorted-openings.ts";
 import { createWeightProposal, shareOf } from "../../market/weight-proposal.ts";
 import type { Json } from "../../protocol/canonical-json.ts";
 import { decodeEvidence } from "../../protocol/evidence-codec.ts";
 import { auditEpoch } from "./audit-epoch.ts";
+import { loadSecret } from "./chain-files.ts";
 import { chainFolder, readContracts, treasurerOf } from "./chain-home.ts";
 import { createReportArchive } from "./report-archive.ts";
 import {
@@ -45,6 +46,9 @@ after(async () => {
 	await data.remove();
 });
 
+const goTo = (second: number): void => {
+	aheadMs += Math.max(0, second * 1000 + 50 - nowMs());
+};
 const reach = async () => {
 	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
 	return { at, client: await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 }) };
@@ -85,9 +89,6 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	const self = validator.chain!.account.toLowerCase() as Hex;
 	const params = await board.readEpochParams(first.client, first.at);
 	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, 0);
-	const goTo = (second: number) => {
-		aheadMs += Math.max(0, second * 1000 + 50 - nowMs());
-	};
 	goTo(endsAt);
 	await eventually(async () => BigInt((await board.readReport(first.client, first.at, 0, self)).digest) !== 0n);
 	goTo(revealsAt);
@@ -129,6 +130,56 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
 	const found = await auditEpoch({ client, at, epoch: 0, archive, self, checkEvidence: null });
 	assert.deepEqual([found.differences, found.claims, found.providers], [[], 1, 2]);
+});
+
+test("a second validator, with a database of its own, joins over JSON-RPC: each fetches the other's leaves", async () => {
+	const { client, at } = await reach();
+	const place = makeDataDir();
+	const other = await startToyValidator(
+		{
+			dataDir: place.path,
+			epoch: { lengthMs: HOUR },
+			chain: { rpcUrl: validator.chain!.url, contracts: at, confirmations: 1 },
+		},
+		{ nowMs },
+	);
+	try {
+		const account = accountOf(
+			toHex(await loadSecret(join(chainFolder(place.path), "account.key"), () => new Uint8Array(8))),
+		);
+		assert.equal(account.address, other.chain!.account);
+		const amount = 10_000n * 10n ** 18n;
+		const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+		await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
+		await sendCall(client, treasurer, transferCall(at, account.address, amount));
+		await sendCall(client, account, approveCall(at, amount));
+		const signingKey: Hex = `0x${other.key}`;
+		const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: other.url, amount } as const;
+		await sendCall(client, account, registerCall(at, registration));
+		const epoch = 1;
+		const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(client, at), epoch);
+		const both = [validator.chain!.account, other.chain!.account] as Hex[];
+		const states = () => Promise.all(both.map((one) => board.readReport(client, at, epoch, one)));
+		goTo(endsAt);
+		await eventually(async () => (await states()).every(({ digest }) => BigInt(digest) !== 0n));
+		goTo(revealsAt);
+		await eventually(async () => (await states()).every(({ revealed }) => revealed));
+		goTo(proposesAt);
+		const { proposer } = await eventually(async () => {
+			const one = await board.readProposal(client, at, epoch);
+			return one.digest !== null && one;
+		});
+		assert.ok(both.some((one) => one === proposer));
+		// Whoever proposed had to fetch the other's report to do so.
+		const folder = proposer === both[0] ? data.path : place.path;
+		const archive = createReportArchive(join(chainFolder(folder), "epochs"));
+		const self = proposer.toLowerCase() as Hex;
+		const found = await auditEpoch({ client, at, epoch, archive, self, checkEvidence: null });
+		assert.deepEqual([found.validators, found.proposal, found.differences], [2, "open", []]);
+	} finally {
+		await other.stop();
+		await place.remove();
+	}
 });
 
 test("a validator without a chain makes none", async () => {
