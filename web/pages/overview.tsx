@@ -34,7 +34,7 @@ export default function OverviewPage() {
 			<Shown of={network} what="the network">
 				{(now) => (
 					<>
-						<dl class="tiles">
+						<dl class="tiles by-four">
 							<Tile
 								name="Hosts proven"
 								value={formatCount(now.providers.proven)}

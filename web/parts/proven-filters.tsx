@@ -90,7 +90,7 @@ export function ProvenFilters({ place, models }: { place: Place; models: readonl
 						))}
 					</div>
 				</details>
-				{[...place.query.keys()].length === 0 ? null : (
+				{[...place.query.keys()].every((key) => key === "sort" || key === "order") ? null : (
 					<button type="button" class="small" onClick={() => replaceQuery(new URLSearchParams())}>
 						Clear
 					</button>

@@ -125,12 +125,33 @@ export function useReloadOn(concerns: (event: NetworkEvent) => boolean, reload: 
 	);
 }
 
-/** The time, again every `everyMs`: for times that are shown relative to now. */
+const clocks = new Map<
+	number,
+	{ readonly listeners: Set<(nowMs: number) => void>; readonly timer: ReturnType<typeof setInterval> }
+>();
+
+/** The time, again every `everyMs`: for times that are shown relative to now. One timer for all that ask for the same. */
 export function useNow(everyMs = 1000): number {
 	const [now, setNow] = useState(() => Date.now());
 	useEffect(() => {
-		const timer = setInterval(() => setNow(Date.now()), everyMs);
-		return () => clearInterval(timer);
+		let clock = clocks.get(everyMs);
+		if (clock === undefined) {
+			const listeners = new Set<(nowMs: number) => void>();
+			const timer = setInterval(() => {
+				const nowMs = Date.now();
+				for (const listener of listeners) listener(nowMs);
+			}, everyMs);
+			clock = { listeners, timer };
+			clocks.set(everyMs, clock);
+		}
+		const { listeners, timer } = clock;
+		listeners.add(setNow);
+		return () => {
+			listeners.delete(setNow);
+			if (listeners.size > 0) return;
+			clearInterval(timer);
+			clocks.delete(everyMs);
+		};
 	}, [everyMs]);
 	return now;
 }
