@@ -11,6 +11,9 @@ echo "== lint and format"
 biome check --error-on-warnings
 echo "== engine: C++ tests, sanitizers, frame fuzzing"
 bash engine/test/run.sh
+echo "== contracts: Solidity tests, invariants, gas"
+# Alone: the Solidity runner keeps both cores busy, and tests with deadlines would suffer.
+node --test "contracts/**/*.test.ts"
 echo "== TypeScript"
 # One file after the other would leave a core idle; more at once would make deadline tests depend on luck.
 node --test --test-concurrency=2 "src/**/*.test.ts" "vectors/**/*.test.ts" "scripts/**/*.test.ts" "tests/**/*.test.ts" "web/**/*.test.ts"
