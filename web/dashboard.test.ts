@@ -219,6 +219,8 @@ test("epochs: what validators said beside the median, audited here", async () =>
 		}
 		return null;
 	}).then(String);
+	const unknown = { number: Number(epoch), validator: "0".repeat(64) };
+	await assert.rejects(validator.client.getReport({ params: unknown }), { code: "REPORT_UNKNOWN" });
 	const page = await browser.open(`${validator.url}/epochs`);
 	await page.getByRole("region", { name: "Epochs" }).getByRole("link", { name: epoch, exact: true }).waitFor();
 	await page.goto(`${validator.url}/epochs/${epoch}`);
