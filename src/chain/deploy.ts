@@ -66,11 +66,11 @@ export function deployDefaults({ genesis, epochSeconds }: { genesis: number; epo
 		revealSeconds: window,
 		voidSeconds: window,
 		challengeSeconds: window,
-		quorumPpm: 666_667,
+		quorumPpm: 666_666,
 		proposerSlashPpm: 500_000,
 		emissionPerEpoch: 1000n * UNIT,
 		claimSeconds: 90 * DAY,
-		gemmSlashPpm: 1_000_000,
+		gemmSlashPpm: 500_000,
 		conflictSlashPpm: 1_000_000,
 	};
 }
