@@ -283,7 +283,7 @@ test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is
 
 test("one element of a 16384³ product is proven wrong in less than 3 M gas", async () => {
 	const { at, validators, send } = network;
-	// Two who signed nonsense: a leaf of random bytes, siblings that are anything. One act takes all of a stake.
+	// Two who signed nonsense: a leaf of random bytes, siblings that are anything.
 	const n = 16384;
 	const count = n * (n / 512);
 	for (const [name, precision, accused] of [
