@@ -92,7 +92,7 @@ case "$variant" in
   # libgcc stays shared: linked in, it asks for glibc 2.35 (_dl_find_object), and hosts with 2.34 (RHEL 9) are common.
   plain) link+=(-static-libstdc++) ;;
   sanitize)
-    flags+=(-O2 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS)
+    flags+=(-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS)
     link+=(-fsanitize=address,undefined)
     ;;
   tsan) flags+=(-O1 -g -fsanitize=thread) link+=(-fsanitize=thread) ;;

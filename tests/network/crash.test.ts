@@ -8,7 +8,7 @@ import { runCrashes } from "./crash-run.ts";
 test("killed and cut off again and again: every evidence file is counted once, nothing is stuck", async (t) => {
 	const seed = Number(process.env.ASSAY_CRASH_SEED ?? randomInt(2 ** 31));
 	t.diagnostic(`seed ${seed}`);
-	const report = await runCrashes({ kills: 25, seed, providers: 8, validators: 2 });
+	const report = await runCrashes({ kills: 16, seed, providers: 8, validators: 2 });
 	t.diagnostic(JSON.stringify(report));
 	assert.deepEqual(report.wrong, []);
 	assert.ok(report.killed > 0 && report.cuts > 0 && report.counted > 0);
