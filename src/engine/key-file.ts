@@ -1,5 +1,6 @@
-// An Ed25519 key in a file that only its owner can read: made on first use, the same ever after. A spoilt file is refused, never replaced.
-// Whoever runs something under a name of its own keeps it so: the validator (src/validator/signer.ts), the provider (src/provider/).
+// A key in a file that only its owner can read: made on first use, the same ever after. A spoilt file is refused, never replaced.
+// Whoever runs something under a name of its own keeps it so: the validator (src/validator/signer.ts), the provider (src/provider/), and the
+// provider's account on a chain (src/provider/chain-account.ts), whose 32 bytes are no Ed25519 key.
 import { chmod, link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
@@ -16,12 +17,17 @@ export interface KeyFile {
 	/** How to name another folder, for hints: "Set ASSAY_HOME to". */
 	readonly elsewhere: string;
 	readonly randomBytes: (size: number) => Uint8Array;
+	/** What to do about a spoilt file. Default: a new key is as good. */
+	readonly spoiltHint?: string;
 }
 
-/** The key in the file, or a new one written there. Two processes that start at once end with the same key. Throws AssayError KEY_UNUSABLE. */
-export async function loadKeyFile(o: KeyFile): Promise<Signer> {
+/** The Ed25519 key in the file, or a new one written there. Throws AssayError KEY_UNUSABLE. */
+export const loadKeyFile = async (o: KeyFile): Promise<Signer> => createNodeSigner(await loadKeyBytes(o));
+
+/** 32 bytes from the file, or random ones written there. Two processes that start at once end with the same ones. Throws AssayError KEY_UNUSABLE. */
+export async function loadKeyBytes(o: KeyFile): Promise<Uint8Array> {
 	const found = await readKey(o);
-	if (found) return createNodeSigner(found);
+	if (found) return found;
 	try {
 		await mkdir(dirname(o.path), { recursive: true, mode: 0o700 });
 		await writeNewKey(o);
@@ -33,7 +39,7 @@ export async function loadKeyFile(o: KeyFile): Promise<Signer> {
 	}
 	const written = await readKey(o);
 	if (!written) throw new AssayError("KEY_UNUSABLE", `${o.name} vanished from ${o.path}`);
-	return createNodeSigner(written);
+	return written;
 }
 
 /** Written beside and linked into place: whoever comes second keeps the first one's key, and nobody reads half a key. */
@@ -52,7 +58,7 @@ async function writeNewKey({ path, randomBytes }: KeyFile): Promise<void> {
 	}
 }
 
-async function readKey({ path, name, elsewhere }: KeyFile): Promise<Uint8Array | null> {
+async function readKey({ path, name, elsewhere, spoiltHint }: KeyFile): Promise<Uint8Array | null> {
 	let text: string;
 	try {
 		text = await readFile(path, "utf8");
@@ -68,7 +74,7 @@ async function readKey({ path, name, elsewhere }: KeyFile): Promise<Uint8Array |
 	const key = hexToBytes(text.trim(), KEY_BYTES);
 	if (!key) {
 		throw new AssayError("KEY_UNUSABLE", `${path} does not hold a key (64 hex digits)`, {
-			hint: "Move the file away; a new key is made on the next run.",
+			hint: spoiltHint ?? "Move the file away; a new key is made on the next run.",
 		});
 	}
 	return key;

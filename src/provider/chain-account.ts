@@ -1,0 +1,24 @@
+// The provider's account on a chain: its stake and rewards belong to it, and it signs the receipts of probes (docs/chain.md §5). Made on first use; a spoilt
+// file is refused and never replaced, for whatever the account holds is lost with its key. Not the Ed25519 key that names the provider.
+import { join } from "node:path";
+import type { ChainAccount } from "../chain/chain-client.ts";
+import { loadKeyBytes } from "../engine/key-file.ts";
+import { bytesToHex } from "../protocol/bytes.ts";
+
+export const chainAccountPath = (dataFolder: string): string => join(dataFolder, "chain-account.key");
+
+/** Throws AssayError KEY_UNUSABLE. The chain's door is loaded here and not with the program: a provider without a chain need not wait for it. */
+export async function loadProviderAccount(
+	dataFolder: string,
+	randomBytes: (size: number) => Uint8Array,
+): Promise<ChainAccount> {
+	const secret = await loadKeyBytes({
+		path: chainAccountPath(dataFolder),
+		name: "the provider's account on the chain",
+		elsewhere: "Set ASSAY_HOME to",
+		randomBytes,
+		spoiltHint: "Restore it from a copy: whatever the account holds is lost with its key.",
+	});
+	const { accountOf } = await import("../chain/chain-client.ts");
+	return accountOf(`0x${bytesToHex(secret)}`);
+}
