@@ -7,8 +7,8 @@
 #   --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
 #
 # In it: dist/ (the CLI with all that it depends on, for Node 20 and newer; up and validate for 22.12 and newer; dist/web, the dashboard), prebuilt/<platform>/assay-engine,
-# bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, are an optional
-# peer. The last line of output is the path.
+# bin/assay.mjs, README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, and the
+# embedded chain's EVM, 30 MB, are optional peers. The last line of output is the path.
 # Not here: publishing, signing, tagging.
 set -euo pipefail
 from=$PWD
@@ -107,8 +107,9 @@ node -e '
 	const ours = JSON.parse(readFileSync("package.json", "utf8"));
 	const keep = ["name", "version", "description", "license", "private", "type", "engines", "bin"];
 	const manifest = Object.fromEntries(keep.filter((key) => key in ours).map((key) => [key, ours[key]]));
-	manifest.peerDependencies = { "embedded-postgres": ours.dependencies["embedded-postgres"] };
-	manifest.peerDependenciesMeta = { "embedded-postgres": { optional: true } };
+	const peers = ["embedded-postgres", "@nomicfoundation/edr"];
+	manifest.peerDependencies = Object.fromEntries(peers.map((name) => [name, ours.dependencies[name]]));
+	manifest.peerDependenciesMeta = Object.fromEntries(peers.map((name) => [name, { optional: true }]));
 	writeFileSync(`${stage}/package.json`, `${JSON.stringify(manifest, null, "\t")}\n`);
 	const folders = Object.keys(JSON.parse(readFileSync(parts, "utf8")).inputs).flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
 	folders.push("node_modules/preact"); // in dist/web
