@@ -18,6 +18,7 @@ export interface Params {
 	readonly scoring: "holistic" | "sn27";
 	readonly maxDevices: number;
 	readonly hostParts: "carried" | "plain";
+	readonly hostOnlyPpm: number;
 	readonly namePremiumPpm: number;
 	readonly gpuWeightPpm: number;
 	readonly cpuWeightPpm: number;
@@ -92,6 +93,7 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	scoring: { value: "holistic", unit: "", oneOf: ["holistic", "sn27"], source: "docs/network.md §5" },
 	maxDevices: count(8, 64, "SN27: min(N, 8)", 1),
 	hostParts: { value: "carried", unit: "", oneOf: ["carried", "plain"], source: "ours, see Holistic" },
+	hostOnlyPpm: ppm(0, "ours, see Holistic: for trial networks; nothing tells one CPU shown twice from two"),
 	namePremiumPpm: ppm(1_250_000, "what docs/profiles.md calls equal; 1,000,000: a name adds nothing", PPM, 1_000 * PPM),
 	gpuWeightPpm: ppm(550_000, "SN27: GPU 55 %", 1),
 	cpuWeightPpm: ppm(200_000, "SN27: CPU 20 %"),

@@ -168,3 +168,34 @@ test("a claimed size of RAM never raises a score above what it is with all the R
 		}),
 	);
 });
+
+const TRIAL = createParams({ hostOnlyPpm: 10_000 });
+/** What one more provider without a GPU gets at most: all host parts, none of the GPU's. */
+const MOST_ALONE = 4500;
+
+test("with hostOnlyPpm: explained, never lower than without, and a proven GPU is never worth hiding", () => {
+	fc.assert(
+		fc.property(host, fc.integer({ min: 0, max: 1023 }), (h, mask) => {
+			const whole = scoreProvider(inputOf(proofOf(h)), CARDS, TRIAL);
+			assert.deepEqual(mismatchesOf(whole), []);
+			const plain = score(proofOf(h));
+			assert.ok(whole.scorePpm >= plain && whole.scorePpm <= Math.max(plain, MOST_ALONE));
+			// Nothing of the GPUs was proven: nothing for the rest, however good.
+			if (score(proofOf({ ...h, hostShare: 1, ramGiB: 128 })) === 0) return assert.equal(whole.scorePpm, 0);
+			const shown = h.gpus.filter((_, i) => (mask >> i) & 1);
+			const uuids = new Set(h.gpus.map(({ uuid }) => uuid));
+			if (uuids.size === h.gpus.length) assert.ok(score(proofOf({ ...h, gpus: shown }), TRIAL) <= whole.scorePpm);
+			assert.ok(score(proofOf({ ...h, gpus: [] }), TRIAL) <= whole.scorePpm);
+		}),
+	);
+});
+
+test("with hostOnlyPpm a host that is split gains at most the share itself for each piece: why it is 0 in a real network", () => {
+	fc.assert(
+		fc.property(host, fc.integer({ min: 0, max: 1023 }), (h, mask) => {
+			const whole = { ...h, gpus: h.gpus.slice(0, P.maxDevices).map((one, i) => ({ ...one, uuid: i })) };
+			const [a, b] = split(whole, mask);
+			assert.ok(score(a, TRIAL) + score(b, TRIAL) <= score(proofOf(whole), TRIAL) + 2 * MOST_ALONE + 1);
+		}),
+	);
+});

@@ -320,3 +320,28 @@ test("uptime: an inconclusive probe lowers it, a false answer is still an answer
 	assert.ok(nextUptimePpm(900_000, "valid", P) > 900_000);
 	assert.equal(nextUptimePpm(900_000, "abandoned", P), 900_000);
 });
+
+test("a host without a GPU is worth what the operator says, and only an honest one", () => {
+	const trial = createParams({ hostOnlyPpm: 10_000 });
+	const bare = proofOf({ cards: [] });
+	assert.equal(score(bare), 0, "the default");
+	assert.equal(score(bare, {}, trial), 4500, "1 % of 0.2 + 0.15 + 0.1");
+	assert.equal(score(bare, { reliabilityPpm: 500_000 }, trial), 2250);
+	assert.equal(score(bare, { rented: true }, trial), 4950);
+	assert.equal(score(proofOf({ cards: [], hostShare: 0 }), {}, trial), 0);
+	assert.equal(score(bare, {}, createParams({ hostOnlyPpm: 10_000, hostParts: "plain" })), 4500);
+	assert.equal(score(bare, {}, createParams({ hostOnlyPpm: 10_000, scoring: "sn27" })), 0, "cards alone");
+	const explanation = scoreProvider(inputOf(bare), CARDS, trial);
+	assert.deepEqual([mismatchesOf(explanation), explanation.why], [[], ""]);
+	assert.deepEqual(find(explanation.root, "host only")?.from, ["params:hostOnlyPpm"]);
+
+	const claimed = proofOf({ cards: ["L4"], state: "unjudged" });
+	assert.equal(score(claimed, {}, trial), 0, "claimed and not proven");
+	assert.equal(score(proofOf({ cards: ["L4"], share: 0 }), {}, trial), 0, "claimed and without figures");
+	assert.equal(score(proofOf({ cards: ["L4"] }), { creditedElsewhere: ["GPU-0"] }, trial), 0, "somebody else's");
+	assert.equal(score(bare, { history: past("success", "failure", "nothing") }, trial), 0, "caught since then");
+	assert.ok(score(bare, { history: past("failure", "success") }, trial) > 4000, "and proven again");
+	const weak = proofOf({ cards: ["GeForce RTX 2060"], share: 0.05 });
+	assert.equal(score(weak, {}, trial), 4500, "a GPU that is worth less than the share is not worth hiding");
+	assert.equal(score(proofOf({ cards: ["H200"] }), {}, trial), score(proofOf({ cards: ["H200"] })));
+});

@@ -62,7 +62,26 @@ function holisticRoot(input: ScoreInput, proof: Proof, cards: readonly CardFacts
 	const carried = [gpu, term("host", "ppm", "mean", [given("gpus", "ppm", FULL, "constant"), ...parts], weights)];
 	const plain = gpu.value === 0 ? [gpu] : [term("host", "ppm", "mean", [gpu, ...parts], weights)];
 	const factors = params.hostParts === "carried" ? carried : plain;
-	return term("score", "ppm", "cappedTimes", [...factors, bonus, reliabilityTerm(input, params)]);
+	const scoreOf = (worth: readonly Term[]) =>
+		term("score", "ppm", "cappedTimes", [...worth, bonus, reliabilityTerm(input, params)]);
+	const score = scoreOf(factors);
+	if (!mayCountAlone(input, proof, gpu, params)) return score;
+	const noGpus = given("gpus", "ppm", 0, "constant");
+	const alone = scoreOf([
+		given("host only", "ppm", params.hostOnlyPpm, "params:hostOnlyPpm"),
+		term("host", "ppm", "mean", [noGpus, ...parts], weights),
+	]);
+	return alone.value > score.value ? alone : score;
+}
+
+/**
+ * Whether the host parts may count without a GPU. ATTACK: who claims a GPU and proves none of it gets nothing, nor does who failed the last probe that counted;
+ * but who proved one, however small, is worth no less than if it had hidden it.
+ */
+function mayCountAlone({ history }: ScoreInput, { devices }: Proof, gpu: Term, { hostOnlyPpm }: Params): boolean {
+	if (hostOnlyPpm === 0) return false;
+	if (history.findLast(({ counts }) => counts !== "nothing")?.counts === "failure") return false;
+	return gpu.value > 0 || devices.every(({ kind }) => kind !== "gpu");
 }
 
 function gpuTerm(

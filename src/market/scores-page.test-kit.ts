@@ -77,6 +77,9 @@ without figures are worth 0.
 - **Why the parts are multiplied with the GPUs** (\`hostParts: "carried"\`) and not added beside them (\`"plain"\`: ${P.gpuWeightPpm / 1e6}·gpu + ${P.cpuWeightPpm / 1e6}·cpu + …): several providers on one host
   can each show its whole CPU, RAM and disk, one after the other. Added beside, a host with eight RTX 4090 split into eight providers would get eight times the ${(P.cpuWeightPpm + P.ramWeightPpm + P.diskWeightPpm) / 1e6} of the other parts, and a host with the
   smallest GPU and a good CPU nearly half of the best score. Multiplied, the sum over the pieces is at most the whole, as long as it has no more than \`maxDevices\` GPUs.
+- **A host without a GPU** is worth 0, unless the operator sets \`hostOnlyPpm\`: then \`hostOnlyPpm × (${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk)\` stands in place of \`gpu × host\` for a host that claims
+  no GPU, and for one that proved some where it is more: to hide a GPU never pays. Who claims GPUs and proves none gets 0, and so does who failed the last probe that counted. For trials only: one CPU
+  can be shown by any number of providers, each of which gets the share. \`assay up\` sets 1 % on its embedded chain, so that rewards can be tried on any machine.
 - **rented**: \`rentedBonusPpm\` while rented. **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented not counted, scores 0; \`maxRentedAgeMs\` is the end in any case.
 - **reliability** r moves by \`reliabilityStepPpm\` of what is left towards 1 with each success and towards 0 with each failure (rounded towards where it goes, so that both are reached), from
   \`reliabilityStartPpm\`. What a probe counts for is in network.md §3; inconclusive ones leave it.
