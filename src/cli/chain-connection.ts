@@ -6,11 +6,12 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ContractAddresses } from "../chain/deploy.ts";
+import type { Rpc } from "../chain/rpc.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ChainHome } from "../validator/service/chain-home.ts";
 import type { Surroundings } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
-import { usageError } from "./parse-options.ts";
+import { numberOption, usageError } from "./parse-options.ts";
 import { requireNode } from "./require-node.ts";
 
 export const chainOptions = {
@@ -18,11 +19,13 @@ export const chainOptions = {
 		data: { type: "string" },
 		rpc: { type: "string" },
 		contracts: { type: "string" },
+		confirmations: { type: "string" },
 		json: { type: "boolean", default: false },
 	},
 	help: `  --data FOLDER     of the validator (default: network in ASSAY_HOME, or assay/network in the user's data folder)
   --rpc URL         any node instead of the embedded chain (or ASSAY_RPC)
   --contracts FILE  the contracts' addresses there, as deploy wrote them (default: those of the data folder)
+  --confirmations N blocks to wait for after each transaction there (default 1)
   --json            as JSON`,
 } as const;
 
@@ -30,6 +33,7 @@ export interface ChainValues {
 	readonly data?: string | undefined;
 	readonly rpc?: string | undefined;
 	readonly contracts?: string | undefined;
+	readonly confirmations?: string | undefined;
 }
 
 export const dataDirOf = (values: ChainValues, here: Surroundings): string =>
@@ -59,11 +63,13 @@ export async function withChain<T>(
 	]);
 	const contracts =
 		values.contracts === undefined ? null : await readContractsFile(resolve(here.cwd, values.contracts));
+	// The validator waits out outages for minutes; whoever types a wrong URL should hear of it at once.
+	if (rpcUrl !== null) await reachNode(rpcUrl);
+	const confirmations = confirmationsOf(command, values, rpcUrl);
 	const home = await openChainHome({
 		dataDir,
-		settings: { ...chainDefaults, rpcUrl, contracts },
-		// Of a chain that is there already.
-		epochSeconds: 0,
+		settings: { ...chainDefaults, rpcUrl, contracts, confirmations },
+		epochSeconds: null,
 		nowMs: () => Date.now(),
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});
@@ -74,9 +80,34 @@ export async function withChain<T>(
 	}
 }
 
-async function readContractsFile(path: string): Promise<ContractAddresses> {
+const NODE_PATIENCE_MS = 5000;
+
+/** A node by its URL that has answered. Throws CHAIN_UNREACHABLE. */
+export async function reachNode(url: string): Promise<Rpc> {
+	const { httpRpc, withRetries } = await import("../chain/rpc.ts");
+	if (!/^https?:\/\//.test(url))
+		throw new AssayError("USAGE", `--rpc takes a URL with http:// or https://, not '${url}'`);
+	await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);
+	return withRetries(httpRpc(url), { patienceMs: 60_000 });
+}
+
+/** Null: whatever the chain at hand needs. A command that is watched waits for one block: what a reorganisation drops is sent again by the node, or by its user. */
+export const confirmationsOf = (command: string, values: ChainValues, rpcUrl: string | null): number | null =>
+	values.confirmations === undefined
+		? rpcUrl === null
+			? null
+			: 1
+		: Math.floor(numberOption(command, "confirmations", values.confirmations, 1, 1000));
+
+export async function readContractsFile(path: string): Promise<ContractAddresses> {
 	try {
-		return JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
+		const found = JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
+		const { token, registry, scoreboard, rewards, slashing, chainId, deployedAtBlock } = found;
+		for (const address of [token, registry, scoreboard, rewards, slashing])
+			if (!/^0x[0-9a-fA-F]{40}$/.test(address)) throw new Error(`not an address: ${address}`);
+		for (const number of [chainId, deployedAtBlock])
+			if (!Number.isSafeInteger(number) || number < 0) throw new Error(`not a number: ${number}`);
+		return { chainId, token, registry, scoreboard, rewards, slashing, deployedAtBlock };
 	} catch (cause) {
 		throw new AssayError("FILE_UNREADABLE", `${path} is not a file of contracts' addresses`, {
 			hint: "`assay chain deploy --rpc URL --json` prints one.",

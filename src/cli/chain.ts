@@ -1,10 +1,12 @@
-// `assay chain`: what the chain says of this network, and putting the contracts on another chain. Not here: running an embedded chain (`assay up`).
-import { randomBytes } from "node:crypto";
+// `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on another chain, tokens, devices. Each subcommand has a file.
+// Not here: running an embedded chain (`assay up`).
 import type { ChainHome } from "../validator/service/chain-home.ts";
-import { chainOptions, dataDirOf, formatTokens, rpcUrlOf, toJson, withChain } from "./chain-connection.ts";
+import { chainOptions, formatTokens, toJson, withChain } from "./chain-connection.ts";
+import { keyOptions } from "./chain-key.ts";
 import type { Command, Surroundings } from "./command.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
-import { type Column, table } from "./table.ts";
+import { providerOptions, withProviderChain } from "./provider-chain.ts";
+import { type Column, shown, table } from "./table.ts";
 import { paintFor } from "./verdict-table.ts";
 
 interface EpochLine {
@@ -27,53 +29,131 @@ const columns: readonly Column<EpochLine>[] = [
 
 const options = {
 	...chainOptions.options,
+	...providerOptions.options,
+	...keyOptions.options,
 	epochs: { type: "string", default: "5" },
 	"epoch-seconds": { type: "string", default: "4320" },
 	fund: { type: "string", default: "100000000" },
+	coins: { type: "string" },
+	validator: { type: "string" },
+	device: { type: "string", multiple: true },
 } as const;
+
+type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
+
+/** By name, with how many arguments follow it. */
+const SUBCOMMANDS: Readonly<
+	Record<string, { readonly takes: number; run(values: Values, here: Surroundings, rest: string[]): Promise<number> }>
+> = {
+	status: { takes: 0, run: (values, here) => (values.provider ? providerStatus(values, here) : status(values, here)) },
+	deploy: { takes: 0, run: async (values, here) => (await import("./chain-deploy.ts")).deploy(values, here) },
+	send: {
+		takes: 2,
+		run: async (values, here, [to, tokens]) => (await import("./chain-send.ts")).send(to!, tokens!, values, here),
+	},
+	endpoint: {
+		takes: 1,
+		run: async (values, here, [url]) => (await import("./chain-send.ts")).setEndpoint(url!, values, here),
+	},
+	bind: { takes: 0, run: async (values, here) => (await import("./chain-devices.ts")).bindDevices(values, here) },
+	release: { takes: 0, run: async (values, here) => (await import("./chain-devices.ts")).releaseDevices(values, here) },
+};
 
 export const chainCommand: Command = {
 	name: "chain",
-	summary: "the chain: status of epochs and stakes, deployment of the contracts",
+	summary: "the chain: status of epochs and stakes, deployment of the contracts, tokens, devices",
 	help: `usage: assay chain status [OPTIONS]
        assay chain deploy --rpc URL [OPTIONS]
+       assay chain send ACCOUNT TOKENS [OPTIONS]
+       assay chain endpoint URL [OPTIONS]
+       assay chain bind --validator URL [OPTIONS]
+       assay chain release [OPTIONS]
 
-status shows the chain, this validator's account and stake on it, and the last epochs. deploy puts a token and the contracts on a chain, paid by this
-data folder's account (chain/account.key, made on first use), and writes their addresses to chain/contracts-external.json. docs/chain.md.
+status shows the chain, this validator's account and stake on it, and the last epochs; with --provider this provider's account, stake and devices.
+deploy puts a token and the contracts on a chain and writes their addresses to chain/contracts-external.json of the data folder. send gives an account tokens
+(and with --coins gas), on the embedded chain from its treasury. endpoint says where others reach this validator. bind takes what a validator attests of this
+provider's GPUs and makes them this provider's on chain; release gives them up. docs/chain.md.
 
-  --epochs N        epochs to show (default 5)
+  --epochs N        status: epochs to show (default 5)
   --epoch-seconds N deploy: how long an epoch is (default 4320); each of its four windows is a tenth of it
   --fund TOKENS     deploy: put aside for rewards (default 100000000, a tenth of the supply)
+${keyOptions.help}
+  --coins N         send: so much of the chain's own coin as well, for gas
+  --validator URL   bind: the validator's API
+  --device ID       bind, release: this device only (0x and 64 hex digits); may be given several times (default: all)
+${providerOptions.help}
 ${chainOptions.help}
 
-exit codes: done 0, usage 64, no chain or no answer 69`,
+exit codes: done 0, usage 64, no chain, no answer or refused 69, a device is another provider's 75`,
 
 	async run(args, here) {
-		const { values, positionals } = parseOptions("chain", args, options, { min: 1, max: 1 });
-		if (positionals[0] === "deploy") return deploy(values, here);
-		if (positionals[0] !== "status") throw usageError(`chain takes status or deploy, not '${positionals[0]}'`, "chain");
-		const count = Math.floor(numberOption("chain", "epochs", values.epochs, 1, 100));
-		return withChain("chain", values, here, async (home) => {
-			const found = await readStatus(home, count);
-			if (values.json) here.out.write(toJson(found));
-			else {
-				const { account, stake, unbonding, balance } = found.validator;
-				const paint = paintFor(here.out, here.env);
-				const lines = [
-					`chain      ${found.chainId}, block ${found.block}, ${found.url}`,
-					`contracts  registry ${found.contracts.registry}`,
-					`           scoreboard ${found.contracts.scoreboard}`,
-					`           rewards ${found.contracts.rewards}, ${formatTokens(found.reserve)} in reserve`,
-					`account    ${account}, ${formatTokens(balance)} tokens`,
-					`stake      ${formatTokens(stake)}${unbonding > 0n ? `, ${formatTokens(unbonding)} on its way out` : ""}`,
-					`epoch      ${found.epoch} now`,
-				];
-				here.out.write(`${lines.join("\n")}\n\n${table(columns, found.epochs, paint)}\n`);
-			}
-			return 0;
-		});
+		const { values, positionals } = parseOptions("chain", args, options, { min: 1, max: 3 });
+		const [name, ...rest] = positionals as [string, ...string[]];
+		const found = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name]! : null;
+		if (found === null) throw usageError(`chain takes ${Object.keys(SUBCOMMANDS).join(", ")}, not '${name}'`, "chain");
+		if (rest.length !== found.takes)
+			throw usageError(
+				`chain ${name} takes ${found.takes === 0 ? "no" : found.takes} arguments after its name`,
+				"chain",
+			);
+		return found.run(values, here, rest);
 	},
 };
+
+async function status(values: Values, here: Surroundings): Promise<number> {
+	const count = Math.floor(numberOption("chain", "epochs", values.epochs, 1, 100));
+	return withChain("chain", values, here, async (home) => {
+		const found = await readStatus(home, count);
+		if (values.json) here.out.write(toJson(found));
+		else {
+			const { account, stake, unbonding, balance, coins, endpoint } = found.validator;
+			const paint = paintFor(here.out, here.env);
+			const lines = [
+				`chain      ${found.chainId}, block ${found.block}, ${found.url}`,
+				`contracts  registry ${found.contracts.registry}`,
+				`           scoreboard ${found.contracts.scoreboard}`,
+				`           rewards ${found.contracts.rewards}, ${formatTokens(found.reserve)} in reserve`,
+				`account    ${account}, ${formatTokens(balance)} tokens, ${formatTokens(coins)} coins for gas`,
+				`stake      ${formatTokens(stake)}${leaving(unbonding)}`,
+				...(endpoint === "" ? [] : [`endpoint   ${shown(endpoint, 100)}`]),
+				`epoch      ${found.epoch} now`,
+			];
+			here.out.write(`${lines.join("\n")}\n\n${table(columns, found.epochs, paint)}\n`);
+		}
+		return 0;
+	});
+}
+
+const leaving = (unbonding: bigint): string => (unbonding > 0n ? `, ${formatTokens(unbonding)} on its way out` : "");
+
+async function providerStatus(values: Values, here: Surroundings): Promise<number> {
+	return withProviderChain("chain", values, here, async ({ client, at, account, url }, signer, folder) => {
+		const registry = await import("../chain/registry.ts");
+		const { address } = account;
+		const { role, stake, unbonding, unlockAt, signingKey } = await registry.readAccount(client, at, address);
+		const isRegistered = role === registry.ROLES.provider && signingKey === `0x${signer.key}`;
+		const [tokens, wei, devices] = [
+			await registry.readBalance(client, at, address),
+			await client.viem.getBalance({ address }),
+			await registry.readDevicesOf(client, at, address),
+		];
+		const found = { chainId: client.chainId, url, contracts: at, provider: signer.key, account: address, isRegistered };
+		if (values.json) here.out.write(toJson({ ...found, stake, unbonding, unlockAt, tokens, wei, devices }));
+		else {
+			const lines = [
+				`chain      ${client.chainId}, ${url}`,
+				`provider   ${signer.key}, in ${folder}`,
+				`account    ${address}, ${formatTokens(tokens)} tokens, ${formatTokens(wei)} coins for gas`,
+				isRegistered
+					? `stake      ${formatTokens(stake)}${leaving(unbonding)}`
+					: "stake      none: not registered; assay stake TOKENS --provider registers it",
+				...devices.map(({ device, until }) => `device     ${device}, until ${new Date(until * 1000).toISOString()}`),
+			];
+			here.out.write(`${lines.join("\n")}\n`);
+		}
+		return 0;
+	});
+}
 
 async function readStatus({ client, at, account, url }: ChainHome, count: number) {
 	const [registry, rewards, board] = await Promise.all([
@@ -95,8 +175,9 @@ async function readStatus({ client, at, account, url }: ChainHome, count: number
 		const state = digest === null ? pending : nowS >= finalAt ? "final" : "proposed";
 		epochs.push({ epoch: one, endsAt, reports: revealed.filter(({ voided }) => !voided).length, state, pot, paid });
 	}
-	const { stake, unbonding, unlockAt } = await registry.readAccount(client, at, account.address);
+	const { stake, unbonding, unlockAt, endpoint } = await registry.readAccount(client, at, account.address);
 	const balance = await registry.readBalance(client, at, account.address);
+	const coins = await client.viem.getBalance({ address: account.address });
 	return {
 		chainId: client.chainId,
 		url,
@@ -104,43 +185,8 @@ async function readStatus({ client, at, account, url }: ChainHome, count: number
 		contracts: at,
 		params,
 		reserve: await rewards.readReserve(client, at),
-		validator: { account: account.address, stake, unbonding, unlockAt, balance },
+		validator: { account: account.address, stake, unbonding, unlockAt, balance, coins, endpoint },
 		epoch,
 		epochs,
 	};
-}
-
-async function deploy(
-	values: { rpc?: string | undefined; "epoch-seconds": string; fund: string; json: boolean; data?: string | undefined },
-	here: Surroundings,
-): Promise<number> {
-	const rpcUrl = rpcUrlOf(values, here);
-	if (rpcUrl === null)
-		throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start", "chain");
-	const epochSeconds = Math.floor(numberOption("chain", "epoch-seconds", values["epoch-seconds"], 40, 31_536_000));
-	const fund = BigInt(Math.floor(numberOption("chain", "fund", values.fund, 0, 1e9))) * 10n ** 18n;
-	const [{ accountOf, createChainClient }, deploying, { httpRpc, withRetries }, files, home] = await Promise.all([
-		import("../chain/chain-client.ts"),
-		import("../chain/deploy.ts"),
-		import("../chain/rpc.ts"),
-		import("../validator/service/chain-files.ts"),
-		import("../validator/service/chain-home.ts"),
-	]);
-	const folder = home.chainFolder(dataDirOf(values, here));
-	const secret = await files.loadSecret(`${folder}/account.key`, (size) => new Uint8Array(randomBytes(size)));
-	const account = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
-	const client = await createChainClient(withRetries(httpRpc(rpcUrl), { patienceMs: 30_000 }), { confirmations: 1 });
-	here.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
-	const genesis = Number((await client.viem.getBlock()).timestamp);
-	const at = await deploying.deployContracts(client, account, deploying.deployDefaults({ genesis, epochSeconds }));
-	if (fund > 0n) await deploying.fundRewards(client, account, at, fund);
-	await files.writeWhole(home.contractsPath(folder, true), `${JSON.stringify(at)}\n`);
-	here.out.write(
-		values.json
-			? toJson(at)
-			: `${Object.entries(at)
-					.map(([name, value]) => `${name.padEnd(16)} ${value}`)
-					.join("\n")}\n`,
-	);
-	return 0;
 }

@@ -1,11 +1,16 @@
-// Where a validator's data lie unless a command says otherwise; `assay up` and `assay validate` share it.
+// Where data lie unless a command says otherwise: a validator's, which `assay up` and `assay validate` share, and a provider's.
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Surroundings } from "./command.ts";
 
 /** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
-export function defaultDataDir(env: Surroundings["env"]): string {
-	if (env.ASSAY_HOME) return join(env.ASSAY_HOME, "network");
+export const defaultDataDir = (env: Surroundings["env"]): string => join(home(env), "network");
+
+/** Of `assay provide`; the key in it is the provider's name. The provider of `assay up` has a folder inside the network's. */
+export const defaultProviderDir = (env: Surroundings["env"]): string => join(home(env), "provider");
+
+function home(env: Surroundings["env"]): string {
+	if (env.ASSAY_HOME) return env.ASSAY_HOME;
 	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");
-	return join(data, "assay", "network");
+	return join(data, "assay");
 }

@@ -44,6 +44,7 @@ const errorExits: Readonly<Record<string, number>> = {
 	TOKEN_UNKNOWN: exitCodes.unknown.code,
 	OFFER_NONE: exitCodes.unknown.code,
 	UP_RUNNING: exitCodes.busy.code,
+	DEVICE_TAKEN: exitCodes.busy.code,
 	PROVIDER_KNOWN: exitCodes.busy.code,
 	PROVIDER_RENTED: exitCodes.busy.code,
 	PROVIDER_BUSY: exitCodes.busy.code,

@@ -1,7 +1,7 @@
 // `assay provide --validator URL`: offers this host's devices to validators, and to customers if its owner wants. Runs until it is stopped.
 // Not here: what a validator may do (src/provider/), what goes over the wire (src/engine/agent/). Page for owners: docs/provider.md.
 import { randomBytes } from "node:crypto";
-import { homedir, hostname, totalmem } from "node:os";
+import { hostname, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseValidatorUrl } from "../engine/agent/dial-agent.ts";
 import { findEngine, hostPlatform } from "../engine/builds.ts";
@@ -13,6 +13,7 @@ import type { ProviderEvent } from "../provider/provider-event.ts";
 import { findEnvironments } from "../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../provider/rental/rental-book.ts";
 import type { Command, Surroundings } from "./command.ts";
+import { defaultProviderDir } from "./data-folder.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 
 /** A full probe of a large host takes some 12 s. */
@@ -20,13 +21,6 @@ const DRAIN_MS = 60_000;
 const MICROS = 1_000_000;
 const HOST = /^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$/;
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
-
-/** ASSAY_HOME, else under the user's data folder; the key in it is the provider's name. */
-function dataFolder(env: Surroundings["env"]): string {
-	if (env.ASSAY_HOME) return join(env.ASSAY_HOME, "provider");
-	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");
-	return join(data, "assay", "provider");
-}
 
 const time = (ms: number) => new Date(ms).toISOString().replace("T", " ").slice(0, 19);
 const short = (key: string) => `${key.slice(0, 8)}…`;
@@ -167,7 +161,7 @@ export const provideCommand: Command = {
 			minutes: Math.floor(number(values, "max-minutes", 30, 1, 1440)),
 			memoryBytes: Math.floor(number(values, "max-memory", totalmem() / 1e9, 0.1, 1e6) * 1e9),
 		};
-		const folder = values.data ?? dataFolder(here.env);
+		const folder = values.data ?? defaultProviderDir(here.env);
 		const signer = await loadKeyFile({
 			path: join(folder, "provider.key"),
 			name: "the provider's key",

@@ -1,64 +1,114 @@
-// `assay stake` and `assay unstake`: this validator's stake on chain. Registers it with the first stake. Tokens must be on its account.
-
+// `assay stake` and `assay unstake`: stake on chain of this validator, or of this machine's provider. The first stake registers the account, with the key that
+// vouches for it. What a stake is at risk for: docs/chain.md §5.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
+import type { Signer } from "../protocol/signer.ts";
 import { chainOptions, formatTokens, parseTokens, toJson, withChain } from "./chain-connection.ts";
 import type { Command } from "./command.ts";
 import { parseOptions, usageError } from "./parse-options.ts";
+import { type ChainActor, providerOptions, withProviderChain } from "./provider-chain.ts";
+import { GAS, requireFunds, requireGas } from "./require-funds.ts";
 
 export const stakeCommand: Command = {
 	name: "stake",
-	summary: "stakes tokens for this validator on chain",
+	summary: "stakes tokens on chain, for this validator or this provider",
 	help: `usage: assay stake TOKENS [OPTIONS]
 
-Adds to this validator's stake; the first one registers it, with the key that signs its evidence. The tokens are taken from the account
-that assay chain status shows. Stake can be slashed for lies that the chain can prove: docs/chain.md §5.
+Adds to the stake of this validator or, with --provider, of this machine's provider; the first one registers it on chain with its key, and from then on
+rewards go to that account. Tokens and gas are taken from the account that assay chain status shows. Stake can be slashed for lies that the chain can
+prove: docs/chain.md §5.
 
-  --endpoint URL    where others reach this validator's API (for the first stake)
+${providerOptions.help}
+  --endpoint URL    of a validator: where others reach its API (for the first stake; assay chain endpoint changes it)
 ${chainOptions.help}
 
-exit codes: done 0, usage 64, no chain, no answer or refused by the contract 69`,
+exit codes: done 0, usage 64, no chain, no answer, too few tokens or refused by the contract 69`,
 
 	async run(args, here) {
-		const options = { ...chainOptions.options, endpoint: { type: "string", default: "" } } as const;
+		const options = {
+			...chainOptions.options,
+			...providerOptions.options,
+			endpoint: { type: "string", default: "" },
+		} as const;
 		const { values, positionals } = parseOptions("stake", args, options, { min: 1, max: 1 });
 		const amount = parseTokens("stake", positionals[0]!);
-		return withChain("stake", values, here, async ({ client, at, account }, dataDir) => {
-			const [chain, registry, { loadSigner }, { signChainKey }] = await Promise.all([
-				import("../chain/chain-client.ts"),
-				import("../chain/registry.ts"),
-				import("../validator/signer.ts"),
-				import("../protocol/chain-key-proof.ts"),
-			]);
-			const { role } = await registry.readAccount(client, at, account.address);
-			if (role === registry.ROLES.none && !/^https?:\/\//.test(values.endpoint))
-				throw usageError("the first stake needs --endpoint, where others fetch this validator's reports", "stake");
-			const balance = await registry.readBalance(client, at, account.address);
-			if (balance < amount)
-				throw new AssayError("CHAIN_REFUSED", `the account has ${formatTokens(balance)} tokens`, {
-					hint: `Send tokens to ${account.address} first.`,
-				});
-			await chain.sendCall(client, account, registry.approveCall(at, amount));
-			if (role === registry.ROLES.none) {
-				const bytes = (size: number) => new Uint8Array(randomBytes(size));
-				const signer = await loadSigner(join(dataDir, "validator.key"), bytes);
-				const claim = { chainId: at.chainId, registry: at.registry, account: account.address };
-				const keyProof = signChainKey(signer, claim);
-				const { endpoint } = values;
-				const signingKey = `0x${signer.key}` as const;
-				await chain.sendCall(
-					client,
-					account,
-					registry.registerCall(at, { role: "validator", signingKey, keyProof, endpoint, amount }),
-				);
-			} else await chain.sendCall(client, account, registry.stakeCall(at, amount));
-			const { stake } = await registry.readAccount(client, at, account.address);
-			here.out.write(values.json ? toJson({ account: account.address, stake }) : `stake  ${formatTokens(stake)}\n`);
+		const tell = (account: string, stake: bigint, more: object) => {
+			here.out.write(values.json ? toJson({ account, ...more, stake }) : `stake  ${formatTokens(stake)}\n`);
 			return 0;
+		};
+		if (values.provider)
+			return withProviderChain("stake", values, here, async (actor, signer) => {
+				const stake = await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
+				if (!values.json) here.out.write(`provider ${signer.key}\naccount  ${actor.account.address}\n`);
+				return tell(actor.account.address, stake, { provider: signer.key });
+			});
+		return withChain("stake", values, here, async (home, dataDir) => {
+			const registry = await import("../chain/registry.ts");
+			const { endpoint } = values;
+			const { role } = await registry.readAccount(home.client, home.at, home.account.address);
+			if (role === registry.ROLES.none && !/^https?:\/\//.test(endpoint))
+				throw usageError("the first stake needs --endpoint, where others fetch this validator's reports", "stake");
+			const signer = async () => {
+				const { loadSigner } = await import("../validator/signer.ts");
+				return loadSigner(join(dataDir, "validator.key"), (size) => new Uint8Array(randomBytes(size)));
+			};
+			const stake = await addStake(home, { role: "validator", signer, endpoint, amount });
+			return tell(home.account.address, stake, {});
 		});
 	},
 };
+
+/** Registers with the first stake, adds to it later. The stake afterwards. Throws CHAIN_FUNDS or CHAIN_REFUSED. */
+export async function addStake(
+	actor: ChainActor,
+	o: {
+		readonly role: "provider" | "validator";
+		readonly signer: () => Promise<Signer>;
+		readonly endpoint: string;
+		readonly amount: bigint;
+	},
+): Promise<bigint> {
+	const { client, at, account } = actor;
+	const [{ sendCall }, registry, { signChainKey }] = await Promise.all([
+		import("../chain/chain-client.ts"),
+		import("../chain/registry.ts"),
+		import("../protocol/chain-key-proof.ts"),
+	]);
+	const before = await registry.readAccount(client, at, account.address);
+	const isNew = before.role === registry.ROLES.none;
+	if (!isNew && before.role !== registry.ROLES[o.role])
+		throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a ${o.role}`, {
+			hint: "An account has one role. Unstake and withdraw all of it first, or use another account.",
+		});
+	if (isNew) await requireLeast(actor, o);
+	await requireFunds(actor, { tokens: o.amount, gas: isNew ? GAS.register : GAS.stake });
+	if ((await registry.readAllowance(client, at, account.address)) < o.amount)
+		await sendCall(client, account, registry.approveCall(at, o.amount));
+	if (isNew) {
+		const signer = await o.signer();
+		const { role, endpoint, amount } = o;
+		const signingKey = `0x${signer.key}` as const;
+		const { chainId } = at;
+		const keyProof = signChainKey(signer, { chainId, registry: at.registry, account: account.address });
+		await sendCall(client, account, registry.registerCall(at, { role, signingKey, keyProof, endpoint, amount }));
+	} else await sendCall(client, account, registry.stakeCall(at, o.amount));
+	return (await registry.readAccount(client, at, account.address)).stake;
+}
+
+/** Told before anything is paid for. */
+async function requireLeast(
+	{ client, at }: ChainActor,
+	o: { readonly role: "provider" | "validator"; readonly amount: bigint },
+): Promise<void> {
+	const { readRegistryParams } = await import("../chain/registry.ts");
+	const { minProviderStake, minValidatorStake } = await readRegistryParams(client, at);
+	const least = o.role === "provider" ? minProviderStake : minValidatorStake;
+	if (o.amount < least)
+		throw new AssayError("CHAIN_REFUSED", `a ${o.role} stakes at least ${formatTokens(least)} tokens: StakeTooSmall`, {
+			hint: `Give ${formatTokens(least)} or more.`,
+		});
+}
 
 export const unstakeCommand: Command = {
 	name: "unstake",
@@ -68,20 +118,26 @@ export const unstakeCommand: Command = {
 
 Begins to take stake back; what stays must be nothing or the least stake. After the delay --withdraw pays it out to the account.
 
+${providerOptions.help}
 ${chainOptions.help}
 
 exit codes: done 0, usage 64, no chain, no answer or refused by the contract 69`,
 
 	async run(args, here) {
-		const options = { ...chainOptions.options, withdraw: { type: "boolean", default: false } } as const;
+		const options = {
+			...chainOptions.options,
+			...providerOptions.options,
+			withdraw: { type: "boolean", default: false },
+		} as const;
 		const { values, positionals } = parseOptions("unstake", args, options, { min: 0, max: 1 });
 		if (values.withdraw === (positionals.length === 1))
 			throw usageError("unstake takes an amount of tokens, or --withdraw", "unstake");
-		return withChain("unstake", values, here, async ({ client, at, account }) => {
+		const amount = values.withdraw ? null : parseTokens("unstake", positionals[0]!);
+		const act = async (actor: ChainActor) => {
+			const { client, at, account } = actor;
 			const [chain, registry] = await Promise.all([import("../chain/chain-client.ts"), import("../chain/registry.ts")]);
-			const call = values.withdraw
-				? registry.withdrawCall(at, account.address)
-				: registry.unstakeCall(at, parseTokens("unstake", positionals[0]!));
+			await requireGas(actor, GAS.small);
+			const call = amount === null ? registry.withdrawCall(at, account.address) : registry.unstakeCall(at, amount);
 			await chain.sendCall(client, account, call);
 			const { stake, unbonding, unlockAt } = await registry.readAccount(client, at, account.address);
 			if (values.json) here.out.write(toJson({ account: account.address, stake, unbonding, unlockAt }));
@@ -90,6 +146,9 @@ exit codes: done 0, usage 64, no chain, no answer or refused by the contract 69`
 				here.out.write(`stake  ${formatTokens(stake)}\nleaves ${formatTokens(unbonding)}${when}\n`);
 			}
 			return 0;
-		});
+		};
+		return values.provider
+			? withProviderChain("unstake", values, here, act)
+			: withChain("unstake", values, here, (home) => act(home));
 	},
 };

@@ -371,11 +371,41 @@ export const codes = {
 		"The chain's node gave no answer for a long time.",
 		"Check the RPC URL and the node; what was to be published is tried again.",
 	),
+	CHAIN_NONE: error(
+		"This validator has no chain.",
+		"Start it with the embedded chain or with --rpc URL; docs/chain.md §10.",
+	),
 	CHAIN_REFUSED: error("The chain refused a transaction.", "Read the contract's error; docs/chain.md lists the rules."),
+	CHAIN_FUNDS: error(
+		"An account has too few tokens, or too little of the chain's own coin for gas.",
+		"Send what is missing to the account that is named, then try again.",
+	),
+	DEVICE_TAKEN: error(
+		"The device is bound to another provider on chain.",
+		"Who sold or lent it releases it with `assay chain release`; otherwise the binding runs out.",
+	),
+	DEVICE_UNATTESTED: error(
+		"The validator attests none of this provider's devices.",
+		"A provider is attested after a valid probe of its GPUs, once it is registered on chain and the device counts for nobody else.",
+	),
 	CHAIN_BUSY: error(
 		"Another process runs the embedded chain of this folder.",
 		"Ask that process over its RPC URL, or stop it.",
 	),
+	RECEIPTS_BAD: error(
+		"A file of receipts is not one, belongs to other evidence, or its signatures are not its provider's.",
+		"Fetch it again from the validator that made the evidence: /v1/probes/PROBE/receipts.",
+	),
+	FRAUD_NONE: error(
+		"There is nothing to accuse anybody of: no opened element contradicts its seed.",
+		"Only a wrong element of a gemm can be proven on chain; `assay verify` says what else is wrong.",
+	),
+	FRAUD_UNSIGNED: error(
+		"An element is wrong, but its provider signed no receipt for that challenge.",
+		"The chain takes nobody's word but the accused's own; do not pay this provider.",
+	),
+	FRAUD_PUNISHED: error("This receipt was punished before.", "Each receipt is punished once."),
+	FRAUD_NO_STAKE: error("The provider has no stake left to take.", "The receipt can be used when it stakes again."),
 	CHAIN_CLOSED: error("The embedded chain is closed.", "Start it again."),
 	CHAIN_JOURNAL: error(
 		"The embedded chain's journal could not be kept, or does not give its blocks again.",

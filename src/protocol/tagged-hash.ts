@@ -15,7 +15,8 @@ export type Tag =
 	| "assay/report/1"
 	| "assay/agent/1"
 	| "assay/provider/1"
-	| "assay/chain-key/1";
+	| "assay/chain-key/1"
+	| "assay/device/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 
