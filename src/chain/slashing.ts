@@ -1,8 +1,17 @@
 // Slashing.sol: statements that can cost their signer its stake, and the proofs against them. Typed calls and the EIP-712 shapes; docs/chain.md.
-import type { ContractFunctionArgs, Hex } from "viem";
+import {
+	type ContractFunctionArgs,
+	type Hex,
+	hashTypedData,
+	parseEventLogs,
+	recoverTypedDataAddress,
+	type TransactionReceipt,
+} from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
+import type { ReceiptDomain } from "../protocol/probe-receipt.ts";
+import { registryAbi } from "./abi/registry-abi.ts";
 import { slashingAbi } from "./abi/slashing-abi.ts";
-import { type Call, callOf } from "./chain-client.ts";
+import { type Call, type ChainClient, callOf } from "./chain-client.ts";
 import type { ContractAddresses } from "./deploy.ts";
 
 type Arguments<Name extends "proveGemm" | "proveConflict" | "proveRevealConflict"> = ContractFunctionArgs<
@@ -37,7 +46,7 @@ const RECEIPT_TYPES = {
 	],
 } as const;
 
-const domainOf = (at: ContractAddresses) => ({
+const domainOf = (at: ReceiptDomain) => ({
 	name: "assay",
 	version: "1",
 	chainId: at.chainId,
@@ -48,8 +57,50 @@ const domainOf = (at: ContractAddresses) => ({
 export const signReport = (account: PrivateKeyAccount, at: ContractAddresses, report: SignedReport): Promise<Hex> =>
 	account.signTypedData({ domain: domainOf(at), types: REPORT_TYPES, primaryType: "ScoreReport", message: report });
 
-export const signReceipt = (account: PrivateKeyAccount, at: ContractAddresses, receipt: ProbeReceipt): Promise<Hex> =>
-	account.signTypedData({ domain: domainOf(at), types: RECEIPT_TYPES, primaryType: "ProbeReceipt", message: receipt });
+const receiptData = (at: ReceiptDomain, receipt: ProbeReceipt) =>
+	({ domain: domainOf(at), types: RECEIPT_TYPES, primaryType: "ProbeReceipt", message: receipt }) as const;
+
+export const signReceipt = (account: PrivateKeyAccount, at: ReceiptDomain, receipt: ProbeReceipt): Promise<Hex> =>
+	account.signTypedData(receiptData(at, receipt));
+
+/** Half the order of secp256k1: the contract takes the smaller of the two signatures that say the same. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/**
+ * Whether the contract will take this signature as the provider's. Stricter than recovering: a provider could sign in a form that every library reads and the
+ * contract refuses, and would be bound by nothing.
+ */
+export async function isReceiptSigned(at: ReceiptDomain, receipt: ProbeReceipt, signature: Hex): Promise<boolean> {
+	if (!/^0x[0-9a-f]{130}$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return false;
+	if (!/(1b|1c)$/.test(signature)) return false;
+	try {
+		const signer = await recoverTypedDataAddress({ ...receiptData(at, receipt), signature });
+		return signer.toLowerCase() === receipt.provider.toLowerCase();
+	} catch {
+		return false;
+	}
+}
+
+/** By which the contract remembers that a receipt was punished. */
+export const receiptDigest = (at: ReceiptDomain, receipt: ProbeReceipt): Hex => hashTypedData(receiptData(at, receipt));
+
+export const readIsPunished = (client: ChainClient, at: ContractAddresses, deed: Hex): Promise<boolean> =>
+	client.viem.readContract({ address: at.slashing, abi: slashingAbi, functionName: "isPunished", args: [deed] });
+
+/** What a fraud proof took, as the Registry tells it. */
+export interface Slashed {
+	readonly account: Hex;
+	readonly amount: bigint;
+	readonly toAccuser: bigint;
+}
+
+export function slashedIn(at: ContractAddresses, { logs }: Pick<TransactionReceipt, "logs">): Slashed | null {
+	const own = logs.filter(({ address }) => address.toLowerCase() === at.registry.toLowerCase());
+	const [event] = parseEventLogs({ abi: registryAbi, eventName: "Slashed", logs: own });
+	if (event === undefined) return null;
+	const { account, amount, toAccuser } = event.args;
+	return { account, amount, toAccuser };
+}
 
 export const proveGemmCall = (at: ContractAddresses, receipt: ProbeReceipt, signature: Hex, fraud: GemmFraud): Call =>
 	callOf(at.slashing, { abi: slashingAbi, functionName: "proveGemm", args: [receipt, signature, fraud] });

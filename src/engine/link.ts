@@ -20,6 +20,13 @@ export interface Link {
 	readonly hostKey: string | null;
 	/** TCP handshake to the host; null where it cannot be measured (local, behind a jump host). */
 	readonly handshakeUs: number | null;
+	/**
+	 * Receipts of finished gemm challenges, by the host's account on a chain: `challenge` and 130 hex digits, unchecked. Null: no answer. Only where the
+	 * far side is an agent that was told for which contract; never rejects.
+	 */
+	readonly signReceipts?: (
+		challenges: readonly number[],
+	) => Promise<readonly { readonly challenge: number; readonly signature: string }[] | null>;
 	/** Settles once, when the engine (or the connection to it) is gone; never rejects. */
 	readonly closed: Promise<LinkEnd>;
 	/** Ends the engine and waits until it is gone. May be called more than once. */

@@ -20,6 +20,7 @@ import { createRentalKeeper, type RentalKeeper } from "./rental/create-rental-ke
 import type { EnvironmentMaker } from "./rental/environment.ts";
 import { bookPath } from "./rental/rental-book.ts";
 import { RETRY, type Retry, serveValidator } from "./serve-validator.ts";
+import { createReceiptSigner } from "./sign-receipts.ts";
 import { createValidatorPins } from "./validator-pins.ts";
 
 export interface ProviderOptions {
@@ -28,7 +29,7 @@ export interface ProviderOptions {
 	readonly validators: readonly string[];
 	/** Keys to serve; empty: the first one seen at each URL. */
 	readonly trust: readonly string[];
-	/** Pins and the book of rentals; made when it is not there. */
+	/** Pins, the book of rentals, the account on the chain; made when it is not there. */
 	readonly dataFolder: string;
 	readonly name: string;
 	readonly pricePerHourMicros: number;
@@ -125,9 +126,20 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 		if (engineHolder !== null) throw new AssayError("PROVIDER_BUSY", "this provider's engine is in use");
 	}
 
-	async function openEngine({ validatorKey, probe, limits }: Parameters<AgentHandlers["open"]>[0]): Promise<Link> {
+	const receipts = createReceiptSigner({ dataFolder: o.dataFolder, randomBytes: o.randomBytes });
+	const trouble = (error: unknown, otherwise: string) =>
+		o.onEvent({
+			kind: "trouble",
+			code: error instanceof AssayError ? error.code : otherwise,
+			detail: error instanceof Error ? error.message : String(error),
+		});
+
+	async function openEngine(asked: Parameters<AgentHandlers["open"]>[0]): Promise<Link> {
+		const { validatorKey, probe, limits } = asked;
 		checkFree(limits);
 		engineHolder = validatorKey;
+		// The probe goes on without receipts; its owner must know why they are missing.
+		if (asked.receipts) void receipts.prepare().catch((error) => trouble(error, "KEY_UNUSABLE"));
 		let killed: string | null = null;
 		try {
 			const link = await openGuardedEngine({
@@ -178,6 +190,7 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 		extend: told(async (asked) => rentalsOf().extend(asked)),
 		unrent: told(async (asked) => rentalsOf().unrent(asked)),
 		checkRental: told(async (asked) => rentalsOf().checkRental(asked)),
+		signReceipts: receipts.sign,
 	};
 
 	const watch = startHostWatch(
@@ -196,12 +209,7 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 				o.onEvent({ kind: "changed", claim });
 				for (const connection of connections) connection.sendChanged(claim);
 			},
-			onError: (error) =>
-				o.onEvent({
-					kind: "trouble",
-					code: error instanceof AssayError ? error.code : "ENGINE_NOT_STARTED",
-					detail: error instanceof Error ? error.message : String(error),
-				}),
+			onError: (error) => trouble(error, "ENGINE_NOT_STARTED"),
 			nowMs: o.nowMs,
 		},
 		{ claim, traces },

@@ -8,8 +8,14 @@ import type { Claim } from "../../protocol/evidence.ts";
 import type { Signer } from "../../protocol/signer.ts";
 import { printable } from "../printable.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type { AgentConnection, AgentOffer, RentalHealth, RentedAccess } from "./agent-connection.ts";
-import { AGENT_VERSION, type AgentMessage, type ProviderMessage, type ValidatorMessage } from "./agent-messages.ts";
+import type { AgentConnection, AgentOffer, RentalHealth, RentedAccess, SignedChallenge } from "./agent-connection.ts";
+import {
+	AGENT_VERSION,
+	type AgentMessage,
+	MAX_RECEIPTS,
+	type ProviderMessage,
+	type ValidatorMessage,
+} from "./agent-messages.ts";
 import { type AgentParties, createNonce, isProof, signProof } from "./agent-proof.ts";
 import { AgentSocket, closeCodes } from "./agent-socket.ts";
 import { type ChannelLink, createChannelLink } from "./channel-link.ts";
@@ -33,7 +39,7 @@ const PING_WAIT_MS = 3000;
 /** A provider runs one engine at a time; more open questions than this are a mistake of ours. */
 const MAX_UNANSWERED = 32;
 
-type Answer = Exclude<ProviderMessage, { type: "hello" | "proof" | "close" | "changed" }>;
+type Answer = Exclude<ProviderMessage, { type: "hello" | "proof" | "close" | "changed" | "signed" }>;
 interface Waiting {
 	resolve(answer: Answer): void;
 	reject(error: AssayError): void;
@@ -47,6 +53,8 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 	const waiting = new Map<string, Waiting>();
 	const channels = new Map<number, ChannelLink>();
 	const listeners = new Set<(claim: Claim) => void>();
+	/** Channels whose `sign` is unanswered; the entry stays when we stop waiting, for a late answer is no offence. */
+	const signing = new Map<number, (receipts: readonly SignedChallenge[]) => void>();
 	let parties: AgentParties | null = null;
 	let claim: Claim | null = null;
 	let offer: AgentOffer | null = null;
@@ -100,9 +108,14 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 				claim = message.claim;
 				for (const listener of [...listeners]) listener(message.claim);
 				return;
+			case "signed":
+				signing.get(message.channel)?.(message.receipts);
+				signing.delete(message.channel);
+				return;
 			case "close":
 				channels.get(message.channel)?.onEnd("the provider says that its engine has ended");
 				channels.delete(message.channel);
+				signing.delete(message.channel);
 				lateBytes = 0;
 				return;
 			default: {
@@ -124,7 +137,30 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 			handshakeUs: socket.rttUs,
 			closeMs: bounds.closeMs,
 			sendClose: () => socket.send({ type: "close", channel }),
+			signReceipts: (challenges) => signReceipts(channel, challenges),
 		});
+	}
+
+	/** Null: no answer in time, or an earlier question is still unanswered. A silent provider keeps its connection: its silence is what is recorded. */
+	async function signReceipts(
+		channel: number,
+		challenges: readonly number[],
+	): Promise<readonly SignedChallenge[] | null> {
+		const receipts: SignedChallenge[] = [];
+		for (let at = 0; at < challenges.length; at += MAX_RECEIPTS) {
+			const open = channels.get(channel);
+			if (socket.isEnded || !open || open.isClosing() || signing.has(channel)) return null;
+			const { promise, resolve } = Promise.withResolvers<readonly SignedChallenge[] | null>();
+			signing.set(channel, resolve);
+			const timer = setTimeout(() => resolve(null), bounds.signMs);
+			void open.link.closed.then(() => resolve(null));
+			socket.send({ type: "sign", channel, challenges: challenges.slice(at, at + MAX_RECEIPTS) });
+			const answer = await promise;
+			clearTimeout(timer);
+			if (answer === null) return null;
+			receipts.push(...answer);
+		}
+		return receipts;
 	}
 
 	const socket = new AgentSocket({
@@ -202,14 +238,14 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 		get isClosed() {
 			return socket.isEnded;
 		},
-		async openLink({ probe, limits }) {
+		async openLink({ probe, limits, receipts = null }) {
 			await leaving;
 			const pings = (async () => {
 				for (let i = 0; i < FRESH_PINGS; i++) await socket.ping();
 			})();
 			await Promise.race([pings, new Promise((resolve) => setTimeout(resolve, PING_WAIT_MS).unref())]);
 			const channel = ++lastChannel;
-			await ask({ type: "open", channel, probe, limits }, String(channel), bounds.openMs);
+			await ask({ type: "open", channel, probe, limits, receipts }, String(channel), bounds.openMs);
 			const opened = channels.get(channel);
 			// Its engine may have ended in the same breath.
 			if (!opened) throw new AssayError("LINK_CLOSED", "the provider's engine ended as soon as it was opened");

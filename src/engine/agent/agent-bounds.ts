@@ -17,6 +17,8 @@ export interface AgentBounds {
 	readonly openMs: number;
 	/** For the provider's `close` after ours: it waits for the engine's end. Also of what still comes meanwhile. */
 	readonly closeMs: number;
+	/** For the answer to `sign`; without one the probe goes on and nobody asks again. */
+	readonly signMs: number;
 	/** For the answer to `rent` and its like: a container image may have to be started. */
 	readonly rentalMs: number;
 }
@@ -30,6 +32,7 @@ export const AGENT_BOUNDS: AgentBounds = {
 	dataPerS: 4000,
 	openMs: 30_000,
 	closeMs: 15_000,
+	signMs: 5000,
 	rentalMs: 120_000,
 };
 

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Claim } from "../../protocol/evidence.ts";
+import type { ReceiptFacts } from "../../protocol/probe-receipt.ts";
 import type { Link } from "../link.ts";
 
 /** What a provider asks for its devices. Its own words: nothing here is proven. */
@@ -26,6 +27,21 @@ export interface OpenRequest {
 	/** 32 hex digits. */
 	readonly probe: string;
 	readonly limits: EngineLimits;
+	/** Null or absent: no receipts will be asked for. */
+	readonly receipts?: ReceiptsWanted | null;
+}
+
+/** The contract that receipts are signed for (docs/chain.md §5). */
+export interface ReceiptsWanted {
+	readonly chainId: number;
+	/** 40 hex digits. */
+	readonly slashing: string;
+}
+
+export interface SignedChallenge {
+	readonly challenge: number;
+	/** By the provider's account on the chain, 130 hex digits. Hostile: not checked here. */
+	readonly signature: string;
 }
 
 export interface RentRequest {
@@ -98,6 +114,13 @@ export interface AgentHandlers {
 	extend(o: { readonly rental: string; readonly untilMs: number; readonly validatorKey: string }): Promise<void>;
 	unrent(o: { readonly rental: string; readonly validatorKey: string }): Promise<void>;
 	checkRental(o: { readonly rental: string; readonly validatorKey: string }): Promise<RentalHealth>;
+	/** Receipts for what the engine answered on a channel of this probe; what is left out or throws stays unsigned. Absent: nothing is ever signed. */
+	signReceipts?(o: {
+		readonly validatorKey: string;
+		readonly probe: string;
+		readonly wanted: ReceiptsWanted;
+		readonly facts: readonly ReceiptFacts[];
+	}): Promise<readonly SignedChallenge[]>;
 }
 
 /** The provider's end of one connection. */

@@ -57,7 +57,7 @@ test("an engine's bytes come through whole, both ways, more than fits any buffer
 	const near = await dialAgent(dialOptions(door.url, { handlers: { ...NO_HANDLERS, open } }));
 	const far = await door.next();
 	const link = await far.openLink({ probe: PROBE, limits: LIMITS });
-	assert.deepEqual(asked, [{ probe: PROBE, limits: LIMITS, validatorKey: door.signer.key }]);
+	assert.deepEqual(asked, [{ probe: PROBE, limits: LIMITS, receipts: null, validatorKey: door.signer.key }]);
 	assert.equal(link.kind, "agent");
 	assert.equal(link.engineSha256, "ee".repeat(32));
 	assert.equal(link.hostKey, `ed25519:${far.providerKey}`);

@@ -4,14 +4,20 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
-import { type AgentMessage, decodeProviderMessage, decodeValidatorMessage, errorToRefusal } from "./agent-messages.ts";
+import {
+	AGENT_VERSION,
+	type AgentMessage,
+	decodeProviderMessage,
+	decodeValidatorMessage,
+	errorToRefusal,
+} from "./agent-messages.ts";
 
 const HEX = "ab".repeat(32);
 const RENTAL = "cd".repeat(16);
 const hostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 
 const provider: readonly AgentMessage[] = [
-	{ type: "hello", version: 1, key: HEX, nonce: HEX },
+	{ type: "hello", version: AGENT_VERSION, key: HEX, nonce: HEX },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: OFFER },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: { ...OFFER, ssh: { host: "a.example", port: 22 } } },
 	{ type: "opened", channel: 1, engineSha256: HEX },
@@ -19,6 +25,7 @@ const provider: readonly AgentMessage[] = [
 	{ type: "refused", rental: RENTAL, code: "PROVIDER_BUSY", detail: "busy" },
 	{ type: "close", channel: 0xffff_ffff },
 	{ type: "changed", claim: CLAIM },
+	{ type: "signed", channel: 1, receipts: [{ challenge: 3, signature: "ab".repeat(65) }] },
 	{ type: "rented", rental: RENTAL, ssh: { host: "10.0.0.1", port: 2222, user: "assay-0011aabb", hostKey } },
 	{ type: "extended", rental: RENTAL },
 	{ type: "unrented", rental: RENTAL },
@@ -27,7 +34,15 @@ const provider: readonly AgentMessage[] = [
 const validator: readonly AgentMessage[] = [
 	{ type: "prove", key: HEX, nonce: HEX, signature: HEX + HEX },
 	{ type: "welcome", providerId: HEX },
-	{ type: "open", channel: 1, probe: RENTAL, limits: { memoryBytes: 1e9, minutes: 5 } },
+	{ type: "open", channel: 1, probe: RENTAL, limits: { memoryBytes: 1e9, minutes: 5 }, receipts: null },
+	{
+		type: "open",
+		channel: 1,
+		probe: RENTAL,
+		limits: { memoryBytes: 1e9, minutes: 5 },
+		receipts: { chainId: 2 ** 40, slashing: "ab".repeat(20) },
+	},
+	{ type: "sign", channel: 1, challenges: [0, 1023] },
 	{ type: "close", channel: 1 },
 	{ type: "rent", rental: RENTAL, publicKey: hostKey, untilMs: 1, devices: ["GPU-0", "GPU-1"] },
 	{ type: "extend", rental: RENTAL, untilMs: 5 },
@@ -49,8 +64,13 @@ for (const [name, decode, messages] of [
 				assert.throws(() => decode(JSON.stringify(rest)), isBad, `without ${field}`);
 				for (const value of [null, -1, 0.5, 2 ** 53, "\u001b[2J", "x".repeat(5000), [], {}, [[]], { a: 1 }])
 					if (
-						!(field === "engineSha256" && value === null) &&
-						!(field === "devices" && Array.isArray(value) && value.length === 0)
+						!((field === "engineSha256" || (field === "receipts" && message.type === "open")) && value === null) &&
+						!(
+							["devices", "challenges", "receipts"].includes(field) &&
+							message.type !== "open" &&
+							Array.isArray(value) &&
+							value.length === 0
+						)
 					)
 						assert.throws(
 							() => decode(JSON.stringify({ ...message, [field]: value })),

@@ -4,19 +4,22 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { tooDeepAt } from "../../protocol/canonical-json.ts";
 import type { Claim } from "../../protocol/evidence.ts";
-import { MAX_DEVICES } from "../../protocol/evidence-shape.ts";
+import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/evidence-shape.ts";
 import { safeText } from "../../protocol/safe-text.ts";
 import { type Fault, hex, int, list, object, oneOf, orNull, type Shape, text } from "../../protocol/shape.ts";
 import { parseSshPublicKey } from "../../protocol/ssh-public-key.ts";
 import { parseClaim } from "../parse-claim.ts";
-import type { AgentOffer, EngineLimits, RentedAccess } from "./agent-connection.ts";
+import type { AgentOffer, EngineLimits, ReceiptsWanted, RentedAccess, SignedChallenge } from "./agent-connection.ts";
 
-export const AGENT_VERSION = 1;
+/** 2: `open` says for which contract receipts are wanted; `sign` and `signed`. */
+export const AGENT_VERSION = 2;
 /** Of one control message, as UTF-8. */
 export const MAX_CONTROL_BYTES = 64 << 10;
 /** Of one data message, without its channel. */
 export const MAX_DATA_BYTES = 64 << 10;
 const MAX_DETAIL_CHARS = 500;
+/** Receipts of one message: 256 signatures fill two thirds of a control message. */
+export const MAX_RECEIPTS = 256;
 
 export type Refusal = { readonly type: "refused"; readonly code: string; readonly detail: string } & (
 	| { readonly channel: number }
@@ -28,6 +31,7 @@ export type ProviderMessage =
 	| { readonly type: "proof"; readonly signature: string; readonly claim: Claim; readonly offer: AgentOffer }
 	| { readonly type: "opened"; readonly channel: number; readonly engineSha256: string | null }
 	| { readonly type: "close"; readonly channel: number }
+	| { readonly type: "signed"; readonly channel: number; readonly receipts: readonly SignedChallenge[] }
 	| { readonly type: "changed"; readonly claim: Claim }
 	| { readonly type: "rented"; readonly rental: string; readonly ssh: RentedAccess }
 	| { readonly type: "extended"; readonly rental: string }
@@ -38,7 +42,15 @@ export type ProviderMessage =
 export type ValidatorMessage =
 	| { readonly type: "prove"; readonly key: string; readonly nonce: string; readonly signature: string }
 	| { readonly type: "welcome"; readonly providerId: string }
-	| { readonly type: "open"; readonly channel: number; readonly probe: string; readonly limits: EngineLimits }
+	| {
+			readonly type: "open";
+			readonly channel: number;
+			readonly probe: string;
+			readonly limits: EngineLimits;
+			/** For which contract receipts will be wanted; null: none. */
+			readonly receipts: ReceiptsWanted | null;
+	  }
+	| { readonly type: "sign"; readonly channel: number; readonly challenges: readonly number[] }
 	| { readonly type: "close"; readonly channel: number }
 	| {
 			readonly type: "rent";
@@ -85,6 +97,7 @@ const type = (name: string) => ({ type: oneOf(name) });
 const refusedChannel = object({ ...type("refused"), channel, code, detail });
 const refusedRental = object({ ...type("refused"), rental, code, detail });
 const close = object({ ...type("close"), channel });
+const challenge = int(0, MAX_CHALLENGES - 1);
 
 const fromProvider: Readonly<Record<ProviderMessage["type"], Shape>> = {
 	hello: object({ ...type("hello"), version: int(0, 0xffff), key: hex(32), nonce: hex(32) }),
@@ -93,6 +106,11 @@ const fromProvider: Readonly<Record<ProviderMessage["type"], Shape>> = {
 	refused: (value, where) =>
 		Object.hasOwn(value as object, "channel") ? refusedChannel(value, where) : refusedRental(value, where),
 	close,
+	signed: object({
+		...type("signed"),
+		channel,
+		receipts: list(object({ challenge, signature: hex(65) }), MAX_RECEIPTS),
+	}),
 	changed: object({ ...type("changed"), claim }),
 	rented: object({
 		...type("rented"),
@@ -112,7 +130,9 @@ const fromValidator: Readonly<Record<ValidatorMessage["type"], Shape>> = {
 		channel,
 		probe: hex(16),
 		limits: object({ memoryBytes: int(1), minutes: int(1, 7 * 24 * 60) }),
+		receipts: orNull(object({ chainId: int(1), slashing: hex(20) })),
 	}),
+	sign: object({ ...type("sign"), channel, challenges: list(challenge, MAX_RECEIPTS) }),
 	close,
 	rent: object({
 		...type("rent"),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
-import type { AgentMessage } from "./agent-messages.ts";
+import { AGENT_VERSION, type AgentMessage } from "./agent-messages.ts";
 import type { AgentSide } from "./agent-proof.ts";
 import { START, type Turns, takeData, takeTurn } from "./agent-turns.ts";
 
@@ -15,12 +15,12 @@ const P = (message: AgentMessage): Said => ["provider", message];
 const V = (message: AgentMessage): Said => ["validator", message];
 
 const handshake: readonly Said[] = [
-	P({ type: "hello", version: 1, key: HEX, nonce: HEX }),
+	P({ type: "hello", version: AGENT_VERSION, key: HEX, nonce: HEX }),
 	V({ type: "prove", key: HEX, nonce: HEX, signature: HEX + HEX }),
 	P({ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: OFFER }),
 	V({ type: "welcome", providerId: HEX }),
 ];
-const open = (channel: number) => V({ type: "open", channel, probe: RENTAL, limits });
+const open = (channel: number) => V({ type: "open", channel, probe: RENTAL, limits, receipts: null });
 const opened = (channel: number) => P({ type: "opened", channel, engineSha256: null });
 const refused = (channel: number) => P({ type: "refused", channel, code: "PROVIDER_BUSY", detail: "" });
 const closeBy = (side: AgentSide, channel: number): Said => [side, { type: "close", channel }];
@@ -29,6 +29,8 @@ const rent = V({ type: "rent", rental: RENTAL, publicKey: "", untilMs: 1, device
 const rented = P({ type: "rented", rental: RENTAL, ssh });
 const check = V({ type: "check", rental: RENTAL });
 const checked = P({ type: "checked", rental: RENTAL, healthy: true, detail: "" });
+const sign = (channel: number) => V({ type: "sign", channel, challenges: [0] });
+const signed = (channel: number) => P({ type: "signed", channel, receipts: [] });
 const changed = P({ type: "changed", claim: CLAIM });
 
 /** The state after all of it, or what was wrong. */
@@ -50,6 +52,10 @@ const fine: Readonly<Record<string, readonly Said[]>> = {
 	"closes that cross": [open(1), opened(1), closeBy("provider", 1), closeBy("validator", 1)],
 	"a refusal, then another try": [open(1), refused(1), open(2), opened(2)],
 	"a second channel that is refused while the first is open": [open(1), opened(1), open(5), refused(5)],
+	"receipts, twice": [open(1), opened(1), sign(1), signed(1), sign(1), signed(1), closeBy("provider", 1)],
+	"a question that crosses the engine's end": [open(1), opened(1), closeBy("provider", 1), sign(1)],
+	"an answer that crosses our close": [open(1), opened(1), sign(1), closeBy("validator", 1), signed(1)],
+	"an engine that ends before its receipts": [open(1), opened(1), sign(1), closeBy("provider", 1)],
 	"rent, check, change": [rent, rented, check, checked, changed],
 	"a refused rental": [rent, P({ type: "refused", rental: RENTAL, code: "PROVIDER_RENTED", detail: "" }), rent, rented],
 };
@@ -69,6 +75,16 @@ const wrong: Readonly<Record<string, readonly Said[]>> = {
 	"close twice by the validator": [open(1), opened(1), closeBy("validator", 1), closeBy("validator", 1)],
 	"a validator's close of a channel that never was": [closeBy("validator", 9)],
 	"refused after opened": [open(1), opened(1), refused(1)],
+	"sign for a channel that never was": [sign(1)],
+	"sign before the answer to open": [open(1), sign(1)],
+	"sign after our own close": [open(1), opened(1), closeBy("validator", 1), sign(1)],
+	"two questions about one channel": [open(1), opened(1), sign(1), sign(1)],
+	"signed without sign": [open(1), opened(1), signed(1)],
+	"signed twice": [open(1), opened(1), sign(1), signed(1), signed(1)],
+	"signed after close": [open(1), opened(1), sign(1), closeBy("provider", 1), signed(1)],
+	"signed for another channel": [open(1), opened(1), open(2), opened(2), sign(1), signed(2)],
+	"sign by the provider": [open(1), opened(1), ["provider", sign(1)[1]]],
+	"signed by the validator": [open(1), opened(1), sign(1), ["validator", signed(1)[1]]],
 	"rented without rent": [rented],
 	"rented twice": [rent, rented, rented],
 	"an answer to another question": [check, rented],
@@ -116,6 +132,7 @@ test("data belongs to an open channel; late data is told from wrong data", () =>
 test("whatever is said, the state stays small", () => {
 	const any = fc.constantFrom(
 		...[open(1), open(2), open(3), opened(1), opened(2), refused(1), refused(2), rent, rented, check, checked, changed],
+		...[sign(1), sign(2), signed(1), signed(2)],
 		...[closeBy("provider", 1), closeBy("validator", 1), closeBy("provider", 2), closeBy("validator", 2)],
 	);
 	fc.assert(
@@ -125,6 +142,7 @@ test("whatever is said, the state stays small", () => {
 				const turn = takeTurn(turns, side, message);
 				if (turn.ok) turns = turn.turns;
 				assert.ok(turns.channels.size <= 64 && turns.asks.size <= 64);
+				for (const channel of turns.signing) assert.ok(turns.channels.has(channel));
 				for (const channel of turns.channels.keys()) assert.ok(channel <= turns.lastChannel);
 			}
 		}),

@@ -18,6 +18,8 @@ export interface Turns {
 	/** The highest channel that was ever asked for: numbers only grow. */
 	readonly lastChannel: number;
 	readonly asks: ReadonlyMap<string, RentalAsk>;
+	/** Channels with a `sign` that is not answered. */
+	readonly signing: ReadonlySet<number>;
 }
 
 export type Turn =
@@ -31,7 +33,13 @@ export type Turn =
 /** More unanswered requests than this is no conversation. */
 const MAX_UNANSWERED = 64;
 
-export const START: Turns = { phase: "hello", channels: new Map(), lastChannel: 0, asks: new Map() };
+export const START: Turns = {
+	phase: "hello",
+	channels: new Map(),
+	lastChannel: 0,
+	asks: new Map(),
+	signing: new Set(),
+};
 
 const HANDSHAKE: Readonly<Record<Exclude<Phase, "talk">, { from: AgentSide; next: Phase }>> = {
 	hello: { from: "provider", next: "prove" },
@@ -40,7 +48,7 @@ const HANDSHAKE: Readonly<Record<Exclude<Phase, "talk">, { from: AgentSide; next
 	welcome: { from: "validator", next: "talk" },
 };
 
-const BY_VALIDATOR: readonly string[] = ["open", "rent", "extend", "unrent", "check"];
+const BY_VALIDATOR: readonly string[] = ["open", "sign", "rent", "extend", "unrent", "check"];
 const BY_BOTH = "close";
 const ANSWERS = { rented: "rent", extended: "extend", unrented: "unrent", checked: "check" } as const;
 
@@ -63,6 +71,11 @@ export function takeTurn(turns: Turns, from: AgentSide, message: AgentMessage): 
 		case "opened":
 			if (turns.channels.get(message.channel) !== "asked") return wrong("opened for a channel that nobody asked for");
 			return { ok: true, turns: withChannel(turns, message.channel, "open") };
+		case "sign":
+			return takeSign(turns, message.channel);
+		case "signed":
+			if (!turns.signing.has(message.channel)) return wrong("signed where nobody asked");
+			return { ok: true, turns: { ...turns, signing: without(turns.signing, message.channel) } };
 		case "close":
 			return takeClose(turns, from, message.channel);
 		case "refused":
@@ -107,6 +120,21 @@ function takeClose(turns: Turns, from: AgentSide, channel: number): Turn {
 	return { ok: false, detail: "close of a channel that is not open" };
 }
 
+/** One question at a time per channel. It may cross the provider's `close`, and is then never answered. */
+function takeSign(turns: Turns, channel: number): Turn {
+	const state = turns.channels.get(channel);
+	if (state === undefined && channel <= turns.lastChannel) return { ok: true, turns, late: true };
+	if (state !== "open") return { ok: false, detail: "sign for a channel that is not open" };
+	if (turns.signing.has(channel)) return { ok: false, detail: "sign before the last one was answered" };
+	return { ok: true, turns: { ...turns, signing: new Set(turns.signing).add(channel) } };
+}
+
+function without(channels: ReadonlySet<number>, channel: number): ReadonlySet<number> {
+	const rest = new Set(channels);
+	rest.delete(channel);
+	return rest;
+}
+
 function takeRefusal(turns: Turns, channel: number): Turn {
 	if (turns.channels.get(channel) !== "asked")
 		return { ok: false, detail: "refused for a channel that nobody asked for" };
@@ -130,5 +158,5 @@ function withChannel(turns: Turns, channel: number, state: ChannelState): Turns 
 function withoutChannel(turns: Turns, channel: number): Turns {
 	const channels = new Map(turns.channels);
 	channels.delete(channel);
-	return { ...turns, channels };
+	return { ...turns, channels, signing: without(turns.signing, channel) };
 }

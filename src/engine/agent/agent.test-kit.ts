@@ -10,6 +10,7 @@ import type { Claim } from "../../protocol/evidence.ts";
 import { createSigner, type Signer } from "../../protocol/signer.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentConnection, AgentDoor, AgentHandlers, AgentOffer } from "./agent-connection.ts";
+import { AGENT_VERSION } from "./agent-messages.ts";
 import { type AgentParties, createNonce, sealingKey, signProof } from "./agent-proof.ts";
 import { createSealer, createUnsealer } from "./agent-seal.ts";
 import { createAgentDoor } from "./create-agent-door.ts";
@@ -181,7 +182,7 @@ export async function dialRaw(
 	const signer = o.signer ?? makeSigner();
 	const own = createNonce(random(32));
 	const raw = await openRaw(url);
-	raw.ws.send(JSON.stringify({ type: "hello", version: 1, key: signer.key, nonce: own.nonce }));
+	raw.ws.send(JSON.stringify({ type: "hello", version: AGENT_VERSION, key: signer.key, nonce: own.nonce }));
 	const prove = JSON.parse((await raw.next()).data.toString()) as { key: string; nonce: string };
 	const parties: AgentParties = {
 		providerNonce: own.nonce,

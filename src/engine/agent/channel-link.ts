@@ -16,6 +16,8 @@ export interface ChannelLink {
 	onData(bytes: Uint8Array): void;
 	/** The provider closed the channel, or the connection is gone. */
 	onEnd(why: string): void;
+	/** We have said `close`, or it is over: nothing may be asked any more. */
+	isClosing(): boolean;
 }
 
 export interface ChannelFacts {
@@ -26,6 +28,7 @@ export interface ChannelFacts {
 	readonly closeMs: number;
 	/** Tells the provider, once, unless the channel is gone already. */
 	sendClose(): void;
+	readonly signReceipts: NonNullable<Link["signReceipts"]>;
 }
 
 export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): ChannelLink {
@@ -81,6 +84,7 @@ export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): Cha
 		engineSha256: facts.engineSha256,
 		hostKey: `ed25519:${facts.providerKey}`,
 		handshakeUs: facts.handshakeUs,
+		signReceipts: facts.signReceipts,
 		closed,
 		close: () => {
 			closing ??= end();
@@ -89,6 +93,7 @@ export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): Cha
 	};
 	return {
 		link,
+		isClosing: () => isOver || closing !== undefined,
 		onData(bytes) {
 			if (isOver || output.destroyed || output.push(bytes) || paused) return;
 			paused = true;

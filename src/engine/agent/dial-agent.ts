@@ -8,11 +8,18 @@ import type { Signer } from "../../protocol/signer.ts";
 import type { Link } from "../link.ts";
 import { printable } from "../printable.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type { AgentHandlers, AgentOffer, ValidatorConnection } from "./agent-connection.ts";
+import type {
+	AgentHandlers,
+	AgentOffer,
+	OpenRequest,
+	SignedChallenge,
+	ValidatorConnection,
+} from "./agent-connection.ts";
 import { AGENT_VERSION, type AgentMessage, errorToRefusal, type ValidatorMessage } from "./agent-messages.ts";
 import { type AgentParties, createNonce, isProof, signProof } from "./agent-proof.ts";
 import { AgentSocket, closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 import { createEnginePipe, type EnginePipe } from "./engine-pipe.ts";
+import { ReceiptWatch } from "./receipt-watch.ts";
 
 export interface DialAgentOptions {
 	/** As parseValidatorUrl gave it. */
@@ -38,6 +45,7 @@ export async function dialAgent(o: DialAgentOptions): Promise<ValidatorConnectio
 	const own = createNonce(o.randomBytes(32));
 	const welcomed = Promise.withResolvers<void>();
 	const pipes = new Map<number, EnginePipe>();
+	const watched = new Map<number, Pick<OpenRequest, "probe" | "receipts"> & { readonly watch: ReceiptWatch }>();
 	let validatorKey = "";
 	let refusal: AssayError | null = null;
 
@@ -75,6 +83,9 @@ export async function dialAgent(o: DialAgentOptions): Promise<ValidatorConnectio
 			case "open":
 				void open(message);
 				return;
+			case "sign":
+				void sign(message);
+				return;
 			case "close":
 				void pipes.get(message.channel)?.close();
 				return;
@@ -94,10 +105,10 @@ export async function dialAgent(o: DialAgentOptions): Promise<ValidatorConnectio
 	}
 
 	async function open(message: ValidatorMessage & { type: "open" }): Promise<void> {
-		const { channel, probe, limits } = message;
+		const { channel, probe, limits, receipts } = message;
 		let link: Link;
 		try {
-			link = await o.handlers.open({ probe, limits, validatorKey });
+			link = await o.handlers.open({ probe, limits, receipts, validatorKey });
 		} catch (error) {
 			socket.send({ type: "refused", channel, ...errorToRefusal(error) });
 			return;
@@ -107,11 +118,28 @@ export async function dialAgent(o: DialAgentOptions): Promise<ValidatorConnectio
 			return;
 		}
 		socket.send({ type: "opened", channel, engineSha256: link.engineSha256 });
-		const pipe = createEnginePipe(socket, channel, link, bounds.bufferedBytes);
+		const watch = receipts === null || !o.handlers.signReceipts ? null : new ReceiptWatch();
+		if (watch) watched.set(channel, { probe, receipts, watch });
+		const pipe = createEnginePipe(socket, { channel, link, unreadBytes: bounds.bufferedBytes, watch });
 		pipes.set(channel, pipe);
 		await pipe.ended;
 		pipes.delete(channel);
+		watched.delete(channel);
 		socket.send({ type: "close", channel });
+	}
+
+	/** Only what our own engine answered on this very channel; the rest, and whatever goes wrong here, is left out. */
+	async function sign({ channel, challenges }: ValidatorMessage & { type: "sign" }): Promise<void> {
+		const seen = watched.get(channel);
+		let receipts: readonly SignedChallenge[] = [];
+		const facts = challenges.flatMap((challenge) => seen?.watch.take(challenge) ?? []);
+		if (seen?.receipts && facts.length > 0) {
+			const { probe, receipts: wanted } = seen;
+			const signing = o.handlers.signReceipts?.({ validatorKey, probe, wanted, facts });
+			receipts = (await signing?.catch(() => [])) ?? [];
+		}
+		// Ended meanwhile: our `close` was the answer.
+		if (pipes.has(channel)) socket.send({ type: "signed", channel, receipts });
 	}
 
 	async function answerRental(message: ValidatorMessage & { rental: string }): Promise<void> {

@@ -5,6 +5,7 @@ import { Writable } from "node:stream";
 import type { Link } from "../link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
+import type { ReceiptWatch } from "./receipt-watch.ts";
 
 export interface EnginePipe {
 	/** From the validator to the engine. */
@@ -15,13 +16,24 @@ export interface EnginePipe {
 	readonly ended: Promise<void>;
 }
 
-export function createEnginePipe(socket: AgentSocket, channel: number, link: Link, unreadBytes: number): EnginePipe {
+export interface EnginePipeOptions {
+	readonly channel: number;
+	readonly link: Link;
+	/** More than this unread by the engine closes it. */
+	readonly unreadBytes: number;
+	/** Sees what passes, before the far side does. */
+	readonly watch: ReceiptWatch | null;
+}
+
+export function createEnginePipe(socket: AgentSocket, o: EnginePipeOptions): EnginePipe {
+	const { channel, link, unreadBytes, watch } = o;
 	const { promise: drained, resolve } = Promise.withResolvers<void>();
 	let closing = false;
 	const sink = new Writable({
 		highWaterMark: MAX_DATA_BYTES,
 		write(chunk: Uint8Array, _encoding, done) {
 			let at = 0;
+			watch?.fromEngine(chunk);
 			const next = () => {
 				// Nobody wants the rest of a closed channel, but it must flow away, or the engine could not end.
 				if (at >= chunk.length || closing) {
@@ -50,6 +62,7 @@ export function createEnginePipe(socket: AgentSocket, channel: number, link: Lin
 	return {
 		write(bytes) {
 			if (closing || link.input.destroyed || link.input.writableEnded) return;
+			watch?.toEngine(bytes);
 			link.input.write(bytes);
 			if (link.input.writableLength > unreadBytes) void close();
 		},

@@ -19,6 +19,7 @@ import {
 	type TestDoor,
 } from "./agent.test-kit.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
+import { AGENT_VERSION } from "./agent-messages.ts";
 import { createNonce } from "./agent-proof.ts";
 import { dialAgent } from "./dial-agent.ts";
 
@@ -45,18 +46,23 @@ const strangers: Readonly<Record<string, [say: (raw: RawSocket) => void, closeCo
 		"AGENT_MESSAGE_BAD",
 	],
 	"another version": [
-		(raw) => raw.ws.send(JSON.stringify({ type: "hello", version: 2, key: key(), nonce: key() })),
+		(raw) => raw.ws.send(JSON.stringify({ type: "hello", version: AGENT_VERSION - 1, key: key(), nonce: key() })),
 		4000,
 		"AGENT_MESSAGE_BAD",
 	],
 	"a nonce that is no key": [
-		(raw) => raw.ws.send(JSON.stringify({ type: "hello", version: 1, key: key(), nonce: "00".repeat(32) })),
+		(raw) => raw.ws.send(JSON.stringify({ type: "hello", version: AGENT_VERSION, key: key(), nonce: "00".repeat(32) })),
 		4001,
 		"AGENT_PROOF_WRONG",
 	],
 	"hello twice": [
 		(raw) => {
-			const hello = JSON.stringify({ type: "hello", version: 1, key: key(), nonce: createNonce(random(32)).nonce });
+			const hello = JSON.stringify({
+				type: "hello",
+				version: AGENT_VERSION,
+				key: key(),
+				nonce: createNonce(random(32)).nonce,
+			});
 			raw.ws.send(hello);
 			raw.ws.send(hello);
 		},
@@ -151,7 +157,7 @@ test("a key cannot be claimed without its signature, nor with the validator's ow
 		const raw = await openRaw(door.url);
 		const own = createNonce(random(32));
 		// The validator's own key as ours: its signature comes back in prove, and would be ours to show.
-		raw.ws.send(JSON.stringify({ type: "hello", version: 1, key: door.signer.key, nonce: own.nonce }));
+		raw.ws.send(JSON.stringify({ type: "hello", version: AGENT_VERSION, key: door.signer.key, nonce: own.nonce }));
 		const prove = JSON.parse((await raw.next()).data.toString()) as { signature: string; nonce: string };
 		const honest = await dialRaw(door.url, { proof: { signature: prove.signature }, until: "welcome" });
 		assert.equal((await honest.closed).reason, "AGENT_PROOF_WRONG");

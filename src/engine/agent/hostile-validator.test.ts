@@ -20,7 +20,7 @@ import {
 import { type DialAgentOptions, dialAgent } from "./dial-agent.ts";
 
 const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
-const PROBE = { probe: "0f".repeat(16), limits: { memoryBytes: 1e9, minutes: 3 } };
+const PROBE = { probe: "0f".repeat(16), limits: { memoryBytes: 1e9, minutes: 3 }, receipts: null };
 
 async function withValidator(
 	onCaller: (call: RawValidatorCall) => void | Promise<void>,
@@ -102,9 +102,16 @@ const tyrants: Readonly<Record<string, [(greeted: RawGreeted, call: RawValidator
 	"data of no channel": [(g) => g.sendData(1, random(8)), "AGENT_MESSAGE_BAD"],
 	"close of no channel": [(g) => g.send({ type: "close", channel: 3 }), "AGENT_MESSAGE_BAD"],
 	"channel 0": [(g) => g.send({ type: "open", channel: 0, ...PROBE }), "AGENT_MESSAGE_BAD"],
-	"no limits": [(g) => g.send({ type: "open", channel: 1, probe: PROBE.probe }), "AGENT_MESSAGE_BAD"],
+	"no limits": [(g) => g.send({ type: "open", channel: 1, probe: PROBE.probe, receipts: null }), "AGENT_MESSAGE_BAD"],
 	"limits without end": [
-		(g) => g.send({ type: "open", channel: 1, probe: PROBE.probe, limits: { memoryBytes: 1, minutes: 1e9 } }),
+		(g) =>
+			g.send({
+				type: "open",
+				channel: 1,
+				probe: PROBE.probe,
+				limits: { memoryBytes: 1, minutes: 1e9 },
+				receipts: null,
+			}),
 		"AGENT_MESSAGE_BAD",
 	],
 	"a command of its own": [(g) => g.send({ type: "exec", command: "id" }), "AGENT_MESSAGE_BAD"],

@@ -1,0 +1,66 @@
+// Signs receipts of probes with the provider's account (docs/chain.md §5). What they say was seen by the agent link (src/engine/agent/receipt-watch.ts), never told by the
+// validator; here they get account, probe and signature. The chain's code and the key are loaded when the first receipts are wanted.
+import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
+import { receiptOf } from "../protocol/probe-receipt.ts";
+import { loadProviderAccount } from "./chain-account.ts";
+
+type SignReceipts = NonNullable<AgentHandlers["signReceipts"]>;
+
+/** Challenges of so many probes are remembered; a validator that names a probe again after that many others finds their receipts forgotten. */
+const PROBES_KEPT = 256;
+
+export interface ReceiptSigner {
+	/** Loads what signing needs, so that the validator does not wait for it later. Throws AssayError KEY_UNUSABLE. */
+	prepare(): Promise<void>;
+	readonly sign: SignReceipts;
+}
+
+export function createReceiptSigner(o: {
+	readonly dataFolder: string;
+	readonly randomBytes: (size: number) => Uint8Array;
+}): ReceiptSigner {
+	let loading: ReturnType<typeof load> | null = null;
+	/** Which challenges of a probe have a receipt: no probe gets a second one that says something else, on whichever channel it is asked for. */
+	const signed = new Map<string, Set<number>>();
+
+	async function load() {
+		const [account, { signReceipt }] = await Promise.all([
+			loadProviderAccount(o.dataFolder, o.randomBytes),
+			import("../chain/slashing.ts"),
+		]);
+		return { account, signReceipt };
+	}
+	function ready() {
+		loading ??= load().catch((error) => {
+			// The owner may restore the file meanwhile.
+			loading = null;
+			throw error;
+		});
+		return loading;
+	}
+
+	function isFirst(probe: string, challenge: number): boolean {
+		const challenges = signed.get(probe) ?? new Set();
+		if (challenges.has(challenge)) return false;
+		if (!signed.has(probe) && signed.size >= PROBES_KEPT) signed.delete(signed.keys().next().value as string);
+		signed.set(probe, challenges.add(challenge));
+		return true;
+	}
+
+	return {
+		async prepare() {
+			await ready();
+		},
+		async sign({ probe, wanted, facts }) {
+			const { account, signReceipt } = await ready();
+			const at = { chainId: wanted.chainId, slashing: `0x${wanted.slashing}` } as const;
+			const receipts = [];
+			for (const one of facts) {
+				if (!isFirst(probe, one.challenge)) continue;
+				const signature = await signReceipt(account, at, receiptOf(account.address, probe, one));
+				receipts.push({ challenge: one.challenge, signature: signature.slice(2) });
+			}
+			return receipts;
+		},
+	};
+}
