@@ -20,7 +20,7 @@ export default defineConfig({
 		solidity: {
 			fsPermissions: { readFile: ["contracts/vectors/chain.json"] },
 			fuzz: { runs: 256, seed: "0x6173736179" },
-			// 12 invariants × 40 × 250 = 120,000 calls.
+			// 13 invariants × 40 × 250 = 130,000 calls.
 			invariant: { runs: 40, depth: 250, failOnRevert: false },
 		},
 	},

@@ -3,17 +3,17 @@ pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {BitMaps} from "@openzeppelin/contracts/utils/structs/BitMaps.sol";
+import {Multicall} from "@openzeppelin/contracts/utils/Multicall.sol";
 import {IRewards} from "./interfaces/IRewards.sol";
 import {IScoreboard} from "./interfaces/IScoreboard.sol";
 import {RewardBook} from "./libraries/RewardBook.sol";
 import {WeightTree} from "./libraries/WeightTree.sol";
 
-/// Pays an epoch's emission by weight, on a Merkle proof against the final proposal. Tokens and proofs; the states are RewardBook.
-/// Immutable, no owner, no pause: what is in it can only go to providers.
-contract Rewards is IRewards {
+/// Gives an epoch's emission to providers by weight, on a Merkle proof against the final proposal. Tokens and proofs; the states are RewardBook.
+/// Immutable, no owner, no pause: what is in it can only go to providers. Claims of several epochs and the payment go into one transaction by
+/// `multicall`; nothing here takes ether or asks who calls, except `fix`, which only the Scoreboard may.
+contract Rewards is IRewards, Multicall {
     using SafeERC20 for IERC20;
-    using BitMaps for BitMaps.BitMap;
     using RewardBook for RewardBook.Book;
 
     IERC20 public immutable token;
@@ -54,9 +54,17 @@ contract Rewards is IRewards {
         if (block.timestamp >= finalAt + CLAIM_SECONDS) revert ClaimsClosed();
         if (!WeightTree.isIn(proposal, opening)) revert OpeningInvalid();
         address provider = opening.leaf.provider;
+        // Tokens cannot go there: what it would be owed could be neither collected nor swept.
+        if (provider == address(0)) revert OpeningInvalid();
         uint128 amount = WeightTree.shareOf(proposal, provider, opening.leaf.weightPpm);
-        _book.pay(epoch, provider, amount);
+        _book.credit(epoch, provider, amount);
         emit Claimed(epoch, provider, amount);
+    }
+
+    // INVARIANT: no clock, no pause and no third party between a provider and what it is owed; the book is changed before the token is called.
+    function collect(address provider, uint64[] calldata words) external {
+        uint256 amount = _book.collect(provider, words);
+        emit Collected(provider, amount);
         token.safeTransfer(provider, amount);
     }
 
@@ -94,7 +102,12 @@ contract Rewards is IRewards {
     }
 
     function isClaimed(uint64 epoch, address provider) external view returns (bool) {
-        return _book.claimed[provider].get(epoch);
+        return _book.isClaimed(epoch, provider);
+    }
+
+    function owedOf(address provider, uint64[] calldata words) external view returns (uint128[] memory owed) {
+        owed = new uint128[](words.length);
+        for (uint256 i = 0; i < words.length; i++) owed[i] = _book.words[provider][words[i]].owed;
     }
 
     function shareOf(IScoreboard.Proposal calldata proposal, IScoreboard.WeightLeaf calldata leaf)

@@ -26,6 +26,8 @@ contract Handler is NetworkKit {
     uint256 public seized;
     uint256 public funded;
     uint256 public paidOut;
+    mapping(address => uint256) public claimed;
+    mapping(address => uint256) public paidTo;
     Settled[] private settled;
     uint64 public nextEpoch;
     bytes32[] public devices;
@@ -38,6 +40,9 @@ contract Handler is NetworkKit {
     uint256 public earlyWithdrawals;
     uint256 public doubleClaims;
     uint256 public wrongShares;
+    uint256 public doubleCollects;
+    uint256 public blockedCollects;
+    uint256 public wrongPayments;
     uint256 public honestRejected;
     uint256 public liesAccepted;
     uint256 public fraudAccepted;
@@ -207,7 +212,7 @@ contract Handler is NetworkKit {
         if (number < nextEpoch || seed % 3 != 0) return;
         nextEpoch = number + 1;
         IScoreboard.ScoreLeaf[][3] memory reports;
-        bool[3] memory said = collect(number, seed, reports);
+        bool[3] memory said = gather(number, seed, reports);
         (,, bool quorum) = scoreboard.stakesOf(number);
         if (!quorum) return;
         uint32[] memory weights = medians(number, reports, said);
@@ -246,12 +251,12 @@ contract Handler is NetworkKit {
         (proposal, leaves,) = TreeKit.propose(who, positive, nextPot());
     }
 
-    function two() private pure returns (address[] memory who) {
+    function two() public pure returns (address[] memory who) {
         who = new address[](2);
         (who[0], who[1]) = (address(0x1111), address(0x2222));
     }
 
-    function collect(uint64 number, uint256 seed, IScoreboard.ScoreLeaf[][3] memory reports)
+    function gather(uint64 number, uint256 seed, IScoreboard.ScoreLeaf[][3] memory reports)
         private
         returns (bool[3] memory said)
     {
@@ -365,7 +370,7 @@ contract Handler is NetworkKit {
         for (uint256 i = 0; i < leaves.length; i++) entry.leaves.push(leaves[i]);
     }
 
-    /// Twice, the second must fail.
+    /// Twice, the second must fail. No token moves, and the provider is owed its share more than before.
     function claim(uint256 which, uint256 leaf) external {
         if (settled.length == 0) return;
         Settled storage entry = settled[which % settled.length];
@@ -373,17 +378,56 @@ contract Handler is NetworkKit {
         leaf %= entry.leaves.length;
         IScoreboard.WeightLeaf[] memory leaves = entry.leaves;
         IScoreboard.WeightOpening memory opening = TreeKit.weightAt(leaves, leaf);
-        uint256 before = token.balanceOf(opening.leaf.provider);
-        bool was = rewards.isClaimed(entry.epoch, opening.leaf.provider);
+        address who = opening.leaf.provider;
+        uint256 before = token.balanceOf(who) + owed(who);
+        bool was = rewards.isClaimed(entry.epoch, who);
         rewards.claim(entry.epoch, entry.proposal, opening);
         if (was) doubleClaims++;
-        uint256 paid = token.balanceOf(opening.leaf.provider) - before;
-        if (paid != rewards.shareOf(entry.proposal, opening.leaf)) wrongShares++;
-        paidOut += paid;
+        uint256 credited = token.balanceOf(who) + owed(who) - before;
+        if (credited != rewards.shareOf(entry.proposal, opening.leaf)) wrongShares++;
+        claimed[who] += credited;
         try rewards.claim(entry.epoch, entry.proposal, opening) {
             doubleClaims++;
         } catch {}
         seen["claim"]++;
+    }
+
+    /// By anyone, at any time, also while entries are paused: what is owed of the named words and nothing else, each word named twice; a second
+    /// time nothing.
+    function collect(uint256 which, uint256 first, uint256 count, bool whilePaused) external {
+        address who = two()[which % 2];
+        uint64 end = scoreboard.epochAt(uint64(block.timestamp)) / 128 + 1;
+        first %= end;
+        count = between(count, 1, end - first);
+        uint64[] memory named = new uint64[](2 * count);
+        for (uint256 i = 0; i < named.length; i++) named[i] = uint64(first + i % count);
+        uint256 due = 0;
+        for (uint256 i = 0; i < count; i++) due += rewards.owedOf(who, named)[i];
+        bool pauses = whilePaused && !registry.paused();
+        if (pauses) registry.pause();
+        uint256 before = token.balanceOf(who);
+        vm.prank(ACCUSER);
+        try rewards.collect(who, named) {
+            uint256 paid = token.balanceOf(who) - before;
+            if (paid != due || due == 0) wrongPayments++;
+            paidOut += paid;
+            paidTo[who] += paid;
+            try rewards.collect(who, named) {
+                doubleCollects++;
+            } catch {}
+            seen["collect"]++;
+        } catch {
+            if (due > 0) blockedCollects++;
+        }
+        if (pauses) registry.unpause();
+    }
+
+    /// Of all words until now.
+    function owed(address who) public view returns (uint256 sum) {
+        uint64[] memory all = new uint64[](scoreboard.epochAt(uint64(block.timestamp)) / 128 + 1);
+        for (uint64 i = 0; i < all.length; i++) all[i] = i;
+        uint128[] memory amounts = rewards.owedOf(who, all);
+        for (uint256 i = 0; i < all.length; i++) sum += amounts[i];
     }
 
     function sweep(uint256 which) external {

@@ -62,18 +62,31 @@ contract InvariantsTest is Cheats {
         equal(registry.totalVotingStakeAt(now_), sum);
     }
 
+    /// Reserve, carry, what is unclaimed of the pots and what is owed: neither more nor less is there.
     function invariant_05_rewardsAreBackedToTheUnit() public view {
-        uint256 owed = uint256(rewards.reserve()) + rewards.carry();
+        uint256 sum = uint256(rewards.reserve()) + rewards.carry();
         for (uint256 i = 0; i < handler.settledCount(); i++) {
             (uint128 pot, uint128 paid, bool swept) = rewards.potOf(handler.settledEpoch(i));
             isTrue(paid <= pot, "paid more than the pot");
-            if (!swept) owed += pot - paid;
+            if (!swept) sum += pot - paid;
         }
-        equal(token.balanceOf(address(rewards)), owed);
+        for (uint256 i = 0; i < 2; i++) sum += handler.owed(handler.two()[i]);
+        equal(token.balanceOf(address(rewards)), sum);
     }
 
     function invariant_06_rewardsAreConserved() public view {
         equal(token.balanceOf(address(rewards)) + handler.paidOut(), handler.funded());
+        uint256 paid = 0;
+        for (uint256 i = 0; i < handler.settledCount(); i++) {
+            (, uint128 ofPot,) = rewards.potOf(handler.settledEpoch(i));
+            paid += ofPot;
+        }
+        for (uint256 i = 0; i < 2; i++) {
+            address who = handler.two()[i];
+            equal(handler.claimed(who), handler.paidTo(who) + handler.owed(who));
+            paid -= handler.claimed(who);
+        }
+        equal(paid, 0);
     }
 
     function invariant_07_nothingIsClaimedTwiceOrWrongly() public view {
@@ -111,6 +124,12 @@ contract InvariantsTest is Cheats {
         }
     }
 
+    function invariant_13_whatIsOwedIsCollectedOnceAndNeverBlocked() public view {
+        equal(handler.doubleCollects(), 0);
+        equal(handler.blockedCollects(), 0);
+        equal(handler.wrongPayments(), 0);
+    }
+
     /// The campaign reaches every act: by hand once, so that a handler that always reverts cannot pass for a network that holds.
     function test_everyActHappens() public {
         handler.stake(0, 10);
@@ -123,6 +142,8 @@ contract InvariantsTest is Cheats {
         handler.withdraw(3, true);
         handler.register(3, false, 500);
         handler.claim(0, 0);
+        handler.collect(0, 0, type(uint256).max, true);
+        handler.collect(1, 0, type(uint256).max, true);
         handler.epoch(1794, 7, true);
         for (uint256 i = 0; i < 20; i++) handler.wait(3 days - 1);
         handler.sweep(0);
@@ -133,7 +154,7 @@ contract InvariantsTest is Cheats {
         for (uint64 number = 0; handler.seen("conflict") == 0; number++) handler.conflict(1, number, "one", "two", false);
         handler.pause(true);
         handler.ownerReaches(2, 5);
-        string[11] memory acts = ["stake", "epoch", "unstake", "bindDevice", "withdraw", "register", "claim", "lie proven", "sweep", "gemm", "conflict"];
-        for (uint256 i = 0; i < 11; i++) isTrue(handler.seen(acts[i]) > 0, acts[i]);
+        string[12] memory acts = ["stake", "epoch", "unstake", "bindDevice", "withdraw", "register", "claim", "collect", "lie proven", "sweep", "gemm", "conflict"];
+        for (uint256 i = 0; i < 12; i++) isTrue(handler.seen(acts[i]) > 0, acts[i]);
     }
 }

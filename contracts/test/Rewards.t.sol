@@ -6,7 +6,7 @@ import {IScoreboard} from "../src/interfaces/IScoreboard.sol";
 import {NetworkKit} from "./NetworkKit.sol";
 import {TreeKit} from "./TreeKit.sol";
 
-/// Emissions: fixed once, paid once, to the unit; what is left carries over.
+/// Emissions: fixed once, claimed once and collected once, to the unit; what is left carries over.
 contract RewardsTest is NetworkKit {
     address[] private who;
 
@@ -28,6 +28,11 @@ contract RewardsTest is NetworkKit {
         vm.warp(block.timestamp + CHALLENGE);
     }
 
+    function words(uint64 word) private pure returns (uint64[] memory list) {
+        list = new uint64[](1);
+        list[0] = word;
+    }
+
     function testFuzz_sharesSumToTheEmission(uint32 a, uint32 b, uint32 c) public {
         uint32[] memory weights = numbers(
             uint32(between(a, 1, 1_000_000)), uint32(between(b, 1, 1_000_000)), uint32(between(c, 1, 1_000_000))
@@ -38,10 +43,14 @@ contract RewardsTest is NetworkKit {
         for (uint256 i = 0; i < 3; i++) {
             equal(rewards.shareOf(proposal, leaves[i]), amounts[i]);
             rewards.claim(0, proposal, TreeKit.weightAt(leaves, i));
+            equal(token.balanceOf(who[i]), 0);
+            equal(rewards.owedOf(who[i], words(0))[0], amounts[i]);
+            rewards.collect(who[i], words(0));
             equal(token.balanceOf(who[i]), amounts[i]);
             sum += amounts[i];
         }
         equal(sum, EMISSION);
+        equal(token.balanceOf(address(rewards)), rewards.reserve());
         (uint128 pot, uint128 paid,) = rewards.potOf(0);
         equal(pot, EMISSION);
         equal(paid, EMISSION);
@@ -70,6 +79,88 @@ contract RewardsTest is NetworkKit {
         isTrue(rewards.isClaimed(0, who[1]), "claimed");
         vm.expectRevert(abi.encodeWithSelector(IRewards.AlreadyClaimed.selector, 0, who[1]));
         rewards.claim(0, proposal, opening);
+    }
+
+    /// Anyone may bring it about; the provider alone gets it, once, however often a word is named.
+    function test_collectPaysWhatIsOwedOnceAndTheProviderOnly() public {
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts) =
+            settle(0, numbers(1, 2, 3), EMISSION);
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NothingOwed.selector, who[1]));
+        rewards.collect(who[1], words(0));
+        rewards.claim(0, proposal, TreeKit.weightAt(leaves, 1));
+        // Of another's, of another word, of none.
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NothingOwed.selector, who[0]));
+        rewards.collect(who[0], words(0));
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NothingOwed.selector, who[1]));
+        rewards.collect(who[1], words(1));
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NothingOwed.selector, who[1]));
+        rewards.collect(who[1], new uint64[](0));
+        uint64[] memory again = new uint64[](3);
+        again[1] = type(uint64).max;
+        vm.prank(ACCUSER);
+        rewards.collect(who[1], again);
+        equal(token.balanceOf(who[1]), amounts[1]);
+        equal(token.balanceOf(ACCUSER), 0);
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NothingOwed.selector, who[1]));
+        rewards.collect(who[1], words(0));
+        isTrue(rewards.isClaimed(0, who[1]), "still claimed");
+        vm.expectRevert(abi.encodeWithSelector(IRewards.AlreadyClaimed.selector, 0, who[1]));
+        rewards.claim(0, proposal, TreeKit.weightAt(leaves, 1));
+    }
+
+    /// Owed is owed: not swept with the rest of its pot, not stopped by a pause, not lapsed with the claims.
+    function test_whatIsOwedStaysOwed() public {
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts) =
+            settle(0, numbers(1, 2, 3), EMISSION);
+        rewards.claim(0, proposal, TreeKit.weightAt(leaves, 0));
+        vm.warp(block.timestamp + 3650 days);
+        rewards.sweep(0);
+        equal(rewards.carry(), EMISSION - amounts[0]);
+        equal(rewards.owedOf(who[0], words(0))[0], amounts[0]);
+        registry.pause();
+        rewards.collect(who[0], words(0));
+        equal(token.balanceOf(who[0]), amounts[0]);
+        equal(token.balanceOf(address(rewards)), uint256(rewards.reserve()) + rewards.carry());
+    }
+
+    /// Epochs 126 … 129: the last two of a word and the first two of the next; four claims and the payment in one transaction.
+    function test_severalEpochsInOneTransaction() public {
+        bytes[] memory calls = new bytes[](5);
+        uint256 sum = 0;
+        for (uint64 i = 0; i < 4; i++) {
+            (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts) =
+                settle(126 + i, numbers(1 + uint32(i), 2, 3), EMISSION);
+            calls[i] = abi.encodeCall(IRewards.claim, (126 + i, proposal, TreeKit.weightAt(leaves, 0)));
+            sum += amounts[0];
+        }
+        uint64[] memory both = new uint64[](2);
+        both[1] = 1;
+        calls[4] = abi.encodeCall(IRewards.collect, (who[0], both));
+        rewards.multicall(calls);
+        equal(token.balanceOf(who[0]), sum);
+        for (uint64 epoch = 120; epoch < 136; epoch++) {
+            isTrue(rewards.isClaimed(epoch, who[0]) == (epoch >= 126 && epoch < 130), "its own bit and no other");
+        }
+        // All or nothing, and no way around who may do what.
+        vm.expectRevert(abi.encodeWithSelector(IRewards.AlreadyClaimed.selector, 126, who[0]));
+        rewards.multicall(calls);
+        calls = new bytes[](1);
+        calls[0] = abi.encodeCall(IRewards.fix, (130));
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NotScoreboard.selector, address(this)));
+        rewards.multicall(calls);
+    }
+
+    /// Nobody can be paid there, so nobody is credited there; it is swept with what nobody claimed.
+    function test_theZeroAddressClaimsNothing() public {
+        who[0] = address(0);
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts) =
+            settle(0, numbers(1, 2, 3), EMISSION);
+        vm.expectRevert(IRewards.OpeningInvalid.selector);
+        rewards.claim(0, proposal, TreeKit.weightAt(leaves, 0));
+        for (uint256 i = 1; i < 3; i++) rewards.claim(0, proposal, TreeKit.weightAt(leaves, i));
+        vm.warp(block.timestamp + 30 days);
+        rewards.sweep(0);
+        equal(rewards.carry(), amounts[0]);
     }
 
     function test_nothingIsPaidBeforeTheProposalIsFinal() public {
@@ -120,6 +211,8 @@ contract RewardsTest is NetworkKit {
         (proposal, leaves, amounts) = settle(epoch, numbers(5, 5, 5), EMISSION + left);
         for (uint256 i = 0; i < 3; i++) rewards.claim(epoch, proposal, TreeKit.weightAt(leaves, i));
         equal(rewards.carry(), 0);
+        rewards.collect(who[2], words(0));
+        for (uint256 i = 0; i < 3; i++) rewards.collect(who[i], words(epoch / 128));
         equal(token.balanceOf(address(rewards)), rewards.reserve());
     }
 

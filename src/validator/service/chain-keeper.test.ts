@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { accountOf, createChainClient, sendCall } from "../../chain/chain-client.ts";
 import { approveCall, readBalance, registerCall, transferCall } from "../../chain/registry.ts";
-import { claimCall, readIsClaimed } from "../../chain/rewards.ts";
+import { claimAndCollectCall, readIsClaimed } from "../../chain/rewards.ts";
 import { httpRpc } from "../../chain/rpc.ts";
 import * as board from "../../chain/scoreboard.ts";
 import { given } from "../../market/recompute.ts";
@@ -124,7 +124,8 @@ test("the first epoch is published and claimable, and all is kept over a restart
 		1000n * 10n ** 18n,
 	);
 	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
-	await sendCall(client, treasurer, claimCall(at, 0, right.proposal, right.open(0)));
+	const claims = [{ epoch: 0, proposal: right.proposal, opening: right.open(0) }];
+	await sendCall(client, treasurer, claimAndCollectCall(at, provider, claims));
 	assert.equal(await readBalance(client, at, provider), shareOf(right.proposal, right.leaves[0]!));
 	assert.equal(await readIsClaimed(client, at, 0, provider), true);
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));

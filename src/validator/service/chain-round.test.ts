@@ -15,7 +15,7 @@ import {
 import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/deploy.ts";
 import { memoryIntents } from "../../chain/publish.ts";
 import { approveCall, readAccount, readBalance, registerCall, transferCall } from "../../chain/registry.ts";
-import { claimCall, readPot } from "../../chain/rewards.ts";
+import { claimCall, collectCall, readPot } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/toy-node.test-kit.ts";
 import { createScoreReport, readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
@@ -155,6 +155,7 @@ test("a liar's report moves no weight; everyone is paid, to the unit, once", asy
 			const before = await readBalance(s.client, s.at, leaf.provider);
 			const call = claimCall(s.at, epoch, proposal, openProvider(leaf.provider)[0]!);
 			await sendCall(s.client, TREASURER, call);
+			await sendCall(s.client, TREASURER, collectCall(s.at, leaf.provider, [0]));
 			assert.equal((await readBalance(s.client, s.at, leaf.provider)) - before, shareOf(proposal, leaf));
 			await assert.rejects(sendCall(s.client, TREASURER, call), /AlreadyClaimed/);
 		}
