@@ -84,13 +84,19 @@ test("an empty network is shown as one, and fills by itself", async () => {
 });
 
 test("a live probe from its start to its verdict, then verified here", async () => {
-	const { promise: go, resolve: letGo } = Promise.withResolvers<void>();
+	const [begin, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	const claim = toyClaimOf("GPU-live");
 	const id = await join(12, {
 		name: "live one",
 		openLink: async () => {
-			await go;
-			return createToyLink(claim);
+			await begin.promise;
+			return createToyLink(claim, {
+				// The second challenge is not begun before it may.
+				request: async (_toy, _id, { kind }) => {
+					if (kind === "fma") await goOn.promise;
+					return false;
+				},
+			});
 		},
 	});
 	const probe = await eventually(async () => {
@@ -100,11 +106,29 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	const page = await browser.open(`${validator.url}/probes/${probe.id}`);
 	await page.getByRole("heading", { name: "Running now" }).waitFor();
 	await badges(page, "running").first().waitFor();
-	letGo();
-	await badges(page, "valid").first().waitFor();
-	const challenges = page.getByRole("list", { name: "Challenges" });
-	await challenges.locator("[data-challenge='0']").getByText("4 places opened").waitFor();
-	await page.getByText("evidence went to the verifier").waitFor();
+	begin.resolve();
+	const challengesOf = (one: Page) => one.getByRole("list", { name: "Challenges" });
+	const firstOf = (one: Page) => challengesOf(one).locator("[data-challenge='0']");
+	await firstOf(page).getByText("4 places opened").waitFor();
+	await firstOf(page).getByText("2 of 2 roots").waitFor();
+	await challengesOf(page).locator("[data-challenge='1'][data-state=asked]").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	// Who comes late sees what has happened, not only what comes.
+	const late = await browser.open(`${validator.url}/probes/${probe.id}`);
+	await firstOf(late).getByText("4 places opened").waitFor();
+	await challengesOf(late).getByText("gpu fill").waitFor();
+	goOn.resolve();
+	for (const one of [page, late]) {
+		await badges(one, "valid").first().waitFor();
+		await firstOf(one).getByText("✓ 4 openings checked").waitFor();
+		await challengesOf(one).getByText("✓ 2 openings checked").waitFor();
+		await one.getByText("evidence went to the verifier").waitFor();
+	}
+	// And who comes after it.
+	await late.reload();
+	await late.getByRole("heading", { name: "As it ran" }).waitFor();
+	await firstOf(late).getByText("✓ 4 openings checked").waitFor();
+	await late.close();
 
 	const [download] = await Promise.all([
 		page.waitForEvent("download"),
@@ -114,8 +138,11 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	assert.equal(bytesToHex(sha256Of(readFileSync(await download.path()))), told.evidenceSha256);
 
 	await page.getByRole("button", { name: "Verify in my browser" }).click();
-	await page.locator(".verify[data-status=valid]").waitFor();
+	const verify = page.locator(".verify[data-status=valid]");
+	await verify.waitFor();
 	const checks = page.getByRole("list", { name: "Checks" });
+	await verify.locator("[data-challenge='0']").getByText("✓ 4 openings checked").waitFor();
+	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
 	assert.equal(await checks.locator(".check.is-passed").count(), 14);
 	await page.getByText("Leads to the committed root").waitFor();
 	await page.getByLabel("Opened place").selectOption({ index: 1 });
@@ -139,6 +166,14 @@ test("a cheater is shown with its code, in the list, the feed and on its page", 
 	await page.getByRole("button", { name: "Verify in my browser" }).click();
 	await page.locator(".verify[data-status=invalid]").waitFor();
 	assert.equal(await page.locator(".check.is-failed").getByText("Openings", { exact: true }).count(), 1);
+	// The very opening is marked: what the validator's own check told, and what this browser finds.
+	for (const list of [page.locator("section", { has: page.getByText("As it ran") }), page.locator(".verify")]) {
+		await list
+			.locator("[data-state=wrong]")
+			.getByText(/✕ place \d of 4 is wrong/)
+			.waitFor();
+		assert.equal(await list.locator(".cells i.is-wrong").count(), 1);
+	}
 });
 
 test("a provider's page: claimed beside proven, figures, score worked out again, probes", async () => {

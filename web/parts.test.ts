@@ -20,7 +20,7 @@ import {
 	formatRate,
 } from "./parts/format.ts";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./parts/merkle-path.ts";
-import { NOTHING_YET, withEvent } from "./parts/probe-events.ts";
+import { NOTHING_YET, withEvent, wrongOpening } from "./parts/probe-events.ts";
 import { sshCommand } from "./parts/ssh-command.ts";
 import { checkRows } from "./verify/check-list.ts";
 
@@ -45,6 +45,14 @@ test("checks are told in order; the last one is the one that failed", () => {
 	const told: { name: Parameters<typeof checkRows>[0][number]["name"] }[] = [];
 	assert.equal(verifyEvidence(file, {}, (name) => told.push({ name })).status, "valid");
 	assert.ok(checkRows(told, "passed").every(({ state }) => state === "passed"));
+	const right = new Map<number, number>();
+	const openings: string[] = [];
+	verifyEvidence(file, {}, undefined, (challenge, done, of) => {
+		assert.ok(done === 0 ? !right.has(challenge) : done === right.get(challenge)! + 1);
+		right.set(challenge, done);
+		if (done === of) openings.push(`${challenge}: ${of}`);
+	});
+	assert.equal(openings.length, 16, "each challenge's openings, one by one, up to the last");
 	const spoiled = Uint8Array.from(file);
 	spoiled[file.length - 100]! ^= 1;
 	const few: typeof told = [];
@@ -82,16 +90,27 @@ test("a probe's events become stages and challenges; odd ones change nothing tha
 	let live = NOTHING_YET;
 	for (const detail of [
 		{ step: "claim", devices: 2, rttUs: 900 },
-		{ step: "stage", stage: 0, name: "gpu fill", challenges: 1 },
+		{
+			step: "stage",
+			stage: 0,
+			name: "gpu fill",
+			challenges: 1,
+			asked: [{ challenge: 0, device: 1, what: "gemm", of: 4 }],
+		},
+		{ step: "stage", stage: 0, name: "gpu fill", challenges: 1, asked: "none" },
 		{ step: "root", challenge: 0, device: 1, what: "gemm", done: 1, of: 4, perS: 5 },
 		{ step: "root", challenge: 0, device: 1, what: "gemm", done: 4, of: 4, perS: 7 },
 		{ step: "opened", challenge: 0, openings: 9, end: "complete" },
+		{ step: "checked", checked: [[0, 5, 9], [7], null, "x"] },
 		{ step: "root", challenge: "x", done: -1.5, perS: null },
 	])
 		live = withEvent(live, progress(detail as never));
 	assert.deepEqual([live.devices, live.stages.length], [2, 1]);
 	assert.deepEqual(live.challenges[0]!.done, 0, "a challenge without a number counts as the first and shows nothing");
-	assert.equal(live.challenges[0]!.openings, 9);
+	assert.deepEqual([live.challenges[0]!.openings, live.challenges[0]!.checked, live.challenges.length], [9, 5, 1]);
+	assert.deepEqual(wrongOpening("challenges[3].opens[0].record[5]"), { challenge: 3, opening: 5 });
+	for (const where of [null, "", "challenges[3].roots", "x challenges[3].opens[0].record[5]"])
+		assert.equal(wrongOpening(where), null);
 	live = withEvent(live, { kind: "probe.verdict", detail: { verdict: "invalid", code: "ROOT_MISMATCH" } });
 	assert.deepEqual([live.isOver, live.verdict, live.code], [true, "invalid", "ROOT_MISMATCH"]);
 	assert.equal(withEvent(NOTHING_YET, { kind: "probe.progress", detail: null }).isOver, false);

@@ -1,10 +1,9 @@
 // All probes, and one of them: live while it runs, its verdict and figures afterwards, its evidence to download and to verify right here.
 import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
-import type { Evidence } from "../../src/protocol/evidence.ts";
-import { figureTitle, formatBytes, formatFigure, formatRate, formatSpan, shortId } from "../parts/format.ts";
-import { MerkleView } from "../parts/merkle-view.tsx";
-import { type LiveProbe, NOTHING_YET, withEvent } from "../parts/probe-events.ts";
+import { ChallengeList } from "../parts/challenge-list.tsx";
+import { figureTitle, formatBytes, formatFigure, formatSpan, shortId } from "../parts/format.ts";
+import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../parts/probe-events.ts";
 import { ProbeTable } from "../parts/probe-table.tsx";
 import { Empty, Failed, Id, Loading, PageTitle, Panel, Tile, Time, VerdictBadge } from "../parts/small.tsx";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
@@ -76,7 +75,6 @@ function ProbePage({ id }: { id: string }) {
 	const probe = useLoaded(id, (signal) => api.getProbe({ params: { id } }, { signal }));
 	const live = useLiveProbe(id, probe.reload);
 	const [file, setFile] = useState<VerifiedFile | null>(null);
-	const [evidence, setEvidence] = useState<Evidence | null>(null);
 	const [fetching, setFetching] = useState(false);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	const now = useNow(500);
@@ -138,7 +136,7 @@ function ProbePage({ id }: { id: string }) {
 					note={shown.evidenceSha256 === null ? "not there yet" : <Id id={shown.evidenceSha256} />}
 				/>
 			</dl>
-			{isRunning || live.challenges.length > 0 ? <LivePanel live={live} isRunning={isRunning} /> : null}
+			{isRunning || live.challenges.length > 0 ? <LivePanel live={live} probe={shown} /> : null}
 			{shown.evidenceSha256 === null ? null : (
 				<Panel title="Check it yourself">
 					<div class="row">
@@ -153,51 +151,34 @@ function ProbePage({ id }: { id: string }) {
 						</span>
 					</div>
 					{trouble === null ? null : <Failed trouble={trouble} again={verify} />}
-					{file === null ? null : <VerifyPanel file={file} onEvidence={setEvidence} />}
+					{file === null ? null : <VerifyPanel file={file} />}
 				</Panel>
 			)}
-			{evidence === null ? null : <MerkleView evidence={evidence} />}
 			{shown.figures.length === 0 ? null : <ProvenPanel probe={shown} />}
 		</>
 	);
 }
 
-function LivePanel({ live, isRunning }: { live: LiveProbe; isRunning: boolean }) {
+function LivePanel({ live, probe }: { live: LiveProbe; probe: Probe }) {
+	const isRunning = probe.state === "running";
+	const stage = live.stages.at(-1);
+	const counts = [
+		live.devices === null ? "" : `${live.devices} ${live.devices === 1 ? "device" : "devices"} claimed`,
+		live.bytes === null ? "" : `${formatBytes(live.bytes)} of evidence went to the verifier`,
+	].filter((one) => one !== "");
 	return (
-		<Panel
-			title={isRunning ? "Running now" : "As it ran"}
-			aside={live.devices === null ? undefined : `${live.devices} devices claimed`}
-		>
+		<Panel title={isRunning ? "Running now" : "As it ran"} aside={counts.length === 0 ? undefined : counts.join("; ")}>
 			{live.challenges.length === 0 ? (
-				<Empty
-					title={
-						live.stages.length === 0 ? "Waiting for the host's first answer" : `Stage: ${live.stages.at(-1)!.name}`
-					}
-				>
-					Challenges appear here as they run.
+				<Empty title={stage === undefined ? "Waiting for the host's first answer" : `Stage: ${stage.name}`}>
+					Challenges appear here as they run: first their roots, then the opened places as they are checked.
 				</Empty>
 			) : (
-				<ol class="stages" aria-label="Challenges">
-					{live.challenges.map((one) => (
-						<li key={one.challenge} class="stage" data-challenge={one.challenge}>
-							<span>
-								{one.challenge}: {one.what} <span class="dim">on device {one.device}</span>
-							</span>
-							<progress
-								aria-label={`Roots of challenge ${one.challenge}`}
-								max={Math.max(1, one.of)}
-								value={one.of === 0 ? (one.openings === null ? 0 : 1) : one.done}
-							/>
-							<span class="num">
-								{one.openings === null
-									? `${one.done}${one.of === 0 ? "" : ` of ${one.of}`} roots, ${formatRate(one.perS, one.what === "stream" ? "B/s" : "op/s")}`
-									: `${one.openings} places opened`}
-							</span>
-						</li>
-					))}
-				</ol>
+				<ChallengeList
+					challenges={live.challenges}
+					stageNames={new Map(live.stages.map((one) => [one.stage, one.name]))}
+					wrong={wrongOpening(probe.where)}
+				/>
 			)}
-			{live.bytes === null ? null : <p class="dim">{formatBytes(live.bytes)} of evidence went to the verifier.</p>}
 		</Panel>
 	);
 }

@@ -1,28 +1,46 @@
-// Drop any evidence file, get the verdict. Nothing leaves the browser; works without a network once the page was open.
-import { useRef, useState } from "preact/hooks";
-import type { Evidence } from "../../src/protocol/evidence.ts";
-import { MerkleView } from "../parts/merkle-view.tsx";
-import { PageTitle, Panel } from "../parts/small.tsx";
+// Drop any evidence file, get the verdict. Nothing leaves the browser; works without a network once the page was open. Several files are verified one
+// after the other, each with its verdict; the one looked at shows every check.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatBytes } from "../parts/format.ts";
+import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
 import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
 
 /** Evidence of a large host is some ten MB. */
 const LARGEST_BYTES = 256 * 2 ** 20;
+const MOST_FILES = 50;
+
+interface Verdict {
+	readonly status: string;
+	readonly code: string | null;
+}
 
 export default function VerifyPage() {
-	const [file, setFile] = useState<VerifiedFile | null>(null);
-	const [evidence, setEvidence] = useState<Evidence | null>(null);
+	const [files, setFiles] = useState<readonly File[]>([]);
+	const [verdicts, setVerdicts] = useState<ReadonlyMap<File, Verdict>>(new Map());
+	const [shown, setShown] = useState<File | null>(null);
 	const [refused, setRefused] = useState("");
 	const [over, setOver] = useState(false);
 	const input = useRef<HTMLInputElement>(null);
-	const take = async (chosen: File | undefined | null) => {
-		if (!chosen) return;
-		setEvidence(null);
-		if (chosen.size > LARGEST_BYTES) {
-			setFile(null);
-			return setRefused(`${chosen.name} is larger than any evidence`);
-		}
-		setRefused("");
-		setFile({ name: chosen.name, bytes: new Uint8Array(await chosen.arrayBuffer()) });
+	const take = (chosen: FileList | null | undefined) => {
+		const all = [...(chosen ?? [])];
+		if (all.length === 0) return;
+		const fits = all.filter(({ size }) => size <= LARGEST_BYTES).slice(0, MOST_FILES);
+		const tooLarge = all.find(({ size }) => size > LARGEST_BYTES);
+		setRefused(
+			tooLarge !== undefined
+				? `${tooLarge.name} has ${formatBytes(tooLarge.size)}: larger than any evidence`
+				: all.length > MOST_FILES
+					? `Only the first ${MOST_FILES} files are taken`
+					: "",
+		);
+		setFiles(fits);
+		setVerdicts(new Map());
+		setShown(fits[0] ?? null);
+	};
+	const done = (file: File, verdict: Verdict) => {
+		setVerdicts((before) => new Map(before).set(file, verdict));
+		// The next one that waits, until all are judged; then the reader chooses.
+		setShown((now) => (now === file ? (files[files.indexOf(file) + 1] ?? now) : now));
 	};
 	return (
 		<>
@@ -40,29 +58,76 @@ export default function VerifyPage() {
 				onDrop={(event) => {
 					event.preventDefault();
 					setOver(false);
-					void take(event.dataTransfer?.files[0]);
+					take(event.dataTransfer?.files);
 				}}
 			>
-				<p>Drop an evidence file here</p>
+				<p class="drop-title">Drop evidence here</p>
+				<p class="dim">
+					One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them
+				</p>
 				<button type="button" class="primary" onClick={() => input.current?.click()}>
-					Choose a file
+					Choose files
 				</button>
 				<input
 					ref={input}
 					type="file"
+					multiple
 					class="hidden"
 					tabIndex={-1}
 					aria-label="Evidence file"
-					onChange={(event) => void take(event.currentTarget.files?.[0])}
+					onChange={(event) => {
+						take(event.currentTarget.files);
+						// The same file again is a new question.
+						event.currentTarget.value = "";
+					}}
 				/>
 				{refused === "" ? null : <p role="alert">{refused}</p>}
 			</div>
-			{file === null ? null : (
-				<Panel title="Verdict">
-					<VerifyPanel file={file} onEvidence={setEvidence} />
+			{files.length < 2 ? null : (
+				<Panel title="Files" aside={`${verdicts.size} of ${files.length} verified`}>
+					<ul class="files">
+						{files.map((file, i) => (
+							<li key={i}>
+								<button
+									type="button"
+									class="small"
+									aria-pressed={file === shown}
+									disabled={!verdicts.has(file) && file !== shown}
+									onClick={() => setShown(file)}
+								>
+									{file.name}
+								</button>
+								<span class="dim num">{formatBytes(file.size)}</span>
+								<VerdictBadge state={verdicts.get(file)?.status ?? "waiting"} code={verdicts.get(file)?.code} />
+							</li>
+						))}
+					</ul>
 				</Panel>
 			)}
-			{evidence === null ? null : <MerkleView evidence={evidence} />}
+			{shown === null ? null : (
+				<Panel title="Verdict" aside={files.length < 2 ? undefined : shown.name}>
+					<ReadFile key={files.indexOf(shown)} file={shown} onVerdict={(verdict) => done(shown, verdict)} />
+				</Panel>
+			)}
 		</>
 	);
+}
+
+/** Reads, then verifies; a file that goes away between (a stick that is pulled) is said to be one. */
+function ReadFile({ file, onVerdict }: { file: File; onVerdict: (verdict: Verdict) => void }) {
+	const [read, setRead] = useState<VerifiedFile | null>(null);
+	const [failed, setFailed] = useState("");
+	useEffect(() => {
+		let isCurrent = true;
+		file.arrayBuffer().then(
+			(buffer) => isCurrent && setRead({ name: file.name, bytes: new Uint8Array(buffer) }),
+			() => isCurrent && setFailed(`${file.name} cannot be read`),
+		);
+		return () => {
+			isCurrent = false;
+		};
+	}, [file]);
+	if (failed !== "") return <p role="alert">{failed}</p>;
+	if (read === null) return <p class="dim">Reading {file.name} …</p>;
+	return <VerifyPanel file={read} onVerdict={onVerdict} />;
 }

@@ -1,8 +1,7 @@
 // Challenges of an evidence file, and the Merkle path of a chosen opened leaf drawn from the leaf up to the committed root.
-import { useState } from "preact/hooks";
 import type { ChallengeSpec, Evidence } from "../../src/protocol/evidence.ts";
+import type { Place } from "./challenge-list.tsx";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./merkle-path.ts";
-import { Panel } from "./small.tsx";
 
 export function specTitle(spec: ChallengeSpec): string {
 	if (spec.kind === "gemm") return `${spec.precision} ${spec.m}×${spec.n}×${spec.k} on device ${spec.device}`;
@@ -10,9 +9,16 @@ export function specTitle(spec: ChallengeSpec): string {
 	return `${spec.kind} of challenge ${spec.of} on device ${spec.device}`;
 }
 
-export function MerkleView({ evidence }: { evidence: Evidence }) {
+export function MerkleView({
+	evidence,
+	chosen,
+	onChosen,
+}: {
+	evidence: Evidence;
+	chosen: Place;
+	onChosen: (place: Place) => void;
+}) {
 	const { challenges } = evidence.envelope.body;
-	const [chosen, setChosen] = useState({ challenge: 0, opening: 0 });
 	const challenge = challenges[chosen.challenge];
 	if (challenge === undefined) return null;
 	const openings = openingsOf(challenge, evidence);
@@ -22,16 +28,19 @@ export function MerkleView({ evidence }: { evidence: Evidence }) {
 	const root = opening === undefined ? undefined : roots[opening.round];
 	const drawn = opening === undefined || leaves === null || root === undefined ? null : drawPath(opening, leaves, root);
 	return (
-		<Panel
-			title="Openings"
-			aside={`${challenges.length} challenges, ${roots.length} roots and ${openings.length} opened places in this one`}
-		>
+		<section class="merkle-view" aria-labelledby="merkle-title">
+			<header class="panel-head">
+				<h2 id="merkle-title">One opening, up to its root</h2>
+				<p class="panel-aside">
+					{roots.length} roots and {openings.length} opened places in this challenge
+				</p>
+			</header>
 			<div class="row">
 				<label>
 					Challenge
 					<select
 						value={chosen.challenge}
-						onChange={(event) => setChosen({ challenge: Number(event.currentTarget.value), opening: 0 })}
+						onChange={(event) => onChosen({ challenge: Number(event.currentTarget.value), opening: 0 })}
 					>
 						{challenges.map((one, i) => (
 							<option key={i} value={i}>
@@ -44,7 +53,7 @@ export function MerkleView({ evidence }: { evidence: Evidence }) {
 					Opened place
 					<select
 						value={chosen.opening}
-						onChange={(event) => setChosen({ ...chosen, opening: Number(event.currentTarget.value) })}
+						onChange={(event) => onChosen({ ...chosen, opening: Number(event.currentTarget.value) })}
 					>
 						{openings.map((one, i) => (
 							<option key={i} value={i}>
@@ -59,7 +68,7 @@ export function MerkleView({ evidence }: { evidence: Evidence }) {
 			) : (
 				<PathDrawing drawn={drawn} />
 			)}
-		</Panel>
+		</section>
 	);
 }
 

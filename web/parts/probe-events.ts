@@ -1,22 +1,28 @@
-// A probe's events folded into what a screen shows: its stages in order, and how far each challenge of them has come. Pure.
+// A probe's events folded into what a screen shows: its stages in order, and how far each challenge of them has come. Pure. A stream that begins
+// anew tells things twice: folding an event again changes nothing.
 import type { NetworkEvent } from "../../src/api/types.ts";
 
 export interface LiveChallenge {
 	readonly challenge: number;
+	readonly stage: number;
 	readonly device: number;
 	readonly what: string;
+	/** Empty for streams and copies. */
+	readonly precision: string;
 	readonly done: number;
 	/** 0: no fixed end. */
 	readonly of: number;
 	readonly perS: number;
-	/** Null until opened. */
+	/** Places opened; null until then. */
 	readonly openings: number | null;
+	/** Of them found right by the verifier, so far. */
+	readonly checked: number;
 	readonly end: string | null;
 }
 
 export interface LiveStage {
+	readonly stage: number;
 	readonly name: string;
-	readonly challenges: number;
 }
 
 export interface LiveProbe {
@@ -43,13 +49,14 @@ export const NOTHING_YET: LiveProbe = {
 	isOver: false,
 };
 
+type Detail = Readonly<Record<string, unknown>>;
 const whole = (value: unknown): number => (typeof value === "number" && Number.isSafeInteger(value) ? value : 0);
 const said = (value: unknown): string => (typeof value === "string" ? value : "");
+const listed = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const detailOf = (value: unknown): Detail => (typeof value === "object" && value !== null ? (value as Detail) : {});
 
 export function withEvent(probe: LiveProbe, event: Pick<NetworkEvent, "kind" | "detail">): LiveProbe {
-	const detail = (typeof event.detail === "object" && event.detail !== null ? event.detail : {}) as Readonly<
-		Record<string, unknown>
-	>;
+	const detail = detailOf(event.detail);
 	if (event.kind === "probe.verdict")
 		return {
 			...probe,
@@ -62,33 +69,84 @@ export function withEvent(probe: LiveProbe, event: Pick<NetworkEvent, "kind" | "
 	if (event.kind !== "probe.progress") return probe;
 	const step = said(detail.step);
 	const next = { ...probe, step };
-	if (step === "claim") return { ...next, devices: whole(detail.devices), rttUs: whole(detail.rttUs) };
-	if (step === "stage")
-		return { ...next, stages: [...probe.stages, { name: said(detail.name), challenges: whole(detail.challenges) }] };
-	if (step === "checking") return { ...next, bytes: whole(detail.bytes) };
-	if (step !== "root" && step !== "opened") return { ...next, step: said(detail.name) || step };
-	const challenge = whole(detail.challenge);
+	switch (step) {
+		case "claim":
+			return { ...next, devices: whole(detail.devices), rttUs: whole(detail.rttUs) };
+		case "stage":
+			return withStage(next, detail);
+		case "checking":
+			return { ...next, bytes: whole(detail.bytes) };
+		case "root":
+			return withChallenge(next, whole(detail.challenge), (before) => ({
+				...before,
+				device: whole(detail.device),
+				what: said(detail.what),
+				precision: said(detail.precision),
+				done: whole(detail.done),
+				of: whole(detail.of),
+				perS: whole(detail.perS),
+			}));
+		case "opened":
+			return withChallenge(next, whole(detail.challenge), (before) => ({
+				...before,
+				openings: whole(detail.openings),
+				end: said(detail.end),
+			}));
+		case "checked":
+			return listed(detail.checked).reduce<LiveProbe>((so, one) => {
+				const [challenge, done, of] = listed(one).map(whole);
+				if (challenge === undefined || done === undefined || of === undefined) return so;
+				return withChallenge(so, challenge, (before) => ({ ...before, checked: done, openings: of }));
+			}, next);
+		default:
+			return { ...next, step: said(detail.name) || step };
+	}
+}
+
+function withStage(probe: LiveProbe, detail: Detail): LiveProbe {
+	const stage = whole(detail.stage);
+	const known = probe.stages.filter((one) => one.stage !== stage);
+	const stages = [...known, { stage, name: said(detail.name) }].sort((a, b) => a.stage - b.stage);
+	return listed(detail.asked)
+		.map(detailOf)
+		.reduce<LiveProbe>(
+			(so, one) =>
+				withChallenge(so, whole(one.challenge), (before) => ({
+					...before,
+					stage,
+					device: whole(one.device),
+					what: said(one.what),
+					precision: said(one.precision),
+					of: whole(one.of),
+				})),
+			{ ...probe, stages },
+		);
+}
+
+function withChallenge(
+	probe: LiveProbe,
+	challenge: number,
+	change: (before: LiveChallenge) => LiveChallenge,
+): LiveProbe {
 	const before = probe.challenges.find((one) => one.challenge === challenge) ?? {
 		challenge,
+		stage: probe.stages.at(-1)?.stage ?? 0,
 		device: 0,
 		what: "",
+		precision: "",
 		done: 0,
 		of: 0,
 		perS: 0,
 		openings: null,
+		checked: 0,
 		end: null,
 	};
-	const now: LiveChallenge =
-		step === "opened"
-			? { ...before, openings: whole(detail.openings), end: said(detail.end) }
-			: {
-					...before,
-					device: whole(detail.device),
-					what: said(detail.what),
-					done: whole(detail.done),
-					of: whole(detail.of),
-					perS: whole(detail.perS),
-				};
 	const others = probe.challenges.filter((one) => one.challenge !== challenge);
-	return { ...next, challenges: [...others, now].sort((a, b) => a.challenge - b.challenge) };
+	return { ...probe, challenges: [...others, change(before)].sort((a, b) => a.challenge - b.challenge) };
+}
+
+/** Where a verdict says that one opening is wrong: "challenges[3].opens[0].record[5]". Null: it says something else. */
+export function wrongOpening(where: string | null): { readonly challenge: number; readonly opening: number } | null {
+	const found = /^challenges\[(\d{1,6})\]\.opens\[\d\]\.record\[(\d{1,6})\]/.exec(where ?? "");
+	return found === null ? null : { challenge: Number(found[1]), opening: Number(found[2]) };
 }

@@ -12,6 +12,7 @@ const VERDICTS = {
 	inconclusive: { mark: "~", word: "inconclusive" },
 	running: { mark: "…", word: "running" },
 	abandoned: { mark: "–", word: "abandoned" },
+	waiting: { mark: "·", word: "waiting" },
 	none: { mark: "·", word: "not probed" },
 } as const;
 

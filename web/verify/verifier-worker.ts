@@ -1,16 +1,31 @@
 // The verifier in a thread of its own: the same verifyEvidence as in the validator and the CLI, over the bytes that the page hands in.
-// Tells each check as it begins; the verdict is the function's value and nothing else.
+// Tells each check as it begins and each opening that was found right; the verdict is the function's value and nothing else.
 import type { Evidence } from "../../src/protocol/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/verdict.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { openingsOf, rootsOf } from "../parts/merkle-path.ts";
 
 export interface WorkerQuestion {
 	readonly bytes: Uint8Array;
 }
 
+/** A challenge of the file, as far as a screen names it. */
+export interface FileChallenge {
+	readonly challenge: number;
+	readonly stage: number;
+	readonly device: number;
+	readonly what: string;
+	readonly precision: string;
+	readonly roots: number;
+	readonly openings: number;
+}
+
 export type WorkerWord =
+	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
 	| { readonly kind: "check"; readonly name: CheckName; readonly where: string; readonly challenges: number }
+	/** Openings found right so far: by challenge how many. */
+	| { readonly kind: "openings"; readonly right: readonly (readonly [challenge: number, done: number])[] }
 	| {
 			readonly kind: "verdict";
 			readonly verdict: Verdict;
@@ -24,14 +39,46 @@ interface Scope {
 }
 const scope = globalThis as unknown as Scope;
 
+/** About a frame: a screen shows no more, and thousands of words would only queue. */
+const TOLD_EVERY_MS = 16;
+
 scope.onmessage = ({ data }) => {
 	const started = performance.now();
 	const decoded = decodeEvidence(data.bytes);
 	const evidence = decoded.ok ? decoded.evidence : null;
 	const challenges = evidence?.envelope.body.challenges.length ?? 0;
-	const verdict = verifyEvidence(data.bytes, {}, (name, where) =>
-		scope.postMessage({ kind: "check", name, where, challenges }),
+	scope.postMessage({ kind: "file", challenges: evidence === null ? [] : challengesOf(evidence) });
+	const right = new Map<number, number>();
+	let toldAtMs = started;
+	const tell = () => {
+		if (right.size > 0) scope.postMessage({ kind: "openings", right: [...right] });
+		right.clear();
+	};
+	const verdict = verifyEvidence(
+		data.bytes,
+		{},
+		(name, where) => scope.postMessage({ kind: "check", name, where, challenges }),
+		(challenge, done) => {
+			right.set(challenge, done);
+			const atMs = performance.now();
+			if (atMs - toldAtMs < TOLD_EVERY_MS) return;
+			toldAtMs = atMs;
+			tell();
+		},
 	);
+	tell();
 	const tookMs = Math.round(performance.now() - started);
 	scope.postMessage({ kind: "verdict", verdict, evidence, tookMs });
 };
+
+function challengesOf(evidence: Evidence): FileChallenge[] {
+	return evidence.envelope.body.challenges.map((one, challenge) => ({
+		challenge,
+		stage: one.stage,
+		device: one.spec.device,
+		what: one.spec.kind,
+		precision: "precision" in one.spec ? one.spec.precision : "",
+		roots: rootsOf(one, evidence).length,
+		openings: openingsOf(one, evidence).length,
+	}));
+}

@@ -4,11 +4,11 @@ import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
 declare const VERIFIER_WORKER: string;
 
 export type Verified = Extract<WorkerWord, { kind: "verdict" }>;
-export type Checked = Extract<WorkerWord, { kind: "check" }>;
+export type Progress = Exclude<WorkerWord, { kind: "verdict" }>;
 
 export function verifyInWorker(
 	bytes: Uint8Array,
-	onCheck: (check: Checked) => void,
+	onProgress: (word: Progress) => void,
 	signal: AbortSignal,
 ): Promise<Verified> {
 	return new Promise((resolve, reject) => {
@@ -19,8 +19,8 @@ export function verifyInWorker(
 		};
 		signal.addEventListener("abort", () => end(() => reject(signal.reason)), { once: true });
 		worker.onmessage = ({ data }: MessageEvent<WorkerWord>) => {
-			if (data.kind === "check") onCheck(data);
-			else end(() => resolve(data));
+			if (data.kind === "verdict") end(() => resolve(data));
+			else onProgress(data);
 		};
 		worker.onerror = () => end(() => reject(new Error("the verifier could not be started; load the page again")));
 		const question: WorkerQuestion = { bytes };

@@ -1,59 +1,98 @@
 // Verifies one file and shows it happen: each check, then the verdict with figures and cards. Used by the probe page and the verify page.
-import { useEffect, useState } from "preact/hooks";
-import type { Evidence } from "../../src/protocol/evidence.ts";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ChallengeList, type Place } from "../parts/challenge-list.tsx";
 import { figureTitle, formatBytes, formatFigure, formatSpan } from "../parts/format.ts";
+import { MerkleView } from "../parts/merkle-view.tsx";
+import { wrongOpening } from "../parts/probe-events.ts";
 import { Empty, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, checkRows } from "./check-list.ts";
-import { type Checked, type Verified, verifyInWorker } from "./verify-in-worker.ts";
+import type { FileChallenge } from "./verifier-worker.ts";
+import { type Progress, type Verified, verifyInWorker } from "./verify-in-worker.ts";
 
 export interface VerifiedFile {
 	readonly name: string;
 	readonly bytes: Uint8Array;
 }
 
-export function VerifyPanel({
-	file,
-	onEvidence,
-}: {
-	file: VerifiedFile;
-	onEvidence?: (evidence: Evidence | null) => void;
-}) {
-	const [told, setTold] = useState<readonly Checked[]>([]);
+interface Told {
+	readonly checks: readonly Extract<Progress, { kind: "check" }>[];
+	readonly challenges: readonly FileChallenge[];
+	readonly right: ReadonlyMap<number, number>;
+}
+const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map() };
+
+/** What the worker says, put on the screen at most once a frame: it says thousands of things in half a second. */
+function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | null; trouble: Trouble | null } {
+	const [told, setTold] = useState(NOTHING_TOLD);
 	const [verified, setVerified] = useState<Verified | null>(null);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	useEffect(() => {
 		const stop = new AbortController();
-		const seen: Checked[] = [];
-		setTold([]);
+		let now = NOTHING_TOLD;
+		let frame = 0;
+		setTold(NOTHING_TOLD);
 		setVerified(null);
 		setTrouble(null);
+		const show = () => {
+			frame = 0;
+			setTold(now);
+		};
 		verifyInWorker(
 			file.bytes,
-			(check) => {
-				seen.push(check);
-				setTold([...seen]);
+			(word) => {
+				if (word.kind === "check") now = { ...now, checks: [...now.checks, word] };
+				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
+				else now = { ...now, right: new Map([...now.right, ...word.right]) };
+				frame ||= requestAnimationFrame(show);
 			},
 			stop.signal,
 		).then(
 			(answer) => {
+				setTold(now);
 				setVerified(answer);
-				onEvidence?.(answer.evidence);
 			},
 			(error) => stop.signal.aborted || setTrouble(troubleOf(error)),
 		);
-		return () => stop.abort();
+		return () => {
+			cancelAnimationFrame(frame);
+			stop.abort();
+		};
 	}, [file]);
+	return { told, verified, trouble };
+}
+
+export function VerifyPanel({
+	file,
+	onVerdict,
+}: {
+	file: VerifiedFile;
+	onVerdict?: (verdict: { readonly status: string; readonly code: string | null }) => void;
+}) {
+	const { told, verified, trouble } = useVerifier(file);
+	const [chosen, setChosen] = useState<Place>({ challenge: 0, opening: 0 });
+	useEffect(() => setChosen({ challenge: 0, opening: 0 }), [file]);
+	useEffect(() => {
+		if (verified === null) return;
+		const { verdict } = verified;
+		onVerdict?.({ status: verdict.status, code: verdict.status === "valid" ? null : verdict.code });
+	}, [verified]);
+	const drawing = useRef<HTMLDivElement>(null);
+	const choose = useCallback((place: Place) => {
+		setChosen(place);
+		drawing.current?.scrollIntoView({ block: "nearest" });
+	}, []);
 	const end: CheckEnd = verified === null ? "running" : verified.verdict.status === "invalid" ? "failed" : "passed";
-	const rows = checkRows(told, end);
-	const challenges = told.at(-1)?.challenges ?? 0;
+	const rows = checkRows(told.checks, end);
+	const challenges = told.challenges.length;
 	const steps = 12 + 2 * challenges;
+	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	return (
 		<div class="verify" data-status={verified?.verdict.status ?? "running"}>
 			<progress
 				max={steps}
-				value={verified === null ? Math.min(told.length, steps) : steps}
+				value={verified === null ? Math.min(told.checks.length, steps) : steps}
 				aria-label="Checks made so far"
 			/>
 			<div aria-live="polite">
@@ -85,6 +124,26 @@ export function VerifyPanel({
 					</li>
 				))}
 			</ol>
+			{challenges === 0 ? null : (
+				<>
+					<h2>Each challenge and its openings</h2>
+					<ChallengeList
+						challenges={told.challenges.map((one) => ({
+							...one,
+							done: one.roots,
+							of: one.roots,
+							perS: 0,
+							openings: one.openings === 0 ? null : one.openings,
+							checked: told.right.get(one.challenge) ?? 0,
+						}))}
+						wrong={verified?.verdict.status === "invalid" ? wrongOpening(verified.verdict.where) : null}
+						{...(evidence === null ? {} : { onPlace: choose })}
+					/>
+				</>
+			)}
+			<div ref={drawing}>
+				{evidence === null ? null : <MerkleView evidence={evidence} chosen={chosen} onChosen={setChosen} />}
+			</div>
 		</div>
 	);
 }

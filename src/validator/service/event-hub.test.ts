@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { NetworkEvent } from "../../api/types.ts";
 import type { EventStore, StoreEvent } from "../../store/store.ts";
 import { createEventHub } from "./event-hub.ts";
+import { createProbeHistory } from "./probe-history.ts";
 import { createTogetherGate } from "./together-gate.ts";
 
 /** What the database's notifications do, in memory: every subscriber of every process hears every event. */
@@ -84,6 +85,49 @@ test("a stream ends with its last event, with its signal, and tells what was mis
 	assert.equal((await missed).length, 3);
 	stopper.abort();
 	assert.deepEqual(await cut, []);
+});
+
+test("who comes late to a probe hears first what has happened of it, from any process", async () => {
+	const events = memoryEvents();
+	const [one, two] = [hubOf(events, "one"), hubOf(events, "two")];
+	const signal = new AbortController().signal;
+	const tell = (detail: NetworkEvent["detail"], subject = "p") =>
+		one.tell({ kind: "probe.progress", subject, providerId: null, detail: detail as never });
+	one.tell({ kind: "probe.started", subject: "p", providerId: null, detail: {} });
+	tell({ step: "stage", name: "fill" });
+	for (let done = 1; done <= 50; done++) tell({ step: "root", challenge: 0, done });
+	tell({ step: "root", challenge: 7, done: 1 }, "another");
+	tell({ step: "opened", challenge: 0 });
+	await one.flush();
+	const wants = ({ subject }: NetworkEvent) => subject === "p";
+	const last = ({ kind }: NetworkEvent) => kind === "probe.verdict";
+	const late = take(two.watch({ wants, after: null, signal, last, probe: "p" }), 99);
+	one.tell({ kind: "probe.verdict", subject: "p", providerId: null, detail: {} });
+	const seen = await late;
+	assert.deepEqual(
+		seen.map(({ kind, detail }) => (detail as { step?: string }).step ?? kind),
+		["probe.started", "stage", "root", "opened", "probe.verdict"],
+	);
+	assert.equal((seen[2]!.detail as { done?: number }).done, 50, "of a challenge's roots the newest");
+	// One that goes on is told only what came since.
+	const rest = await take(two.watch({ wants, after: seen[3]!.id, signal, last, probe: "p" }), 99);
+	assert.deepEqual(rest, seen.slice(4));
+	assert.equal(two.historyOf("nobody's").length, 0);
+});
+
+test("what is remembered of probes is bounded: the oldest probe goes first, a talkative one is cut", () => {
+	const history = createProbeHistory({ mostEvents: 1000 });
+	const see = (subject: string, n: number) =>
+		history.see({ id: `${subject}:${n}`, kind: "probe.progress", subject, providerId: null, atMs: 0, detail: { n } });
+	for (let n = 0; n < 5000; n++) see("talkative", n);
+	const kept = history.of("talkative").length;
+	assert.ok(kept > 100 && kept < 1000, `${kept}`);
+	for (let probe = 0; probe < 100; probe++) for (let n = 0; n < 20; n++) see(`probe ${probe}`, n);
+	assert.deepEqual([history.of("talkative").length, history.of("probe 0").length], [0, 0]);
+	assert.equal(history.of("probe 99").length, 20);
+	let all = 0;
+	for (let probe = 0; probe < 100; probe++) all += history.of(`probe ${probe}`).length;
+	assert.ok(all <= 1000, `${all}`);
 });
 
 test("a gate opens for members of two processes when all are there, and not before", async () => {

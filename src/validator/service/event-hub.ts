@@ -5,6 +5,7 @@
 import type { NetworkEvent } from "../../api/types.ts";
 import type { Json } from "../../protocol/canonical-json.ts";
 import type { EventStore, StoreEvent } from "../../store/store.ts";
+import { createProbeHistory } from "./probe-history.ts";
 
 /** Public: no customer, no access, no secret may stand in `detail`. Integers and strings only, some 3 KiB at most. */
 export interface Told {
@@ -19,6 +20,8 @@ export interface WatchOptions {
 	/** Go on after this one, if it is still remembered. */
 	readonly after: string | null;
 	readonly signal: AbortSignal;
+	/** Begin with what has happened of this probe, unless the stream goes on after an event that is remembered. */
+	readonly probe?: string;
 	/** True after an event that ends the stream. */
 	readonly last?: (event: NetworkEvent) => boolean;
 }
@@ -28,6 +31,8 @@ export interface EventHub {
 	tell(event: Told): void;
 	/** What is public. */
 	watch(o: WatchOptions): AsyncIterable<NetworkEvent>;
+	/** What has happened of a probe, as far as it is remembered. */
+	historyOf(probeId: string): readonly NetworkEvent[];
 	/** For the service itself. Returns how to stop listening. */
 	listen(listener: (event: NetworkEvent) => void): () => void;
 	/** Waits for what was told so far to be sent. */
@@ -53,6 +58,7 @@ export function createEventHub(o: {
 }): EventHub {
 	const prefix = o.process.replace(/[^A-Za-z0-9_-]/g, "").slice(0, 32) || "p";
 	const remembered: NetworkEvent[] = [];
+	const history = createProbeHistory();
 	const listeners = new Set<(event: NetworkEvent) => void>();
 	/** One after the other: several connections at once would tell them in another order. */
 	let sending: Promise<void> = Promise.resolve();
@@ -66,15 +72,16 @@ export function createEventHub(o: {
 		const numbered: NetworkEvent = { id: `${prefix}:${++count}`, ...seen } as NetworkEvent;
 		if (!isInternal(numbered)) {
 			remembered.push(numbered);
+			history.see(numbered);
 			if (remembered.length > REMEMBERED) remembered.splice(0, remembered.length - REMEMBERED);
 		}
 		for (const listener of [...listeners]) listener(numbered);
 	});
 
 	/** Null: not remembered, or of another process; then the stream begins with what comes. */
-	function since(after: string | null): readonly NetworkEvent[] {
+	function since(after: string | null): readonly NetworkEvent[] | null {
 		const at = after === null ? -1 : remembered.findIndex(({ id }) => id === after);
-		return at < 0 ? [] : remembered.slice(at + 1);
+		return at < 0 ? null : remembered.slice(at + 1);
 	}
 
 	return {
@@ -94,8 +101,10 @@ export function createEventHub(o: {
 			listeners.add(listener);
 			return () => listeners.delete(listener);
 		},
-		watch({ wants, after, signal, last }) {
-			const unread: NetworkEvent[] = since(after).filter(wants);
+		historyOf: (probeId) => history.of(probeId),
+		watch({ wants, after, signal, last, probe }) {
+			const before = since(after) ?? (probe === undefined ? [] : history.of(probe));
+			const unread: NetworkEvent[] = before.filter(wants);
 			let wake = () => {};
 			let overrun = false;
 			const listener = (event: NetworkEvent) => {

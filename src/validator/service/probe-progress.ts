@@ -1,23 +1,37 @@
-// A probe's own events as events of the network: started, stage, roots now and then, opened, checking. The verdict is told when it is counted
+// A probe's own events as events of the network: started, stage with its challenges, roots now and then, opened, checking, openings as they are checked. The verdict is told when it is counted
 // (count-probe.ts), not here. Rates are bounded twice: per probe, and for all probes of this process together.
+import type { Json } from "../../protocol/canonical-json.ts";
+import type { ChallengeSpec } from "../../protocol/evidence.ts";
 import type { ProbeEvent } from "../probe-event.ts";
 import type { EventHub } from "./event-hub.ts";
+import type { OnChecked } from "./verifier-pool.ts";
 
-/** Roots of one probe are told this often at most: a screen needs no more. */
+/** Roots of one challenge are told this often at most: a screen needs no more. */
 const ROOTS_EVERY_MS = 500;
 
-/** All probes of a process share one: what is above its rate is not told. */
-export function createProgressBudget(perS: number, nowMs: () => number): () => boolean {
+/** All probes of a process share one: what is above its rate is not told, and what is minor not above half of it. */
+export type MayTell = (isMinor: boolean) => boolean;
+
+export function createProgressBudget(perS: number, nowMs: () => number): MayTell {
 	let tokens = perS;
 	let lastMs = nowMs();
-	return () => {
+	return (isMinor) => {
 		const atMs = nowMs();
 		tokens = Math.min(perS, tokens + ((atMs - lastMs) * perS) / 1000);
 		lastMs = atMs;
-		if (tokens < 1) return false;
+		if (tokens < (isMinor ? 1 + perS / 2 : 1)) return false;
 		tokens -= 1;
 		return true;
 	};
+}
+
+/** An event has some 3 KiB: this many challenges of a stage are named, this many counts of checked openings sent, in one. */
+const [MOST_ASKED, MOST_CHECKED] = [24, 64];
+
+export interface ProbeProgress {
+	see(event: ProbeEvent): void;
+	/** Openings found right by the verifier, as far as it has come. */
+	readonly checked: OnChecked;
 }
 
 /** Integers only: events are canonical JSON. A speed beyond 2⁵³ is no speed. */
@@ -28,13 +42,14 @@ export function createProbeProgress(o: {
 	readonly probeId: string;
 	readonly providerId: string;
 	readonly nowMs: () => number;
-	readonly mayTell: () => boolean;
-}): (event: ProbeEvent) => void {
-	let rootsToldAtMs = 0;
-	const tell = (detail: { readonly [key: string]: string | number }) => {
-		if (o.mayTell()) o.hub.tell({ kind: "probe.progress", subject: o.probeId, providerId: o.providerId, detail });
+	readonly mayTell: MayTell;
+}): ProbeProgress {
+	const rootToldAtMs = new Map<number, number>();
+	const tell = (detail: { readonly [key: string]: Json }, isMinor = false) => {
+		if (o.mayTell(isMinor))
+			o.hub.tell({ kind: "probe.progress", subject: o.probeId, providerId: o.providerId, detail });
 	};
-	return (event) => {
+	const see: (event: ProbeEvent) => void = (event) => {
 		switch (event.kind) {
 			case "claim":
 				return tell({ step: "claim", devices: event.claim.devices.length, rttUs: whole(event.rttUs) });
@@ -42,22 +57,33 @@ export function createProbeProgress(o: {
 			case "too-big":
 				return tell({ step: event.kind, name: event.name });
 			case "stage":
-				return tell({ step: "stage", stage: event.stage, name: event.name, challenges: event.challenges.length });
+				return tell({
+					step: "stage",
+					stage: event.stage,
+					name: event.name,
+					challenges: event.challenges.length,
+					asked: event.challenges
+						.slice(0, MOST_ASKED)
+						.map(({ challenge, spec }) => ({ challenge, ...shortSpec(spec), of: roundsOf(spec) })),
+				});
 			case "root": {
+				const { challenge, spec, done, of } = event;
 				const atMs = o.nowMs();
 				// The last root is always worth a word, the ones between only now and then.
-				if (event.done !== event.of && atMs - rootsToldAtMs < ROOTS_EVERY_MS) return;
-				rootsToldAtMs = atMs;
-				const { challenge, spec, done, of } = event;
-				return tell({
-					step: "root",
-					challenge,
-					device: spec.device,
-					what: spec.kind,
-					done,
-					of,
-					perS: whole(event.perS),
-				});
+				const isLast = done === of;
+				if (!isLast && atMs - (rootToldAtMs.get(challenge) ?? 0) < ROOTS_EVERY_MS) return;
+				rootToldAtMs.set(challenge, atMs);
+				return tell(
+					{
+						step: "root",
+						challenge,
+						...shortSpec(spec),
+						done,
+						of,
+						perS: whole(event.perS),
+					},
+					!isLast,
+				);
 			}
 			case "opened":
 				return tell({ step: "opened", challenge: event.challenge, openings: event.openings, end: event.end });
@@ -65,4 +91,22 @@ export function createProbeProgress(o: {
 				return tell({ step: "checking", bytes: event.bytes });
 		}
 	};
+	const checked: OnChecked = (all) => {
+		for (let at = 0; at < all.length; at += MOST_CHECKED)
+			tell({
+				step: "checked",
+				checked: all.slice(at, at + MOST_CHECKED).map(({ challenge, done, of }) => [challenge, done, of]),
+			});
+	};
+	return { see, checked };
 }
+
+const shortSpec = (spec: ChallengeSpec) => ({
+	device: spec.device,
+	what: spec.kind,
+	...("precision" in spec ? { precision: spec.precision } : {}),
+});
+
+/** 0: no fixed end. */
+const roundsOf = (spec: ChallengeSpec) =>
+	spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;

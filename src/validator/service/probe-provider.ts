@@ -9,20 +9,20 @@ import type { ProbeEvent } from "../probe-event.ts";
 import { runProbe } from "../run-probe.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
-import { createProbeProgress } from "./probe-progress.ts";
+import { createProbeProgress, type MayTell } from "./probe-progress.ts";
 import type { KeptTogether } from "./provider-memory.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { Slots } from "./slots.ts";
 import type { TogetherGate } from "./together-gate.ts";
 import type { Turns } from "./turns.ts";
-import type { VerifierPool } from "./verifier-pool.ts";
+import type { OnChecked, VerifierPool } from "./verifier-pool.ts";
 
 export interface ProbeContext extends ServiceContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
 	readonly slots: Slots;
 	readonly turns: Turns;
-	readonly mayTell: () => boolean;
+	readonly mayTell: MayTell;
 }
 
 export type ProbedProvider = {
@@ -78,7 +78,7 @@ export async function probeProvider(
 			signal,
 			onEvent(event) {
 				stages.see(event);
-				progress(event);
+				progress.see(event);
 			},
 			async beforeStage(name) {
 				// Suspects pass: one of them with a slot would wait for another without.
@@ -87,7 +87,7 @@ export async function probeProvider(
 			},
 			async verify(evidence, expect) {
 				kept = await store.evidence.put(probeId, evidence);
-				return judge(x, evidence, expect);
+				return judge(x, evidence, expect, progress.checked);
 			},
 		});
 		const { verdict, claim } = result;
@@ -153,9 +153,14 @@ function openBounded(x: ProbeContext, provider: Provider, probeId: string) {
 }
 
 /** Verdicts come from threads; should one die twice over a file, this thread judges it: late is better than never. */
-async function judge(x: ProbeContext, evidence: Uint8Array, expect: Expectations): Promise<Verdict> {
+async function judge(
+	x: ProbeContext,
+	evidence: Uint8Array,
+	expect: Expectations,
+	onChecked: OnChecked,
+): Promise<Verdict> {
 	try {
-		return await x.pool.verify(evidence, expect);
+		return await x.pool.verify(evidence, expect, onChecked);
 	} catch (error) {
 		if (!(error instanceof AssayError) || error.code !== "VERIFIER_DIED") throw error;
 		x.log.error({ err: error }, "a thread died over a file; judged here");

@@ -13,13 +13,18 @@ test("threads judge as this thread does, and tell how long it took", async () =>
 	const seconds: number[] = [];
 	const pool = createVerifierPool({ threads: 1, clockUs, onVerified: (s) => seconds.push(s) });
 	try {
+		const right = new Map<number, string>();
+		const unexpected = () => assert.fail("nothing of a file that cannot be read is right");
 		const [good, bad, other] = await Promise.all([
-			pool.verify(real, {}),
-			pool.verify(broken, {}),
+			pool.verify(real, {}, (checked) => {
+				for (const { challenge, done, of } of checked) right.set(challenge, `${done} of ${of}`);
+			}),
+			pool.verify(broken, {}, unexpected),
 			pool.verify(real, { probeId: "00".repeat(16) }),
 		]);
 		assert.deepEqual(good, verifyEvidence(real));
 		assert.equal(good.status, "valid");
+		assert.deepEqual([right.size, right.get(0), right.get(15)], [16, "128 of 128", "64 of 64"]);
 		assert.equal(bad.status === "invalid" && bad.code, "ATTACHMENT_HASH");
 		assert.equal(other.status === "invalid" && other.code, "REPLAYED");
 		assert.equal(seconds.length, 3);

@@ -7,11 +7,28 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Verdict } from "../../protocol/verdict.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 
-export type VerifyRequest = { readonly id: number; readonly evidence: Uint8Array; readonly expect: Expectations };
-export type VerifyReply = { readonly id: number; readonly verdict: Verdict };
+export type VerifyRequest = {
+	readonly id: number;
+	readonly evidence: Uint8Array;
+	readonly expect: Expectations;
+	/** Whether openings are told as they are checked. */
+	readonly isWatched: boolean;
+};
+export type VerifyReply =
+	| { readonly id: number; readonly verdict: Verdict }
+	| { readonly id: number; readonly checked: readonly CheckedOpenings[] };
+
+/** Openings of one challenge found right so far. */
+export interface CheckedOpenings {
+	readonly challenge: number;
+	readonly done: number;
+	readonly of: number;
+}
+export type OnChecked = (checked: readonly CheckedOpenings[]) => void;
 
 export interface VerifierPool {
-	verify(evidence: Uint8Array, expect: Expectations): Promise<Verdict>;
+	/** `onChecked`: some ten times a second, and last with what all challenges have come to. It decides nothing. */
+	verify(evidence: Uint8Array, expect: Expectations, onChecked?: OnChecked): Promise<Verdict>;
 	/** Files that wait or are being judged. */
 	readonly pending: () => number;
 	close(): Promise<void>;
@@ -20,6 +37,7 @@ export interface VerifierPool {
 interface Task extends VerifyRequest {
 	readonly resolve: (verdict: Verdict) => void;
 	readonly reject: (error: unknown) => void;
+	readonly onChecked: OnChecked | undefined;
 	/** A file that ended a thread gets one more: threads also die for want of memory. */
 	lives: number;
 }
@@ -52,11 +70,12 @@ export function createVerifierPool(o: {
 	function start(): void {
 		const worker = new Worker(file!, { env: {}, stdout: false });
 		const thread: Thread = { worker, task: null };
-		worker.on("message", ({ id, verdict }: VerifyReply) => {
+		worker.on("message", (reply: VerifyReply) => {
 			const task = thread.task;
-			if (task?.id !== id) return;
+			if (task?.id !== reply.id) return;
+			if ("checked" in reply) return task.onChecked?.(reply.checked);
 			thread.task = null;
-			task.resolve(verdict);
+			task.resolve(reply.verdict);
 			feed();
 		});
 		// An `error` is followed by `exit`, where it is dealt with.
@@ -87,19 +106,21 @@ export function createVerifierPool(o: {
 			}
 			const task = waiting.shift()!;
 			idle.task = task;
-			idle.worker.postMessage({ id: task.id, evidence: task.evidence, expect: task.expect } satisfies VerifyRequest);
+			const { id, evidence, expect, isWatched } = task;
+			idle.worker.postMessage({ id, evidence, expect, isWatched } satisfies VerifyRequest);
 		}
 	}
 
 	return {
 		pending: () => waiting.length + threads.filter(({ task }) => task !== null).length,
-		async verify(evidence, expect) {
+		async verify(evidence, expect, onChecked) {
 			const beganUs = o.clockUs();
 			try {
 				if (o.threads === 0 || file === null) return verifyEvidence(evidence, expect);
 				if (closed) throw new AssayError("VERIFIER_DIED", "the validator is stopping");
 				return await new Promise<Verdict>((resolve, reject) => {
-					waiting.push({ id: nextId++, evidence, expect, resolve, reject, lives: 2 });
+					const isWatched = onChecked !== undefined;
+					waiting.push({ id: nextId++, evidence, expect, isWatched, onChecked, resolve, reject, lives: 2 });
 					feed();
 				});
 			} finally {

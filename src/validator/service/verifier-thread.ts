@@ -1,8 +1,29 @@
-// One thread of the verifier pool: evidence in, verdict out. No state, no I/O; whoever holds the same bytes gets the same verdict.
+// One thread of the verifier pool: evidence in, verdict out, and before it how far the openings have been checked, now and then. No state, no I/O;
+// whoever holds the same bytes gets the same verdict.
 import { parentPort } from "node:worker_threads";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
-import type { VerifyReply, VerifyRequest } from "./verifier-pool.ts";
+import type { CheckedOpenings, VerifyReply, VerifyRequest } from "./verifier-pool.ts";
 
-parentPort?.on("message", ({ id, evidence, expect }: VerifyRequest) => {
-	parentPort?.postMessage({ id, verdict: verifyEvidence(evidence, expect) } satisfies VerifyReply);
+/** A screen follows ten steps a second; a file has thousands of openings. */
+const TOLD_EVERY_MS = 100;
+
+parentPort?.on("message", ({ id, evidence, expect, isWatched }: VerifyRequest) => {
+	const say = (reply: VerifyReply) => parentPort?.postMessage(reply);
+	const seen = new Map<number, CheckedOpenings>();
+	const tell = () => {
+		if (seen.size === 0) return;
+		say({ id, checked: [...seen.values()] });
+		seen.clear();
+	};
+	let toldAtMs = performance.now();
+	const onOpening = (challenge: number, done: number, of: number) => {
+		seen.set(challenge, { challenge, done, of });
+		const atMs = performance.now();
+		if (atMs - toldAtMs < TOLD_EVERY_MS) return;
+		toldAtMs = atMs;
+		tell();
+	};
+	const verdict = verifyEvidence(evidence, expect, () => {}, isWatched ? onOpening : () => {});
+	tell();
+	say({ id, verdict });
 });

@@ -6,11 +6,16 @@ import type { FmaSpec } from "../../protocol/evidence.ts";
 import { laneBytes } from "../../protocol/recurrence.ts";
 import { fmaSamples } from "../../protocol/samples.ts";
 import type { Answered } from "./answers.ts";
-import type { SeedSource } from "./check-gemm.ts";
+import type { OnRight, SeedSource } from "./check-gemm.ts";
 import { checkOpenings } from "./check-openings.ts";
 import { type Fault, fault } from "./fault.ts";
 
-export function checkFma(answer: Answered, spec: FmaSpec, source: SeedSource): Fault | null {
+export function checkFma(
+	answer: Answered,
+	spec: FmaSpec,
+	source: SeedSource,
+	onRight: OnRight = () => {},
+): Fault | null {
 	const roots = answer.roots.map(({ root }) => root);
 	const perLeaf = lanesPerLeaf(spec.precision);
 	const leaves = fmaLeaves(spec);
@@ -28,6 +33,7 @@ export function checkFma(answer: Answered, spec: FmaSpec, source: SeedSource): F
 		const opened = open.openings[i]!.leaf.subarray(inLeaf * size, inLeaf * size + size);
 		if (!equalBytes(bits, opened))
 			return fault("LANE_WRONG", `${open.where}.record[${i}]`, `lane ${lane} of round ${round}`);
+		onRight();
 	}
 	return null;
 }

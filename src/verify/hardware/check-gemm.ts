@@ -15,7 +15,16 @@ export interface SeedSource {
 	readonly first: Uint8Array;
 }
 
-export function checkGemm(answer: Answered, spec: GemmSpec, source: SeedSource, scratch: RowScratch): Fault | null {
+/** Told after each opening that was found right, in the order of the file. */
+export type OnRight = () => void;
+
+export function checkGemm(
+	answer: Answered,
+	spec: GemmSpec,
+	source: SeedSource,
+	scratch: RowScratch,
+	onRight: OnRight = () => {},
+): Fault | null {
 	const roots = answer.roots.map(({ root }) => root);
 	const seed = openSeed(source.secret, answer.index, roots.at(-1)!);
 	const leaves = gemmLeaves(spec);
@@ -31,6 +40,7 @@ export function checkGemm(answer: Answered, spec: GemmSpec, source: SeedSource, 
 			seeds,
 			samples.map(({ columns }) => columns),
 			scratch,
+			onRight,
 		)
 	);
 }
@@ -42,6 +52,7 @@ export function checkElements(
 	seeds: readonly Uint8Array[],
 	columns: readonly (readonly [number, number])[],
 	scratch: RowScratch,
+	onRight: OnRight = () => {},
 ): Fault | null {
 	for (const [i, { round, index, leaf }] of open.openings.entries()) {
 		const { row, column } = gemmLeafPlace(spec, index);
@@ -61,6 +72,7 @@ export function checkElements(
 					`${open.where}.record[${i}]`,
 					`element (${row}, ${column + c}) of round ${round}`,
 				);
+		onRight();
 	}
 	return null;
 }

@@ -8,7 +8,7 @@ import type { RowScratch } from "../../protocol/gemm-element.ts";
 import { mixKeys, mixLeaf } from "../../protocol/mix.ts";
 import { streamSamples } from "../../protocol/samples.ts";
 import type { Answered } from "./answers.ts";
-import { checkElements, type SeedSource } from "./check-gemm.ts";
+import { checkElements, type OnRight, type SeedSource } from "./check-gemm.ts";
 import { checkOpenings } from "./check-openings.ts";
 import { type Fault, fault } from "./fault.ts";
 
@@ -24,6 +24,7 @@ export function checkStream(
 	gemm: StreamedGemm,
 	source: SeedSource,
 	scratch: RowScratch,
+	onRight: OnRight = () => {},
 ): Fault | null {
 	const roots = answer.roots.map(({ root }) => root);
 	const gemmRoots = gemm.answer.roots.map(({ root }) => root);
@@ -50,5 +51,5 @@ export function checkStream(
 			return fault("DIGEST_WRONG", `${digests.where}.record[${i}]`, `kept leaf ${keptLeaf} in pass ${pass}`);
 	}
 	const columns = samples.map((sample) => sample.columns);
-	return checkElements(leaves, gemm.spec, seedChain(gemm.first, gemmRoots, nextSeed), columns, scratch);
+	return checkElements(leaves, gemm.spec, seedChain(gemm.first, gemmRoots, nextSeed), columns, scratch, onRight);
 }

@@ -30,6 +30,8 @@ export type { Expectations } from "./expectations.ts";
 
 /** Told before each check is made: its name, and the place in the file when it is about one. For progress on a screen; it decides nothing. */
 export type OnCheck = (name: CheckName, where: string) => void;
+/** Told when the openings of a challenge begin to be checked (0 done), and after each one that was found right. */
+export type OnOpening = (challenge: number, done: number, of: number) => void;
 export type CheckName =
 	| "container"
 	| "signature"
@@ -47,9 +49,14 @@ export type CheckName =
 	| "identity";
 
 /** `expect` absent: any signer, any probe, any time. */
-export function verifyEvidence(file: Uint8Array, expect: Expectations = {}, onCheck: OnCheck = () => {}): Verdict {
+export function verifyEvidence(
+	file: Uint8Array,
+	expect: Expectations = {},
+	onCheck: OnCheck = () => {},
+	onOpening: OnOpening = () => {},
+): Verdict {
 	try {
-		return judge(file, expect, onCheck);
+		return judge(file, expect, onCheck, onOpening);
 	} catch (error) {
 		// Last resort, never the way a bad file is refused: tests show that no mutation gets here.
 		return invalid(fault("INTERNAL", "verify", error instanceof Error ? error.message : "unknown"));
@@ -60,7 +67,7 @@ function invalid({ code, where, detail }: Fault): Verdict {
 	return { status: "invalid", code, where, detail };
 }
 
-function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck): Verdict {
+function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpening: OnOpening): Verdict {
 	const told = (name: CheckName, where: string, check: () => Fault | null) => () => {
 		onCheck(name, where);
 		return check();
@@ -89,7 +96,7 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck): Verdic
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
 		told("residency", "", () => checkResidency(answers, body.claim)),
-		() => checkContents(answers, body, onCheck),
+		() => checkContents(answers, body, onCheck, onOpening),
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);
 	if (found !== null) return invalid(found);
@@ -139,23 +146,32 @@ function checkStreamedAreCommitted(answers: readonly Answered[]): Fault | null {
 }
 
 /** The dear part: opened leaves against their roots, and what is in them against the seeds. */
-function checkContents(answers: readonly Answered[], body: EvidenceBody, onCheck: OnCheck): Fault | null {
+function checkContents(
+	answers: readonly Answered[],
+	body: EvidenceBody,
+	onCheck: OnCheck,
+	onOpening: OnOpening,
+): Fault | null {
 	const secret = hexToBytes(body.secret, 32)!;
 	const scratch = createRowScratch();
 	const firsts = body.challenges.map(({ spec }, index) => firstSeed(secret, index, body.beacon, spec));
 	for (const answer of answers) {
 		if (!isCommitted(answer) || answer.opens.length === 0) continue;
 		onCheck("contents", answer.where);
+		const of = answer.opens[0]!.openings.length;
+		let done = 0;
+		onOpening(answer.index, done, of);
+		const onRight = () => onOpening(answer.index, ++done, of);
 		const { spec } = answer.record;
 		const source = { secret, first: firsts[answer.index]! };
 		let found: Fault | null;
-		if (spec.kind === "gemm") found = checkGemm(answer, spec, source, scratch);
-		else if (spec.kind === "fma") found = checkFma(answer, spec, source);
+		if (spec.kind === "gemm") found = checkGemm(answer, spec, source, scratch, onRight);
+		else if (spec.kind === "fma") found = checkFma(answer, spec, source, onRight);
 		else {
-			const of = answers[spec.of]!;
-			if (of.record.spec.kind !== "gemm") return fault("SPEC_OF", `${answer.where}.spec.of`, "not a gemm");
-			const gemm = { answer: of, spec: of.record.spec, first: firsts[spec.of]! };
-			found = checkStream(answer, spec, gemm, source, scratch);
+			const read = answers[spec.of]!;
+			if (read.record.spec.kind !== "gemm") return fault("SPEC_OF", `${answer.where}.spec.of`, "not a gemm");
+			const gemm = { answer: read, spec: read.record.spec, first: firsts[spec.of]! };
+			found = checkStream(answer, spec, gemm, source, scratch, onRight);
 		}
 		if (found !== null) return found;
 	}

@@ -42,10 +42,11 @@ export function probeHandlers(x: ServiceContext): Pick<Handlers, Names> {
 				after: lastEventId ?? query.after ?? null,
 				signal,
 				last: ({ kind }) => ENDS.includes(kind),
+				probe: params.id,
 			});
 			// Looked at after the stream began: a verdict in between is in one of the two.
 			const probe = await must(params.id);
-			return probe.state === "running" ? stream : ended(probe);
+			return probe.state === "running" ? stream : ended(probe, x.hub.historyOf(probe.id));
 		},
 		watchEvents({ query, signal, lastEventId }) {
 			const { kind, subject, providerId } = query;
@@ -59,8 +60,9 @@ export function probeHandlers(x: ServiceContext): Pick<Handlers, Names> {
 	};
 }
 
-/** The last event of a probe that is over, for whoever comes late. */
-async function* ended(probe: Probe): AsyncGenerator<NetworkEvent> {
+/** What is remembered of a probe that is over, for whoever comes late, and its end in any case. */
+async function* ended(probe: Probe, history: readonly NetworkEvent[]): AsyncGenerator<NetworkEvent> {
+	yield* history.filter(({ kind }) => !ENDS.includes(kind));
 	const { id, providerId, state, verdict, code, startedAtMs } = probe;
 	yield {
 		id: `probe:${id}`,
