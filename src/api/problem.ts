@@ -28,6 +28,7 @@ export const STATUS_OF_CODE: Readonly<Record<string, number>> = {
 	SCORE_UNKNOWN: 404,
 	EPOCH_UNKNOWN: 404,
 	REPORT_UNKNOWN: 404,
+	CHAIN_NONE: 404,
 	RENTAL_UNKNOWN: 404,
 	TOKEN_UNKNOWN: 404,
 	METHOD_WRONG: 405,
@@ -44,6 +45,7 @@ export const STATUS_OF_CODE: Readonly<Record<string, number>> = {
 	STREAMS_TOO_MANY: 429,
 	SERVER_FAILED: 500,
 	NOT_READY: 503,
+	CHAIN_UNREACHABLE: 503,
 };
 
 /** What every route can answer besides its own problems, by role and kind: openapi.ts and the docs say it. */

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Handler, RateClass, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
+import * as chain from "./schemas/chain.ts";
 import * as network from "./schemas/network.ts";
 import { epochNumber, page, probeId, providerId, publicKey, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
@@ -18,6 +19,7 @@ const MiB = 1024 * 1024;
 const byProvider = z.strictObject({ id: providerId });
 const byProbe = z.strictObject({ id: probeId });
 const byRental = z.strictObject({ id: rentalId });
+const byEpoch = z.strictObject({ number: epochNumber });
 
 export const routes = {
 	health: { ...read, path: "/v1/health", summary: "The server answers", reply: network.health },
@@ -210,6 +212,64 @@ export const routes = {
 		body: score.reportBody,
 		reply: score.reportReceipt,
 		problems: ["CALLER_OTHER", "EPOCH_UNKNOWN", "EPOCH_CLOSED", "REPORT_SIGNATURE"],
+	},
+
+	getChain: {
+		...read,
+		path: "/v1/chain",
+		summary: "The chain at a glance; null when this validator has none",
+		reply: chain.chainReply,
+		problems: ["CHAIN_UNREACHABLE"],
+	},
+	listChainEpochs: {
+		...read,
+		path: "/v1/chain/epochs",
+		summary: "Epochs of the chain, newest first",
+		query: chain.chainQuery,
+		reply: page(chain.chainEpochSummary),
+		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "CURSOR_BAD"],
+	},
+	getChainEpoch: {
+		...read,
+		path: "/v1/chain/epochs/:number",
+		summary: "One epoch of the chain: windows, reports, proposal, pot",
+		params: byEpoch,
+		reply: chain.chainEpoch,
+		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN"],
+	},
+	listChainWeights: {
+		...read,
+		path: "/v1/chain/epochs/:number/weights",
+		summary: "What each validator said of each provider, the median, the weight, the share; greatest first",
+		params: byEpoch,
+		query: chain.chainQuery,
+		reply: chain.chainWeights,
+		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
+	},
+	listChainTransactions: {
+		...read,
+		path: "/v1/chain/epochs/:number/transactions",
+		summary: "What was sent to the contracts for one epoch, newest first",
+		params: byEpoch,
+		query: chain.chainQuery,
+		reply: page(chain.chainTransaction),
+		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
+	},
+	getChainAccount: {
+		...read,
+		path: "/v1/chain/accounts/:account",
+		summary: "An account on the chain: stake, rewards, devices",
+		params: z.strictObject({ account: chain.account }),
+		reply: chain.chainAccount,
+		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE"],
+	},
+	getProviderChain: {
+		...read,
+		path: "/v1/providers/:id/chain",
+		summary: "The account that is paid for a provider; null when it has none",
+		params: byProvider,
+		reply: z.object({ account: chain.chainAccount.nullable() }),
+		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "PROVIDER_UNKNOWN"],
 	},
 
 	listOffers: {

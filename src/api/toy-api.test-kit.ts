@@ -8,7 +8,7 @@ import { createApiServer } from "./create-server.ts";
 import type { Call, CallerRole, CallInput, Route } from "./route.ts";
 import type { Handlers, RouteName, Routes } from "./routes.ts";
 import type { ApiServer, ApiServerOptions } from "./server-options.ts";
-import type { NetworkEvent, Probe, Provider, Rental, Token } from "./types.ts";
+import type { Chain, ChainAccountView, ChainEpoch, NetworkEvent, Probe, Provider, Rental, Token } from "./types.ts";
 
 export const NOW_MS = 1_800_000_000_000;
 export const AUDIENCE = "a".repeat(64);
@@ -129,6 +129,120 @@ const epoch = {
 	params: { clip: 10 },
 	reports: [{ validator: AUDIENCE, receivedAtMs: NOW_MS, scores: 1, signature: hex("1", 128) }],
 };
+const bytes32 = `0x${hex("2", 64)}`;
+const at = { hash: bytes32, block: 9 };
+const accountOf = (digit: string) => `0x${hex(digit, 40)}`;
+const chainWindows = {
+	number: 7,
+	phase: "final" as const,
+	startsAtMs: NOW_MS - 9000,
+	endsAtMs: NOW_MS - 5000,
+	revealsAtMs: NOW_MS - 4000,
+	voidsAtMs: NOW_MS - 3000,
+	proposesAtMs: NOW_MS - 2000,
+	finalAtMs: NOW_MS - 1000,
+	nextAtMs: null,
+};
+export const chain: Chain = {
+	chainId: 31_337,
+	isEmbedded: true,
+	rpcUrl: "http://127.0.0.1:1",
+	confirmations: 1,
+	activity: 4,
+	head: { number: 9, hash: bytes32, atMs: NOW_MS },
+	contracts: {
+		token: accountOf("1"),
+		registry: accountOf("2"),
+		scoreboard: accountOf("3"),
+		rewards: accountOf("4"),
+		slashing: accountOf("5"),
+		deployedAtBlock: 1,
+	},
+	token: { symbol: "ASSAY", decimals: 18 },
+	validator: { account: accountOf("a"), stake: "10000", unbonding: "0", isValidator: true },
+	validators: 1,
+	totalStake: "10000",
+	params: {
+		epochSeconds: 4320,
+		commitSeconds: 60,
+		revealSeconds: 60,
+		voidSeconds: 60,
+		challengeSeconds: 60,
+		claimSeconds: 7_776_000,
+		unbondingSeconds: 604_800,
+		deviceSeconds: 604_800,
+		quorumPpm: 666_666,
+		proposerSlashPpm: 500_000,
+		accuserPpm: 500_000,
+		minProviderStake: "10",
+		minValidatorStake: "1000",
+		emissionPerEpoch: "1000000000000000000000",
+	},
+	reserve: "99000000000000000000000000",
+	nextPot: "1000000000000000000000",
+	epoch: 8,
+	inFlight: [{ ...chainWindows, number: 8, phase: "running", finalAtMs: null, nextAtMs: NOW_MS + 9000 }],
+};
+const chainEpoch: ChainEpoch = {
+	...chainWindows,
+	reports: 1,
+	providers: 1,
+	pot: "1000",
+	paid: "1000",
+	claims: 1,
+	countedStake: "10000",
+	totalStake: "10000",
+	hasQuorum: true,
+	reportsOf: [
+		{
+			account: accountOf("a"),
+			isSelf: true,
+			endpoint: "http://127.0.0.1:2",
+			stake: "10000",
+			state: "revealed",
+			root: bytes32,
+			committed: at,
+			revealed: at,
+			voided: null,
+			scores: 1,
+			leaves: "right",
+			leavesPath: `/chain/7/report-${accountOf("a")}.json`,
+		},
+	],
+	proposal: {
+		proposer: accountOf("a"),
+		digest: bytes32,
+		root: bytes32,
+		count: 1,
+		totalWeight: "5",
+		emission: "1000",
+		thresholdRemainder: "5",
+		thresholdProvider: accountOf("0"),
+		finalAtMs: NOW_MS - 1000,
+		proposed: at,
+		leaves: "right",
+		leavesPath: `/chain/7/weights-${accountOf("a")}.json`,
+	},
+	rejected: [],
+	claimsUntilMs: NOW_MS + 9000,
+	isSwept: false,
+};
+const chainAccount: ChainAccountView = {
+	account: accountOf("b"),
+	providerId: provider.id,
+	isKept: false,
+	role: "provider",
+	stake: "10",
+	unbonding: "0",
+	unlockAtMs: null,
+	slashed: "0",
+	claimed: "1000",
+	owed: "1000",
+	claimable: "0",
+	claimableEpochs: [],
+	claims: [{ epoch: 7, amount: "1000", at }],
+	devices: [{ device: bytes32, validator: accountOf("a"), evidenceSha256: bytes32, untilMs: NOW_MS + 9000, at }],
+};
 export const event = (n: number): NetworkEvent => ({
 	id: String(n),
 	atMs: NOW_MS,
@@ -230,6 +344,41 @@ export const toyHandlers: Handlers = {
 		sha256: EVIDENCE,
 		receivedAtMs: NOW_MS,
 	}),
+	getChain: () => ({ chain }),
+	listChainEpochs: () => ({ rows: [chainEpoch], cursor: null }),
+	getChainEpoch: () => chainEpoch,
+	listChainWeights: () => ({
+		validators: [accountOf("a")],
+		rows: [
+			{
+				account: accountOf("b"),
+				providerId: provider.id,
+				scores: [5],
+				medianPpm: 5,
+				weightPpm: 5,
+				share: "1000",
+				claimed: { amount: "1000", ...at },
+			},
+		],
+		cursor: null,
+	}),
+	listChainTransactions: () => ({
+		rows: [
+			{
+				...at,
+				logIndex: 0,
+				atMs: NOW_MS,
+				what: "claim",
+				about: accountOf("b"),
+				from: accountOf("a"),
+				amount: "1000",
+				gasUsed: 77_310,
+			},
+		],
+		cursor: null,
+	}),
+	getChainAccount: () => chainAccount,
+	getProviderChain: () => ({ account: chainAccount }),
 	listOffers: () => ({
 		rows: [
 			{
@@ -300,6 +449,13 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	listEpochScores: { params: { number: 7 } },
 	getReport: { params: { number: 7, validator: AUDIENCE } },
 	sendReport: { body: { validator: AUDIENCE, epoch: 7, scores: { [provider.id]: 5 }, signature: hex("1", 128) } },
+	getChain: {},
+	listChainEpochs: { query: { limit: 5 } },
+	getChainEpoch: { params: { number: 7 } },
+	listChainWeights: { params: { number: 7 }, query: { limit: 500 } },
+	listChainTransactions: { params: { number: 7 } },
+	getChainAccount: { params: { account: chainAccount.account } },
+	getProviderChain: byProvider,
 	listOffers: { query: { minFp16OpsPerS: 5 } },
 	rent: { body: { providerId: provider.id, publicKey: rental.publicKey, durationMs: 3_600_000 } },
 	listRentals: {},

@@ -1,6 +1,7 @@
 // The things of the API as plain types, made from their schemas: what handlers give and the client returns.
 import type { z } from "zod";
 import type * as admin from "./schemas/admin.ts";
+import type * as chain from "./schemas/chain.ts";
 import type * as network from "./schemas/network.ts";
 import type * as probe from "./schemas/probe.ts";
 import type * as provider from "./schemas/provider.ts";
@@ -14,6 +15,13 @@ export type Audit = z.output<typeof admin.auditLine>;
 export type Token = z.output<typeof admin.token>;
 export type MadeToken = z.output<typeof admin.madeToken>;
 export type TokenRole = z.output<typeof admin.tokenRole>;
+export type Chain = z.output<typeof chain.chain>;
+export type ChainPhase = z.output<typeof chain.phase>;
+export type ChainEpochSummary = z.output<typeof chain.chainEpochSummary>;
+export type ChainEpoch = z.output<typeof chain.chainEpoch>;
+export type ChainWeight = z.output<typeof chain.chainWeight>;
+export type ChainTransaction = z.output<typeof chain.chainTransaction>;
+export type ChainAccountView = z.output<typeof chain.chainAccount>;
 export type Network = z.output<typeof network.network>;
 export type NetworkEvent = z.output<typeof network.networkEvent>;
 export type Problem = z.output<typeof network.problem>;

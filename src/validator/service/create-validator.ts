@@ -22,6 +22,7 @@ import { createAuthSource } from "./auth-source.ts";
 import { takeClaim } from "./claim-changes.ts";
 import { startEpochKeeper } from "./epoch-keeper.ts";
 import { createEventHub } from "./event-hub.ts";
+import { chainHandlers } from "./handlers/chain-handlers.ts";
 import { marketHandlers } from "./handlers/market-handlers.ts";
 import { networkHandlers } from "./handlers/network-handlers.ts";
 import { probeHandlers } from "./handlers/probe-handlers.ts";
@@ -218,6 +219,7 @@ async function start(
 			}),
 			...probeHandlers(x),
 			...marketHandlers(x, rentals),
+			...chainHandlers(x, chain?.home ?? null),
 			...networkHandlers(x, {
 				version,
 				checks: [

@@ -1,0 +1,137 @@
+// An account of the chain as the API shows it, and which account belongs to which provider. From events, and one question to the Registry for accounts that events name:
+// whoever asks for accounts that nobody has costs the node nothing. Page: docs/chain.md §10, "Whom a leaf names".
+import type { ChainAccountView } from "../../api/types.ts";
+import type { HistoryEvent } from "../../chain/chain-history.ts";
+import { ROLES, readAccount } from "../../chain/registry.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
+import type { ChainHome } from "./chain-home.ts";
+import type { ChainViews } from "./chain-views.ts";
+import type { ReportArchive } from "./report-archive.ts";
+
+export interface ChainAccounts {
+	/** The account that is paid for a provider; null where it has none. */
+	ofProvider(providerId: string): Hex | null;
+	/** Providers of these accounts, as far as they are known; `epoch` is one whose report may name them. */
+	providersOf(accounts: readonly Hex[], epoch: number): Promise<ReadonlyMap<Hex, string>>;
+	view(account: Hex, providerId: string | null): Promise<ChainAccountView>;
+}
+
+const SHOWN_CLAIMS = 50;
+const MOST_KNOWN = 100_000;
+const roleOf = (role: number) =>
+	role === ROLES.provider
+		? ("provider" as const)
+		: role === ROLES.validator
+			? ("validator" as const)
+			: ("none" as const);
+
+export function createChainAccounts(
+	home: ChainHome,
+	views: ChainViews,
+	archive: Pick<ReportArchive, "reasons">,
+	nowMs: () => number,
+): ChainAccounts {
+	const { reader } = views;
+	/** Deriving a kept account is a multiplication on a curve; the other way round there is none but to have done it. */
+	const keptBy = new Map<string, Hex>();
+	const providerOf = new Map<Hex, string>();
+	const readEpochs = new Set<number>();
+
+	function know(account: Hex, providerId: string): void {
+		if (providerOf.size < MOST_KNOWN) providerOf.set(account, providerId);
+	}
+
+	function ofProvider(providerId: string): Hex | null {
+		const own = reader.history().accountOfKey(providerId);
+		if (own !== null) return own;
+		let kept = keptBy.get(providerId);
+		if (kept === undefined && home.keptAccountOf !== null) {
+			kept = home.keptAccountOf(providerId).address.toLowerCase() as Hex;
+			if (keptBy.size < MOST_KNOWN) keptBy.set(providerId, kept);
+			know(kept, providerId);
+		}
+		return kept ?? null;
+	}
+
+	/** The reasons of an epoch name the provider behind every leaf of our own report. Read once for each epoch, and only when somebody in it is unknown. */
+	async function learn(epoch: number): Promise<void> {
+		if (readEpochs.has(epoch)) return;
+		readEpochs.add(epoch);
+		const reasons = await archive.reasons(epoch).catch(() => null);
+		for (const [account, { providerId }] of Object.entries(reasons ?? {}))
+			if (/^[0-9a-f]{64}$/.test(providerId)) know(account as Hex, providerId);
+	}
+
+	const known = (account: Hex): string | null =>
+		providerOf.get(account) ?? reader.history().keyOfAccount(account) ?? null;
+
+	return {
+		ofProvider,
+		async providersOf(accounts, epoch) {
+			if (accounts.some((account) => known(account) === null)) await learn(epoch);
+			return new Map(
+				accounts.flatMap((account) => {
+					const id = known(account);
+					return id === null ? [] : [[account, id] as const];
+				}),
+			);
+		},
+		async view(account, providerId) {
+			await reader.head();
+			const events = reader.history().account(account);
+			const isRegistered = events.some(({ name }) => name === "Registered");
+			const state = isRegistered
+				? await reader.atHead(`account ${account}`, () => readAccount(reader.client, home.at, account))
+				: { role: ROLES.none, stake: 0n, unbonding: 0n, unlockAt: 0 };
+			const { claimed, collected } = reader.history().rewardsOf(account);
+			const claimable = await views.claimable(account);
+			const id = providerId ?? (state.role === ROLES.validator ? null : known(account));
+			const slashed = events.reduce(
+				(sum, { name, args }) => (name === "Slashed" ? sum + (args.amount as bigint) : sum),
+				0n,
+			);
+			return {
+				account,
+				providerId: id,
+				isKept: id !== null && reader.history().accountOfKey(id) === null && ofProvider(id) === account,
+				role: roleOf(state.role),
+				stake: String(state.stake),
+				unbonding: String(state.unbonding),
+				unlockAtMs: state.unlockAt === 0 ? null : state.unlockAt * 1000,
+				slashed: String(slashed),
+				claimed: String(claimed),
+				owed: String(claimed > collected ? claimed - collected : 0n),
+				claimable: String(claimable.reduce((sum, { amount }) => sum + amount, 0n)),
+				claimableEpochs: claimable.map(({ epoch }) => epoch),
+				claims: events
+					.filter(({ name }) => name === "Claimed")
+					.slice(-SHOWN_CLAIMS)
+					.toReversed()
+					.map(({ args, hash, block }) => ({
+						epoch: Number(args.epoch),
+						amount: String(args.amount),
+						at: { hash, block },
+					})),
+				devices: devicesOf(events, nowMs()),
+			};
+		},
+	};
+}
+
+/** Bound by this account and neither released nor run out. Another provider can bind one only after that. */
+function devicesOf(events: readonly HistoryEvent[], nowMs: number): ChainAccountView["devices"] {
+	const bound = new Map<string, ChainAccountView["devices"][number]>();
+	for (const { name, args, hash, block } of events) {
+		const device = args.device as string;
+		if (name === "DeviceReleased") bound.delete(device);
+		if (name !== "DeviceBound") continue;
+		bound.set(device, {
+			device,
+			validator: args.validator as string,
+			evidenceSha256: args.evidenceSha256 as string,
+			untilMs: Number(args.until) * 1000,
+			at: { hash, block },
+		});
+	}
+	return [...bound.values()].filter(({ untilMs }) => untilMs > nowMs);
+}

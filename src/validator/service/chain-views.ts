@@ -1,0 +1,410 @@
+// The chain's epochs as the API shows them: phases by the clock, reports and proposals from events, leaves from the archive. Decides nothing and sends nothing; loaded only where
+// there is a chain. How often a node is asked is chain-reader.ts's affair. Page: docs/chain.md.
+import { join } from "node:path";
+import type { Hex } from "viem";
+import type { Chain, ChainEpoch, ChainEpochSummary, ChainPhase, ChainTransaction } from "../../api/types.ts";
+import { assayTokenAbi } from "../../chain/abi/assay-token-abi.ts";
+import { registryAbi } from "../../chain/abi/registry-abi.ts";
+import { rewardsAbi } from "../../chain/abi/rewards-abi.ts";
+import type { HistoryEvent, PastEpoch, PastReport } from "../../chain/chain-history.ts";
+import { ROLES, readAccount, readRegistryParams, readVotingStake } from "../../chain/registry.ts";
+import { readEpochParams, windowsOf } from "../../chain/scoreboard.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { safeText } from "../../protocol/safe-text.ts";
+import type { ChainHome } from "./chain-home.ts";
+import { type ChainLeaves, createChainLeaves, standing } from "./chain-leaves.ts";
+import { type ChainReader, createChainReader } from "./chain-reader.ts";
+import { archivePath, createReportArchive } from "./report-archive.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export interface ChainViews {
+	readonly reader: ChainReader;
+	readonly leaves: ChainLeaves;
+	chain(): Promise<Chain>;
+	/** Newest first, numbers below `before`. */
+	epochs(o: { readonly limit: number; readonly before: number | null }): Promise<readonly ChainEpochSummary[]>;
+	/** EPOCH_UNKNOWN for one that has not begun or is forgotten. */
+	epoch(number: number): Promise<ChainEpoch>;
+	past(number: number): Promise<PastEpoch>;
+	/** Newest first. */
+	transactions(number: number, from: number, limit: number): Promise<{ rows: ChainTransaction[]; more: boolean }>;
+	/** Shares of final epochs, newest first, as far as they can still be claimed. */
+	claimable(account: Hex): Promise<readonly { readonly epoch: number; readonly amount: bigint }[]>;
+}
+
+const MOST_IN_FLIGHT = 16;
+const PPM = 1_000_000n;
+/** How many final epochs are looked through for what an account may claim. */
+const CLAIMABLE_EPOCHS = 16;
+
+const WHAT: Readonly<Record<string, ChainTransaction["what"]>> = {
+	Committed: "commit",
+	Revealed: "reveal",
+	WithheldVoted: "vote",
+	ReportVoided: "void",
+	Proposed: "propose",
+	ProposalRejected: "reject",
+	Claimed: "claim",
+	CarriedOver: "carry-over",
+};
+
+export async function createChainViews(
+	home: ChainHome,
+	here: Pick<Surroundings, "nowMs" | "ratesClockUs" | "after">,
+): Promise<ChainViews> {
+	const { at } = home;
+	const self = home.account.address.toLowerCase() as Hex;
+	const reader = await createChainReader(home, here);
+	const { client } = reader;
+	const folder = join(home.folder, "epochs");
+	const leaves = createChainLeaves(createReportArchive(folder), folder);
+	const rewards = { address: at.rewards, abi: rewardsAbi } as const;
+
+	const fixed = () =>
+		reader.once("fixed", async () => {
+			const [epochs, registry, emission, symbol, decimals, deployed] = await Promise.all([
+				readEpochParams(client, at),
+				readRegistryParams(client, at),
+				client.viem.readContract({ ...rewards, functionName: "params" }),
+				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "symbol" }),
+				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "decimals" }),
+				client.viem.getBlock({ blockNumber: BigInt(at.deployedAtBlock) }),
+			]);
+			return {
+				epochs,
+				registry,
+				emission,
+				symbol: safeText(symbol.slice(0, 16)),
+				decimals,
+				deployedAtS: Number(deployed.timestamp),
+			};
+		});
+	type Fixed = Awaited<ReturnType<typeof fixed>>;
+
+	const currentOf = ({ epochs }: Fixed): number | null => {
+		const number = Math.floor((here.nowMs() / 1000 - epochs.genesis) / epochs.epochSeconds);
+		return number < 0 ? null : number;
+	};
+
+	/** Voting stake of all at the end of an epoch that has ended: it does not change any more. */
+	const totalAtEnd = (endsAt: number) =>
+		reader.once(`total ${endsAt}`, () =>
+			client.viem.readContract({
+				address: at.registry,
+				abi: registryAbi,
+				functionName: "totalVotingStakeAt",
+				args: [BigInt(endsAt)],
+			}),
+		);
+
+	const countedOf = (past: PastEpoch): bigint =>
+		[...past.reports.values()].reduce((sum, { stake, voided }) => (voided === null ? sum + (stake ?? 0n) : sum), 0n);
+
+	async function isQuorum(f: Fixed, number: number, past: PastEpoch): Promise<boolean> {
+		const counted = countedOf(past);
+		if (counted === 0n) return false;
+		const total = await totalAtEnd(windowsOf(f.epochs, number).endsAt);
+		return counted * PPM >= total * BigInt(f.epochs.quorumPpm);
+	}
+
+	async function windows(f: Fixed, number: number, past: PastEpoch) {
+		const { endsAt, revealsAt, voidsAt, proposesAt } = windowsOf(f.epochs, number);
+		const startsAt = Math.max(endsAt - f.epochs.epochSeconds, Math.min(endsAt, f.deployedAtS));
+		const nowS = here.nowMs() / 1000;
+		const last = standing(past);
+		const finalAtMs = last === null ? null : await finalOf(f, last.at.hash, last.at.block);
+		let phase: ChainPhase;
+		let nextAtMs: number | null = null;
+		const byClock = [
+			[endsAt, "running"],
+			[revealsAt, "commit"],
+			[voidsAt, "reveal"],
+			[proposesAt, "void"],
+		] as const;
+		const open = byClock.find(([until]) => nowS < until);
+		if (open !== undefined) [nextAtMs, phase] = [open[0] * 1000, open[1]];
+		else if (finalAtMs !== null) {
+			phase = here.nowMs() < finalAtMs ? "challenge" : "final";
+			if (phase === "challenge") nextAtMs = finalAtMs;
+		} else {
+			const overtaken = (reader.history().lastFixed() ?? -1) > number;
+			phase = !overtaken && (await isQuorum(f, number, past)) ? "proposable" : "lapsed";
+		}
+		return {
+			number,
+			phase,
+			startsAtMs: startsAt * 1000,
+			endsAtMs: endsAt * 1000,
+			revealsAtMs: revealsAt * 1000,
+			voidsAtMs: voidsAt * 1000,
+			proposesAtMs: proposesAt * 1000,
+			finalAtMs,
+			nextAtMs,
+		};
+	}
+
+	/** The block of a proposal and the challenge window say when it is final. */
+	async function finalOf(f: Fixed, hash: Hex, block: number): Promise<number | null> {
+		const sent = await reader.transaction(hash, block);
+		return sent === null ? null : sent.atMs + f.epochs.challengeSeconds * 1000;
+	}
+
+	async function summaryOf(f: Fixed, number: number, past: PastEpoch): Promise<ChainEpochSummary> {
+		const counted = [...past.reports.values()].filter(({ root, voided }) => root !== null && voided === null);
+		return {
+			...(await windows(f, number, past)),
+			reports: counted.length,
+			providers: standing(past)?.proposal.count ?? null,
+			pot: past.pot === null ? null : String(past.pot),
+			paid: String(past.paid),
+			claims: past.claims.size,
+		};
+	}
+
+	async function past(number: number): Promise<PastEpoch> {
+		await reader.head();
+		const current = currentOf(await fixed());
+		const oldest = reader.history().oldestEpoch();
+		if (current === null || number > current) throw new AssayError("EPOCH_UNKNOWN", `epoch ${number} has not begun`);
+		if (number < oldest)
+			throw new AssayError("EPOCH_UNKNOWN", `epoch ${number} is too old to be kept here`, {
+				hint: `The oldest one is ${oldest}; \`assay audit\` asks the chain itself.`,
+			});
+		return reader.history().epoch(number);
+	}
+
+	async function reportView(f: Fixed, number: number, account: Hex, report: PastReport | undefined) {
+		const { endsAt } = windowsOf(f.epochs, number);
+		const isOver = here.nowMs() / 1000 >= endsAt;
+		const stake =
+			report?.stake ??
+			(isOver && (await reader.head()).atMs / 1000 > endsAt
+				? await reader.once(`stake ${account} ${endsAt}`, () => readVotingStake(client, at, account, endsAt))
+				: await reader.atHead(`stake ${account}`, async ({ atMs }) =>
+						readVotingStake(client, at, account, Math.floor(atMs / 1000)),
+					));
+		const endpoint = reader
+			.history()
+			.account(account)
+			.findLast(({ args }) => typeof args.endpoint === "string")?.args.endpoint;
+		const state =
+			report === undefined || report.committed === null
+				? ("none" as const)
+				: report.voided !== null
+					? ("voided" as const)
+					: report.root !== null
+						? ("revealed" as const)
+						: ("committed" as const);
+		return {
+			account,
+			isSelf: account === self,
+			endpoint: safeText(String(endpoint ?? "").slice(0, 200)),
+			stake,
+			state,
+		};
+	}
+
+	async function whenOf({ hash, block }: HistoryEvent) {
+		// Without it the list is still right: a node may keep no receipts.
+		return reader.transaction(hash, block).catch(() => null);
+	}
+
+	return {
+		reader,
+		leaves,
+		past,
+		chain: () =>
+			reader
+				.atHead("glance", async (head) => {
+					const f = await fixed();
+					const [account, reserve, carry, totalStake] = await Promise.all([
+						readAccount(client, at, self),
+						client.viem.readContract({ ...rewards, functionName: "reserve" }),
+						client.viem.readContract({ ...rewards, functionName: "carry" }),
+						client.viem.readContract({
+							address: at.registry,
+							abi: registryAbi,
+							functionName: "totalVotingStakeAt",
+							args: [BigInt(head.atMs / 1000)],
+						}),
+					]);
+					return { f, head, account, reserve, carry, totalStake };
+				})
+				.then(async ({ f, head, account, reserve, carry, totalStake }) => {
+					const { emissionPerEpoch, claimSeconds } = f.emission;
+					const current = currentOf(f);
+					const inFlight: Chain["inFlight"] = [];
+					for (let number = current ?? -1; number >= 0 && number > (current ?? 0) - MOST_IN_FLIGHT; number--) {
+						const one = await windows(f, number, reader.history().epoch(number));
+						if (one.phase !== "final" && one.phase !== "lapsed") inFlight.push(one);
+					}
+					const lower = (address: Hex) => address.toLowerCase() as Hex;
+					return {
+						chainId: client.chainId,
+						isEmbedded: home.isEmbedded,
+						rpcUrl: home.isEmbedded ? home.url : null,
+						confirmations: client.confirmations,
+						activity: reader.history().version(),
+						head,
+						contracts: {
+							token: lower(at.token),
+							registry: lower(at.registry),
+							scoreboard: lower(at.scoreboard),
+							rewards: lower(at.rewards),
+							slashing: lower(at.slashing),
+							deployedAtBlock: at.deployedAtBlock,
+						},
+						token: { symbol: f.symbol, decimals: f.decimals },
+						validator: {
+							account: self,
+							stake: String(account.stake),
+							unbonding: String(account.unbonding),
+							isValidator: account.role === ROLES.validator,
+						},
+						validators: reader.history().validators().length,
+						totalStake: String(totalStake),
+						params: {
+							epochSeconds: f.epochs.epochSeconds,
+							commitSeconds: f.epochs.commitSeconds,
+							revealSeconds: f.epochs.revealSeconds,
+							voidSeconds: f.epochs.voidSeconds,
+							challengeSeconds: f.epochs.challengeSeconds,
+							claimSeconds: Number(claimSeconds),
+							unbondingSeconds: Number(f.registry.unbondingSeconds),
+							deviceSeconds: Number(f.registry.deviceSeconds),
+							quorumPpm: f.epochs.quorumPpm,
+							proposerSlashPpm: f.epochs.proposerSlashPpm,
+							accuserPpm: f.registry.accuserPpm,
+							minProviderStake: String(f.registry.minProviderStake),
+							minValidatorStake: String(f.registry.minValidatorStake),
+							emissionPerEpoch: String(emissionPerEpoch),
+						},
+						reserve: String(reserve),
+						nextPot: String((reserve < emissionPerEpoch ? reserve : emissionPerEpoch) + carry),
+						epoch: current,
+						inFlight,
+					};
+				}),
+
+		async epochs({ limit, before }) {
+			await reader.head();
+			const f = await fixed();
+			const current = currentOf(f);
+			const rows: ChainEpochSummary[] = [];
+			const first = Math.min(current ?? -1, (before ?? Number.POSITIVE_INFINITY) - 1);
+			for (let number = first; number >= reader.history().oldestEpoch() && rows.length < limit; number--)
+				rows.push(await summaryOf(f, number, reader.history().epoch(number)));
+			return rows;
+		},
+
+		async epoch(number) {
+			const found = await past(number);
+			const f = await fixed();
+			const last = standing(found);
+			const summary = await summaryOf(f, number, found);
+			const shown = await leaves.of(number, found);
+			const accounts = [...new Set([...reader.history().validators(), ...revealedBy(found)])].sort();
+			const reports = await Promise.all(accounts.map((one) => reportView(f, number, one, found.reports.get(one))));
+			const isOver = here.nowMs() >= summary.endsAtMs && (await reader.head()).atMs > summary.endsAtMs;
+			const voting = reports.filter(({ stake }) => stake > 0n);
+			const total = isOver
+				? await totalAtEnd(summary.endsAtMs / 1000)
+				: voting.reduce((sum, { stake }) => sum + stake, 0n);
+			const counted = countedOf(found);
+			return {
+				...summary,
+				countedStake: String(counted),
+				totalStake: String(total),
+				hasQuorum: counted > 0n && counted * PPM >= total * BigInt(f.epochs.quorumPpm),
+				reportsOf: voting.map(({ stake, ...one }) => {
+					const report = found.reports.get(one.account);
+					const file = shown.states.get(one.account);
+					return {
+						...one,
+						stake: String(stake),
+						root: report?.root ?? null,
+						committed: report?.committed ?? null,
+						revealed: report?.revealed ?? null,
+						voided: report?.voided ?? null,
+						scores: file?.count ?? null,
+						leaves: file?.state ?? "none",
+						leavesPath: file === undefined ? null : archivePath(number, "report", one.account),
+					};
+				}),
+				proposal:
+					last === null
+						? null
+						: {
+								proposer: last.proposer,
+								digest: last.digest,
+								root: last.proposal.root,
+								count: last.proposal.count,
+								totalWeight: String(last.proposal.totalWeight),
+								emission: String(last.proposal.emission),
+								thresholdRemainder: String(last.proposal.thresholdRemainder),
+								thresholdProvider: last.proposal.thresholdProvider,
+								finalAtMs: summary.finalAtMs ?? 0,
+								proposed: last.at,
+								leaves: shown.proposed,
+								leavesPath: archivePath(number, "weights", last.proposer),
+							},
+				rejected: found.proposals.flatMap(({ proposer, digest, rejected }) =>
+					rejected === null
+						? []
+						: [{ proposer, digest, by: rejected.by, slashed: String(rejected.slashed), at: rejected.at }],
+				),
+				claimsUntilMs: summary.finalAtMs === null ? null : summary.finalAtMs + Number(f.emission.claimSeconds) * 1000,
+				isSwept: found.isSwept,
+			};
+		},
+
+		async transactions(number, from, limit) {
+			const { events } = await past(number);
+			const acts = events.filter(({ name }) => WHAT[name] !== undefined).toReversed();
+			const wanted = acts.slice(from, from + limit);
+			const sent = await Promise.all(wanted.map(whenOf));
+			const rows = wanted.map(({ name, hash, block, logIndex, args }, i) => {
+				const about = args.validator ?? args.subject ?? args.proposer ?? args.provider;
+				const amount = args.amount ?? args.slashed;
+				return {
+					hash,
+					block,
+					logIndex,
+					what: WHAT[name]!,
+					about: typeof about === "string" ? about : null,
+					amount: typeof amount === "bigint" ? String(amount) : null,
+					atMs: sent[i]?.atMs ?? null,
+					from: sent[i]?.from ?? null,
+					gasUsed: sent[i]?.gasUsed ?? null,
+				};
+			});
+			return { rows, more: from + limit < acts.length };
+		},
+
+		async claimable(account) {
+			await reader.head();
+			const f = await fixed();
+			const found: { epoch: number; amount: bigint }[] = [];
+			const last = reader.history().lastFixed();
+			for (
+				let epoch = last ?? -1, seen = 0;
+				epoch >= reader.history().oldestEpoch() && seen < CLAIMABLE_EPOCHS;
+				epoch--
+			) {
+				const one = reader.history().epoch(epoch);
+				const stands = standing(one);
+				if (stands === null || one.isSwept) continue;
+				const finalAtMs = await finalOf(f, stands.at.hash, stands.at.block);
+				if (finalAtMs === null || here.nowMs() < finalAtMs) continue;
+				if (here.nowMs() >= finalAtMs + Number(f.emission.claimSeconds) * 1000) break;
+				seen++;
+				const amount = one.claims.has(account) ? 0n : ((await leaves.of(epoch, one)).shares.get(account) ?? 0n);
+				if (amount > 0n) found.push({ epoch, amount });
+			}
+			return found;
+		},
+	};
+}
+
+const revealedBy = (past: PastEpoch): readonly Hex[] =>
+	[...past.reports].filter(([, { root }]) => root !== null).map(([validator]) => validator);
