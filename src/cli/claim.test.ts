@@ -137,6 +137,15 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 	assert.deepEqual(along.collected, [{ provider: PROVIDERS[0], amount: String(share(next, 0)) }]);
 	assert.deepEqual(await balances(), [due[0]! + share(next, 0), due[1]!, due[2]!]);
 
+	// A file that is not what the root says is no file, and nothing of that epoch is claimed.
+	const archive = createReportArchive(join(home.folder, "epochs"));
+	const self = home.account.address.toLowerCase() as Hex;
+	await archive.putWeights(current - 3, self, recent[0]!.leaves);
+	assert.deepEqual(JSON.parse(await assayClaim("--json")).withheld, [current - 3]);
+	assert.match(await assayClaim("--epoch", String(current - 3)), /^ {2}weights of epoch \d+ are not here/);
+	assert.deepEqual((await balances())[2], due[2]);
+	await archive.putWeights(current - 3, self, next.leaves);
+
 	await assayClaim();
 	assert.deepEqual(
 		await balances(),

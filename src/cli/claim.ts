@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Claim } from "../chain/rewards.ts";
 import type { Hex } from "../market/sorted-openings.ts";
+import type { WeightLeaf } from "../market/weight-proposal.ts";
 import type { ChainHome } from "../validator/service/chain-home.ts";
 import { chainOptions, formatTokens, toJson, withChain } from "./chain-connection.ts";
 import type { Command } from "./command.ts";
@@ -27,6 +28,8 @@ interface Collected {
 interface Outcome {
 	readonly claims: readonly Paid[];
 	readonly collected: readonly Collected[];
+	/** Final epochs whose weights are neither here nor to be had from the proposer: nothing of them can be claimed now. */
+	readonly withheld: readonly number[];
 }
 
 const options = {
@@ -57,15 +60,20 @@ exit codes: done 0, usage 64, no chain or no answer 69`,
 		return withChain("claim", values, here, async (home) => {
 			const wanted =
 				values.provider === undefined ? null : new Set(values.provider.map((who) => accountFor(home, who)));
-			const { claims, collected } = await claimAll(home, { only, wanted, isDry: values["dry-run"] });
-			if (values.json) here.out.write(toJson({ claims, collected }));
-			else if (claims.length === 0 && collected.length === 0) here.out.write("  nothing to claim\n");
+			const outcome = await claimAll(home, { only, wanted, isDry: values["dry-run"] });
+			const { claims, collected, withheld } = outcome;
+			if (values.json) here.out.write(toJson(outcome));
+			else if (claims.length + collected.length + withheld.length === 0) here.out.write("  nothing to claim\n");
 			else {
 				const paint = paintFor(here.out, here.env);
 				if (claims.length > 0) here.out.write(`${table(claimColumns, claims, paint)}\n`);
 				for (const { provider, amount } of collected)
 					here.out.write(
 						`  ${values["dry-run"] ? "would pay" : "paid"} ${formatTokens(amount)} to ${shortId(provider)}\n`,
+					);
+				if (withheld.length > 0)
+					here.out.write(
+						`  weights of epoch ${withheld.join(", ")} are not here, and their proposer does not give them\n`,
 					);
 			}
 			return 0;
@@ -86,13 +94,16 @@ function accountFor({ keptAccountOf }: ChainHome, who: string): Hex {
 	throw usageError(`--provider takes an account (0x and 40 hex digits) or, on the embedded chain, a key`, "claim");
 }
 
-/** An account's leaves among the final weights, oldest epoch first. */
-type Leaves = ReadonlyMap<Hex, readonly OpenClaim[]>;
-
 interface OpenClaim extends Claim {
 	readonly amount: bigint;
 	/** Seconds since 1970. */
 	readonly finalAt: number;
+}
+
+interface Final {
+	/** An account's leaves among the final weights, oldest epoch first. */
+	readonly leaves: ReadonlyMap<Hex, readonly OpenClaim[]>;
+	readonly withheld: readonly number[];
 }
 
 interface Asked {
@@ -103,74 +114,110 @@ interface Asked {
 
 /** A claim costs some 45,000 gas in a batch: this many stay far below any block. */
 const MOST_CLAIMS = 20;
+const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
 async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
-	const [chain, rewards, { readEpochParams }] = await Promise.all([
+	const [{ refusedBecause }, rewards, { readEpochParams }] = await Promise.all([
 		import("../chain/chain-client.ts"),
 		import("../chain/rewards.ts"),
 		import("../chain/scoreboard.ts"),
 	]);
-	const { client, at, account } = home;
-	const params = await readEpochParams(client, at);
+	const params = await readEpochParams(home.client, home.at);
 	const nowS = Date.now() / 1000;
-	const closedS = nowS - (await rewards.readClaimSeconds(client, at));
+	const closedS = nowS - (await rewards.readClaimSeconds(home.client, home.at));
 	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
-	const leaves = await finalLeaves(home, o, current);
+	const { leaves, withheld } = await finalLeaves(home, o, current);
 	const claims: Paid[] = [];
 	const collected: Collected[] = [];
 	for (const provider of new Set([...leaves.keys(), ...(o.wanted ?? [])])) {
-		const owed = await rewards.readOwed(client, at, provider, Math.max(current, o.only ?? 0));
-		const open: OpenClaim[] = [];
-		const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
-			if (await rewards.readIsClaimed(client, at, leaf.epoch, provider))
-				return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
-			if (leaf.finalAt <= closedS) return "lapsed";
-			open.push(leaf);
-			return o.isDry ? "can be claimed" : "paid";
-		};
-		for (const leaf of leaves.get(provider) ?? [])
-			claims.push({ epoch: leaf.epoch, provider, amount: leaf.amount, state: await stateOf(leaf) });
-		const amount = [...owed, ...open].reduce((sum, one) => sum + one.amount, 0n);
-		if (amount === 0n) continue;
-		const words = owed.map(({ word }) => word);
-		for (let from = 0; !o.isDry && (from === 0 || from < open.length); from += MOST_CLAIMS)
-			await chain.sendCall(
-				client,
-				account,
-				rewards.claimAndCollectCall(at, provider, open.slice(from, from + MOST_CLAIMS), from === 0 ? words : []),
-			);
-		collected.push({ provider, amount });
+		const of = { provider, leaves: leaves.get(provider) ?? [], current, closedS, isDry: o.isDry };
+		const paid = await payOne(home, of).catch((error) => {
+			// Anyone may claim for anyone, and somebody did meanwhile: look again, what is left is less.
+			if (!["AlreadyClaimed", "NothingOwed"].includes(refusedBecause(error) ?? "")) throw error;
+			return payOne(home, of);
+		});
+		claims.push(...paid.claims);
+		if (paid.amount > 0n) collected.push({ provider, amount: paid.amount });
 	}
-	return { claims: claims.sort((a, b) => a.epoch - b.epoch), collected };
+	return { claims: claims.sort((a, b) => a.epoch - b.epoch), collected, withheld };
 }
 
-async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<Leaves> {
-	const [board, market, { createReportArchive }, { createLeafFetcher }] = await Promise.all([
+/** Claims what can be and pays all that is owed, in one transaction. */
+async function payOne(
+	{ client, at, account }: ChainHome,
+	o: {
+		readonly provider: Hex;
+		readonly leaves: readonly OpenClaim[];
+		readonly current: number;
+		/** What was final by then can no longer be claimed. */
+		readonly closedS: number;
+		readonly isDry: boolean;
+	},
+): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
+	const [chain, rewards] = await Promise.all([import("../chain/chain-client.ts"), import("../chain/rewards.ts")]);
+	const { provider } = o;
+	const owed = await rewards.readOwed(client, at, provider, o.current);
+	const open: OpenClaim[] = [];
+	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
+		if (await rewards.readIsClaimed(client, at, leaf.epoch, provider))
+			return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
+		if (leaf.finalAt <= o.closedS) return "lapsed";
+		open.push(leaf);
+		return o.isDry ? "can be claimed" : "paid";
+	};
+	const claims: Paid[] = [];
+	for (const leaf of o.leaves)
+		claims.push({ epoch: leaf.epoch, provider, amount: leaf.amount, state: await stateOf(leaf) });
+	const amount = [...owed, ...open].reduce((sum, one) => sum + one.amount, 0n);
+	const words = owed.map(({ word }) => word);
+	for (let from = 0; !o.isDry && amount > 0n && (from === 0 || from < open.length); from += MOST_CLAIMS) {
+		const batch = open.slice(from, from + MOST_CLAIMS);
+		await chain.sendCall(client, account, rewards.claimAndCollectCall(at, provider, batch, from === 0 ? words : []));
+	}
+	return { claims, amount };
+}
+
+async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<Final> {
+	const [board, market, { createReportArchive }, { createLeafFetcher }, { toHex }] = await Promise.all([
 		import("../chain/scoreboard.ts"),
 		import("../market/weight-proposal.ts"),
 		import("../validator/service/report-archive.ts"),
 		import("../validator/service/fetch-leaves.ts"),
+		import("../market/sorted-openings.ts"),
 	]);
 	const { client, at } = home;
 	const archive = createReportArchive(join(home.folder, "epochs"));
 	const fetched = createLeafFetcher(client, at, () => {});
+	/** Files and servers are believed only as far as the root on chain agrees. */
+	const treeOf = (leaves: readonly WeightLeaf[] | null, root: Hex) => {
+		try {
+			const tree = leaves === null ? null : market.openWeights(leaves);
+			return tree !== null && toHex(tree.root) === root ? tree : null;
+		} catch {
+			return null;
+		}
+	};
 	const epochs = o.only !== null ? [o.only] : Array.from({ length: 20 }, (_, i) => current - 20 + i);
 	const found = new Map<Hex, OpenClaim[]>();
+	const withheld: number[] = [];
 	for (const epoch of epochs.filter((one) => one >= 0)) {
 		const digest = await board.readFinal(client, at, epoch);
 		if (digest === null) continue;
 		const { finalAt, ...standing } = await board.readProposal(client, at, epoch);
 		const proposer = standing.proposer.toLowerCase() as Hex;
 		const proposal = await board.readProposed(client, at, epoch, digest);
-		const leaves = (await archive.weights(epoch, proposer)) ?? (await fetched.weights(epoch, proposer));
-		if (proposal === null || leaves === null) continue;
-		const tree = market.openWeights(leaves);
-		for (const [index, leaf] of leaves.entries()) {
-			if (o.wanted !== null && !o.wanted.has(leaf.provider)) continue;
+		if (proposal === null || proposal.count === 0) continue;
+		const tree =
+			treeOf(await archive.weights(epoch, proposer), proposal.root) ??
+			treeOf(await fetched.weights(epoch, proposer), proposal.root);
+		if (tree === null) withheld.push(epoch);
+		for (const [index, leaf] of (tree?.leaves ?? []).entries()) {
+			// The contract credits nothing to the zero address.
+			if (leaf.provider === ZERO_ADDRESS || (o.wanted !== null && !o.wanted.has(leaf.provider))) continue;
 			const list = found.get(leaf.provider) ?? [];
-			list.push({ epoch, proposal, opening: tree.open(index), amount: market.shareOf(proposal, leaf), finalAt });
+			list.push({ epoch, proposal, opening: tree!.open(index), amount: market.shareOf(proposal, leaf), finalAt });
 			found.set(leaf.provider, list);
 		}
 	}
-	return found;
+	return { leaves: found, withheld };
 }
