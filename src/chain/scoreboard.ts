@@ -67,7 +67,13 @@ export async function readEpochParams({ viem }: ChainClient, at: ContractAddress
 	};
 }
 
-export function windowsOf(p: EpochParams, epoch: number): EpochWindows {
+/** What windows follow from. */
+export type EpochTimes = Pick<
+	EpochParams,
+	"genesis" | "epochSeconds" | "commitSeconds" | "revealSeconds" | "voidSeconds"
+>;
+
+export function windowsOf(p: EpochTimes, epoch: number): EpochWindows {
 	const endsAt = p.genesis + (epoch + 1) * p.epochSeconds;
 	const revealsAt = endsAt + p.commitSeconds;
 	const voidsAt = revealsAt + p.revealSeconds;
@@ -186,6 +192,35 @@ export async function readRevealed(
 		})),
 	);
 	return found.sort((a, b) => (a.validator < b.validator ? -1 : 1));
+}
+
+/** Every account that committed to a report of an epoch, in lower case, each once; whether it has stake is another matter. */
+export async function readCommitted(
+	{ viem }: ChainClient,
+	at: ContractAddresses,
+	epoch: number,
+): Promise<readonly Hex[]> {
+	const logs = await viem.getContractEvents({
+		address: at.scoreboard,
+		abi: scoreboardAbi,
+		eventName: "Committed",
+		args: { epoch: BigInt(epoch) },
+		fromBlock: BigInt(at.deployedAtBlock),
+		strict: true,
+	});
+	return [...new Set(logs.map(({ args }) => args.validator.toLowerCase() as Hex))].sort();
+}
+
+/** Whether any report was ever opened, of whatever epoch. */
+export async function readAnyRevealed({ viem }: ChainClient, at: ContractAddresses): Promise<boolean> {
+	const logs = await viem.getContractEvents({
+		address: at.scoreboard,
+		abi: scoreboardAbi,
+		eventName: "Revealed",
+		fromBlock: BigInt(at.deployedAtBlock),
+		strict: true,
+	});
+	return logs.length > 0;
 }
 
 /** The proposal behind a digest, as its event told it; null when no event did. */

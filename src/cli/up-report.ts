@@ -3,7 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../api/types.ts";
+import type { EpochTimes } from "../chain/scoreboard.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { formatTokens } from "./chain-connection.ts";
 import { formatBytes, formatFigure, formatRate } from "./format.ts";
 import { scoreLine } from "./score-lines.ts";
 import { shortId, shown, verdictStyle } from "./table.ts";
@@ -97,8 +99,16 @@ export function createUpReport(o: {
 			return line(
 				`rental    ${shortId(subject)} of ${await nameOf(id)}: ${shown(String(detail.state))} ${shown(String(detail.endReason ?? ""))}`.trimEnd(),
 			);
+		if (kind.startsWith("chain.")) return chainLine(kind.slice(6), subject, shown(String(detail.detail), 120));
 		if (kind.startsWith("suspicion."))
 			return line(paint.unsure(`suspicion ${kind.slice(10)} ${shown(JSON.stringify(event.detail), 200)}`));
+	}
+
+	function chainLine(what: string, epoch: string, detail: string): void {
+		const told = CHAIN_STEPS[what]?.(detail);
+		// Final epochs are told with their rewards; anything else is a dispute.
+		if (told !== undefined) line(`chain     epoch ${shown(epoch)}: ${told}`);
+		else if (what !== "final") line(paint.unsure(`chain     epoch ${shown(epoch)}: ${shown(what)} ${detail}`));
 	}
 
 	function progress(detail: Detail, name: string): void {
@@ -128,6 +138,30 @@ export function createUpReport(o: {
 		},
 	};
 }
+
+const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {
+	committed: (detail) => `ended; committed to ${detail}`,
+	revealed: () => "scores revealed",
+	proposed: (detail) => `weights proposed, ${detail}`,
+};
+
+/** What can be had for an epoch whose weights are final. */
+export function rewardsLine(epoch: number, claimable: bigint, paint: Paint): string {
+	return claimable > 0n
+		? `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim`
+		: `rewards   epoch ${epoch}: final, nothing is left to claim`;
+}
+
+/** When the epoch that runs will pay, at the soonest. */
+export function epochLine(p: EpochTimes & { readonly challengeSeconds: number }, nowS: number): string {
+	const epoch = Math.floor((nowS - p.genesis) / p.epochSeconds);
+	const endsIn = p.genesis + (epoch + 1) * p.epochSeconds - nowS;
+	const windows = p.commitSeconds + p.revealSeconds + p.voidSeconds + p.challengeSeconds;
+	return `epoch ${epoch} ends in ${lapse(endsIn)}; its rewards can be claimed ${lapse(windows)} later`;
+}
+
+const lapse = (seconds: number): string =>
+	seconds < 180 ? `${Math.ceil(seconds)} s` : `${Math.round(seconds / 60)} min`;
 
 type Detail = { readonly [key: string]: unknown };
 

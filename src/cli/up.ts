@@ -16,7 +16,7 @@ import { postgresHint } from "./postgres-hint.ts";
 import { requireNode } from "./require-node.ts";
 import { formatScore, shown } from "./table.ts";
 import { takeUpFile } from "./up-file.ts";
-import { createUpReport, type UpReport } from "./up-report.ts";
+import { createUpReport, epochLine, rewardsLine, type UpReport } from "./up-report.ts";
 import { readParams } from "./validate.ts";
 import { type Paint, paintFor } from "./verdict-table.ts";
 
@@ -36,6 +36,7 @@ const options = {
 	quick: { type: "boolean", default: false },
 	param: { type: "string", multiple: true },
 	"until-scored": { type: "boolean", default: false },
+	"until-claimable": { type: "boolean", default: false },
 	log: { type: "string", default: "error" },
 	json: { type: "boolean", default: false },
 } as const;
@@ -63,6 +64,7 @@ Other hosts join with the line that it prints. A second start finds everything o
   --quick           quick probes: they prove less
   --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
   --until-scored    end, with 0, as soon as something was proven and scored
+  --until-claimable end, with 0, as soon as an epoch's rewards can be claimed: some 140 s after the first start with the embedded chain
   --log LEVEL       of the validator: debug, info, warn or error, as JSON lines on standard error (default error)
   --json            one event a line as JSON on standard output
 
@@ -87,6 +89,10 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 			say(`${paint.strong("assay")} brings up a network in ${dataDir}`);
 			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, as named");
 			const chain = await chainSettings(values, here, say);
+			if (chain === null && values["until-claimable"]) throw usageError("--until-claimable needs a chain", "up");
+			const isTrial = chain !== null && chain.rpcUrl === null && params.hostOnlyPpm === undefined;
+			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
+			if (!values["no-provider"]) await ensureEngine(say);
 			// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 			const [{ createValidator }, { createLogger }] = await Promise.all([
 				import("../validator/service/create-validator.ts"),
@@ -96,7 +102,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 				{
 					dataDir,
 					databaseUrl,
-					params,
+					params: isTrial ? { ...params, hostOnlyPpm: TRIAL_HOST_ONLY_PPM } : params,
 					probe: { quick: values.quick },
 					listen: { host: values.host, port },
 					chain,
@@ -113,6 +119,8 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 				say(
 					`chain     ${running.chain.url}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
 				);
+			if (isTrial)
+				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
 			return await live({ values, here, dataDir, url, running, closing, say, paint });
 		} finally {
 			const close = closing.splice(0).reverse();
@@ -124,6 +132,15 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 		}
 	},
 };
+
+/** Of a network that is tried on a machine of one's own; on a real chain a host without a GPU is worth nothing. docs/scores.md. */
+const TRIAL_HOST_ONLY_PPM = 10_000;
+
+async function ensureEngine(say: (text: string) => void): Promise<void> {
+	await findEngine(hostPlatform(), {
+		onBuild: (platform) => say(`engine    is built for ${platform}, once; this takes a minute or two`),
+	});
+}
 
 /** The embedded chain, unless another one is named, none is wanted, or its EVM is not there. */
 async function chainSettings(
@@ -196,7 +213,6 @@ async function live(o: Live): Promise<number> {
 		// A provider of which nothing was proven has a score too: 0.
 		if (values["until-scored"] && score.terms.evidence !== null) end(0);
 	};
-
 	tell({
 		kind: "up",
 		url,
@@ -217,6 +233,7 @@ async function live(o: Live): Promise<number> {
 		);
 		tell({ kind: "found", providers: before.providers, probes: total, evidence: before.evidence });
 	}
+	if (running.chain !== null) say(paint.dim(`          ${epochLine(running.chain.params, Date.now() / 1000)}`));
 	say(paint.dim(`          ${joinLine(values.host, url, running.key)}`));
 
 	const report = createUpReport({ stream: values.json ? silent : here.out, paint, client, onScore: scored });
@@ -233,11 +250,38 @@ async function live(o: Live): Promise<number> {
 	if (values["until-scored"] && best !== undefined && best.scorePpm !== null && best.lastValidAtMs !== null) {
 		say("          a score is there already");
 		end(0);
-	} else if (!values["no-provider"]) o.closing.push(await offer(o, report, values["until-scored"] ? fail : () => {}));
-	const code = await ended;
+	} else if (!values["no-provider"]) {
+		const isAwaited = values["until-scored"] || values["until-claimable"];
+		o.closing.push(await offer(o, report, isAwaited ? fail : () => {}));
+	}
+	const stopLooking = watchRewards(running, ({ epoch, claimable }) => {
+		tell({ kind: "rewards", epoch, claimable: String(claimable) });
+		report.line(rewardsLine(epoch, claimable, paint));
+		if (values["until-claimable"] && claimable > 0n) end(0);
+	});
+	const code = await ended.finally(stopLooking);
 	report.end();
 	say("stopping");
 	return code;
+}
+
+const LOOK_EVERY_MS = 500;
+
+/** Asked of the validator itself, not of events: what was final before anybody listened counts as well. Each epoch is told once. */
+function watchRewards(
+	{ chain }: RunningValidator,
+	onFinal: (final: { readonly epoch: number; readonly claimable: bigint }) => void,
+): () => void {
+	let shown = -1;
+	const look = () => {
+		const found = chain?.newestFinal() ?? null;
+		if (found === null || found.epoch <= shown) return;
+		shown = found.epoch;
+		onFinal(found);
+	};
+	const looking = setInterval(look, LOOK_EVERY_MS);
+	look();
+	return () => clearInterval(looking);
 }
 
 /** Starts this machine's provider; gives how to stop it. */
@@ -246,9 +290,6 @@ async function offer(
 	report: UpReport,
 	onEnd: (error: AssayError) => void,
 ): Promise<() => Promise<void>> {
-	await findEngine(hostPlatform(), {
-		onBuild: (platform) => say(`engine    is built for ${platform}, once; this takes a minute or two`),
-	});
 	const provider: LocalProvider = await startLocalProvider({
 		validator: url.replace(/^http/, "ws"),
 		key: running.key,

@@ -1,6 +1,6 @@
 // Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
 // URL, with contracts that somebody deployed. Also the account's key and the journal of what is being sent. Page: docs/chain.md.
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
 	accountOf,
@@ -9,7 +9,7 @@ import {
 	createChainClient,
 	sendCall,
 } from "../../chain/chain-client.ts";
-import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/deploy.ts";
+import type { ContractAddresses } from "../../chain/deploy.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/embedded-chain.ts";
 import type { IntentJournal } from "../../chain/publish.ts";
 import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/registry.ts";
@@ -24,6 +24,7 @@ import { keccak } from "../../protocol/keccak-tree.ts";
 import type { Signer } from "../../protocol/signer.ts";
 import { fileIntents, loadSecret, writeWhole } from "./chain-files.ts";
 import type { ChainSettings } from "./chain-settings.ts";
+import { deployEmbedded, isStranded } from "./deploy-embedded.ts";
 
 export interface ChainHome {
 	readonly client: ChainClient;
@@ -43,15 +44,14 @@ export interface ChainHome {
 export interface HomeOptions {
 	readonly dataDir: string;
 	readonly settings: ChainSettings;
-	readonly epochSeconds: number;
+	/** Null: of a chain that is there already; nothing is deployed. */
+	readonly epochSeconds: number | null;
 	readonly nowMs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 }
 
 export const chainFolder = (dataDir: string): string => join(dataDir, "chain");
 const UNIT = 10n ** 18n;
-/** Of the whole supply, what pays the first hundred thousand epochs. */
-const FUNDED = 100_000_000n * UNIT;
 
 export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 	const folder = chainFolder(o.dataDir);
@@ -65,7 +65,7 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 			confirmations: o.settings.confirmations ?? (node.treasurer === null ? 12 : 1),
 			pollMs: node.treasurer === null ? 2000 : 50,
 		});
-		const at = await findContracts(o, folder, client, node.treasurer);
+		const at = await findContracts(o, { folder, client, node, own: account.address });
 		return {
 			client,
 			at,
@@ -92,11 +92,14 @@ interface Node {
 	/** The account with the embedded chain's money. */
 	readonly treasurer: ChainAccount | null;
 	readonly keptAccountOf: ChainHome["keptAccountOf"];
+	/** The embedded chain, and in this process. */
+	readonly isOurs: boolean;
 }
 
 async function openNode(o: HomeOptions, folder: string, closing: (() => Promise<void>)[]): Promise<Node> {
 	const { rpcUrl } = o.settings;
-	if (rpcUrl !== null) return { rpc: withRetries(httpRpc(rpcUrl)), url: rpcUrl, treasurer: null, keptAccountOf: null };
+	if (rpcUrl !== null)
+		return { rpc: withRetries(httpRpc(rpcUrl)), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
 	const secret = await loadSecret(join(folder, "treasurer.key"), o.randomBytes);
 	const treasurer = accountOf(toHex(secret));
 	const keptAccountOf = (key: string) =>
@@ -118,43 +121,46 @@ async function openNode(o: HomeOptions, folder: string, closing: (() => Promise<
 		// Another process of this data folder has it: over its door.
 		if (!(error instanceof AssayError && error.code === "CHAIN_BUSY")) throw error;
 		const { url } = JSON.parse(await readFile(place, "utf8")) as { url: string };
-		return { rpc: withRetries(httpRpc(url)), url, treasurer, keptAccountOf };
+		return { rpc: withRetries(httpRpc(url)), url, treasurer, keptAccountOf, isOurs: false };
 	}
 	closing.push(() => chain.close());
 	const server = await serveRpc(chain.rpc);
 	closing.push(() => server.close());
 	await writeWhole(place, `${JSON.stringify({ url: server.url })}\n`);
-	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf };
+	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
 }
 
 async function findContracts(
 	o: HomeOptions,
-	folder: string,
-	client: ChainClient,
-	treasurer: ChainAccount | null,
+	{
+		folder,
+		client,
+		node: { treasurer, isOurs },
+		own,
+	}: { readonly folder: string; readonly client: ChainClient; readonly node: Node; readonly own: Hex },
 ): Promise<ContractAddresses> {
 	const path = contractsPath(folder, treasurer === null);
 	const kept = o.settings.contracts ?? (await readContracts(path));
+	const { windowSeconds, firstEpochSeconds } = o.settings;
+	const schedule =
+		treasurer === null || o.epochSeconds === null
+			? null
+			: { epochSeconds: o.epochSeconds, windowSeconds, firstEpochSeconds, nowS: Math.floor(o.nowMs() / 1000) };
 	if (kept !== null) {
 		const code = kept.chainId === client.chainId ? await client.viem.getCode({ address: kept.scoreboard }) : undefined;
-		if (code !== undefined) return kept;
-		throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
-			hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
-		});
+		if (code === undefined)
+			throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
+				hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
+			});
+		if (!isOurs || schedule === null || !(await isStranded(client, kept, own, schedule))) return kept;
+		// Leaves of epochs of the contracts that are given up.
+		await rm(join(folder, "epochs"), { recursive: true, force: true });
 	}
-	if (treasurer === null)
+	if (treasurer === null || schedule === null)
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
 			hint: "Name their addresses, or deploy them with `assay chain deploy`.",
 		});
-	const window = Math.max(1, Math.min(o.settings.windowSeconds, Math.floor(o.epochSeconds / 10)));
-	const at = await deployContracts(client, treasurer, {
-		...deployDefaults({ genesis: Math.floor(o.nowMs() / 1000), epochSeconds: o.epochSeconds }),
-		commitSeconds: window,
-		revealSeconds: window,
-		voidSeconds: window,
-		challengeSeconds: window,
-	});
-	await fundRewards(client, treasurer, at, FUNDED);
+	const at = await deployEmbedded(client, treasurer, schedule);
 	// Last: a deployment that was cut short is begun anew.
 	await writeWhole(path, `${JSON.stringify(at)}\n`);
 	return at;

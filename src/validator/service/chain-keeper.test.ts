@@ -35,7 +35,12 @@ let aheadMs = 0;
 const nowMs = () => Date.now() + aheadMs;
 const start = () =>
 	startToyValidator(
-		{ dataDir: data.path, epoch: { lengthMs: HOUR }, params: { maxAgeMs: 10 * HOUR }, chain: {} },
+		{
+			dataDir: data.path,
+			epoch: { lengthMs: HOUR },
+			params: { maxAgeMs: 10 * HOUR },
+			chain: { firstEpochSeconds: 3600 },
+		},
 		{ nowMs },
 	);
 before(async () => {

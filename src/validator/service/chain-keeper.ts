@@ -3,15 +3,15 @@
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server-options.ts";
 import { openProviderBook } from "../../chain/provider-book.ts";
-import type { Explanation } from "../../market/explanation.ts";
-import type { ScoreLeaf } from "../../market/score-report.ts";
-import type { Hex } from "../../market/sorted-openings.ts";
+import * as board from "../../chain/scoreboard.ts";
 import type { Beacon } from "../../protocol/challenge-seed.ts";
 import { readText, writeWhole } from "./chain-files.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
 import { createChainRound } from "./chain-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
+import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
 import { createReportArchive } from "./report-archive.ts";
+import { createReportScores } from "./report-scores.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
 import { repeat } from "./surroundings.ts";
 
@@ -24,13 +24,15 @@ export interface ChainKeeper {
 	start(url: string): Promise<void>;
 	turn(): Promise<void>;
 	stop(): Promise<void>;
+	/** The newest epoch whose weights are final, and what of its rewards nobody has claimed; null before the first. */
+	readonly newestFinal: () => FinalEpoch | null;
+	readonly params: board.EpochParams;
 	readonly home: ChainHome;
 }
 
 const LEASE = "chain";
 const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
-const NO_EVIDENCE: Hex = `0x${"0".repeat(64)}`;
 
 export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon">): Promise<ChainKeeper> {
 	const { config, here, store, log, hub } = x;
@@ -52,36 +54,11 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		save: (state) => writeWhole(bookPath, `${JSON.stringify(state)}\n`),
 	});
 
-	/** Every current score whose provider has an account; of several providers with one account the best counts. */
-	async function scores(epoch: number): Promise<readonly ScoreLeaf[]> {
-		await book.refresh();
-		const fresh = await store.scores.all({ sinceMs: Math.max(0, here.nowMs() - config.params.maxAgeMs) });
-		const wanted = new Set(fresh.map(({ providerId }) => providerId));
-		const leaves = new Map<Hex, ScoreLeaf>();
-		const reasons: Record<Hex, Explanation> = {};
-		let cursor: string | null = null;
-		do {
-			const page: Awaited<ReturnType<typeof store.scores.list>> = await store.scores.list({ limit: 500, cursor });
-			for (const { providerId, scorePpm, terms } of page.rows) {
-				const provider =
-					book.accountOf(providerId) ?? (home.keptAccountOf?.(providerId).address.toLowerCase() as Hex | undefined);
-				if (provider === undefined || !wanted.has(providerId)) continue;
-				if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
-				const explanation = terms as unknown as Explanation;
-				const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;
-				leaves.set(provider, { provider, scorePpm, evidenceSha256 });
-				reasons[provider] = explanation;
-			}
-			cursor = page.cursor;
-		} while (cursor !== null);
-		await archive.putReasons(epoch, reasons);
-		return [...leaves.values()];
-	}
-
 	const fetched = createLeafFetcher(client, at, (from, error) =>
 		log.warn({ from, err: error }, "leaves could not be fetched"),
 	);
 
+	const params = await board.readEpochParams(client, at);
 	const round = await createChainRound({
 		client,
 		at,
@@ -90,20 +67,34 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		journal: home.journal,
 		archive,
 		nowS: () => Math.floor(here.nowMs() / 1000),
-		scores,
+		scores: createReportScores({
+			store,
+			book,
+			keptAccountOf: home.keptAccountOf,
+			archive,
+			params,
+			maxAgeMs: config.params.maxAgeMs,
+			nowMs: here.nowMs,
+		}),
 		fetchReport: fetched.report,
 		fetchWeights: fetched.weights,
-		tell({ kind, epoch, detail }) {
-			log.info({ epoch, detail }, `chain: ${kind}`);
-			hub.tell({ kind: `chain.${kind}`, subject: String(epoch), providerId: null, detail: { epoch, detail } });
-		},
+		tell,
 	});
-	const { commitSeconds, epochSeconds, genesis } = round.params;
+	const finals = createFinalWatch(client, at);
+
+	function tell({ kind, epoch, detail }: { readonly kind: string; readonly epoch: number; readonly detail: string }) {
+		log.info({ epoch, detail }, `chain: ${kind}`);
+		hub.tell({ kind: `chain.${kind}`, subject: String(epoch), providerId: null, detail: { epoch, detail } });
+	}
 
 	async function turn(): Promise<void> {
 		// One process of a network sends; the others serve.
-		if (!(await store.leases.acquire(LEASE))) return;
-		await round.turn();
+		const isSender = await store.leases.acquire(LEASE);
+		if (isSender) await round.turn();
+		const final = await finals.look();
+		if (!isSender) return;
+		if (final !== null) tell({ kind: "final", epoch: final.epoch, detail: String(final.claimable) });
+		const { genesis, epochSeconds } = params;
 		const current = Math.floor((here.nowMs() / 1000 - genesis) / epochSeconds);
 		await archive.prune(current - Math.ceil(KEEP_SECONDS / epochSeconds));
 	}
@@ -111,7 +102,9 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 	let turning: { readonly stop: () => Promise<void> } | null = null;
 	return {
 		home,
+		params,
 		turn,
+		newestFinal: finals.newest,
 		async start(url) {
 			const staked = await ensureStaked(home, {
 				signer: x.signer,
@@ -121,7 +114,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 			});
 			if (!staked)
 				log.warn({ account: account.address }, "this validator has no stake on chain: `assay stake` gives it one");
-			const everyMs = Math.max(100, Math.min(2000, commitSeconds * 100));
+			const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
 			turning = repeat({ everyMs, after: here.after, onError: failure(x, "chain") }, turn);
 		},
 		async stop() {

@@ -35,8 +35,8 @@ export interface ChainRoundOptions {
 	readonly archive: ReportArchive;
 	/** Seconds since 1970. */
 	readonly nowS: () => number;
-	/** What we say of this epoch; asked once, when it has ended. */
-	readonly scores: (epoch: number) => Promise<readonly ScoreLeaf[]>;
+	/** What we say of this epoch; asked when it has ended, until it is told. Null: nothing yet, ask again. */
+	readonly scores: (epoch: number) => Promise<readonly ScoreLeaf[] | null>;
 	/** Somebody else's leaves, from wherever they may be had. Hostile. */
 	readonly fetchReport: (epoch: number, validator: Hex) => Promise<readonly ScoreLeaf[] | null>;
 	readonly fetchWeights: (epoch: number, proposer: Hex) => Promise<readonly WeightLeaf[] | null>;
@@ -69,10 +69,12 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	/** Epochs with nothing left to do. */
 	const settled = new Set<number>();
 
-	async function ownReport(epoch: number): Promise<ScoreReport> {
+	async function ownReport(epoch: number): Promise<ScoreReport | null> {
 		const kept = await archive.report(epoch, self);
 		if (kept !== null) return readScoreReport(kept);
-		const report = createScoreReport(await o.scores(epoch));
+		const scores = await o.scores(epoch);
+		if (scores === null) return null;
+		const report = createScoreReport(scores);
 		// Durable before the commitment: a root without its leaves could never be opened.
 		await archive.putReport(epoch, self, report.leaves);
 		return report;
@@ -81,7 +83,9 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	async function commit(epoch: number): Promise<void> {
 		const isDone = async () => BigInt((await board.readReport(client, at, epoch, self)).digest) !== 0n;
 		if (await isDone()) return;
-		const { reportRoot: root, leaves } = await ownReport(epoch);
+		const own = await ownReport(epoch);
+		if (own === null) return;
+		const { reportRoot: root, leaves } = own;
 		const commitment = await commitmentOf(epoch, root);
 		const sent = await send(`commit/${epoch}`, isDone, async () => board.commitCall(at, epoch, commitment));
 		if (sent !== null) o.tell({ kind: "committed", epoch, detail: `${leaves.length} scores` });

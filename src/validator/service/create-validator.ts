@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createApiServer } from "../../api/create-server.ts";
 import type { ApiServer, StaticFile } from "../../api/server-options.ts";
+import type { EpochParams } from "../../chain/scoreboard.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
 import { packageRoot } from "../../engine/builds.ts";
 import { createNodeSigner } from "../../engine/node-ed25519.ts";
@@ -65,7 +66,15 @@ export interface RunningValidator {
 	/** Providers connected to this process. */
 	readonly agents: () => number;
 	/** Where the chain's node answers, and this validator's account there; null without a chain. */
-	readonly chain: { readonly url: string; readonly account: string; readonly scoreboard: string } | null;
+	readonly chain: {
+		readonly url: string;
+		readonly account: string;
+		readonly scoreboard: string;
+		/** The chain's epochs and windows. */
+		readonly params: EpochParams;
+		/** The newest epoch with final weights and what of its rewards nobody has claimed, as of the last round. */
+		readonly newestFinal: () => { readonly epoch: number; readonly claimable: bigint } | null;
+	} | null;
 	/** Probes that run in this process now. */
 	readonly probing: () => number;
 	/** Looks for due providers now rather than at the next round. */
@@ -284,7 +293,13 @@ async function start(
 		chain:
 			chain === null
 				? null
-				: { url: chain.home.url, account: chain.home.account.address, scoreboard: chain.home.at.scoreboard },
+				: {
+						url: chain.home.url,
+						account: chain.home.account.address,
+						scoreboard: chain.home.at.scoreboard,
+						params: chain.params,
+						newestFinal: chain.newestFinal,
+					},
 		probing: () => scheduler?.running() ?? 0,
 		wake,
 	};

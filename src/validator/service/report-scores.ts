@@ -1,0 +1,59 @@
+// What this validator says of an epoch on chain: its current scores as leaves, by the providers' accounts, with the reasons behind them on disk.
+// A new network's first probe may still run when the first epoch ends: then the answer is "not yet", as long as the commit window allows. Page: docs/chain.md §10.
+import type { ProviderBook } from "../../chain/provider-book.ts";
+import { type EpochTimes, windowsOf } from "../../chain/scoreboard.ts";
+import type { Explanation } from "../../market/explanation.ts";
+import type { ScoreLeaf } from "../../market/score-report.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
+import type { Store } from "../../store/store.ts";
+import type { ChainHome } from "./chain-home.ts";
+import type { ReportArchive } from "./report-archive.ts";
+
+const NO_EVIDENCE: Hex = `0x${"0".repeat(64)}`;
+/** Before the window closes: blocks every 12 s at most, and a node that is slow for a while. */
+const LEAST_MARGIN_S = 5;
+
+export interface ReportScoresOptions {
+	readonly store: Pick<Store, "scores">;
+	readonly book: Pick<ProviderBook, "refresh" | "accountOf">;
+	readonly keptAccountOf: ChainHome["keptAccountOf"];
+	readonly archive: Pick<ReportArchive, "putReasons">;
+	readonly params: EpochTimes;
+	readonly maxAgeMs: number;
+	readonly nowMs: () => number;
+}
+
+/** Until when, in seconds since 1970, a report without any score above 0 waits for one. */
+export function waitsUntil(params: EpochTimes, epoch: number): number {
+	return windowsOf(params, epoch).revealsAt - Math.max(LEAST_MARGIN_S, Math.ceil(params.commitSeconds / 4));
+}
+
+export function createReportScores(o: ReportScoresOptions): (epoch: number) => Promise<readonly ScoreLeaf[] | null> {
+	/** Every current score whose provider has an account; of several providers with one account the best counts. */
+	return async (epoch) => {
+		const nowMs = o.nowMs();
+		await o.book.refresh();
+		const fresh = await o.store.scores.all({ sinceMs: Math.max(0, nowMs - o.maxAgeMs) });
+		if (nowMs / 1000 < waitsUntil(o.params, epoch) && fresh.every(({ scorePpm }) => scorePpm === 0)) return null;
+		const wanted = new Set(fresh.map(({ providerId }) => providerId));
+		const leaves = new Map<Hex, ScoreLeaf>();
+		const reasons: Record<Hex, Explanation> = {};
+		let cursor: string | null = null;
+		do {
+			const page: Awaited<ReturnType<Store["scores"]["list"]>> = await o.store.scores.list({ limit: 500, cursor });
+			for (const { providerId, scorePpm, terms } of page.rows) {
+				const provider =
+					o.book.accountOf(providerId) ?? (o.keptAccountOf?.(providerId).address.toLowerCase() as Hex | undefined);
+				if (provider === undefined || !wanted.has(providerId)) continue;
+				if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
+				const explanation = terms as unknown as Explanation;
+				const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;
+				leaves.set(provider, { provider, scorePpm, evidenceSha256 });
+				reasons[provider] = explanation;
+			}
+			cursor = page.cursor;
+		} while (cursor !== null);
+		await o.archive.putReasons(epoch, reasons);
+		return [...leaves.values()];
+	};
+}
