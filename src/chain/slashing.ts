@@ -1,8 +1,10 @@
 // Slashing.sol: statements that can cost their signer its stake, and the proofs against them. Typed calls and the EIP-712 shapes; docs/chain.md.
 import {
 	type ContractFunctionArgs,
+	encodeAbiParameters,
 	type Hex,
 	hashTypedData,
+	keccak256,
 	parseEventLogs,
 	recoverTypedDataAddress,
 	type TransactionReceipt,
@@ -55,7 +57,26 @@ const domainOf = (at: ReceiptDomain) => ({
 
 /** "This is my report for this epoch." Whoever signs two, or reveals another, can lose its stake. */
 export const signReport = (account: PrivateKeyAccount, at: ContractAddresses, report: SignedReport): Promise<Hex> =>
-	account.signTypedData({ domain: domainOf(at), types: REPORT_TYPES, primaryType: "ScoreReport", message: report });
+	account.signTypedData(reportData(at, report));
+
+const reportData = (at: ContractAddresses, report: SignedReport) =>
+	({ domain: domainOf(at), types: REPORT_TYPES, primaryType: "ScoreReport", message: report }) as const;
+
+/** Whether the contract will take this signature as the validator's; as strict as `isReceiptSigned`, for the same reason. */
+export async function isReportSigned(at: ContractAddresses, report: SignedReport, signature: Hex): Promise<boolean> {
+	if (!/^0x[0-9a-f]{130}$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return false;
+	if (!/(1b|1c)$/.test(signature)) return false;
+	try {
+		const signer = await recoverTypedDataAddress({ ...reportData(at, report), signature });
+		return signer.toLowerCase() === report.validator.toLowerCase();
+	} catch {
+		return false;
+	}
+}
+
+/** By which the contract remembers that a validator was punished for two reports of an epoch. */
+export const conflictDeed = (validator: Hex, epoch: number): Hex =>
+	keccak256(encodeAbiParameters([{ type: "address" }, { type: "uint64" }], [validator, BigInt(epoch)]));
 
 const receiptData = (at: ReceiptDomain, receipt: ProbeReceipt) =>
 	({ domain: domainOf(at), types: RECEIPT_TYPES, primaryType: "ProbeReceipt", message: receipt }) as const;

@@ -42,7 +42,7 @@ exit codes: no difference 0, differences 1, usage 64, no chain or no answer 69`,
 				epoch,
 				archive: {
 					...kept,
-					report: async (...one) => (await kept.report(...one)) ?? fetched.report(...one),
+					report: async (...one) => (await kept.report(...one)) ?? (await fetched.report(...one))?.leaves ?? null,
 					weights: async (...one) => (await kept.weights(...one)) ?? fetched.weights(...one),
 				},
 				self: account.address.toLowerCase() as Hex,

@@ -2,6 +2,8 @@
 // pays, nothing happens twice. The chain's clock moves by hand.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -17,16 +19,34 @@ import { memoryIntents } from "../../chain/publish.ts";
 import { approveCall, readAccount, readBalance, registerCall, transferCall } from "../../chain/registry.ts";
 import { claimCall, collectCall, readPot } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
+import { signReport } from "../../chain/slashing.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/toy-node.test-kit.ts";
 import { createScoreReport, readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import { createWeightProposal, shareOf, type WeightLeaf } from "../../market/weight-proposal.ts";
 import { type ChainEvent, type ChainRound, createChainRound } from "./chain-round.ts";
-import { createReportArchive, type ReportArchive } from "./report-archive.ts";
+import { createLeafFetcher } from "./fetch-leaves.ts";
+import { archivePath, createReportArchive, type ReportArchive } from "./report-archive.ts";
 
 const UNIT = 10n ** 18n;
 const folder = mkdtempSync(join(tmpdir(), "assay-round-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const servers: Server[] = [];
+after(() => {
+	for (const server of servers) server.close().closeAllConnections();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+/** Members' public files over HTTP, as their APIs serve them; a silent one's are not there. */
+async function serveFiles(members: readonly Member[]): Promise<string> {
+	const server = createServer(async ({ url = "" }, response) => {
+		const owner = members.find(({ address, isSilent }) => url.includes(address) && !isSilent);
+		const bytes = (await owner?.archive.publicFile(url)) ?? null;
+		response.writeHead(bytes === null ? 404 : 200).end(bytes ?? "");
+	});
+	servers.push(server);
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 interface Member {
 	readonly account: ChainAccount;
@@ -37,6 +57,8 @@ interface Member {
 	/** Gives its leaves to nobody. */
 	isSilent: boolean;
 	round: ChainRound;
+	/** A new process of the same data folder. */
+	restart: () => Promise<ChainRound>;
 }
 
 interface Stage {
@@ -60,6 +82,8 @@ async function createStage(): Promise<Stage> {
 	await fundRewards(client, TREASURER, at, 100n * EMISSION);
 	const members: Member[] = [];
 	const name = `stage-${stages++}`;
+	const endpoint = await serveFiles(members);
+	const fetched = createLeafFetcher(client, at, () => {});
 	for (const [i, stake] of [4000n, 3500n, 3000n].entries()) {
 		const account = accountOf(`0x${`a${i}`.repeat(32)}`);
 		await sendCall(client, TREASURER, { to: account.address, data: "0x", value: 10n * UNIT });
@@ -70,7 +94,7 @@ async function createStage(): Promise<Stage> {
 		await sendCall(
 			client,
 			account,
-			registerCall(at, { role: "validator", signingKey, keyProof: "0x", endpoint: "", amount }),
+			registerCall(at, { role: "validator", signingKey, keyProof: "0x", endpoint, amount }),
 		);
 		const archive = createReportArchive(join(folder, name, String(i)));
 		const events: ChainEvent[] = [];
@@ -83,20 +107,21 @@ async function createStage(): Promise<Stage> {
 			scores: scoresOf(...HONEST),
 			isSilent: false,
 		} as unknown as Member;
-		const ask = (who: Hex) => members.find((one) => one.address === who && !one.isSilent);
-		member.round = await createChainRound({
-			client,
-			at,
-			account,
-			saltSecret: new Uint8Array(32).fill(i),
-			journal: memoryIntents(),
-			archive,
-			nowS: () => node.nowS,
-			scores: async () => member.scores,
-			fetchReport: async (epoch, who) => (await ask(who)?.archive.report(epoch, who)) ?? null,
-			fetchWeights: async (epoch, who) => (await ask(who)?.archive.weights(epoch, who)) ?? null,
-			tell: (event) => events.push(event),
-		});
+		member.restart = () =>
+			createChainRound({
+				client,
+				at,
+				account,
+				saltSecret: new Uint8Array(32).fill(i),
+				journal: memoryIntents(),
+				archive,
+				nowS: () => node.nowS,
+				scores: async () => member.scores,
+				fetchReport: fetched.report,
+				fetchWeights: fetched.weights,
+				tell: (event) => events.push(event),
+			});
+		member.round = await member.restart();
 		members.push(member);
 	}
 	return { node, client, at, members: members as unknown as Stage["members"] };
@@ -263,9 +288,7 @@ test("a lying proposer is not saved by hiding its own report: the bounds of the 
 	);
 	await sendCall(s.client, liar.account, board.proposeCall(s.at, 0, wrong.proposal));
 	await s.members[0].archive.putWeights(0, liar.address, wrong.leaves);
-	const seen = s.members[0].archive.weights;
-	liar.archive.weights = seen;
-	liar.archive.report = async () => null;
+	liar.archive.publicFile = async (path) => (path.includes("report") ? null : s.members[0].archive.publicFile(path));
 	liar.isSilent = false;
 	await turnAll(s, s.members.slice(0, 1));
 	assert.equal(s.members[0].events.filter(({ kind }) => kind === "challenged").length, 1);
@@ -279,7 +302,7 @@ test("a malformed report is void by proof", async () => {
 	const bad = [leaf, { ...leaf, provider: provider(9), scorePpm: 2_000_000 }];
 	const windows = board.windowsOf(liar.round.params, 0);
 	await s.node.at(windows.endsAt);
-	await liar.archive.putReport(0, liar.address, bad);
+	await liar.archive.putDraft(0, liar.address, bad);
 	await turnAll(s);
 	await s.node.at(windows.revealsAt);
 	await turnAll(s);
@@ -287,4 +310,97 @@ test("a malformed report is void by proof", async () => {
 	await turnAll(s, s.members.slice(0, 1));
 	assert.equal((await board.readReport(s.client, s.at, 0, liar.address)).voided, true);
 	assert.equal((await board.readReport(s.client, s.at, 0, s.members[1].address)).voided, false);
+});
+
+test("one report for an epoch is signed, whatever dies when; another one than was revealed, or a second one, costs the stake, and nothing else does", async () => {
+	const s = await createStage();
+	const [first, second, liar] = s.members;
+	const stakeOf = async ({ address }: Member) => (await readAccount(s.client, s.at, address)).stake / UNIT;
+	const accused = () => s.members.flatMap(({ events }) => events.filter(({ kind }) => kind === "accused"));
+	const signed = async ({ account, address, archive }: Member, epoch: number, ...ppm: number[]) => {
+		const { leaves, reportRoot: root } = createScoreReport(scoresOf(...ppm));
+		const signature = await signReport(account, s.at, { validator: address, epoch: BigInt(epoch), root });
+		await archive.putReport(epoch, address, leaves, signature);
+	};
+	const windows = (epoch: number) => board.windowsOf(first.round.params, epoch);
+
+	// Epoch 0: the first validator dies before its commitment, comes back with other scores, and dies again between reveal and publication.
+	await s.node.at(windows(0).endsAt);
+	const { putDraft, putReport } = first.archive;
+	first.archive.putDraft = async (...report) => {
+		await putDraft(...report);
+		s.node.down = true;
+	};
+	await assert.rejects(first.round.turn());
+	s.node.down = false;
+	first.archive.putDraft = putDraft;
+	assert.equal(BigInt((await board.readReport(s.client, s.at, 0, first.address)).digest), 0n);
+	const draft = (await first.archive.draft(0, first.address))!;
+	assert.equal(
+		await first.archive.publicFile(archivePath(0, "report", first.address)),
+		null,
+		"not before it is revealed",
+	);
+	first.scores = scoresOf(1, 2, 3);
+	first.round = await first.restart();
+	await turnAll(s);
+	await s.node.at(windows(0).revealsAt);
+	first.archive.putReport = () => Promise.reject(new Error("the process dies here"));
+	await assert.rejects(first.round.turn(), /dies here/);
+	first.archive.putReport = putReport;
+	assert.equal((await board.readReport(s.client, s.at, 0, first.address)).revealed, true);
+	first.round = await first.restart();
+	await turnAll(s);
+	await s.node.at(windows(0).proposesAt - 1);
+	await turnAll(s);
+	const given = (await first.archive.signedReport(0, first.address))!;
+	assert.deepEqual(given.leaves, draft);
+	await s.node.at(windows(0).proposesAt);
+	await turnAll(s);
+	assert.deepEqual(accused(), []);
+	first.scores = scoresOf(...HONEST);
+
+	// Epoch 1: one gives out another report than it revealed. A report with somebody else's signature under it accuses nobody.
+	await s.node.at(windows(1).endsAt);
+	await turnAll(s);
+	await s.node.at(windows(1).revealsAt);
+	await turnAll(s);
+	await signed(liar, 1, 999_999);
+	const { leaves } = createScoreReport(scoresOf(7));
+	await second.archive.putReport(
+		1,
+		second.address,
+		leaves,
+		(await liar.archive.signedReport(1, liar.address))!.signature,
+	);
+	const before = await readBalance(s.client, s.at, first.address);
+	await s.node.at(windows(1).voidsAt);
+	await turnAll(s, [first]);
+	await turnAll(s, [first]);
+	assert.deepEqual(
+		accused().map(({ epoch, detail }) => [epoch, detail.slice(0, 42)]),
+		[[1, liar.address]],
+	);
+	assert.deepEqual([await stakeOf(liar), await stakeOf(second), await stakeOf(first)], [0n, 3500n, 4000n]);
+	assert.equal((await readBalance(s.client, s.at, first.address)) - before, 1500n * UNIT);
+	await second.archive.putReport(
+		1,
+		second.address,
+		draft,
+		(await second.archive.signedReport(0, second.address))!.signature,
+	);
+
+	// Epoch 2: the second one commits, reveals nothing, and signs two.
+	await s.node.at(windows(2).endsAt);
+	await turnAll(s, [first, second]);
+	await s.node.at(windows(2).voidsAt);
+	await signed(second, 2, 5);
+	await turnAll(s, [first]);
+	await signed(second, 2, 5);
+	await turnAll(s, [first]);
+	assert.equal(await stakeOf(second), 3500n, "the same one twice");
+	await signed(second, 2, 6);
+	await turnAll(s, [first]);
+	assert.equal(await stakeOf(second), 0n);
+	assert.equal(accused().length, 2);
 });

@@ -6,6 +6,7 @@ import { type IntentJournal, publish } from "../../chain/publish.ts";
 import { readVotingStake } from "../../chain/registry.ts";
 import { readEmission, readLastFixed } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
+import { signReport } from "../../chain/slashing.ts";
 import {
 	createScoreReport,
 	malformedAt,
@@ -23,7 +24,9 @@ import {
 } from "../../market/weight-proposal.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { keccak } from "../../protocol/keccak-tree.ts";
+import type { FetchedReport } from "./fetch-leaves.ts";
 import type { ReportArchive } from "./report-archive.ts";
+import { createReportConflicts } from "./report-conflicts.ts";
 
 export interface ChainRoundOptions {
 	readonly client: ChainClient;
@@ -37,14 +40,14 @@ export interface ChainRoundOptions {
 	readonly nowS: () => number;
 	/** What we say of this epoch; asked when it has ended, until it is told. Null: nothing yet, ask again. */
 	readonly scores: (epoch: number) => Promise<readonly ScoreLeaf[] | null>;
-	/** Somebody else's leaves, from wherever they may be had. Hostile. */
-	readonly fetchReport: (epoch: number, validator: Hex) => Promise<readonly ScoreLeaf[] | null>;
+	/** Somebody else's leaves, from wherever they may be had. Hostile, but signed by that validator: whoever fetches has checked it. */
+	readonly fetchReport: (epoch: number, validator: Hex) => Promise<FetchedReport | null>;
 	readonly fetchWeights: (epoch: number, proposer: Hex) => Promise<readonly WeightLeaf[] | null>;
 	readonly tell: (event: ChainEvent) => void;
 }
 
 export type ChainEvent = {
-	readonly kind: "committed" | "revealed" | "voided" | "proposed" | "challenged" | "voted";
+	readonly kind: "committed" | "revealed" | "voided" | "proposed" | "challenged" | "voted" | "accused";
 	readonly epoch: number;
 	readonly detail: string;
 };
@@ -57,6 +60,8 @@ export interface ChainRound {
 	readonly params: board.EpochParams;
 }
 
+/** Files of a validator that did not reveal are asked for so often. */
+const MOST_LOOKS = 3;
 /** Votes that leaves cannot be had are cast in the last part of their window: until then they may still come. */
 const VOTE_AFTER = 0.6;
 
@@ -66,18 +71,44 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	const params = await board.readEpochParams(client, at);
 	const send = (id: string, isDone: () => Promise<boolean>, call: Parameters<typeof publish>[3]["call"]) =>
 		publish(client, account, journal, { id, isDone, call });
+	const conflicts = createReportConflicts({ client, at, account, journal });
 	/** Epochs with nothing left to do. */
 	const settled = new Set<number>();
+	/** Epochs whose own report is signed and public. */
+	const published = new Set<number>();
+
+	/** The leaves on disk decide: whatever dies when, there is one report for an epoch. */
+	const keptReport = async (epoch: number) => (await archive.draft(epoch, self)) ?? (await archive.report(epoch, self));
 
 	async function ownReport(epoch: number): Promise<ScoreReport | null> {
-		const kept = await archive.report(epoch, self);
+		const kept = await keptReport(epoch);
 		if (kept !== null) return readScoreReport(kept);
 		const scores = await o.scores(epoch);
 		if (scores === null) return null;
 		const report = createScoreReport(scores);
 		// Durable before the commitment: a root without its leaves could never be opened.
-		await archive.putReport(epoch, self, report.leaves);
+		await archive.putDraft(epoch, self, report.leaves);
 		return report;
+	}
+
+	/**
+	 * Signs and gives out our report once the chain shows that we revealed it, and nothing else ever: so no two signatures of ours can contradict each other or the
+	 * chain, whatever crashed in between, and nobody could copy our scores before they were committed to.
+	 */
+	async function publishOwn(epoch: number): Promise<void> {
+		if (published.has(epoch)) return;
+		const before = await archive.signedReport(epoch, self);
+		if (before === null || before.signature === null) {
+			const { digest, revealed } = await board.readReport(client, at, epoch, self);
+			const leaves = revealed ? await keptReport(epoch) : null;
+			if (leaves === null) return;
+			const { reportRoot: root } = readScoreReport(leaves);
+			if (board.keptRoot(root) !== board.keptRoot(digest)) return;
+			const signature = await signReport(account, at, { validator: self, epoch: BigInt(epoch), root });
+			await archive.publishReasons(epoch, self);
+			await archive.putReport(epoch, self, leaves, signature);
+		}
+		published.add(epoch);
 	}
 
 	async function commit(epoch: number): Promise<void> {
@@ -97,30 +128,63 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 		board.readCommitmentOf(client, at, { epoch, validator: self, root, salt: saltOf(epoch) });
 
 	async function reveal(epoch: number): Promise<void> {
-		const kept = await archive.report(epoch, self);
 		const { digest, revealed } = await board.readReport(client, at, epoch, self);
-		if (kept === null || revealed || BigInt(digest) === 0n) return;
+		if (revealed) return publishOwn(epoch);
+		const kept = BigInt(digest) === 0n ? null : await keptReport(epoch);
+		if (kept === null) return;
 		const { reportRoot: root } = readScoreReport(kept);
 		const isDone = async () => (await board.readReport(client, at, epoch, self)).revealed;
 		const sent = await send(`reveal/${epoch}`, isDone, async () => board.revealCall(at, epoch, root, saltOf(epoch)));
 		if (sent !== null) o.tell({ kind: "revealed", epoch, detail: root });
+		await publishOwn(epoch);
 	}
 
-	/** The leaves of a revealed report, kept from then on; null when they cannot be had or are others. */
+	/** The leaves of a revealed report, kept from then on; null when they cannot be had or are others. Who signed others is accused. */
 	async function leavesOf(epoch: number, { validator, root }: board.RevealedReport): Promise<ScoreReport | null> {
-		for (const get of [archive.report, o.fetchReport]) {
-			const leaves = await get(epoch, validator);
-			if (leaves === null) continue;
-			const report = readScoreReport(leaves);
-			if (board.keptRoot(report.reportRoot) !== board.keptRoot(root)) continue;
-			if (get === o.fetchReport) await archive.putReport(epoch, validator, leaves);
-			return report;
+		const kept = await archive.report(epoch, validator);
+		const report = kept === null ? null : readScoreReport(kept);
+		if (report !== null && board.keptRoot(report.reportRoot) === board.keptRoot(root)) return report;
+		const fetched = validator === self ? null : await o.fetchReport(epoch, validator);
+		if (fetched === null) return null;
+		const given = readScoreReport(fetched.leaves);
+		if (board.keptRoot(given.reportRoot) === board.keptRoot(root)) {
+			await archive.putReport(epoch, validator, fetched.leaves, fetched.signature);
+			return given;
 		}
+		const signed = { root: given.reportRoot, signature: fetched.signature };
+		if (await conflicts.againstReveal(epoch, validator, root, signed))
+			o.tell({ kind: "accused", epoch, detail: `${validator}: signed another report than it revealed` });
 		return null;
 	}
 
+	const looked = new Map<string, number>();
+	/** Those who committed and never opened it gain nothing; but who signs two reports meanwhile pays for it. */
+	async function judgeUnrevealed(epoch: number, revealed: readonly board.RevealedReport[]): Promise<void> {
+		const { endsAt } = board.windowsOf(params, epoch);
+		for (const validator of await board.readCommitted(client, at, epoch)) {
+			if (validator === self || revealed.some((one) => one.validator === validator)) continue;
+			// Anyone can commit, with an endpoint that keeps us waiting; stake is what makes it dear.
+			const looks = looked.get(`${epoch}/${validator}`) ?? 0;
+			if (looks >= MOST_LOOKS || (await readVotingStake(client, at, validator, endsAt)) === 0n) continue;
+			looked.set(`${epoch}/${validator}`, looks + 1);
+			const fetched = await o.fetchReport(epoch, validator);
+			if (fetched === null) continue;
+			const second = { root: readScoreReport(fetched.leaves).reportRoot, signature: fetched.signature };
+			const before = await archive.signedReport(epoch, validator);
+			if (before === null || before.signature === null)
+				await archive.putReport(epoch, validator, fetched.leaves, fetched.signature);
+			else {
+				const first = { root: readScoreReport(before.leaves).reportRoot, signature: before.signature };
+				if (await conflicts.againstSigned(epoch, validator, first, second))
+					o.tell({ kind: "accused", epoch, detail: `${validator}: signed two reports` });
+			}
+		}
+	}
+
 	async function judgeReports(epoch: number, mayVote: boolean): Promise<void> {
-		for (const revealed of await board.readRevealed(client, at, epoch)) {
+		const all = await board.readRevealed(client, at, epoch);
+		await judgeUnrevealed(epoch, all);
+		for (const revealed of all) {
 			const { validator } = revealed;
 			if (revealed.voided || validator === self) continue;
 			const report = await leavesOf(epoch, revealed);
@@ -226,6 +290,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 		}
 		if (nowS < revealsAt) return commit(epoch);
 		if (nowS < voidsAt) return reveal(epoch);
+		await publishOwn(epoch);
 		if (nowS < proposesAt) return judgeReports(epoch, nowS >= voidsAt + params.voidSeconds * VOTE_AFTER);
 		const standing = await board.readProposal(client, at, epoch);
 		const { digest } = standing;

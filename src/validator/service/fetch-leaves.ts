@@ -1,16 +1,33 @@
-// Leaves of other validators' reports and proposals, from the address that each wrote on chain. Hostile: parsed and bounded here, and whoever asks compares them
-// with the root on chain.
+// Leaves of other validators' reports and proposals, and the reasons behind scores, from the address that each wrote on chain. Hostile: parsed and bounded here, and
+// whoever asks compares them with the root on chain. A report without its validator's signature is none: who gives out two must be bound by both.
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { ContractAddresses } from "../../chain/deploy.ts";
 import { readAccount } from "../../chain/registry.ts";
-import type { ScoreLeaf } from "../../market/score-report.ts";
+import { isReportSigned } from "../../chain/slashing.ts";
+import { readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import type { WeightLeaf } from "../../market/weight-proposal.ts";
-import { archivePath, MOST_ARCHIVE_BYTES, parseReport, parseWeights } from "./report-archive.ts";
+import { fetchBounded } from "./fetch-bounded.ts";
+import {
+	type ArchiveKind,
+	archivePath,
+	MOST_ARCHIVE_BYTES,
+	parseReasons,
+	parseSignedReport,
+	parseWeights,
+	type ReportReasons,
+} from "./report-archive.ts";
+
+/** What a validator says of an epoch, by its own signature. */
+export interface FetchedReport {
+	readonly leaves: readonly ScoreLeaf[];
+	readonly signature: Hex;
+}
 
 export interface LeafFetcher {
-	report(epoch: number, validator: Hex): Promise<readonly ScoreLeaf[] | null>;
+	report(epoch: number, validator: Hex): Promise<FetchedReport | null>;
 	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
+	reasons(epoch: number, validator: Hex): Promise<ReportReasons | null>;
 }
 
 const FETCH_WITHIN_MS = 20_000;
@@ -20,22 +37,13 @@ export function createLeafFetcher(
 	at: ContractAddresses,
 	onFailure: (from: Hex, error: unknown) => void,
 ): LeafFetcher {
-	async function fetchFile(epoch: number, kind: "report" | "weights", from: Hex): Promise<Uint8Array | null> {
+	async function fetchFile(epoch: number, kind: ArchiveKind, from: Hex): Promise<Uint8Array | null> {
 		const { endpoint } = await readAccount(client, at, from);
 		if (!/^https?:\/\//.test(endpoint)) return null;
 		try {
-			// The address is whatever its owner wrote: no redirects, no more bytes than a report can have.
+			// The address is whatever its owner wrote.
 			const url = new URL(archivePath(epoch, kind, from), endpoint);
-			const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(FETCH_WITHIN_MS) });
-			if (!response.ok || response.body === null) return null;
-			const chunks: Uint8Array[] = [];
-			let size = 0;
-			for await (const chunk of response.body) {
-				size += chunk.length;
-				if (size > MOST_ARCHIVE_BYTES) return null;
-				chunks.push(chunk);
-			}
-			return Buffer.concat(chunks);
+			return await fetchBounded(url, { mostBytes: MOST_ARCHIVE_BYTES, withinMs: FETCH_WITHIN_MS });
 		} catch (error) {
 			onFailure(from, error);
 			return null;
@@ -44,11 +52,22 @@ export function createLeafFetcher(
 	return {
 		async report(epoch, validator) {
 			const bytes = await fetchFile(epoch, "report", validator);
-			return bytes === null ? null : parseReport(bytes);
+			const found = bytes === null ? null : parseSignedReport(bytes);
+			if (found === null) return null;
+			const { leaves, signature } = found;
+			const root = readScoreReport(leaves).reportRoot;
+			if (signature !== null && (await isReportSigned(at, { validator, epoch: BigInt(epoch), root }, signature)))
+				return { leaves, signature };
+			onFailure(validator, new Error(`the report of epoch ${epoch} is not signed by ${validator}`));
+			return null;
 		},
 		async weights(epoch, proposer) {
 			const bytes = await fetchFile(epoch, "weights", proposer);
 			return bytes === null ? null : parseWeights(bytes);
+		},
+		async reasons(epoch, validator) {
+			const bytes = await fetchFile(epoch, "reasons", validator);
+			return bytes === null ? null : parseReasons(bytes);
 		},
 	};
 }

@@ -1,23 +1,48 @@
 // The leaves behind the roots on chain, as files: our own reports and proposals, written before anything is sent, and others' as they were found. A file is kept
-// by epoch, kind and account, and whoever reads one checks it against the chain: nothing here is believed. Everything in it is public.
+// by epoch, kind and account, and whoever reads one checks it against the chain: nothing here is believed. A draft, and the reasons behind it, become public when
+// the report is revealed and signed: who could read them earlier could commit to a copy. docs/chain.md §10.
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { gunzip, gzip } from "node:zlib";
+import { gunzip, gzip, type ZlibOptions } from "node:zlib";
 import type { Explanation } from "../../market/explanation.ts";
 import type { ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import type { WeightLeaf } from "../../market/weight-proposal.ts";
 
+/** Leaves as a validator gives them out, with its EIP-712 ScoreReport signature; null in files of before there were any. */
+export interface SignedLeaves {
+	readonly leaves: readonly ScoreLeaf[];
+	readonly signature: Hex | null;
+}
+
+/** Why a validator's scores are what they are, by provider's account, and the parameters it scored with (null: not said). */
+export interface ReportReasons {
+	readonly params: Readonly<Record<string, unknown>> | null;
+	readonly reasons: Readonly<Record<Hex, Explanation>>;
+}
+
 export interface ReportArchive {
-	putReport(epoch: number, validator: Hex, leaves: readonly ScoreLeaf[]): Promise<void>;
+	/** What we are about to commit to. Nobody else sees it. */
+	putDraft(epoch: number, validator: Hex, leaves: readonly ScoreLeaf[]): Promise<void>;
+	draft(epoch: number, validator: Hex): Promise<readonly ScoreLeaf[] | null>;
+	/** Public from here on. */
+	putReport(epoch: number, validator: Hex, leaves: readonly ScoreLeaf[], signature?: Hex | null): Promise<void>;
 	report(epoch: number, validator: Hex): Promise<readonly ScoreLeaf[] | null>;
+	signedReport(epoch: number, validator: Hex): Promise<SignedLeaves | null>;
 	/** By proposer: it may be a wrong one. */
 	putWeights(epoch: number, proposer: Hex, leaves: readonly WeightLeaf[]): Promise<void>;
 	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
-	/** Why our own scores are what they are, by provider's account. */
-	putReasons(epoch: number, reasons: Readonly<Record<Hex, Explanation>>): Promise<void>;
+	/** Why our own scores are what they are. Not public before `publishReasons`. */
+	putReasons(
+		epoch: number,
+		reasons: Readonly<Record<Hex, Explanation>>,
+		params?: Readonly<Record<string, unknown>> | null,
+	): Promise<void>;
 	reasons(epoch: number): Promise<Readonly<Record<Hex, Explanation>> | null>;
+	publishReasons(epoch: number, validator: Hex): Promise<void>;
+	/** As they were published, by whomever the file is of. */
+	reasonsOf(epoch: number, validator: Hex): Promise<ReportReasons | null>;
 	/** Bytes of a public file, by its name under /chain; null for anything else. */
 	publicFile(path: string): Promise<Uint8Array | null>;
 	/** Epochs below this one are no longer needed. */
@@ -26,10 +51,17 @@ export interface ReportArchive {
 
 /** A report of 20,000 providers has 3 MB. */
 export const MOST_ARCHIVE_BYTES = 32 << 20;
-const PUBLIC = /^\/chain\/(\d{1,15})\/(report|weights)-(0x[0-9a-f]{40})\.json$/;
+/** Reasons of 10,000 providers with eight cards each have 400 MB, and 9 MB compressed. */
+const MOST_REASONS_BYTES = 1 << 30;
+const PUBLIC = /^\/chain\/(\d{1,15})\/((?:report|weights)-0x[0-9a-f]{40}\.json|reasons-0x[0-9a-f]{40}\.json\.gz)$/;
 
-export const archivePath = (epoch: number, kind: "report" | "weights", account: Hex): string =>
-	`/chain/${epoch}/${kind}-${account}.json`;
+export type ArchiveKind = "report" | "weights" | "reasons";
+
+export const archivePath = (epoch: number, kind: ArchiveKind, account: Hex): string =>
+	`/chain/${epoch}/${archiveName(kind, account)}`;
+
+const archiveName = (kind: ArchiveKind, account: Hex): string =>
+	`${kind}-${account}.json${kind === "reasons" ? ".gz" : ""}`;
 
 export function createReportArchive(folder: string): ReportArchive {
 	const place = (epoch: number, name: string) => join(folder, String(epoch), name);
@@ -56,27 +88,43 @@ export function createReportArchive(folder: string): ReportArchive {
 		}
 	}
 
+	const signedReport = async (epoch: number, validator: Hex) => {
+		const found = await bytes(epoch, archiveName("report", validator));
+		return found === null ? null : parseSignedReport(found);
+	};
+	const readReasons = async (epoch: number, name: string) => {
+		const found = await bytes(epoch, name);
+		return found === null ? null : parseReasons(found);
+	};
+
 	return {
-		putReport: (epoch, validator, leaves) => put(epoch, `report-${validator}.json`, encodeReport(leaves)),
-		async report(epoch, validator) {
-			const found = await bytes(epoch, `report-${validator}.json`);
+		putDraft: (epoch, validator, leaves) => put(epoch, `draft-${validator}.json`, encodeReport(leaves, null)),
+		async draft(epoch, validator) {
+			const found = await bytes(epoch, `draft-${validator}.json`);
 			return found === null ? null : parseReport(found);
 		},
-		putWeights: (epoch, proposer, leaves) => put(epoch, `weights-${proposer}.json`, encodeWeights(leaves)),
+		putReport: (epoch, validator, leaves, signature = null) =>
+			put(epoch, archiveName("report", validator), encodeReport(leaves, signature)),
+		report: async (epoch, validator) => (await signedReport(epoch, validator))?.leaves ?? null,
+		signedReport,
+		putWeights: (epoch, proposer, leaves) => put(epoch, archiveName("weights", proposer), encodeWeights(leaves)),
 		async weights(epoch, proposer) {
-			const found = await bytes(epoch, `weights-${proposer}.json`);
+			const found = await bytes(epoch, archiveName("weights", proposer));
 			return found === null ? null : parseWeights(found);
 		},
-		async putReasons(epoch, reasons) {
-			await put(epoch, "reasons.json.gz", await promisify(gzip)(JSON.stringify(reasons)));
+		async putReasons(epoch, reasons, params = null) {
+			const text = JSON.stringify({ version: 1, params, reasons });
+			await put(epoch, OWN_REASONS, await promisify(gzip)(text));
 		},
-		async reasons(epoch) {
-			const found = await bytes(epoch, "reasons.json.gz");
-			return found === null ? null : JSON.parse(String(await promisify(gunzip)(found)));
+		reasons: async (epoch) => (await readReasons(epoch, OWN_REASONS))?.reasons ?? null,
+		async publishReasons(epoch, validator) {
+			const found = await bytes(epoch, OWN_REASONS);
+			if (found !== null) await put(epoch, archiveName("reasons", validator), found);
 		},
+		reasonsOf: (epoch, validator) => readReasons(epoch, archiveName("reasons", validator)),
 		async publicFile(path) {
-			const [, epoch, kind, account] = PUBLIC.exec(path) ?? [];
-			return epoch === undefined ? null : bytes(Number(epoch), `${kind}-${account}.json`);
+			const [, epoch, name] = PUBLIC.exec(path) ?? [];
+			return epoch === undefined ? null : bytes(Number(epoch), name!);
 		},
 		async prune(below) {
 			const names = await readdir(folder).catch(() => []);
@@ -86,10 +134,13 @@ export function createReportArchive(folder: string): ReportArchive {
 	};
 }
 
+const OWN_REASONS = "reasons.json.gz";
+
 /** Rows instead of objects: a third of the size. */
-const encodeReport = (leaves: readonly ScoreLeaf[]): string =>
+const encodeReport = (leaves: readonly ScoreLeaf[], signature: Hex | null): string =>
 	JSON.stringify({
 		version: 1,
+		...(signature === null ? {} : { signature }),
 		leaves: leaves.map(({ provider, scorePpm, evidenceSha256 }) => [provider, scorePpm, evidenceSha256]),
 	});
 
@@ -112,14 +163,22 @@ const isDecimal = (value: unknown, bits: number): value is string =>
 	typeof value === "string" && /^\d{1,39}$/.test(value) && BigInt(value) >> BigInt(bits) === 0n;
 
 /** Hostile bytes: null for whatever is no list of leaves. Whether they are the right ones only their root tells. */
-export function parseReport(bytes: Uint8Array): readonly ScoreLeaf[] | null {
-	const rows = rowsOf(bytes);
-	if (rows === null || !rows.every(([a, b, c]) => isHex(a, 40) && isU32(b) && isHex(c, 64))) return null;
-	return rows.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf);
+export const parseReport = (bytes: Uint8Array): readonly ScoreLeaf[] | null => parseSignedReport(bytes)?.leaves ?? null;
+
+/** The signature has a signature's shape; whose it is, is for the caller to check. */
+export function parseSignedReport(bytes: Uint8Array): SignedLeaves | null {
+	const found = fileOf(bytes);
+	if (found === null) return null;
+	const { rows, signature } = found;
+	if (!rows.every(([a, b, c]) => isHex(a, 40) && isU32(b) && isHex(c, 64))) return null;
+	const leaves = rows.map(
+		([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf,
+	);
+	return { leaves, signature: isHex(signature, 130) ? signature : null };
 }
 
 export function parseWeights(bytes: Uint8Array): readonly WeightLeaf[] | null {
-	const rows = rowsOf(bytes);
+	const rows = fileOf(bytes)?.rows ?? null;
 	if (rows === null || !rows.every(([a, b, c, d]) => isHex(a, 40) && isU32(b) && isDecimal(c, 64) && isDecimal(d, 128)))
 		return null;
 	return rows.map(([provider, weightPpm, weightBefore, amountBefore]) => ({
@@ -130,12 +189,37 @@ export function parseWeights(bytes: Uint8Array): readonly WeightLeaf[] | null {
 	}));
 }
 
-function rowsOf(bytes: Uint8Array): readonly (readonly unknown[])[] | null {
+function fileOf(bytes: Uint8Array): { rows: readonly (readonly unknown[])[]; signature: unknown } | null {
 	if (bytes.length > MOST_ARCHIVE_BYTES) return null;
+	const found = parseJson(bytes) as { leaves?: unknown; signature?: unknown } | null;
+	const { leaves, signature } = found ?? {};
+	return Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? { rows: leaves, signature } : null;
+}
+
+function parseJson(bytes: Uint8Array): object | null {
 	try {
-		const { leaves } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as { leaves?: unknown };
-		return Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? leaves : null;
+		const found: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+		return typeof found === "object" ? found : null;
 	} catch {
 		return null;
 	}
 }
+
+/** Hostile compressed bytes, bounded in what they grow to. What an explanation says is worth no more than what it multiplies out to: recompute bounds its depth. */
+export async function parseReasons(bytes: Uint8Array): Promise<ReportReasons | null> {
+	if (bytes.length > MOST_ARCHIVE_BYTES) return null;
+	const plain = await promisify<Uint8Array, ZlibOptions, Buffer>(gunzip)(bytes, {
+		maxOutputLength: MOST_REASONS_BYTES,
+	}).catch(() => null);
+	const found = (plain === null ? null : parseJson(plain)) as Record<string, unknown> | null;
+	if (found === null || Array.isArray(found)) return null;
+	// Files of before had the reasons alone.
+	const { params = null, reasons } = found.version === 1 ? found : { reasons: found };
+	if (!isRecord(reasons) || !(params === null || isRecord(params))) return null;
+	for (const [account, reason] of Object.entries(reasons))
+		if (!isHex(account, 40) || !isRecord(reason) || !isRecord(reason.root)) return null;
+	return { params, reasons: reasons as Record<Hex, Explanation> };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
