@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { ChainAccount } from "../chain/chain-client.ts";
+import { AssayError } from "../protocol/assay-error.ts";
 import { formatTokens } from "./chain-connection.ts";
 import type { ChainActor } from "./provider-chain.ts";
 import { addStake } from "./stake.ts";
@@ -73,6 +74,23 @@ export async function registerLocalProvider(o: {
 	if (has < amount) await chain.sendCall(client, treasurer, registry.transferCall(at, address, amount - has));
 	await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
 	return told("registered", `account ${address}, ${formatTokens(amount)} staked`);
+}
+
+/** For `assay up`: what there is to say of this machine's provider on chain. Its network runs without that, so trouble is told and no more. */
+export async function registrationLine(o: {
+	readonly dataDir: string;
+	readonly running: { readonly chain: { readonly url: string } | null };
+	readonly isEmbedded: boolean;
+}): Promise<string | null> {
+	const { dataDir, isEmbedded } = o;
+	if (o.running.chain === null) return null;
+	const { url } = o.running.chain;
+	try {
+		return (await registerLocalProvider({ dataDir, providerFolder: join(dataDir, "provider"), url, isEmbedded })).line;
+	} catch (error) {
+		if (!(error instanceof AssayError)) throw error;
+		return `not registered on chain: ${error.message} [${error.code}]`;
+	}
 }
 
 async function give({ client, account }: ChainActor, treasurer: ChainAccount, value: bigint): Promise<void> {

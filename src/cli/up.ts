@@ -13,6 +13,7 @@ import { defaultDataDir } from "./data-folder.ts";
 import { freePort, type LocalProvider, startLocalProvider } from "./local-provider.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 import { postgresHint } from "./postgres-hint.ts";
+import { registrationLine } from "./register-local-provider.ts";
 import { requireNode } from "./require-node.ts";
 import { formatScore, shown } from "./table.ts";
 import { takeUpFile } from "./up-file.ts";
@@ -290,6 +291,8 @@ async function offer(
 	report: UpReport,
 	onEnd: (error: AssayError) => void,
 ): Promise<() => Promise<void>> {
+	const isEmbedded = rpcUrlOf(values, here) === null;
+	const line = await registrationLine({ dataDir, running, isEmbedded });
 	const provider: LocalProvider = await startLocalProvider({
 		validator: url.replace(/^http/, "ws"),
 		key: running.key,
@@ -310,6 +313,7 @@ async function offer(
 		},
 	});
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
+	if (line !== null) say(paint.dim(`          ${line}`));
 	return () => provider.stop();
 }
 

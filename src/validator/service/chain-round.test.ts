@@ -316,7 +316,7 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 	const s = await createStage();
 	const [first, second, liar] = s.members;
 	const stakeOf = async ({ address }: Member) => (await readAccount(s.client, s.at, address)).stake / UNIT;
-	const accused = () => s.members.flatMap(({ events }) => events.filter(({ kind }) => kind === "accused"));
+	const accused = () => s.members.flatMap(({ events }) => events.filter(({ kind }) => kind === "conflict"));
 	const signed = async ({ account, address, archive }: Member, epoch: number, ...ppm: number[]) => {
 		const { leaves, reportRoot: root } = createScoreReport(scoresOf(...ppm));
 		const signature = await signReport(account, s.at, { validator: address, epoch: BigInt(epoch), root });

@@ -47,7 +47,7 @@ export interface ChainRoundOptions {
 }
 
 export type ChainEvent = {
-	readonly kind: "committed" | "revealed" | "voided" | "proposed" | "challenged" | "voted" | "accused";
+	readonly kind: "committed" | "revealed" | "voided" | "proposed" | "challenged" | "voted" | "conflict";
 	readonly epoch: number;
 	readonly detail: string;
 };
@@ -153,7 +153,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 		}
 		const signed = { root: given.reportRoot, signature: fetched.signature };
 		if (await conflicts.againstReveal(epoch, validator, root, signed))
-			o.tell({ kind: "accused", epoch, detail: `${validator}: signed another report than it revealed` });
+			o.tell({ kind: "conflict", epoch, detail: `${validator}: signed another report than it revealed` });
 		return null;
 	}
 
@@ -176,7 +176,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 			else {
 				const first = { root: readScoreReport(before.leaves).reportRoot, signature: before.signature };
 				if (await conflicts.againstSigned(epoch, validator, first, second))
-					o.tell({ kind: "accused", epoch, detail: `${validator}: signed two reports` });
+					o.tell({ kind: "conflict", epoch, detail: `${validator}: signed two reports` });
 			}
 		}
 	}
