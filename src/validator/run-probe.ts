@@ -20,6 +20,7 @@ import type { ProbeEvent } from "./probe-event.ts";
 import type { Plan, Seen, WarmUpSeen } from "./probe-plan.ts";
 import { releaseAll, runStage, type StageContext } from "./run-stage.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
+import type { OnCommitted } from "./stage-context.ts";
 
 export interface ProbeDeadlines {
 	readonly readyMs: number;
@@ -71,6 +72,8 @@ export interface ProbeOptions {
 	readonly verify?: (evidence: Uint8Array, expect: Expectations) => Promise<Verdict>;
 	/** Awaited before each stage is sent, outside every deadline and every measured time: lets several probes begin one together. */
 	readonly beforeStage?: (name: string) => Promise<void>;
+	/** Awaited between a stage's roots and its openings, outside every measured time. Must not reject. */
+	readonly onCommitted?: OnCommitted;
 }
 
 export interface ProbeResult {
@@ -97,7 +100,8 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 	const abort = () => void (client ?? link)?.close();
 	o.signal?.addEventListener("abort", abort, { once: true });
 	try {
-		link = await unlessAborted(o.openLink, o.signal);
+		const over = await unlessAborted(o.openLink, o.signal);
+		link = over;
 		const { readyMs: readyDeadlineMs, helloMs, pingMs } = deadlines;
 		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes: o.randomBytes });
 		claim = await client.hello({ deadlineMs: helloMs });
@@ -118,6 +122,7 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 			answered: [],
 			readings,
 			held: new Set(),
+			...(o.onCommitted === undefined ? {} : { onCommitted: (gemms) => o.onCommitted!(gemms, over) }),
 		});
 		o.signal?.throwIfAborted();
 

@@ -11,7 +11,7 @@ import { MAX_READINGS } from "../protocol/evidence-shape.ts";
 import { fmaSamples, gemmSamples, streamSamples } from "../protocol/samples.ts";
 import { opsOfRound, type Step, type WarmUpSeen } from "./probe-plan.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
-import { bytesOfPass, type StageContext } from "./stage-context.ts";
+import { bytesOfPass, type CommittedGemm, type StageContext } from "./stage-context.ts";
 
 /** FRAMES.md: rounds 1 … 2²⁰. */
 const MOST_ROUNDS = 2 ** 20;
@@ -56,6 +56,7 @@ export async function runStage(x: StageContext, step: StageStep, stage: number):
 	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
 	let warmUps: readonly WarmUpSeen[] = [];
 	if (linkIsUp) {
+		await x.onCommitted?.(committedGemms(x, first));
 		const opening = Promise.all(answers.map((_, i) => openChallenge(x, first + i)));
 		warmUps = await runWarmUps(x, step.whileOpening ?? []);
 		await opening;
@@ -64,6 +65,17 @@ export async function runStage(x: StageContext, step: StageStep, stage: number):
 	const ended = x.answered.slice(first);
 	const well = ended.every((c) => endedWell(c) && c.opens.every((open) => open.end === "complete"));
 	return { end: well ? "done" : "broken", warmUps };
+}
+
+/** Gemms of this stage whose commitment is whole: those that will be opened. */
+function committedGemms(x: StageContext, first: number): CommittedGemm[] {
+	return x.answered.slice(first).flatMap(({ spec, roots, end }, i) => {
+		if (spec.kind !== "gemm" || !endedWell({ spec, end }) || roots.length === 0) return [];
+		if (roots.some(({ index }, at) => index !== at) || (spec.rounds !== 0 && roots.length !== spec.rounds)) return [];
+		const challenge = first + i;
+		const seed = firstSeed(x.secret, challenge, x.beacon, spec);
+		return { challenge, spec, seed, roots: roots.map(({ root }) => root) };
+	});
 }
 
 /** Asks every device of a stage at once and then again and again; each only when it has answered the time before. */

@@ -1,8 +1,9 @@
 // What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been recorded so far.
 import type { EngineClient } from "../engine/engine-client.ts";
+import type { Link } from "../engine/link.ts";
 import type { Beacon } from "../protocol/challenge-seed.ts";
 import { coveredBytes } from "../protocol/challenge-shape.ts";
-import type { Reading } from "../protocol/evidence.ts";
+import type { GemmSpec, Reading } from "../protocol/evidence.ts";
 import type { AnsweredChallenge } from "../protocol/evidence-codec.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 
@@ -20,7 +21,20 @@ export interface StageContext {
 	readonly readings: Reading[];
 	/** Sessions that the engine still holds, by challenge number. */
 	readonly held: Set<number>;
+	/** Called with a stage's gemms once all its roots have come, awaited before any place to open is told. Never rejects. */
+	readonly onCommitted?: (committed: readonly CommittedGemm[]) => Promise<void>;
 }
+
+/** A gemm whose roots are all there; nothing of it has been opened. */
+export interface CommittedGemm {
+	readonly challenge: number;
+	readonly spec: GemmSpec;
+	readonly seed: Uint8Array;
+	readonly roots: readonly Uint8Array[];
+}
+
+/** Whoever wants the host's word for what it has committed to: the link is the one that the answers came over. */
+export type OnCommitted = (committed: readonly CommittedGemm[], link: Link) => Promise<void>;
 
 /** Bytes of one pass over the newest kept products of a recorded gemm. */
 export function bytesOfPass(

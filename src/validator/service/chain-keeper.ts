@@ -10,6 +10,8 @@ import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chai
 import { createChainRound } from "./chain-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
+import { createFraudKeeper } from "./fraud-keeper.ts";
+import { createReceiptKeeper, type ReceiptKeeper } from "./receipt-keeper.ts";
 import { createReportArchive } from "./report-archive.ts";
 import { createReportScores } from "./report-scores.ts";
 import { failure, type ServiceContext } from "./service-context.ts";
@@ -27,6 +29,7 @@ export interface ChainKeeper {
 	/** The newest epoch whose weights are final, and what of its rewards nobody has claimed; null before the first. */
 	readonly newestFinal: () => FinalEpoch | null;
 	readonly params: board.EpochParams;
+	readonly receipts: ReceiptKeeper;
 	readonly home: ChainHome;
 }
 
@@ -34,7 +37,7 @@ const LEASE = "chain";
 const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
 
-export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon">): Promise<ChainKeeper> {
+export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon" | "receipts">): Promise<ChainKeeper> {
 	const { config, here, store, log, hub } = x;
 	const home = await openChainHome({
 		dataDir: config.dataDir,
@@ -52,6 +55,32 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 			return text === null ? null : JSON.parse(text);
 		},
 		save: (state) => writeWhole(bookPath, `${JSON.stringify(state)}\n`),
+	});
+
+	const receipts = createReceiptKeeper({
+		dataDir: config.dataDir,
+		folder: home.folder,
+		at,
+		book,
+		after: here.after,
+		nowMs: here.nowMs,
+	});
+	const frauds = createFraudKeeper({
+		client,
+		at,
+		account,
+		journal: home.journal,
+		receipts,
+		evidence: (sha256) => store.evidence.get(sha256),
+		nowMs: here.nowMs,
+		tell({ probeId, providerId, evidence, challenge, account: accused, slashed }) {
+			const { amount = null, toAccuser = null, transaction = null } = slashed ?? {};
+			const detail = { evidence, account: accused, challenge, transaction };
+			log.warn({ probe: probeId, provider: providerId, ...detail, amount: String(amount) }, "chain: accused");
+			const amounts = { amount: amount?.toString() ?? null, toAccuser: toAccuser?.toString() ?? null };
+			hub.tell({ kind: "chain.accused", subject: probeId, providerId, detail: { ...detail, ...amounts } });
+		},
+		onLeft: ({ probeId, evidence }, why) => log.warn({ probe: probeId, evidence, why }, "nobody is accused"),
 	});
 
 	const fetched = createLeafFetcher(client, at, (from, error) =>
@@ -75,6 +104,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 			params,
 			maxAgeMs: config.params.maxAgeMs,
 			nowMs: here.nowMs,
+			reported: receipts.reported,
 		}),
 		fetchReport: fetched.report,
 		fetchWeights: fetched.weights,
@@ -90,7 +120,8 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 	async function turn(): Promise<void> {
 		// One process of a network sends; the others serve.
 		const isSender = await store.leases.acquire(LEASE);
-		if (isSender) await round.turn();
+		// Trouble with an epoch keeps nobody's fraud waiting.
+		if (isSender) await round.turn().finally(() => frauds.turn());
 		const final = await finals.look();
 		if (!isSender) return;
 		if (final !== null) tell({ kind: "final", epoch: final.epoch, detail: String(final.claimable) });
@@ -103,6 +134,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 	return {
 		home,
 		params,
+		receipts,
 		turn,
 		newestFinal: finals.newest,
 		async start(url) {

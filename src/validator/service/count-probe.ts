@@ -32,9 +32,12 @@ export interface EndedProbe {
 
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
-	x: Pick<ServiceContext, "store" | "config" | "here" | "hub" | "metrics" | "signer"> & { readonly turns: Turns },
+	x: Pick<ServiceContext, "store" | "config" | "here" | "hub" | "metrics" | "signer" | "receipts"> & {
+		readonly turns: Turns;
+	},
 	ended: EndedProbe,
 ): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
+	await noteFraud(x.receipts, ended);
 	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
 	const result = await x.turns.take(ended.providerId, async () => {
 		const provider = await x.store.providers.get(ended.providerId);
@@ -57,6 +60,14 @@ export async function countProbe(
 		detail: { verdict: verdict.status, code, evidence: ended.evidence?.sha256 ?? null },
 	});
 	return result;
+}
+
+/** An opened element that contradicts its seed is what the chain can punish. Noted before it is counted, so that no crash loses it; twice is the same note. */
+async function noteFraud(receipts: ServiceContext["receipts"], ended: EndedProbe): Promise<void> {
+	const { verdict, evidence, probeId, providerId } = ended;
+	if (receipts === null || evidence === null || verdict.status !== "invalid" || verdict.code !== "ELEMENT_WRONG")
+		return;
+	await receipts.note({ evidence: evidence.sha256, probeId, providerId });
 }
 
 function finishOf(

@@ -204,7 +204,7 @@ async function start(
 	// Loaded when it is wanted: most of its weight is an EVM.
 	const chain = config.chain === null ? null : await (await import("./chain-keeper.ts")).openChainKeeper(parts);
 	if (chain !== null) opened.push(() => chain.stop());
-	const base = { ...parts, beacon: async () => (await chain?.beacon()) ?? null };
+	const base = { ...parts, beacon: async () => (await chain?.beacon()) ?? null, receipts: chain?.receipts ?? null };
 	const agents = createAgentRegistry(base, {
 		...door,
 		onClaim: async (providerId, before, after) => {

@@ -1,6 +1,6 @@
 // From a provider's row to a link, whichever kind it has: the engine on this machine, one over ssh, or the agent that dialled in.
 // Nothing is asked of the engine here.
-import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
+import type { AgentConnection, ReceiptsWanted } from "../../engine/agent/agent-connection.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
 import { createLocalLink } from "../../engine/create-local-link.ts";
 import { createSshLink } from "../../engine/create-ssh-link.ts";
@@ -18,7 +18,12 @@ export interface LinkSource {
 }
 
 /** Throws AssayError: the probe is then inconclusive with its code. */
-export async function openProviderLink(x: LinkSource, provider: Provider, probeId: string): Promise<Link> {
+export async function openProviderLink(
+	x: LinkSource,
+	provider: Provider,
+	probeId: string,
+	receipts: ReceiptsWanted | null = null,
+): Promise<Link> {
 	const { config, here } = x;
 	if (provider.link === "agent") {
 		const agent = x.agents.get(provider.id);
@@ -26,7 +31,8 @@ export async function openProviderLink(x: LinkSource, provider: Provider, probeI
 			throw new AssayError("AGENT_CLOSED", "the provider is not connected to this validator process", {
 				hint: "It dials again by itself; look at its log.",
 			});
-		return agent.openLink({ probe: probeId, limits: limitsFor(config.probe.limits, agent.claim.host.ramBytes) });
+		const limits = limitsFor(config.probe.limits, agent.claim.host.ramBytes);
+		return agent.openLink({ probe: probeId, limits, receipts });
 	}
 	if (provider.link === "local") {
 		if (config.openLocalLink !== null) return config.openLocalLink();

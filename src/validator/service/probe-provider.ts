@@ -1,7 +1,9 @@
 // One probe of one provider, in the order of docs/network.md §4: row, probe, evidence made durable, then everything counted at once. Evidence is
 // written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
+import type { ReceiptsWanted } from "../../engine/agent/agent-connection.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes.ts";
+import { sha256Of } from "../../protocol/tagged-hash.ts";
 import type { Verdict } from "../../protocol/verdict.ts";
 import type { ProbeJob, Provider } from "../../store/store.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
@@ -61,14 +63,16 @@ export async function probeProvider(
 	try {
 		const { quick, sustainMs, samples, plan, deadlines } = config.probe;
 		const beacon = await x.beacon();
+		const receipts = provider.link === "agent" ? await x.receipts?.collect(provider.id, probeId) : null;
 		const result = await runProbe({
-			openLink: () => openBounded(x, provider, probeId),
+			openLink: () => openBounded(x, provider, probeId, receipts?.wanted ?? null),
 			target: provider.link === "agent" ? `agent:${provider.id}` : provider.target,
 			quick,
 			sustainMs,
 			...(samples === null ? {} : { samples }),
 			...(plan === null ? {} : { plan }),
 			...(beacon === null ? {} : { beacon }),
+			...(receipts ? { onCommitted: receipts.onCommitted } : {}),
 			deadlines,
 			signer,
 			clockUs: here.clockUs,
@@ -86,6 +90,8 @@ export async function probeProvider(
 				else release ??= await x.slots.acquire(signal);
 			},
 			async verify(evidence, expect) {
+				// Receipts first: evidence that lies there without them would look as if nobody had asked.
+				if (receipts) await x.receipts?.put(receipts.file(bytesToHex(sha256Of(evidence))));
 				kept = await store.evidence.put(probeId, evidence);
 				return judge(x, evidence, expect, progress.checked);
 			},
@@ -143,9 +149,9 @@ async function giveUp(x: ProbeContext, provider: Provider, probeId: string): Pro
 	x.hub.tell({ kind: "probe.abandoned", subject: probeId, providerId: provider.id, detail: {} });
 }
 
-function openBounded(x: ProbeContext, provider: Provider, probeId: string) {
+function openBounded(x: ProbeContext, provider: Provider, probeId: string, receipts: ReceiptsWanted | null) {
 	const { totalMs } = x.config.probe;
-	return withDeadline(() => openProviderLink(x, provider, probeId), {
+	return withDeadline(() => openProviderLink(x, provider, probeId, receipts), {
 		totalMs,
 		after: x.here.after,
 		onDeadline: () => x.log.warn({ provider: provider.id, probe: probeId, totalMs }, "a probe took too long"),

@@ -21,6 +21,8 @@ export interface ReportScoresOptions {
 	readonly params: EpochTimes;
 	readonly maxAgeMs: number;
 	readonly nowMs: () => number;
+	/** The score as it is reported, 0 where receipts are missing (receipt-keeper.ts); absent: as it is. */
+	readonly reported?: (explanation: Explanation) => Promise<Explanation>;
 }
 
 /** Until when, in seconds since 1970, a report without any score above 0 waits for one. */
@@ -41,12 +43,14 @@ export function createReportScores(o: ReportScoresOptions): (epoch: number) => P
 		let cursor: string | null = null;
 		do {
 			const page: Awaited<ReturnType<Store["scores"]["list"]>> = await o.store.scores.list({ limit: 500, cursor });
-			for (const { providerId, scorePpm, terms } of page.rows) {
+			for (const { providerId, scorePpm: kept, terms } of page.rows) {
 				const provider =
 					o.book.accountOf(providerId) ?? (o.keptAccountOf?.(providerId).address.toLowerCase() as Hex | undefined);
 				if (provider === undefined || !wanted.has(providerId)) continue;
+				const own = terms as unknown as Explanation;
+				const explanation = (await o.reported?.(own)) ?? own;
+				const scorePpm = explanation === own ? kept : explanation.scorePpm;
 				if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
-				const explanation = terms as unknown as Explanation;
 				const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;
 				leaves.set(provider, { provider, scorePpm, evidenceSha256 });
 				reasons[provider] = explanation;

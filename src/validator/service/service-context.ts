@@ -5,6 +5,7 @@ import type { Beacon } from "../../protocol/challenge-seed.ts";
 import type { Signer } from "../../protocol/signer.ts";
 import type { Store } from "../../store/store.ts";
 import type { EventHub } from "./event-hub.ts";
+import type { ReceiptKeeper } from "./receipt-keeper.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { ValidatorConfig } from "./validator-config.ts";
 import type { ValidatorMetrics } from "./validator-metrics.ts";
@@ -21,6 +22,8 @@ export interface ServiceContext {
 	readonly agents: ReadonlyMap<string, AgentConnection>;
 	/** For the seeds of a probe that begins now: proves that it was not made earlier. Null without a chain. */
 	readonly beacon: () => Promise<Beacon>;
+	/** Null without a chain: nobody's receipts would bind anybody. */
+	readonly receipts: ReceiptKeeper | null;
 }
 
 /** One line in the log and one in the metrics; the loop goes on. */

@@ -1,0 +1,127 @@
+// Wrong elements of an evidence file in the form in which the chain takes them (docs/chain.md §5): a leaf, its path, the roots from its round on, one column.
+// Pure, for anyone who holds a file. Only what the file itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
+import { bytesToHex, equalBytes, hexToBytes, readU16 } from "../../protocol/bytes.ts";
+import { firstSeed, nextSeed, openSeed, seedChain } from "../../protocol/challenge-seed.ts";
+import { gemmLeafPlace, gemmLeaves, keptLeafPlace, LEAF_BYTES, streamGroups } from "../../protocol/challenge-shape.ts";
+import type { GemmSpec } from "../../protocol/evidence.ts";
+import { decodeEvidence } from "../../protocol/evidence-codec.ts";
+import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/gemm-element.ts";
+import { leafHash, rootFromPath } from "../../protocol/merkle.ts";
+import { factsOfGemm, type Hex, type ReceiptFacts } from "../../protocol/probe-receipt.ts";
+import { gemmSamples, streamSamples } from "../../protocol/samples.ts";
+import { type Answered, isCommitted, readAnswers } from "./answers.ts";
+import { checkSpecs } from "./check-specs.ts";
+
+/** As the contract's proveGemm wants it. */
+export interface GemmFraud {
+	readonly seed: Hex;
+	readonly roots: readonly Hex[];
+	readonly leaf: number;
+	readonly column: number;
+	readonly leafBytes: Hex;
+	readonly path: readonly Hex[];
+}
+
+export interface WrongElement {
+	/** What a receipt for this challenge must say. */
+	readonly facts: ReceiptFacts;
+	readonly round: number;
+	readonly committed: number;
+	readonly right: number;
+	readonly fraud: GemmFraud;
+}
+
+interface OpenedLeaf {
+	readonly round: number;
+	readonly index: number;
+	readonly leaf: Uint8Array;
+	readonly path: readonly Uint8Array[];
+	readonly columns: readonly number[];
+}
+
+/**
+ * Of each gemm challenge at most one, of its latest wrong round, whose proof is the shortest; looked for as they are asked for. A file that is none, or cannot be
+ * read, has none.
+ */
+export function* findWrongElements(file: Uint8Array): Generator<WrongElement, void> {
+	const decoded = decodeEvidence(file);
+	if (!decoded.ok) return;
+	const { envelope, attachments } = decoded.evidence;
+	const { body } = envelope;
+	// Bounds the work below as it bounds a verdict's.
+	if (checkSpecs(body) !== null) return;
+	const read = readAnswers(body.challenges, attachments);
+	const secret = hexToBytes(body.secret, 32);
+	if (!read.ok || secret === null) return;
+	const scratch = createRowScratch();
+	for (const answer of read.answers) {
+		const { spec } = answer.record;
+		if (spec.kind !== "gemm" || !isCommitted(answer) || !areInOrder(answer)) continue;
+		const first = firstSeed(secret, answer.index, body.beacon, spec);
+		const wrong = wrongOf(answer, spec, first, openedOf(answer, spec, read.answers, secret), scratch);
+		if (wrong !== null) yield wrong;
+	}
+}
+
+const areInOrder = ({ roots }: Answered) => roots.length > 0 && roots.every(({ index }, i) => index === i);
+
+/** Leaves opened of this gemm, by itself and by streams and copies over it, with the columns that were drawn for each. Places that were not drawn are passed over. */
+function openedOf(gemm: Answered, spec: GemmSpec, answers: readonly Answered[], secret: Uint8Array): OpenedLeaf[] {
+	const rounds = gemm.roots.length;
+	return answers.flatMap((answer) => {
+		const last = answer.roots.at(-1);
+		const { spec: asked } = answer.record;
+		const open = answer.opens.find(({ record }) => record.what === "leaves");
+		if (last === undefined || open === undefined || !isCommitted(answer)) return [];
+		const seed = openSeed(secret, answer.index, last.root);
+		let drawn: readonly { round: number; leaf: number; columns: readonly number[] }[];
+		if (answer === gemm) drawn = gemmSamples(seed, rounds, gemmLeaves(spec), spec.samples);
+		else if ((asked.kind === "stream" || asked.kind === "copy") && asked.of === gemm.index) {
+			const groups = streamGroups(spec, rounds, asked.newest);
+			drawn = streamSamples(seed, answer.roots.length, groups, asked.samples).map(({ keptLeaf, columns }) => ({
+				...keptLeafPlace(spec, rounds, asked.newest, keptLeaf),
+				columns,
+			}));
+		} else return [];
+		return open.openings.flatMap((opening, i) => {
+			const due = drawn[i];
+			return due?.round === opening.round && due.leaf === opening.index ? { ...opening, columns: due.columns } : [];
+		});
+	});
+}
+
+function wrongOf(
+	{ index: challenge, roots: records }: Answered,
+	spec: GemmSpec,
+	first: Uint8Array,
+	opened: readonly OpenedLeaf[],
+	scratch: RowScratch,
+): WrongElement | null {
+	const roots = records.map(({ root }) => root);
+	const seeds = seedChain(first, roots, nextSeed);
+	for (const { round, index, leaf, path, columns } of [...opened].sort((a, b) => b.round - a.round)) {
+		const seed = seeds[round];
+		if (seed === undefined || leaf.length !== LEAF_BYTES) continue;
+		const root = rootFromPath(leafHash(leaf), index, gemmLeaves(spec), path);
+		// A leaf that the provider did not commit to says nothing about it.
+		if (root === null || !equalBytes(root, roots[round]!)) continue;
+		const { row, column } = gemmLeafPlace(spec, index);
+		const places = columns.map((inLeaf) => column + inLeaf);
+		const right = gemmElements(spec.precision, seed, spec.k, row, places, scratch);
+		const at = columns.findIndex((inLeaf, i) => readU16(leaf, 2 * inLeaf) !== right[i]);
+		if (at < 0) continue;
+		const fraud = {
+			seed: hexOf(seed),
+			roots: roots.slice(round).map(hexOf),
+			leaf: index,
+			column: columns[at]!,
+			leafBytes: hexOf(leaf),
+			path: path.map(hexOf),
+		};
+		const committed = readU16(leaf, 2 * columns[at]!);
+		return { facts: factsOfGemm(challenge, spec, first, roots), round, committed, right: right[at]!, fraud };
+	}
+	return null;
+}
+
+const hexOf = (bytes: Uint8Array): Hex => `0x${bytesToHex(bytes)}`;
