@@ -8,6 +8,7 @@ import * as network from "./schemas/network.ts";
 import { epochNumber, page, probeId, providerId, publicKey, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
 import * as provider from "./schemas/provider.ts";
+import * as receipt from "./schemas/receipt.ts";
 import * as rental from "./schemas/rental.ts";
 import * as score from "./schemas/score.ts";
 import { figurePoint } from "./schemas/verdict.ts";
@@ -142,6 +143,14 @@ export const routes = {
 		summary: "The evidence file of a probe",
 		params: byProbe,
 		problems: ["PROBE_UNKNOWN", "EVIDENCE_UNKNOWN"],
+	},
+	getProbeReceipts: {
+		...read,
+		path: "/v1/probes/:id/receipts",
+		summary: "What the provider signed of a probe, for whoever wants to prove a fraud on chain",
+		params: byProbe,
+		reply: receipt.receiptFile,
+		problems: ["PROBE_UNKNOWN", "RECEIPTS_UNKNOWN"],
 	},
 	watchProbe: {
 		...read,

@@ -2,6 +2,7 @@
 // Handlers know no rules: they give the samples back, and remember what they were called with.
 
 import { bytesToHex } from "../protocol/bytes.ts";
+import type { ReceiptFile } from "../protocol/probe-receipt.ts";
 import { createSigner, type Signer } from "../protocol/signer.ts";
 import { sha256Of } from "../protocol/tagged-hash.ts";
 import { createApiServer } from "./create-server.ts";
@@ -144,6 +145,7 @@ const chainWindows = {
 	nextAtMs: null,
 };
 export const chain: Chain = {
+	nowMs: NOW_MS,
 	chainId: 31_337,
 	isEmbedded: true,
 	rpcUrl: "http://127.0.0.1:1",
@@ -207,6 +209,8 @@ const chainEpoch: ChainEpoch = {
 			scores: 1,
 			leaves: "right",
 			leavesPath: `/chain/7/report-${accountOf("a")}.json`,
+			reasonsPath: null,
+			reasonsBytes: null,
 		},
 	],
 	proposal: {
@@ -242,6 +246,24 @@ const chainAccount: ChainAccountView = {
 	claimableEpochs: [],
 	claims: [{ epoch: 7, amount: "1000", at }],
 	devices: [{ device: bytes32, validator: accountOf("a"), evidenceSha256: bytes32, untilMs: NOW_MS + 9000, at }],
+};
+const receipts: ReceiptFile = {
+	format: "assay-receipts",
+	version: 1,
+	evidence: EVIDENCE,
+	probeId: probe.id,
+	chainId: 7,
+	slashing: `0x${"5a".repeat(20)}`,
+	provider: `0x${"b0".repeat(20)}`,
+	receipts: [
+		{
+			...{ challenge: 0, precision: 2, m: 128, n: 512, k: 128, rounds: 3 },
+			seed: `0x${"01".repeat(32)}`,
+			end: `0x${"02".repeat(32)}`,
+			signature: `0x${"03".repeat(65)}`,
+		},
+	],
+	missing: [{ challenge: 1, why: "refused" }],
 };
 export const event = (n: number): NetworkEvent => ({
 	id: String(n),
@@ -313,6 +335,7 @@ export const toyHandlers: Handlers = {
 	askProbe: () => ({ providerId: provider.id, dueAtMs: NOW_MS }),
 	listProbes: () => ({ rows: [probe], cursor: null }),
 	getProbe: () => probe,
+	getProbeReceipts: () => receipts,
 	getProbeEvidence: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
 	watchProbe: threeEvents,
 	watchEvents: threeEvents,
@@ -441,6 +464,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	listProbes: { query: { state: "done", limit: 500 } },
 	getProbe: { params: { id: probe.id } },
 	getProbeEvidence: { params: { id: probe.id } },
+	getProbeReceipts: { params: { id: probe.id } },
 	watchProbe: { params: { id: probe.id } },
 	watchEvents: { query: { kind: "probe" } },
 	getEvidence: { params: { sha256: EVIDENCE } },

@@ -392,6 +392,10 @@ export const codes = {
 		"Another process runs the embedded chain of this folder.",
 		"Ask that process over its RPC URL, or stop it.",
 	),
+	RECEIPTS_UNKNOWN: error(
+		"No receipts were asked for in this probe, or they are not kept here.",
+		"Only providers with an account on the validator's chain are asked; ask the validator that made the probe.",
+	),
 	RECEIPTS_BAD: error(
 		"A file of receipts is not one, belongs to other evidence, or its signatures are not its provider's.",
 		"Fetch it again from the validator that made the evidence: /v1/probes/PROBE/receipts.",

@@ -6,7 +6,14 @@ import type { Probe } from "../../../store/store.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { withoutUndefined } from "./provider-views.ts";
 
-type Names = "listProbes" | "getProbe" | "getProbeEvidence" | "watchProbe" | "watchEvents" | "getEvidence";
+type Names =
+	| "listProbes"
+	| "getProbe"
+	| "getProbeEvidence"
+	| "getProbeReceipts"
+	| "watchProbe"
+	| "watchEvents"
+	| "getEvidence";
 
 const ENDS = ["probe.verdict", "probe.abandoned"];
 
@@ -34,6 +41,14 @@ export function probeHandlers(x: ServiceContext): Pick<Handlers, Names> {
 		getProbe: ({ params }) => must(params.id),
 		async getProbeEvidence({ params }) {
 			return evidence((await must(params.id)).evidenceSha256);
+		},
+		async getProbeReceipts({ params }) {
+			const { evidenceSha256 } = await must(params.id);
+			const file = evidenceSha256 === null ? null : await x.receipts?.get(evidenceSha256);
+			if (file) return file;
+			throw new AssayError("RECEIPTS_UNKNOWN", "there are no receipts of this probe here", {
+				hint: "Only providers with an account on this validator's chain are asked for them.",
+			});
 		},
 		getEvidence: ({ params }) => evidence(params.sha256),
 		async watchProbe({ params, query, signal, lastEventId }) {
