@@ -31,6 +31,14 @@ export function createEpochStore({ database, schema }: StoreContext): EpochStore
 			return opened === 1;
 		},
 
+		async move({ number, startsAtMs, endsAtMs }) {
+			const moved = await database.write(
+				"UPDATE epochs SET starts_at_ms = $2, ends_at_ms = $3 WHERE number = $1 AND state = 'open'",
+				[integer("an epoch's number", number), integer("startsAtMs", startsAtMs), integer("endsAtMs", endsAtMs)],
+			);
+			return moved === 1;
+		},
+
 		async current() {
 			const rows = await database.read(`SELECT ${COLUMNS} FROM epochs WHERE state = 'open'`);
 			return rows[0] ? toEpoch(rows[0]) : null;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Sql } from "./database.ts";
 import { tables } from "./migrations/001-tables.ts";
+import { chain } from "./migrations/002-chain.ts";
 
 interface Migration {
 	readonly number: number;
@@ -11,7 +12,10 @@ interface Migration {
 	readonly sql: string;
 }
 
-const MIGRATIONS: readonly Migration[] = [{ number: 1, name: "tables", sql: tables }];
+const MIGRATIONS: readonly Migration[] = [
+	{ number: 1, name: "tables", sql: tables },
+	{ number: 2, name: "chain", sql: chain },
+];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */
 export async function migrate(sql: Sql, schema: string, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createAuditStore } from "./audit.ts";
+import { createChainStore } from "./chain.ts";
 import { integer, name } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import { openDatabase } from "./database.ts";
@@ -102,6 +103,7 @@ export async function openStore(o: StoreOptions): Promise<Store> {
 			leases: leases.store,
 			scores: createScoreStore(context),
 			epochs: createEpochStore(context),
+			chain: createChainStore(context),
 			validators: createValidatorStore(context),
 			rentals: createRentalStore(context),
 			tokens: createTokenStore(context),

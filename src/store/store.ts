@@ -43,6 +43,7 @@ export interface Store {
 	readonly leases: LeaseStore;
 	readonly scores: ScoreStore;
 	readonly epochs: EpochStore;
+	readonly chain: ChainStore;
 	readonly validators: ValidatorStore;
 	readonly rentals: RentalStore;
 	readonly tokens: TokenStore;
@@ -449,6 +450,42 @@ export interface LeaseStore {
 	onLost(listener: (name: string) => void): () => void;
 }
 
+// ---- chain
+
+/** Addresses are 0x and lower-case hex. */
+export interface ChainKey {
+	readonly chainId: number;
+	readonly registry: string;
+}
+
+export interface ChainEventRow {
+	readonly block: number;
+	readonly logIndex: number;
+	readonly body: Json;
+}
+
+/** `lease`: the write happens only while this process holds it, else STORE_LEASE_LOST. Durable when they resolve. */
+export interface ChainIntentStore {
+	get(id: string): Promise<Json | null>;
+	put(id: string, body: Json, lease?: string | null): Promise<void>;
+	remove(id: string, lease?: string | null): Promise<void>;
+	/** At most 10,000, sorted. */
+	ids(): Promise<readonly string[]>;
+}
+
+export interface ChainStore {
+	value(key: ChainKey, name: string): Promise<Json | null>;
+	putValue(key: ChainKey, name: string, value: Json, lease?: string | null): Promise<void>;
+	/** In the order of the chain, with the cursor that was written together with them; null before the first write. */
+	events(key: ChainKey): Promise<{ readonly cursor: Json | null; readonly events: readonly ChainEventRow[] }>;
+	/** All or nothing: what is above `keepTo` is forgotten, then `added` (all above it) and the cursor are written. */
+	putEvents(
+		key: ChainKey,
+		change: { readonly keepTo: number; readonly added: readonly ChainEventRow[]; readonly cursor: Json },
+	): Promise<void>;
+	intents(key: ChainKey, account: string): ChainIntentStore;
+}
+
 // ---- scores, epochs, validators
 
 export interface Score {
@@ -515,6 +552,8 @@ export interface EpochStore {
 		readonly params: Json;
 	}): Promise<boolean>;
 	current(): Promise<Epoch | null>;
+	/** Other times for an epoch that is open: its schedule is elsewhere, and was put right. False: it is closed or unknown. */
+	move(epoch: { readonly number: number; readonly startsAtMs: number; readonly endsAtMs: number }): Promise<boolean>;
 	get(number: number): Promise<Epoch | null>;
 	list(options?: PageOptions): Promise<Page<Epoch>>;
 	/** One per validator and epoch; the last one before the epoch closes counts. False: the epoch is closed or unknown. */

@@ -77,6 +77,58 @@ onBothServers((server) => {
 		}
 	};
 
+	test("what is remembered of a chain: events and their cursor at once, intents of one account, nothing of another chain", async () => {
+		const key = { chainId: 7373, registry: `0x${"a1".repeat(20)}` };
+		const others = [
+			{ ...key, chainId: 1 },
+			{ ...key, registry: `0x${"b2".repeat(20)}` },
+		];
+		const event = (block: number, logIndex: number) => ({ block, logIndex, body: { at: `${block}.${logIndex}` } });
+		assert.deepEqual(await store.chain.events(key), { cursor: null, events: [] });
+		await store.chain.putEvents(key, { keepTo: -1, added: [event(9, 1), event(9, 0), event(10, 0)], cursor: [1] });
+		await store.chain.putEvents(key, { keepTo: 9, added: [event(11, 4)], cursor: [2] });
+		assert.deepEqual(await store.chain.events(key), {
+			cursor: [2],
+			events: [event(9, 0), event(9, 1), event(11, 4)],
+		});
+		// The second of the two clashes: nothing of the write stays, the cursor neither.
+		const twice = { keepTo: 11, added: [event(12, 0), event(12, 0)], cursor: [3] };
+		await assert.rejects(store.chain.putEvents(key, twice), code("STORE_CONFLICT"));
+		assert.deepEqual((await store.chain.events(key)).cursor, [2]);
+		await store.chain.putEvents(key, { keepTo: -1, added: [], cursor: [] });
+		assert.deepEqual(await store.chain.events(key), { cursor: [], events: [] });
+
+		await store.chain.putValue(key, "seen", { epoch: 4 });
+		await store.chain.putValue(key, "seen", { epoch: 5 });
+		assert.deepEqual(await store.chain.value(key, "seen"), { epoch: 5 });
+		const [account, other] = [`0x${"c3".repeat(20)}`, `0x${"d4".repeat(20)}`];
+		await store.chain.intents(key, account).put("commit/1", { nonce: 1 });
+		await store.chain.intents(key, account).put("commit/1", { nonce: 2 });
+		assert.deepEqual(await store.chain.intents(key, account).get("commit/1"), { nonce: 2 });
+		assert.equal(await store.chain.intents(key, other).get("commit/1"), null);
+		for (const foreign of others) {
+			assert.equal(await store.chain.value(foreign, "seen"), null);
+			assert.deepEqual(await store.chain.events(foreign), { cursor: null, events: [] });
+			assert.deepEqual(await store.chain.intents(foreign, account).ids(), []);
+		}
+		await assert.rejects(store.chain.value({ ...key, registry: "0xA1" }, "seen"), code("STORE_INPUT"));
+
+		// A process whose lease went to another changes nothing any more, whatever it still believes.
+		const second = await server.open({ schema: store.schema });
+		assert.equal(await store.leases.acquire("chain"), true);
+		await store.chain.intents(key, account).put("reveal/1", {}, "chain");
+		await assert.rejects(
+			second.chain.intents(key, account).put("reveal/1", { by: 2 }, "chain"),
+			code("STORE_LEASE_LOST"),
+		);
+		await client.query(`UPDATE ${store.schema}.leases SET expires_at = now() - interval '1 s' WHERE name = 'chain'`);
+		await assert.rejects(store.chain.intents(key, account).remove("reveal/1", "chain"), code("STORE_LEASE_LOST"));
+		assert.equal(await second.leases.acquire("chain"), true);
+		await assert.rejects(store.chain.putValue(key, "seen", { epoch: 6 }, "chain"), code("STORE_LEASE_LOST"));
+		await second.chain.intents(key, account).remove("reveal/1", "chain");
+		assert.deepEqual(await store.chain.intents(key, account).ids(), ["commit/1"]);
+	});
+
 	test("migrations are applied once, in order, and an edited or newer one is refused", async () => {
 		const one = { number: 1, name: "one", sql: "CREATE TABLE a (n integer); INSERT INTO a VALUES (1);" };
 		const two = { number: 2, name: "two", sql: "INSERT INTO a VALUES (2);" };
