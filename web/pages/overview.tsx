@@ -1,9 +1,13 @@
 // The network as it is now: hosts, devices by model, what was proven in total, probes, cheaters, and what happens as it happens.
 import { useState } from "preact/hooks";
 import type { NetworkEvent } from "../../src/api/types.ts";
+import { EpochRail } from "../parts/chain-parts.tsx";
+import { ChainTiles } from "../parts/chain-tiles.tsx";
 import { formatBytes, formatCount, formatRate, formatSpan } from "../parts/format.ts";
-import { Empty, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
-import { api, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
+import { Empty, Failed, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { type FollowedChain, useChain } from "../parts/use-chain.ts";
+import { api, type Loaded, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
+import "../styles/chain.css";
 
 const FEED_ROWS = 14;
 
@@ -13,6 +17,7 @@ export default function OverviewPage() {
 		"recent",
 		async (signal) => (await api.listProbes({ query: { limit: FEED_ROWS } }, { signal })).rows,
 	);
+	const chain = useChain();
 	const epoch = useLoaded("epoch", async (signal) => (await api.listEpochs({ query: { limit: 1 } }, { signal })).rows);
 	useReloadOn(
 		({ kind }) => kind !== "probe.progress",
@@ -72,21 +77,30 @@ export default function OverviewPage() {
 								value={formatCount(now.evidence.files)}
 								note={`${formatBytes(now.evidence.bytes)} that anyone can check again`}
 							/>
-							<Tile
-								name="Epoch"
-								value={now.epoch === null ? "–" : formatCount(now.epoch)}
-								note={
-									epoch.value?.[0] ? (
-										<>
-											ends <Time atMs={epoch.value[0].endsAtMs} />; {now.validators.length}{" "}
-											{now.validators.length === 1 ? "validator" : "validators"}
-										</>
-									) : (
-										"none yet"
-									)
-								}
-							/>
+							{chain.value?.chain ? (
+								<Tile
+									name="Validators"
+									value={formatCount(chain.value.chain.validators)}
+									note="report every provider’s score, each epoch"
+								/>
+							) : (
+								<Tile
+									name="Epoch"
+									value={now.epoch === null ? "–" : formatCount(now.epoch)}
+									note={
+										epoch.value?.[0] ? (
+											<>
+												ends <Time atMs={epoch.value[0].endsAtMs} />; {now.validators.length}{" "}
+												{now.validators.length === 1 ? "validator" : "validators"}
+											</>
+										) : (
+											"none yet"
+										)
+									}
+								/>
+							)}
 						</dl>
+						<ChainState chain={chain} />
 						<div class="columns">
 							<Panel title="Devices by model" aside={`${formatCount(now.gpus)} GPUs`}>
 								{now.models.length === 0 ? (
@@ -143,6 +157,33 @@ export default function OverviewPage() {
 				)}
 			</Shown>
 		</>
+	);
+}
+
+/** Nothing where there is no chain; where its node is silent, that. */
+function ChainState({ chain: { value, trouble, reload } }: { chain: Loaded<FollowedChain> }) {
+	if (value === null)
+		return trouble === null ? null : (
+			<Panel title="Chain">
+				<Failed trouble={trouble} again={reload} />
+			</Panel>
+		);
+	const { chain, skewMs } = value;
+	if (chain === null) return null;
+	return (
+		<Panel title="Chain" aside={trouble === null ? <a href="/epochs">all epochs</a> : "its node does not answer"}>
+			<ChainTiles chain={chain} skewMs={skewMs} />
+			<ol class="flight">
+				{chain.inFlight.slice(0, 3).map((one) => (
+					<li key={one.number}>
+						<a class="flight-name" href={`/epochs/${one.number}`}>
+							Epoch {formatCount(one.number)}
+						</a>
+						<EpochRail epoch={one} skewMs={skewMs} />
+					</li>
+				))}
+			</ol>
+		</Panel>
 	);
 }
 

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
+import { ChainPanel } from "../parts/chain-panel.tsx";
 import { claimedAndProven } from "../parts/claimed-proven.ts";
 import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
@@ -145,6 +146,7 @@ export default function ProviderPage({ id }: { id: string }) {
 					</Panel>
 				)}
 			</div>
+			<ChainPanel providerId={shown.id} />
 			<Panel title="Probes">
 				<ProbeTable probes={probes} withProvider={false} />
 			</Panel>

@@ -51,6 +51,7 @@ export const chainParams = z.object({
 });
 
 export const chain = z.object({
+	nowMs: atMs.describe("The validator's clock: phases are by it"),
 	chainId: count,
 	isEmbedded: z.boolean(),
 	rpcUrl: said
@@ -105,6 +106,8 @@ const report = z.object({
 	scores: count.nullable().describe("Leaves that this validator has; null when it has none"),
 	leaves: z.enum(["none", "right", "wrong"]).describe("Whether the leaves here give the root"),
 	leavesPath: said.nullable(),
+	reasonsPath: said.nullable().describe("What its scores multiply out from, gzipped JSON; null when it is not here"),
+	reasonsBytes: count.nullable(),
 });
 const proposal = z.object({
 	proposer: account,

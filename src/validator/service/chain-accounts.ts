@@ -4,20 +4,24 @@ import type { ChainAccountView } from "../../api/types.ts";
 import type { HistoryEvent } from "../../chain/chain-history.ts";
 import { ROLES, readAccount } from "../../chain/registry.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
+import type { Store } from "../../store/store.ts";
 import type { ChainHome } from "./chain-home.ts";
 import type { ChainViews } from "./chain-views.ts";
-import type { ReportArchive } from "./report-archive.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 export interface ChainAccounts {
 	/** The account that is paid for a provider; null where it has none. */
 	ofProvider(providerId: string): Hex | null;
-	/** Providers of these accounts, as far as they are known; `epoch` is one whose report may name them. */
-	providersOf(accounts: readonly Hex[], epoch: number): Promise<ReadonlyMap<Hex, string>>;
+	/** Providers of these accounts, as far as they are known by now. */
+	providersOf(accounts: readonly Hex[]): Promise<ReadonlyMap<Hex, string>>;
 	view(account: Hex, providerId: string | null): Promise<ChainAccountView>;
 }
 
 const SHOWN_CLAIMS = 50;
 const MOST_KNOWN = 100_000;
+const AT_ONCE = 16;
+const LEARN_WITHIN_MS = 300;
+const LEARN_EVERY_US = 10_000_000;
 const roleOf = (role: number) =>
 	role === ROLES.provider
 		? ("provider" as const)
@@ -28,14 +32,13 @@ const roleOf = (role: number) =>
 export function createChainAccounts(
 	home: ChainHome,
 	views: ChainViews,
-	archive: Pick<ReportArchive, "reasons">,
-	nowMs: () => number,
+	store: Pick<Store, "providers">,
+	here: Pick<Surroundings, "nowMs" | "ratesClockUs" | "after">,
 ): ChainAccounts {
 	const { reader } = views;
 	/** Deriving a kept account is a multiplication on a curve; the other way round there is none but to have done it. */
 	const keptBy = new Map<string, Hex>();
 	const providerOf = new Map<Hex, string>();
-	const readEpochs = new Set<number>();
 
 	function know(account: Hex, providerId: string): void {
 		if (providerOf.size < MOST_KNOWN) providerOf.set(account, providerId);
@@ -53,13 +56,26 @@ export function createChainAccounts(
 		return kept ?? null;
 	}
 
-	/** The reasons of an epoch name the provider behind every leaf of our own report. Read once for each epoch, and only when somebody in it is unknown. */
-	async function learn(epoch: number): Promise<void> {
-		if (readEpochs.has(epoch)) return;
-		readEpochs.add(epoch);
-		const reasons = await archive.reasons(epoch).catch(() => null);
-		for (const [account, { providerId }] of Object.entries(reasons ?? {}))
-			if (/^[0-9a-f]{64}$/.test(providerId)) know(account as Hex, providerId);
+	/** Every provider's account once, a few at a time: a thousand derivations in one go would keep everybody else waiting for half a second. */
+	async function learn(): Promise<void> {
+		let cursor: string | null = null;
+		do {
+			const page: Awaited<ReturnType<typeof store.providers.list>> = await store.providers.list({ limit: 500, cursor });
+			for (const [i, { id }] of page.rows.entries()) {
+				if (i % AT_ONCE === AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
+				if (!keptBy.has(id)) ofProvider(id);
+			}
+			cursor = page.cursor;
+		} while (cursor !== null);
+	}
+	let learning: { readonly atUs: number; readonly done: Promise<void> } | null = null;
+	function learned(): Promise<void> {
+		if (home.keptAccountOf === null) return Promise.resolve();
+		const nowUs = here.ratesClockUs();
+		if (learning === null || nowUs - learning.atUs > LEARN_EVERY_US)
+			learning = { atUs: nowUs, done: learn().catch(() => {}) };
+		const late = new Promise<void>((resolve) => here.after(LEARN_WITHIN_MS, resolve));
+		return Promise.race([learning.done, late]);
 	}
 
 	const known = (account: Hex): string | null =>
@@ -67,8 +83,8 @@ export function createChainAccounts(
 
 	return {
 		ofProvider,
-		async providersOf(accounts, epoch) {
-			if (accounts.some((account) => known(account) === null)) await learn(epoch);
+		async providersOf(accounts) {
+			if (accounts.some((account) => known(account) === null)) await learned();
 			return new Map(
 				accounts.flatMap((account) => {
 					const id = known(account);
@@ -112,7 +128,7 @@ export function createChainAccounts(
 						amount: String(args.amount),
 						at: { hash, block },
 					})),
-				devices: devicesOf(events, nowMs()),
+				devices: devicesOf(events, here.nowMs()),
 			};
 		},
 	};

@@ -143,6 +143,11 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 	}
 
 	return {
+		/** Null when they are not here. */
+		async reasonsBytes(epoch: number, validator: Hex): Promise<number | null> {
+			const found = await stat(join(folder, String(epoch), `reasons-${validator}.json.gz`)).catch(() => null);
+			return found?.size ?? null;
+		},
 		/** Made anew when the epoch's events or its files have changed since. */
 		async of(epoch: number, past: PastEpoch): Promise<EpochLeaves> {
 			const last = standing(past);

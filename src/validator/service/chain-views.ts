@@ -240,6 +240,7 @@ export async function createChainViews(
 					}
 					const lower = (address: Hex) => address.toLowerCase() as Hex;
 					return {
+						nowMs: here.nowMs(),
 						chainId: client.chainId,
 						isEmbedded: home.isEmbedded,
 						rpcUrl: home.isEmbedded ? home.url : null,
@@ -311,12 +312,13 @@ export async function createChainViews(
 				? await totalAtEnd(summary.endsAtMs / 1000)
 				: voting.reduce((sum, { stake }) => sum + stake, 0n);
 			const counted = countedOf(found);
+			const reasons = await Promise.all(voting.map(({ account }) => leaves.reasonsBytes(number, account)));
 			return {
 				...summary,
 				countedStake: String(counted),
 				totalStake: String(total),
 				hasQuorum: counted > 0n && counted * PPM >= total * BigInt(f.epochs.quorumPpm),
-				reportsOf: voting.map(({ stake, ...one }) => {
+				reportsOf: voting.map(({ stake, ...one }, i) => {
 					const report = found.reports.get(one.account);
 					const file = shown.states.get(one.account);
 					return {
@@ -329,6 +331,8 @@ export async function createChainViews(
 						scores: file?.count ?? null,
 						leaves: file?.state ?? "none",
 						leavesPath: file === undefined ? null : archivePath(number, "report", one.account),
+						reasonsPath: reasons[i] == null ? null : archivePath(number, "reasons", one.account),
+						reasonsBytes: reasons[i] ?? null,
 					};
 				}),
 				proposal:

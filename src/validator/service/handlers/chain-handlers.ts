@@ -1,5 +1,4 @@
 // Routes of the chain: where it is, its epochs, weights, transactions, accounts. A validator without a chain loads nothing of it and says so.
-import { join } from "node:path";
 import type { Handlers } from "../../../api/routes.ts";
 import type { Hex } from "../../../market/sorted-openings.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -20,14 +19,12 @@ export function chainHandlers(
 	home: ChainHome | null,
 ): Pick<Handlers, Names> {
 	async function open(chain: ChainHome) {
-		const [{ createChainViews }, { createChainAccounts }, { createReportArchive }] = await Promise.all([
+		const [{ createChainViews }, { createChainAccounts }] = await Promise.all([
 			import("../chain-views.ts"),
 			import("../chain-accounts.ts"),
-			import("../report-archive.ts"),
 		]);
 		const views = await createChainViews(chain, here);
-		const archive = createReportArchive(join(chain.folder, "epochs"));
-		return { views, accounts: createChainAccounts(chain, views, archive, here.nowMs) };
+		return { views, accounts: createChainAccounts(chain, views, store, here) };
 	}
 	let opened: ReturnType<typeof open> | null = null;
 	function must(): ReturnType<typeof open> {
@@ -60,10 +57,7 @@ export function chainHandlers(
 			const { validators, rows } = await views.leaves.of(number, past);
 			const from = numberOf(cursor) ?? 0;
 			const wanted = rows.slice(from, from + limit);
-			const providers = await accounts.providersOf(
-				wanted.map(({ account }) => account),
-				number,
-			);
+			const providers = await accounts.providersOf(wanted.map(({ account }) => account));
 			return {
 				validators,
 				rows: wanted.map(({ share, ...row }) => {

@@ -1,0 +1,350 @@
+// An epoch of the chain worked out again in this browser: roots from leaves, medians from reports, weights, shares and payments from those; each compared with what the
+// chain has. Leaves, reasons and the chain's own words all come over the validator's API and are hostile: `elsewhere` says how to ask any node for the same roots.
+// Loaded when somebody audits: hashing stays out of the first view.
+import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
+import { auditScores } from "../../src/market/audit-scores.ts";
+import type { Explanation } from "../../src/market/explanation.ts";
+import { malformedAt, readScoreReport, type ScoreLeaf, type ScoreReport } from "../../src/market/score-report.ts";
+import { fromHex, type Hex, packed, toHex } from "../../src/market/sorted-openings.ts";
+import {
+	type CountedReport,
+	createWeightProposal,
+	openWeights,
+	shareOf,
+	type WeightLeaf,
+	type WeightProposal,
+} from "../../src/market/weight-proposal.ts";
+import { utf8ToBytes } from "../../src/protocol/bytes.ts";
+import { keccak } from "../../src/protocol/keccak-tree.ts";
+
+export interface AuditCheck {
+	readonly title: string;
+	readonly state: "equal" | "differs" | "unknown";
+	readonly found: string;
+}
+
+export interface AuditDifference {
+	readonly what: string;
+	/** A provider's or validator's account. */
+	readonly who: string;
+	readonly stated: string;
+	readonly right: string;
+}
+
+export interface ChainAudit {
+	readonly checks: readonly AuditCheck[];
+	readonly differences: readonly AuditDifference[];
+	readonly isEqual: boolean;
+}
+
+export interface AuditSource {
+	readonly epoch: ChainEpoch;
+	readonly quorumPpm: number;
+	/** Every row of the epoch's table. */
+	readonly rows: readonly ChainWeight[];
+	/** Bytes of a public file of the validator; null when it is not there. */
+	readonly file: (path: string) => Promise<Uint8Array | null>;
+	readonly onStep: (title: string) => void | Promise<void>;
+}
+
+const PPM = 1_000_000n;
+/** Reasons of thousands of providers are a matter for the command line. */
+const MOST_REASONS_BYTES = 4_000_000;
+const MOST_UNPACKED_BYTES = 200_000_000;
+
+/** The chain marks a root by its last bit: it tells nothing about it. */
+const kept = (root: string): string => (BigInt(root) | 1n).toString(16);
+const short = (value: string): string => `${value.slice(0, 10)}…${value.slice(-4)}`;
+
+export async function auditChainEpoch(o: AuditSource): Promise<ChainAudit> {
+	const { epoch, rows } = o;
+	const checks: AuditCheck[] = [];
+	const differences: AuditDifference[] = [];
+	const check = (title: string, state: AuditCheck["state"], found: string) => checks.push({ title, state, found });
+	const counted: CountedReport[] = [];
+	let isComplete = true;
+	for (const one of epoch.reportsOf) {
+		if (one.root === null || one.state === "voided") continue;
+		const title = `Report of ${short(one.account)}`;
+		await o.onStep(title);
+		const bytes = one.leavesPath === null || one.leaves === "none" ? null : await o.file(one.leavesPath);
+		const report = bytes === null ? null : reportOf(bytes);
+		if (report === null) {
+			isComplete = false;
+			check(
+				title,
+				bytes === null ? "unknown" : "differs",
+				bytes === null ? "its leaves are not here" : "no list of leaves",
+			);
+			continue;
+		}
+		counted.push({ validator: one.account as Hex, stake: BigInt(one.stake), report });
+		const isRoot = kept(report.reportRoot) === kept(one.root);
+		check(
+			title,
+			isRoot ? "equal" : "differs",
+			`${report.leaves.length} leaves give ${short(report.reportRoot)}, the chain has ${short(one.root)}`,
+		);
+		if (!isRoot)
+			differences.push({ what: "report root", who: one.account, stated: one.root, right: report.reportRoot });
+		const places = malformedAt(report);
+		if (places !== null) {
+			const { provider } = report.leaves[places.at(-1)!]!;
+			differences.push({
+				what: "order of report",
+				who: provider,
+				stated: String(places.at(-1)),
+				right: "ascending, at most 1",
+			});
+			check(`${title}: order`, "differs", "leaves out of order, or a score above 1");
+		}
+		await auditReasons(o, one, report, checks, differences);
+	}
+	if (counted.length === 0) check("Reports", "unknown", "nobody has revealed a report yet");
+	const stake = counted.reduce((sum, { stake }) => sum + stake, 0n);
+	if (counted.length > 0)
+		check(
+			"Quorum",
+			stake * PPM >= BigInt(epoch.totalStake) * BigInt(o.quorumPpm) ? "equal" : "unknown",
+			`reports with ${percent(stake, BigInt(epoch.totalStake))} of all stake; ${percent(BigInt(o.quorumPpm), PPM)} are needed`,
+		);
+	const { proposal } = epoch;
+	if (proposal === null) check("Weights", "unknown", "nothing is proposed yet");
+	else {
+		await o.onStep("Medians and shares");
+		const right = createWeightProposal(counted, BigInt(epoch.pot ?? proposal.emission));
+		await auditProposal(o, right, isComplete, check, differences);
+		auditPayments(rows, right, isComplete, check, differences);
+	}
+	const isEqual = checks.every(({ state }) => state === "equal") && differences.length === 0;
+	return { checks, differences, isEqual };
+}
+
+type Check = (title: string, state: AuditCheck["state"], found: string) => void;
+
+async function auditReasons(
+	o: AuditSource,
+	one: ChainEpoch["reportsOf"][number],
+	report: ScoreReport,
+	checks: AuditCheck[],
+	differences: AuditDifference[],
+): Promise<void> {
+	if (one.reasonsPath === null || one.reasonsBytes === null || one.reasonsBytes > MOST_REASONS_BYTES) return;
+	const title = `Scores of ${short(one.account)}`;
+	await o.onStep(title);
+	const reasons = await reasonsOf((await o.file(one.reasonsPath)) ?? new Uint8Array());
+	if (reasons === null) return void checks.push({ title, state: "unknown", found: "its reasons cannot be read" });
+	const found = auditScores(report.leaves, reasons);
+	differences.push(...found);
+	checks.push({
+		title,
+		state: found.length === 0 ? "equal" : "differs",
+		found:
+			found.length === 0
+				? `${report.leaves.length} scores multiply out from their terms`
+				: `${found.length} of ${report.leaves.length} do not follow from their terms`,
+	});
+}
+
+async function auditProposal(
+	o: AuditSource,
+	right: WeightProposal,
+	isComplete: boolean,
+	check: Check,
+	differences: AuditDifference[],
+): Promise<void> {
+	const { rows, epoch } = o;
+	const proposal = epoch.proposal!;
+	const bytes = proposal.leaves === "none" ? null : await o.file(proposal.leavesPath);
+	const leaves = bytes === null ? null : weightsOf(bytes);
+	// What was proposed: the proposer's own file, or what the validator shows.
+	const stated = new Map<string, number>(
+		leaves === null
+			? rows.flatMap(({ account, weightPpm }) => (weightPpm === null ? [] : [[account, weightPpm] as const]))
+			: leaves.map(({ provider, weightPpm }) => [provider, weightPpm]),
+	);
+	if (leaves !== null) {
+		const root = safeRoot(leaves);
+		const isRoot = root === proposal.root && leaves.length === proposal.count;
+		check(
+			"Published weights",
+			isRoot ? "equal" : "differs",
+			`${leaves.length} leaves give ${root === null ? "no root" : short(root)}, the chain has ${short(proposal.root)}`,
+		);
+		if (!isRoot)
+			differences.push({ what: "weights root", who: proposal.proposer, stated: proposal.root, right: root ?? "–" });
+	}
+	const medians = new Map<string, number>(right.leaves.map(({ provider, weightPpm }) => [provider, weightPpm]));
+	const wrong = [...new Set([...medians.keys(), ...stated.keys()])]
+		.sort()
+		.filter((who) => (medians.get(who) ?? 0) !== (stated.get(who) ?? 0));
+	for (const who of wrong)
+		differences.push({ what: "weight", who, stated: ppm(stated.get(who) ?? 0), right: ppm(medians.get(who) ?? 0) });
+	const state = isComplete ? (wrong.length === 0 ? "equal" : "differs") : "unknown";
+	check(
+		"Medians",
+		state,
+		wrong.length === 0
+			? `${medians.size} weights are the stake-weighted medians`
+			: `${wrong.length} of ${medians.size} weights are not the median of these reports`,
+	);
+	const isWhole = right.proposal.root === proposal.root && String(right.proposal.totalWeight) === proposal.totalWeight;
+	check(
+		"Proposal",
+		isComplete ? (isWhole ? "equal" : "differs") : "unknown",
+		`these reports give ${short(right.proposal.root)}, the chain has ${short(proposal.root)}`,
+	);
+	const digest = digestOf(epoch.number, proposal);
+	check("Digest", digest === proposal.digest ? "equal" : "differs", `of root, sums and pot: ${short(digest)}`);
+}
+
+function auditPayments(
+	rows: readonly ChainWeight[],
+	right: WeightProposal,
+	isComplete: boolean,
+	check: Check,
+	differences: AuditDifference[],
+): void {
+	const shares = new Map<string, bigint>(right.leaves.map((leaf) => [leaf.provider, shareOf(right.proposal, leaf)]));
+	const sum = [...shares.values()].reduce((all, share) => all + share, 0n);
+	const { emission } = right.proposal;
+	const wrong = rows.filter(({ account, share }) => share !== null && BigInt(share) !== (shares.get(account) ?? 0n));
+	for (const { account, share } of wrong)
+		differences.push({ what: "share", who: account, stated: share ?? "–", right: String(shares.get(account) ?? 0n) });
+	const isRight = wrong.length === 0 && (shares.size === 0 || sum === emission);
+	check(
+		"Shares",
+		isComplete ? (isRight ? "equal" : "differs") : "unknown",
+		isRight ? `${shares.size} shares sum to the pot, to the unit` : `${wrong.length} shares differ`,
+	);
+	const claims = rows.filter(({ claimed }) => claimed !== null);
+	const false_ = claims.filter(({ account, claimed }) => BigInt(claimed!.amount) !== (shares.get(account) ?? 0n));
+	for (const { account, claimed } of false_)
+		differences.push({
+			what: "claim",
+			who: account,
+			stated: claimed!.amount,
+			right: String(shares.get(account) ?? 0n),
+		});
+	check(
+		"Claims",
+		isComplete ? (false_.length === 0 ? "equal" : "differs") : "unknown",
+		false_.length === 0
+			? `${claims.length} claims are these shares`
+			: `${false_.length} of ${claims.length} claims are other amounts`,
+	);
+}
+
+const ppm = (value: number): string => (value / 1e6).toFixed(6);
+const percent = (part: bigint, whole: bigint): string =>
+	whole === 0n ? "none" : `${(Number((part * 10_000n) / whole) / 100).toFixed(2)} %`;
+
+/** keccak(abi.encode(epoch, proposal)): seven words. */
+export function digestOf(epoch: number, p: NonNullable<ChainEpoch["proposal"]>): Hex {
+	const words = [epoch, p.count, p.totalWeight, p.emission, p.thresholdRemainder, p.thresholdProvider, p.root];
+	return toHex(keccak(...words.map((word) => packed(BigInt(word), 32))));
+}
+
+const safeRoot = (leaves: readonly WeightLeaf[]): Hex | null => {
+	try {
+		return toHex(openWeights(leaves).root);
+	} catch {
+		return null;
+	}
+};
+
+function rowsOf(bytes: Uint8Array): readonly (readonly unknown[])[] | null {
+	try {
+		const { leaves } = JSON.parse(new TextDecoder().decode(bytes)) as { leaves?: unknown };
+		return Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? leaves : null;
+	} catch {
+		return null;
+	}
+}
+
+function reportOf(bytes: Uint8Array): ScoreReport | null {
+	const rows = rowsOf(bytes);
+	try {
+		// Throws for whatever is no leaf.
+		return rows === null
+			? null
+			: readScoreReport(
+					rows.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf),
+				);
+	} catch {
+		return null;
+	}
+}
+
+function weightsOf(bytes: Uint8Array): readonly WeightLeaf[] | null {
+	const rows = rowsOf(bytes);
+	if (rows === null) return null;
+	try {
+		return rows.map(([provider, weightPpm, weightBefore, amountBefore]) => ({
+			provider: toHex(fromHex(String(provider), 20)),
+			weightPpm: Number(weightPpm),
+			weightBefore: BigInt(String(weightBefore)),
+			amountBefore: BigInt(String(amountBefore)),
+		}));
+	} catch {
+		return null;
+	}
+}
+
+async function reasonsOf(bytes: Uint8Array): Promise<Readonly<Record<Hex, Explanation>> | null> {
+	try {
+		const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
+		const parts: Uint8Array<ArrayBuffer>[] = [];
+		let size = 0;
+		const reader = stream.getReader();
+		for (;;) {
+			const { value, done } = await reader.read();
+			if (done) break;
+			size += value.length;
+			if (size > MOST_UNPACKED_BYTES) return null;
+			parts.push(value);
+		}
+		const found = JSON.parse(await new Blob(parts).text()) as { reasons?: Record<Hex, Explanation> };
+		return typeof found.reasons === "object" && found.reasons !== null ? found.reasons : null;
+	} catch {
+		return null;
+	}
+}
+
+export interface Elsewhere {
+	readonly about: string;
+	readonly command: string;
+}
+
+/** The first four bytes of a function's hash, then its arguments as words. */
+const callData = (signature: string, ...args: readonly (bigint | number | string)[]): string =>
+	toHex(keccak(utf8ToBytes(signature))).slice(0, 10) +
+	args.map((arg) => toHex(packed(BigInt(arg), 32)).slice(2)).join("");
+
+/** How to ask any node of the chain for the same roots, without this validator. */
+export function elsewhere(chain: Chain, epoch: ChainEpoch): readonly Elsewhere[] {
+	const url = chain.rpcUrl ?? "$RPC_URL";
+	const call = (data: string) =>
+		`curl -s ${url} -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"${chain.contracts.scoreboard}","data":"${data}"},"latest"]}'`;
+	return [
+		{
+			about: "Everything again on your own machine, evidence files and payments included",
+			command: chain.isEmbedded ? `assay audit ${epoch.number}` : `assay audit ${epoch.number} --rpc $RPC_URL`,
+		},
+		...(epoch.proposal === null
+			? []
+			: [
+					{
+						about: `The proposal as the chain has it: the first word of the answer must be ${epoch.proposal.digest}`,
+						command: call(callData("proposalOf(uint64)", epoch.number)),
+					},
+				]),
+		...epoch.reportsOf
+			.filter(({ root }) => root !== null)
+			.slice(0, 8)
+			.map(({ account, root }) => ({
+				about: `The root of ${short(account)}: the first word must be 0x${kept(root!).padStart(64, "0")}`,
+				command: call(callData("reportOf(uint64,address)", epoch.number, account)),
+			})),
+	];
+}

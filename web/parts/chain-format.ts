@@ -1,0 +1,66 @@
+// Amounts of tokens, accounts and phases for people. Pure. Amounts come as decimal text in the smallest unit: they pass 2^53.
+import type { ChainPhase } from "../../src/api/types.ts";
+
+const SPACE = "\u202f";
+const grouped = (digits: string): string => digits.replaceAll(/\B(?=(\d{3})+$)/g, SPACE);
+
+/** Every digit. */
+export function exactAmount(amount: string, decimals: number): string {
+	const digits = amount.padStart(decimals + 1, "0");
+	const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+	const whole = digits.slice(0, digits.length - decimals);
+	return decimals === 0 || fraction === "" ? whole : `${whole}.${fraction}`;
+}
+
+/** Two places after the point, six for what is less than one; cut, never rounded up: nobody is shown more than there is. */
+export function shortAmount(amount: string, decimals: number): string {
+	const [whole = "0", fraction = ""] = exactAmount(amount, decimals).split(".");
+	const places = whole === "0" ? 6 : 2;
+	const shown = fraction.slice(0, places).replace(/0+$/, "");
+	if (whole === "0" && shown === "" && /[1-9]/.test(fraction)) return "< 0.000001";
+	return shown === "" ? grouped(whole) : `${grouped(whole)}.${shown.padEnd(2, "0")}`;
+}
+
+/** 0x12345678…abcd: both ends, since accounts are compared by both. */
+export const shortAccount = (account: string): string => `${account.slice(0, 8)}…${account.slice(-4)}`;
+
+export interface PhaseWords {
+	readonly word: string;
+	readonly mark: string;
+	readonly about: string;
+	readonly tone: "running" | "valid" | "inconclusive" | "none";
+}
+
+export const PHASES: Readonly<Record<ChainPhase, PhaseWords>> = {
+	running: { word: "running", mark: "…", tone: "running", about: "Hosts are proven and scored." },
+	commit: {
+		word: "commit",
+		mark: "…",
+		tone: "running",
+		about: "Validators commit to their scores without showing them.",
+	},
+	reveal: { word: "reveal", mark: "…", tone: "running", about: "Validators show the roots that they committed to." },
+	void: { word: "void", mark: "…", tone: "running", about: "Reports that are malformed or withheld are taken out." },
+	proposable: {
+		word: "to be proposed",
+		mark: "~",
+		tone: "inconclusive",
+		about: "Any validator may propose the weights.",
+	},
+	challenge: { word: "challenge", mark: "…", tone: "running", about: "Anyone may show that a weight is wrong." },
+	final: { word: "final", mark: "✓", tone: "valid", about: "Weights stand; rewards can be claimed." },
+	lapsed: {
+		word: "lapsed",
+		mark: "–",
+		tone: "none",
+		about: "Too few reports: no weights, its emission stays in the reserve.",
+	},
+};
+
+/** m:ss, or h:mm:ss. */
+export function countdown(ms: number): string {
+	const s = Math.max(0, Math.ceil(ms / 1000));
+	const two = (n: number) => String(n).padStart(2, "0");
+	const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
+	return h > 0 ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
+}

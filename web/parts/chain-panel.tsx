@@ -1,0 +1,126 @@
+// A provider on the chain: the account that is paid for it, its stake, rewards, bound devices. Nothing where the validator has no chain.
+import type { Chain, ChainAccountView } from "../../src/api/types.ts";
+import { api, useLoaded } from "../shell/api.ts";
+import { Account, Amount, ChainTime } from "./chain-parts.tsx";
+import { formatCount } from "./format.ts";
+import { CopyButton, Empty, Panel, Shown, Tile } from "./small.tsx";
+import { useChain, useReloadWith } from "./use-chain.ts";
+
+export function ChainPanel({ providerId }: { providerId: string }) {
+	const { value } = useChain();
+	return value === null || value.chain === null ? null : (
+		<OnChain providerId={providerId} chain={value.chain} skewMs={value.skewMs} />
+	);
+}
+
+function OnChain({ providerId, chain, skewMs }: { providerId: string; chain: Chain; skewMs: number }) {
+	const loaded = useLoaded(
+		`on chain ${providerId}`,
+		async (signal) => await api.getProviderChain({ params: { id: providerId } }, { signal }),
+	);
+	useReloadWith(chain, loaded.reload);
+	return (
+		<Panel title="On chain" aside={`chain ${chain.chainId}, block ${formatCount(chain.head.number)}`}>
+			<Shown of={loaded} what="the account">
+				{({ account }) =>
+					account === null ? (
+						<Empty title="No account on this chain">
+							It earns nothing until its key vouches for one: `assay stake` on the host registers it.
+						</Empty>
+					) : (
+						<AccountView account={account} chain={chain} skewMs={skewMs} />
+					)
+				}
+			</Shown>
+		</Panel>
+	);
+}
+
+function AccountView({ account, chain, skewMs }: { account: ChainAccountView; chain: Chain; skewMs: number }) {
+	const { token } = chain;
+	const epochs = account.claimableEpochs;
+	return (
+		<dl class="tiles">
+			<Tile
+				name="Account"
+				value={<Account account={account.account} />}
+				note={
+					<>
+						<CopyButton text={account.account} label="Copy account" />{" "}
+						{account.isKept
+							? "kept by the embedded chain’s owner"
+							: account.role === "none"
+								? "not registered"
+								: "its own"}
+					</>
+				}
+			/>
+			<Tile
+				name="Stake"
+				value={<Amount amount={account.stake} token={token} />}
+				note={
+					account.slashed !== "0" ? (
+						<span class="differs">
+							✕ slashed by <Amount amount={account.slashed} token={token} />
+						</span>
+					) : account.unlockAtMs !== null ? (
+						<>
+							<Amount amount={account.unbonding} token={token} /> leaves{" "}
+							<ChainTime atMs={account.unlockAtMs} skewMs={skewMs} />
+						</>
+					) : (
+						"can be lost by proven fraud"
+					)
+				}
+			/>
+			<Tile
+				name="Rewards claimed"
+				value={<Amount amount={account.claimed} token={token} />}
+				note={
+					account.owed === "0" ? (
+						"all collected"
+					) : (
+						<>
+							<Amount amount={account.owed} token={token} /> to be collected
+						</>
+					)
+				}
+			/>
+			<Tile
+				name="To be claimed"
+				value={<Amount amount={account.claimable} token={token} />}
+				note={
+					epochs.length === 0 ? (
+						"nothing waits"
+					) : (
+						<>
+							of {epochs.length === 1 ? "epoch" : "epochs"}{" "}
+							{epochs.slice(0, 4).map((epoch, i) => (
+								<>
+									{i > 0 ? ", " : ""}
+									<a key={epoch} href={`/epochs/${epoch}`}>
+										{epoch}
+									</a>
+								</>
+							))}
+							{epochs.length > 4 ? ", …" : ""}
+						</>
+					)
+				}
+			/>
+			<Tile
+				name="Devices bound"
+				value={formatCount(account.devices.length)}
+				note={
+					account.devices.length === 0 ? (
+						"none"
+					) : (
+						<>
+							until <ChainTime atMs={Math.min(...account.devices.map(({ untilMs }) => untilMs))} skewMs={skewMs} />
+						</>
+					)
+				}
+			/>
+		</dl>
+	);
+}

@@ -1,0 +1,108 @@
+// What each validator said of each provider beside the median, the weight on chain, the reward and whether it is claimed.
+import { useMemo, useState } from "preact/hooks";
+import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
+import { api } from "../shell/api.ts";
+import { usePaged } from "../shell/paged.ts";
+import { shortAccount } from "./chain-format.ts";
+import { Account, Amount } from "./chain-parts.tsx";
+import { formatScore } from "./format.ts";
+import { Empty, Failed, Loading, Panel } from "./small.tsx";
+import { type Column, WindowedTable } from "./windowed-table.tsx";
+
+const LEAST_EMPTY = {
+	running: "They are there when validators have revealed what they saw.",
+	other: "Nobody had a score above 0.",
+};
+
+export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch }) {
+	const [validators, setValidators] = useState<readonly string[]>([]);
+	// Whatever changes what stands in the table.
+	const key = `${epoch.number} ${epoch.reports} ${epoch.proposal?.digest ?? ""} ${epoch.claims} ${epoch.phase}`;
+	const weights = usePaged(key, async (cursor, signal) => {
+		const page = await api.listChainWeights(
+			{ params: { number: epoch.number }, query: cursor === undefined ? { limit: 200 } : { limit: 200, cursor } },
+			{ signal },
+		);
+		setValidators(page.validators);
+		return page;
+	});
+	const isFinal = epoch.phase === "final";
+	const columns = useMemo((): Column<ChainWeight>[] => {
+		const score = (value: number | null) => (value === null ? <span class="dim">–</span> : formatScore(value));
+		return [
+			{
+				key: "provider",
+				title: "Provider",
+				cell: (row) =>
+					row.providerId === null ? (
+						<Account account={row.account} />
+					) : (
+						<Account account={row.account} href={`/providers/${row.providerId}`} label="Provider" />
+					),
+			},
+			...validators.map((validator, i) => ({
+				key: validator,
+				title: validator === chain.validator.account ? "This validator" : shortAccount(validator),
+				isNumber: true,
+				isMinor: validators.length > 1,
+				cell: (row: ChainWeight) => score(row.scores[i] ?? null),
+			})),
+			{ key: "median", title: "Median", isNumber: true, cell: (row) => score(row.medianPpm) },
+			{
+				key: "weight",
+				title: "Weight on chain",
+				isNumber: true,
+				cell: (row) =>
+					row.weightPpm === null ? (
+						<span class="dim">–</span>
+					) : (
+						<span class="weight">
+							<meter min={0} max={1e6} value={row.weightPpm} aria-hidden="true" />
+							<span>{formatScore(row.weightPpm)}</span>
+						</span>
+					),
+			},
+			{
+				key: "share",
+				title: "Reward",
+				isNumber: true,
+				cell: (row) =>
+					row.share === null ? <span class="dim">–</span> : <Amount amount={row.share} token={chain.token} />,
+			},
+			{
+				key: "claimed",
+				title: "Claimed",
+				cell: (row) =>
+					row.claimed !== null ? (
+						<span class="agrees" title={`block ${row.claimed.block}`}>
+							✓ claimed
+						</span>
+					) : row.share === null || row.share === "0" ? (
+						<span class="dim">–</span>
+					) : (
+						<span class="dim">{isFinal ? "not yet" : "when final"}</span>
+					),
+			},
+		];
+	}, [validators, chain.token, chain.validator.account, isFinal]);
+	return (
+		<Panel title="Weights and rewards" aside="each validator’s score, the stake-weighted median, and what it earns">
+			{weights.trouble !== null && weights.rows.length === 0 ? (
+				<Failed trouble={weights.trouble} again={weights.reload} />
+			) : weights.isFirst ? (
+				<Loading what="weights" />
+			) : weights.rows.length === 0 ? (
+				<Empty title="No weights yet">{epoch.reports === 0 ? LEAST_EMPTY.running : LEAST_EMPTY.other}</Empty>
+			) : (
+				<WindowedTable
+					label="Weights and rewards of all providers"
+					rows={weights.rows}
+					rowKey={(row) => row.account}
+					hasMore={weights.hasMore}
+					onNearEnd={weights.more}
+					columns={columns}
+				/>
+			)}
+		</Panel>
+	);
+}
