@@ -4,6 +4,7 @@ import OverviewPage from "./pages/overview.tsx";
 import { followNetwork } from "./shell/api.ts";
 import { takeLinkClicks } from "./shell/router.ts";
 import { type Pages, Shell } from "./shell/shell.tsx";
+import { serviceWorkerUrl } from "./shell/trusted-url.ts";
 import "./styles/base.css";
 import "./styles/parts.css";
 
@@ -21,4 +22,4 @@ takeLinkClicks();
 void followNetwork();
 render(<Shell pages={pages} />, document.getElementById("app")!);
 // Where it is forbidden or unknown everything works but offline use.
-navigator.serviceWorker?.register("/service-worker.js").catch(() => {});
+navigator.serviceWorker?.register(serviceWorkerUrl()).catch(() => {});

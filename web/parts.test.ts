@@ -31,8 +31,9 @@ test("numbers carry three digits and their unit", () => {
 	assert.equal(formatRate(999, "op/s"), "999 op/s");
 	assert.equal(formatBytes(150_119_448_576), "140 GiB");
 	assert.equal(formatFigure(950_000, "ppm"), "95.0 %");
-	assert.equal(formatMoney(1_234_567), "1.23");
-	assert.equal(formatMoney(12), "0.000012");
+	assert.equal(formatMoney(1_234_567), "1.23\u00a0units");
+	assert.equal(formatMoney(12), "0.000012\u00a0units");
+	assert.equal(formatMoney(12_345_678_900_000), "12\u202f345\u202f678.90\u00a0units");
 	assert.equal(formatAgo(0, 61_000), "61 s ago");
 	assert.equal(formatAgo(3_600_000, 0), "in 60 min");
 	assert.equal(formatLeft(3_661_000), "1:01:01");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -105,8 +106,26 @@ test("files go out compressed, named by their hash, under a policy without inlin
 		[200, "br", "no-cache"],
 	);
 	const policy = page.headers.get("content-security-policy") ?? "";
-	assert.match(policy, /default-src 'none'/);
-	assert.doesNotMatch(policy, /unsafe-inline|'unsafe-eval'|https?:|\*/);
+	for (const part of [
+		"default-src 'none'",
+		"script-src 'self'",
+		"style-src 'self'",
+		"connect-src 'self'",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"frame-ancestors 'none'",
+		"require-trusted-types-for 'script'",
+	])
+		assert.ok(policy.split(";").includes(part), `${part} in ${policy}`);
+	assert.doesNotMatch(policy, /unsafe|https?:|data:|blob:|\*/);
+	for (const [name, value] of [
+		["x-content-type-options", "nosniff"],
+		["referrer-policy", "no-referrer"],
+		["cross-origin-opener-policy", "same-origin"],
+		["cross-origin-resource-policy", "same-origin"],
+		["cross-origin-embedder-policy", "require-corp"],
+	])
+		assert.equal(page.headers.get(name!), value);
 	const html = await page.text();
 	assert.doesNotMatch(html, /<script>|<style|style=|onload=/);
 	const [, main] = /src="(\/main-[A-Z0-9]+\.js)"/.exec(html)!;
@@ -119,6 +138,10 @@ test("files go out compressed, named by their hash, under a policy without inlin
 		assert.match(file.headers.get("cache-control") ?? "", /immutable/);
 		assert.match(await file.text(), /createElement|function|=>/);
 	}
+	// WebAssembly is for the worker alone, and the worker may do nothing else.
+	const worker = (await readdir(join(root, "build/web"))).find((name) => /^verifier-worker-.*\.js$/.test(name));
+	const itsPolicy = (await fetch(`${url}/${worker}`)).headers.get("content-security-policy");
+	assert.equal(itsPolicy, "default-src 'none';script-src 'wasm-unsafe-eval'");
 	for (const path of ["/main.js", "/providers/a/b", "/v1/providers.html", "/web/index.html"])
 		assert.equal((await fetch(url + path)).status, 404, path);
 	assert.equal(await createStaticFiles([join(root, "no-such-folder")])("/"), null);

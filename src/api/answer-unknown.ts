@@ -6,22 +6,25 @@ import { methodsOfPath } from "./match-path.ts";
 import { PROBLEM_TYPE, type ProblemSource, problemDocument } from "./problem.ts";
 import type { ApiServerOptions, StaticFile } from "./server-options.ts";
 
-/** Scripts, styles and connections of the dashboard's own origin only; WebAssembly since it verifies evidence in the browser. */
+/**
+ * Scripts, styles and connections of the dashboard's own origin only, no string that becomes code (trusted types), no frames either way. WebAssembly is only
+ * for the worker that verifies evidence: its file brings a policy of its own.
+ */
 export const SECURITY_HEADERS: FastifyHelmetOptions = {
 	contentSecurityPolicy: {
 		useDefaults: false,
 		directives: {
 			defaultSrc: ["'none'"],
-			scriptSrc: ["'self'", "'wasm-unsafe-eval'"],
+			scriptSrc: ["'self'"],
 			styleSrc: ["'self'"],
-			imgSrc: ["'self'", "data:"],
-			fontSrc: ["'self'"],
+			imgSrc: ["'self'"],
 			connectSrc: ["'self'"],
 			workerSrc: ["'self'"],
-			manifestSrc: ["'self'"],
 			baseUri: ["'none'"],
 			formAction: ["'none'"],
 			frameAncestors: ["'none'"],
+			requireTrustedTypesFor: ["'script'"],
+			trustedTypes: ["assay"],
 		},
 	},
 	crossOriginEmbedderPolicy: true,
@@ -54,6 +57,7 @@ export async function answerUnknown(
 		const file = plain === null ? null : await staticFile(plain);
 		if (file !== null) {
 			reply.header("cache-control", file.cacheControl).type(file.contentType);
+			if (file.contentSecurityPolicy !== undefined) reply.header("content-security-policy", file.contentSecurityPolicy);
 			const encoding = encodingFor(file, String(request.headers["accept-encoding"] ?? ""));
 			if (file.encoded !== undefined) reply.header("vary", "accept-encoding");
 			if (encoding !== null) reply.header("content-encoding", encoding);

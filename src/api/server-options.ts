@@ -43,6 +43,8 @@ export interface StaticFile {
 	readonly contentType: string;
 	/** e.g. "public, max-age=31536000, immutable" for files with a hash in their name. */
 	readonly cacheControl: string;
+	/** Instead of the one for all: a worker's script has its own. */
+	readonly contentSecurityPolicy?: string;
 	/** The same bytes compressed beforehand, by content encoding; sent to whoever accepts it. */
 	readonly encoded?: { readonly br?: Uint8Array; readonly gzip?: Uint8Array };
 }

@@ -8,6 +8,7 @@ import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId
 import { LineChart } from "../parts/line-chart.tsx";
 import { PeerMap, peerSpeeds } from "../parts/peer-map.tsx";
 import { ProbeTable } from "../parts/probe-table.tsx";
+import { provenCards } from "../parts/proven-columns.tsx";
 import { ScoreTree } from "../parts/score-tree.tsx";
 import {
 	CopyButton,
@@ -76,7 +77,9 @@ export default function ProviderPage({ id }: { id: string }) {
 					note={
 						<>
 							<Time atMs={shown.lastProbeAtMs} />
-							{shown.failures > 0 ? `, ${shown.failures} failures in a row` : ""}
+							{shown.failures > 0
+								? `, ${shown.failures} ${shown.failures === 1 ? "failure" : "failures in a row"}`
+								: ""}
 						</>
 					}
 				/>
@@ -87,11 +90,15 @@ export default function ProviderPage({ id }: { id: string }) {
 				/>
 				<Tile
 					name="Proven"
-					value={shown.model === null ? "nothing" : `${shown.gpuCount} × ${shown.model}`}
+					value={provenCards(shown)}
 					note={
-						<>
-							proof of <Time atMs={shown.lastValidAtMs} />
-						</>
+						shown.lastValidAtMs === null ? (
+							"no valid proof yet"
+						) : (
+							<>
+								proof of <Time atMs={shown.lastValidAtMs} />
+							</>
+						)
 					}
 				/>
 				<Tile
@@ -155,7 +162,10 @@ export default function ProviderPage({ id }: { id: string }) {
 }
 
 function ClaimedPanel({ provider }: { provider: Provider }) {
-	const devices = claimedAndProven(provider);
+	const devices = claimedAndProven({
+		...provider,
+		refused: provider.lastVerdict === "invalid" ? (provider.lastCode ?? "invalid") : null,
+	});
 	const { claim } = provider;
 	return (
 		<Panel title="Claimed and proven" aside={claim === null ? undefined : `${claim.host.os}, ${claim.host.cpu}`}>
@@ -166,7 +176,6 @@ function ClaimedPanel({ provider }: { provider: Provider }) {
 					<table>
 						<thead>
 							<tr>
-								<th scope="col">Device</th>
 								<th scope="col">Figure</th>
 								<th scope="col">Claimed</th>
 								<th scope="col">Proven</th>
@@ -175,13 +184,13 @@ function ClaimedPanel({ provider }: { provider: Provider }) {
 						</thead>
 						{devices.map((device) => (
 							<tbody key={device.device}>
-								{device.lines.map((line, i) => (
+								<tr class="group">
+									<th scope="rowgroup" colSpan={4}>
+										{device.kind} {device.device} <span class="dim">{device.title}</span>
+									</th>
+								</tr>
+								{device.lines.map((line) => (
 									<tr key={line.what}>
-										{i === 0 ? (
-											<th scope="rowgroup" rowSpan={device.lines.length}>
-												{device.device} <span class="dim">{device.kind}</span>
-											</th>
-										) : null}
 										<td>{line.what}</td>
 										<td>{line.claimed}</td>
 										<td>{line.proven}</td>

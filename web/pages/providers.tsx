@@ -1,21 +1,18 @@
 // All providers, by what they proved. Filters and order are the server's, over all rows; the table shows as many as are looked at.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ProviderSummary } from "../../src/api/types.ts";
-import { formatBytes, formatCount, formatMoney, formatPpm, formatRate, formatScore } from "../parts/format.ts";
-import { ProvenFilters, provenQuery } from "../parts/proven-filters.tsx";
+import { formatCount, formatMoney, formatScore } from "../parts/format.ts";
+import { descendingFirst, PROVIDER_SORTS, provenColumn, setSort, sortOf } from "../parts/proven-columns.tsx";
+import { isAnySet, ProvenFilters, provenQuery } from "../parts/proven-filters.tsx";
 import { Empty, Failed, Loading, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
-import { type Column, type Sort, WindowedTable } from "../parts/windowed-table.tsx";
+import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
-import { goTo, replaceQuery } from "../shell/router.ts";
+import { goTo } from "../shell/router.ts";
 import type { PageProps } from "../shell/shell.tsx";
 import ProviderPage from "./provider.tsx";
 
-const SORTS = ["score", "price", "memory", "fp16", "bandwidth", "uptime", "name", "lastProbe"] as const;
-type SortKey = (typeof SORTS)[number];
 const PAGE_ROWS = 200;
-const LIST_SORT: Sort = { key: "score", descending: true };
-const descendingFirst = (key: string) => !["price", "name"].includes(key);
 
 export default function ProvidersPage({ place }: PageProps) {
 	const id = place.parts[1];
@@ -24,8 +21,8 @@ export default function ProvidersPage({ place }: PageProps) {
 
 function ProvidersTable({ place }: PageProps) {
 	const asked = provenQuery(place.query);
-	const sort = sortOf(place.query);
-	const query = { ...asked, sort: sort.key as SortKey, descending: sort.descending, limit: PAGE_ROWS };
+	const sort = sortOf(place.query, PROVIDER_SORTS, "score");
+	const query = { ...asked, sort: sort.key, descending: sort.descending, limit: PAGE_ROWS };
 	const providers = usePaged<ProviderSummary>(JSON.stringify(query), (cursor, signal) =>
 		api.listProviders({ query: cursor === undefined ? query : { ...query, cursor } }, { signal }),
 	);
@@ -37,12 +34,6 @@ function ProvidersTable({ place }: PageProps) {
 		[],
 	);
 	const columns = useMemo(() => columnsOf(chosen, toggle), [chosen, toggle]);
-	const onSort = (to: Sort) => {
-		const now = new URLSearchParams(place.query);
-		now.set("sort", to.key);
-		now.set("order", to.descending ? "down" : "up");
-		replaceQuery(now);
-	};
 	return (
 		<>
 			<PageTitle sub="Figures are proven, each of the weakest card of the host's largest group. Choose two to compare.">
@@ -71,8 +62,8 @@ function ProvidersTable({ place }: PageProps) {
 			) : providers.isFirst ? (
 				<Loading what="providers" lines={10} />
 			) : providers.rows.length === 0 ? (
-				<Empty title={place.query.size === 0 ? "No provider yet" : "Nobody has proven that"}>
-					{place.query.size === 0 ? (
+				<Empty title={isAnySet(place.query) ? "Nobody has proven that" : "No provider yet"}>
+					{!isAnySet(place.query) ? (
 						<>
 							On a GPU machine: <code>assay provide {location.origin.replace(/^http/, "ws")}/agent</code>
 						</>
@@ -87,7 +78,7 @@ function ProvidersTable({ place }: PageProps) {
 					rowKey={(row) => row.id}
 					columns={columns}
 					sort={sort}
-					onSort={onSort}
+					onSort={(to) => setSort(place, to)}
 					descendingFirst={descendingFirst}
 					hasMore={providers.hasMore}
 					onNearEnd={providers.more}
@@ -95,13 +86,6 @@ function ProvidersTable({ place }: PageProps) {
 			)}
 		</>
 	);
-}
-
-function sortOf(query: URLSearchParams): Sort {
-	const key = query.get("sort") ?? "";
-	if (!(SORTS as readonly string[]).includes(key)) return LIST_SORT;
-	const order = query.get("order");
-	return { key, descending: order === null ? descendingFirst(key) : order === "down" };
 }
 
 function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Column<ProviderSummary>[] {
@@ -133,27 +117,10 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 			title: "Last verdict",
 			cell: (row) => <VerdictBadge state={row.lastVerdict} code={row.lastCode} />,
 		},
-		{
-			key: "model",
-			title: "Proven",
-			cell: (row) => (row.model === null ? <span class="dim">nothing</span> : `${row.gpuCount} × ${row.model}`),
-		},
-		{ key: "fp16", title: "fp16", isNumber: true, canSort: true, cell: (row) => rate(row.fp16OpsPerS, "op/s") },
-		{
-			key: "memory",
-			title: "Memory",
-			isNumber: true,
-			canSort: true,
-			cell: (row) => (row.memoryBytes === null ? "–" : formatBytes(row.memoryBytes)),
-		},
-		{
-			key: "bandwidth",
-			title: "Bandwidth",
-			isNumber: true,
-			isMinor: true,
-			canSort: true,
-			cell: (row) => rate(row.memoryBytesPerS, "B/s"),
-		},
+		provenColumn("proven"),
+		provenColumn("fp16"),
+		provenColumn("memory"),
+		provenColumn("bandwidth"),
 		{
 			key: "score",
 			title: "Score",
@@ -161,22 +128,11 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 			canSort: true,
 			cell: (row) => (row.scorePpm === null ? "–" : formatScore(row.scorePpm)),
 		},
-		{
-			key: "uptime",
-			title: "Uptime",
-			isNumber: true,
+		provenColumn("uptime"),
+		provenColumn("price", {
 			isMinor: true,
-			canSort: true,
-			cell: (row) => formatPpm(row.uptimePpm),
-		},
-		{
-			key: "price",
-			title: "Price/h",
-			isNumber: true,
-			isMinor: true,
-			canSort: true,
 			cell: (row) => (row.rentable ? formatMoney(row.pricePerHourMicros) : <span class="dim">–</span>),
-		},
+		}),
 		{
 			key: "state",
 			title: "State",
@@ -202,5 +158,3 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		},
 	];
 }
-
-const rate = (value: number | null, unit: string) => (value === null ? "–" : formatRate(value, unit));

@@ -39,7 +39,11 @@ export function claimedAndProven({
 	claim,
 	devices,
 	figures,
-}: Pick<Provider, "claim" | "devices" | "figures">): ClaimedDevice[] {
+	refused = null,
+}: Pick<Provider, "claim" | "devices" | "figures"> & {
+	/** The code of a last verdict that is invalid: then nothing of what is claimed stands. */
+	readonly refused?: string | null;
+}): ClaimedDevice[] {
 	const indexes = new Set([...(claim?.devices.keys() ?? []), ...devices.map(({ device }) => device)]);
 	return [...indexes]
 		.sort((a, b) => a - b)
@@ -53,7 +57,11 @@ export function claimedAndProven({
 			const lines: ClaimLine[] = [];
 			if (kind === "gpu") {
 				const [mark, note] =
-					known === undefined ? (["none", "not proven yet"] as const) : (IDENTITY[known.identity] ?? ["none", ""]);
+					known !== undefined
+						? (IDENTITY[known.identity] ?? ["none", ""])
+						: refused !== null
+							? (["differs", `the proof was refused, ${refused}`] as const)
+							: (["none", "not proven yet"] as const);
 				lines.push({ what: "Card", claimed: name, proven: known?.profile ?? "–", mark, note });
 			}
 			lines.push(memoryLine(kind, memoryBytes, own.find((figure) => figure.name === memoryFigure(kind))?.value));

@@ -51,10 +51,11 @@ export function formatCount(value: number): string {
 	return value.toLocaleString("en-US").replaceAll(",", "\u202f");
 }
 
-/** Micro-units of account. */
+/** Millionths of the network's unit of account. */
 export function formatMoney(micros: number): string {
 	const whole = micros / 1e6;
-	return whole !== 0 && Math.abs(whole) < 0.01 ? whole.toFixed(6) : whole.toFixed(2);
+	const text = whole !== 0 && Math.abs(whole) < 0.01 ? whole.toFixed(6) : whole.toFixed(2);
+	return `${text.replaceAll(/\B(?=(\d{3})+(?!\d)(?<!\.\d*))/g, "\u202f")}\u00a0units`;
 }
 
 export function formatSpan(ms: number): string {

@@ -1,4 +1,6 @@
-// A line over time as an SVG: axes with units, a dot at each point, the same numbers as a table for who cannot see it. No interaction but titles.
+// A line over time as an SVG: axes with units, a dot at each point, the same numbers as a table for who cannot see it. Drawn in the pixels it has, so that
+// its text is as large on a phone as anywhere. No interaction but titles.
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Scroll } from "./small.tsx";
 
 export interface ChartPoint {
@@ -6,10 +8,13 @@ export interface ChartPoint {
 	readonly y: number;
 	/** Shown on hover. */
 	readonly title: string;
-	readonly href?: string;
 }
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [640, 180, 64, 24, 10, 12];
+const [HEIGHT, BOTTOM, TOP, RIGHT] = [190, 26, 12, 14];
+/** Of a character of 12 px in the fonts we ask for, widest case. */
+const CHARACTER_PX = 6.9;
+/** More points than these get no dot of their own. */
+const MOST_DOTS = 60;
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /** Round numbers from 0 to at least `most`. */
@@ -22,6 +27,21 @@ export function ticksUpTo(most: number, wanted = 4): number[] {
 	return Array.from({ length: count + 1 }, (_, i) => i * step);
 }
 
+/** The width that the element has, again when it changes. */
+function useWidth() {
+	const element = useRef<HTMLElement>(null);
+	const [width, setWidth] = useState(560);
+	useEffect(() => {
+		if (element.current === null) return;
+		const look = () => setWidth(Math.max(240, Math.floor(element.current?.clientWidth ?? 560)));
+		look();
+		const resized = new ResizeObserver(look);
+		resized.observe(element.current);
+		return () => resized.disconnect();
+	}, []);
+	return { element, width };
+}
+
 export function LineChart(p: {
 	label: string;
 	points: readonly ChartPoint[];
@@ -30,53 +50,75 @@ export function LineChart(p: {
 	/** From 0, so that a dip looks as deep as it is. */
 	most?: number;
 }) {
+	const { element, width } = useWidth();
 	const { points } = p;
 	if (points.length === 0) return null;
 	const xs = points.map(({ x }) => x);
 	const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
 	const ticks = ticksUpTo(Math.max(p.most ?? 0, ...points.map(({ y }) => y)));
 	const top = ticks.at(-1) || 1;
-	const px = (x: number) => LEFT + (x1 === x0 ? 0.5 : (x - x0) / (x1 - x0)) * (WIDTH - LEFT - RIGHT);
+	const left = 10 + CHARACTER_PX * Math.max(...ticks.map((tick) => p.yFormat(tick).length));
+	const px = (x: number) => left + (x1 === x0 ? 0.5 : (x - x0) / (x1 - x0)) * (width - left - RIGHT);
 	const py = (y: number) => HEIGHT - BOTTOM - (y / top) * (HEIGHT - BOTTOM - TOP);
 	const line = points.map(({ x, y }, i) => `${i === 0 ? "M" : "L"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
+	const below = py(0).toFixed(1);
+	const marks = x1 === x0 ? [x0] : width < 420 ? [x0, x1] : [x0, (x0 + x1) / 2, x1];
+	/** Half way to the neighbours: a wide place to hover over. */
+	const edge = (i: number) =>
+		i <= 0 ? left : i >= points.length ? width - RIGHT : (px(points[i - 1]!.x) + px(points[i]!.x)) / 2;
 	return (
-		<figure class="chart">
+		<figure class="chart" ref={element}>
 			<svg
-				viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+				width={width}
+				height={HEIGHT}
+				viewBox={`0 0 ${width} ${HEIGHT}`}
 				role="img"
-				aria-label={`${p.label}: ${points.length} points, last ${p.yFormat(points.at(-1)!.y)}`}
+				aria-label={`${p.label}: ${points.length} ${points.length === 1 ? "point" : "points"}, last ${p.yFormat(points.at(-1)!.y)}`}
 			>
 				{ticks.map((tick) => (
 					<g key={tick}>
-						<line x1={LEFT} x2={WIDTH - RIGHT} y1={py(tick)} y2={py(tick)} class="grid" />
-						<text x={LEFT - 8} y={py(tick) + 4} text-anchor="end">
+						<line x1={left} x2={width - RIGHT} y1={py(tick)} y2={py(tick)} class="grid" />
+						<text x={left - 8} y={py(tick) + 4} text-anchor="end">
 							{p.yFormat(tick)}
 						</text>
 					</g>
 				))}
-				<text x={LEFT} y={HEIGHT - 6}>
-					{p.xFormat(x0)}
-				</text>
-				{x1 === x0 ? null : (
-					<text x={WIDTH - RIGHT} y={HEIGHT - 6} text-anchor="end">
-						{p.xFormat(x1)}
+				{marks.map((x, i) => (
+					<text
+						key={x}
+						x={px(x)}
+						y={HEIGHT - 7}
+						text-anchor={marks.length === 1 ? "middle" : i === 0 ? "start" : i === marks.length - 1 ? "end" : "middle"}
+					>
+						{p.xFormat(x)}
 					</text>
-				)}
+				))}
 				<path
-					d={`${line}L${px(points.at(-1)!.x).toFixed(1)} ${py(0)}L${px(points[0]!.x).toFixed(1)} ${py(0)}Z`}
+					d={`${line}L${px(points.at(-1)!.x).toFixed(1)} ${below}L${px(points[0]!.x).toFixed(1)} ${below}Z`}
 					class="area"
 				/>
 				<path d={line} class="line" />
 				{points.map((point, i) => (
-					<circle key={i} cx={px(point.x)} cy={py(point.y)} r={points.length > 60 ? 1.5 : 3}>
-						<title>{point.title}</title>
-					</circle>
+					<g key={i} class="point">
+						{points.length > MOST_DOTS ? null : <circle cx={px(point.x)} cy={py(point.y)} r={3} />}
+						<rect x={edge(i)} y={0} width={Math.max(1, edge(i + 1) - edge(i))} height={HEIGHT - BOTTOM}>
+							<title>{point.title}</title>
+						</rect>
+					</g>
 				))}
 			</svg>
 			<details class="as-table">
 				<summary>As a table</summary>
-				<Scroll label="Values">
+				<Scroll label={`${p.label}, values`}>
 					<table>
+						<thead>
+							<tr>
+								<th scope="col">When</th>
+								<th scope="col" class="num">
+									Value
+								</th>
+							</tr>
+						</thead>
 						<tbody>
 							{points.slice(-100).map((point, i) => (
 								<tr key={i}>

@@ -44,6 +44,14 @@ export function setQuery(place: Place, key: string, value: string): void {
 	replaceQuery(query);
 }
 
+const FILTERS = ["q", "model", ...NUMBERS.map(({ key }) => key)];
+
+/** Order and what else stands in the address is no filter. */
+export const isAnySet = (query: URLSearchParams) => FILTERS.some((key) => query.has(key));
+
+const withoutFilters = (query: URLSearchParams) =>
+	new URLSearchParams([...query].filter(([key]) => !FILTERS.includes(key)));
+
 export function ProvenFilters({ place, models }: { place: Place; models: readonly string[] }) {
 	const numbers = NUMBERS.filter(({ key }) => (place.query.get(key) ?? "") !== "").length;
 	return (
@@ -90,11 +98,11 @@ export function ProvenFilters({ place, models }: { place: Place; models: readonl
 						))}
 					</div>
 				</details>
-				{[...place.query.keys()].every((key) => key === "sort" || key === "order") ? null : (
-					<button type="button" class="small" onClick={() => replaceQuery(new URLSearchParams())}>
+				{isAnySet(place.query) ? (
+					<button type="button" class="small" onClick={() => replaceQuery(withoutFilters(place.query))}>
 						Clear
 					</button>
-				)}
+				) : null}
 			</form>
 		</search>
 	);

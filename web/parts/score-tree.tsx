@@ -61,7 +61,7 @@ function Term({ term, depth }: { term: ScoreTerm; depth: number }) {
 			<span class="dim">
 				{terms.length === 0 ? sources.map(sourceName).join(", ") : (RULES[term.rule] ?? term.rule)}
 			</span>
-			<span class="num">{formatFigure(term.value, term.unit)}</span>
+			<span class="num">{formatTerm(term.value, term.unit)}</span>
 		</span>
 	);
 	if (terms.length === 0 || depth >= DEEPEST) return <li>{line}</li>;
@@ -79,4 +79,10 @@ function Term({ term, depth }: { term: ScoreTerm; depth: number }) {
 	);
 }
 
-const sourceName = (source: string) => (/^[0-9a-f]{64}$/.test(source) ? `evidence ${shortId(source)}` : source);
+/** Millionths are shares and scores here, some above 1: as the number that they are. */
+const formatTerm = (value: number, unit: string) => (unit === "ppm" ? formatScore(value) : formatFigure(value, unit));
+
+function sourceName(source: string): string {
+	if (/^[0-9a-f]{64}$/.test(source)) return `evidence ${shortId(source)}`;
+	return source.replace(/^params:/, "parameter ").replace(/^state:/, "");
+}

@@ -68,12 +68,21 @@ function setLive(state: LiveState): void {
 	for (const watcher of [...watched]) watcher(state);
 }
 
+const RETRY_MS = 3000;
+let wake = () => {};
+/** Instead of waiting for the next try. */
+export const retryNow = () => wake();
+
 /** Once, for the whole visit. A stream that breaks is opened again; pages reload on `missed`. */
 export async function followNetwork(): Promise<never> {
+	let isBack = false;
 	for (;;) {
 		try {
 			const health = await api.health();
 			if (health.ok) setLive("live");
+			// Only now: whoever was told to read again would have read from nobody before.
+			if (isBack) tellGap();
+			isBack = true;
 			for await (const event of api.watchEvents()) {
 				if (live !== "live") setLive("live");
 				for (const listener of [...heard]) listener(event);
@@ -81,10 +90,19 @@ export async function followNetwork(): Promise<never> {
 		} catch {
 			setLive("broken");
 		}
-		await new Promise((resolve) => setTimeout(resolve, 3000));
-		const gap = { id: "gap", atMs: Date.now(), kind: "missed", subject: "", providerId: null, detail: {} };
-		for (const listener of [...heard]) listener(gap);
+		await new Promise<void>((resolve) => {
+			const timer = setTimeout(resolve, RETRY_MS);
+			wake = () => {
+				clearTimeout(timer);
+				resolve();
+			};
+		});
 	}
+}
+
+function tellGap(): void {
+	const gap = { id: "gap", atMs: Date.now(), kind: "missed", subject: "", providerId: null, detail: {} };
+	for (const listener of [...heard]) listener(gap);
 }
 
 export function useLive(): LiveState {

@@ -2,7 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Empty, Failed, Loading, PageTitle } from "../parts/small.tsx";
-import { type Trouble, troubleOf, useLive } from "./api.ts";
+import { retryNow, type Trouble, troubleOf, useLive } from "./api.ts";
 import { type Place, usePlace } from "./router.ts";
 
 export interface PageProps {
@@ -30,6 +30,28 @@ function LiveMark() {
 		<span class={`live is-${state}`} role="status">
 			<span aria-hidden="true">{LIVE[state].mark}</span> {LIVE[state].word}
 		</span>
+	);
+}
+
+/** The validator went away in the middle: what is on the screen is old, and it is said so until it is back. */
+function GoneBanner() {
+	const state = useLive();
+	const [wasLive, setWasLive] = useState(false);
+	useEffect(() => {
+		if (state === "live") setWasLive(true);
+	}, [state]);
+	if (state !== "broken") return null;
+	return (
+		<div class="gone" role="alert">
+			<p>
+				<strong>The validator cannot be reached.</strong>{" "}
+				{wasLive ? "What is shown here is what it said last." : "Files can still be verified here."} Trying again by
+				itself.
+			</p>
+			<button type="button" class="small" onClick={retryNow}>
+				Try now
+			</button>
+		</div>
 	);
 }
 
@@ -104,6 +126,7 @@ export function Shell({ pages }: { pages: Pages }) {
 				</div>
 			</header>
 			<main id="main" tabIndex={-1}>
+				<GoneBanner />
 				{entry === undefined ? (
 					<>
 						<PageTitle>No such page</PageTitle>

@@ -1,7 +1,6 @@
 // Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a verdict.
+import { verifierWorkerUrl } from "../shell/trusted-url.ts";
 import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
-
-declare const VERIFIER_WORKER: string;
 
 export type Verified = Extract<WorkerWord, { kind: "verdict" }>;
 export type Progress = Exclude<WorkerWord, { kind: "verdict" }>;
@@ -12,7 +11,7 @@ export function verifyInWorker(
 	signal: AbortSignal,
 ): Promise<Verified> {
 	return new Promise((resolve, reject) => {
-		const worker = new Worker(VERIFIER_WORKER, { type: "module" });
+		const worker = new Worker(verifierWorkerUrl(), { type: "module" });
 		const end = (act: () => void) => {
 			worker.terminate();
 			act();

@@ -12,6 +12,9 @@ const TYPES: Readonly<Record<string, string>> = {
 	".svg": "image/svg+xml",
 };
 
+/** The verifier's worker compiles a program of its own (src/protocol/row-program.ts) and needs nothing else: no connection, no further script. */
+const WORKER_POLICY = "default-src 'none';script-src 'wasm-unsafe-eval'";
+
 /** First parts of the dashboard's paths; anything else stays an unknown route of the API. */
 const PAGES = ["", "providers", "compare", "probes", "verify", "epochs", "rent"];
 
@@ -59,6 +62,7 @@ function readFolder(folder: string): Map<string, StaticFile> {
 			contentType,
 			cacheControl: hasHash ? "public, max-age=31536000, immutable" : "no-cache",
 			encoded: { ...(br && { br }), ...(gzip && { gzip }) },
+			...(name.startsWith("verifier-worker-") && { contentSecurityPolicy: WORKER_POLICY }),
 		});
 	}
 	return files;
