@@ -25,6 +25,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
 	unstake: async () => (await import("./stake.ts")).unstakeCommand,
 	claim: async () => (await import("./claim.ts")).claimCommand,
 	audit: async () => (await import("./audit.ts")).auditCommand,
+	accuse: async () => (await import("./accuse.ts")).accuseCommand,
 	tokens: async () => (await import("./tokens.ts")).tokensCommand,
 	provide: async () => (await import("./provide.ts")).provideCommand,
 	validate: async () => (await import("./validate.ts")).validateCommand,
