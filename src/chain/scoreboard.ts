@@ -194,12 +194,12 @@ export async function readRevealed(
 	return found.sort((a, b) => (a.validator < b.validator ? -1 : 1));
 }
 
-/** Every account that committed to a report of an epoch, in lower case, each once; whether it has stake is another matter. */
-export async function readCommitted(
+/** Every account that committed to a report of an epoch, in lower case, and the block in which it did; whether it has stake is another matter. */
+export async function readCommits(
 	{ viem }: ChainClient,
 	at: ContractAddresses,
 	epoch: number,
-): Promise<readonly Hex[]> {
+): Promise<ReadonlyMap<Hex, number>> {
 	const logs = await viem.getContractEvents({
 		address: at.scoreboard,
 		abi: scoreboardAbi,
@@ -208,7 +208,7 @@ export async function readCommitted(
 		fromBlock: BigInt(at.deployedAtBlock),
 		strict: true,
 	});
-	return [...new Set(logs.map(({ args }) => args.validator.toLowerCase() as Hex))].sort();
+	return new Map(logs.map(({ args, blockNumber }) => [args.validator.toLowerCase() as Hex, Number(blockNumber)]));
 }
 
 /** Whether any report was ever opened, of whatever epoch. */

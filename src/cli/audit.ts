@@ -1,82 +1,165 @@
-// `assay audit EPOCH`: computes an epoch again from the chain, the reports' leaves, the scores' terms and the evidence's hashes, and tells every difference.
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { Hex } from "../market/sorted-openings.ts";
-import { chainOptions, toJson, withChain } from "./chain-connection.ts";
-import type { Command } from "./command.ts";
+// `assay audit EPOCH`: computes an epoch again from the chain, the reports' leaves, the scores' terms and the evidence, and tells every difference. Needs a node and the
+// contracts' addresses, nothing else. What is compared with what: docs/chain.md §10.
+import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { ScoreLeaf } from "../market/score-report.ts";
+import type { EpochAudit } from "../validator/service/audit-epoch.ts";
+import type { EvidenceAudit, ProofTime } from "../validator/service/audit-evidence.ts";
+import { readEvidenceFrom } from "./audit-files.ts";
+import { chainOptions, type ReadingChain, toJson, withReadingChain } from "./chain-connection.ts";
+import type { Command, Surroundings } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { numberOption, parseOptions } from "./parse-options.ts";
+import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 import { shown, table } from "./table.ts";
 import { paintFor } from "./verdict-table.ts";
+
+const options = {
+	...chainOptions.options,
+	evidence: { type: "boolean", default: false },
+	"evidence-folder": { type: "string" },
+	"no-evidence": { type: "boolean", default: false },
+	sample: { type: "string" },
+	provider: { type: "string", multiple: true },
+} as const;
+
+type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
 
 export const auditCommand: Command = {
 	name: "audit",
 	summary: "computes an epoch again from chain and evidence",
 	help: `usage: assay audit EPOCH [OPTIONS]
 
-Reads roots, stakes, weights and payments of an epoch from the chain, the leaves behind them from this data folder or from the validators, and computes
-scores (from their terms), weights and shares again. Every difference is listed. Evidence files are compared with their hashes; assay verify judges one again.
+Reads roots, stakes, weights and payments of an epoch from the chain; the signed leaves and the terms behind them from this data folder or from the
+validators themselves; and computes every score (from its terms), every weight and every share again. Every difference is listed. It needs no account and
+no data folder: with --rpc and --contracts anyone can run it.
 
-  --no-evidence     leave the evidence files out
+  --evidence            verify evidence again as well, as assay verify does, and work the scores out from it; files come from the data folder or from the
+                        validators. Tells between which two blocks each proof was made
+  --evidence-folder DIR take evidence files from there, by their hashes
+  --sample N            of each report N evidence files, drawn at random (with --evidence)
+  --provider ACCOUNT    only these providers' evidence (with --evidence); may be given several times
+  --no-evidence         do not even compare this validator's own files with their hashes
 ${chainOptions.help}
 
 exit codes: no difference 0, differences 1, usage 64, no chain or no answer 69`,
 
 	async run(args, here) {
-		const options = { ...chainOptions.options, "no-evidence": { type: "boolean", default: false } } as const;
 		const { values, positionals } = parseOptions("audit", args, options, { min: 1, max: 1 });
 		const epoch = Math.floor(numberOption("audit", "epoch", positionals[0]!, 0, 1e12));
-		return withChain("audit", values, here, async (home, dataDir) => {
-			const [{ auditEpoch }, { createReportArchive }, { createLeafFetcher }] = await Promise.all([
+		const choose = chooserOf(values, here);
+		return withReadingChain("audit", values, here, async (chain) => {
+			const [{ archiveSource, auditEpoch }, { createReportArchive }, { createLeafFetcher }] = await Promise.all([
 				import("../validator/service/audit-epoch.ts"),
 				import("../validator/service/report-archive.ts"),
 				import("../validator/service/fetch-leaves.ts"),
 			]);
-			const { client, at, account } = home;
-			const kept = createReportArchive(join(home.folder, "epochs"));
+			const { client, at } = chain;
+			const kept = archiveSource(createReportArchive(join(chain.folder, "epochs")));
 			const fetched = createLeafFetcher(client, at, (from, error) => here.err.write(`  ${from}: ${String(error)}\n`));
 			const found = await auditEpoch({
 				client,
 				at,
 				epoch,
-				archive: {
-					...kept,
-					report: async (...one) => (await kept.report(...one)) ?? (await fetched.report(...one))?.leaves ?? null,
+				source: {
+					report: async (...one) => (await kept.report(...one)) ?? fetched.report(...one),
 					weights: async (...one) => (await kept.weights(...one)) ?? fetched.weights(...one),
+					reasons: async (...one) => (await kept.reasons(...one)) ?? fetched.reasons(...one),
 				},
-				self: account.address.toLowerCase() as Hex,
-				checkEvidence: values["no-evidence"] ? null : (sha256) => checkFile(dataDir, sha256),
+				evidence: await evidenceAuditOf(values, here, chain),
+				choose,
 			});
-			const { differences, proposal, providers, validators, evidenceFiles, claims } = found;
 			if (values.json) here.out.write(toJson(found));
-			else {
-				here.out.write(
-					`epoch ${epoch}: ${validators} reports, ${providers} providers, weights ${proposal}, ${evidenceFiles} evidence files, ${claims} claims\n`,
-				);
-				const columns = [
-					{ title: "what", cell: ({ what }: (typeof differences)[number]) => what },
-					{ title: "whose", cell: ({ who }: (typeof differences)[number]) => shown(who, 42) },
-					{ title: "stated", cell: ({ stated }: (typeof differences)[number]) => shown(stated, 24) },
-					{ title: "right", cell: ({ right }: (typeof differences)[number]) => shown(right, 48) },
-				];
-				here.out.write(
-					differences.length === 0
-						? "no differences\n"
-						: `${table(columns, differences.slice(0, 100), paintFor(here.out, here.env))}\n${differences.length} differences\n`,
-				);
-			}
-			return differences.length === 0 ? 0 : exitCodes.invalid.code;
+			else here.out.write(auditText(found, here));
+			return found.differences.length === 0 ? 0 : exitCodes.invalid.code;
 		});
 	},
 };
 
-async function checkFile(dataDir: string, sha256: string): Promise<"right" | "wrong" | "missing"> {
-	try {
-		const bytes = await readFile(join(dataDir, "evidence", sha256.slice(0, 2), sha256.slice(2)));
-		return createHash("sha256").update(bytes).digest("hex") === sha256 ? "right" : "wrong";
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return "missing";
-		throw error;
+function chooserOf(values: Values, here: Surroundings): (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[] {
+	const count = values.sample === undefined ? null : Math.floor(numberOption("audit", "sample", values.sample, 1, 1e6));
+	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
+	if (!isVerified && (count !== null || values.provider !== undefined))
+		throw usageError("--sample and --provider choose among evidence files: they go with --evidence", "audit");
+	for (const who of values.provider ?? [])
+		if (!/^0x[0-9a-fA-F]{40}$/.test(who))
+			throw usageError(`--provider takes an account, 0x and 40 hex digits, not '${who}'`, "audit");
+	const wanted = values.provider === undefined ? null : new Set(values.provider.map((who) => who.toLowerCase()));
+	return (leaves) => {
+		const among = leaves.filter(({ provider }) => wanted === null || wanted.has(provider));
+		if (count !== null) return drawn(among, count);
+		if (isVerified && among.length > MANY)
+			here.err.write(`  verifying ${among.length} evidence files; --sample ${MANY} draws some\n`);
+		return among;
+	};
+}
+
+/** A file takes 0.1 to 0.5 s. */
+const MANY = 100;
+
+/** Unforeseeable, or whoever changed a file would change one that is not drawn. */
+function drawn<T>(among: readonly T[], count: number): readonly T[] {
+	const left = [...among];
+	for (let i = 0; i < Math.min(count, left.length); i++) {
+		const j = i + randomInt(left.length - i);
+		[left[i], left[j]] = [left[j]!, left[i]!];
 	}
+	return left.slice(0, count);
+}
+
+/** Verified on request; otherwise this validator's own files are compared with their hashes, where it has any. */
+async function evidenceAuditOf(values: Values, here: Surroundings, chain: ReadingChain): Promise<EvidenceAudit | null> {
+	if (values["no-evidence"]) return null;
+	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
+	const { client, at, folder, dataDir } = chain;
+	const { createEvidenceAudit } = await import("../validator/service/audit-evidence.ts");
+	const folders = [join(dataDir, "evidence")];
+	if (values["evidence-folder"] !== undefined) folders.unshift(resolve(here.cwd, values["evidence-folder"]));
+	const read = readEvidenceFrom({ client, at, folders, isFetched: isVerified });
+	const audit = createEvidenceAudit({ client, read, isVerified });
+	if (isVerified) return audit;
+	const keyFile = join(folder, "account.key");
+	if (!existsSync(folders[0]!) || !existsSync(keyFile)) return null;
+	const [{ loadSecret }, { accountOf }] = await Promise.all([
+		import("../validator/service/chain-files.ts"),
+		import("../chain/chain-client.ts"),
+	]);
+	const secret = await loadSecret(keyFile, () => new Uint8Array(32));
+	const self = accountOf(`0x${Buffer.from(secret).toString("hex")}`).address.toLowerCase();
+	return { check: async (one) => (one.validator === self ? audit.check(one) : null) };
+}
+
+/** More than these are for --json. */
+const MOST_LINES = 100;
+const MOST_PROOFS = 20;
+
+function auditText(found: EpochAudit, here: Surroundings): string {
+	const { epoch, validators, providers, scores, evidenceFiles, claims, proposal, differences, notes, made } = found;
+	const lines = [
+		`epoch ${epoch}: ${validators} reports, ${providers} providers, ${scores} scores computed again, weights ${proposal}, ${evidenceFiles} evidence files, ${claims} claims`,
+		...notes.map((note) => `note: ${shown(note, 400)}`),
+		...made.slice(0, MOST_PROOFS).map(proofLine),
+		...(made.length > MOST_PROOFS ? [`… and ${made.length - MOST_PROOFS} more proofs: --provider or --json`] : []),
+	];
+	if (differences.length === 0) return `${lines.join("\n")}\nno differences\n`;
+	type Row = (typeof differences)[number];
+	const columns = [
+		{ title: "what", cell: ({ what }: Row) => what },
+		{ title: "whose", cell: ({ who }: Row) => shown(who, 42) },
+		{ title: "stated", cell: ({ stated }: Row) => shown(stated, 60) },
+		{ title: "right", cell: ({ right }: Row) => shown(right, 60) },
+	];
+	const rows = table(columns, differences.slice(0, MOST_LINES), paintFor(here.out, here.env));
+	const count = `${differences.length} ${differences.length === 1 ? "difference" : "differences"}`;
+	return `${lines.join("\n")}\n${rows}\n${count}\n`;
+}
+
+function proofLine({ provider, after, before, saidMs }: ProofTime): string {
+	const moment = (at: { readonly block: number; readonly timeS: number }) =>
+		`block ${at.block} (${new Date(at.timeS * 1000).toISOString()})`;
+	const from =
+		after === null
+			? `no block in its seeds, ${new Date(saidMs).toISOString()} by its validator's clock`
+			: `after ${moment(after)}`;
+	return `proof ${provider}: ${from}, before ${before === null ? "an unknown block" : moment(before)}`;
 }

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { ChainClient } from "../chain/chain-client.ts";
 import type { ContractAddresses } from "../chain/deploy.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { AssayError } from "../protocol/assay-error.ts";
@@ -78,6 +79,44 @@ export async function withChain<T>(
 	} finally {
 		await home.close();
 	}
+}
+
+/** What anyone can have who only reads: no account, no folder of one's own. */
+export interface ReadingChain {
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	/** Of the data folder, whether it is there or not. */
+	readonly folder: string;
+	readonly dataDir: string;
+}
+
+/** As withChain, but with --rpc nothing is made in any folder: whoever audits needs a node and the contracts' addresses. */
+export async function withReadingChain<T>(
+	command: string,
+	values: ChainValues,
+	here: Surroundings,
+	act: (chain: ReadingChain) => Promise<T>,
+): Promise<T> {
+	const rpcUrl = rpcUrlOf(values, here);
+	if (rpcUrl === null)
+		return withChain(command, values, here, ({ client, at, folder }, dataDir) => act({ client, at, folder, dataDir }));
+	requireNode(command);
+	const dataDir = dataDirOf(values, here);
+	const folder = join(dataDir, "chain");
+	const kept = join(folder, "contracts-external.json");
+	if (values.contracts === undefined && !existsSync(kept))
+		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
+			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
+		});
+	const at = await readContractsFile(values.contracts === undefined ? kept : resolve(here.cwd, values.contracts));
+	const { createChainClient } = await import("../chain/chain-client.ts");
+	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
+	const code = at.chainId === client.chainId ? await client.viem.getCode({ address: at.scoreboard }) : undefined;
+	if (code === undefined)
+		throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
+			hint: `The node is of chain ${client.chainId}, the contracts of ${at.chainId}.`,
+		});
+	return act({ client, at, folder, dataDir });
 }
 
 const NODE_PATIENCE_MS = 5000;

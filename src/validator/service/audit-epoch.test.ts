@@ -1,27 +1,34 @@
 // One changed score among 10,000 providers is found and named, wherever it was changed: in the leaves' file, in the report before it was committed, in the proposal.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { accountOf, type ChainClient, createChainClient, sendCall } from "../../chain/chain-client.ts";
 import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/deploy.ts";
 import { memoryIntents } from "../../chain/publish.ts";
-import { approveCall, registerCall } from "../../chain/registry.ts";
+import { approveCall, registerCall, setEndpointCall } from "../../chain/registry.ts";
 import { claimCall } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
+import { signReport } from "../../chain/slashing.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/toy-node.test-kit.ts";
 import type { Explanation } from "../../market/explanation.ts";
 import { given, term } from "../../market/recompute.ts";
 import { createScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
-import { createWeightProposal } from "../../market/weight-proposal.ts";
-import { auditEpoch } from "./audit-epoch.ts";
+import { createWeightProposal, shareOf } from "../../market/weight-proposal.ts";
+import { archiveSource, auditEpoch } from "./audit-epoch.ts";
 import { type ChainRound, createChainRound } from "./chain-round.ts";
+import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createReportArchive } from "./report-archive.ts";
 
 const PROVIDERS = 10_000;
-const ODD = 7_321;
+/** Where one is changed. */
+const ODD = 321;
+/** Of the cases that need no crowd. */
+const FEW = 400;
 const folder = mkdtempSync(join(tmpdir(), "assay-audit-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const provider = (n: number): Hex => `0x${(n + 1).toString(16).padStart(40, "0")}`;
@@ -35,12 +42,15 @@ const reasonOf = (n: number): Explanation => {
 	return { version: 1, providerId: "", mode: "holistic", evidence, scorePpm: root.value, why: "", root };
 };
 const reasons = Object.fromEntries(Array.from({ length: PROVIDERS }, (_, n) => [provider(n), reasonOf(n)]));
+const fewReasons = Object.fromEntries(Object.entries(reasons).slice(0, FEW));
 const honest: readonly ScoreLeaf[] = Array.from({ length: PROVIDERS }, (_, n) => ({
 	provider: provider(n),
 	scorePpm: reasonOf(n).scorePpm,
 	evidenceSha256: `0x${reasonOf(n).evidence}`,
 }));
-const changed = (change: Partial<ScoreLeaf>) => honest.map((leaf, n) => (n === ODD ? { ...leaf, ...change } : leaf));
+const few = honest.slice(0, FEW);
+const changed = (change: Partial<ScoreLeaf>, all: readonly ScoreLeaf[] = few) =>
+	all.map((leaf, n) => (n === ODD ? { ...leaf, ...change } : leaf));
 
 let node: ToyNode;
 let client: ChainClient;
@@ -71,7 +81,9 @@ before(async () => {
 		archive,
 		nowS: () => node.nowS,
 		async scores(epoch) {
-			await archive.putReasons(epoch, reasons);
+			// One that is left out has its reasons all the same.
+			const listed = scores.length > FEW ? reasons : fewReasons;
+			await archive.putReasons(epoch, listed);
 			return scores;
 		},
 		fetchReport: async () => null,
@@ -89,14 +101,20 @@ async function report(epoch: number): Promise<void> {
 	await node.at(proposesAt);
 }
 
-const audit = (epoch: number, missing: string | null = null) =>
+/** Every evidence file is there, but for one. */
+const audit = (epoch: number, missing: string | null = null, source = archiveSource(archive)) =>
 	auditEpoch({
 		client,
 		at,
 		epoch,
-		archive,
-		self,
-		checkEvidence: async (sha256) => (sha256 === missing ? "missing" : "right"),
+		source,
+		evidence: {
+			async check({ leaf }) {
+				const sha256 = leaf.evidenceSha256.slice(2);
+				const lost = { what: "evidence", who: leaf.provider, stated: sha256, right: "missing" };
+				return { differences: sha256 === missing ? [lost] : [], made: null };
+			},
+		},
 	});
 
 test("an honest epoch has no differences; a leaf changed in the file, or its evidence lost, is named", async () => {
@@ -113,23 +131,33 @@ test("an honest epoch has no differences; a leaf changed in the file, or its evi
 		proposal: "final",
 		validators: 1,
 		providers: PROVIDERS,
+		scores: PROVIDERS,
 		evidenceFiles: PROVIDERS,
 		claims: 1,
 		differences: [],
+		notes: [],
+		made: [],
 	});
 	const lost = reasonOf(5).evidence!;
 	assert.deepEqual((await audit(0, lost)).differences, [
 		{ what: "evidence", who: provider(5), stated: lost, right: "missing" },
 	]);
-	await archive.putReport(0, self, changed({ scorePpm: 1 }));
+	const { signature } = (await archive.signedReport(0, self))!;
+	await archive.putReport(0, self, changed({ scorePpm: 1 }, honest), signature);
 	const { differences } = await audit(0);
-	assert.ok(differences.some(({ what, who }) => what === "report" && who === self));
-	assert.ok(differences.some(({ what, who, stated }) => what === "score" && who === provider(ODD) && stated === "1"));
-	await archive.putReport(0, self, honest);
+	assert.deepEqual(
+		differences.map(({ what, who }) => [what, who]),
+		[
+			["signature", self],
+			["report", self],
+			["score", provider(ODD)],
+		],
+	);
+	await archive.putReport(0, self, honest, signature);
 });
 
 test("a score or an evidence hash that was changed before the report was committed", async () => {
-	scores = changed({ scorePpm: honest[ODD]!.scorePpm + 1 });
+	scores = changed({ scorePpm: honest[ODD]!.scorePpm + 1 }, honest);
 	await report(1);
 	assert.deepEqual((await audit(1)).differences, [
 		{
@@ -145,17 +173,58 @@ test("a score or an evidence hash that was changed before the report was committ
 		(await audit(2)).differences.map(({ what, who }) => [what, who]),
 		[["evidence", provider(ODD)]],
 	);
-	scores = honest;
+	scores = few.filter((_, n) => n !== ODD);
+	await report(3);
+	assert.deepEqual((await audit(3)).differences, [
+		{ what: "score", who: provider(ODD), stated: "left out", right: String(honest[ODD]!.scorePpm) },
+	]);
+	scores = few;
 });
 
-test("a weight that was changed in the proposal", async () => {
-	await report(3);
+test("anyone can: leaves and terms from the validator's own address; a signed lie is a conflict, an unsigned file is none", async () => {
+	const server = createServer(async ({ url = "" }, response) => {
+		const bytes = await archive.publicFile(url);
+		response.writeHead(bytes === null ? 404 : 200).end(bytes ?? "");
+	});
+	await report(4);
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	try {
+		const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+		await sendCall(client, TREASURER, setEndpointCall(at, endpoint));
+		const fetched = createLeafFetcher(client, at, () => {});
+		const found = await audit(4, null, fetched);
+		assert.deepEqual([found.differences, found.notes, found.scores], [[], [], FEW]);
+		const { signature } = (await archive.signedReport(4, self))!;
+		const lie = createScoreReport(changed({ scorePpm: 1 }));
+		const signed = await signReport(TREASURER, at, { validator: self, epoch: 4n, root: lie.reportRoot });
+		await archive.putReport(4, self, lie.leaves, signed);
+		assert.deepEqual(
+			(await audit(4, null, fetched)).differences.map(({ what, who }) => [what, who]),
+			[
+				["conflict", self],
+				["report", self],
+				["score", provider(ODD)],
+			],
+		);
+		await archive.putReport(4, self, few, null);
+		assert.deepEqual(
+			(await audit(4, null, fetched)).differences.map(({ what, right }) => [what, right]),
+			[["report", "its leaves cannot be had"]],
+		);
+		await archive.putReport(4, self, few, signature);
+	} finally {
+		server.close().closeAllConnections();
+	}
+});
+
+test("a weight that was changed in the proposal, and what was paid for it", async () => {
+	await report(5);
 	const lie = createScoreReport(changed({ scorePpm: honest[ODD]!.scorePpm + 1 }));
-	const { emission } = (await round.rightProposal(3))!.proposal;
+	const { emission } = (await round.rightProposal(5))!.proposal;
 	const wrong = createWeightProposal([{ validator: self, stake: 1n, report: lie }], emission);
-	await archive.putWeights(3, self, wrong.leaves);
-	await sendCall(client, TREASURER, board.proposeCall(at, 3, wrong.proposal));
-	assert.deepEqual((await audit(3)).differences, [
+	await archive.putWeights(5, self, wrong.leaves);
+	await sendCall(client, TREASURER, board.proposeCall(at, 5, wrong.proposal));
+	assert.deepEqual((await audit(5)).differences, [
 		{
 			what: "weight",
 			who: provider(ODD),
@@ -163,4 +232,13 @@ test("a weight that was changed in the proposal", async () => {
 			right: String(honest[ODD]!.scorePpm),
 		},
 	]);
+	const { finalAt } = await board.readProposal(client, at, 5);
+	await node.at(finalAt);
+	await sendCall(client, TREASURER, claimCall(at, 5, wrong.proposal, wrong.openProvider(provider(ODD))[0]!));
+	const paid = (await audit(5)).differences.filter(({ what }) => what === "claim");
+	assert.deepEqual(
+		paid.map(({ who, stated }) => [who, stated]),
+		[[provider(ODD), String(shareOf(wrong.proposal, wrong.leaves.find((leaf) => leaf.provider === provider(ODD))!))]],
+	);
+	assert.notEqual(paid[0]!.right, paid[0]!.stated);
 });

@@ -1,11 +1,14 @@
-// An epoch computed again from what anyone can have: roots, stakes and payments from the chain, leaves from files, scores from their terms, evidence by its hash.
-// Every difference is told; none is explained away. Judging the evidence itself again is `assay verify`.
+// An epoch computed again from what anyone can have: roots, stakes and payments from the chain, leaves, terms and evidence from files. Every difference is told; none is
+// explained away, and what could not be checked is told as well. Nothing here needs an account or a word of trust. docs/chain.md §10.
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { ContractAddresses } from "../../chain/deploy.ts";
+import { readAccount } from "../../chain/registry.ts";
 import { readClaims, readPot } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
+import { isReportSigned } from "../../chain/slashing.ts";
 import { type AuditDifference, auditScores, auditWeights } from "../../market/audit-scores.ts";
-import { malformedAt, readScoreReport } from "../../market/score-report.ts";
+import { createParams, DEFAULT_PARAMS, type Params } from "../../market/params.ts";
+import { malformedAt, readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import {
 	type CountedReport,
@@ -14,7 +17,8 @@ import {
 	shareOf,
 	type WeightLeaf,
 } from "../../market/weight-proposal.ts";
-import type { ReportArchive } from "./report-archive.ts";
+import type { EvidenceAudit, Moment, ProofTime } from "./audit-evidence.ts";
+import type { ReportArchive, ReportReasons, SignedLeaves } from "./report-archive.ts";
 
 export interface EpochAudit {
 	readonly epoch: number;
@@ -22,95 +26,199 @@ export interface EpochAudit {
 	readonly proposal: "none" | "open" | "final";
 	readonly validators: number;
 	readonly providers: number;
+	/** Scores that were worked out again from their terms. */
+	readonly scores: number;
 	readonly evidenceFiles: number;
 	readonly claims: number;
 	readonly differences: readonly AuditDifference[];
+	/** What could not be checked, and what is unusual but no fault. */
+	readonly notes: readonly string[];
+	/** When the proofs were made whose evidence was verified. */
+	readonly made: readonly ProofTime[];
+}
+
+/** Where files come from: a data folder, the validators' servers. Hostile, all of it. */
+export interface AuditSource {
+	report(epoch: number, validator: Hex): Promise<SignedLeaves | null>;
+	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
+	reasons(epoch: number, validator: Hex): Promise<ReportReasons | null>;
 }
 
 export interface AuditOptions {
 	readonly client: ChainClient;
 	readonly at: ContractAddresses;
 	readonly epoch: number;
-	readonly archive: ReportArchive;
-	/** Whose reasons the archive has. */
-	readonly self: Hex | null;
-	/** Whether the file of this hash (64 hex digits) is there and has it; null: evidence is not looked at. */
-	readonly checkEvidence: ((sha256: string) => Promise<"right" | "wrong" | "missing">) | null;
+	readonly source: AuditSource;
+	/** Null: evidence is not looked at. */
+	readonly evidence: EvidenceAudit | null;
+	/** Which leaves' evidence is looked at; all without it. */
+	readonly choose?: (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[];
 }
 
 export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
-	const { client, at, epoch, archive } = o;
+	const { client, at, epoch, source } = o;
 	const differences: AuditDifference[] = [];
+	const notes: string[] = [];
+	const made: ProofTime[] = [];
 	const counted: CountedReport[] = [];
-	let evidenceFiles = 0;
-	const revealed = await board.readRevealed(client, at, epoch);
-	let isComplete = true;
-	for (const { validator, root, stake, voided } of revealed) {
-		if (voided) continue;
-		const leaves = await archive.report(epoch, validator);
-		if (leaves === null) {
-			isComplete = false;
-			differences.push({ what: "report", who: validator, stated: root, right: "its leaves are not here" });
+	let [evidenceFiles, scores, validators, unknownStake] = [0, 0, 0, 0n];
+	const commits = await board.readCommits(client, at, epoch);
+	const listed = new Set<Hex>();
+	for (const { validator, root, stake, voided } of await board.readRevealed(client, at, epoch)) {
+		if (voided) {
+			notes.push(`the report of ${validator} is void`);
 			continue;
 		}
+		validators++;
+		const found = await source.report(epoch, validator);
+		if (found === null) {
+			unknownStake += stake;
+			differences.push({ what: "report", who: validator, stated: root, right: "its leaves cannot be had" });
+			continue;
+		}
+		const { leaves } = found;
+		for (const { provider } of leaves) listed.add(provider);
 		const report = readScoreReport(leaves);
-		if (board.keptRoot(report.reportRoot) !== board.keptRoot(root))
-			differences.push({ what: "report", who: validator, stated: root, right: `leaves give ${report.reportRoot}` });
-		if (malformedAt(report) !== null)
+		differences.push(...(await signatureDifferences(o, validator, report.reportRoot, root, found.signature)));
+		const isWellFormed = malformedAt(report) === null;
+		if (!isWellFormed)
 			differences.push({ what: "report", who: validator, stated: root, right: "not sorted, or a score above 10⁶" });
-		counted.push({ validator, stake, report });
-		if (validator !== o.self) continue;
-		const reasons = await archive.reasons(epoch);
-		if (reasons !== null) differences.push(...auditScores(leaves, reasons));
-		for (const { provider, evidenceSha256 } of o.checkEvidence === null ? [] : leaves) {
-			const sha256 = evidenceSha256.slice(2);
-			if (BigInt(evidenceSha256) === 0n) continue;
-			evidenceFiles++;
-			const state = await o.checkEvidence!(sha256);
-			if (state !== "right") differences.push({ what: "evidence", who: provider, stated: sha256, right: state });
+		if (board.keptRoot(report.reportRoot) !== board.keptRoot(root)) {
+			unknownStake += stake;
+			differences.push({ what: "report", who: validator, stated: root, right: `leaves give ${report.reportRoot}` });
+		} else if (isWellFormed) counted.push({ validator, stake, report });
+		else unknownStake += stake;
+
+		const given = await source.reasons(epoch, validator);
+		if (given === null) notes.push(`the terms of ${validator}'s scores cannot be had: they were not computed again`);
+		else {
+			scores += leaves.length;
+			differences.push(...auditScores(leaves, given.reasons));
+		}
+		const params = readParams(given, validator, notes, differences);
+		if (o.evidence === null) continue;
+		const signingKey = (await readAccount(client, at, validator)).signingKey.slice(2);
+		const committed = await momentOf(client, commits.get(validator));
+		for (const leaf of o.choose?.(leaves) ?? leaves) {
+			const reason = given?.reasons[leaf.provider] ?? null;
+			const checked = await o.evidence.check({ validator, signingKey, leaf, reason, params, committed });
+			if (checked === null) continue;
+			if (BigInt(leaf.evidenceSha256) !== 0n) evidenceFiles++;
+			differences.push(...checked.differences);
+			if (checked.made !== null) made.push(checked.made);
 		}
 	}
+	const base = { epoch, validators, providers: listed.size, scores, evidenceFiles, differences, notes, made };
 	const standing = await board.readProposal(client, at, epoch);
+	if (standing.digest === null) return { ...base, proposal: "none", claims: 0 };
+	const { digest } = standing;
+	const claims = await auditProposal(o, { ...standing, digest }, counted, unknownStake, differences, notes);
 	const head = await client.viem.getBlock({ blockTag: "latest" });
-	const base = { epoch, validators: counted.length, evidenceFiles, differences };
-	const providers = new Set(counted.flatMap(({ report }) => report.leaves.map(({ provider }) => provider))).size;
-	if (standing.digest === null) return { ...base, providers, proposal: "none", claims: 0 };
+	return { ...base, proposal: Number(head.timestamp) >= standing.finalAt ? "final" : "open", claims };
+}
+
+/** Weights and shares from the reports, or where some cannot be had within what they leave possible; then every payment. How many there were. */
+async function auditProposal(
+	{ client, at, epoch, source }: AuditOptions,
+	standing: board.StandingProposal & { readonly digest: Hex },
+	counted: readonly CountedReport[],
+	unknownStake: bigint,
+	differences: AuditDifference[],
+	notes: string[],
+): Promise<number> {
+	const who = standing.proposer.toLowerCase() as Hex;
 	const { pot } = await readPot(client, at, epoch);
 	const right = createWeightProposal(counted, pot);
 	const stated = await board.readProposed(client, at, epoch, standing.digest);
-	const claims = await readClaims(client, at, epoch);
+	const isRight =
+		unknownStake === 0n && (await board.readProposalDigest(client, at, epoch, right.proposal)) === standing.digest;
+	let shares = new Map(right.leaves.map((leaf) => [leaf.provider, shareOf(right.proposal, leaf)]));
 	if (stated === null) {
-		differences.push({ what: "proposal", who: standing.proposer, stated: standing.digest, right: "no event tells it" });
-	} else if (isComplete && (await board.readProposalDigest(client, at, epoch, right.proposal)) !== standing.digest) {
-		const proposer = standing.proposer.toLowerCase() as Hex;
-		const leaves = await archive.weights(epoch, proposer);
-		differences.push(...(await proposalDifferences(stated, leaves, counted, proposer)));
+		differences.push({ what: "proposal", who, stated: standing.digest, right: "no event tells it" });
+	} else if (!isRight) {
+		const leaves = await source.weights(epoch, who);
+		if (leaves === null)
+			differences.push({ what: "proposal", who, stated: stated.root, right: "its leaves cannot be had" });
+		else differences.push(...proposalDifferences(stated, leaves, counted, unknownStake, who));
+		if (unknownStake > 0n) {
+			notes.push("reports are missing: weights were held to what the others leave possible, payments to the proposal");
+			if (leaves !== null) shares = new Map(leaves.map((leaf) => [leaf.provider, shareOf(stated, leaf)]));
+		}
 	}
-	const shares = new Map<Hex, bigint>(right.leaves.map((leaf) => [leaf.provider, shareOf(right.proposal, leaf)]));
-	for (const { provider, amount } of claims)
-		if (shares.get(provider) !== amount)
-			differences.push({
-				what: "claim",
-				who: provider,
-				stated: String(amount),
-				right: String(shares.get(provider) ?? 0n),
-			});
-	const isFinal = Number(head.timestamp) >= standing.finalAt;
-	return { ...base, providers, proposal: isFinal ? "final" : "open", claims: claims.length };
+	const claims = await readClaims(client, at, epoch);
+	for (const { provider, amount } of claims) {
+		const is = shares.get(provider) ?? 0n;
+		if (is !== amount) differences.push({ what: "claim", who: provider, stated: String(amount), right: String(is) });
+	}
+	return claims.length;
 }
 
-async function proposalDifferences(
+function proposalDifferences(
 	stated: board.ChainProposal,
-	leaves: readonly WeightLeaf[] | null,
+	leaves: readonly WeightLeaf[],
 	counted: readonly CountedReport[],
+	unknownStake: bigint,
 	who: Hex,
-): Promise<readonly AuditDifference[]> {
-	const weights = auditWeights(leaves ?? [], counted);
-	if (leaves === null) return [{ what: "proposal", who, stated: stated.root, right: "its leaves are not here" }];
-	const fault = faultOf(stated, leaves, counted);
+): readonly AuditDifference[] {
+	const weights = unknownStake > 0n ? [] : auditWeights(leaves, counted);
+	const fault = faultOf(stated, leaves, counted, unknownStake);
 	if (fault?.kind === "withheld")
 		return [{ what: "proposal", who, stated: stated.root, right: "the leaves here give another root" }, ...weights];
 	if (fault?.kind === "shape")
 		return [{ what: "proposal", who, stated: stated.root, right: "its sums or its order are wrong" }, ...weights];
+	if (fault?.kind === "weight" && weights.length === 0)
+		return [{ what: "weight", who: fault.provider, stated: String(fault.stated), right: String(fault.right) }];
 	return weights;
 }
+
+/** A valid signature under other leaves than were revealed is worth more than a difference: it can be brought before the chain. */
+async function signatureDifferences(
+	{ at, epoch }: AuditOptions,
+	validator: Hex,
+	root: Hex,
+	revealed: Hex,
+	signature: Hex | null,
+): Promise<readonly AuditDifference[]> {
+	const isSigned =
+		signature !== null && (await isReportSigned(at, { validator, epoch: BigInt(epoch), root }, signature));
+	if (!isSigned) return [{ what: "signature", who: validator, stated: root, right: "it did not sign these leaves" }];
+	return board.keptRoot(root) === board.keptRoot(revealed)
+		? []
+		: [{ what: "conflict", who: validator, stated: root, right: `it signed this and revealed ${revealed}` }];
+}
+
+/** Parameters are the validator's to choose, and everyone's to see. Null: none that can be used. */
+function readParams(
+	given: ReportReasons | null,
+	validator: Hex,
+	notes: string[],
+	differences: AuditDifference[],
+): Params | null {
+	if (given === null) return null;
+	try {
+		const params = createParams(given.params ?? {});
+		const others = (Object.keys(params) as (keyof Params)[]).filter(
+			(name) => JSON.stringify(params[name]) !== JSON.stringify(DEFAULT_PARAMS[name]),
+		);
+		if (others.length > 0) {
+			const said = others.map((name) => `${name} ${JSON.stringify(params[name]).slice(0, 80)}`);
+			notes.push(`${validator} scores with parameters of its own: ${said.join(", ")}`);
+		}
+		return params;
+	} catch {
+		differences.push({ what: "params", who: validator, stated: "its parameters", right: "none that can be used" });
+		return null;
+	}
+}
+
+async function momentOf({ viem }: ChainClient, block: number | undefined): Promise<Moment | null> {
+	if (block === undefined) return null;
+	return { block, timeS: Number((await viem.getBlock({ blockNumber: BigInt(block) })).timestamp) };
+}
+
+/** Files of one's own data folder, own ones and those that were fetched when they counted. */
+export const archiveSource = (archive: ReportArchive): AuditSource => ({
+	report: archive.signedReport,
+	weights: archive.weights,
+	reasons: archive.reasonsOf,
+});

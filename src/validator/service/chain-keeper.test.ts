@@ -15,7 +15,7 @@ import { type Hex, toHex } from "../../market/sorted-openings.ts";
 import { createWeightProposal, shareOf } from "../../market/weight-proposal.ts";
 import type { Json } from "../../protocol/canonical-json.ts";
 import { decodeEvidence } from "../../protocol/evidence-codec.ts";
-import { auditEpoch } from "./audit-epoch.ts";
+import { archiveSource, auditEpoch } from "./audit-epoch.ts";
 import { loadSecret } from "./chain-files.ts";
 import { chainFolder, readContracts, treasurerOf } from "./chain-home.ts";
 import { createReportArchive } from "./report-archive.ts";
@@ -134,7 +134,7 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	assert.equal(await readBalance(client, at, provider), shareOf(right.proposal, right.leaves[0]!));
 	assert.equal(await readIsClaimed(client, at, 0, provider), true);
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
-	const found = await auditEpoch({ client, at, epoch: 0, archive, self, checkEvidence: null });
+	const found = await auditEpoch({ client, at, epoch: 0, source: archiveSource(archive), evidence: null });
 	assert.deepEqual([found.differences, found.claims, found.providers], [[], 1, 2]);
 });
 
@@ -179,8 +179,7 @@ test("a second validator, with a database of its own, joins over JSON-RPC: each 
 		// Whoever proposed had to fetch the other's report to do so.
 		const folder = proposer === both[0] ? data.path : place.path;
 		const archive = createReportArchive(join(chainFolder(folder), "epochs"));
-		const self = proposer.toLowerCase() as Hex;
-		const found = await auditEpoch({ client, at, epoch, archive, self, checkEvidence: null });
+		const found = await auditEpoch({ client, at, epoch, source: archiveSource(archive), evidence: null });
 		assert.deepEqual([found.validators, found.proposal, found.differences], [2, "open", []]);
 	} finally {
 		await other.stop();

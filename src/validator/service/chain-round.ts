@@ -161,7 +161,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	/** Those who committed and never opened it gain nothing; but who signs two reports meanwhile pays for it. */
 	async function judgeUnrevealed(epoch: number, revealed: readonly board.RevealedReport[]): Promise<void> {
 		const { endsAt } = board.windowsOf(params, epoch);
-		for (const validator of await board.readCommitted(client, at, epoch)) {
+		for (const validator of (await board.readCommits(client, at, epoch)).keys()) {
 			if (validator === self || revealed.some((one) => one.validator === validator)) continue;
 			// Anyone can commit, with an endpoint that keeps us waiting; stake is what makes it dear.
 			const looks = looked.get(`${epoch}/${validator}`) ?? 0;

@@ -1,4 +1,5 @@
-// A file from an address that somebody else wrote: no redirects, no more bytes and no more time than it may take. Null when the server has none.
+// A file from an address that somebody else wrote: no redirects, no more bytes and no more time than it may take. Null when the server has none; throws when there is no
+// answer, or when it asks to come again later.
 export async function fetchBounded(
 	url: URL,
 	{ mostBytes, withinMs }: { readonly mostBytes: number; readonly withinMs: number },
@@ -6,6 +7,7 @@ export async function fetchBounded(
 	const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(withinMs) });
 	if (!response.ok || response.body === null) {
 		await response.body?.cancel();
+		if (response.status === 429 || response.status === 503) throw new Error(`the server is busy (${response.status})`);
 		return null;
 	}
 	const chunks: Uint8Array[] = [];

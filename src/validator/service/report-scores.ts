@@ -20,6 +20,8 @@ export interface ReportScoresOptions {
 	readonly archive: Pick<ReportArchive, "putReasons">;
 	readonly params: EpochTimes;
 	readonly maxAgeMs: number;
+	/** What scores were made with, for whoever computes them again. */
+	readonly scoring?: Readonly<Record<string, unknown>>;
 	readonly nowMs: () => number;
 	/** The score as it is reported, 0 where receipts are missing (receipt-keeper.ts); absent: as it is. */
 	readonly reported?: (explanation: Explanation) => Promise<Explanation>;
@@ -57,7 +59,7 @@ export function createReportScores(o: ReportScoresOptions): (epoch: number) => P
 			}
 			cursor = page.cursor;
 		} while (cursor !== null);
-		await o.archive.putReasons(epoch, reasons);
+		await o.archive.putReasons(epoch, reasons, o.scoring ?? null);
 		return [...leaves.values()];
 	};
 }
