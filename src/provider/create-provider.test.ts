@@ -4,6 +4,7 @@ import {
 	appendFileSync,
 	chmodSync,
 	copyFileSync,
+	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	rmSync,
@@ -21,7 +22,9 @@ import { AssayError } from "../protocol/assay-error.ts";
 import { decodeEvidence } from "../protocol/evidence-codec.ts";
 import type { Signer } from "../protocol/signer.ts";
 import type { Plan } from "../validator/probe-plan.ts";
-import { runProbe } from "../validator/run-probe.ts";
+import { type ProbeOptions, runProbe } from "../validator/run-probe.ts";
+import { createReceiptCollector } from "../validator/service/collect-receipts.ts";
+import { chainAccountPath, loadProviderAccount } from "./chain-account.ts";
 import { createProvider, type Provider, type ProviderOptions } from "./create-provider.ts";
 import { openGuardedEngine, residentBytes } from "./guard-engine.ts";
 import type { ProviderEvent } from "./provider-event.ts";
@@ -129,7 +132,7 @@ const tinyPlan: Plan = ({ claim, steps }) => {
 	return { act: "finish" };
 };
 
-function probe(far: AgentConnection, signer: Signer) {
+function probe(far: AgentConnection, signer: Signer, more: Partial<ProbeOptions> = {}) {
 	return runProbe({
 		openLink: () => far.openLink(PROBE),
 		target: `agent:${far.providerKey}`,
@@ -140,6 +143,7 @@ function probe(far: AgentConnection, signer: Signer) {
 		nowMs: () => Date.now(),
 		randomBytes: random,
 		plan: tinyPlan,
+		...more,
 	});
 }
 
@@ -162,6 +166,35 @@ test("a probe over the agent link is valid, and names the provider", () =>
 		// The engine is free again.
 		assert.equal((await probe(far, door.signer)).verdict.status, "valid");
 	}));
+
+test("receipts by the provider's account, each challenge of a probe once; without a key the probe goes on and the owner hears of it", async () => {
+	const dataFolder = join(folder, "receipts");
+	mkdirSync(dataFolder);
+	const path = chainAccountPath(dataFolder);
+	writeFileSync(path, "spoilt");
+	await together(
+		async (door, { when }, far) => {
+			const at = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
+			const receipts = async (provider: `0x${string}`) => {
+				const collector = createReceiptCollector({ at, provider, probeId: PROBE.probe });
+				const openLink = () => far.openLink({ ...PROBE, receipts: collector.wanted });
+				const more = { openLink, onCommitted: collector.onCommitted, probeId: PROBE.probe };
+				assert.equal((await probe(far, door.signer, more)).verdict.status, "valid");
+				const { receipts: signed, missing } = collector.file("00".repeat(32));
+				return [signed.length, missing];
+			};
+			assert.deepEqual(await receipts(`0x${"00".repeat(20)}`), [0, [{ challenge: 0, why: "refused" }]]);
+			assert.equal((await when("trouble")).code, "KEY_UNUSABLE");
+			assert.equal(readFileSync(path, "utf8"), "spoilt");
+			rmSync(path);
+			const { address } = await loadProviderAccount(dataFolder, random);
+			assert.deepEqual(await receipts(address), [1, []]);
+			// Another channel, the same probe: what it would say now differs.
+			assert.deepEqual(await receipts(address), [0, [{ challenge: 0, why: "refused" }]]);
+		},
+		{ dataFolder },
+	);
+});
 
 test("a probe during which the provider is stopped is inconclusive, not an accusation", async () => {
 	const door = await startDoor();
