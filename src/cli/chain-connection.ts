@@ -81,6 +81,26 @@ export async function withChain<T>(
 	}
 }
 
+/** Of `assay up` and `assay validate`: a chain that a URL names. Throws CHAIN_UNREACHABLE, FILE_UNREADABLE or USAGE. */
+export async function externalChain(
+	command: string,
+	values: ChainValues,
+	here: Surroundings,
+	rpcUrl: string,
+): Promise<{
+	readonly rpcUrl: string;
+	readonly contracts: ContractAddresses | null;
+	readonly confirmations: number | null;
+}> {
+	await reachNode(rpcUrl);
+	return {
+		rpcUrl,
+		contracts: values.contracts === undefined ? null : await readContractsFile(resolve(here.cwd, values.contracts)),
+		// A process that nobody watches waits until nothing is taken back any more.
+		confirmations: values.confirmations === undefined ? null : confirmationsOf(command, values, rpcUrl),
+	};
+}
+
 /** What anyone can have who only reads: no account, no folder of one's own. */
 export interface ReadingChain {
 	readonly client: ChainClient;

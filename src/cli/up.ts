@@ -7,7 +7,7 @@ import { findEngine, hostPlatform, isCheckout, packageRoot } from "../engine/bui
 import { AssayError } from "../protocol/assay-error.ts";
 import type { RunningValidator, Validator } from "../validator/service/create-validator.ts";
 import { DEFAULT_PORT } from "./api-connection.ts";
-import { rpcUrlOf } from "./chain-connection.ts";
+import { externalChain, rpcUrlOf } from "./chain-connection.ts";
 import type { Command, Surroundings } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
 import { freePort, type LocalProvider, startLocalProvider } from "./local-provider.ts";
@@ -34,6 +34,8 @@ const options = {
 	"no-rent": { type: "boolean", default: false },
 	"no-chain": { type: "boolean", default: false },
 	rpc: { type: "string" },
+	contracts: { type: "string" },
+	confirmations: { type: "string" },
 	quick: { type: "boolean", default: false },
 	param: { type: "string", multiple: true },
 	"until-scored": { type: "boolean", default: false },
@@ -56,7 +58,9 @@ Other hosts join with the line that it prints. A second start finds everything o
   --port N          of the API and the agents' door (default: ${DEFAULT_PORT}, or the next one that is free; 0 takes any)
   --host ADDRESS    to listen on (default 127.0.0.1: this machine only)
   --database URL    any PostgreSQL server instead of an embedded one (or DATABASE_URL)
-  --rpc URL         any EVM chain instead of the embedded one (or ASSAY_RPC); its contracts: assay chain deploy
+  --rpc URL         any EVM chain instead of the embedded one (or ASSAY_RPC); its contracts: assay chain deploy, or
+  --contracts FILE  these
+  --confirmations N blocks until something counts there (default 12, and 1 on a node for development)
   --no-chain        publish scores on no chain
   --no-provider     this machine itself is not offered
   --name NAME       how this machine is listed (default: its host name)
@@ -151,7 +155,7 @@ async function chainSettings(
 ): Promise<{ readonly rpcUrl: string | null } | null> {
 	if (values["no-chain"]) return null;
 	const rpcUrl = rpcUrlOf(values, here);
-	if (rpcUrl !== null) return { rpcUrl };
+	if (rpcUrl !== null) return externalChain("up", values, here, rpcUrl);
 	const { isEvmInstalled } = await import("../chain/edr-provider.ts");
 	if (isEvmInstalled()) return { rpcUrl: null };
 	say("chain     none: @nomicfoundation/edr is not installed beside assay");

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ValidatorSettings } from "../validator/service/create-validator.ts";
-import { rpcUrlOf } from "./chain-connection.ts";
+import { externalChain, rpcUrlOf } from "./chain-connection.ts";
 import type { Command } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
@@ -35,7 +35,10 @@ Runs one validator process until Ctrl-C. Providers dial in with assay provide; s
   --quick             quick probes: they prove less
   --join KEY          only this provider may dial in; may be given several times (default: everyone)
   --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
-  --chain             publish on the embedded chain of the data folder; --rpc URL: on any EVM chain (or ASSAY_RPC), docs/chain.md
+  --chain             publish on the embedded chain of the data folder
+  --rpc URL           publish on any EVM chain (or ASSAY_RPC), docs/chain.md; its contracts are those that assay chain deploy wrote to the data folder, or
+  --contracts FILE    these
+  --confirmations N   blocks until something counts there (default 12, and 1 on a node for development)
   --api-only          serve the API and the agents' door, probe nothing
   --log LEVEL         debug, info, warn or error, as JSON lines on standard error (default warn)
   --json              what is printed at the start as JSON
@@ -57,6 +60,8 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 				param: { type: "string", multiple: true },
 				chain: { type: "boolean", default: false },
 				rpc: { type: "string" },
+				contracts: { type: "string" },
+				confirmations: { type: "string" },
 				"api-only": { type: "boolean", default: false },
 				log: { type: "string", default: "warn" },
 				json: { type: "boolean", default: false },
@@ -80,7 +85,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 					: Math.floor(numberOption("validate", "concurrency", values.concurrency, 1, 256)),
 			join: values.join,
 			params: readParams("validate", values.param ?? []),
-			chain: values.chain || rpcUrl !== null ? { rpcUrl } : null,
+			chain: rpcUrl !== null ? await externalChain("validate", values, here, rpcUrl) : values.chain ? { rpcUrl } : null,
 		};
 		requireNode("validate");
 		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
