@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { api, type Trouble, troubleOf } from "../shell/api.ts";
-import type { ChainAudit, Elsewhere } from "./chain-audit.ts";
+import type { ChainAudit } from "./chain-audit.ts";
+import type { Elsewhere } from "./chain-elsewhere.ts";
 import { Account } from "./chain-parts.tsx";
 import { CopyButton, Failed, Panel, Scroll } from "./small.tsx";
 
@@ -62,7 +63,7 @@ export function ChainAuditPanel({ chain, epoch }: { chain: Chain; epoch: ChainEp
 	}
 
 	async function showWays(): Promise<void> {
-		const { elsewhere } = await import("./chain-audit.ts");
+		const { elsewhere } = await import("./chain-elsewhere.ts");
 		setWays(elsewhere(chain, epoch));
 	}
 

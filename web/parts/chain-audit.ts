@@ -1,11 +1,10 @@
 // An epoch of the chain worked out again in this browser: roots from leaves, medians from reports, weights, shares and payments from those; each compared with what the
-// chain has. Leaves, reasons and the chain's own words all come over the validator's API and are hostile: `elsewhere` says how to ask any node for the same roots.
+// chain has. Leaves, reasons and the chain's own words all come over the validator's API and are hostile: chain-elsewhere.ts says how to ask any node for the same roots.
 // Loaded when somebody audits: hashing stays out of the first view.
-import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
+import type { ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { auditScores } from "../../src/market/audit-scores.ts";
-import type { Explanation } from "../../src/market/explanation.ts";
-import { malformedAt, readScoreReport, type ScoreLeaf, type ScoreReport } from "../../src/market/score-report.ts";
-import { fromHex, type Hex, packed, toHex } from "../../src/market/sorted-openings.ts";
+import { malformedAt, type ScoreReport } from "../../src/market/score-report.ts";
+import { type Hex, packed, toHex } from "../../src/market/sorted-openings.ts";
 import {
 	type CountedReport,
 	createWeightProposal,
@@ -14,8 +13,8 @@ import {
 	type WeightLeaf,
 	type WeightProposal,
 } from "../../src/market/weight-proposal.ts";
-import { utf8ToBytes } from "../../src/protocol/bytes.ts";
 import { keccak } from "../../src/protocol/keccak-tree.ts";
+import { reasonsOf, reportOf, weightsOf } from "./chain-leaf-files.ts";
 
 export interface AuditCheck {
 	readonly title: string;
@@ -50,17 +49,16 @@ export interface AuditSource {
 const PPM = 1_000_000n;
 /** Reasons of thousands of providers are a matter for the command line. */
 const MOST_REASONS_BYTES = 4_000_000;
-const MOST_UNPACKED_BYTES = 200_000_000;
 
 /** The chain marks a root by its last bit: it tells nothing about it. */
-const kept = (root: string): string => (BigInt(root) | 1n).toString(16);
+export const kept = (root: string): string => (BigInt(root) | 1n).toString(16);
 const short = (value: string): string => `${value.slice(0, 10)}…${value.slice(-4)}`;
 
 export async function auditChainEpoch(o: AuditSource): Promise<ChainAudit> {
 	const { epoch, rows } = o;
 	const checks: AuditCheck[] = [];
 	const differences: AuditDifference[] = [];
-	const check = (title: string, state: AuditCheck["state"], found: string) => checks.push({ title, state, found });
+	const check: Check = (title, state, found) => void checks.push({ title, state, found });
 	const counted: CountedReport[] = [];
 	let isComplete = true;
 	for (const one of epoch.reportsOf) {
@@ -113,8 +111,8 @@ export async function auditChainEpoch(o: AuditSource): Promise<ChainAudit> {
 	else {
 		await o.onStep("Medians and shares");
 		const right = createWeightProposal(counted, BigInt(epoch.pot ?? proposal.emission));
-		await auditProposal(o, right, isComplete, check, differences);
-		auditPayments(rows, right, isComplete, check, differences);
+		const leaves = await auditProposal(o, right, isComplete, check, differences);
+		auditPayments(rows, proposal, leaves, check, differences);
 	}
 	const isEqual = checks.every(({ state }) => state === "equal") && differences.length === 0;
 	return { checks, differences, isEqual };
@@ -152,7 +150,7 @@ async function auditProposal(
 	isComplete: boolean,
 	check: Check,
 	differences: AuditDifference[],
-): Promise<void> {
+): Promise<readonly WeightLeaf[] | null> {
 	const { rows, epoch } = o;
 	const proposal = epoch.proposal!;
 	const bytes = proposal.leaves === "none" ? null : await o.file(proposal.leavesPath);
@@ -196,30 +194,48 @@ async function auditProposal(
 	);
 	const digest = digestOf(epoch.number, proposal);
 	check("Digest", digest === proposal.digest ? "equal" : "differs", `of root, sums and pot: ${short(digest)}`);
+	// Shares follow from whichever leaves give the root on chain: one wrong report does not make everybody's share look wrong.
+	if (leaves !== null && safeRoot(leaves) === proposal.root) return leaves;
+	return right.proposal.root === proposal.root ? right.leaves : null;
 }
 
 function auditPayments(
 	rows: readonly ChainWeight[],
-	right: WeightProposal,
-	isComplete: boolean,
+	proposal: NonNullable<ChainEpoch["proposal"]>,
+	leaves: readonly WeightLeaf[] | null,
 	check: Check,
 	differences: AuditDifference[],
 ): void {
-	const shares = new Map<string, bigint>(right.leaves.map((leaf) => [leaf.provider, shareOf(right.proposal, leaf)]));
+	if (leaves === null) {
+		check("Shares and claims", "unknown", "no leaves here give the root on chain");
+		return;
+	}
+	const stated = {
+		count: proposal.count,
+		totalWeight: BigInt(proposal.totalWeight),
+		emission: BigInt(proposal.emission),
+		thresholdRemainder: BigInt(proposal.thresholdRemainder),
+		thresholdProvider: proposal.thresholdProvider as Hex,
+		root: proposal.root as Hex,
+	};
+	const shares = new Map<string, bigint>(leaves.map((leaf) => [leaf.provider, shareOf(stated, leaf)]));
 	const sum = [...shares.values()].reduce((all, share) => all + share, 0n);
-	const { emission } = right.proposal;
+	const isWhole = shares.size === 0 || sum === stated.emission;
 	const wrong = rows.filter(({ account, share }) => share !== null && BigInt(share) !== (shares.get(account) ?? 0n));
 	for (const { account, share } of wrong)
 		differences.push({ what: "share", who: account, stated: share ?? "–", right: String(shares.get(account) ?? 0n) });
-	const isRight = wrong.length === 0 && (shares.size === 0 || sum === emission);
 	check(
 		"Shares",
-		isComplete ? (isRight ? "equal" : "differs") : "unknown",
-		isRight ? `${shares.size} shares sum to the pot, to the unit` : `${wrong.length} shares differ`,
+		wrong.length === 0 && isWhole ? "equal" : "differs",
+		wrong.length > 0
+			? `${wrong.length} shares differ`
+			: isWhole
+				? `${shares.size} shares sum to the pot, to the unit`
+				: `shares sum to ${sum}, the pot is ${stated.emission}`,
 	);
 	const claims = rows.filter(({ claimed }) => claimed !== null);
-	const false_ = claims.filter(({ account, claimed }) => BigInt(claimed!.amount) !== (shares.get(account) ?? 0n));
-	for (const { account, claimed } of false_)
+	const strange = claims.filter(({ account, claimed }) => BigInt(claimed!.amount) !== (shares.get(account) ?? 0n));
+	for (const { account, claimed } of strange)
 		differences.push({
 			what: "claim",
 			who: account,
@@ -228,10 +244,10 @@ function auditPayments(
 		});
 	check(
 		"Claims",
-		isComplete ? (false_.length === 0 ? "equal" : "differs") : "unknown",
-		false_.length === 0
+		strange.length === 0 ? "equal" : "differs",
+		strange.length === 0
 			? `${claims.length} claims are these shares`
-			: `${false_.length} of ${claims.length} claims are other amounts`,
+			: `${strange.length} of ${claims.length} claims are other amounts`,
 	);
 }
 
@@ -252,99 +268,3 @@ const safeRoot = (leaves: readonly WeightLeaf[]): Hex | null => {
 		return null;
 	}
 };
-
-function rowsOf(bytes: Uint8Array): readonly (readonly unknown[])[] | null {
-	try {
-		const { leaves } = JSON.parse(new TextDecoder().decode(bytes)) as { leaves?: unknown };
-		return Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? leaves : null;
-	} catch {
-		return null;
-	}
-}
-
-function reportOf(bytes: Uint8Array): ScoreReport | null {
-	const rows = rowsOf(bytes);
-	try {
-		// Throws for whatever is no leaf.
-		return rows === null
-			? null
-			: readScoreReport(
-					rows.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf),
-				);
-	} catch {
-		return null;
-	}
-}
-
-function weightsOf(bytes: Uint8Array): readonly WeightLeaf[] | null {
-	const rows = rowsOf(bytes);
-	if (rows === null) return null;
-	try {
-		return rows.map(([provider, weightPpm, weightBefore, amountBefore]) => ({
-			provider: toHex(fromHex(String(provider), 20)),
-			weightPpm: Number(weightPpm),
-			weightBefore: BigInt(String(weightBefore)),
-			amountBefore: BigInt(String(amountBefore)),
-		}));
-	} catch {
-		return null;
-	}
-}
-
-async function reasonsOf(bytes: Uint8Array): Promise<Readonly<Record<Hex, Explanation>> | null> {
-	try {
-		const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
-		const parts: Uint8Array<ArrayBuffer>[] = [];
-		let size = 0;
-		const reader = stream.getReader();
-		for (;;) {
-			const { value, done } = await reader.read();
-			if (done) break;
-			size += value.length;
-			if (size > MOST_UNPACKED_BYTES) return null;
-			parts.push(value);
-		}
-		const found = JSON.parse(await new Blob(parts).text()) as { reasons?: Record<Hex, Explanation> };
-		return typeof found.reasons === "object" && found.reasons !== null ? found.reasons : null;
-	} catch {
-		return null;
-	}
-}
-
-export interface Elsewhere {
-	readonly about: string;
-	readonly command: string;
-}
-
-/** The first four bytes of a function's hash, then its arguments as words. */
-const callData = (signature: string, ...args: readonly (bigint | number | string)[]): string =>
-	toHex(keccak(utf8ToBytes(signature))).slice(0, 10) +
-	args.map((arg) => toHex(packed(BigInt(arg), 32)).slice(2)).join("");
-
-/** How to ask any node of the chain for the same roots, without this validator. */
-export function elsewhere(chain: Chain, epoch: ChainEpoch): readonly Elsewhere[] {
-	const url = chain.rpcUrl ?? "$RPC_URL";
-	const call = (data: string) =>
-		`curl -s ${url} -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"${chain.contracts.scoreboard}","data":"${data}"},"latest"]}'`;
-	return [
-		{
-			about: "Everything again on your own machine, evidence files and payments included",
-			command: chain.isEmbedded ? `assay audit ${epoch.number}` : `assay audit ${epoch.number} --rpc $RPC_URL`,
-		},
-		...(epoch.proposal === null
-			? []
-			: [
-					{
-						about: `The proposal as the chain has it: the first word of the answer must be ${epoch.proposal.digest}`,
-						command: call(callData("proposalOf(uint64)", epoch.number)),
-					},
-				]),
-		...epoch.reportsOf
-			.filter(({ root }) => root !== null)
-			.slice(0, 8)
-			.map(({ account, root }) => ({
-				about: `The root of ${short(account)}: the first word must be 0x${kept(root!).padStart(64, "0")}`,
-				command: call(callData("reportOf(uint64,address)", epoch.number, account)),
-			})),
-	];
-}

@@ -50,7 +50,7 @@ function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; 
 	const isOver = epoch.phase !== "running";
 	return (
 		<>
-			<Panel title="Its way" aside={PHASES[epoch.phase].about}>
+			<Panel title="From running to final" aside={PHASES[epoch.phase].about}>
 				<EpochRail epoch={epoch} skewMs={skewMs} />
 			</Panel>
 			<dl class="tiles">

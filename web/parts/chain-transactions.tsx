@@ -62,6 +62,7 @@ export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; num
 							key: "gas",
 							title: "Gas",
 							isNumber: true,
+							isMinor: true,
 							cell: (row) => (row.gasUsed === null ? "–" : formatCount(row.gasUsed)),
 						},
 						{ key: "at", title: "When", isNumber: true, cell: (row) => <ChainTime atMs={row.atMs} skewMs={skewMs} /> },

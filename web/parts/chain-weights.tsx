@@ -9,11 +9,6 @@ import { formatScore } from "./format.ts";
 import { Empty, Failed, Loading, Panel } from "./small.tsx";
 import { type Column, WindowedTable } from "./windowed-table.tsx";
 
-const LEAST_EMPTY = {
-	running: "They are there when validators have revealed what they saw.",
-	other: "Nobody had a score above 0.",
-};
-
 export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch }) {
 	const [validators, setValidators] = useState<readonly string[]>([]);
 	// Whatever changes what stands in the table.
@@ -44,13 +39,13 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 				key: validator,
 				title: validator === chain.validator.account ? "This validator" : shortAccount(validator),
 				isNumber: true,
-				isMinor: validators.length > 1,
+				isMinor: true,
 				cell: (row: ChainWeight) => score(row.scores[i] ?? null),
 			})),
-			{ key: "median", title: "Median", isNumber: true, cell: (row) => score(row.medianPpm) },
+			{ key: "median", title: "Median", isNumber: true, isMinor: true, cell: (row) => score(row.medianPpm) },
 			{
 				key: "weight",
-				title: "Weight on chain",
+				title: "Weight",
 				isNumber: true,
 				cell: (row) =>
 					row.weightPpm === null ? (
@@ -92,7 +87,11 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 			) : weights.isFirst ? (
 				<Loading what="weights" />
 			) : weights.rows.length === 0 ? (
-				<Empty title="No weights yet">{epoch.reports === 0 ? LEAST_EMPTY.running : LEAST_EMPTY.other}</Empty>
+				<Empty title="No weights yet">
+					{epoch.reports === 0
+						? "They are there when validators have revealed what they saw."
+						: "Nobody has a score above 0, or the leaves are not here."}
+				</Empty>
 			) : (
 				<WindowedTable
 					label="Weights and rewards of all providers"
