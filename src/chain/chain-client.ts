@@ -1,29 +1,28 @@
-// A viem client over an Rpc, and the one way to send a transaction: signed here, nonce from the chain, gas estimated and padded, waited for until it is deep
-// enough, sent again when a reorganisation dropped it. Not here: what to send.
+// A viem client over an Rpc, and the one way to send a transaction: signed here, nonce from the chain, gas estimated and padded. How it is seen through is
+// settle.ts, what is paid for it fees.ts. Not here: what to send.
 import {
 	type Abi,
-	BaseError,
 	type Chain,
-	ContractFunctionRevertedError,
 	createPublicClient,
 	custom,
-	decodeErrorResult,
 	defineChain,
 	type EncodeFunctionDataParameters,
 	encodeFunctionData,
 	type Hex,
 	keccak256,
 	type PublicClient,
+	parseTransaction,
 	type TransactionReceipt,
 	type Transport,
 } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { registryAbi } from "./abi/registry-abi.ts";
-import { rewardsAbi } from "./abi/rewards-abi.ts";
-import { scoreboardAbi } from "./abi/scoreboard-abi.ts";
-import { slashingAbi } from "./abi/slashing-abi.ts";
-import { type Rpc, RpcRefusal } from "./rpc.ts";
+import { feesNow, replacementFees } from "./fees.ts";
+import { refusal } from "./refusal.ts";
+import type { Rpc } from "./rpc.ts";
+import { broadcast, settle } from "./settle.ts";
+
+export { refusedBecause } from "./refusal.ts";
 
 export interface ChainClient {
 	readonly rpc: Rpc;
@@ -33,6 +32,10 @@ export interface ChainClient {
 	readonly confirmations: number;
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly pollMs: number;
+	/** In wei: no transaction offers more for a unit of gas, whatever a node says. */
+	readonly mostFeePerGas: bigint;
+	/** Blocks without a transaction that was handed in, until it is replaced by a better paid one. */
+	readonly stuckBlocks: number;
 }
 
 export interface ChainClientOptions {
@@ -40,13 +43,19 @@ export interface ChainClientOptions {
 	readonly confirmations?: number;
 	readonly pollMs?: number;
 	readonly sleep?: (ms: number) => Promise<void>;
+	/** Default 500 gwei. */
+	readonly mostFeePerGas?: bigint;
+	/** Default 4. */
+	readonly stuckBlocks?: number;
 }
 
 /** Ethereum's own clients treat deeper reorganisations as faults; 10 is what our tests play. */
 const CONFIRMATIONS = 12;
 const POLL_MS = 2000;
-/** Ten minutes of polls. */
-const MOST_POLLS = 300;
+/** Five times what Ethereum asked in its dearest hours of the last years; a commitment then costs 0.024 ether. */
+const MOST_FEE_PER_GAS = 500_000_000_000n;
+/** A base fee rises by an eighth a full block at most, and twice of it was offered: four blocks without it are not chance. */
+const STUCK_BLOCKS = 4;
 
 export async function createChainClient(rpc: Rpc, options: ChainClientOptions = {}): Promise<ChainClient> {
 	const chainId = Number(await rpc("eth_chainId", []));
@@ -68,6 +77,8 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 		confirmations: options.confirmations ?? CONFIRMATIONS,
 		sleep: options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms))),
 		pollMs: options.pollMs ?? POLL_MS,
+		mostFeePerGas: options.mostFeePerGas ?? MOST_FEE_PER_GAS,
+		stuckBlocks: options.stuckBlocks ?? STUCK_BLOCKS,
 	};
 }
 
@@ -118,7 +129,7 @@ export async function signCall(
 		throw refusal(error);
 	}
 	const nonce = await viem.getTransactionCount({ address: account.address, blockTag: "pending" });
-	const { maxFeePerGas, maxPriorityFeePerGas } = await viem.estimateFeesPerGas();
+	const fees = await feesNow(client);
 	const raw = await account.signTransaction({
 		type: "eip1559",
 		chainId: client.chainId,
@@ -128,101 +139,39 @@ export async function signCall(
 		value: call.value ?? 0n,
 		// State may have moved a little when it is mined: storage that was warm for the estimate is then cold.
 		gas: (estimate * 5n) / 4n + 20_000n,
-		// Twice the base fee outlives half a dozen full blocks.
-		maxFeePerGas: maxFeePerGas * 2n,
-		maxPriorityFeePerGas,
+		...fees,
 	});
 	return { raw, hash: keccak256(raw), from: account.address, nonce };
 }
 
-/** What a contract or node said, as CHAIN_REFUSED. */
-function refusal(error: unknown): unknown {
-	if (!(error instanceof RpcRefusal)) return error;
-	const words = revertWords(error);
-	return new AssayError("CHAIN_REFUSED", `the chain refuses this: ${words}`, {
-		hint: "docs/chain.md says what each contract allows when.",
-		cause: error,
+/** For which chain a transaction was signed. */
+export const chainIdOf = (raw: Hex): number | null => parseTransaction(raw).chainId ?? null;
+
+/** The same deed better paid: of one nonce, so that one of them at most is ever mined. Null: it would cost more than may be offered. */
+export async function signReplacement(
+	client: ChainClient,
+	account: PrivateKeyAccount,
+	before: SignedTransaction,
+): Promise<SignedTransaction | null> {
+	const { to, data, value, gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(
+		before.raw as `0x02${string}`,
+	);
+	const fees = await replacementFees(client, {
+		maxFeePerGas: maxFeePerGas ?? 0n,
+		maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
 	});
-}
-
-const EVERY_ERROR = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi].filter(
-	({ type }) => type === "error",
-);
-
-function revertWords(error: RpcRefusal): string {
-	const data = typeof error.data === "string" ? error.data : (error.data as { data?: unknown } | null)?.data;
-	if (typeof data === "string" && /^0x[0-9a-f]{8}/i.test(data)) {
-		try {
-			const { errorName, args } = decodeErrorResult({ abi: EVERY_ERROR, data: data as Hex });
-			return `${errorName}(${(args ?? []).join(", ")})`;
-		} catch {
-			// Not one of ours.
-		}
-	}
-	return error.message.slice(0, 300);
-}
-
-/** The name of the custom error behind a failed read or send, or null. */
-export function refusedBecause(error: unknown): string | null {
-	if (error instanceof AssayError && error.code === "CHAIN_REFUSED")
-		return /refuses this: (\w+)/.exec(error.message)?.[1] ?? null;
-	if (error instanceof BaseError) {
-		const revert = error.walk((e) => e instanceof ContractFunctionRevertedError);
-		if (revert instanceof ContractFunctionRevertedError) return revert.data?.errorName ?? null;
-	}
-	return null;
-}
-
-/** Hands it to the node. Known already is fine; a nonce that is used up is told by `settle`. */
-export async function broadcast(client: ChainClient, { raw }: SignedTransaction): Promise<void> {
-	try {
-		await client.rpc("eth_sendRawTransaction", [raw]);
-	} catch (error) {
-		if (
-			!(error instanceof RpcRefusal) ||
-			!/already known|already exists|nonce|replacement|known transaction/i.test(error.message)
-		)
-			throw refusal(error);
-	}
-}
-
-/**
- * Waits until the transaction is `confirmations` deep; sends it again while it is in no block. Null: another transaction used its nonce, so it will never
- * be mined. INVARIANT: whatever happens, it is mined at most once, because its nonce is.
- */
-export async function settle(client: ChainClient, signed: SignedTransaction): Promise<TransactionReceipt | null> {
-	const { viem } = client;
-	for (let polls = 0; polls < MOST_POLLS; polls++) {
-		const receipt = await viem.getTransactionReceipt({ hash: signed.hash }).catch(notFound);
-		const head = await viem.getBlockNumber();
-		if (receipt !== null) {
-			if (head - receipt.blockNumber + 1n >= BigInt(client.confirmations)) return receipt;
-		} else {
-			const mined = await viem.getTransactionCount({ address: signed.from, blockNumber: deepest(client, head) });
-			if (mined > signed.nonce) return null;
-			await broadcast(client, signed);
-			if (
-				client.confirmations <= 1 &&
-				(await viem.getTransactionReceipt({ hash: signed.hash }).catch(notFound)) !== null
-			)
-				continue;
-		}
-		await client.sleep(client.pollMs);
-	}
-	throw new AssayError("CHAIN_UNREACHABLE", `transaction ${signed.hash} is not deep enough in the chain yet`, {
-		hint: "The chain is slow or the fee too low; it is waited for again with the next round.",
+	if (fees === null) return null;
+	const raw = await account.signTransaction({
+		type: "eip1559",
+		chainId: client.chainId,
+		nonce: nonce ?? before.nonce,
+		...(to ? { to } : {}),
+		data: data ?? "0x",
+		value: value ?? 0n,
+		...(gas === undefined ? {} : { gas }),
+		...fees,
 	});
-}
-
-const deepest = (client: ChainClient, head: bigint) => {
-	const at = head - BigInt(client.confirmations) + 1n;
-	return at > 0n ? at : 0n;
-};
-
-function notFound(error: unknown): null {
-	if (error instanceof BaseError && error.walk((e) => (e as Error).name === "TransactionReceiptNotFoundError") !== null)
-		return null;
-	throw error;
+	return { raw, hash: keccak256(raw), from: account.address, nonce: before.nonce };
 }
 
 /** Sign, send, wait. A reverted one is CHAIN_REFUSED. For acts that are not journalled; publications use publish.ts. */
@@ -232,14 +181,28 @@ export async function sendCall(
 	call: Call,
 ): Promise<TransactionReceipt> {
 	for (;;) {
-		const signed = await signCall(client, account, call);
-		await broadcast(client, signed);
-		const receipt = await settle(client, signed);
+		const signed = await inTurn(client, account, async () => {
+			const first = await signCall(client, account, call);
+			await broadcast(client, first);
+			return first;
+		});
+		const receipt = await settle(client, [signed], (before) => signReplacement(client, account, before));
 		if (receipt === null) continue;
 		if (receipt.status !== "success")
-			throw new AssayError("CHAIN_REFUSED", `transaction ${signed.hash} was reverted`, {
+			throw new AssayError("CHAIN_REFUSED", `transaction ${receipt.transactionHash} was reverted`, {
 				hint: "The chain changed between the estimate and the block; read its state and try again.",
 			});
 		return receipt;
 	}
+}
+
+const turns = new WeakMap<Rpc, Map<Hex, Promise<unknown>>>();
+
+/** One at a time of an account: two that are signed at once would get one nonce. Until it was handed in, not until it is mined. */
+export function inTurn<T>(client: ChainClient, account: PrivateKeyAccount, act: () => Promise<T>): Promise<T> {
+	const ofNode = turns.get(client.rpc) ?? new Map<Hex, Promise<unknown>>();
+	turns.set(client.rpc, ofNode);
+	const next = (ofNode.get(account.address) ?? Promise.resolve()).then(act, act);
+	ofNode.set(account.address, next);
+	return next;
 }

@@ -103,9 +103,9 @@ test("a node that stays away is an error, and the intent is there for the next p
 	s.node.down = false;
 	const kept = await journal.get("pay/1");
 	// It did reach the chain by some other way before the next process came: the same bytes, so still once.
-	await s.node.rpc("eth_sendRawTransaction", [kept!.raw]);
+	await s.node.rpc("eth_sendRawTransaction", [kept![0]!.raw]);
 	const receipt = await publish(s.client, TREASURER, journal, paying(s, "pay/1"));
-	assert.equal(receipt?.transactionHash, kept!.hash);
+	assert.equal(receipt?.transactionHash, kept![0]!.hash);
 	assert.equal(await readBalance(s.client, s.at, receiver), 7n);
 });
 

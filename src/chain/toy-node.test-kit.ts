@@ -1,5 +1,6 @@
 // A node that tests can take down and make reorganise: a real EVM whose newest blocks can be replaced by others. A transaction is mined at once; what a fork
 // drops is forgotten by the node as well, as by one that was restarted.
+import { keccak256 } from "viem";
 import { accountOf } from "./chain-client.ts";
 import { createEdrProvider } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
@@ -12,6 +13,12 @@ export interface ToyNode {
 	fork(depth: number): Promise<void>;
 	/** Moves the clock to this second, with a block. */
 	at(second: number): Promise<void>;
+	/** The base fee of the next block, in wei. */
+	price(wei: bigint): Promise<void>;
+	/** Runs once, when the next raw transaction was taken and before its block is made. */
+	hold: (() => Promise<void>) | null;
+	/** So many raw transactions are taken and forgotten. */
+	lose: number;
 	/** While true every request fails as over a dead line; "after": the request is carried out and only the answer is lost. */
 	down: boolean | "after";
 	/** Times that a raw transaction was handed in. */
@@ -37,6 +44,8 @@ export async function createToyNode(): Promise<ToyNode> {
 	};
 	const node: ToyNode = {
 		down: false,
+		hold: null,
+		lose: 0,
 		sent: 0,
 		nowS: TOY_GENESIS_S,
 		async rpc(method, params) {
@@ -44,8 +53,15 @@ export async function createToyNode(): Promise<ToyNode> {
 			let answer: unknown;
 			if (method === "eth_sendRawTransaction") {
 				node.sent++;
+				if (node.lose > 0) {
+					node.lose--;
+					return keccak256(params[0] as `0x${string}`);
+				}
 				const at = { id: await evm("evm_snapshot", []), nowS: node.nowS };
 				answer = await evm(method, params);
+				const held = node.hold;
+				node.hold = null;
+				await held?.();
 				await evm("evm_setNextBlockTimestamp", [node.nowS]);
 				await evm("evm_mine", []);
 				snapshots.push(at);
@@ -55,6 +71,9 @@ export async function createToyNode(): Promise<ToyNode> {
 			}
 			if (node.down === "after") throw new Error("the line died before the answer");
 			return answer;
+		},
+		async price(wei) {
+			await evm("hardhat_setNextBlockBaseFeePerGas", [`0x${wei.toString(16)}`]);
 		},
 		async mine(blocks, seconds = 1) {
 			for (let i = 0; i < blocks; i++) {

@@ -388,6 +388,18 @@ export const codes = {
 		"The validator attests none of this provider's devices.",
 		"A provider is attested after a valid probe of its GPUs, once it is registered on chain and the device counts for nobody else.",
 	),
+	CHAIN_FEES: error(
+		"The chain asks more for gas than may be paid.",
+		"It is tried again by itself; raise the cap if this is the chain's ordinary price.",
+	),
+	CHAIN_OTHER: error(
+		"The node follows another chain than before.",
+		"Check the RPC URL and what is behind it; nothing is read or sent until it is the right one.",
+	),
+	CHAIN_NODE: error(
+		"The chain's node gave an answer that cannot be one.",
+		"Check the RPC URL; another node may help. Nothing was believed, it is tried again later.",
+	),
 	CHAIN_BUSY: error(
 		"Another process runs the embedded chain of this folder.",
 		"Ask that process over its RPC URL, or stop it.",

@@ -1,8 +1,6 @@
-// Small files of a validator's chain folder: secrets, whole values, the journal of what is being sent. Durable before they resolve.
+// Small files of a validator's chain folder: secrets and whole values. Durable before they resolve.
 import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import type { SignedTransaction } from "../../chain/chain-client.ts";
-import type { IntentJournal } from "../../chain/publish.ts";
+import { dirname } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes.ts";
 
@@ -43,19 +41,6 @@ export async function readText(path: string): Promise<string | null> {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
 		throw error;
 	}
-}
-
-/** One file an intent, so that none depends on another's write. */
-export function fileIntents(folder: string): IntentJournal {
-	const path = (id: string) => join(folder, `${id.replaceAll("/", "_")}.json`);
-	return {
-		async get(id) {
-			const text = await readText(path(id));
-			return text === null ? null : (JSON.parse(text) as SignedTransaction);
-		},
-		put: (id, signed) => writeWhole(path(id), `${JSON.stringify(signed)}\n`),
-		remove: (id) => rm(path(id), { force: true }),
-	};
 }
 
 async function write(path: string, text: string, flag: "w" | "wx"): Promise<void> {

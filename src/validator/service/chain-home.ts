@@ -1,5 +1,5 @@
 // Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
-// URL, with contracts that somebody deployed. Also the account's key and the journal of what is being sent. Page: docs/chain.md.
+// URL, with contracts that somebody deployed. Also the account's key. Page: docs/chain.md.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -9,9 +9,9 @@ import {
 	createChainClient,
 	sendCall,
 } from "../../chain/chain-client.ts";
+import { defaultConfirmations } from "../../chain/default-confirmations.ts";
 import type { ContractAddresses } from "../../chain/deploy.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/embedded-chain.ts";
-import type { IntentJournal } from "../../chain/publish.ts";
 import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/registry.ts";
 import { httpRpc, type Rpc, withRetries } from "../../chain/rpc.ts";
 import { serveRpc } from "../../chain/serve-rpc.ts";
@@ -22,7 +22,7 @@ import { hexToBytes, utf8ToBytes } from "../../protocol/bytes.ts";
 import { signChainKey } from "../../protocol/chain-key-proof.ts";
 import { keccak } from "../../protocol/keccak-tree.ts";
 import type { Signer } from "../../protocol/signer.ts";
-import { fileIntents, loadSecret, writeWhole } from "./chain-files.ts";
+import { loadSecret, writeWhole } from "./chain-files.ts";
 import type { ChainSettings } from "./chain-settings.ts";
 import { deployEmbedded, isStranded } from "./deploy-embedded.ts";
 
@@ -32,7 +32,6 @@ export interface ChainHome {
 	readonly account: ChainAccount;
 	readonly folder: string;
 	readonly saltSecret: Uint8Array;
-	readonly journal: IntentJournal;
 	/** Also for other programs of this machine. */
 	readonly url: string;
 	readonly isEmbedded: boolean;
@@ -62,7 +61,7 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 	try {
 		const node = await openNode(o, folder, closing);
 		const client = await createChainClient(node.rpc, {
-			confirmations: o.settings.confirmations ?? (node.treasurer === null ? 12 : 1),
+			confirmations: o.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
 			pollMs: node.treasurer === null ? 2000 : 50,
 		});
 		const at = await findContracts(o, { folder, client, node, own: account.address });
@@ -72,7 +71,6 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 			account,
 			folder,
 			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
-			journal: fileIntents(join(folder, "intents")),
 			url: node.url,
 			isEmbedded: node.treasurer !== null,
 			keptAccountOf: node.keptAccountOf,

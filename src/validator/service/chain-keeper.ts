@@ -5,12 +5,15 @@ import type { StaticFile } from "../../api/server-options.ts";
 import { openProviderBook } from "../../chain/provider-book.ts";
 import * as board from "../../chain/scoreboard.ts";
 import type { Beacon } from "../../protocol/challenge-seed.ts";
-import { readText, writeWhole } from "./chain-files.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
+import { openChainMemory } from "./chain-memory.ts";
+import { createChainPublicFiles } from "./chain-public-files.ts";
 import { createChainRound } from "./chain-round.ts";
+import { createDeviceAttester } from "./device-attestations.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
 import { createFraudKeeper } from "./fraud-keeper.ts";
+import { keepEndpoint } from "./keep-endpoint.ts";
 import { createReceiptKeeper, type ReceiptKeeper } from "./receipt-keeper.ts";
 import { createReportArchive } from "./report-archive.ts";
 import { createReportScores } from "./report-scores.ts";
@@ -38,7 +41,7 @@ const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
 
 export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon" | "receipts">): Promise<ChainKeeper> {
-	const { config, here, store, log, hub } = x;
+	const { config, here } = x;
 	const home = await openChainHome({
 		dataDir: config.dataDir,
 		settings: config.chain!,
@@ -46,16 +49,30 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		nowMs: here.nowMs,
 		randomBytes: here.randomBytes,
 	});
+	try {
+		return await createChainKeeper(x, home);
+	} catch (error) {
+		await home.close();
+		throw error;
+	}
+}
+
+async function createChainKeeper(
+	x: Omit<ServiceContext, "agents" | "beacon" | "receipts">,
+	home: ChainHome,
+): Promise<ChainKeeper> {
+	const { config, here, store, log, hub } = x;
 	const { client, at, account } = home;
 	const archive = createReportArchive(join(home.folder, "epochs"));
-	const bookPath = join(home.folder, "providers.json");
-	const book = await openProviderBook(client, at, {
-		async load() {
-			const text = await readText(bookPath);
-			return text === null ? null : JSON.parse(text);
-		},
-		save: (state) => writeWhole(bookPath, `${JSON.stringify(state)}\n`),
+	const memory = await openChainMemory({
+		store,
+		client,
+		at,
+		account: account.address,
+		folder: home.folder,
+		lease: LEASE,
 	});
+	const book = await openProviderBook(client, at, memory.book);
 
 	const receipts = createReceiptKeeper({
 		dataDir: config.dataDir,
@@ -69,7 +86,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		client,
 		at,
 		account,
-		journal: home.journal,
+		journal: memory.journal,
 		receipts,
 		evidence: (sha256) => store.evidence.get(sha256),
 		nowMs: here.nowMs,
@@ -93,7 +110,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 		at,
 		account,
 		saltSecret: home.saltSecret,
-		journal: home.journal,
+		journal: memory.journal,
 		archive,
 		nowS: () => Math.floor(here.nowMs() / 1000),
 		scores: createReportScores({
@@ -103,6 +120,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 			archive,
 			params,
 			maxAgeMs: config.params.maxAgeMs,
+			scoring: { ...config.params },
 			nowMs: here.nowMs,
 			reported: receipts.reported,
 		}),
@@ -146,6 +164,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 			});
 			if (!staked)
 				log.warn({ account: account.address }, "this validator has no stake on chain: `assay stake` gives it one");
+			await keepEndpoint(home, url);
 			const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
 			turning = repeat({ everyMs, after: here.after, onError: failure(x, "chain") }, turn);
 		},
@@ -159,10 +178,11 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 			const late = new Promise<null>((resolve) => here.after(BEACON_WITHIN_MS, () => resolve(null)));
 			return Promise.race([block, late]).catch(() => null);
 		},
-		async staticFile(path) {
-			const bytes = await archive.publicFile(path);
-			return bytes === null ? null : { bytes, contentType: "application/json", cacheControl: "public, max-age=60" };
-		},
+		staticFile: createChainPublicFiles({
+			at,
+			archive,
+			attestations: createDeviceAttester({ ...x, at, account, book }),
+		}),
 	};
 }
 
