@@ -62,8 +62,7 @@ export async function withChain<T>(
 		import("../validator/service/chain-home.ts"),
 		import("../validator/service/chain-settings.ts"),
 	]);
-	const contracts =
-		values.contracts === undefined ? null : await readContractsFile(resolve(here.cwd, values.contracts));
+	const contracts = await namedContracts(values, here);
 	// The validator waits out outages for minutes; whoever types a wrong URL should hear of it at once.
 	if (rpcUrl !== null) await reachNode(rpcUrl);
 	const confirmations = confirmationsOf(command, values, rpcUrl);
@@ -95,10 +94,22 @@ export async function externalChain(
 	await reachNode(rpcUrl);
 	return {
 		rpcUrl,
-		contracts: values.contracts === undefined ? null : await readContractsFile(resolve(here.cwd, values.contracts)),
+		contracts: await namedContracts(values, here),
 		// A process that nobody watches waits until nothing is taken back any more.
 		confirmations: values.confirmations === undefined ? null : confirmationsOf(command, values, rpcUrl),
 	};
+}
+
+/** Kept in the data folder for the next time, unless it has others: those are of a deployment that nothing else may know. */
+async function namedContracts(values: ChainValues, here: Surroundings): Promise<ContractAddresses | null> {
+	if (values.contracts === undefined) return null;
+	const found = await readContractsFile(resolve(here.cwd, values.contracts));
+	const kept = join(dataDirOf(values, here), "chain", "contracts-external.json");
+	if (!existsSync(kept)) {
+		const { writeWhole } = await import("../validator/service/chain-files.ts");
+		await writeWhole(kept, `${JSON.stringify(found)}\n`);
+	}
+	return found;
 }
 
 /** What anyone can have who only reads: no account, no folder of one's own. */

@@ -34,7 +34,7 @@ export async function deploy(values: DeployValues, here: Surroundings): Promise<
 	const own = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 	const account = (await readKeyOption("chain", values, here)) ?? own;
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
-	await requireGas({ client, account }, GAS.deploy);
+	await requireGas({ client, account }, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
 	here.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
 	const genesis = Number((await client.viem.getBlock({ blockTag: "pending" })).timestamp);
 	const at = await deploying.deployContracts(client, account, deploying.deployDefaults({ genesis, epochSeconds }));

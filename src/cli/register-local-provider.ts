@@ -45,7 +45,9 @@ export async function registerLocalProvider(o: {
 	});
 	const account = await loadProviderAccount(o.providerFolder, bytes);
 	const folder = home.chainFolder(o.dataDir);
-	const at = (await home.readContracts(home.contractsPath(folder, !o.isEmbedded)))!;
+	const at = await home.readContracts(home.contractsPath(folder, !o.isEmbedded));
+	if (at === null)
+		return { state: "missing", account: account.address, line: "the contracts are not in the data folder" };
 	const client = await chain.createChainClient(rpc.withRetries(rpc.httpRpc(o.url), { patienceMs: 30_000 }), {
 		confirmations: 1,
 		pollMs: 50,

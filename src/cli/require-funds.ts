@@ -29,6 +29,8 @@ export async function requireFunds(
 export async function requireGas(
 	{ client, account }: Pick<ChainActor, "client" | "account">,
 	gas: bigint,
+	/** How else to get it. */
+	otherwise?: string,
 ): Promise<void> {
 	const [coins, { maxFeePerGas }] = await Promise.all([
 		client.viem.getBalance({ address: account.address }),
@@ -40,7 +42,7 @@ export async function requireGas(
 		"CHAIN_FUNDS",
 		`the account ${account.address} has ${formatTokens(coins)} of chain ${client.chainId}'s own coin, and gas may cost ${formatTokens(needed)}`,
 		{
-			hint: `Send ${formatTokens(needed - coins + 1n)} or more of it to ${account.address}. Whoever holds some: assay chain send ${account.address} 0 --coins ${formatTokens(2n * needed)}`,
+			hint: `Send ${formatTokens(needed - coins + 1n)} or more of it to ${account.address}. ${otherwise ?? `Whoever holds some: assay chain send ${account.address} 0 --coins ${formatTokens(2n * needed)}`}`,
 		},
 	);
 }

@@ -2,6 +2,7 @@
 // Loaded only where a chain is configured. What is done when is chain-round.ts; where the chain is, chain-home.ts. Page: docs/chain.md.
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server-options.ts";
+import { readChainTime } from "../../chain/chain-clock.ts";
 import { openProviderBook } from "../../chain/provider-book.ts";
 import * as board from "../../chain/scoreboard.ts";
 import type { Beacon } from "../../protocol/challenge-seed.ts";
@@ -105,6 +106,8 @@ async function createChainKeeper(
 	);
 
 	const params = await board.readEpochParams(client, at);
+	/** The embedded chain's blocks are made by this clock. */
+	const ownS = () => Math.floor(here.nowMs() / 1000);
 	const round = await createChainRound({
 		client,
 		at,
@@ -112,7 +115,7 @@ async function createChainKeeper(
 		saltSecret: home.saltSecret,
 		journal: memory.journal,
 		archive,
-		nowS: () => Math.floor(here.nowMs() / 1000),
+		nowS: () => (home.isEmbedded ? ownS() : readChainTime(client, ownS())),
 		scores: createReportScores({
 			store,
 			book,

@@ -36,8 +36,8 @@ export interface ChainRoundOptions {
 	readonly saltSecret: Uint8Array;
 	readonly journal: IntentJournal;
 	readonly archive: ReportArchive;
-	/** Seconds since 1970. */
-	readonly nowS: () => number;
+	/** Seconds since 1970, by the chain's clock. */
+	readonly nowS: () => number | Promise<number>;
 	/** What we say of this epoch; asked when it has ended, until it is told. Null: nothing yet, ask again. */
 	readonly scores: (epoch: number) => Promise<readonly ScoreLeaf[] | null>;
 	/** Somebody else's leaves, from wherever they may be had. Hostile, but signed by that validator: whoever fetches has checked it. */
@@ -264,7 +264,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 		if (fault === null) return;
 		const isGone = async () => (await board.readProposal(client, at, epoch)).digest !== standing.digest;
 		if (fault.kind === "withheld") {
-			const left = standing.finalAt - o.nowS();
+			const left = standing.finalAt - (await o.nowS());
 			if (left > params.challengeSeconds * (1 - VOTE_AFTER)) return;
 			const name = `unavailable/${epoch}/${standing.digest}`;
 			return once(name, epoch, proposer, () =>
@@ -280,7 +280,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 	}
 
 	async function turnEpoch(epoch: number): Promise<void> {
-		const nowS = o.nowS();
+		const nowS = await o.nowS();
 		const { endsAt, revealsAt, voidsAt, proposesAt } = board.windowsOf(params, epoch);
 		if (nowS < endsAt) return;
 		if ((await readVotingStake(client, at, self, endsAt)) === 0n) {
@@ -308,7 +308,7 @@ export async function createChainRound(o: ChainRoundOptions): Promise<ChainRound
 		params,
 		rightProposal,
 		async turn() {
-			const current = Math.floor((o.nowS() - params.genesis) / params.epochSeconds);
+			const current = Math.floor(((await o.nowS()) - params.genesis) / params.epochSeconds);
 			let failed: { readonly error: unknown } | null = null;
 			for (let epoch = Math.max(0, current - Math.min(lookBack, 64)); epoch < current; epoch++) {
 				if (settled.has(epoch)) continue;
