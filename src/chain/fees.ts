@@ -24,28 +24,26 @@ export async function feesNow(client: ChainClient): Promise<Fees> {
 
 /** At least an eighth more of both, which nodes want before they let one transaction take the place of another. Null: the cap does not allow it. */
 export async function replacementFees(client: ChainClient, before: Fees): Promise<Fees | null> {
-	const least = {
-		maxFeePerGas: raised(before.maxFeePerGas),
-		maxPriorityFeePerGas: raised(before.maxPriorityFeePerGas),
-	};
 	const now = await client.viem.estimateFeesPerGas();
-	const better = capped(client, {
-		maxFeePerGas: most(least.maxFeePerGas, now.maxFeePerGas * 2n),
-		maxPriorityFeePerGas: most(least.maxPriorityFeePerGas, now.maxPriorityFeePerGas),
+	const asked = capped(client, {
+		maxFeePerGas: now.maxFeePerGas * 2n,
+		maxPriorityFeePerGas: now.maxPriorityFeePerGas,
 	});
-	const isEnough =
-		better.maxFeePerGas >= least.maxFeePerGas && better.maxPriorityFeePerGas >= least.maxPriorityFeePerGas;
-	return isEnough ? better : null;
+	const maxFeePerGas = larger(raised(before.maxFeePerGas), asked.maxFeePerGas);
+	// A tip that was capped may still be raised, step by step: nodes count both.
+	const maxPriorityFeePerGas = larger(raised(before.maxPriorityFeePerGas), asked.maxPriorityFeePerGas);
+	if (maxFeePerGas > client.mostFeePerGas || maxPriorityFeePerGas > maxFeePerGas) return null;
+	return { maxFeePerGas, maxPriorityFeePerGas };
 }
 
 /** Rounded up, and by one more where an eighth is nothing. */
 const raised = (fee: bigint): bigint => fee + fee / 8n + 1n;
-const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const gwei = (wei: bigint): string => String(wei / 1_000_000_000n);
 
 function capped({ mostFeePerGas }: ChainClient, fees: Fees): Fees {
-	const maxFeePerGas = least(fees.maxFeePerGas, mostFeePerGas);
-	const tip = least(fees.maxPriorityFeePerGas, mostFeePerGas / TIP_SHARE);
-	return { maxFeePerGas, maxPriorityFeePerGas: least(tip, maxFeePerGas) };
+	const maxFeePerGas = smaller(fees.maxFeePerGas, mostFeePerGas);
+	const tip = smaller(fees.maxPriorityFeePerGas, mostFeePerGas / TIP_SHARE);
+	return { maxFeePerGas, maxPriorityFeePerGas: smaller(tip, maxFeePerGas) };
 }
