@@ -112,7 +112,7 @@ async function proofOf(evidence: Uint8Array, file: ReceiptFile) {
 		import("../chain/slashing.ts"),
 	]);
 	let unsigned: number | null = null;
-	const found = signedFraud(evidence, file, ({ facts }) => {
+	const found = await signedFraud(evidence, file, ({ facts }) => {
 		unsigned ??= facts.challenge;
 	});
 	if (found === null && unsigned !== null)

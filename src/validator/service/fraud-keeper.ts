@@ -42,6 +42,7 @@ const FINAL = [
 	"RootMismatch",
 	"ElementRight",
 ];
+const GONE = ["EVIDENCE_MISSING", "EVIDENCE_CORRUPT", "RECEIPTS_BAD"];
 /** Between tries after any other failure (no money for gas, a node that is away). */
 const RETRY_MS = 60_000;
 
@@ -59,7 +60,7 @@ export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void
 		const { chainId, slashing, provider } = file;
 		if (chainId !== o.at.chainId || slashing !== o.at.slashing.toLowerCase())
 			return left("its receipts are for another chain");
-		const found = signedFraud(await o.evidence(note.evidence), file);
+		const found = await signedFraud(await o.evidence(note.evidence), file);
 		if (found === null) return left("no wrong element has a receipt");
 		const receipt = receiptOf(provider, file.probeId, found.signed);
 		const digest = receiptDigest(file, receipt);
@@ -91,13 +92,13 @@ export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void
 					if (accused !== null) o.tell(accused);
 				} catch (error) {
 					const why = refusedBecause(error) ?? "";
-					const isGone = error instanceof AssayError && error.code === "EVIDENCE_MISSING";
+					const isGone = error instanceof AssayError && GONE.includes(error.code);
 					if (!isGone && !FINAL.includes(why)) {
 						notBeforeMs.set(note.evidence, o.nowMs() + RETRY_MS);
 						trouble ??= error;
 						continue;
 					}
-					o.onLeft(note, isGone ? "the evidence is gone" : `the chain says ${why}`);
+					o.onLeft(note, isGone ? "its files are gone or spoilt" : `the chain says ${why}`);
 				}
 				await o.receipts.dropNote(note.evidence);
 				notBeforeMs.delete(note.evidence);

@@ -50,6 +50,9 @@ export function createReceiptKeeper(o: {
 	const noteFolder = join(o.folder, "frauds");
 	const noteOf = (evidence: string) => join(noteFolder, `${evidence}.json`);
 
+	/** A file that our own disk spoilt is held against nobody, and holds up neither a verdict nor a report. */
+	const readable = (evidence: string) => files.get(evidence).catch(() => null);
+
 	let lookedAtMs = Number.NEGATIVE_INFINITY;
 	let looking: Promise<void> | null = null;
 
@@ -89,7 +92,7 @@ export function createReceiptKeeper(o: {
 		put: files.put,
 		get: files.get,
 		async note(note) {
-			if ((await files.get(note.evidence)) === null) return;
+			if ((await readable(note.evidence)) === null) return;
 			await mkdir(noteFolder, { recursive: true, mode: 0o700 });
 			await writeWhole(noteOf(note.evidence), `${JSON.stringify(note)}\n`);
 		},
@@ -106,7 +109,7 @@ export function createReceiptKeeper(o: {
 		dropNote: (evidence) => rm(noteOf(evidence), { force: true }),
 		async reported(explanation) {
 			if (explanation.evidence === null || explanation.scorePpm === 0) return explanation;
-			const missing = (await files.get(explanation.evidence))?.missing ?? [];
+			const missing = (await readable(explanation.evidence))?.missing ?? [];
 			if (missing.length === 0) return explanation;
 			const why = `no receipt for ${missing.length === 1 ? "a challenge" : `${missing.length} challenges`}: ${missing[0]!.why}`;
 			return { ...explanation, scorePpm: 0, why, root: given("score", "ppm", 0, `state:${why}`) };

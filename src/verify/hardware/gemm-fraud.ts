@@ -39,11 +39,15 @@ interface OpenedLeaf {
 	readonly columns: readonly number[];
 }
 
-/**
- * Of each gemm challenge at most one, of its latest wrong round, whose proof is the shortest; looked for as they are asked for. A file that is none, or cannot be
- * read, has none.
- */
-export function* findWrongElements(file: Uint8Array): Generator<WrongElement, void> {
+/** One gemm challenge of a file, not yet looked at. */
+export interface GemmToCheck {
+	readonly challenge: number;
+	/** Of its latest wrong round, whose proof is the shortest; null when nothing that was drawn is wrong. Costs what a verdict spends on this challenge. */
+	find(): WrongElement | null;
+}
+
+/** Committed gemms in the file's order, each to be looked at by itself: a caller with other things to do may do them in between. A file that cannot be read has none. */
+export function* gemmsToCheck(file: Uint8Array): Generator<GemmToCheck, void> {
 	const decoded = decodeEvidence(file);
 	if (!decoded.ok) return;
 	const { envelope, attachments } = decoded.evidence;
@@ -58,8 +62,8 @@ export function* findWrongElements(file: Uint8Array): Generator<WrongElement, vo
 		const { spec } = answer.record;
 		if (spec.kind !== "gemm" || !isCommitted(answer) || !areInOrder(answer)) continue;
 		const first = firstSeed(secret, answer.index, body.beacon, spec);
-		const wrong = wrongOf(answer, spec, first, openedOf(answer, spec, read.answers, secret), scratch);
-		if (wrong !== null) yield wrong;
+		const find = () => wrongOf(answer, spec, first, openedOf(answer, spec, read.answers, secret), scratch);
+		yield { challenge: answer.index, find };
 	}
 }
 
