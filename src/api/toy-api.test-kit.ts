@@ -376,6 +376,7 @@ export const toyHandlers: Handlers = {
 			{
 				account: accountOf("b"),
 				providerId: provider.id,
+				name: provider.name,
 				scores: [5],
 				medianPpm: 5,
 				weightPpm: 5,

@@ -6,6 +6,7 @@ import { isChainKeyProof } from "../protocol/chain-key-proof.ts";
 import { registryAbi } from "./abi/registry-abi.ts";
 import { rewardsAbi } from "./abi/rewards-abi.ts";
 import { scoreboardAbi } from "./abi/scoreboard-abi.ts";
+import { slashingAbi } from "./abi/slashing-abi.ts";
 import type { ChainClient } from "./chain-client.ts";
 import type { ContractAddresses } from "./deploy.ts";
 import { followEvents, memoryCursor } from "./follow-events.ts";
@@ -79,7 +80,7 @@ export interface ChainHistory {
 	rewardsOf(account: Hex): { readonly claimed: bigint; readonly collected: bigint };
 }
 
-const ABI = [...registryAbi, ...scoreboardAbi, ...rewardsAbi] as const;
+const ABI = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi] as const;
 /** Some 300 bytes each. */
 const MOST_EVENTS = 200_000;
 const VALIDATOR = 2;
@@ -178,7 +179,7 @@ export function createChainHistory(client: ChainClient, at: ContractAddresses, m
 	async function refresh(): Promise<void> {
 		await followEvents(client, {
 			abi: ABI,
-			addresses: [at.registry, at.scoreboard, at.rewards],
+			addresses: [at.registry, at.scoreboard, at.rewards, at.slashing],
 			fromBlock: at.deployedAtBlock,
 			cursor,
 			async take(events) {

@@ -17,6 +17,7 @@ const WHAT: Readonly<Record<ChainTransaction["what"], string>> = {
 	reject: "proposal rejected",
 	claim: "claimed a reward",
 	"carry-over": "carried over",
+	fraud: "two reports proven",
 };
 
 export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; number: number; skewMs: number }) {

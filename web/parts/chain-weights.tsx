@@ -5,7 +5,7 @@ import { api } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { shortAccount } from "./chain-format.ts";
 import { Account, Amount } from "./chain-parts.tsx";
-import { formatScore } from "./format.ts";
+import { formatScore, shortId } from "./format.ts";
 import { Empty, Failed, Loading, Panel } from "./small.tsx";
 import { type Column, WindowedTable } from "./windowed-table.tsx";
 
@@ -28,12 +28,18 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 			{
 				key: "provider",
 				title: "Provider",
-				cell: (row) =>
-					row.providerId === null ? (
-						<Account account={row.account} />
-					) : (
-						<Account account={row.account} href={`/providers/${row.providerId}`} label="Provider" />
-					),
+				cell: (row) => (
+					<>
+						{row.providerId === null ? null : (
+							<>
+								<a href={`/providers/${row.providerId}`}>{row.name || shortId(row.providerId)}</a>{" "}
+							</>
+						)}
+						<span class={row.providerId === null ? "" : "dim minor"}>
+							<Account account={row.account} />
+						</span>
+					</>
+				),
 			},
 			...validators.map((validator, i) => ({
 				key: validator,

@@ -138,6 +138,7 @@ export const chainEpoch = z.object({
 export const chainWeight = z.object({
 	account,
 	providerId: providerId.nullable().describe("Where this validator knows it"),
+	name: said.nullable(),
 	scores: z.array(ppm.nullable()).describe("In the order of `validators`; null where a report leaves it out"),
 	medianPpm: ppm.nullable().describe("Of the reports whose leaves are here; null when one is missing"),
 	weightPpm: ppm.nullable().describe("As proposed; null without a proposal"),
@@ -155,7 +156,7 @@ export const chainTransaction = z.object({
 	block: count,
 	logIndex: count,
 	atMs: atMs.nullable(),
-	what: z.enum(["commit", "reveal", "vote", "void", "propose", "reject", "claim", "carry-over"]),
+	what: z.enum(["commit", "reveal", "vote", "void", "propose", "reject", "claim", "carry-over", "fraud"]),
 	about: account.nullable().describe("Whom it concerns"),
 	from: account.nullable().describe("Who sent it"),
 	amount: amount.nullable(),

@@ -12,8 +12,10 @@ import type { Surroundings } from "./surroundings.ts";
 export interface ChainAccounts {
 	/** The account that is paid for a provider; null where it has none. */
 	ofProvider(providerId: string): Hex | null;
-	/** Providers of these accounts, as far as they are known by now. */
-	providersOf(accounts: readonly Hex[]): Promise<ReadonlyMap<Hex, string>>;
+	/** Providers of these accounts and what they call themselves, as far as they are known by now. */
+	providersOf(
+		accounts: readonly Hex[],
+	): Promise<ReadonlyMap<Hex, { readonly id: string; readonly name: string | null }>>;
 	view(account: Hex, providerId: string | null): Promise<ChainAccountView>;
 }
 
@@ -21,7 +23,8 @@ const SHOWN_CLAIMS = 50;
 const MOST_KNOWN = 100_000;
 const AT_ONCE = 16;
 const LEARN_WITHIN_MS = 300;
-const LEARN_EVERY_US = 10_000_000;
+const LEARN_EVERY_US = 30_000_000;
+const LEARN_NEW_US = 2_000_000;
 const roleOf = (role: number) =>
 	role === ROLES.provider
 		? ("provider" as const)
@@ -39,6 +42,7 @@ export function createChainAccounts(
 	/** Deriving a kept account is a multiplication on a curve; the other way round there is none but to have done it. */
 	const keptBy = new Map<string, Hex>();
 	const providerOf = new Map<Hex, string>();
+	const names = new Map<string, string>();
 
 	function know(account: Hex, providerId: string): void {
 		if (providerOf.size < MOST_KNOWN) providerOf.set(account, providerId);
@@ -61,19 +65,19 @@ export function createChainAccounts(
 		let cursor: string | null = null;
 		do {
 			const page: Awaited<ReturnType<typeof store.providers.list>> = await store.providers.list({ limit: 500, cursor });
-			for (const [i, { id }] of page.rows.entries()) {
+			for (const [i, { id, name }] of page.rows.entries()) {
+				if (names.size < MOST_KNOWN) names.set(id, name);
+				if (keptBy.has(id)) continue;
 				if (i % AT_ONCE === AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
-				if (!keptBy.has(id)) ofProvider(id);
+				ofProvider(id);
 			}
 			cursor = page.cursor;
 		} while (cursor !== null);
 	}
 	let learning: { readonly atUs: number; readonly done: Promise<void> } | null = null;
-	function learned(): Promise<void> {
-		if (home.keptAccountOf === null) return Promise.resolve();
+	function learned(everyUs: number): Promise<void> {
 		const nowUs = here.ratesClockUs();
-		if (learning === null || nowUs - learning.atUs > LEARN_EVERY_US)
-			learning = { atUs: nowUs, done: learn().catch(() => {}) };
+		if (learning === null || nowUs - learning.atUs > everyUs) learning = { atUs: nowUs, done: learn().catch(() => {}) };
 		const late = new Promise<void>((resolve) => here.after(LEARN_WITHIN_MS, resolve));
 		return Promise.race([learning.done, late]);
 	}
@@ -84,11 +88,12 @@ export function createChainAccounts(
 	return {
 		ofProvider,
 		async providersOf(accounts) {
-			if (accounts.some((account) => known(account) === null)) await learned();
+			const isAnyNew = accounts.some((account) => known(account) === null);
+			await learned(isAnyNew ? LEARN_NEW_US : LEARN_EVERY_US);
 			return new Map(
 				accounts.flatMap((account) => {
 					const id = known(account);
-					return id === null ? [] : [[account, id] as const];
+					return id === null ? [] : [[account, { id, name: names.get(id) ?? null }] as const];
 				}),
 			);
 		},

@@ -4,16 +4,17 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { PastEpoch, PastProposal } from "../../chain/chain-history.ts";
 import { keptRoot } from "../../chain/scoreboard.ts";
-import { malformedAt, readScoreReport, type ScoreLeaf, type ScoreReport } from "../../market/score-report.ts";
-import { type Hex, toHex } from "../../market/sorted-openings.ts";
+import { malformedAt, type ScoreLeaf, type ScoreReport, scoreLeafHash } from "../../market/score-report.ts";
+import { type Hex, packed, toHex } from "../../market/sorted-openings.ts";
 import {
 	type CountedReport,
 	createWeightProposal,
 	medianWeights,
-	openWeights,
 	shareOf,
 	type WeightLeaf,
+	weightLeafHash,
 } from "../../market/weight-proposal.ts";
+import { keccak, keccakNode } from "../../protocol/keccak-tree.ts";
 import type { ReportArchive } from "./report-archive.ts";
 
 export type LeafState = "none" | "right" | "wrong";
@@ -59,10 +60,11 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 		return found === null ? "" : `${found.mtimeNs} ${found.size} ${found.ino}`;
 	}
 
-	function judged(key: string, file: string, count: number, isRight: () => boolean): LeafState {
+	async function judged(key: string, file: string, count: number, isRight: () => Promise<boolean>): Promise<LeafState> {
 		const known = verdicts.get(key);
 		if (known?.file === file) return known.state;
-		const state = isRight() ? "right" : "wrong";
+		// Throws for what can be no leaf.
+		const state = (await isRight().catch(() => false)) ? "right" : "wrong";
 		verdicts.delete(key);
 		verdicts.set(key, { file, state, count });
 		if (verdicts.size > MOST_VERDICTS) verdicts.delete(verdicts.keys().next().value!);
@@ -82,7 +84,7 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 					? files.get(name) === ""
 						? "none"
 						: "wrong"
-					: judged(`${epoch}/${name}/${root}`, files.get(name)!, leaves.length, () => isReport(leaves, root));
+					: await judged(`${epoch}/${name}/${root}`, files.get(name)!, leaves.length, () => isReport(leaves, root));
 			states.set(validator, { state, count: leaves?.length ?? null });
 			if (voided !== null) continue;
 			if (state !== "right") {
@@ -130,10 +132,10 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 		const name = `weights-${proposer}.json`;
 		const leaves = await archive.weights(epoch, proposer);
 		if (leaves !== null) {
-			const isRight = () => leaves.length === proposal.count && toHex(openWeights(leaves).root) === proposal.root;
+			const isRight = async () =>
+				leaves.length === proposal.count && toHex(await treeRoot(leaves, weightLeafHash)) === proposal.root;
 			const key = `${epoch}/${name}/${proposal.root}`;
-			if (judged(key, files.get(name)!, leaves.length, () => safely(isRight)) === "right")
-				return { state: "right", leaves };
+			if ((await judged(key, files.get(name)!, leaves.length, isRight)) === "right") return { state: "right", leaves };
 		}
 		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the root tells that they do not.
 		const right = counted === null ? null : createWeightProposal(counted, proposal.emission);
@@ -172,17 +174,31 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 
 export type ChainLeaves = ReturnType<typeof createChainLeaves>;
 
-const safely = (ask: () => boolean): boolean => {
-	try {
-		return ask();
-	} catch {
-		return false;
+const AT_ONCE = 256;
+const letOthers = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** As keccakTree has it, a few hundred hashes at a time: those of 10,000 providers in one go would keep every other request waiting for half a second. */
+async function treeRoot<Leaf>(leaves: readonly Leaf[], hash: (leaf: Leaf) => Uint8Array): Promise<Uint8Array> {
+	let level: Uint8Array[] = [];
+	for (const leaf of leaves) {
+		level.push(hash(leaf));
+		if (level.length % AT_ONCE === 0) await letOthers();
 	}
-};
+	while (level.length > 1) {
+		const next: Uint8Array[] = [];
+		for (let i = 0; i < level.length; i += 2) {
+			const right = level[i + 1];
+			next.push(right === undefined ? level[i]! : keccakNode(level[i]!, right));
+			if (next.length % AT_ONCE === 0) await letOthers();
+		}
+		level = next;
+	}
+	return level[0] ?? new Uint8Array(32);
+}
 
 /** Two answers about one provider can be shown from a report that is out of order: as good as none. */
-const isReport = (leaves: readonly ScoreLeaf[], root: Hex): boolean =>
-	safely(() => {
-		const report = readScoreReport(leaves);
-		return keptRoot(report.reportRoot) === keptRoot(root) && malformedAt(report) === null;
-	});
+async function isReport(leaves: readonly ScoreLeaf[], root: Hex): Promise<boolean> {
+	if (malformedAt({ leaves }) !== null) return false;
+	const found = keccak(Uint8Array.of(2), packed(leaves.length, 4), await treeRoot(leaves, scoreLeafHash));
+	return keptRoot(toHex(found)) === keptRoot(root);
+}

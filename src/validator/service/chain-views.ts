@@ -2,17 +2,17 @@
 // there is a chain. How often a node is asked is chain-reader.ts's affair. Page: docs/chain.md.
 import { join } from "node:path";
 import type { Hex } from "viem";
-import type { Chain, ChainEpoch, ChainEpochSummary, ChainPhase, ChainTransaction } from "../../api/types.ts";
-import { assayTokenAbi } from "../../chain/abi/assay-token-abi.ts";
-import { registryAbi } from "../../chain/abi/registry-abi.ts";
-import { rewardsAbi } from "../../chain/abi/rewards-abi.ts";
+import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../api/types.ts";
 import type { HistoryEvent, PastEpoch, PastReport } from "../../chain/chain-history.ts";
-import { ROLES, readAccount, readRegistryParams, readVotingStake } from "../../chain/registry.ts";
-import { readEpochParams, windowsOf } from "../../chain/scoreboard.ts";
+import { readVotingStake } from "../../chain/registry.ts";
+import type { Rpc } from "../../chain/rpc.ts";
+import { windowsOf } from "../../chain/scoreboard.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { safeText } from "../../protocol/safe-text.ts";
+import { createChainGlance } from "./chain-glance.ts";
 import type { ChainHome } from "./chain-home.ts";
 import { type ChainLeaves, createChainLeaves, standing } from "./chain-leaves.ts";
+import { countedOf, createChainPhases, type FixedChain, PPM } from "./chain-phases.ts";
 import { type ChainReader, createChainReader } from "./chain-reader.ts";
 import { archivePath, createReportArchive } from "./report-archive.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -32,8 +32,6 @@ export interface ChainViews {
 	claimable(account: Hex): Promise<readonly { readonly epoch: number; readonly amount: bigint }[]>;
 }
 
-const MOST_IN_FLIGHT = 16;
-const PPM = 1_000_000n;
 /** How many final epochs are looked through for what an account may claim. */
 const CLAIMABLE_EPOCHS = 16;
 
@@ -46,110 +44,24 @@ const WHAT: Readonly<Record<string, ChainTransaction["what"]>> = {
 	ProposalRejected: "reject",
 	Claimed: "claim",
 	CarriedOver: "carry-over",
+	ConflictProven: "fraud",
 };
 
 export async function createChainViews(
 	home: ChainHome,
 	here: Pick<Surroundings, "nowMs" | "ratesClockUs" | "after">,
+	node?: Rpc,
 ): Promise<ChainViews> {
 	const { at } = home;
 	const self = home.account.address.toLowerCase() as Hex;
-	const reader = await createChainReader(home, here);
+	const reader = await createChainReader(home, here, node);
 	const { client } = reader;
 	const folder = join(home.folder, "epochs");
 	const leaves = createChainLeaves(createReportArchive(folder), folder);
-	const rewards = { address: at.rewards, abi: rewardsAbi } as const;
+	const phases = createChainPhases(reader, at, here);
+	const { fixed, currentOf, totalAtEnd, windows, finalOf } = phases;
 
-	const fixed = () =>
-		reader.once("fixed", async () => {
-			const [epochs, registry, emission, symbol, decimals, deployed] = await Promise.all([
-				readEpochParams(client, at),
-				readRegistryParams(client, at),
-				client.viem.readContract({ ...rewards, functionName: "params" }),
-				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "symbol" }),
-				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "decimals" }),
-				client.viem.getBlock({ blockNumber: BigInt(at.deployedAtBlock) }),
-			]);
-			return {
-				epochs,
-				registry,
-				emission,
-				symbol: safeText(symbol.slice(0, 16)),
-				decimals,
-				deployedAtS: Number(deployed.timestamp),
-			};
-		});
-	type Fixed = Awaited<ReturnType<typeof fixed>>;
-
-	const currentOf = ({ epochs }: Fixed): number | null => {
-		const number = Math.floor((here.nowMs() / 1000 - epochs.genesis) / epochs.epochSeconds);
-		return number < 0 ? null : number;
-	};
-
-	/** Voting stake of all at the end of an epoch that has ended: it does not change any more. */
-	const totalAtEnd = (endsAt: number) =>
-		reader.once(`total ${endsAt}`, () =>
-			client.viem.readContract({
-				address: at.registry,
-				abi: registryAbi,
-				functionName: "totalVotingStakeAt",
-				args: [BigInt(endsAt)],
-			}),
-		);
-
-	const countedOf = (past: PastEpoch): bigint =>
-		[...past.reports.values()].reduce((sum, { stake, voided }) => (voided === null ? sum + (stake ?? 0n) : sum), 0n);
-
-	async function isQuorum(f: Fixed, number: number, past: PastEpoch): Promise<boolean> {
-		const counted = countedOf(past);
-		if (counted === 0n) return false;
-		const total = await totalAtEnd(windowsOf(f.epochs, number).endsAt);
-		return counted * PPM >= total * BigInt(f.epochs.quorumPpm);
-	}
-
-	async function windows(f: Fixed, number: number, past: PastEpoch) {
-		const { endsAt, revealsAt, voidsAt, proposesAt } = windowsOf(f.epochs, number);
-		const startsAt = Math.max(endsAt - f.epochs.epochSeconds, Math.min(endsAt, f.deployedAtS));
-		const nowS = here.nowMs() / 1000;
-		const last = standing(past);
-		const finalAtMs = last === null ? null : await finalOf(f, last.at.hash, last.at.block);
-		let phase: ChainPhase;
-		let nextAtMs: number | null = null;
-		const byClock = [
-			[endsAt, "running"],
-			[revealsAt, "commit"],
-			[voidsAt, "reveal"],
-			[proposesAt, "void"],
-		] as const;
-		const open = byClock.find(([until]) => nowS < until);
-		if (open !== undefined) [nextAtMs, phase] = [open[0] * 1000, open[1]];
-		else if (finalAtMs !== null) {
-			phase = here.nowMs() < finalAtMs ? "challenge" : "final";
-			if (phase === "challenge") nextAtMs = finalAtMs;
-		} else {
-			const overtaken = (reader.history().lastFixed() ?? -1) > number;
-			phase = !overtaken && (await isQuorum(f, number, past)) ? "proposable" : "lapsed";
-		}
-		return {
-			number,
-			phase,
-			startsAtMs: startsAt * 1000,
-			endsAtMs: endsAt * 1000,
-			revealsAtMs: revealsAt * 1000,
-			voidsAtMs: voidsAt * 1000,
-			proposesAtMs: proposesAt * 1000,
-			finalAtMs,
-			nextAtMs,
-		};
-	}
-
-	/** The block of a proposal and the challenge window say when it is final. */
-	async function finalOf(f: Fixed, hash: Hex, block: number): Promise<number | null> {
-		const sent = await reader.transaction(hash, block);
-		return sent === null ? null : sent.atMs + f.epochs.challengeSeconds * 1000;
-	}
-
-	async function summaryOf(f: Fixed, number: number, past: PastEpoch): Promise<ChainEpochSummary> {
+	async function summaryOf(f: FixedChain, number: number, past: PastEpoch): Promise<ChainEpochSummary> {
 		const counted = [...past.reports.values()].filter(({ root, voided }) => root !== null && voided === null);
 		return {
 			...(await windows(f, number, past)),
@@ -173,7 +85,7 @@ export async function createChainViews(
 		return reader.history().epoch(number);
 	}
 
-	async function reportView(f: Fixed, number: number, account: Hex, report: PastReport | undefined) {
+	async function reportView(f: FixedChain, number: number, account: Hex, report: PastReport | undefined) {
 		const { endsAt } = windowsOf(f.epochs, number);
 		const isOver = here.nowMs() / 1000 >= endsAt;
 		const stake =
@@ -213,79 +125,7 @@ export async function createChainViews(
 		reader,
 		leaves,
 		past,
-		chain: () =>
-			reader
-				.atHead("glance", async (head) => {
-					const f = await fixed();
-					const [account, reserve, carry, totalStake] = await Promise.all([
-						readAccount(client, at, self),
-						client.viem.readContract({ ...rewards, functionName: "reserve" }),
-						client.viem.readContract({ ...rewards, functionName: "carry" }),
-						client.viem.readContract({
-							address: at.registry,
-							abi: registryAbi,
-							functionName: "totalVotingStakeAt",
-							args: [BigInt(head.atMs / 1000)],
-						}),
-					]);
-					return { f, head, account, reserve, carry, totalStake };
-				})
-				.then(async ({ f, head, account, reserve, carry, totalStake }) => {
-					const { emissionPerEpoch, claimSeconds } = f.emission;
-					const current = currentOf(f);
-					const inFlight: Chain["inFlight"] = [];
-					for (let number = current ?? -1; number >= 0 && number > (current ?? 0) - MOST_IN_FLIGHT; number--) {
-						const one = await windows(f, number, reader.history().epoch(number));
-						if (one.phase !== "final" && one.phase !== "lapsed") inFlight.push(one);
-					}
-					const lower = (address: Hex) => address.toLowerCase() as Hex;
-					return {
-						nowMs: here.nowMs(),
-						chainId: client.chainId,
-						isEmbedded: home.isEmbedded,
-						rpcUrl: home.isEmbedded ? home.url : null,
-						confirmations: client.confirmations,
-						activity: reader.history().version(),
-						head,
-						contracts: {
-							token: lower(at.token),
-							registry: lower(at.registry),
-							scoreboard: lower(at.scoreboard),
-							rewards: lower(at.rewards),
-							slashing: lower(at.slashing),
-							deployedAtBlock: at.deployedAtBlock,
-						},
-						token: { symbol: f.symbol, decimals: f.decimals },
-						validator: {
-							account: self,
-							stake: String(account.stake),
-							unbonding: String(account.unbonding),
-							isValidator: account.role === ROLES.validator,
-						},
-						validators: reader.history().validators().length,
-						totalStake: String(totalStake),
-						params: {
-							epochSeconds: f.epochs.epochSeconds,
-							commitSeconds: f.epochs.commitSeconds,
-							revealSeconds: f.epochs.revealSeconds,
-							voidSeconds: f.epochs.voidSeconds,
-							challengeSeconds: f.epochs.challengeSeconds,
-							claimSeconds: Number(claimSeconds),
-							unbondingSeconds: Number(f.registry.unbondingSeconds),
-							deviceSeconds: Number(f.registry.deviceSeconds),
-							quorumPpm: f.epochs.quorumPpm,
-							proposerSlashPpm: f.epochs.proposerSlashPpm,
-							accuserPpm: f.registry.accuserPpm,
-							minProviderStake: String(f.registry.minProviderStake),
-							minValidatorStake: String(f.registry.minValidatorStake),
-							emissionPerEpoch: String(emissionPerEpoch),
-						},
-						reserve: String(reserve),
-						nextPot: String((reserve < emissionPerEpoch ? reserve : emissionPerEpoch) + carry),
-						epoch: current,
-						inFlight,
-					};
-				}),
+		chain: createChainGlance(home, reader, phases, here),
 
 		async epochs({ limit, before }) {
 			await reader.head();

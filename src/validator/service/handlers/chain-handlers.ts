@@ -64,7 +64,8 @@ export function chainHandlers(
 					const claim = past.claims.get(row.account);
 					return {
 						...row,
-						providerId: providers.get(row.account) ?? null,
+						providerId: providers.get(row.account)?.id ?? null,
+						name: providers.get(row.account)?.name ?? null,
 						share: share === null ? null : String(share),
 						claimed: claim === undefined ? null : { amount: String(claim.amount), ...claim.at },
 					};

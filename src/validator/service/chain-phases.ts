@@ -1,0 +1,138 @@
+// Where each epoch of the chain is: running, commit, reveal, void, challenge, final, or without weights for ever. By the clock, the parameters and what was sent; and the
+// parameters themselves, which never change. Page: docs/chain.md §3.
+import type { Hex } from "viem";
+import type { Chain, ChainPhase } from "../../api/types.ts";
+import { assayTokenAbi } from "../../chain/abi/assay-token-abi.ts";
+import { registryAbi } from "../../chain/abi/registry-abi.ts";
+import { rewardsAbi } from "../../chain/abi/rewards-abi.ts";
+import type { PastEpoch } from "../../chain/chain-history.ts";
+import type { ContractAddresses } from "../../chain/deploy.ts";
+import { readRegistryParams } from "../../chain/registry.ts";
+import { type EpochParams, readEpochParams, windowsOf } from "../../chain/scoreboard.ts";
+import { safeText } from "../../protocol/safe-text.ts";
+import { standing } from "./chain-leaves.ts";
+import type { ChainReader } from "./chain-reader.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** Set at the deployment. */
+export interface FixedChain {
+	readonly epochs: EpochParams;
+	readonly registry: Awaited<ReturnType<typeof readRegistryParams>>;
+	readonly emission: { readonly emissionPerEpoch: bigint; readonly claimSeconds: bigint };
+	readonly symbol: string;
+	readonly decimals: number;
+	readonly deployedAtS: number;
+}
+
+export interface ChainPhases {
+	fixed(): Promise<FixedChain>;
+	/** The epoch that runs; null before the first. */
+	currentOf(f: FixedChain): number | null;
+	/** Of an epoch that blocks have left behind: it does not change any more. */
+	totalAtEnd(endsAt: number): Promise<bigint>;
+	windows(f: FixedChain, number: number, past: PastEpoch): Promise<Chain["inFlight"][number]>;
+	/** When the proposal of this transaction is final; null when the node has no receipt of it. */
+	finalOf(f: FixedChain, hash: Hex, block: number): Promise<number | null>;
+}
+
+export const PPM = 1_000_000n;
+
+/** Stake of the reports that count. */
+export const countedOf = (past: PastEpoch): bigint =>
+	[...past.reports.values()].reduce((sum, { stake, voided }) => (voided === null ? sum + (stake ?? 0n) : sum), 0n);
+
+export function createChainPhases(
+	reader: ChainReader,
+	at: ContractAddresses,
+	here: Pick<Surroundings, "nowMs">,
+): ChainPhases {
+	const { client } = reader;
+
+	const fixed = (): Promise<FixedChain> =>
+		reader.once("fixed", async () => {
+			const [epochs, registry, emission, symbol, decimals, deployed] = await Promise.all([
+				readEpochParams(client, at),
+				readRegistryParams(client, at),
+				client.viem.readContract({ address: at.rewards, abi: rewardsAbi, functionName: "params" }),
+				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "symbol" }),
+				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "decimals" }),
+				client.viem.getBlock({ blockNumber: BigInt(at.deployedAtBlock) }),
+			]);
+			return {
+				epochs,
+				registry,
+				emission,
+				symbol: safeText(symbol.slice(0, 16)),
+				decimals,
+				deployedAtS: Number(deployed.timestamp),
+			};
+		});
+
+	const currentOf = ({ epochs }: FixedChain): number | null => {
+		const number = Math.floor((here.nowMs() / 1000 - epochs.genesis) / epochs.epochSeconds);
+		return number < 0 ? null : number;
+	};
+
+	/** Voting stake of all at the end of an epoch that has ended: it does not change any more. */
+	const totalAtEnd = (endsAt: number) =>
+		reader.once(`total ${endsAt}`, () =>
+			client.viem.readContract({
+				address: at.registry,
+				abi: registryAbi,
+				functionName: "totalVotingStakeAt",
+				args: [BigInt(endsAt)],
+			}),
+		);
+
+	async function isQuorum(f: FixedChain, number: number, past: PastEpoch): Promise<boolean> {
+		const counted = countedOf(past);
+		if (counted === 0n) return false;
+		const total = await totalAtEnd(windowsOf(f.epochs, number).endsAt);
+		return counted * PPM >= total * BigInt(f.epochs.quorumPpm);
+	}
+
+	async function windows(f: FixedChain, number: number, past: PastEpoch) {
+		const { endsAt, revealsAt, voidsAt, proposesAt } = windowsOf(f.epochs, number);
+		const startsAt = Math.max(endsAt - f.epochs.epochSeconds, Math.min(endsAt, f.deployedAtS));
+		const nowS = here.nowMs() / 1000;
+		const last = standing(past);
+		const finalAtMs = last === null ? null : await finalOf(f, last.at.hash, last.at.block);
+		let phase: ChainPhase;
+		let nextAtMs: number | null = null;
+		const byClock = [
+			[endsAt, "running"],
+			[revealsAt, "commit"],
+			[voidsAt, "reveal"],
+			[proposesAt, "void"],
+		] as const;
+		const open = byClock.find(([until]) => nowS < until);
+		if (open !== undefined) [nextAtMs, phase] = [open[0] * 1000, open[1]];
+		else if (last !== null) {
+			// Without a receipt nobody knows since when: then it is not called final.
+			phase = finalAtMs === null || here.nowMs() < finalAtMs ? "challenge" : "final";
+			if (phase === "challenge") nextAtMs = finalAtMs;
+		} else {
+			const overtaken = (reader.history().lastFixed() ?? -1) > number;
+			phase = !overtaken && (await isQuorum(f, number, past)) ? "proposable" : "lapsed";
+		}
+		return {
+			number,
+			phase,
+			startsAtMs: startsAt * 1000,
+			endsAtMs: endsAt * 1000,
+			revealsAtMs: revealsAt * 1000,
+			voidsAtMs: voidsAt * 1000,
+			proposesAtMs: proposesAt * 1000,
+			finalAtMs,
+			nextAtMs,
+		};
+	}
+
+	/** The block of a proposal and the challenge window say when it is final. */
+	async function finalOf(f: FixedChain, hash: Hex, block: number): Promise<number | null> {
+		const sent = await reader.transaction(hash, block);
+		return sent === null ? null : sent.atMs + f.epochs.challengeSeconds * 1000;
+	}
+
+	return { fixed, currentOf, totalAtEnd, windows, finalOf };
+}
