@@ -93,6 +93,7 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		{
 			key: "choose",
 			title: "",
+			widthRem: 1.2,
 			cell: (row) => (
 				<input
 					type="checkbox"
@@ -115,6 +116,7 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		{
 			key: "verdict",
 			title: "Last verdict",
+			widthRem: 11,
 			cell: (row) => <VerdictBadge state={row.lastVerdict} code={row.lastCode} />,
 		},
 		provenColumn("proven"),
@@ -124,6 +126,7 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		{
 			key: "score",
 			title: "Score",
+			widthRem: 3.8,
 			isNumber: true,
 			canSort: true,
 			cell: (row) => (row.scorePpm === null ? "–" : formatScore(row.scorePpm)),
@@ -136,6 +139,7 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		{
 			key: "state",
 			title: "State",
+			widthRem: 5.2,
 			isMinor: true,
 			cell: (row) =>
 				row.state !== "active" ? (
@@ -150,7 +154,8 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		},
 		{
 			key: "lastProbe",
-			title: "Proven",
+			title: "Probed",
+			widthRem: 5,
 			isNumber: true,
 			isMinor: true,
 			canSort: true,

@@ -84,6 +84,7 @@ function columnsOf(onRent: (providerId: string) => void): readonly Column<Offer>
 		{
 			key: "rent",
 			title: "",
+			widthRem: 3.5,
 			cell: (row) => (
 				<button
 					type="button"
@@ -111,6 +112,13 @@ function columnsOf(onRent: (providerId: string) => void): readonly Column<Offer>
 		provenColumn("memory", { isMinor: true }),
 		provenColumn("bandwidth"),
 		provenColumn("uptime"),
-		{ key: "at", title: "Proven", isNumber: true, isMinor: true, cell: (row) => <Time atMs={row.lastValidAtMs} /> },
+		{
+			key: "at",
+			title: "Probed",
+			isNumber: true,
+			isMinor: true,
+			widthRem: 5,
+			cell: (row) => <Time atMs={row.lastValidAtMs} />,
+		},
 	];
 }

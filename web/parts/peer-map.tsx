@@ -47,7 +47,15 @@ export function PeerMap({ peers: { devices, speeds, most } }: { peers: PeerSpeed
 							{devices.map((from) => {
 								const speed = speeds.get(`${reader} ${from}`);
 								return (
-									<td key={from} class={`num heat-${speed === undefined ? "none" : Math.ceil((5 * speed) / most)}`}>
+									<td
+										key={from}
+										class={`num heat-${speed === undefined ? "none" : Math.max(1, Math.ceil((5 * speed) / most))}`}
+										title={
+											speed === undefined
+												? undefined
+												: `device ${reader} reads device ${from} at ${formatRate(speed, "B/s")}`
+										}
+									>
 										{speed === undefined ? "–" : formatRate(speed, "B/s")}
 									</td>
 								);

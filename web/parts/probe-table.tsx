@@ -6,16 +6,23 @@ import { Empty, Failed, Id, Loading, Time, VerdictBadge } from "./small.tsx";
 import { type Column, WindowedTable } from "./windowed-table.tsx";
 
 const COLUMNS: readonly Column<ProbeSummary>[] = [
-	{ key: "probe", title: "Probe", cell: (row) => <Id id={row.id} href={`/probes/${row.id}`} label="Probe" /> },
+	{
+		key: "probe",
+		title: "Probe",
+		widthRem: 7.5,
+		cell: (row) => <Id id={row.id} href={`/probes/${row.id}`} label="Probe" />,
+	},
 	{
 		key: "provider",
 		title: "Provider",
+		widthRem: 7.5,
 		isMinor: true,
 		cell: (row) => <Id id={row.providerId} href={`/providers/${row.providerId}`} label="Provider" />,
 	},
 	{
 		key: "verdict",
 		title: "Verdict",
+		widthRem: 15,
 		cell: (row) => <VerdictBadge state={row.state === "done" ? row.verdict : row.state} code={row.code} />,
 	},
 	{
@@ -27,6 +34,7 @@ const COLUMNS: readonly Column<ProbeSummary>[] = [
 	{
 		key: "took",
 		title: "Took",
+		widthRem: 4,
 		isNumber: true,
 		isMinor: true,
 		cell: (row) => (row.finishedAtMs === null ? "–" : formatSpan(row.finishedAtMs - row.startedAtMs)),
@@ -34,11 +42,12 @@ const COLUMNS: readonly Column<ProbeSummary>[] = [
 	{
 		key: "evidence",
 		title: "Evidence",
+		widthRem: 5,
 		isNumber: true,
 		isMinor: true,
 		cell: (row) => (row.evidenceBytes === null ? "–" : formatBytes(row.evidenceBytes)),
 	},
-	{ key: "at", title: "Started", isNumber: true, cell: (row) => <Time atMs={row.startedAtMs} /> },
+	{ key: "at", title: "Started", isNumber: true, widthRem: 5, cell: (row) => <Time atMs={row.startedAtMs} /> },
 ];
 const OWN_COLUMNS = COLUMNS.filter(({ key }) => key !== "provider");
 

@@ -54,12 +54,21 @@ const COLUMNS = {
 	proven: {
 		key: "proven",
 		title: "Proven",
+		widthRem: 11,
 		cell: (row) => <span class={row.model === null ? "dim" : ""}>{provenCards(row)}</span>,
 	},
-	fp16: { key: "fp16", title: "fp16", isNumber: true, canSort: true, cell: (row) => rate(row.fp16OpsPerS, "op/s") },
+	fp16: {
+		key: "fp16",
+		title: "fp16",
+		isNumber: true,
+		canSort: true,
+		widthRem: 5,
+		cell: (row) => rate(row.fp16OpsPerS, "op/s"),
+	},
 	memory: {
 		key: "memory",
 		title: "Memory",
+		widthRem: 4.6,
 		isNumber: true,
 		canSort: true,
 		cell: (row) => (row.memoryBytes === null ? "–" : formatBytes(row.memoryBytes)),
@@ -67,6 +76,7 @@ const COLUMNS = {
 	bandwidth: {
 		key: "bandwidth",
 		title: "Bandwidth",
+		widthRem: 5.2,
 		isNumber: true,
 		isMinor: true,
 		canSort: true,
@@ -75,6 +85,7 @@ const COLUMNS = {
 	uptime: {
 		key: "uptime",
 		title: "Uptime",
+		widthRem: 4,
 		isNumber: true,
 		isMinor: true,
 		canSort: true,
@@ -83,6 +94,7 @@ const COLUMNS = {
 	price: {
 		key: "price",
 		title: "Price/h",
+		widthRem: 6,
 		isNumber: true,
 		canSort: true,
 		cell: (row) => formatMoney(row.pricePerHourMicros),

@@ -26,7 +26,11 @@ export function VerdictBadge({ state, code }: { state: string | null; code?: str
 				{mark}
 			</span>
 			<span>{word}</span>
-			{code ? <span class="badge-code">{code}</span> : null}
+			{code ? (
+				<span class="badge-code" title={code}>
+					{code}
+				</span>
+			) : null}
 		</span>
 	);
 }

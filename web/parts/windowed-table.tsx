@@ -1,6 +1,10 @@
 // A table of which only the visible rows are in the document: ten thousand rows scroll like forty. Rows have one height; above and below stand
 // two empty rows as high as what is left out. Sorting and loading are the caller's: it is told when the end comes near.
+//
+// What keeps a frame short: columns have fixed widths, so that laying out a row asks nothing of the others; the window moves by whole steps, so that most
+// scrolling changes no row at all; and a row is made again only when it is another one.
 import type { ComponentChildren } from "preact";
+import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Column<Row> {
@@ -12,6 +16,8 @@ export interface Column<Row> {
 	/** Left out on narrow screens. */
 	readonly isMinor?: boolean;
 	readonly canSort?: boolean;
+	/** Of its content, padding not counted. Columns without one share what is left. */
+	readonly widthRem?: number;
 }
 
 export interface Sort {
@@ -20,7 +26,20 @@ export interface Sort {
 }
 
 const ROW_PX = 40;
-const SPARE_ROWS = 12;
+const SPARE_ROWS = 8;
+/** The window begins at a multiple of it. */
+const STEP_ROWS = 4;
+
+/** Which rows are in the document, for a box that is scrolled so far. */
+export function windowOf(o: { readonly rows: number; readonly topPx: number; readonly heightPx: number }): {
+	readonly first: number;
+	readonly last: number;
+} {
+	const above = Math.min(o.rows, Math.floor(o.topPx / ROW_PX)) - SPARE_ROWS;
+	const below = Math.ceil((o.topPx + o.heightPx) / ROW_PX) + SPARE_ROWS;
+	const first = Math.max(0, Math.floor(above / STEP_ROWS) * STEP_ROWS);
+	return { first, last: Math.min(o.rows, Math.ceil(below / STEP_ROWS) * STEP_ROWS) };
+}
 
 export function WindowedTable<Row>(p: {
 	label: string;
@@ -36,7 +55,7 @@ export function WindowedTable<Row>(p: {
 	descendingFirst?: (key: string) => boolean;
 }) {
 	const box = useRef<HTMLElement>(null);
-	const [view, setView] = useState({ top: 0, height: 800 });
+	const [view, setView] = useState(() => windowOf({ rows: Number.MAX_SAFE_INTEGER, topPx: 0, heightPx: 800 }));
 	useEffect(() => {
 		const element = box.current;
 		if (element === null) return;
@@ -44,7 +63,9 @@ export function WindowedTable<Row>(p: {
 		const look = () => {
 			asked ||= requestAnimationFrame(() => {
 				asked = 0;
-				setView({ top: element.scrollTop, height: element.clientHeight });
+				const { scrollTop: topPx, clientHeight: heightPx } = element;
+				const next = windowOf({ rows: Number.MAX_SAFE_INTEGER, topPx, heightPx });
+				setView((before) => (before.first === next.first && before.last === next.last ? before : next));
 			});
 		};
 		look();
@@ -57,8 +78,9 @@ export function WindowedTable<Row>(p: {
 			resized.disconnect();
 		};
 	}, []);
-	const first = Math.max(0, Math.min(p.rows.length, Math.floor(view.top / ROW_PX)) - SPARE_ROWS);
-	const last = Math.min(p.rows.length, Math.ceil((view.top + view.height) / ROW_PX) + SPARE_ROWS);
+	// Fewer rows than the window was made for (a filter): the last ones, until the box has scrolled up by itself.
+	const last = Math.min(p.rows.length, view.last);
+	const first = Math.min(view.first, Math.max(0, last - (view.last - view.first)));
 	const { onNearEnd, hasMore } = p;
 	useEffect(() => {
 		if (hasMore && last >= p.rows.length - 2 * SPARE_ROWS) onNearEnd?.();
@@ -74,6 +96,15 @@ export function WindowedTable<Row>(p: {
 		// biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
 		<section class="table-box" ref={box} tabIndex={0} aria-label={p.label}>
 			<table aria-rowcount={p.hasMore ? -1 : p.rows.length + 1}>
+				<colgroup>
+					{p.columns.map((column) => (
+						<col
+							key={column.key}
+							class={column.isMinor ? "minor" : ""}
+							style={column.widthRem === undefined ? {} : { width: `calc(${column.widthRem}rem + 1.4rem)` }}
+						/>
+					))}
+				</colgroup>
 				<thead>
 					<tr>
 						{p.columns.map((column) => {
@@ -113,13 +144,7 @@ export function WindowedTable<Row>(p: {
 				<tbody>
 					{spacer(first)}
 					{p.rows.slice(first, last).map((row, i) => (
-						<tr key={p.rowKey(row)} aria-rowindex={first + i + 2}>
-							{p.columns.map((column) => (
-								<td key={column.key} class={classOf(column)}>
-									{column.cell(row)}
-								</td>
-							))}
-						</tr>
+						<Row key={p.rowKey(row)} row={row} index={first + i} columns={p.columns as readonly Column<unknown>[]} />
 					))}
 					{spacer(p.rows.length - last)}
 				</tbody>
@@ -127,6 +152,18 @@ export function WindowedTable<Row>(p: {
 		</section>
 	);
 }
+
+const Row = memo(function Row(p: { row: unknown; index: number; columns: readonly Column<unknown>[] }) {
+	return (
+		<tr aria-rowindex={p.index + 2}>
+			{p.columns.map((column) => (
+				<td key={column.key} class={classOf(column)}>
+					{column.cell(p.row)}
+				</td>
+			))}
+		</tr>
+	);
+});
 
 function classOf({ isNumber, isMinor }: { isNumber?: boolean; isMinor?: boolean }): string {
 	return `${isNumber ? "num" : ""} ${isMinor ? "minor" : ""}`.trim();
