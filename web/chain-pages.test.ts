@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { ensureBuilt } from "../scripts/build-web.ts";
 import { accountOf, createChainClient, sendCall } from "../src/chain/chain-client.ts";
-import { approveCall, registerCall, transferCall } from "../src/chain/registry.ts";
+import { approveCall, bindDeviceCall, registerCall, signAttestation, transferCall } from "../src/chain/registry.ts";
 import { claimCall, readIsClaimed } from "../src/chain/rewards.ts";
 import { httpRpc } from "../src/chain/rpc.ts";
 import * as board from "../src/chain/scoreboard.ts";
@@ -15,10 +15,13 @@ import { createScoreReport } from "../src/market/score-report.ts";
 import { type Hex, toHex } from "../src/market/sorted-openings.ts";
 import { createWeightProposal, shareOf, type WeightProposal } from "../src/market/weight-proposal.ts";
 import type { Json } from "../src/protocol/canonical-json.ts";
+import { signChainKey } from "../src/protocol/chain-key-proof.ts";
+import { loadSecret } from "../src/validator/service/chain-files.ts";
 import { chainFolder, readContracts, treasurerOf } from "../src/validator/service/chain-home.ts";
 import {
 	eventually,
 	makeDataDir,
+	signerOf,
 	startToyValidator,
 	type ToyValidator,
 } from "../src/validator/service/toy-agent.test-kit.ts";
@@ -37,7 +40,10 @@ const goTo = (atMs: number): void => {
 
 /** Scores as if they were proven: toys are worth nothing. */
 const SCORES = [600_000, 300_000, 100_001];
-const idOf = (i: number) => `a${i}`.repeat(32);
+/** The last one has an account of its own on the chain, for which its key vouches. */
+const own = signerOf(30);
+const ownAccount = accountOf(`0x${"3d".repeat(32)}`);
+const idOf = (i: number) => (i === 2 ? own.key : `a${i}`.repeat(32));
 
 before(async () => {
 	await ensureBuilt();
@@ -82,6 +88,36 @@ async function reach() {
 const self = () => validator.chain!.account.toLowerCase() as Hex;
 const token = { decimals: 18 };
 
+/** The last provider registers with a stake of its own and binds a device that this validator vouches for. */
+async function bindDevice(): Promise<void> {
+	const { at, client, treasurer } = await reach();
+	const stake = 25n * 10n ** 18n;
+	await sendCall(client, treasurer, { to: ownAccount.address, data: "0x", value: 10n ** 18n });
+	await sendCall(client, treasurer, transferCall(at, ownAccount.address, stake));
+	await sendCall(client, ownAccount, approveCall(at, stake));
+	const named = { chainId: at.chainId, registry: at.registry, account: ownAccount.address };
+	await sendCall(
+		client,
+		ownAccount,
+		registerCall(at, {
+			role: "provider",
+			signingKey: `0x${own.key}`,
+			keyProof: signChainKey(own, named),
+			endpoint: "",
+			amount: stake,
+		}),
+	);
+	const secret = await loadSecret(join(chainFolder(data.path), "account.key"), () => new Uint8Array(8));
+	const attestation = {
+		device: toHex(new Uint8Array(32).fill(0xd1)),
+		provider: ownAccount.address,
+		evidenceSha256: toHex(new Uint8Array(32).fill(0xe1)),
+		issuedAt: BigInt(Math.floor(nowMs() / 1000)),
+	};
+	const signature = await signAttestation(accountOf(toHex(secret)), at, attestation);
+	await sendCall(client, ownAccount, bindDeviceCall(at, attestation, signature));
+}
+
 /** What the epoch must come to, from its published leaves and the chain alone: the chain has its digest. */
 async function rightProposal(epoch: number): Promise<WeightProposal> {
 	const { at, client } = await reach();
@@ -107,6 +143,7 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 	const signingKey = toHex(new Uint8Array(32).fill(7));
 	const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: "<b>x</b>", amount } as const;
 	await sendCall(client, silent, registerCall(at, registration));
+	await bindDevice();
 
 	const overview = await browser.open(`${validator.url}/`);
 	await overview.getByText(String(at.chainId)).waitFor();
@@ -190,6 +227,17 @@ test("a claimed reward shows as claimed, in the epoch and on the provider's page
 	// Nobody reloads.
 	await tile("Rewards claimed").getByText(shown).first().waitFor();
 	await panel.getByText("nothing waits").waitFor();
+	await panel.getByText("kept by the embedded chain’s owner").waitFor();
+	await panel.getByRole("region", { name: "Claimed for it" }).getByRole("link", { name: "Epoch 0" }).waitFor();
+	assert.equal(await panel.getByText("Devices bound to it").count(), 0);
+	await page.goto(`${validator.url}/providers/${own.key}`);
+	await panel.getByText(shortAccount(ownAccount.address.toLowerCase())).waitFor();
+	assert.equal(await tile("Stake").locator(".tile-value").textContent(), "25 ASSAY");
+	await panel
+		.getByRole("region", { name: "Devices bound to it" })
+		.getByText(`0x${"d1".repeat(3)}…d1d1`)
+		.waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
 	await page.goto(`${validator.url}/epochs/0`);
 	const row = page.getByRole("row").filter({ hasText: shortAccount(account) });
 	await row.getByText("✓ claimed").waitFor();
