@@ -1,28 +1,34 @@
 #!/usr/bin/env bash
 # Builds assay-engine: C++20 for the host, and with nvcc the device code, embedded as one fat binary.
 #
-#   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize | --tsan] [--tests] [--no-cuda]
+#   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize | --tsan] [--tests | --test NAME]… [--no-cuda]
 #
 # Result: build/engine/<platform>/assay-engine (with --sanitize in <platform>-sanitize: AddressSanitizer and UBSan; with
-# --tsan in <platform>-tsan). --tests adds the test programs beside it. Nothing is rebuilt unless sources, flags or compilers changed.
+# --tsan in <platform>-tsan). --tests adds the test programs beside it, --test one of them. Nothing is rebuilt unless sources,
+# flags or compilers changed.
 # Environment: ASSAY_CUDA_ARCHS="90" builds device code for these only; ASSAY_JOBS bounds parallel compilers; NVCC names nvcc.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-usage() { sed -n '2,8s/^# \{0,1\}//p' engine/build.sh >&2; exit 64; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' engine/build.sh >&2; exit 64; }
 
 case "$(uname -m)" in
   aarch64 | arm64) native=linux-arm64 ;;
   x86_64 | amd64) native=linux-x64 ;;
   *) native=unknown ;;
 esac
-platform=$native variant=plain tests=0 cuda=1
+platform=$native variant=plain tests=() cuda=1
 while [ $# -gt 0 ]; do
   case "$1" in
     --platform) [ $# -ge 2 ] || usage; platform=$2; shift ;;
     --sanitize) variant=sanitize ;;
     --tsan) variant=tsan ;;
-    --tests) tests=1 ;;
+    --tests) mapfile -t tests < <(find engine/test -name '*.cpp' | LC_ALL=C sort) ;;
+    --test)
+      [ $# -ge 2 ] && [ -f "engine/test/$2.cpp" ] || usage
+      tests+=("engine/test/$2.cpp")
+      shift
+      ;;
     --no-cuda) cuda=0 ;;
     *) usage ;;
   esac
@@ -101,7 +107,10 @@ hash_headers() { find "$@" \( -name '*.hpp' -o -name '*.inc' \) -print0 | LC_ALL
 headers="$("$cxx" --version | head -1) $(hash_headers engine/src -path engine/src/cuda -prune -o)"
 cuda_headers=$(hash_headers engine/src/cuda)
 
-objects=() pending=()
+# Reading the standard library is most of compiling a small file, so many of them share one reading of it. Most objects are the same byte
+# for byte without; in a few, shared pointers are inlined otherwise. <iostream> stays out: it would put its start-up code into each.
+precompiled=$out/obj/standard.hpp
+objects=() pending=() pending_alone=()
 # add <source> <name of the object> [flags…]; an object is named after the hash of all that it is made of.
 add() {
   local source=$1 name=$2 key
@@ -113,7 +122,9 @@ add() {
   [ -f "$object" ] && return
   rm -f "$out/obj/$name"-????????????????????????.o
   printf -v command '%q ' "$cxx" "${flags[@]}" "$@" -c "$source" -o "$object.new"
-  pending+=("$command && mv $object.new $object")
+  command="$command && mv $object.new $object"
+  # Code for other processors than the rest, and assembly, cannot share it; in hello.cpp sharing shows the bug of -Wno-restrict again.
+  case "$name" in kernels_* | commands_hello) pending_alone+=("$command") ;; *) pending+=("$command") ;; esac
 }
 kernels=engine/src/cpu/kernels.cpp
 add $kernels kernels_base -DASSAY_ISA=base
@@ -157,14 +168,25 @@ program() {
   programs+=("$1|$last_object")
 }
 program "$out/assay-engine" engine/src/main.cpp
-if [ "$tests" = 1 ]; then
+if [ ${#tests[@]} -gt 0 ]; then
   headers="$headers $(hash_headers engine/test)"
-  for source in $(find engine/test -name '*.cpp' | LC_ALL=C sort); do program "$out/$(basename "${source%.cpp}")" "$source"; done
+  for source in "${tests[@]}"; do program "$out/$(basename "${source%.cpp}")" "$source"; done
 fi
 
-if [ ${#pending[@]} -gt 0 ]; then
-  echo "engine/build.sh: compiling ${#pending[@]} files for $platform ($variant)" >&2
-  printf '%s\0' "${pending[@]}" | xargs -0 -P "$jobs" -I{} bash -c '{}'
+if [ $((${#pending[@]} + ${#pending_alone[@]})) -gt 0 ]; then
+  echo "engine/build.sh: compiling $((${#pending[@]} + ${#pending_alone[@]})) files for $platform ($variant)" >&2
+  shared=
+  if [ ${#pending[@]} -ge 6 ]; then
+    find engine/src engine/test \( -name '*.cpp' -o -name '*.hpp' \) -exec grep -hoE '^#include <[a-z_]+>' {} + \
+      | grep -v '<iostream>' | LC_ALL=C sort -u > "$precompiled"
+    printf -v command '%q ' "$cxx" "${flags[@]}" -x c++-header "$precompiled" -o "$precompiled.gch"
+    pending_alone=("$command" "${pending_alone[@]}")
+    printf -v shared '%q ' -Winvalid-pch -include "$precompiled"
+  fi
+  [ ${#pending_alone[@]} = 0 ] || printf '%s\0' "${pending_alone[@]}" | xargs -0 -P "$jobs" -I{} bash -c '{}'
+  # The compiler comes first in each command.
+  [ ${#pending[@]} = 0 ] || printf '%s\0' "${pending[@]/#"$cxx "/"$cxx $shared"}" | xargs -0 -P "$jobs" -I{} bash -c '{}'
+  rm -f "$precompiled" "$precompiled.gch" # big, and a stale one would be trusted
 fi
 for entry in "${programs[@]}"; do
   program=${entry%%|*} object=${entry##*|}
