@@ -126,7 +126,17 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 				);
 			if (isTrial)
 				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
-			return await live({ values, here, dataDir, url, running, closing, say, paint });
+			return await live({
+				values,
+				here,
+				dataDir,
+				url,
+				running,
+				isEmbedded: chain?.rpcUrl === null,
+				closing,
+				say,
+				paint,
+			});
 		} finally {
 			const close = closing.splice(0).reverse();
 			// The provider and the validator at once: a probe between the two ends for both. The file last, when nothing runs any more.
@@ -198,6 +208,8 @@ interface Live {
 	readonly dataDir: string;
 	readonly url: string;
 	readonly running: RunningValidator;
+	/** Whether the chain is the one of the data folder. */
+	readonly isEmbedded: boolean;
 	readonly closing: (() => Promise<void>)[];
 	readonly say: (text: string) => void;
 	readonly paint: Paint;
@@ -291,12 +303,15 @@ function watchRewards(
 
 /** Starts this machine's provider; gives how to stop it. */
 async function offer(
-	{ values, here, dataDir, url, running, say, paint }: Live,
+	{ values, here, dataDir, url, running, isEmbedded, say, paint }: Live,
 	report: UpReport,
 	onEnd: (error: AssayError) => void,
 ): Promise<() => Promise<void>> {
 	const isEmbedded = rpcUrlOf(values, here) === null;
 	const line = await registrationLine({ dataDir, running, isEmbedded });
+	// Before its first probe: who has an account is asked for receipts, and is paid there.
+	const { registrationLine } = await import("./register-local-provider.ts");
+	const registration = await registrationLine({ dataDir, running, isEmbedded });
 	const provider: LocalProvider = await startLocalProvider({
 		validator: url.replace(/^http/, "ws"),
 		key: running.key,
@@ -317,6 +332,7 @@ async function offer(
 		},
 	});
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
+	if (registration !== null) say(paint.dim(`          ${registration}`));
 	if (line !== null) say(paint.dim(`          ${line}`));
 	return () => provider.stop();
 }

@@ -22,9 +22,9 @@ import { hexToBytes, utf8ToBytes } from "../../protocol/bytes.ts";
 import { signChainKey } from "../../protocol/chain-key-proof.ts";
 import { keccak } from "../../protocol/keccak-tree.ts";
 import type { Signer } from "../../protocol/signer.ts";
-import { loadSecret, writeWhole } from "./chain-files.ts";
+import { loadSecret, readText, writeWhole } from "./chain-files.ts";
 import type { ChainSettings } from "./chain-settings.ts";
-import { deployEmbedded, isStranded } from "./deploy-embedded.ts";
+import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
 
 export interface ChainHome {
 	readonly client: ChainClient;
@@ -45,6 +45,8 @@ export interface HomeOptions {
 	readonly settings: ChainSettings;
 	/** Null: of a chain that is there already; nothing is deployed. */
 	readonly epochSeconds: number | null;
+	/** The number of the first epoch where contracts are deployed; default 0. */
+	readonly firstEpoch?: number;
 	readonly nowMs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 }
@@ -140,17 +142,26 @@ async function findContracts(
 	const path = contractsPath(folder, treasurer === null);
 	const kept = o.settings.contracts ?? (await readContracts(path));
 	const { windowSeconds, firstEpochSeconds } = o.settings;
-	const schedule =
+	let schedule =
 		treasurer === null || o.epochSeconds === null
 			? null
-			: { epochSeconds: o.epochSeconds, windowSeconds, firstEpochSeconds, nowS: Math.floor(o.nowMs() / 1000) };
+			: {
+					epochSeconds: o.epochSeconds,
+					windowSeconds,
+					firstEpochSeconds,
+					firstEpoch: o.firstEpoch ?? 0,
+					nowS: Math.floor(o.nowMs() / 1000),
+				};
 	if (kept !== null) {
 		const code = kept.chainId === client.chainId ? await client.viem.getCode({ address: kept.scoreboard }) : undefined;
 		if (code === undefined)
 			throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
 				hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
 			});
-		if (!isOurs || schedule === null || !(await isStranded(client, kept, own, schedule))) return kept;
+		if (!isOurs || schedule === null) return kept;
+		const stranded = await findStranded(client, kept, [own, ...(await localProvider(o.dataDir))], schedule);
+		if (stranded === null) return kept;
+		schedule = { ...schedule, firstEpoch: Math.max(schedule.firstEpoch, stranded.epoch) };
 		// Leaves of epochs of the contracts that are given up.
 		await rm(join(folder, "epochs"), { recursive: true, force: true });
 	}
@@ -162,6 +173,12 @@ async function findContracts(
 	// Last: a deployment that was cut short is begun anew.
 	await writeWhole(path, `${JSON.stringify(at)}\n`);
 	return at;
+}
+
+/** The account of this machine's own provider under `assay up`, which registers anew by itself. */
+async function localProvider(dataDir: string): Promise<readonly Hex[]> {
+	const secret = hexToBytes(((await readText(join(dataDir, "provider", "chain-account.key"))) ?? "").trim(), 32);
+	return secret === null ? [] : [accountOf(toHex(secret)).address];
 }
 
 /** A folder may know an embedded chain and another one. */

@@ -94,6 +94,8 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	const self = validator.chain!.account.toLowerCase() as Hex;
 	const params = await board.readEpochParams(first.client, first.at);
 	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, 0);
+	const epoch = (await validator.store.epochs.current())!;
+	assert.deepEqual([epoch.number, epoch.startsAtMs, epoch.endsAtMs], [0, params.genesis * 1000, endsAt * 1000]);
 	goTo(endsAt);
 	await eventually(async () => BigInt((await board.readReport(first.client, first.at, 0, self)).digest) !== 0n);
 	goTo(revealsAt);

@@ -42,11 +42,15 @@ const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
 
 export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon" | "receipts">): Promise<ChainKeeper> {
-	const { config, here } = x;
+	const { config, here, store } = x;
+	const open = await store.epochs.current();
+	const last = open ?? (await store.epochs.list({ limit: 1 })).rows[0] ?? null;
 	const home = await openChainHome({
 		dataDir: config.dataDir,
 		settings: config.chain!,
 		epochSeconds: Math.max(1, Math.round(config.epoch.lengthMs / 1000)),
+		// One count of epochs, also where a database had its own before there was a chain.
+		firstEpoch: last === null ? 0 : last.number + (open === null ? 1 : 0),
 		nowMs: here.nowMs,
 		randomBytes: here.randomBytes,
 	});
@@ -80,6 +84,7 @@ async function createChainKeeper(
 		folder: home.folder,
 		at,
 		book,
+		hasEvidence: (sha256) => store.evidence.has(sha256),
 		after: here.after,
 		nowMs: here.nowMs,
 	});

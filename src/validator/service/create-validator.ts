@@ -254,7 +254,7 @@ async function start(
 	// Before the API: its server would wait for their sockets.
 	opened.push(() => agents.close());
 
-	const epochs = startEpochKeeper(x);
+	const epochs = startEpochKeeper(x, chain?.params ?? null);
 	opened.push(() => epochs.stop());
 	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after: here.after, onError: failure(x, "prune") }, async () => {
 		const before = Math.max(0, here.nowMs() - config.keepHistoryMs);

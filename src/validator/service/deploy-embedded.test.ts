@@ -5,11 +5,13 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { sendCall } from "../../chain/chain-client.ts";
-import { approveCall, registerCall } from "../../chain/registry.ts";
+import { accountOf, type ChainAccount, sendCall } from "../../chain/chain-client.ts";
+import { approveCall, registerCall, transferCall } from "../../chain/registry.ts";
 import * as board from "../../chain/scoreboard.ts";
 import { createScoreReport } from "../../market/score-report.ts";
+import { toHex } from "../../market/sorted-openings.ts";
 import { createSigner } from "../../protocol/signer.ts";
+import { writeWhole } from "./chain-files.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
 import { chainDefaults } from "./chain-settings.ts";
 import { createReportScores, waitsUntil } from "./report-scores.ts";
@@ -34,6 +36,17 @@ const stake = async (home: ChainHome) =>
 		stakeTokens: 10_000,
 		treasurer: await treasurerOf(home),
 	});
+async function register(home: ChainHome, account: ChainAccount): Promise<void> {
+	const { at, client } = home;
+	const treasurer = (await treasurerOf(home))!;
+	const amount = 10n * 10n ** 18n;
+	await sendCall(client, treasurer, { to: account.address, data: "0x", value: amount });
+	await sendCall(client, treasurer, transferCall(at, account.address, amount));
+	await sendCall(client, account, approveCall(at, amount));
+	const key = `0x${"09".repeat(32)}` as const;
+	const provider = { role: "provider", signingKey: key, keyProof: "0x", endpoint: "", amount } as const;
+	await sendCall(client, account, registerCall(at, provider));
+}
 const salt = `0x${"07".repeat(32)}` as const;
 
 test("the first epoch ends a minute after the deployment, and is given again until something was reported", async () => {
@@ -46,6 +59,10 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 		[bornS + 60, EPOCH_S, 20, 20],
 	);
 	await stake(home);
+	// Its own provider is nobody else.
+	const secret = new Uint8Array(randomBytes(32));
+	await writeWhole(join(data.path, "provider", "chain-account.key"), `${Buffer.from(secret).toString("hex")}\n`);
+	await register(home, accountOf(toHex(secret)));
 	await home.close();
 
 	// Restarted within the commit window, and by a command that only looks: the same contracts.
@@ -65,7 +82,8 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	assert.notEqual(second.scoreboard, first.scoreboard);
 	assert.equal(existsSync(join(home.folder, "epochs")), false);
 	const again = await board.readEpochParams(home.client, second);
-	const { endsAt, revealsAt, voidsAt } = board.windowsOf(again, 0);
+	// The count goes on where it was.
+	const { endsAt, revealsAt, voidsAt } = board.windowsOf(again, 1);
 	assert.equal(endsAt, nowS + 60);
 	await stake(home);
 
@@ -73,13 +91,13 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	const { reportRoot: root } = createScoreReport([]);
 	const own = home.account.address;
 	nowS = endsAt;
-	const commitment = await board.readCommitmentOf(home.client, second, { epoch: 0, validator: own, root, salt });
-	await sendCall(home.client, home.account, board.commitCall(second, 0, commitment));
+	const commitment = await board.readCommitmentOf(home.client, second, { epoch: 1, validator: own, root, salt });
+	await sendCall(home.client, home.account, board.commitCall(second, 1, commitment));
 	nowS = revealsAt + 1;
 	await home.close();
 	home = await open();
 	assert.deepEqual(home.at, second, "it can still be revealed");
-	await sendCall(home.client, home.account, board.revealCall(second, 0, root, salt));
+	await sendCall(home.client, home.account, board.revealCall(second, 1, root, salt));
 	await home.close();
 	nowS = voidsAt + 1000;
 	home = await open();
@@ -98,13 +116,8 @@ test("contracts on which somebody else has registered are kept, whatever was mis
 	};
 	try {
 		let home = await openChainHome(o);
-		const { at, client } = home;
-		const treasurer = (await treasurerOf(home))!;
-		const amount = 10n * 10n ** 18n;
-		await sendCall(client, treasurer, approveCall(at, amount));
-		const key = `0x${"09".repeat(32)}` as const;
-		const provider = { role: "provider", signingKey: key, keyProof: "0x", endpoint: "", amount } as const;
-		await sendCall(client, treasurer, registerCall(at, provider));
+		const { at } = home;
+		await register(home, (await treasurerOf(home))!);
 		await home.close();
 		nowS += 600;
 		home = await openChainHome(o);

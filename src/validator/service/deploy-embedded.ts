@@ -11,6 +11,8 @@ export interface EmbeddedSchedule {
 	readonly epochSeconds: number;
 	readonly windowSeconds: number;
 	readonly firstEpochSeconds: number;
+	/** The number of the first epoch: where the database's count is. */
+	readonly firstEpoch: number;
 	readonly nowS: number;
 }
 
@@ -21,11 +23,12 @@ const FUNDED = 100_000_000n * UNIT;
 export async function deployEmbedded(
 	client: ChainClient,
 	treasurer: ChainAccount,
-	{ epochSeconds, windowSeconds, firstEpochSeconds, nowS }: EmbeddedSchedule,
+	{ epochSeconds, windowSeconds, firstEpochSeconds, firstEpoch, nowS }: EmbeddedSchedule,
 ): Promise<ContractAddresses> {
 	const window = Math.max(1, Math.min(windowSeconds, Math.floor(epochSeconds / 10)));
-	// Epochs have one length on chain: the first one began before there was a chain.
-	const genesis = nowS - epochSeconds + Math.min(firstEpochSeconds, epochSeconds);
+	// Epochs have one length on chain: the first one, and those before it, began before there was a chain. Never before 1970.
+	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
+	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
 	const at = await deployContracts(client, treasurer, {
 		...deployDefaults({ genesis, epochSeconds }),
 		commitSeconds: window,
@@ -37,28 +40,34 @@ export async function deployEmbedded(
 	return at;
 }
 
+export interface Stranded {
+	/** The epoch that runs on the contracts as they are. */
+	readonly epoch: number;
+}
+
 /**
  * Whether an embedded chain waits for most of an epoch although it never had a report: its owner stopped before the first epoch's windows and came back after them.
- * Never when anybody but its owner registered, when a report was revealed, or while one still can be.
+ * Null when anybody but its owner registered, when a report was revealed, or while one still can be. `owned`: this validator's account, then its own provider's.
  */
-export async function isStranded(
+export async function findStranded(
 	client: ChainClient,
 	at: ContractAddresses,
-	own: Hex,
+	owned: readonly Hex[],
 	{ firstEpochSeconds, nowS }: EmbeddedSchedule,
-): Promise<boolean> {
-	if ((await readLastFixed(client, at)) !== null) return false;
+): Promise<Stranded | null> {
+	if ((await readLastFixed(client, at)) !== null) return null;
 	const params = await board.readEpochParams(client, at);
 	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
 	const { endsAt } = board.windowsOf(params, current);
 	// It comes about as soon by itself.
-	if (endsAt - nowS <= firstEpochSeconds) return false;
+	if (endsAt - nowS <= firstEpochSeconds) return null;
 	if (current > 0) {
 		const { revealsAt, voidsAt } = board.windowsOf(params, current - 1);
-		if (nowS < revealsAt) return false;
-		const { digest } = await board.readReport(client, at, current - 1, own);
-		if (nowS < voidsAt && BigInt(digest) !== 0n) return false;
+		if (nowS < revealsAt) return null;
+		const { digest } = await board.readReport(client, at, current - 1, owned[0]!);
+		if (nowS < voidsAt && BigInt(digest) !== 0n) return null;
 	}
-	if (await board.readAnyRevealed(client, at)) return false;
-	return (await readRegistered(client, at)).every((account) => account === own.toLowerCase());
+	if (await board.readAnyRevealed(client, at)) return null;
+	const known = new Set(owned.map((account) => account.toLowerCase()));
+	return (await readRegistered(client, at)).every((account) => known.has(account)) ? { epoch: current } : null;
 }

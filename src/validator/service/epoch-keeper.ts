@@ -1,6 +1,8 @@
 // Epochs: opens them, reports this validator's scores when one ends, and closes it with the network's weights and shares once the reports are in.
-// Medians, clips and shares are market's; all is kept by the store, each step once however many processes try.
+// Medians, clips and shares are market's; all is kept by the store, each step once however many processes try. With a chain, number, begin and end of an epoch are
+// the chain's: there is one epoch N. Without one they are counted from the first start.
 import { reportHash } from "../../api/report-hash.ts";
+import type { EpochParams } from "../../chain/scoreboard.ts";
 import { networkWeights } from "../../market/network-weights.ts";
 import { rewardShares } from "../../market/reward-shares.ts";
 import { bytesToHex } from "../../protocol/bytes.ts";
@@ -17,19 +19,57 @@ export interface EpochKeeper {
 
 const MOST_EVERY_MS = 1000;
 
-export function startEpochKeeper(x: ServiceContext): EpochKeeper {
+/** The chain's, in seconds. */
+export type EpochSchedule = Pick<EpochParams, "genesis" | "epochSeconds">;
+
+interface Slot {
+	readonly number: number;
+	readonly startsAtMs: number;
+	readonly endsAtMs: number;
+}
+
+/** The chain's epoch at a moment; null before its first one. */
+function slotAt({ genesis, epochSeconds }: EpochSchedule, nowMs: number): Slot | null {
+	const number = Math.floor((nowMs / 1000 - genesis) / epochSeconds);
+	const startsAtMs = (genesis + number * epochSeconds) * 1000;
+	return number < 0 ? null : { number, startsAtMs, endsAtMs: startsAtMs + epochSeconds * 1000 };
+}
+
+export function startEpochKeeper(x: ServiceContext, schedule: EpochSchedule | null = null): EpochKeeper {
 	const { store, here, config, signer, hub } = x;
 	const { lengthMs, emissionMicros, graceMs } = config.epoch;
 
-	async function open(number: number, startsAtMs: number): Promise<void> {
-		const opened = await store.epochs.open({
-			number,
-			startsAtMs,
-			endsAtMs: startsAtMs + lengthMs,
-			emissionMicros,
-			params: config.params as unknown as Json,
-		});
+	async function open({ number, startsAtMs, endsAtMs }: Slot): Promise<void> {
+		const params = config.params as unknown as Json;
+		const opened = await store.epochs.open({ number, startsAtMs, endsAtMs, emissionMicros, params });
 		if (opened) hub.tell({ kind: "epoch.opened", subject: String(number), providerId: null, detail: { number } });
+	}
+
+	/** The one after `last`. Numbers only ever rise: where the database was ahead of the chain it stays so, with the chain's times. */
+	async function openNext(last: Epoch | null): Promise<void> {
+		const nowMs = here.nowMs();
+		if (schedule !== null) {
+			const slot = slotAt(schedule, nowMs);
+			if (slot === null) return;
+			const number = Math.max(slot.number, (last?.number ?? -1) + 1);
+			return open({ ...slot, number, startsAtMs: Math.max(slot.startsAtMs, last?.endsAtMs ?? 0) });
+		}
+		// Without gaps; after a long silence the next one begins now, not in the past.
+		const isGapless = last !== null && nowMs - last.endsAtMs < lengthMs;
+		const startsAtMs = isGapless ? last.endsAtMs : nowMs;
+		return open({ number: (last?.number ?? -1) + 1, startsAtMs, endsAtMs: startsAtMs + lengthMs });
+	}
+
+	/** An epoch that was opened by another schedule (before there was a chain, or before its contracts were deployed anew) ends with the chain's. */
+	async function aligned(epoch: Epoch): Promise<Epoch> {
+		const slot = schedule === null ? null : slotAt(schedule, here.nowMs());
+		if (slot === null || epoch.endsAtMs === slot.endsAtMs) return epoch;
+		if (epoch.number !== slot.number && epoch.endsAtMs < slot.endsAtMs) return epoch;
+		const { startsAtMs } = epoch.number === slot.number ? slot : epoch;
+		const { endsAtMs } = slot;
+		return (await store.epochs.move({ number: epoch.number, startsAtMs, endsAtMs }))
+			? { ...epoch, startsAtMs, endsAtMs }
+			: epoch;
 	}
 
 	/** What this validator believes at the epoch's end. Scores that no probe has renewed for too long are left out, and count as 0. */
@@ -55,7 +95,7 @@ export function startEpochKeeper(x: ServiceContext): EpochKeeper {
 		// Too little stake reported: the weights of the epoch before stand.
 		const weights: readonly { readonly providerId: string; readonly weightPpm: number }[] = result.quorum
 			? result.weights
-			: await allWeights(epoch.number - 1);
+			: await weightsBefore(epoch.number);
 		const { shares, undistributed } = rewardShares(weights, BigInt(epoch.emissionMicros));
 		const amounts = new Map(shares.map(({ providerId, amount }) => [providerId, Number(amount)]));
 		const nowMs = here.nowMs();
@@ -80,14 +120,15 @@ export function startEpochKeeper(x: ServiceContext): EpochKeeper {
 			providerId: null,
 			detail: { number: epoch.number, providers: weights.length, quorum: result.quorum },
 		});
-		// Without gaps; after a long silence the next one begins now, not in the past.
-		await open(epoch.number + 1, nowMs - epoch.endsAtMs < lengthMs ? epoch.endsAtMs : nowMs);
+		await openNext(epoch);
 	}
 
-	async function allWeights(number: number): Promise<readonly Weight[]> {
+	/** Of the epoch before, whatever its number: a validator that was off left some out. */
+	async function weightsBefore(epoch: number): Promise<readonly Weight[]> {
 		const rows: Weight[] = [];
 		let cursor: string | null = null;
-		if (number < 0) return rows;
+		const number = (await store.epochs.list({ limit: 2 })).rows.find((one) => one.number < epoch)?.number;
+		if (number === undefined) return rows;
 		do {
 			const page: Awaited<ReturnType<typeof store.epochs.weights>> = await store.epochs.weights(number, {
 				limit: 500,
@@ -100,13 +141,10 @@ export function startEpochKeeper(x: ServiceContext): EpochKeeper {
 	}
 
 	async function turn(): Promise<void> {
-		const epoch = await store.epochs.current();
+		const found = await store.epochs.current();
 		const nowMs = here.nowMs();
-		if (epoch === null) {
-			const last = (await store.epochs.list({ limit: 1 })).rows[0];
-			await open(last === undefined ? 0 : last.number + 1, nowMs);
-			return;
-		}
+		if (found === null) return openNext((await store.epochs.list({ limit: 1 })).rows[0] ?? null);
+		const epoch = await aligned(found);
 		if (nowMs < epoch.endsAtMs) return;
 		let reports = await store.epochs.reports(epoch.number);
 		if (!reports.some(({ validator }) => validator === signer.key)) {

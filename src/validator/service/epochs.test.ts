@@ -4,7 +4,11 @@ import { after, before, test } from "node:test";
 import { createApiClient } from "../../api/create-client.ts";
 import { reportHash } from "../../api/report-hash.ts";
 import { bytesToHex } from "../../protocol/bytes.ts";
+import { openStore } from "../../store/open-store.ts";
+import { type EpochSchedule, startEpochKeeper } from "./epoch-keeper.ts";
+import type { ServiceContext } from "./service-context.ts";
 import { eventually, makeDataDir, signerOf, startToyValidator, type ToyValidator } from "./toy-agent.test-kit.ts";
+import { createValidatorConfig } from "./validator-config.ts";
 
 const HOUR = 3_600_000;
 const data = makeDataDir();
@@ -105,4 +109,45 @@ test("a lie of a minority moves nothing; without a quorum the last weights stand
 		async () => (await validator.client.getEpoch({ params: { number: number + 1 } })).state === "closed",
 	);
 	assert.deepEqual(await weightsOf(number + 1), await weightsOf(number));
+});
+
+test("with a chain an epoch has the chain's number and times; an older count is put right or goes on rising", async () => {
+	const store = await openStore({ dataDir: data.path, schema: "aligned" });
+	try {
+		let atS = 1_800_000_000;
+		const config = createValidatorConfig({ dataDir: data.path, epoch: { lengthMs: HOUR } });
+		const here = { nowMs: () => atS * 1000, after: () => () => {} };
+		const parts = { store, here, config, signer: signerOf(83), hub: { tell() {} }, log: { info() {} } };
+		const turn = (schedule: EpochSchedule | null) =>
+			startEpochKeeper(parts as unknown as ServiceContext, schedule).turn();
+		const current = async () => {
+			const { number, startsAtMs, endsAtMs } = (await store.epochs.current())!;
+			return [number, startsAtMs / 1000, endsAtMs / 1000];
+		};
+		await turn({ genesis: atS + 1, epochSeconds: 3600 });
+		assert.equal(await store.epochs.current(), null, "before the chain's first epoch there is none");
+		await turn(null);
+		assert.deepEqual(await current(), [0, atS, atS + 3600]);
+
+		// A chain that began ten minutes ago, then: one epoch later, five epochs later.
+		const chain = { genesis: atS - 600, epochSeconds: 3600 };
+		await turn(chain);
+		assert.deepEqual(await current(), [0, chain.genesis, chain.genesis + 3600]);
+		for (const number of [1, 6]) {
+			atS = chain.genesis + number * 3600 + 5;
+			await turn(chain);
+			assert.deepEqual(await current(), [number, chain.genesis + number * 3600, chain.genesis + (number + 1) * 3600]);
+			assert.equal((await store.epochs.get(number === 1 ? 0 : 1))?.state, "closed");
+		}
+
+		// Another chain, whose count is behind and whose epoch ends first: its times, and numbers that go on.
+		const young = { genesis: atS - 60, epochSeconds: 1200 };
+		await turn(young);
+		assert.deepEqual(await current(), [6, chain.genesis + 6 * 3600, young.genesis + 1200]);
+		atS = young.genesis + 1201;
+		await turn(young);
+		assert.deepEqual(await current(), [7, young.genesis + 1200, young.genesis + 2400]);
+	} finally {
+		await store.close();
+	}
 });
