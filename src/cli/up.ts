@@ -307,11 +307,8 @@ async function offer(
 	report: UpReport,
 	onEnd: (error: AssayError) => void,
 ): Promise<() => Promise<void>> {
-	const isEmbedded = rpcUrlOf(values, here) === null;
-	const line = await registrationLine({ dataDir, running, isEmbedded });
 	// Before its first probe: who has an account is asked for receipts, and is paid there.
-	const { registrationLine } = await import("./register-local-provider.ts");
-	const registration = await registrationLine({ dataDir, running, isEmbedded });
+	const line = await registrationLine({ dataDir, running, isEmbedded });
 	const provider: LocalProvider = await startLocalProvider({
 		validator: url.replace(/^http/, "ws"),
 		key: running.key,
@@ -332,7 +329,6 @@ async function offer(
 		},
 	});
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
-	if (registration !== null) say(paint.dim(`          ${registration}`));
 	if (line !== null) say(paint.dim(`          ${line}`));
 	return () => provider.stop();
 }
