@@ -13,6 +13,7 @@ const data = makeDataDir();
 after(() => data.remove());
 const at = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
 const ACCOUNT: Hex = `0x${"a1".repeat(20)}`;
+const ELSEWHERE = "0e".repeat(32);
 const [PROVIDER, PROBE, EVIDENCE] = ["01".repeat(32), "02".repeat(16), "03".repeat(32)];
 
 function keeperOf(refresh: () => Promise<void> = async () => {}) {
@@ -23,6 +24,7 @@ function keeperOf(refresh: () => Promise<void> = async () => {}) {
 		folder: join(data.path, "chain"),
 		at,
 		book: { refresh, accountOf: (key) => accounts.get(key) ?? null },
+		hasEvidence: async (sha256) => sha256 !== ELSEWHERE,
 		after(_, run) {
 			clock.alarms.push(run);
 			return () => {};
@@ -64,7 +66,7 @@ test("only who has an account is asked; a slow or dead node holds up no probe", 
 	const collector = await quick.keeper.collect(PROVIDER, PROBE);
 	assert.deepEqual(collector?.wanted, { chainId: 7, slashing: "5a".repeat(20) });
 	assert.equal(collector.file(EVIDENCE).provider, ACCOUNT);
-	// Known: seldom looked up again. Unknown: once a second at most.
+	// Known: seldom looked up again. Unknown: as often as makes sense.
 	assert.equal(looks, 1);
 	await quick.keeper.collect("09".repeat(32), PROBE);
 	assert.equal(looks, 1);
@@ -105,20 +107,26 @@ test("receipts and notes outlive the process; a note is made only where there ar
 });
 
 test("evidence with a receipt missing is reported as 0, and the 0 explains itself", async () => {
-	const { keeper } = keeperOf();
+	const { keeper, accounts } = keeperOf();
 	const unsigned = "0c".repeat(32);
 	await keeper.put({ ...file, evidence: unsigned, receipts: [], missing: [{ challenge: 0, why: "silent" }] });
 	const reported = await keeper.reported(explanation(unsigned));
 	assert.deepEqual([reported.scorePpm, reported.evidence, recompute(reported)], [0, unsigned, 0]);
 	assert.match(reported.why, /no receipt for a challenge: silent/);
-	for (const whole of [EVIDENCE, "0d".repeat(32), null]) {
+	const unasked = "0d".repeat(32);
+	for (const whole of [EVIDENCE, unasked, null]) {
 		const same = explanation(whole);
 		assert.equal(await keeper.reported(same), same);
 	}
+	// With an account now and none when it was probed: worth nothing until the next probe. What another machine probed is that one's to say.
+	accounts.set(PROVIDER, ACCOUNT);
+	assert.match((await keeper.reported(explanation(unasked))).why, /younger than the proof/);
+	for (const whole of [EVIDENCE, ELSEWHERE]) assert.equal((await keeper.reported(explanation(whole))).scorePpm, 5);
 });
 
 test("a spoilt file is told to who asks for it, and held against nobody", async () => {
-	const { keeper } = keeperOf();
+	const { keeper, accounts } = keeperOf();
+	accounts.set(PROVIDER, ACCOUNT);
 	const path = join(data.path, "receipts", "03", `${EVIDENCE.slice(2)}.json`);
 	for (const text of ["", "{}", JSON.stringify({ ...file, more: 1 }), JSON.stringify({ ...file, provider: "0xA1" })]) {
 		assert.throws(() => parseReceiptFile(text), { code: "RECEIPTS_BAD" });

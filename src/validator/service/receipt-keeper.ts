@@ -27,15 +27,17 @@ export interface ReceiptKeeper {
 	note(note: FraudNote): Promise<void>;
 	notes(): Promise<readonly FraudNote[]>;
 	dropNote(evidence: string): Promise<void>;
-	/** The score as it is reported on chain: 0 where receipts were asked for and not all were given. */
+	/** The score as it is reported on chain: 0 where receipts were asked for and not all were given, or an account came after the proof. */
 	reported(explanation: Explanation): Promise<Explanation>;
 }
 
 /** A probe does not wait for a slow node: who registered this very moment is asked the next time. */
 const BOOK_WITHIN_MS = 2000;
-/** Between looks at the chain for a provider that has an account, which seldom changes, and for one that has none yet. */
+/** Between looks at the chain for a provider that has an account, which seldom changes, and for one that has none yet: who registered before its probe must be asked. */
 const KNOWN_EVERY_MS = 60_000;
-const UNKNOWN_EVERY_MS = 1000;
+const UNKNOWN_EVERY_MS = 200;
+
+const SPOILT: Pick<ReceiptFile, "receipts" | "missing"> = { receipts: [], missing: [] };
 
 export function createReceiptKeeper(o: {
 	readonly dataDir: string;
@@ -43,6 +45,8 @@ export function createReceiptKeeper(o: {
 	readonly folder: string;
 	readonly at: ReceiptDomain;
 	readonly book: Pick<ProviderBook, "refresh" | "accountOf">;
+	/** Whether this evidence was made here. */
+	readonly hasEvidence: (sha256: string) => Promise<boolean>;
 	readonly after: Surroundings["after"];
 	readonly nowMs: () => number;
 }): ReceiptKeeper {
@@ -51,7 +55,18 @@ export function createReceiptKeeper(o: {
 	const noteOf = (evidence: string) => join(noteFolder, `${evidence}.json`);
 
 	/** A file that our own disk spoilt is held against nobody, and holds up neither a verdict nor a report. */
-	const readable = (evidence: string) => files.get(evidence).catch(() => null);
+	const readable = (evidence: string) => files.get(evidence).catch(() => SPOILT);
+
+	/** Null: signed for, or nothing that could be held against its provider. */
+	async function whyUnsigned(providerId: string, evidence: string): Promise<string | null> {
+		const file = await readable(evidence);
+		const [first, ...more] = file?.missing ?? [];
+		if (first)
+			return `no receipt for ${more.length === 0 ? "a challenge" : `${more.length + 1} challenges`}: ${first.why}`;
+		if (file !== null || o.book.accountOf(providerId) === null) return null;
+		// ATTACK: an account that comes after the probe and goes before the next one would be paid and never bound. Evidence that lies elsewhere has its receipts there.
+		return (await o.hasEvidence(evidence)) ? "no receipt: the account is younger than the proof" : null;
+	}
 
 	let lookedAtMs = Number.NEGATIVE_INFINITY;
 	let looking: Promise<void> | null = null;
@@ -92,7 +107,7 @@ export function createReceiptKeeper(o: {
 		put: files.put,
 		get: files.get,
 		async note(note) {
-			if ((await readable(note.evidence)) === null) return;
+			if (((await readable(note.evidence))?.receipts ?? []).length === 0) return;
 			await mkdir(noteFolder, { recursive: true, mode: 0o700 });
 			await writeWhole(noteOf(note.evidence), `${JSON.stringify(note)}\n`);
 		},
@@ -109,9 +124,8 @@ export function createReceiptKeeper(o: {
 		dropNote: (evidence) => rm(noteOf(evidence), { force: true }),
 		async reported(explanation) {
 			if (explanation.evidence === null || explanation.scorePpm === 0) return explanation;
-			const missing = (await readable(explanation.evidence))?.missing ?? [];
-			if (missing.length === 0) return explanation;
-			const why = `no receipt for ${missing.length === 1 ? "a challenge" : `${missing.length} challenges`}: ${missing[0]!.why}`;
+			const why = await whyUnsigned(explanation.providerId, explanation.evidence);
+			if (why === null) return explanation;
 			return { ...explanation, scorePpm: 0, why, root: given("score", "ppm", 0, `state:${why}`) };
 		},
 	};

@@ -218,9 +218,11 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	await eventually(async () => BigInt((await board.readReport(client, at, 0, self)).digest) !== 0n);
 	goTo(revealsAt);
 	await eventually(async () => (await board.readReport(client, at, 0, self)).revealed);
-	const report = (await (await fetch(`${validator.url}/chain/0/report-${self}.json`)).json()) as {
-		leaves: [Hex, number, Hex][];
-	};
+	// Public a moment after its root is.
+	const report = await eventually(async () => {
+		const reply = await fetch(`${validator.url}/chain/0/report-${self}.json`);
+		return reply.ok && ((await reply.json()) as { leaves: [Hex, number, Hex][] });
+	});
 	const leaf = (who: { account: { address: string } }) =>
 		report.leaves.find(([provider]) => provider === who.account.address.toLowerCase())?.slice(1);
 	assert.deepEqual(leaf(honestHome), [600_000, `0x${good.evidenceSha256}`]);
