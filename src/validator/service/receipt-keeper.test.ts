@@ -1,16 +1,16 @@
 // Who is asked for receipts, what is kept of them over a restart, and what a missing one is worth in a report. Real files; the Registry's book is a list.
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Explanation } from "../../market/explanation.ts";
 import { given, recompute } from "../../market/recompute.ts";
 import { type Hex, parseReceiptFile, type ReceiptFile } from "../../protocol/probe-receipt.ts";
 import { createReceiptKeeper } from "./receipt-keeper.ts";
-import { makeDataDir } from "./toy-agent.test-kit.ts";
 
-const data = makeDataDir();
-after(() => data.remove());
+const folder = mkdtempSync(join(tmpdir(), "assay-receipts-"));
+after(() => rmSync(folder, { recursive: true }));
 const at = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
 const ACCOUNT: Hex = `0x${"a1".repeat(20)}`;
 const ELSEWHERE = "0e".repeat(32);
@@ -20,8 +20,8 @@ function keeperOf(refresh: () => Promise<void> = async () => {}) {
 	const accounts = new Map<string, Hex>();
 	const clock = { nowMs: 0, alarms: [] as (() => void)[] };
 	const keeper = createReceiptKeeper({
-		dataDir: data.path,
-		folder: join(data.path, "chain"),
+		dataDir: folder,
+		folder: join(folder, "chain"),
 		at,
 		book: { refresh, accountOf: (key) => accounts.get(key) ?? null },
 		hasEvidence: async (sha256) => sha256 !== ELSEWHERE,
@@ -103,7 +103,7 @@ test("receipts and notes outlive the process; a note is made only where there ar
 	await next.dropNote(EVIDENCE);
 	await next.dropNote(EVIDENCE);
 	assert.deepEqual(await keeper.notes(), []);
-	assert.equal(readdirSync(join(data.path, "receipts", "03")).length, 1);
+	assert.equal(readdirSync(join(folder, "receipts", "03")).length, 1);
 });
 
 test("evidence with a receipt missing is reported as 0, and the 0 explains itself", async () => {
@@ -127,7 +127,7 @@ test("evidence with a receipt missing is reported as 0, and the 0 explains itsel
 test("a spoilt file is told to who asks for it, and held against nobody", async () => {
 	const { keeper, accounts } = keeperOf();
 	accounts.set(PROVIDER, ACCOUNT);
-	const path = join(data.path, "receipts", "03", `${EVIDENCE.slice(2)}.json`);
+	const path = join(folder, "receipts", "03", `${EVIDENCE.slice(2)}.json`);
 	for (const text of ["", "{}", JSON.stringify({ ...file, more: 1 }), JSON.stringify({ ...file, provider: "0xA1" })]) {
 		assert.throws(() => parseReceiptFile(text), { code: "RECEIPTS_BAD" });
 		writeFileSync(path, text);
