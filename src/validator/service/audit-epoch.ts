@@ -64,7 +64,9 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	let [evidenceFiles, scores, validators, unknownStake] = [0, 0, 0, 0n];
 	const commits = await board.readCommits(client, at, epoch);
 	const listed = new Set<Hex>();
-	for (const { validator, root, stake, voided } of await board.readRevealed(client, at, epoch)) {
+	const revealed = await board.readRevealed(client, at, epoch);
+	if (revealed.length === 0) notes.push(await emptiness(o, commits.size));
+	for (const { validator, root, stake, voided } of revealed) {
 		if (voided) {
 			notes.push(`the report of ${validator} is void`);
 			continue;
@@ -115,6 +117,14 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const claims = await auditProposal(o, { ...standing, digest }, counted, unknownStake, differences, notes);
 	const head = await client.viem.getBlock({ blockTag: "latest" });
 	return { ...base, proposal: Number(head.timestamp) >= standing.finalAt ? "final" : "open", claims };
+}
+
+/** Why there is nothing to audit. */
+async function emptiness({ client, at, epoch }: AuditOptions, commits: number): Promise<string> {
+	const { endsAt } = board.windowsOf(await board.readEpochParams(client, at), epoch);
+	const head = await client.viem.getBlock({ blockTag: "latest" });
+	if (Number(head.timestamp) < endsAt) return `epoch ${epoch} ends at ${new Date(endsAt * 1000).toISOString()}`;
+	return commits === 0 ? "nobody committed to a report" : `${commits} committed to a report and nobody revealed one`;
 }
 
 /** Weights and shares from the reports, or where some cannot be had within what they leave possible; then every payment. How many there were. */
