@@ -37,6 +37,7 @@ const errorExits: Readonly<Record<string, number>> = {
 	PROVIDER_UNKNOWN: exitCodes.unknown.code,
 	PROBE_UNKNOWN: exitCodes.unknown.code,
 	EVIDENCE_UNKNOWN: exitCodes.unknown.code,
+	RECEIPTS_UNKNOWN: exitCodes.unknown.code,
 	SCORE_UNKNOWN: exitCodes.unknown.code,
 	EPOCH_UNKNOWN: exitCodes.unknown.code,
 	REPORT_UNKNOWN: exitCodes.unknown.code,

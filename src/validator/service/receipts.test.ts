@@ -2,6 +2,7 @@
 // twin signs the same and keeps everything; one that signs nothing is not slashed, and worth nothing in the report.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createChainClient, sendCall } from "../../chain/chain-client.ts";
@@ -9,6 +10,7 @@ import { approveCall, readAccount, readBalance, registerCall, transferCall } fro
 import { httpRpc } from "../../chain/rpc.ts";
 import * as board from "../../chain/scoreboard.ts";
 import { isReceiptSigned, proveGemmCall, readIsPunished, receiptDigest } from "../../chain/slashing.ts";
+import { runCommand } from "../../cli/run-command.ts";
 import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
 import { auditScores } from "../../market/audit-scores.ts";
 import { given } from "../../market/recompute.ts";
@@ -128,6 +130,15 @@ async function firstEvent(kind: string) {
 	throw new Error("the stream ended");
 }
 
+async function assay(...args: string[]) {
+	const said = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+	const here = { env: { ASSAY_HOME: homes[0]!.path }, cwd: homes[0]!.path, interrupted: new AbortController().signal };
+	const code = await runCommand(args, { ...here, out: stream("out"), err: stream("err") });
+	return { code, ...said };
+}
+
 test("a wrong element that its provider signed for costs half the stake; the honest twin and the silent one lose nothing", async () => {
 	const [cheat, honest, mute] = [signerOf(31), signerOf(32), signerOf(33)];
 	const [cheatHome, honestHome, muteHome] = [await stakedHome(cheat), await stakedHome(honest), await stakedHome(mute)];
@@ -175,6 +186,32 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.deepEqual((await receipts(unsigned.id)).missing, [{ challenge: 0, why: "refused" }]);
 	assert.deepEqual((await receipts(unsigned.id)).receipts, []);
 	assert.equal((await receipts(bad.id)).receipts.length, 1);
+
+	// Anyone fetches both files and brings the proof himself; here somebody was quicker, and of the honest one there is nothing to bring.
+	const [chainFile, key] = [join(cheatHome.path, "contracts.json"), join(muteHome.path, "chain-account.key")];
+	await writeFile(chainFile, JSON.stringify(at));
+	for (const [id, code] of [
+		[bad.id, "FRAUD_PUNISHED"],
+		[good.id, "FRAUD_NONE"],
+	] as const) {
+		const [evidence, signedFile] = [join(cheatHome.path, `${id}.assay`), join(cheatHome.path, `${id}.json`)];
+		const fetched = await assay("evidence", id, "--api", validator.url, "--out", evidence, "--receipts", signedFile);
+		assert.equal(fetched.code, 0, fetched.err);
+		const chain = [
+			"--rpc",
+			validator.chain!.url,
+			"--contracts",
+			chainFile,
+			"--key-file",
+			key,
+			"--data",
+			cheatHome.path,
+		];
+		const accused = await assay("accuse", evidence, "--receipts", signedFile, ...chain);
+		assert.deepEqual([accused.code, accused.err.includes(code)], [69, true], accused.err);
+	}
+	const url = `${validator.url}/v1/probes/${"00".repeat(16)}/receipts`;
+	assert.equal((await assay("accuse", join(cheatHome.path, `${bad.id}.assay`), "--receipts", url)).code, 66);
 
 	// An honest provider's receipt proves nothing against it: neither its own leaf nor a forged one.
 	const openings = decodeOpenings(attachments[challenge!.opens[0]!.attachment]!);
