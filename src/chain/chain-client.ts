@@ -19,7 +19,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { feesNow, replacementFees } from "./fees.ts";
 import { refusal } from "./refusal.ts";
-import type { Rpc } from "./rpc.ts";
+import { connectionClosed, orAborted, type Rpc } from "./rpc.ts";
 import { broadcast, settle } from "./settle.ts";
 
 export { refusedBecause } from "./refusal.ts";
@@ -47,6 +47,8 @@ export interface ChainClientOptions {
 	readonly mostFeePerGas?: bigint;
 	/** Default 4. */
 	readonly stuckBlocks?: number;
+	/** Ends waiting for blocks: CHAIN_CLOSED. */
+	readonly signal?: AbortSignal;
 }
 
 /** Ethereum's own clients treat deeper reorganisations as faults; 10 is what our tests play. */
@@ -72,14 +74,39 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 	);
 	return {
 		rpc,
-		viem: createPublicClient({ chain, transport, cacheTime: 0 }),
+		viem: withOwnErrors(createPublicClient({ chain, transport, cacheTime: 0 })),
 		chainId,
 		confirmations: options.confirmations ?? CONFIRMATIONS,
-		sleep: options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms))),
+		sleep: options.sleep ?? ((ms) => sleepUnless(ms, options.signal ?? null)),
 		pollMs: options.pollMs ?? POLL_MS,
 		mostFeePerGas: options.mostFeePerGas ?? MOST_FEE_PER_GAS,
 		stuckBlocks: options.stuckBlocks ?? STUCK_BLOCKS,
 	};
+}
+
+async function sleepUnless(ms: number, signal: AbortSignal | null): Promise<void> {
+	await orAborted(new Promise((resolve) => setTimeout(resolve, ms)), signal);
+	if (signal?.aborted) throw connectionClosed();
+}
+
+/** viem wraps whatever a node's door throws; an error of ours has the code and the hint that people need. */
+function withOwnErrors<T extends object>(viem: T): T {
+	return new Proxy(viem, {
+		get(target, name, receiver) {
+			const found = Reflect.get(target, name, receiver) as unknown;
+			if (typeof found !== "function") return found;
+			return (...args: unknown[]) => {
+				const result = (found as (...all: unknown[]) => unknown).apply(target, args);
+				return result instanceof Promise ? result.catch(rethrowOwn) : result;
+			};
+		},
+	});
+}
+
+function rethrowOwn(error: unknown): never {
+	for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++)
+		if (at instanceof AssayError) throw at;
+	throw error;
 }
 
 /** A transaction that is signed and so has its hash before anybody has seen it. */

@@ -37,6 +37,8 @@ export interface ChainHome {
 	readonly isEmbedded: boolean;
 	/** On the embedded chain providers without an account of their own are paid to one that the chain's owner keeps for them; null elsewhere. */
 	readonly keptAccountOf: ((providerKey: string) => ChainAccount) | null;
+	/** A question to a node that does not answer, or a wait for its blocks, ends now with CHAIN_CLOSED. */
+	stopWaiting(): void;
 	close(): Promise<void>;
 }
 
@@ -60,11 +62,13 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 	const secret = await loadSecret(join(folder, "account.key"), o.randomBytes);
 	const account = accountOf(toHex(secret));
 	const closing: (() => Promise<void>)[] = [];
+	const stopped = new AbortController();
 	try {
-		const node = await openNode(o, folder, closing);
+		const node = await openNode(o, folder, closing, stopped.signal);
 		const client = await createChainClient(node.rpc, {
 			confirmations: o.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
 			pollMs: node.treasurer === null ? 2000 : 50,
+			...(node.treasurer === null ? { signal: stopped.signal } : {}),
 		});
 		const at = await findContracts(o, { folder, client, node, own: account.address });
 		return {
@@ -76,7 +80,9 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 			url: node.url,
 			isEmbedded: node.treasurer !== null,
 			keptAccountOf: node.keptAccountOf,
+			stopWaiting: () => stopped.abort(),
 			close: async () => {
+				stopped.abort();
 				for (const close of closing.splice(0).reverse()) await close();
 			},
 		};
@@ -96,10 +102,16 @@ interface Node {
 	readonly isOurs: boolean;
 }
 
-async function openNode(o: HomeOptions, folder: string, closing: (() => Promise<void>)[]): Promise<Node> {
+async function openNode(
+	o: HomeOptions,
+	folder: string,
+	closing: (() => Promise<void>)[],
+	signal: AbortSignal,
+): Promise<Node> {
 	const { rpcUrl } = o.settings;
+	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
 	if (rpcUrl !== null)
-		return { rpc: withRetries(httpRpc(rpcUrl)), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
+		return { rpc: connect(rpcUrl), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
 	const secret = await loadSecret(join(folder, "treasurer.key"), o.randomBytes);
 	const treasurer = accountOf(toHex(secret));
 	const keptAccountOf = (key: string) =>
@@ -121,7 +133,7 @@ async function openNode(o: HomeOptions, folder: string, closing: (() => Promise<
 		// Another process of this data folder has it: over its door.
 		if (!(error instanceof AssayError && error.code === "CHAIN_BUSY")) throw error;
 		const { url } = JSON.parse(await readFile(place, "utf8")) as { url: string };
-		return { rpc: withRetries(httpRpc(url)), url, treasurer, keptAccountOf, isOurs: false };
+		return { rpc: connect(url), url, treasurer, keptAccountOf, isOurs: false };
 	}
 	closing.push(() => chain.close());
 	const server = await serveRpc(chain.rpc);

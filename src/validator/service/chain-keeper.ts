@@ -156,6 +156,11 @@ async function createChainKeeper(
 		await archive.prune(current - Math.ceil(KEEP_SECONDS / epochSeconds));
 	}
 
+	let isStopping = false;
+	const tellFailure = failure(x, "chain");
+	const onError = (error: unknown) => {
+		if (!isStopping) tellFailure(error);
+	};
 	let turning: { readonly stop: () => Promise<void> } | null = null;
 	return {
 		home,
@@ -174,9 +179,12 @@ async function createChainKeeper(
 				log.warn({ account: account.address }, "this validator has no stake on chain: `assay stake` gives it one");
 			await keepEndpoint(home, url);
 			const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
-			turning = repeat({ everyMs, after: here.after, onError: failure(x, "chain") }, turn);
+			turning = repeat({ everyMs, after: here.after, onError }, turn);
 		},
 		async stop() {
+			// Somebody else's node may not answer for minutes; whatever was to be sent is in the journal.
+			isStopping = true;
+			home.stopWaiting();
 			await turning?.stop();
 			await store.leases.release(LEASE);
 			await home.close();

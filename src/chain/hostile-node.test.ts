@@ -1,0 +1,163 @@
+// A node that is broken or hostile: answers without end, without sense, for another request or of another chain, sockets that hang or send us elsewhere. Bounded in
+// time and memory, told by a code, and nothing of it believed. The twin is the honest answer of the same server.
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { createChainClient } from "./chain-client.ts";
+import { httpRpc, type RetryOptions, RpcRefusal, withRetries } from "./rpc.ts";
+
+type Answer = (response: ServerResponse, asked: { id: number; method: string }) => void;
+
+const honest: Answer = (response, { id, method }) =>
+	response.end(JSON.stringify({ jsonrpc: "2.0", id, result: method === "eth_chainId" ? "0x7" : "0x10" }));
+let answer: Answer = honest;
+let asked = 0;
+let authorization: string | undefined;
+/** Bytes that somebody took of an answer without end. */
+let streamed = 0;
+const server = createServer(async (request, response) => {
+	asked++;
+	authorization = request.headers.authorization;
+	let body = "";
+	for await (const part of request) body += part;
+	answer(response, JSON.parse(body));
+});
+let url: string;
+before(async () => {
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+	server.close();
+	server.closeAllConnections();
+});
+
+/** Patience that passes by waiting alone: five tries. */
+function impatient(): Partial<RetryOptions> {
+	let nowMs = 0;
+	return {
+		patienceMs: 1000,
+		nowMs: () => nowMs,
+		sleep: async (ms) => {
+			nowMs += ms;
+		},
+	};
+}
+const ask = (options: Parameters<typeof httpRpc>[1] = {}, method = "eth_blockNumber") =>
+	withRetries(httpRpc(url, options), impatient())(method, []);
+const saying =
+	(text: string, status = 200): Answer =>
+	(response) => {
+		response.writeHead(status);
+		response.end(text);
+	};
+
+test("the honest answer, and a refusal that is only words", async () => {
+	answer = honest;
+	assert.equal(await ask(), "0x10");
+	answer = (response, { id, method }) =>
+		method === "eth_chainId"
+			? honest(response, { id, method })
+			: response.end(JSON.stringify({ id, error: { code: "x", message: `\u001b[2J${"a".repeat(1_000_000)}` } }));
+	await assert.rejects(ask(), (error: unknown) => {
+		assert.ok(error instanceof RpcRefusal);
+		assert.ok(error.message.length <= 600 && !error.message.includes("\u001b"));
+		return error.code === -32000;
+	});
+});
+
+test("nonsense of every kind is no answer", async () => {
+	const nonsense: Record<string, Answer> = {
+		"no JSON": saying("<html>"),
+		"a list": saying("[]"),
+		null: saying("null"),
+		"nothing at all": saying(""),
+		"another request's": (response, { id }) => response.end(JSON.stringify({ id: id + 1, result: "0x7" })),
+		"an error that is a word": (response, { id }) => response.end(JSON.stringify({ id, error: "no" })),
+		"deep beyond any stack": saying(`${"[".repeat(100_000)}`),
+	};
+	for (const [name, one] of Object.entries(nonsense)) {
+		answer = one;
+		await assert.rejects(ask(), { code: "CHAIN_NODE" }, name);
+	}
+	for (const result of ["16", "0xzz", 16, null, {}, `0x${"f".repeat(65)}`, ["0x10"]]) {
+		answer = (response, { id, method }) =>
+			response.end(JSON.stringify({ id, result: method === "eth_chainId" ? "0x7" : result }));
+		await assert.rejects(ask(), { code: "CHAIN_NODE" }, JSON.stringify(result));
+	}
+	const shaped = {
+		eth_getLogs: [{}],
+		eth_getTransactionReceipt: {},
+		eth_getBlockByNumber: { hash: "0x1" },
+		eth_call: "0x1",
+	};
+	for (const [method, result] of Object.entries(shaped)) {
+		answer = (response, asking) =>
+			response.end(JSON.stringify({ id: asking.id, result: asking.method === "eth_chainId" ? "0x7" : result }));
+		await assert.rejects(ask({}, method), { code: "CHAIN_NODE" }, method);
+	}
+});
+
+test("an answer without end is cut off", async () => {
+	answer = (response) => {
+		const part = Buffer.alloc(1 << 16, 32);
+		const more = () => {
+			while (!response.destroyed && response.write(part)) streamed += part.length;
+		};
+		response.on("drain", more);
+		more();
+	};
+	await assert.rejects(ask({ mostBytes: 1 << 20 }), { code: "CHAIN_NODE" });
+	// Five tries, each with what lies in sockets' buffers besides.
+	assert.ok(streamed < 64 << 20, String(streamed));
+});
+
+test("a socket that hangs, one that trickles, one that is shut, one that leads elsewhere: an outage, in bounded time", async () => {
+	const outages: Record<string, Answer> = {
+		hangs: () => {},
+		trickles: (response) => void response.write(" "),
+		shut: (response) => void response.destroy(),
+		elsewhere: (response) => {
+			response.writeHead(307, { location: `${url}/other` });
+			response.end();
+		},
+		"a proxy's page": saying("<html>", 502),
+		busy: saying(JSON.stringify({ id: 1, error: { code: -32005, message: "limit" } }), 429),
+	};
+	for (const [name, one] of Object.entries(outages)) {
+		answer = one;
+		const before = asked;
+		await assert.rejects(ask({ withinMs: 100 }), { code: "CHAIN_UNREACHABLE" }, name);
+		assert.ok(asked - before <= 6, name);
+	}
+	const stop = new AbortController();
+	answer = () => stop.abort();
+	const waiting = withRetries(httpRpc(url, { signal: stop.signal }), { signal: stop.signal });
+	await assert.rejects(waiting("eth_blockNumber", []), { code: "CHAIN_CLOSED" });
+});
+
+test("another chain behind the same address is noticed after an outage, and nothing of it believed", async () => {
+	answer = honest;
+	const rpc = withRetries(httpRpc(url), impatient());
+	const client = await createChainClient(rpc);
+	assert.equal(await client.viem.getBlockNumber(), 16n);
+	let failures = 0;
+	answer = (response, one) => {
+		if (failures++ === 0) return void response.destroy();
+		response.end(JSON.stringify({ id: one.id, result: "0x8" }));
+	};
+	// By the client too: viem's wrapping does not hide the code.
+	await assert.rejects(client.viem.getBlockNumber(), { code: "CHAIN_OTHER" });
+	await assert.rejects(client.viem.getBalance({ address: `0x${"11".repeat(20)}` }), { code: "CHAIN_OTHER" });
+	answer = honest;
+	assert.equal(await client.viem.getBlockNumber(), 16n, "and it is well again with the right one");
+});
+
+test("a name and a password of the address go into a header", async () => {
+	answer = honest;
+	await withRetries(httpRpc(url.replace("//", "//me:p%40ss@")), impatient())("eth_blockNumber", []);
+	assert.equal(authorization, `Basic ${Buffer.from("me:p@ss").toString("base64")}`);
+	await ask();
+	assert.equal(authorization, undefined);
+});
