@@ -7,7 +7,7 @@ import { nextSeed } from "./challenge-seed.ts";
 import type { GemmSpec } from "./evidence.ts";
 import { MAX_CHALLENGES } from "./evidence-shape.ts";
 import { PRECISION_NUMBER } from "./precision.ts";
-import { hex, int, list, object, oneOf, type Shape, text } from "./shape.ts";
+import { hex, int, list, object, oneOf, type Shape } from "./shape.ts";
 
 export type Hex = `0x${string}`;
 
@@ -121,7 +121,7 @@ const fileShape = object({
 		}),
 		MAX_CHALLENGES,
 	),
-	missing: list(object({ challenge, why: text(16) }), MAX_CHALLENGES),
+	missing: list(object({ challenge, why: oneOf("silent", "refused", "wrong") }), MAX_CHALLENGES),
 });
 
 /** Throws AssayError RECEIPTS_BAD. Whether the signatures are right is not looked at here. */
