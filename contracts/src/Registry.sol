@@ -23,6 +23,7 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
     );
     /// Not every ERC-20 can burn; nobody has the key of this address.
     address public constant BURN = 0x000000000000000000000000000000000000dEaD;
+    uint64 private constant MOST_SECONDS = 365 days;
 
     IERC20 public immutable token;
     address public immutable scoreboard;
@@ -39,7 +40,12 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
     {
         // With a least stake of 0 a validator without stake could be listed, and an account left empty.
         if (params_.minProviderStake == 0 || params_.minValidatorStake == 0) revert AmountZero();
-        if (params_.accuserPpm > StakeBook.PPM) revert SlashTooLarge(params_.accuserPpm);
+        // At least half is burned: a liar who has himself accused by a friend must not get most of it back.
+        if (params_.accuserPpm > StakeBook.PPM / 2) revert SlashTooLarge(params_.accuserPpm);
+        // A delay without end would be a stake taken.
+        if (
+            params_.unbondingSeconds > MOST_SECONDS || params_.deviceSeconds == 0 || params_.deviceSeconds > MOST_SECONDS
+        ) revert ParamsInvalid();
         token = token_;
         scoreboard = scoreboard_;
         slashing = slashing_;
@@ -85,7 +91,10 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
         token.safeTransfer(to, amount);
     }
 
-    function bindDevice(DeviceAttestation calldata attestation, bytes calldata signature) external whenNotPaused {
+    function bindDevice(DeviceAttestation calldata attestation, bytes calldata signature) external {
+        // Who has it may renew it at any time: a pause must not let bindings run out.
+        (address holder,) = _devices.ownerOf(attestation.device);
+        if (holder != msg.sender) _requireNotPaused();
         if (attestation.provider != msg.sender || _stakes.known(msg.sender).role != Role.Provider) {
             revert NotProvider(msg.sender);
         }
@@ -116,6 +125,12 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
 
     function unpause() external onlyOwner {
         _unpause();
+    }
+
+    /// Without an owner nobody could end a pause: it ends now.
+    function renounceOwnership() public override onlyOwner {
+        if (paused()) _unpause();
+        super.renounceOwnership();
     }
 
     function accountOf(address account) external view returns (Account memory) {

@@ -24,7 +24,10 @@ contract Rewards is IRewards, Multicall {
     RewardBook.Book private _book;
 
     constructor(IERC20 token_, IScoreboard scoreboard_, Params memory params_) {
-        if (scoreboard_.rewards() != address(this) || params_.claimSeconds == 0) revert ParamsInvalid();
+        // Longer than any clock, and the sum with a time would overflow: nothing could be claimed.
+        if (scoreboard_.rewards() != address(this) || params_.claimSeconds == 0 || params_.claimSeconds > 3650 days) {
+            revert ParamsInvalid();
+        }
         token = token_;
         scoreboard = scoreboard_;
         EMISSION_PER_EPOCH = params_.emissionPerEpoch;

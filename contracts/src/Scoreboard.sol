@@ -30,7 +30,9 @@ contract Scoreboard is IScoreboard {
     constructor(IRegistry registry_, address rewards_, Params memory params_) {
         uint256 windows = uint256(params_.commitSeconds) + params_.revealSeconds + params_.voidSeconds + params_.challengeSeconds;
         if (
-            registry_.scoreboard() != address(this) || params_.epochSeconds == 0 || params_.commitSeconds == 0
+            registry_.scoreboard() != address(this) || params_.epochSeconds == 0 || params_.epochSeconds > 365 days
+                // In another unit of time no epoch would ever end.
+                || params_.genesis > block.timestamp + 365 days || params_.commitSeconds == 0
                 || params_.revealSeconds == 0 || params_.voidSeconds == 0 || params_.challengeSeconds == 0
                 // Half or less, and two disjoint groups could each be one.
                 || params_.quorumPpm <= StakeMedian.PPM / 2 || params_.quorumPpm > StakeMedian.PPM

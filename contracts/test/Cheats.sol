@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 /// The test runner's cheat codes that these tests use, and checks that fail with what was found.
 interface Vm {
     function addr(uint256 key) external pure returns (address);
+    function chainId(uint256 id) external;
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function expectRevert() external;
     function expectRevert(bytes4 selector) external;
@@ -48,6 +49,17 @@ abstract contract Cheats {
 
     function between(uint256 value, uint256 least, uint256 most) internal pure returns (uint256) {
         return least + value % (most - least + 1);
+    }
+
+    /// The other signature that the curve gives for the same key and digest.
+    function mirrored(bytes memory signature) internal pure returns (bytes memory) {
+        (bytes32 r, bytes32 s, uint8 v) = (bytes32(0), bytes32(0), uint8(signature[64]));
+        assembly ("memory-safe") {
+            r := mload(add(signature, 0x20))
+            s := mload(add(signature, 0x40))
+        }
+        uint256 order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141;
+        return abi.encodePacked(r, order - uint256(s), v == 27 ? uint8(28) : uint8(27));
     }
 
     function signed(uint256 key, bytes32 digest) internal pure returns (bytes memory) {

@@ -34,9 +34,13 @@ abstract contract NetworkKit is Cheats {
     uint256 internal constant PROVIDER_KEY = 0xB0B;
     address internal constant ACCUSER = address(0xACC);
 
+    function newToken() internal virtual returns (AssayToken) {
+        return new AssayToken(1e30);
+    }
+
     function deploy() internal {
         vm.warp(GENESIS);
-        token = new AssayToken(1e30);
+        token = newToken();
         uint256 nonce = vm.getNonce(address(this));
         registry = new Registry(
             token,

@@ -247,6 +247,161 @@ contract RegistryTest is Cheats {
         registry.bindDevice(statement, signature);
     }
 
+    /// Not to another registry, not to another chain, not as the other signature of the same key.
+    function test_attestationsDoNotTravel() public {
+        join(validator, IRegistry.Role.Validator, 1000);
+        join(provider, IRegistry.Role.Provider, 100);
+        IRegistry.DeviceAttestation memory statement =
+            IRegistry.DeviceAttestation(keccak256("gpu"), provider, bytes32(uint256(7)), uint64(block.timestamp));
+        bytes memory signature = signed(VALIDATOR_KEY, registry.attestationDigest(statement));
+        bytes memory mirror = mirrored(signature);
+        vm.prank(provider);
+        vm.expectRevert();
+        registry.bindDevice(statement, mirror);
+        vm.prank(provider);
+        vm.expectRevert();
+        registry.bindDevice(statement, bytes.concat(signature, hex"00"));
+        vm.chainId(block.chainid + 1);
+        vm.prank(provider);
+        vm.expectRevert();
+        registry.bindDevice(statement, signature);
+        vm.chainId(block.chainid - 1);
+        Registry another = new Registry(token, address(this), address(this), address(this), registry.params());
+        isTrue(another.attestationDigest(statement) != registry.attestationDigest(statement), "one digest for two registries");
+        vm.prank(provider);
+        registry.bindDevice(statement, signature);
+        // Replayed: it stretches nothing.
+        vm.prank(provider);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.AttestationStale.selector, statement.issuedAt));
+        registry.bindDevice(statement, signature);
+    }
+
+    /// While entries are paused whoever has a device keeps it; nobody else gets one.
+    function test_aRenewalIsNoEntry() public {
+        join(validator, IRegistry.Role.Validator, 1000);
+        join(provider, IRegistry.Role.Provider, 100);
+        join(other, IRegistry.Role.Provider, 100);
+        bytes32 device = keccak256("gpu");
+        uint64 start = uint64(block.timestamp);
+        attest(VALIDATOR_KEY, device, provider, start);
+        registry.pause();
+        vm.warp(start + 2 days);
+        attest(VALIDATOR_KEY, device, provider, start + 2 days);
+        (address owner, uint64 until) = registry.deviceOf(device);
+        equal(owner, provider);
+        equal(until, start + 5 days);
+        IRegistry.DeviceAttestation memory statement =
+            IRegistry.DeviceAttestation(keccak256("another"), other, bytes32(uint256(7)), start + 2 days);
+        bytes memory signature = signed(VALIDATOR_KEY, registry.attestationDigest(statement));
+        vm.prank(other);
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        registry.bindDevice(statement, signature);
+        // Run out it is free, and to bind it is an entry again.
+        vm.warp(start + 5 days);
+        statement = IRegistry.DeviceAttestation(device, provider, bytes32(uint256(7)), start + 5 days);
+        signature = signed(VALIDATOR_KEY, registry.attestationDigest(statement));
+        vm.prank(provider);
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        registry.bindDevice(statement, signature);
+    }
+
+    function test_renouncingEndsThePause() public {
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(Ownable.OwnableUnauthorizedAccount.selector, other));
+        registry.renounceOwnership();
+        registry.pause();
+        registry.renounceOwnership();
+        join(provider, IRegistry.Role.Provider, 100);
+        vm.expectRevert(abi.encodeWithSelector(Ownable.OwnableUnauthorizedAccount.selector, address(this)));
+        registry.pause();
+    }
+
+    /// A history of 48 bits of seconds must not be asked for a moment that was cut off.
+    function test_theFutureIsNotThePast() public {
+        uint64 start = uint64(block.timestamp);
+        join(validator, IRegistry.Role.Validator, 1000);
+        equal(registry.votingStakeAt(validator, (1 << 48) + start - 1), 1000);
+        equal(registry.totalVotingStakeAt((1 << 48) + start - 1), 1000);
+        equal(registry.totalVotingStakeAt(type(uint64).max), 1000);
+        equal(registry.totalVotingStakeAt(start - 1), 0);
+    }
+
+    function test_slashedToNothingWhileLeaving() public {
+        join(validator, IRegistry.Role.Validator, 3000);
+        vm.prank(validator);
+        registry.unstake(3000);
+        equal(registry.slash(validator, 1_000_000, other), 3000);
+        equal(registry.totalStake(), 0);
+        vm.warp(block.timestamp + 7 days);
+        vm.prank(validator);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotRegistered.selector, validator));
+        registry.withdraw(validator);
+        join(validator, IRegistry.Role.Provider, 100);
+        equal(registry.slashableOf(validator), 100);
+    }
+
+    function test_accountsChangeTheirOwnWordsOnly() public {
+        join(provider, IRegistry.Role.Provider, 100);
+        vm.prank(provider);
+        registry.setEndpoint("https://elsewhere");
+        vm.prank(provider);
+        registry.setSigningKey(bytes32(uint256(9)), "proof");
+        IRegistry.Account memory account = registry.accountOf(provider);
+        equal(keccak256(bytes(account.endpoint)), keccak256("https://elsewhere"));
+        equal(account.signingKey, bytes32(uint256(9)));
+        vm.prank(provider);
+        vm.expectRevert(IRegistry.SigningKeyMissing.selector);
+        registry.setSigningKey(0, "");
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotRegistered.selector, other));
+        registry.setEndpoint("https://nowhere");
+        vm.prank(other);
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.NotRegistered.selector, other));
+        registry.setSigningKey(bytes32(uint256(9)), "");
+        vm.prank(provider);
+        vm.expectRevert(IRegistry.AmountZero.selector);
+        registry.stake(0);
+        vm.prank(provider);
+        vm.expectRevert(IRegistry.AmountZero.selector);
+        registry.unstake(0);
+    }
+
+    function deployWith(IRegistry.Params memory params) external returns (Registry) {
+        return new Registry(token, address(this), address(this), address(this), params);
+    }
+
+    /// Least stakes of 0, delays without end, a slash that mostly comes back: not deployed at all.
+    function test_paramsThatTakeOrTrapAreRefused() public {
+        IRegistry.Params memory good = registry.params();
+        this.deployWith(good);
+        IRegistry.Params memory bad = registry.params();
+        bad.minProviderStake = 0;
+        vm.expectRevert(IRegistry.AmountZero.selector);
+        this.deployWith(bad);
+        bad = registry.params();
+        bad.minValidatorStake = 0;
+        vm.expectRevert(IRegistry.AmountZero.selector);
+        this.deployWith(bad);
+        bad = registry.params();
+        bad.accuserPpm = 500_001;
+        vm.expectRevert(abi.encodeWithSelector(IRegistry.SlashTooLarge.selector, 500_001));
+        this.deployWith(bad);
+        bad = registry.params();
+        bad.unbondingSeconds = 365 days + 1;
+        vm.expectRevert(IRegistry.ParamsInvalid.selector);
+        this.deployWith(bad);
+        bad.unbondingSeconds = type(uint64).max;
+        vm.expectRevert(IRegistry.ParamsInvalid.selector);
+        this.deployWith(bad);
+        bad = registry.params();
+        bad.deviceSeconds = 0;
+        vm.expectRevert(IRegistry.ParamsInvalid.selector);
+        this.deployWith(bad);
+        bad.deviceSeconds = 365 days + 1;
+        vm.expectRevert(IRegistry.ParamsInvalid.selector);
+        this.deployWith(bad);
+    }
+
     function testFuzz_stakesAreConserved(uint96 bonded, uint96 leaving, uint32 ppm) public {
         uint128 amount = uint128(between(bonded, 1000, 1e24));
         uint128 out = uint128(between(leaving, 1, amount - 1000 > 0 ? amount - 1000 : 1));

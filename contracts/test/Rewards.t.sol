@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
+import {AssayToken} from "../src/AssayToken.sol";
 import {IRewards} from "../src/interfaces/IRewards.sol";
 import {IScoreboard} from "../src/interfaces/IScoreboard.sol";
+import {Rewards} from "../src/Rewards.sol";
 import {NetworkKit} from "./NetworkKit.sol";
 import {TreeKit} from "./TreeKit.sol";
 
 /// Emissions: fixed once, claimed once and collected once, to the unit; what is left carries over.
 contract RewardsTest is NetworkKit {
     address[] private who;
+    Pointer private pointer = new Pointer();
 
     function setUp() public {
         deploy();
@@ -54,6 +57,9 @@ contract RewardsTest is NetworkKit {
         (uint128 pot, uint128 paid,) = rewards.potOf(0);
         equal(pot, EMISSION);
         equal(paid, EMISSION);
+        vm.warp(block.timestamp + 30 days);
+        vm.expectRevert(IRewards.NothingToCarry.selector);
+        rewards.sweep(0);
     }
 
     function test_claimOnceAndOnlyWhatIsThere() public {
@@ -178,6 +184,39 @@ contract RewardsTest is NetworkKit {
         rewards.claim(0, proposal, opening);
     }
 
+    /// The last second of the claims is the one before the first of the sweep.
+    function test_claimsEndWhereTheSweepBegins() public {
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
+            settle(0, numbers(1, 2, 3), EMISSION);
+        uint64 closes = uint64(block.timestamp + 30 days);
+        vm.warp(closes - 1);
+        vm.expectRevert(abi.encodeWithSelector(IRewards.ClaimsOpen.selector, closes));
+        rewards.sweep(0);
+        rewards.claim(0, proposal, TreeKit.weightAt(leaves, 0));
+        vm.warp(closes);
+        vm.expectRevert(IRewards.ClaimsClosed.selector);
+        rewards.claim(0, proposal, TreeKit.weightAt(leaves, 1));
+        rewards.sweep(0);
+        vm.expectRevert(abi.encodeWithSelector(IRewards.NotFinal.selector, 1));
+        rewards.sweep(1);
+    }
+
+    function deployWith(IRewards.Params memory params) external {
+        new Rewards(token, IScoreboard(address(pointer)), params);
+    }
+
+    function test_paramsThatWouldLockPotsAreRefused() public {
+        uint64[4] memory times = [uint64(1), 0, 3650 days + 1, type(uint64).max];
+        for (uint256 i = 0; i < 4; i++) {
+            pointer.set(vm.computeCreateAddress(address(this), vm.getNonce(address(this))));
+            if (i > 0) vm.expectRevert(IRewards.ParamsInvalid.selector);
+            this.deployWith(IRewards.Params(EMISSION, times[i]));
+        }
+        pointer.set(address(1));
+        vm.expectRevert(IRewards.ParamsInvalid.selector);
+        this.deployWith(IRewards.Params(EMISSION, 1));
+    }
+
     /// A final proposal that nobody challenged may lie, but never pays more than its pot.
     function test_anUnchallengedLieCannotDrainOthers() public {
         bytes32 root = TreeKit.reportRoot(leavesOf(who, numbers(1, 2, 3)));
@@ -242,13 +281,96 @@ contract RewardsTest is NetworkKit {
         equal(rewards.carry(), EMISSION);
     }
 
+    /// What is left when it is less than an emission, then nothing; the same answer ever after, and no way back.
     function test_theReserveEndsAtZero() public {
+        pointer.set(vm.computeCreateAddress(address(this), vm.getNonce(address(this))));
+        Rewards poor = new Rewards(token, IScoreboard(address(pointer)), IRewards.Params(EMISSION, 1));
+        token.approve(address(poor), type(uint256).max);
+        poor.fund(EMISSION + 5);
+        uint64[5] memory epochs = [uint64(0), 3, 3, 7, 7];
+        uint128[5] memory pots = [EMISSION, 5, 5, 0, 0];
+        for (uint256 i = 0; i < 5; i++) {
+            vm.prank(address(pointer));
+            equal(poor.fix(epochs[i]), pots[i]);
+        }
+        vm.prank(address(pointer));
+        vm.expectRevert(abi.encodeWithSelector(IRewards.EpochLapsed.selector, 6));
+        poor.fix(6);
+        equal(poor.reserve(), 0);
+        equal(token.balanceOf(address(poor)), EMISSION + 5);
+    }
+
+    function test_eachEpochDrawsOnce() public {
         uint256 reserve = rewards.reserve();
+        equal(rewards.params().emissionPerEpoch, EMISSION);
+        (bool any,) = rewards.lastFixed();
+        isTrue(!any, "nothing fixed yet");
         for (uint64 epoch = 0; epoch < 3; epoch++) settle(epoch, numbers(1, 2, 3), EMISSION);
         equal(rewards.reserve(), reserve - 3 * EMISSION);
+        (, uint64 last) = rewards.lastFixed();
+        equal(last, 2);
         vm.expectRevert(abi.encodeWithSelector(IRewards.NotScoreboard.selector, address(this)));
         rewards.fix(7);
         vm.expectRevert(IRewards.AmountZero.selector);
         rewards.fund(0);
+    }
+}
+
+/// A Scoreboard as far as a constructor asks it.
+contract Pointer {
+    address public rewards;
+
+    function set(address to) external {
+        rewards = to;
+    }
+}
+
+/// A token that calls back while it pays: no plain ERC-20, and still nothing is paid twice, because the book is changed first.
+contract CallingToken is AssayToken(1e30) {
+    Rewards private target;
+    address private whom;
+    uint256 public refusals;
+
+    function callBack(Rewards target_, address whom_) external {
+        (target, whom) = (target_, whom_);
+    }
+
+    function _update(address from, address to, uint256 amount) internal override {
+        super._update(from, to, amount);
+        if (from != address(target) || from == address(0)) return;
+        try target.collect(whom, new uint64[](1)) {} catch {
+            refusals++;
+        }
+    }
+}
+
+contract RewardsReentryTest is NetworkKit {
+    function newToken() internal override returns (AssayToken) {
+        return new CallingToken();
+    }
+
+    function test_collectCannotBeEnteredAgain() public {
+        deploy();
+        address[] memory who = addresses(address(0x1111), address(0x2222), address(0x3333));
+        uint32[] memory weights = numbers(1, 2, 3);
+        bytes32 root = TreeKit.reportRoot(leavesOf(who, weights));
+        report(0, [root, root, root]);
+        toPropose(0);
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts) =
+            TreeKit.propose(who, weights, EMISSION);
+        propose(0, 0, proposal);
+        vm.warp(block.timestamp + CHALLENGE);
+        for (uint256 i = 0; i < 3; i++) rewards.claim(0, proposal, TreeKit.weightAt(leaves, i));
+        CallingToken calling = CallingToken(address(token));
+        calling.callBack(rewards, who[2]);
+        rewards.collect(who[2], new uint64[](1));
+        equal(token.balanceOf(who[2]), amounts[2]);
+        equal(calling.refusals(), 1);
+        // Another's, from within: each gets its own.
+        calling.callBack(rewards, who[0]);
+        rewards.collect(who[1], new uint64[](1));
+        equal(token.balanceOf(who[0]), amounts[0]);
+        equal(token.balanceOf(who[1]), amounts[1]);
+        equal(token.balanceOf(address(rewards)), rewards.reserve());
     }
 }

@@ -2,6 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IScoreboard} from "../src/interfaces/IScoreboard.sol";
+import {Registry} from "../src/Registry.sol";
+import {Scoreboard} from "../src/Scoreboard.sol";
 import {NetworkKit} from "./NetworkKit.sol";
 import {TreeKit} from "./TreeKit.sol";
 
@@ -131,6 +133,11 @@ contract ScoreboardTest is NetworkKit {
         vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
         scoreboard.commit(0, commitment);
         toCommit(0);
+        // Nothing, and what is nothing without its last bit.
+        vm.expectRevert(IScoreboard.CommitmentZero.selector);
+        scoreboard.commit(0, 0);
+        vm.expectRevert(IScoreboard.CommitmentZero.selector);
+        scoreboard.commit(0, bytes32(uint256(1)));
         vm.prank(validators[0]);
         scoreboard.commit(0, commitment);
         vm.prank(validators[0]);
@@ -204,7 +211,23 @@ contract ScoreboardTest is NetworkKit {
         vm.prank(provider);
         vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, provider));
         scoreboard.propose(0, proposal);
+        IScoreboard.WeightOpening[] memory weights = TreeKit.open(leaves, P1);
+        IScoreboard.ReportOpening[] memory proof = openings(all, P1);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NoProposal.selector, 0));
+        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
         propose(1, 0, proposal);
+        // What was not proposed cannot be proven wrong, nor can this by another provider's leaf, or by leaves that are no neighbours.
+        proposal.thresholdRemainder++;
+        vm.expectRevert(IScoreboard.WrongProposal.selector);
+        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
+        vm.expectRevert(IScoreboard.WrongProposal.selector);
+        scoreboard.challengeShape(0, proposal, weights);
+        bytes32 never = scoreboard.proposalDigest(0, proposal);
+        vm.prank(validators[0]);
+        vm.expectRevert(IScoreboard.WrongProposal.selector);
+        scoreboard.voteUnavailable(0, never);
+        proposal.thresholdRemainder--;
+        notTheirPlaces(proposal, leaves, all);
         address[4] memory asked = [P1, P2, P3, address(0x2000)];
         for (uint256 i = 0; i < 4; i++) {
             vm.expectRevert(IScoreboard.ProposalHolds.selector);
@@ -222,6 +245,26 @@ contract ScoreboardTest is NetworkKit {
         (digest,) = scoreboard.finalOf(0);
         equal(digest, scoreboard.proposalDigest(0, proposal));
         equal(registry.slashableOf(validators[1]), STAKE);
+    }
+
+    function notTheirPlaces(
+        IScoreboard.Proposal memory proposal,
+        IScoreboard.WeightLeaf[] memory leaves,
+        IScoreboard.ScoreLeaf[][3] memory all
+    ) private {
+        IScoreboard.WeightOpening[] memory weights = TreeKit.open(leaves, P2);
+        IScoreboard.ReportOpening[] memory proof = openings(all, P1);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
+        vm.expectRevert(IScoreboard.ProposalHolds.selector);
+        scoreboard.challengeShape(0, proposal, weights);
+        weights = new IScoreboard.WeightOpening[](2);
+        (weights[0], weights[1]) = (TreeKit.weightAt(leaves, 0), TreeKit.weightAt(leaves, 2));
+        proof = openings(all, P2);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeWeight(0, proposal, P2, weights, proof);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeShape(0, proposal, weights);
     }
 
     /// Any other weight of any provider is proven wrong, by one unit or by all; the liar pays, the accuser gets its share.
@@ -390,6 +433,15 @@ contract ScoreboardTest is NetworkKit {
         scoreboard.voidMalformed(0, proof);
         vm.expectRevert(IScoreboard.AlreadyVoided.selector);
         scoreboard.voidMalformed(0, proof);
+        // A leaf that is as it should be, and an empty report: neither is malformed. A score that cannot be counts for no median.
+        proof = IScoreboard.ReportOpening(validators[1], 2, new IScoreboard.ScoreOpening[](1));
+        proof.openings[0] = TreeKit.scoreAt(all[1], 0);
+        vm.expectRevert(IScoreboard.ReportHolds.selector);
+        scoreboard.voidMalformed(0, proof);
+        IScoreboard.ReportOpening[] memory one = new IScoreboard.ReportOpening[](1);
+        one[0] = TreeKit.open(validators[2], all[2], P1);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.medianOf(0, P1, one);
         proof = IScoreboard.ReportOpening(validators[2], 3, new IScoreboard.ScoreOpening[](1));
         proof.openings[0] = TreeKit.scoreAt(all[2], 0);
         scoreboard.voidMalformed(0, proof);
@@ -398,9 +450,242 @@ contract ScoreboardTest is NetworkKit {
         isTrue(!quorum, "one of three is no quorum");
     }
 
+    /// Each window begins in the second in which the one before it ends.
+    function test_windowsHaveNoGapAndNoOverlap() public {
+        uint64 end = GENESIS + EPOCH;
+        bytes32 root = keccak256("root");
+        bytes4 early = IScoreboard.NotInPhase.selector;
+        vm.warp(end + WINDOW - 1);
+        for (uint256 i = 0; i < 3; i++) {
+            bytes32 commitment = scoreboard.commitmentOf(0, validators[i], root, salt(i));
+            vm.prank(validators[i]);
+            scoreboard.commit(0, commitment);
+        }
+        vm.prank(validators[0]);
+        vm.expectRevert(abi.encodeWithSelector(early, 0));
+        scoreboard.reveal(0, root, salt(0));
+        vm.warp(end + WINDOW);
+        vm.prank(validators[0]);
+        scoreboard.reveal(0, root, salt(0));
+        vm.warp(end + 2 * WINDOW - 1);
+        for (uint256 i = 1; i < 3; i++) {
+            vm.prank(validators[i]);
+            scoreboard.reveal(0, root, salt(i));
+        }
+        vm.prank(validators[0]);
+        vm.expectRevert(abi.encodeWithSelector(early, 0));
+        scoreboard.voteWithheld(0, validators[1]);
+        vm.warp(end + 2 * WINDOW);
+        vm.prank(validators[0]);
+        scoreboard.voteWithheld(0, validators[1]);
+        vm.warp(end + 3 * WINDOW - 1);
+        vm.prank(validators[0]);
+        scoreboard.voteWithheld(0, validators[2]);
+        (IScoreboard.Proposal memory proposal,) = honest();
+        vm.prank(validators[0]);
+        vm.expectRevert(abi.encodeWithSelector(early, 0));
+        scoreboard.propose(0, proposal);
+        vm.warp(end + 3 * WINDOW);
+        vm.prank(validators[1]);
+        vm.expectRevert(abi.encodeWithSelector(early, 0));
+        scoreboard.voteWithheld(0, validators[2]);
+        propose(0, 0, proposal);
+        bytes32 digest = scoreboard.proposalDigest(0, proposal);
+        vm.warp(end + 3 * WINDOW + CHALLENGE - 1);
+        (bytes32 final_,) = scoreboard.finalOf(0);
+        equal(final_, 0);
+        vm.prank(validators[1]);
+        scoreboard.voteUnavailable(0, digest);
+        vm.warp(end + 3 * WINDOW + CHALLENGE);
+        (final_,) = scoreboard.finalOf(0);
+        equal(final_, digest);
+        vm.prank(validators[2]);
+        vm.expectRevert(abi.encodeWithSelector(early, 0));
+        scoreboard.voteUnavailable(0, digest);
+    }
+
+    /// The last second in which a proposal can be proven wrong, the proposer on its way out since it was made.
+    function test_aProposerWhoLeavesAtOnceIsSlashedInTheLastSecond() public {
+        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
+        report(0, roots(all));
+        toPropose(0);
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
+            TreeKit.propose(addresses(P1, P2, P3), numbers(1, 200_000, 300_010), EMISSION);
+        propose(0, 0, proposal);
+        vm.prank(validators[0]);
+        registry.unstake(STAKE);
+        vm.warp(block.timestamp + CHALLENGE - 1);
+        vm.prank(ACCUSER);
+        scoreboard.challengeWeight(0, proposal, P1, TreeKit.open(leaves, P1), openings(all, P1));
+        equal(registry.slashableOf(validators[0]), STAKE / 2);
+    }
+
+    /// Who lost everything meanwhile is still wrong: the proposal goes, nothing is left to take.
+    function test_aLieOfSomebodyWithoutStakeGoesToo() public {
+        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
+        report(0, roots(all));
+        toPropose(0);
+        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
+            TreeKit.propose(addresses(P1, P2, P3), numbers(1, 200_000, 300_010), EMISSION);
+        propose(0, 0, proposal);
+        vm.prank(address(slashing));
+        registry.slash(validators[0], 1_000_000, ACCUSER);
+        scoreboard.challengeWeight(0, proposal, P1, TreeKit.open(leaves, P1), openings(all, P1));
+        (bytes32 digest,,) = scoreboard.proposalOf(0);
+        equal(digest, 0);
+    }
+
+    /// Numbers no epoch will ever have: nothing wraps around into a moment that is here.
+    function testFuzz_absurdEpochsAreRefused(uint64 number) public {
+        number = uint64(between(number, 1, type(uint64).max));
+        toPropose(0);
+        (IScoreboard.Proposal memory proposal,) = honest();
+        vm.prank(validators[0]);
+        (bool done,) = address(scoreboard).call(abi.encodeCall(scoreboard.commit, (number, keccak256("x"))));
+        isTrue(!done, "committed");
+        vm.prank(validators[0]);
+        (done,) = address(scoreboard).call(abi.encodeCall(scoreboard.reveal, (number, keccak256("x"), keccak256("y"))));
+        isTrue(!done, "revealed");
+        vm.prank(validators[0]);
+        (done,) = address(scoreboard).call(abi.encodeCall(scoreboard.propose, (number, proposal)));
+        isTrue(!done, "proposed");
+        (done,) = address(rewards).call(abi.encodeCall(rewards.sweep, (number)));
+        isTrue(!done, "swept");
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
+        scoreboard.epochAt(GENESIS - 1);
+        equal(rewards.reserve(), uint256(EMISSION) * 1000);
+    }
+
+    /// An epoch that ended before anybody had a stake has no reports and no weights, and who came later does not change that.
+    function test_noStakeNoQuorum() public {
+        for (uint256 i = 0; i < 3; i++) {
+            vm.prank(validators[i]);
+            registry.unstake(STAKE);
+        }
+        toCommit(0);
+        (uint128 counted, uint128 total, bool quorum) = scoreboard.stakesOf(0);
+        equal(counted, 0);
+        equal(total, 0);
+        isTrue(!quorum, "nobody is no quorum");
+        (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, new IScoreboard.ReportOpening[](0));
+        equal(least, 0);
+        equal(greatest, 1_000_000);
+        bytes32 root = keccak256("root");
+        bytes32 commitment = scoreboard.commitmentOf(0, validators[0], root, salt(0));
+        vm.warp(block.timestamp + 1);
+        vm.prank(validators[0]);
+        registry.stake(STAKE);
+        vm.prank(validators[0]);
+        scoreboard.commit(0, commitment);
+        toReveal(0);
+        vm.prank(validators[0]);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, validators[0]));
+        scoreboard.reveal(0, root, salt(0));
+        toVoid(0);
+        vm.prank(validators[0]);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotRevealed.selector, 0, validators[0]));
+        scoreboard.voteWithheld(0, validators[0]);
+        toPropose(0);
+        IScoreboard.Proposal memory proposal;
+        proposal.emission = EMISSION;
+        vm.prank(validators[0]);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NoQuorum.selector, 0, 0));
+        scoreboard.propose(0, proposal);
+    }
+
+    /// As large as the fields are: accepted or refused by rule, never by an overflow, and nothing can be opened from it that is not there.
+    function test_proposalsOfExtremes() public {
+        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
+        report(0, roots(all));
+        toPropose(0);
+        IScoreboard.Proposal memory proposal = IScoreboard.Proposal({
+            count: type(uint32).max,
+            totalWeight: uint64(type(uint32).max) * 1_000_000 + 1,
+            emission: EMISSION,
+            thresholdRemainder: type(uint64).max,
+            thresholdProvider: address(type(uint160).max),
+            root: keccak256("anything")
+        });
+        vm.prank(validators[0]);
+        vm.expectRevert(IScoreboard.WrongProposal.selector);
+        scoreboard.propose(0, proposal);
+        proposal.totalWeight--;
+        propose(0, 0, proposal);
+        IScoreboard.WeightOpening[] memory one = new IScoreboard.WeightOpening[](1);
+        one[0].index = type(uint32).max - 1;
+        one[0].leaf = IScoreboard.WeightLeaf(P1, type(uint32).max, type(uint64).max, type(uint128).max);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeShape(0, proposal, one);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeWeight(0, proposal, P1, one, openings(all, P1));
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeShape(0, proposal, new IScoreboard.WeightOpening[](0));
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeWeight(0, proposal, P1, new IScoreboard.WeightOpening[](0), openings(all, P1));
+        bytes32 digest = scoreboard.proposalDigest(0, proposal);
+        for (uint256 i = 1; i < 3; i++) {
+            vm.prank(validators[i]);
+            scoreboard.voteUnavailable(0, digest);
+        }
+        // A tree of one leaf whose every number is the greatest is misshapen, and says so without overflowing.
+        IScoreboard.WeightLeaf[] memory leaves = new IScoreboard.WeightLeaf[](1);
+        leaves[0] = one[0].leaf;
+        proposal.count = 1;
+        proposal.totalWeight = 1;
+        (proposal.root,) = TreeKit.climb(TreeKit.hashes(leaves), 0);
+        propose(1, 0, proposal);
+        one[0] = TreeKit.weightAt(leaves, 0);
+        scoreboard.challengeShape(0, proposal, one);
+        leaves[0].weightPpm = 1_000_000;
+        (proposal.root,) = TreeKit.climb(TreeKit.hashes(leaves), 0);
+        propose(2, 0, proposal);
+        one[0] = TreeKit.weightAt(leaves, 0);
+        scoreboard.challengeShape(0, proposal, one);
+        equal(registry.slashableOf(validators[0]), STAKE);
+        equal(registry.slashableOf(validators[1]), STAKE / 2);
+        equal(registry.slashableOf(validators[2]), STAKE / 2);
+    }
+
+    function deployWith(IScoreboard.Params memory params) external {
+        new Scoreboard(registryOfTheNext(), address(1), params);
+    }
+
+    /// A registry that names the contract which this one makes after it.
+    function registryOfTheNext() private returns (Registry) {
+        address next = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
+        return new Registry(token, next, next, address(this), registry.params());
+    }
+
+    function test_paramsThatCannotWorkAreRefused() public {
+        IScoreboard.Params memory good = scoreboard.params();
+        this.deployWith(good);
+        // Not where the Registry says it is.
+        vm.expectRevert(IScoreboard.ParamsInvalid.selector);
+        new Scoreboard(registry, address(1), good);
+        for (uint256 i = 0; i < 12; i++) {
+            IScoreboard.Params memory bad = scoreboard.params();
+            if (i == 0) bad.epochSeconds = 0;
+            if (i == 1) bad.epochSeconds = 365 days + 1;
+            if (i == 2) bad.genesis = GENESIS * 1000;
+            if (i == 3) bad.commitSeconds = 0;
+            if (i == 4) bad.revealSeconds = 0;
+            if (i == 5) bad.voidSeconds = 0;
+            if (i == 6) bad.challengeSeconds = 0;
+            if (i == 7) bad.challengeSeconds = type(uint64).max;
+            if (i == 8) bad.quorumPpm = 500_000;
+            if (i == 9) bad.quorumPpm = 1_000_001;
+            if (i == 10) bad.proposerSlashPpm = 0;
+            if (i == 11) bad.proposerSlashPpm = 1_000_001;
+            vm.expectRevert(IScoreboard.ParamsInvalid.selector);
+            this.deployWith(bad);
+        }
+    }
+
     function test_anEmptyEpochIsAProposalToo() public {
         IScoreboard.ScoreLeaf[][3] memory none;
         report(0, roots(none));
+        vm.expectRevert(IScoreboard.ReportHolds.selector);
+        scoreboard.voidMalformed(0, IScoreboard.ReportOpening(validators[0], 0, new IScoreboard.ScoreOpening[](0)));
         toPropose(0);
         IScoreboard.Proposal memory proposal;
         proposal.emission = EMISSION;

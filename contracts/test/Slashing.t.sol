@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
+import {IRegistry} from "../src/interfaces/IRegistry.sol";
 import {ISlashing} from "../src/interfaces/ISlashing.sol";
+import {Registry} from "../src/Registry.sol";
+import {Slashing} from "../src/Slashing.sol";
 import {NetworkKit} from "./NetworkKit.sol";
 import {TreeKit} from "./TreeKit.sol";
 
@@ -140,6 +143,53 @@ contract SlashingTest is NetworkKit {
         slashing.proveGemm(receipt, signature, fraud);
     }
 
+    /// Signed for one deployment on one chain, once: not elsewhere, and not again as the other signature of the same key.
+    function test_signaturesDoNotTravel() public {
+        prepare(0, right(0) + 1);
+        bytes memory signature = signed(PROVIDER_KEY, slashing.receiptDigest(receipt));
+        refused(mirrored(signature), ISlashing.SignatureInvalid.selector);
+        refused(bytes.concat(signature, hex"00"), ISlashing.SignatureInvalid.selector);
+        vm.chainId(block.chainid + 1);
+        refused(signature, ISlashing.SignatureInvalid.selector);
+        vm.chainId(block.chainid - 1);
+        // The Registry's domain has the same name, and another address.
+        IRegistry.DeviceAttestation memory word = IRegistry.DeviceAttestation("device", provider, "evidence", 7);
+        refused(signed(PROVIDER_KEY, registry.attestationDigest(word)), ISlashing.SignatureInvalid.selector);
+        accuse();
+        equal(registry.slashableOf(provider), 500);
+    }
+
+    function deployWith(ISlashing.Params memory params) external {
+        address next = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
+        new Slashing(new Registry(token, next, next, address(this), registry.params()), params);
+    }
+
+    function test_paramsWithoutAPunishmentAreRefused() public {
+        this.deployWith(slashing.params());
+        ISlashing.Params[4] memory bad = [
+            ISlashing.Params(0, 1),
+            ISlashing.Params(1, 0),
+            ISlashing.Params(1_000_001, 1),
+            ISlashing.Params(1, 1_000_001)
+        ];
+        for (uint256 i = 0; i < 4; i++) {
+            vm.expectRevert(ISlashing.ParamsInvalid.selector);
+            this.deployWith(bad[i]);
+        }
+        vm.expectRevert(ISlashing.ParamsInvalid.selector);
+        new Slashing(registry, ISlashing.Params(1, 1));
+    }
+
+    /// Accused by a friend: half comes back at most, whatever the parameters.
+    function test_accusingOneselfCosts() public {
+        prepare(0, right(0) + 1);
+        accuse();
+        uint256 back = token.balanceOf(ACCUSER);
+        uint256 burned = token.balanceOf(registry.BURN());
+        equal(back + burned, 500);
+        isTrue(burned >= back, "at least half is burned");
+    }
+
     function test_oddSpecsAreRefused() public {
         prepare(0, right(0) + 1);
         receipt.n = 1000;
@@ -150,6 +200,14 @@ contract SlashingTest is NetworkKit {
         receipt.k = 128;
         receipt.precision = 5;
         refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), ISlashing.SpecInvalid.selector);
+    }
+
+    function test_elementsOfOddProductsAreNotTold() public {
+        vm.expectRevert(ISlashing.SpecInvalid.selector);
+        slashing.gemmElement(0, "seed", 100, 0, 0);
+        vm.expectRevert(ISlashing.SpecInvalid.selector);
+        slashing.gemmElement(2, "seed", 16384, 0, 1 << 21);
+        slashing.gemmElement(2, "seed", 16384, 0, (1 << 21) - 1);
     }
 
     function test_whoHasNoStakeCannotBeSlashed() public {

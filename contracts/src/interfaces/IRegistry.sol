@@ -52,6 +52,7 @@ interface IRegistry {
     );
     event DeviceReleased(bytes32 indexed device, address indexed provider);
 
+    error ParamsInvalid();
     error NotRegistered(address account);
     error AlreadyRegistered(address account);
     error RoleUnknown();
@@ -85,7 +86,7 @@ interface IRegistry {
     function accountOf(address account) external view returns (Account memory);
     /// Stake that may be slashed now: bonded and unbonding.
     function slashableOf(address account) external view returns (uint128);
-    /// A validator's weight at a moment: its stake, or 0 below the least stake. `time` is in the past or now.
+    /// A validator's weight at a moment: its stake, or 0 below the least stake. Of a moment to come it is what it is now.
     function votingStakeAt(address validator, uint64 time) external view returns (uint128);
     function totalVotingStakeAt(uint64 time) external view returns (uint128);
     /// Whom a device belongs to now; the zero address once the binding has run out.

@@ -106,11 +106,16 @@ library StakeBook {
     }
 
     function votingAt(Book storage book, address who, uint64 time) internal view returns (uint128) {
-        return uint128(book.voting[who].upperLookupRecent(uint48(time)));
+        return uint128(book.voting[who].upperLookupRecent(momentOf(time)));
     }
 
     function totalVotingAt(Book storage book, uint64 time) internal view returns (uint128) {
-        return uint128(book.totalVoting.upperLookupRecent(uint48(time)));
+        return uint128(book.totalVoting.upperLookupRecent(momentOf(time)));
+    }
+
+    /// A time beyond the history's 48 bits is the end of all times, not, cut off, some moment of the past.
+    function momentOf(uint64 time) private pure returns (uint48) {
+        return time > type(uint48).max ? type(uint48).max : uint48(time);
     }
 
     function leastStake(IRegistry.Params memory params, IRegistry.Role role) private pure returns (uint128) {

@@ -14,6 +14,8 @@ library StakeMedian {
         pure
         returns (uint32 least, uint32 greatest)
     {
+        // No stake, no median: anything may be.
+        if (total == 0) return (0, PPM);
         uint256 length = scores.length;
         // Insertion sort: validators are tens, and most lists come sorted or nearly so.
         for (uint256 i = 1; i < length; i++) {
