@@ -147,11 +147,16 @@ test("a keeper that dies in mid-accusation is followed by one that ends it, once
 	client = good;
 	assert.deepEqual([notes.size, journal.size(), told.length], [1, 1, 0]);
 	assert.equal(node.sent, mined + 1);
+	const other = { evidence: "ff".repeat(32), probeId: PROBE, providerId: "p" };
+	notes.set(other.evidence, other);
 	await make().turn();
-	assert.deepEqual([notes.size, journal.size(), told.length, left], [0, 0, 1, []]);
+	assert.deepEqual([[...notes.keys()], journal.size(), told.length, left], [[other.evidence], 0, 1, []]);
 	assert.deepEqual([told[0]!.slashed?.amount, told[0]!.slashed?.toAccuser], [STAKE / 2n, STAKE / 4n]);
 	assert.equal(await stakeOf(account), STAKE / 2n);
 	assert.equal(await readBalance(client, at, accuser.address), before + STAKE / 4n);
+
+	await make().turn();
+	assert.deepEqual([notes.size, told.length, told[1]?.slashed], [0, 2, null]);
 
 	// The same fraud again: told as what it is, nothing sent, nothing taken.
 	const again = keeperOf(held);

@@ -46,6 +46,10 @@ const GONE = ["EVIDENCE_MISSING", "EVIDENCE_CORRUPT", "RECEIPTS_BAD"];
 /** Between tries after any other failure (no money for gas, a node that is away). */
 const RETRY_MS = 60_000;
 
+/**
+ * A turn sends one proof at most: it is waited for until it is deep in the chain, and whoever shows many frauds at once must not keep this validator from its epoch's
+ * commitments meanwhile.
+ */
 export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void> } {
 	const notBeforeMs = new Map<string, number>();
 
@@ -86,10 +90,12 @@ export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void
 		async turn() {
 			let trouble: unknown = null;
 			for (const note of await o.receipts.notes()) {
+				let wasSent = false;
 				if ((notBeforeMs.get(note.evidence) ?? 0) > o.nowMs()) continue;
 				try {
 					const accused = await accuse(note);
 					if (accused !== null) o.tell(accused);
+					wasSent = accused !== null && accused.slashed !== null;
 				} catch (error) {
 					const why = refusedBecause(error) ?? "";
 					const isGone = error instanceof AssayError && GONE.includes(error.code);
@@ -102,6 +108,7 @@ export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void
 				}
 				await o.receipts.dropNote(note.evidence);
 				notBeforeMs.delete(note.evidence);
+				if (wasSent) break;
 			}
 			if (trouble !== null) throw trouble;
 		},
