@@ -65,18 +65,29 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 					columns={[
 						{
 							key: "number",
+							widthRem: 5,
+							narrowRem: 2.6,
 							title: "Epoch",
 							cell: (row) => <a href={`/epochs/${row.number}`}>{formatCount(row.number)}</a>,
 						},
-						{ key: "phase", title: "Phase", cell: (row) => <PhaseBadge phase={row.phase} /> },
+						{
+							key: "phase",
+							widthRem: 8,
+							narrowRem: 5.8,
+							title: "Phase",
+							cell: (row) => <PhaseBadge phase={row.phase} />,
+						},
 						{
 							key: "ends",
+							widthRem: 6,
+							narrowRem: 5.3,
 							title: "Ends",
 							isNumber: true,
 							cell: (row) => <ChainTime atMs={row.endsAtMs} skewMs={skewMs} />,
 						},
 						{
 							key: "reports",
+							widthRem: 5,
 							title: "Reports",
 							isNumber: true,
 							isMinor: true,
@@ -84,6 +95,7 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 						},
 						{
 							key: "providers",
+							widthRem: 5,
 							title: "Providers",
 							isNumber: true,
 							isMinor: true,
@@ -91,12 +103,16 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 						},
 						{
 							key: "pot",
+							widthRem: 9,
+							narrowRem: 5.6,
 							title: "Rewards",
 							isNumber: true,
 							cell: (row) => (row.pot === null ? "–" : <Amount amount={row.pot} token={token} />),
 						},
 						{
 							key: "claims",
+							widthRem: 9,
+							isMinor: true,
 							title: "Claimed",
 							isNumber: true,
 							cell: (row) => (row.pot === null ? "–" : <Paid pot={row.pot} paid={row.paid} claims={row.claims} />),

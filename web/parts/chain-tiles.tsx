@@ -13,7 +13,7 @@ export function ChainTiles({ chain, skewMs }: { chain: Chain; skewMs: number }) 
 		<dl class="tiles by-four" data-head={chain.head.number}>
 			<Tile
 				name={chain.isEmbedded ? "Embedded chain" : "Chain"}
-				value={<span class="num">{chain.chainId}</span>}
+				value={<span class="num chain-id">{chain.chainId}</span>}
 				note={
 					<>
 						block {formatCount(chain.head.number)}, <ChainTime atMs={chain.head.atMs} skewMs={skewMs} />

@@ -44,30 +44,54 @@ export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; num
 					hasMore={sent.hasMore}
 					onNearEnd={sent.more}
 					columns={[
-						{ key: "what", title: "What", cell: (row) => WHAT[row.what] },
+						{ key: "what", widthRem: 11, narrowRem: 9.5, title: "What", cell: (row) => WHAT[row.what] },
 						{
 							key: "about",
+							widthRem: 8.5,
+							isMinor: true,
 							title: "Who",
 							cell: (row) => (row.about === null ? <span class="dim">–</span> : <Account account={row.about} />),
 						},
 						{
 							key: "amount",
+							widthRem: 8,
 							title: "Amount",
 							isNumber: true,
 							isMinor: true,
 							cell: (row) =>
 								row.amount === null ? <span class="dim">–</span> : <Amount amount={row.amount} token={chain.token} />,
 						},
-						{ key: "block", title: "Block", isNumber: true, cell: (row) => formatCount(row.block) },
+						{
+							key: "block",
+							widthRem: 4,
+							narrowRem: 3,
+							title: "Block",
+							isNumber: true,
+							cell: (row) => formatCount(row.block),
+						},
 						{
 							key: "gas",
+							widthRem: 5,
 							title: "Gas",
 							isNumber: true,
 							isMinor: true,
 							cell: (row) => (row.gasUsed === null ? "–" : formatCount(row.gasUsed)),
 						},
-						{ key: "at", title: "When", isNumber: true, cell: (row) => <ChainTime atMs={row.atMs} skewMs={skewMs} /> },
-						{ key: "hash", title: "Transaction", isMinor: true, cell: (row) => <Account account={row.hash} /> },
+						{
+							key: "at",
+							widthRem: 6,
+							narrowRem: 5,
+							title: "When",
+							isNumber: true,
+							cell: (row) => <ChainTime atMs={row.atMs} skewMs={skewMs} />,
+						},
+						{
+							key: "hash",
+							widthRem: 8.5,
+							title: "Transaction",
+							isMinor: true,
+							cell: (row) => <Account account={row.hash} />,
+						},
 					]}
 				/>
 			)}

@@ -27,6 +27,8 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 		return [
 			{
 				key: "provider",
+				widthRem: 14,
+				narrowRem: 4.2,
 				title: "Provider",
 				cell: (row) => (
 					<>
@@ -43,14 +45,24 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 			},
 			...validators.map((validator, i) => ({
 				key: validator,
+				widthRem: 7,
 				title: validator === chain.validator.account ? "This validator" : shortAccount(validator),
 				isNumber: true,
 				isMinor: true,
 				cell: (row: ChainWeight) => score(row.scores[i] ?? null),
 			})),
-			{ key: "median", title: "Median", isNumber: true, isMinor: true, cell: (row) => score(row.medianPpm) },
+			{
+				key: "median",
+				widthRem: 4.5,
+				title: "Median",
+				isNumber: true,
+				isMinor: true,
+				cell: (row) => score(row.medianPpm),
+			},
 			{
 				key: "weight",
+				widthRem: 9,
+				narrowRem: 3.4,
 				title: "Weight",
 				isNumber: true,
 				cell: (row) =>
@@ -65,6 +77,8 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 			},
 			{
 				key: "share",
+				widthRem: 8,
+				narrowRem: 5.4,
 				title: "Reward",
 				isNumber: true,
 				cell: (row) =>
@@ -72,6 +86,8 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 			},
 			{
 				key: "claimed",
+				widthRem: 5.5,
+				narrowRem: 4.9,
 				title: "Claimed",
 				cell: (row) =>
 					row.claimed !== null ? (

@@ -1,9 +1,10 @@
 // The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of questions a block, whoever asks.
-import type { Hex } from "viem";
+
 import type { Chain } from "../../api/types.ts";
 import { registryAbi } from "../../chain/abi/registry-abi.ts";
 import { rewardsAbi } from "../../chain/abi/rewards-abi.ts";
 import { ROLES, readAccount } from "../../chain/registry.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
 import type { ChainHome } from "./chain-home.ts";
 import type { ChainPhases } from "./chain-phases.ts";
 import type { ChainReader } from "./chain-reader.ts";

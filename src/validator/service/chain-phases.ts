@@ -1,6 +1,6 @@
 // Where each epoch of the chain is: running, commit, reveal, void, challenge, final, or without weights for ever. By the clock, the parameters and what was sent; and the
 // parameters themselves, which never change. Page: docs/chain.md §3.
-import type { Hex } from "viem";
+
 import type { Chain, ChainPhase } from "../../api/types.ts";
 import { assayTokenAbi } from "../../chain/abi/assay-token-abi.ts";
 import { registryAbi } from "../../chain/abi/registry-abi.ts";
@@ -9,6 +9,7 @@ import type { PastEpoch } from "../../chain/chain-history.ts";
 import type { ContractAddresses } from "../../chain/deploy.ts";
 import { readRegistryParams } from "../../chain/registry.ts";
 import { type EpochParams, readEpochParams, windowsOf } from "../../chain/scoreboard.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
 import { safeText } from "../../protocol/safe-text.ts";
 import { standing } from "./chain-leaves.ts";
 import type { ChainReader } from "./chain-reader.ts";

@@ -1,9 +1,10 @@
 // The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long as the newest block stays the same, all who
 // ask at once share one question, few questions are open at a time, and a node that is silent is a clear answer within seconds. Sending is chain-round.ts's.
-import type { Hex } from "viem";
+
 import { type ChainClient, createChainClient } from "../../chain/chain-client.ts";
 import { type ChainHistory, createChainHistory } from "../../chain/chain-history.ts";
 import { httpRpc, type Rpc, RpcRefusal } from "../../chain/rpc.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainHome } from "./chain-home.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -1,12 +1,12 @@
 // The chain's epochs as the API shows them: phases by the clock, reports and proposals from events, leaves from the archive. Decides nothing and sends nothing; loaded only where
 // there is a chain. How often a node is asked is chain-reader.ts's affair. Page: docs/chain.md.
 import { join } from "node:path";
-import type { Hex } from "viem";
 import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../api/types.ts";
 import type { HistoryEvent, PastEpoch, PastReport } from "../../chain/chain-history.ts";
 import { readVotingStake } from "../../chain/registry.ts";
 import type { Rpc } from "../../chain/rpc.ts";
 import { windowsOf } from "../../chain/scoreboard.ts";
+import type { Hex } from "../../market/sorted-openings.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { safeText } from "../../protocol/safe-text.ts";
 import { createChainGlance } from "./chain-glance.ts";
