@@ -83,7 +83,7 @@ before(async () => {
 		async scores(epoch) {
 			// One that is left out has its reasons all the same.
 			const listed = scores.length > FEW ? reasons : fewReasons;
-			await archive.putReasons(epoch, listed);
+			await archive.putReasons(epoch, Object.entries(listed) as [Hex, Explanation][]);
 			return scores;
 		},
 		fetchReport: async () => null,

@@ -7,6 +7,7 @@ import { readClaims, readPot } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
 import { isReportSigned } from "../../chain/slashing.ts";
 import { type AuditDifference, auditScores, auditWeights } from "../../market/audit-scores.ts";
+import type { Explanation } from "../../market/explanation.ts";
 import { createParams, DEFAULT_PARAMS, type Params } from "../../market/params.ts";
 import { malformedAt, readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
@@ -18,7 +19,8 @@ import {
 	type WeightLeaf,
 } from "../../market/weight-proposal.ts";
 import type { EvidenceAudit, Moment, ProofTime } from "./audit-evidence.ts";
-import type { ReportArchive, ReportReasons, SignedLeaves } from "./report-archive.ts";
+import type { ReportReasons } from "./reasons-file.ts";
+import type { ReportArchive, SignedLeaves } from "./report-archive.ts";
 
 export interface EpochAudit {
 	readonly epoch: number;
@@ -91,18 +93,17 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 		} else if (isWellFormed) counted.push({ validator, stake, report });
 		else unknownStake += stake;
 
+		const chosen = o.evidence === null ? [] : (o.choose?.(leaves) ?? leaves);
 		const given = await source.reasons(epoch, validator);
+		const reasons = new Map<Hex, Explanation>();
 		if (given === null) notes.push(`the terms of ${validator}'s scores cannot be had: they were not computed again`);
-		else {
-			scores += leaves.length;
-			differences.push(...auditScores(leaves, given.reasons));
-		}
+		else scores += await auditTerms(validator, leaves, given, new Set(chosen), reasons, differences);
 		const params = readParams(given, validator, notes, differences);
 		if (o.evidence === null) continue;
 		const signingKey = (await readAccount(client, at, validator)).signingKey.slice(2);
 		const committed = await momentOf(client, commits.get(validator));
-		for (const leaf of o.choose?.(leaves) ?? leaves) {
-			const reason = given?.reasons[leaf.provider] ?? null;
+		for (const leaf of chosen) {
+			const reason = reasons.get(leaf.provider) ?? null;
 			const checked = await o.evidence.check({ validator, signingKey, leaf, reason, params, committed });
 			if (checked === null) continue;
 			if (BigInt(leaf.evidenceSha256) !== 0n) evidenceFiles++;
@@ -117,6 +118,37 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const claims = await auditProposal(o, { ...standing, digest }, counted, unknownStake, differences, notes);
 	const head = await client.viem.getBlock({ blockTag: "latest" });
 	return { ...base, proposal: Number(head.timestamp) >= standing.finalAt ? "final" : "open", claims };
+}
+
+/** Every leaf against what its terms multiply out to, one at a time: all of them would not fit into memory. How many there were; those that are `wanted` are kept. */
+async function auditTerms(
+	validator: Hex,
+	leaves: readonly ScoreLeaf[],
+	given: ReportReasons,
+	wanted: ReadonlySet<ScoreLeaf>,
+	kept: Map<Hex, Explanation>,
+	differences: AuditDifference[],
+): Promise<number> {
+	const left = new Map(leaves.map((leaf) => [leaf.provider, leaf]));
+	const seen = new Set<Hex>();
+	try {
+		for await (const [account, reason] of given.entries()) {
+			// Of two for one account either could be meant.
+			if (seen.has(account)) differences.push({ what: "reason", who: account, stated: "two", right: "one" });
+			if (seen.has(account)) continue;
+			seen.add(account);
+			const leaf = left.get(account);
+			differences.push(...auditScores(leaf === undefined ? [] : [leaf], { [account]: reason }));
+			if (leaf !== undefined && wanted.has(leaf)) kept.set(account, reason);
+		}
+	} catch (error) {
+		if (!(error instanceof RangeError)) throw error;
+		differences.push({ what: "reason", who: validator, stated: "its terms", right: error.message });
+		return seen.size;
+	}
+	const missing = leaves.filter(({ provider }) => !seen.has(provider));
+	differences.push(...auditScores(missing, {}));
+	return leaves.length - missing.length;
 }
 
 /** Why there is nothing to audit. */

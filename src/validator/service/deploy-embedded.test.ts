@@ -146,7 +146,11 @@ test("a report waits for the first score until a quarter of the window is left, 
 		} as never,
 		book: { refresh: async () => {}, accountOf: () => "0x00000000000000000000000000000000000000a1" },
 		keptAccountOf: null,
-		archive: { putReasons: async () => {} },
+		archive: {
+			async putReasons(_, reasons) {
+				for await (const [account] of reasons) assert.ok(account);
+			},
+		},
 		params,
 		maxAgeMs: 1_000_000,
 		nowMs: () => seconds * 1000,

@@ -8,14 +8,13 @@ import { readScoreReport, type ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import type { WeightLeaf } from "../../market/weight-proposal.ts";
 import { fetchBounded } from "./fetch-bounded.ts";
+import { parseReasons, type ReportReasons } from "./reasons-file.ts";
 import {
 	type ArchiveKind,
 	archivePath,
 	MOST_ARCHIVE_BYTES,
-	parseReasons,
 	parseSignedReport,
 	parseWeights,
-	type ReportReasons,
 } from "./report-archive.ts";
 
 /** What a validator says of an epoch, by its own signature. */

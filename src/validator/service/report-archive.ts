@@ -3,23 +3,17 @@
 // the report is revealed and signed: who could read them earlier could commit to a copy. docs/chain.md §10.
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { gunzip, gzip, type ZlibOptions } from "node:zlib";
+import type { Readable } from "node:stream";
 import type { Explanation } from "../../market/explanation.ts";
 import type { ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import type { WeightLeaf } from "../../market/weight-proposal.ts";
+import { encodeReasons, parseReasons, type ReasonEntries, type ReportReasons } from "./reasons-file.ts";
 
 /** Leaves as a validator gives them out, with its EIP-712 ScoreReport signature; null in files of before there were any. */
 export interface SignedLeaves {
 	readonly leaves: readonly ScoreLeaf[];
 	readonly signature: Hex | null;
-}
-
-/** Why a validator's scores are what they are, by provider's account, and the parameters it scored with (null: not said). */
-export interface ReportReasons {
-	readonly params: Readonly<Record<string, unknown>> | null;
-	readonly reasons: Readonly<Record<Hex, Explanation>>;
 }
 
 export interface ReportArchive {
@@ -34,11 +28,7 @@ export interface ReportArchive {
 	putWeights(epoch: number, proposer: Hex, leaves: readonly WeightLeaf[]): Promise<void>;
 	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
 	/** Why our own scores are what they are. Not public before `publishReasons`. */
-	putReasons(
-		epoch: number,
-		reasons: Readonly<Record<Hex, Explanation>>,
-		params?: Readonly<Record<string, unknown>> | null,
-	): Promise<void>;
+	putReasons(epoch: number, reasons: ReasonEntries, params?: ReportReasons["params"]): Promise<void>;
 	reasons(epoch: number): Promise<Readonly<Record<Hex, Explanation>> | null>;
 	publishReasons(epoch: number, validator: Hex): Promise<void>;
 	/** As they were published, by whomever the file is of. */
@@ -51,8 +41,6 @@ export interface ReportArchive {
 
 /** A report of 20,000 providers has 3 MB. */
 export const MOST_ARCHIVE_BYTES = 32 << 20;
-/** Reasons of 10,000 providers with eight cards each have 400 MB, and 9 MB compressed. */
-const MOST_REASONS_BYTES = 1 << 30;
 const PUBLIC = /^\/chain\/(\d{1,15})\/((?:report|weights)-0x[0-9a-f]{40}\.json|reasons-0x[0-9a-f]{40}\.json\.gz)$/;
 
 export type ArchiveKind = "report" | "weights" | "reasons";
@@ -66,12 +54,12 @@ const archiveName = (kind: ArchiveKind, account: Hex): string =>
 export function createReportArchive(folder: string): ReportArchive {
 	const place = (epoch: number, name: string) => join(folder, String(epoch), name);
 
-	async function put(epoch: number, name: string, bytes: string | Uint8Array): Promise<void> {
+	async function put(epoch: number, name: string, content: string | Uint8Array | Readable): Promise<void> {
 		await mkdir(join(folder, String(epoch)), { recursive: true, mode: 0o700 });
 		const path = place(epoch, name);
 		const file = await open(`${path}.new`, "w", 0o600);
 		try {
-			await file.writeFile(bytes);
+			await file.writeFile(content);
 			await file.sync();
 		} finally {
 			await file.close();
@@ -112,11 +100,14 @@ export function createReportArchive(folder: string): ReportArchive {
 			const found = await bytes(epoch, archiveName("weights", proposer));
 			return found === null ? null : parseWeights(found);
 		},
-		async putReasons(epoch, reasons, params = null) {
-			const text = JSON.stringify({ version: 1, params, reasons });
-			await put(epoch, OWN_REASONS, await promisify(gzip)(text));
+		putReasons: (epoch, reasons, params = null) => put(epoch, OWN_REASONS, encodeReasons(reasons, params)),
+		async reasons(epoch) {
+			const found = await readReasons(epoch, OWN_REASONS);
+			if (found === null) return null;
+			const all: Record<Hex, Explanation> = {};
+			for await (const [account, reason] of found.entries()) all[account] = reason;
+			return all;
 		},
-		reasons: async (epoch) => (await readReasons(epoch, OWN_REASONS))?.reasons ?? null,
 		async publishReasons(epoch, validator) {
 			const found = await bytes(epoch, OWN_REASONS);
 			if (found !== null) await put(epoch, archiveName("reasons", validator), found);
@@ -204,22 +195,3 @@ function parseJson(bytes: Uint8Array): object | null {
 		return null;
 	}
 }
-
-/** Hostile compressed bytes, bounded in what they grow to. What an explanation says is worth no more than what it multiplies out to: recompute bounds its depth. */
-export async function parseReasons(bytes: Uint8Array): Promise<ReportReasons | null> {
-	if (bytes.length > MOST_ARCHIVE_BYTES) return null;
-	const plain = await promisify<Uint8Array, ZlibOptions, Buffer>(gunzip)(bytes, {
-		maxOutputLength: MOST_REASONS_BYTES,
-	}).catch(() => null);
-	const found = (plain === null ? null : parseJson(plain)) as Record<string, unknown> | null;
-	if (found === null || Array.isArray(found)) return null;
-	// Files of before had the reasons alone.
-	const { params = null, reasons } = found.version === 1 ? found : { reasons: found };
-	if (!isRecord(reasons) || !(params === null || isRecord(params))) return null;
-	for (const [account, reason] of Object.entries(reasons))
-		if (!isHex(account, 40) || !isRecord(reason) || !isRecord(reason.root)) return null;
-	return { params, reasons: reasons as Record<Hex, Explanation> };
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);

@@ -7,6 +7,7 @@ import type { ScoreLeaf } from "../../market/score-report.ts";
 import type { Hex } from "../../market/sorted-openings.ts";
 import type { Store } from "../../store/store.ts";
 import type { ChainHome } from "./chain-home.ts";
+import type { ReasonEntry } from "./reasons-file.ts";
 import type { ReportArchive } from "./report-archive.ts";
 
 const NO_EVIDENCE: Hex = `0x${"0".repeat(64)}`;
@@ -40,26 +41,39 @@ export function createReportScores(o: ReportScoresOptions): (epoch: number) => P
 		const fresh = await o.store.scores.all({ sinceMs: Math.max(0, nowMs - o.maxAgeMs) });
 		if (nowMs / 1000 < waitsUntil(o.params, epoch) && fresh.every(({ scorePpm }) => scorePpm === 0)) return null;
 		const wanted = new Set(fresh.map(({ providerId }) => providerId));
+		const accounts = new Map<string, Hex>();
+		const holders = new Map<Hex, number>();
+		for (const providerId of wanted) {
+			const account =
+				o.book.accountOf(providerId) ?? (o.keptAccountOf?.(providerId).address.toLowerCase() as Hex | undefined);
+			if (account === undefined) continue;
+			accounts.set(providerId, account);
+			holders.set(account, (holders.get(account) ?? 0) + 1);
+		}
 		const leaves = new Map<Hex, ScoreLeaf>();
-		const reasons: Record<Hex, Explanation> = {};
-		let cursor: string | null = null;
-		do {
-			const page: Awaited<ReturnType<Store["scores"]["list"]>> = await o.store.scores.list({ limit: 500, cursor });
-			for (const { providerId, scorePpm: kept, terms } of page.rows) {
-				const provider =
-					o.book.accountOf(providerId) ?? (o.keptAccountOf?.(providerId).address.toLowerCase() as Hex | undefined);
-				if (provider === undefined || !wanted.has(providerId)) continue;
-				const own = terms as unknown as Explanation;
-				const explanation = (await o.reported?.(own)) ?? own;
-				const scorePpm = explanation === own ? kept : explanation.scorePpm;
-				if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
-				const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;
-				leaves.set(provider, { provider, scorePpm, evidenceSha256 });
-				reasons[provider] = explanation;
-			}
-			cursor = page.cursor;
-		} while (cursor !== null);
-		await o.archive.putReasons(epoch, reasons, o.scoring ?? null);
+		/** Page by page, as they are written: all at once they would not fit into memory. Those of accounts with several providers come last. */
+		async function* reasons(): AsyncGenerator<ReasonEntry> {
+			const best = new Map<Hex, Explanation>();
+			let cursor: string | null = null;
+			do {
+				const page: Awaited<ReturnType<Store["scores"]["list"]>> = await o.store.scores.list({ limit: 500, cursor });
+				for (const { providerId, scorePpm: kept, terms } of page.rows) {
+					const provider = accounts.get(providerId);
+					if (provider === undefined) continue;
+					const own = terms as unknown as Explanation;
+					const explanation = (await o.reported?.(own)) ?? own;
+					const scorePpm = explanation === own ? kept : explanation.scorePpm;
+					if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
+					const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;
+					leaves.set(provider, { provider, scorePpm, evidenceSha256 });
+					if (holders.get(provider) === 1) yield [provider, explanation];
+					else best.set(provider, explanation);
+				}
+				cursor = page.cursor;
+			} while (cursor !== null);
+			yield* best;
+		}
+		await o.archive.putReasons(epoch, reasons(), o.scoring ?? null);
 		return [...leaves.values()];
 	};
 }
