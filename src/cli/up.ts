@@ -124,6 +124,8 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 				say(
 					`chain     ${running.chain.url}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
 				);
+			if (running.chain !== null && !running.chain.isStaked)
+				for (const line of stakeLines(running.chain.account, url, dataDir, values.rpc)) say(paint.unsure(line));
 			if (isTrial)
 				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
 			return await live({
@@ -170,6 +172,16 @@ async function chainSettings(
 	if (isEvmInstalled()) return { rpcUrl: null };
 	say("chain     none: @nomicfoundation/edr is not installed beside assay");
 	return null;
+}
+
+/** On somebody else's chain the operator stakes; until then the network runs and nothing that it says counts there. */
+function stakeLines(account: string, url: string, dataDir: string, rpc: string | undefined): readonly string[] {
+	const where = `${rpc === undefined ? "" : `--rpc ${rpc} `}--data ${dataDir}`;
+	return [
+		"          this validator has no stake on that chain, so its reports do not count there. Give its account tokens and coins for gas:",
+		`          ${account}; then, while the network runs:`,
+		`          assay stake 10000 --endpoint ${url} ${where}`,
+	];
 }
 
 /** The validator's own clean-up leaves nothing open when it cannot start. */

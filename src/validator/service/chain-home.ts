@@ -178,8 +178,10 @@ async function findContracts(
 		await rm(join(folder, "epochs"), { recursive: true, force: true });
 	}
 	if (treasurer === null || schedule === null)
-		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
-			hint: "Name their addresses, or deploy them with `assay chain deploy`.",
+		throw new AssayError("CHAIN_MISSING", `no contracts are known for chain ${client.chainId}`, {
+			hint:
+				`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${o.dataDir}\`, ` +
+				`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${o.dataDir}\`.`,
 		});
 	const at = await deployEmbedded(client, treasurer, schedule);
 	// Last: a deployment that was cut short is begun anew.

@@ -32,6 +32,8 @@ export interface ChainKeeper {
 	stop(): Promise<void>;
 	/** The newest epoch whose weights are final, and what of its rewards nobody has claimed; null before the first. */
 	readonly newestFinal: () => FinalEpoch | null;
+	/** Whether reports of this validator counted when it began. */
+	readonly isStaked: () => boolean;
 	readonly params: board.EpochParams;
 	readonly receipts: ReceiptKeeper;
 	readonly home: ChainHome;
@@ -156,6 +158,7 @@ async function createChainKeeper(
 		await archive.prune(current - Math.ceil(KEEP_SECONDS / epochSeconds));
 	}
 
+	let isStaked = false;
 	let isStopping = false;
 	const tellFailure = failure(x, "chain");
 	const onError = (error: unknown) => {
@@ -168,14 +171,15 @@ async function createChainKeeper(
 		receipts,
 		turn,
 		newestFinal: finals.newest,
+		isStaked: () => isStaked,
 		async start(url) {
-			const staked = await ensureStaked(home, {
+			isStaked = await ensureStaked(home, {
 				signer: x.signer,
 				endpoint: url,
 				stakeTokens: config.chain!.stakeTokens,
 				treasurer: await treasurerOf(home),
 			});
-			if (!staked)
+			if (!isStaked)
 				log.warn({ account: account.address }, "this validator has no stake on chain: `assay stake` gives it one");
 			await keepEndpoint(home, url);
 			const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));

@@ -72,6 +72,8 @@ export interface RunningValidator {
 		readonly scoreboard: string;
 		/** The chain's epochs and windows. */
 		readonly params: EpochParams;
+		/** Without stake its reports count for nothing there; on the embedded chain it always has some. */
+		readonly isStaked: boolean;
 		/** The newest epoch with final weights and what of its rewards nobody has claimed, as of the last round. */
 		readonly newestFinal: () => { readonly epoch: number; readonly claimable: bigint } | null;
 	} | null;
@@ -299,6 +301,7 @@ async function start(
 						scoreboard: chain.home.at.scoreboard,
 						params: chain.params,
 						newestFinal: chain.newestFinal,
+						isStaked: chain.isStaked(),
 					},
 		probing: () => scheduler?.running() ?? 0,
 		wake,
