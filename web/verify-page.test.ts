@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -12,6 +13,7 @@ import type { ApiServer } from "../src/api/server-options.ts";
 import { startToyApi } from "../src/api/toy-api.test-kit.ts";
 import type { Verdict } from "../src/protocol/verdict.ts";
 import { createStaticFiles } from "../src/validator/service/static-files.ts";
+import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 import { formatFigure } from "./parts/format.ts";
 
@@ -83,6 +85,60 @@ test("spoiled files are refused with the code of what is wrong", async () => {
 	assert.equal(await page.locator("main img, main b").count(), 0);
 });
 
+test("several files at once, of any kind: each its verdict, the same as the CLI's; too large ones are not even read", async () => {
+	const page = await browser.open(`${url}/verify`);
+	const good = readFileSync(join(root, "vectors/four-cpus.assay"));
+	const swapped = Buffer.from(good);
+	swapped.set(good.subarray(good.length - 200, good.length - 100), good.length - 100);
+	const noise = Buffer.alloc(1 << 20, "no evidence ");
+	const named = [
+		{ name: "good.assay", buffer: good },
+		{ name: "tampered.assay", buffer: swapped },
+		{ name: "picture.png", buffer: noise },
+		{ name: "empty", buffer: Buffer.alloc(0) },
+	];
+	await page
+		.getByLabel("Evidence file")
+		.setInputFiles(named.map(({ name, buffer }) => ({ name, buffer, mimeType: "application/octet-stream" })));
+	await page.getByText("4 of 4 verified").waitFor();
+	const folder = await mkdtemp(join(tmpdir(), "assay-verify-"));
+	try {
+		for (const { name, buffer } of named) {
+			// The CLI is asked about one of them: it costs a process.
+			const path = join(folder, name);
+			if (name === "tampered.assay") await writeFile(path, buffer);
+			const told = name === "tampered.assay" ? await cliVerdict(path) : verifyEvidence(buffer);
+			const row = page.locator(".files li", { has: page.getByRole("button", { name, exact: true }) });
+			assert.equal(
+				await row.locator(".badge").textContent(),
+				told.status === "valid" ? "✓valid" : `✕invalid${told.code}`,
+				name,
+			);
+		}
+	} finally {
+		await rm(folder, { recursive: true });
+	}
+	await page.getByRole("button", { name: "good.assay" }).click();
+	await page.locator(".verify[data-status=valid]").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	// By drag and drop, too; and one that no evidence is as large as.
+	await page.evaluate(() => {
+		const drop = (file: File) => {
+			const data = new DataTransfer();
+			data.items.add(file);
+			document.querySelector(".drop")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+		};
+		drop(new File([new Blob([new ArrayBuffer(257 * 2 ** 20)])], "huge.assay"));
+	});
+	await page.getByRole("alert").getByText("huge.assay has 257 MiB: larger than any evidence").waitFor();
+	await page.evaluate(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["dropped"], "dropped.assay"));
+		document.querySelector(".drop")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+	});
+	await page.locator(".verify[data-status=invalid]").getByText("dropped.assay").waitFor();
+});
+
 test("works without a network once it was open", async () => {
 	const page = await browser.open(`${url}/verify`);
 	await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
@@ -144,6 +200,13 @@ test("files go out compressed, named by their hash, under a policy without inlin
 	assert.equal(itsPolicy, "default-src 'none';script-src 'wasm-unsafe-eval'");
 	for (const path of ["/main.js", "/providers/a/b", "/v1/providers.html", "/web/index.html"])
 		assert.equal((await fetch(url + path)).status, 404, path);
+	const lost = await fetch(`${url}/nowhere/at/all`, { headers: { accept: "text/html,*/*" } });
+	assert.deepEqual([lost.status, lost.headers.get("content-type")], [404, "text/html; charset=utf-8"]);
+	const program = await fetch(`${url}/nowhere/at/all`);
+	assert.deepEqual(
+		[program.status, program.headers.get("content-type")],
+		[404, "application/problem+json; charset=utf-8"],
+	);
 	assert.equal(await createStaticFiles([join(root, "no-such-folder")])("/"), null);
 });
 

@@ -54,7 +54,12 @@ export async function answerUnknown(
 	const isRead = request.method === "GET" || request.method === "HEAD";
 	if (staticFile !== undefined && isRead && path !== "/v1" && !path.startsWith("/v1/")) {
 		const plain = plainPath(path);
-		const file = plain === null ? null : await staticFile(plain);
+		let file = plain === null ? null : await staticFile(plain);
+		// Somebody with a browser and a wrong address sees a page that says so; programs get the problem.
+		if (file === null && String(request.headers.accept ?? "").includes("text/html")) {
+			file = await staticFile("/");
+			if (file !== null) reply.code(404);
+		}
 		if (file !== null) {
 			reply.header("cache-control", file.cacheControl).type(file.contentType);
 			if (file.contentSecurityPolicy !== undefined) reply.header("content-security-policy", file.contentSecurityPolicy);

@@ -1,12 +1,25 @@
 // Two providers side by side, by proven figures; the better of two numbers is marked by word.
 import type { Provider } from "../../src/api/types.ts";
 import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
-import { Empty, Failed, Loading, PageTitle, Panel, Scroll, VerdictBadge } from "../parts/small.tsx";
+import { Empty, PageTitle, Panel, Scroll, Shown, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
 export default function ComparePage({ place }: PageProps) {
 	const [a, b] = [place.query.get("a") ?? "", place.query.get("b") ?? ""];
+	return (
+		<>
+			<PageTitle sub={<a href="/providers">Back to the list</a>}>Compare</PageTitle>
+			{a === "" || b === "" ? (
+				<Empty title="Choose two providers in the list">Mark two of them and press “Compare” above the table.</Empty>
+			) : (
+				<Both key={`${a} ${b}`} a={a} b={b} />
+			)}
+		</>
+	);
+}
+
+function Both({ a, b }: { a: string; b: string }) {
 	const both = useLoaded(`${a} ${b}`, (signal) =>
 		Promise.all([
 			api.getProvider({ params: { id: a } }, { signal }),
@@ -14,22 +27,13 @@ export default function ComparePage({ place }: PageProps) {
 		]),
 	);
 	return (
-		<>
-			<PageTitle sub={<a href="/providers">Back to the list</a>}>Compare</PageTitle>
-			{a === "" || b === "" ? (
-				<Empty title="Choose two providers in the list" />
-			) : both.value === null ? (
-				both.trouble === null ? (
-					<Loading what="both providers" />
-				) : (
-					<Failed trouble={both.trouble} again={both.reload} />
-				)
-			) : (
+		<Shown of={both} what="both providers">
+			{(value) => (
 				<Panel title="Proven figures">
-					<CompareTable both={both.value} />
+					<CompareTable both={value} />
 				</Panel>
 			)}
-		</>
+		</Shown>
 	);
 }
 
@@ -52,18 +56,20 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 					<tr>
 						<th scope="col">Figure</th>
 						{both.map((one) => (
-							<th key={one.id} scope="col">
+							<th key={one.id} scope="col" class="num">
 								<a href={`/providers/${one.id}`}>{one.name || shortId(one.id)}</a>
 							</th>
 						))}
-						<th scope="col">Second ÷ first</th>
+						<th scope="col" class="num">
+							Second ÷ first
+						</th>
 					</tr>
 				</thead>
 				<tbody>
 					<tr>
 						<th scope="row">Last verdict</th>
 						{both.map((one) => (
-							<td key={one.id}>
+							<td key={one.id} class="num">
 								<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
 							</td>
 						))}
@@ -72,7 +78,7 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 					<tr>
 						<th scope="row">Proven</th>
 						{both.map((one) => (
-							<td key={one.id}>
+							<td key={one.id} class="num">
 								{one.holdings.map(({ count, model }) => `${count} × ${model}`).join(", ") || "nothing"}
 							</td>
 						))}

@@ -13,6 +13,15 @@ import { replaceQuery } from "../shell/router.ts";
 import type { PageProps } from "../shell/shell.tsx";
 import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
 
+const STEPS: Readonly<Record<string, string>> = {
+	waiting: "waiting for the host",
+	claim: "the host says what it has",
+	stage: "challenges are sent",
+	root: "roots arrive",
+	opened: "places are opened",
+	checking: "the evidence is judged",
+	checked: "openings are checked",
+};
 const VERDICTS = ["valid", "invalid", "inconclusive"] as const;
 
 export default function ProbesPage({ place }: PageProps) {
@@ -122,7 +131,7 @@ function ProbePage({ id }: { id: string }) {
 							<VerdictBadge state={isRunning ? "running" : (shown.verdict ?? shown.state)} code={shown.code} />
 						</span>
 					}
-					note={shown.detail ?? (isRunning ? live.step : "")}
+					note={shown.detail ?? (isRunning ? (STEPS[live.step] ?? live.step) : "")}
 				/>
 				<Tile name="Started" value={<Time atMs={shown.startedAtMs} />} note={shown.where ?? ""} />
 				<Tile

@@ -173,7 +173,7 @@ function ClaimedPanel({ provider }: { provider: Provider }) {
 				<Empty title="Nothing is known of this host yet" />
 			) : (
 				<Scroll label="Claimed and proven, all devices">
-					<table>
+					<table class="claims">
 						<thead>
 							<tr>
 								<th scope="col">Figure</th>

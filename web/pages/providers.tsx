@@ -106,6 +106,7 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		{
 			key: "name",
 			title: "Name",
+			widthRem: 8,
 			canSort: true,
 			cell: (row) => (
 				<a href={`/providers/${row.id}`} class="name" title={row.id}>
@@ -116,7 +117,8 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 		{
 			key: "verdict",
 			title: "Last verdict",
-			widthRem: 11,
+			widthRem: 10,
+			narrowRem: 5.5,
 			cell: (row) => <VerdictBadge state={row.lastVerdict} code={row.lastCode} />,
 		},
 		provenColumn("proven"),

@@ -99,6 +99,7 @@ function columnsOf(onRent: (providerId: string) => void): readonly Column<Offer>
 		{
 			key: "name",
 			title: "Name",
+			widthRem: 9,
 			canSort: true,
 			cell: (row) => (
 				<a href={`/providers/${row.providerId}`} class="name" title={row.providerId}>

@@ -39,8 +39,9 @@ export default function VerifyPage() {
 	};
 	const done = (file: File, verdict: Verdict) => {
 		setVerdicts((before) => new Map(before).set(file, verdict));
-		// The next one that waits, until all are judged; then the reader chooses.
-		setShown((now) => (now === file ? (files[files.indexOf(file) + 1] ?? now) : now));
+		// The next one that waits; once all are judged the reader chooses.
+		const next = files.find((one) => one !== file && !verdicts.has(one));
+		if (next !== undefined) setShown((now) => (now === file ? next : now));
 	};
 	return (
 		<>

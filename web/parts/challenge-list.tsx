@@ -26,8 +26,8 @@ export interface Place {
 const WORDS: Readonly<Record<string, string>> = {
 	gemm: "matrix products",
 	fma: "scalar chains",
-	stream: "memory stream",
-	copy: "copy",
+	stream: "stream of kept products",
+	copy: "copy of kept products",
 };
 
 export function challengeTitle({ what, precision }: Pick<ShownChallenge, "what" | "precision">): string {

@@ -23,11 +23,13 @@ const COLUMNS: readonly Column<ProbeSummary>[] = [
 		key: "verdict",
 		title: "Verdict",
 		widthRem: 15,
+		narrowRem: 5.5,
 		cell: (row) => <VerdictBadge state={row.state === "done" ? row.verdict : row.state} code={row.code} />,
 	},
 	{
 		key: "detail",
 		title: "Why",
+		widthRem: 14,
 		isMinor: true,
 		cell: (row) => <span title={row.detail ?? ""}>{row.detail ?? ""}</span>,
 	},

@@ -54,7 +54,8 @@ const COLUMNS = {
 	proven: {
 		key: "proven",
 		title: "Proven",
-		widthRem: 11,
+		widthRem: 8.5,
+		narrowRem: 7,
 		cell: (row) => <span class={row.model === null ? "dim" : ""}>{provenCards(row)}</span>,
 	},
 	fp16: {
@@ -94,7 +95,7 @@ const COLUMNS = {
 	price: {
 		key: "price",
 		title: "Price/h",
-		widthRem: 6,
+		widthRem: 5.6,
 		isNumber: true,
 		canSort: true,
 		cell: (row) => formatMoney(row.pricePerHourMicros),

@@ -127,6 +127,11 @@ export function PageTitle({ children, sub }: { children: ComponentChildren; sub?
 	useEffect(() => {
 		if (takeFocusWish()) title.current?.focus({ preventScroll: true });
 	}, []);
+	// The tab and the history say what the page does. Invisible characters of a provider's name stay out of the browser's own frame.
+	useEffect(() => {
+		const text = (title.current?.textContent ?? "").replaceAll(/\p{C}/gu, "");
+		document.title = `${text.slice(0, 80)} · assay`;
+	});
 	return (
 		<div class="page-title">
 			<h1 tabIndex={-1} ref={title}>

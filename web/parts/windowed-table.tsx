@@ -16,8 +16,9 @@ export interface Column<Row> {
 	/** Left out on narrow screens. */
 	readonly isMinor?: boolean;
 	readonly canSort?: boolean;
-	/** Of its content, padding not counted. Columns without one share what is left. */
+	/** Of its content, padding not counted; what is left over is spread. On narrow screens another, when given. */
 	readonly widthRem?: number;
+	readonly narrowRem?: number;
 }
 
 export interface Sort {
@@ -98,11 +99,7 @@ export function WindowedTable<Row>(p: {
 			<table aria-rowcount={p.hasMore ? -1 : p.rows.length + 1}>
 				<colgroup>
 					{p.columns.map((column) => (
-						<col
-							key={column.key}
-							class={column.isMinor ? "minor" : ""}
-							style={column.widthRem === undefined ? {} : { width: `calc(${column.widthRem}rem + 1.4rem)` }}
-						/>
+						<col key={column.key} class={column.isMinor ? "minor" : ""} style={widthOf(column)} />
 					))}
 				</colgroup>
 				<thead>
@@ -164,6 +161,11 @@ const Row = memo(function Row(p: { row: unknown; index: number; columns: readonl
 		</tr>
 	);
 });
+
+/** As variables: which of the two holds is the style sheet's. */
+function widthOf({ widthRem, narrowRem = widthRem }: Column<never>): Record<string, string> {
+	return widthRem === undefined ? {} : { "--wide": `${widthRem}rem`, "--narrow": `${narrowRem}rem` };
+}
 
 function classOf({ isNumber, isMinor }: { isNumber?: boolean; isMinor?: boolean }): string {
 	return `${isNumber ? "num" : ""} ${isMinor ? "minor" : ""}`.trim();

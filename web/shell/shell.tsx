@@ -1,6 +1,6 @@
 // The frame around every page: name, navigation, live state, theme; and which page belongs to which path.
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Empty, Failed, Loading, PageTitle } from "../parts/small.tsx";
 import { retryNow, type Trouble, troubleOf, useLive } from "./api.ts";
 import { type Place, usePlace } from "./router.ts";
@@ -99,7 +99,8 @@ export function Shell({ pages }: { pages: Pages }) {
 			isCurrent = false;
 		};
 	}, [entry, first]);
-	useEffect(() => {
+	// Before the page's own title, which comes with an effect.
+	useLayoutEffect(() => {
 		document.title = entry === undefined ? "assay" : `${entry.title} · assay`;
 	}, [entry]);
 	return (
