@@ -9,7 +9,6 @@ import type { PastEpoch } from "../../chain/chain-history.ts";
 import type { ContractAddresses } from "../../chain/deploy.ts";
 import { readRegistryParams } from "../../chain/registry.ts";
 import { type EpochParams, readEpochParams, windowsOf } from "../../chain/scoreboard.ts";
-import type { Hex } from "../../market/sorted-openings.ts";
 import { safeText } from "../../protocol/safe-text.ts";
 import { standing } from "./chain-leaves.ts";
 import type { ChainReader } from "./chain-reader.ts";
@@ -32,8 +31,8 @@ export interface ChainPhases {
 	/** Of an epoch that blocks have left behind: it does not change any more. */
 	totalAtEnd(endsAt: number): Promise<bigint>;
 	windows(f: FixedChain, number: number, past: PastEpoch): Promise<Chain["inFlight"][number]>;
-	/** When the proposal of this transaction is final; null when the node has no receipt of it. */
-	finalOf(f: FixedChain, hash: Hex, block: number): Promise<number | null>;
+	/** When a proposal that was sent in this block is final. */
+	finalOf(f: FixedChain, block: number): Promise<number>;
 }
 
 export const PPM = 1_000_000n;
@@ -97,7 +96,7 @@ export function createChainPhases(
 		const startsAt = Math.max(endsAt - f.epochs.epochSeconds, Math.min(endsAt, f.deployedAtS));
 		const nowS = here.nowMs() / 1000;
 		const last = standing(past);
-		const finalAtMs = last === null ? null : await finalOf(f, last.at.hash, last.at.block);
+		const finalAtMs = last === null ? null : await finalOf(f, last.at.block);
 		let phase: ChainPhase;
 		let nextAtMs: number | null = null;
 		const byClock = [
@@ -108,9 +107,8 @@ export function createChainPhases(
 		] as const;
 		const open = byClock.find(([until]) => nowS < until);
 		if (open !== undefined) [nextAtMs, phase] = [open[0] * 1000, open[1]];
-		else if (last !== null) {
-			// Without a receipt nobody knows since when: then it is not called final.
-			phase = finalAtMs === null || here.nowMs() < finalAtMs ? "challenge" : "final";
+		else if (finalAtMs !== null) {
+			phase = here.nowMs() < finalAtMs ? "challenge" : "final";
 			if (phase === "challenge") nextAtMs = finalAtMs;
 		} else {
 			const overtaken = (reader.history().lastFixed() ?? -1) > number;
@@ -129,11 +127,8 @@ export function createChainPhases(
 		};
 	}
 
-	/** The block of a proposal and the challenge window say when it is final. */
-	async function finalOf(f: FixedChain, hash: Hex, block: number): Promise<number | null> {
-		const sent = await reader.transaction(hash, block);
-		return sent === null ? null : sent.atMs + f.epochs.challengeSeconds * 1000;
-	}
+	const finalOf = async (f: FixedChain, block: number): Promise<number> =>
+		(await reader.blockAtMs(block)) + f.epochs.challengeSeconds * 1000;
 
 	return { fixed, currentOf, totalAtEnd, windows, finalOf };
 }

@@ -30,6 +30,8 @@ export interface ChainReader {
 	atHead<T>(key: string, make: (head: ChainHead) => Promise<T>): Promise<T>;
 	/** What never changes. A failure is not kept. */
 	once<T>(key: string, make: () => Promise<T>): Promise<T>;
+	/** When a block was made. */
+	blockAtMs(number: number): Promise<number>;
 	/** Null when the node has no receipt of it. */
 	transaction(hash: Hex, block: number): Promise<SentTransaction | null>;
 }
@@ -148,10 +150,21 @@ export async function createChainReader(
 		if (receipt === null || Number(receipt.blockNumber) !== block) return null;
 		if (!/^0x[0-9a-fA-F]{40}$/.test(receipt.from ?? "") || !/^0x[0-9a-f]{1,13}$/i.test(receipt.gasUsed ?? ""))
 			return null;
-		const { timestamp } = await client.viem.getBlock({ blockNumber: BigInt(block) });
 		const from = receipt.from!.toLowerCase() as Hex;
-		return { from, gasUsed: Number(receipt.gasUsed), atMs: Number(timestamp) * 1000 };
+		return { from, gasUsed: Number(receipt.gasUsed), atMs: await blockAtMs(block) };
 	}
+
+	/** For ever when the block is deep; what may still be taken back is asked for again with each new one. */
+	async function sinceBlock<T>(key: string, block: number, make: () => Promise<T>): Promise<T> {
+		const isDeep = (await head()).number - block + 1 >= client.confirmations;
+		return isDeep ? once(key, make) : atHead(key, make);
+	}
+
+	const blockAtMs = (number: number): Promise<number> =>
+		sinceBlock(`block ${number}`, number, async () => {
+			const { timestamp } = await client.viem.getBlock({ blockNumber: BigInt(number) });
+			return Number(timestamp) * 1000;
+		});
 
 	return {
 		client,
@@ -159,12 +172,8 @@ export async function createChainReader(
 		head,
 		once,
 		atHead,
-		async transaction(hash, block) {
-			const key = `transaction ${hash} ${block}`;
-			// What may still be taken back is asked again with each new block.
-			const isDeep = (await head()).number - block + 1 >= client.confirmations;
-			return isDeep ? once(key, () => receiptOf(hash, block)) : atHead(key, () => receiptOf(hash, block));
-		},
+		blockAtMs,
+		transaction: (hash, block) => sinceBlock(`transaction ${hash} ${block}`, block, () => receiptOf(hash, block)),
 	};
 }
 

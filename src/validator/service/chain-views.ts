@@ -131,11 +131,10 @@ export async function createChainViews(
 			await reader.head();
 			const f = await fixed();
 			const current = currentOf(f);
-			const rows: ChainEpochSummary[] = [];
 			const first = Math.min(current ?? -1, (before ?? Number.POSITIVE_INFINITY) - 1);
-			for (let number = first; number >= reader.history().oldestEpoch() && rows.length < limit; number--)
-				rows.push(await summaryOf(f, number, reader.history().epoch(number)));
-			return rows;
+			const least = Math.max(reader.history().oldestEpoch(), first - limit + 1);
+			const numbers = Array.from({ length: Math.max(0, first - least + 1) }, (_, i) => first - i);
+			return Promise.all(numbers.map((number) => summaryOf(f, number, reader.history().epoch(number))));
 		},
 
 		async epoch(number) {
@@ -238,8 +237,8 @@ export async function createChainViews(
 				const one = reader.history().epoch(epoch);
 				const stands = standing(one);
 				if (stands === null || one.isSwept) continue;
-				const finalAtMs = await finalOf(f, stands.at.hash, stands.at.block);
-				if (finalAtMs === null || here.nowMs() < finalAtMs) continue;
+				const finalAtMs = await finalOf(f, stands.at.block);
+				if (here.nowMs() < finalAtMs) continue;
 				if (here.nowMs() >= finalAtMs + Number(f.emission.claimSeconds) * 1000) break;
 				seen++;
 				const amount = one.claims.has(account) ? 0n : ((await leaves.of(epoch, one)).shares.get(account) ?? 0n);
