@@ -157,23 +157,23 @@ async function payOne(
 	const [chain, rewards] = await Promise.all([import("../chain/chain-client.ts"), import("../chain/rewards.ts")]);
 	const { provider } = o;
 	const owed = await rewards.readOwed(client, at, provider, o.current);
-	const open: OpenClaim[] = [];
 	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
 		if (await rewards.readIsClaimed(client, at, leaf.epoch, provider))
 			return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
-		if (leaf.finalAt <= o.closedS) return "lapsed";
-		open.push(leaf);
-		return o.isDry ? "can be claimed" : "paid";
+		return leaf.finalAt <= o.closedS ? "lapsed" : "can be claimed";
 	};
-	const claims: Paid[] = [];
-	for (const leaf of o.leaves)
-		claims.push({ epoch: leaf.epoch, provider, amount: leaf.amount, state: await stateOf(leaf) });
+	const states = await Promise.all(o.leaves.map(stateOf));
+	const open = o.leaves.filter((_, i) => states[i] === "can be claimed");
 	const amount = [...owed, ...open].reduce((sum, one) => sum + one.amount, 0n);
 	const words = owed.map(({ word }) => word);
 	for (let from = 0; !o.isDry && amount > 0n && (from === 0 || from < open.length); from += MOST_CLAIMS) {
 		const batch = open.slice(from, from + MOST_CLAIMS);
 		await chain.sendCall(client, account, rewards.claimAndCollectCall(at, provider, batch, from === 0 ? words : []));
 	}
+	const claims = o.leaves.map(({ epoch, amount }, i): Paid => {
+		const state = states[i]!;
+		return { epoch, provider, amount, state: state === "can be claimed" && !o.isDry ? "paid" : state };
+	});
 	return { claims, amount };
 }
 
