@@ -115,4 +115,34 @@ contract VectorsTest is Cheats {
         (uint32 least, uint32 greatest) = StakeMedian.bounds(some, someWeight, total);
         isTrue(least <= exact && exact <= greatest, "within");
     }
+
+    /// Less than half of the stake, in any number of hands and saying anything, moves a weight no further than the honest differ among themselves.
+    function testFuzz_liarsMoveNothingBeyondTheHonest(
+        uint32[5] memory lies,
+        uint16[5] memory lyingStakes,
+        uint32[4] memory honest,
+        uint16[4] memory honestStakes
+    ) public pure {
+        uint32[] memory scores = new uint32[](9);
+        uint128[] memory stakes = new uint128[](9);
+        (uint256 lying, uint256 total) = (0, 0);
+        (uint32 lowest, uint32 highest) = (type(uint32).max, 0);
+        for (uint256 i = 0; i < 5; i++) {
+            (scores[i], stakes[i]) = (lies[i] % 1_000_001, lyingStakes[i]);
+            lying += lyingStakes[i];
+        }
+        for (uint256 i = 0; i < 4; i++) {
+            uint32 score = 400_000 + honest[i] % 10_000;
+            (scores[5 + i], stakes[5 + i]) = (score, uint128(honestStakes[i]) + 1);
+            if (score < lowest) lowest = score;
+            if (score > highest) highest = score;
+            total += stakes[5 + i];
+        }
+        // One honest one has as much more as makes the liars the smaller half, by one unit.
+        if (total <= lying) stakes[8] += uint128(lying - total + 1);
+        total = lying;
+        for (uint256 i = 5; i < 9; i++) total += stakes[i];
+        (uint32 median,) = StakeMedian.bounds(scores, stakes, total);
+        isTrue(lowest <= median && median <= highest, "among the honest");
+    }
 }
