@@ -4,24 +4,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x .toolchain/node_modules/.bin/node ] && export PATH="$PWD/.toolchain/node_modules/.bin:$PATH"
 export PATH="$PWD/node_modules/.bin:$PATH"
+# Hundreds of processes read the same sources: what Node made of them is kept. An entry is used for the very same text only.
+export NODE_COMPILE_CACHE="$PWD/build/compile-cache"
 
 echo "== types"
 tsc -p .
 echo "== lint and format"
 biome check --error-on-warnings
-echo "== engine: C++ tests, sanitizers, frame fuzzing; meanwhile the contracts"
-# Beside each other: both are half compiling, half waiting. Not beside the TypeScript tests, some of which have deadlines.
-mkdir -p build
-node --test "contracts/**/*.test.ts" > build/contracts.log 2>&1 &
-contracts=$!
-trap 'kill "$contracts" 2> /dev/null || true' EXIT
-bash engine/test/run.sh
-echo "== contracts: Solidity tests, invariants, gas"
-status=0
-wait "$contracts" || status=$?
-trap - EXIT
-cat build/contracts.log
-[ "$status" = 0 ]
-echo "== TypeScript"
-# One file after the other would leave a core idle; more at once would make deadline tests depend on luck.
-node --test --test-concurrency=2 "src/**/*.test.ts" "vectors/**/*.test.ts" "scripts/**/*.test.ts" "tests/**/*.test.ts" "web/**/*.test.ts"
+# C++ tests, sanitizers and frame fuzzing; Solidity tests, invariants, gas; TypeScript.
+exec node scripts/run-tests.ts
