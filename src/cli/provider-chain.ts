@@ -48,6 +48,11 @@ export async function withProviderChain<T>(
 ): Promise<T> {
 	requireNode(command);
 	const folder = providerFolderOf(command, values, here);
+	// Nothing is made up: whoever mistyped a folder would send tokens to a provider that nobody runs.
+	if (!existsSync(join(folder, "provider.key")))
+		throw new AssayError("KEY_UNUSABLE", `there is no provider in ${folder}`, {
+			hint: "`assay provide` and `assay up` make one at their first start; name its folder with --data.",
+		});
 	const bytes = (size: number) => new Uint8Array(randomBytes(size));
 	const [{ loadKeyFile }, { loadProviderAccount }] = await Promise.all([
 		import("../engine/key-file.ts"),

@@ -2,7 +2,7 @@
 // validators' book then pays that account. The chain is an embedded one of this machine, run by another process's door.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -42,6 +42,11 @@ async function assay(...args: string[]) {
 	return { code, ...said };
 }
 const local = () => registerLocalProvider({ dataDir: network, providerFolder: ofUp, url: home.url, isEmbedded: true });
+/** As assay provide leaves it at its first start. */
+function makeProvider(folder: string, seed: number): void {
+	mkdirSync(folder);
+	writeFileSync(join(folder, "provider.key"), `${Buffer.alloc(32, seed).toString("hex")}\n`);
+}
 const memoryBook = () => openProviderBook(home.client, home.at, { load: async () => null, save: async () => {} });
 
 test("the provider of assay up is registered once, over restarts", async () => {
@@ -59,6 +64,9 @@ test("the provider of assay up is registered once, over restarts", async () => {
 
 test("another provider registers by hand; what it lacks is named, and how to send it", async () => {
 	const data = join(scratch, "other");
+	const none = await assay("stake", "50", "--provider", "--data", data, "--network", network);
+	assert.deepEqual([none.code, /there is no provider in .*\[KEY_UNUSABLE\]/.test(none.err)], [77, true]);
+	makeProvider(data, 5);
 	const where = ["--provider", "--data", data, "--network", network];
 	const noGas = await assay("stake", "50", ...where);
 	assert.equal(noGas.code, 69);
@@ -83,7 +91,7 @@ test("another provider registers by hand; what it lacks is named, and how to sen
 });
 
 test("which provider is meant is asked where there are two, and a validator's account is no provider's", async () => {
-	await assay("chain", "status", "--provider", "--data", join(scratch, "provider"));
+	makeProvider(join(scratch, "provider"), 6);
 	const both = await assay("chain", "status", "--provider");
 	assert.deepEqual([both.code, /two providers/.test(both.err)], [64, true]);
 	assert.equal((await assay("chain", "send", "0x12", "1")).code, 64);
