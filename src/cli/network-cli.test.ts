@@ -128,7 +128,10 @@ test("up tells what starts, who joins, what is proven, and the score", () => {
 		assert.match(text, part);
 	assert.match(text, /^VALID .*this machine, probe [0-9a-f]{12} in/m);
 	assert.match(text, /matrix int8 [\d.]+ [GT]op\/s/);
-	assert.match(text, /^score {5}this machine \d\.\d{6} = gpu .* × host .* × reliability/m);
+	// With or without a GPU here: on a trial network both count.
+	assert.match(text, /^score {5}this machine 0\.0*[1-9]/m);
+	assert.match(text, /^score {5}this machine \d\.\d{6} = (gpu|host only) .* × host .* × reliability/m);
+	assert.match(text, /^ {10}trial network: a host without a GPU counts 1 %/m);
 	// Not a terminal: plain lines.
 	assert.ok(!text.includes("\u001b"));
 	// A fresh folder: nothing was there to be found.

@@ -3,9 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../api/types.ts";
-import type { EpochTimes } from "../chain/scoreboard.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { formatTokens } from "./chain-connection.ts";
 import { formatBytes, formatFigure, formatRate } from "./format.ts";
 import { scoreLine } from "./score-lines.ts";
 import { shortId, shown, verdictStyle } from "./table.ts";
@@ -144,24 +142,6 @@ const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {
 	revealed: () => "scores revealed",
 	proposed: (detail) => `weights proposed, ${detail}`,
 };
-
-/** What can be had for an epoch whose weights are final. */
-export function rewardsLine(epoch: number, claimable: bigint, paint: Paint): string {
-	return claimable > 0n
-		? `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim`
-		: `rewards   epoch ${epoch}: final, nothing is left to claim`;
-}
-
-/** When the epoch that runs will pay, at the soonest. */
-export function epochLine(p: EpochTimes & { readonly challengeSeconds: number }, nowS: number): string {
-	const epoch = Math.floor((nowS - p.genesis) / p.epochSeconds);
-	const endsIn = p.genesis + (epoch + 1) * p.epochSeconds - nowS;
-	const windows = p.commitSeconds + p.revealSeconds + p.voidSeconds + p.challengeSeconds;
-	return `epoch ${epoch} ends in ${lapse(endsIn)}; its rewards can be claimed ${lapse(windows)} later`;
-}
-
-const lapse = (seconds: number): string =>
-	seconds < 180 ? `${Math.ceil(seconds)} s` : `${Math.round(seconds / 60)} min`;
 
 type Detail = { readonly [key: string]: unknown };
 

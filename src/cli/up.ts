@@ -16,8 +16,9 @@ import { postgresHint } from "./postgres-hint.ts";
 import { registrationLine } from "./register-local-provider.ts";
 import { requireNode } from "./require-node.ts";
 import { formatScore, shown } from "./table.ts";
+import { epochLine, rewardsLine, stakeLines, watchRewards } from "./up-chain.ts";
 import { takeUpFile } from "./up-file.ts";
-import { createUpReport, epochLine, rewardsLine, type UpReport } from "./up-report.ts";
+import { createUpReport, type UpReport } from "./up-report.ts";
 import { readParams } from "./validate.ts";
 import { type Paint, paintFor } from "./verdict-table.ts";
 
@@ -174,16 +175,6 @@ async function chainSettings(
 	return null;
 }
 
-/** On somebody else's chain the operator stakes; until then the network runs and nothing that it says counts there. */
-function stakeLines(account: string, url: string, dataDir: string, rpc: string | undefined): readonly string[] {
-	const where = `${rpc === undefined ? "" : `--rpc ${rpc} `}--data ${dataDir}`;
-	return [
-		"          this validator has no stake on that chain, so its reports do not count there. Give its account tokens and coins for gas:",
-		`          ${account}; then, while the network runs:`,
-		`          assay stake 10000 --endpoint ${url} ${where}`,
-	];
-}
-
 /** The validator's own clean-up leaves nothing open when it cannot start. */
 async function start(validator: Validator): Promise<RunningValidator> {
 	try {
@@ -292,25 +283,6 @@ async function live(o: Live): Promise<number> {
 	report.end();
 	say("stopping");
 	return code;
-}
-
-const LOOK_EVERY_MS = 500;
-
-/** Asked of the validator itself, not of events: what was final before anybody listened counts as well. Each epoch is told once. */
-function watchRewards(
-	{ chain }: RunningValidator,
-	onFinal: (final: { readonly epoch: number; readonly claimable: bigint }) => void,
-): () => void {
-	let shown = -1;
-	const look = () => {
-		const found = chain?.newestFinal() ?? null;
-		if (found === null || found.epoch <= shown) return;
-		shown = found.epoch;
-		onFinal(found);
-	};
-	const looking = setInterval(look, LOOK_EVERY_MS);
-	look();
-	return () => clearInterval(looking);
 }
 
 /** Starts this machine's provider; gives how to stop it. */

@@ -114,6 +114,15 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 				if (mine) held.set(name, at);
 				return mine;
 			},
+			async seize(name) {
+				const at = performance.now();
+				await database.query(
+					`INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+					ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at`,
+					[text("a lease's name", name, 200), me, leaseMs],
+				);
+				held.set(name, at);
+			},
 			async release(name) {
 				held.delete(name);
 				await releaseWith(database, name);

@@ -443,6 +443,8 @@ export interface Lease {
 export interface LeaseStore {
 	/** True: held by this process (again). False: another holds it and is not expired. */
 	acquire(name: string): Promise<boolean>;
+	/** Whoever has it: for one who knows by other means that the holder is dead or will find out. Writes that name a lease stay safe. */
+	seize(name: string): Promise<void>;
 	release(name: string): Promise<void>;
 	holder(name: string): Promise<Lease | null>;
 	list(options?: { readonly prefix?: string }): Promise<readonly Lease[]>;

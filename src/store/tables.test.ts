@@ -127,6 +127,11 @@ onBothServers((server) => {
 		await assert.rejects(store.chain.putValue(key, "seen", { epoch: 6 }, "chain"), code("STORE_LEASE_LOST"));
 		await second.chain.intents(key, account).remove("reveal/1", "chain");
 		assert.deepEqual(await store.chain.intents(key, account).ids(), ["commit/1"]);
+		// Taken by force, for who knows that the other is dead: if it is not, it finds out at its next write.
+		await store.leases.seize("chain");
+		assert.equal(await second.leases.acquire("chain"), false);
+		await assert.rejects(second.chain.intents(key, account).put("reveal/2", {}, "chain"), code("STORE_LEASE_LOST"));
+		await store.chain.intents(key, account).put("reveal/2", {}, "chain");
 	});
 
 	test("migrations are applied once, in order, and an edited or newer one is refused", async () => {

@@ -35,6 +35,8 @@ export interface ChainHome {
 	/** Also for other programs of this machine. */
 	readonly url: string;
 	readonly isEmbedded: boolean;
+	/** The embedded chain runs in this process: whoever ran it before has ended. */
+	readonly isHost: boolean;
 	/** On the embedded chain providers without an account of their own are paid to one that the chain's owner keeps for them; null elsewhere. */
 	readonly keptAccountOf: ((providerKey: string) => ChainAccount) | null;
 	/** A question to a node that does not answer, or a wait for its blocks, ends now with CHAIN_CLOSED. */
@@ -79,6 +81,7 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
 			url: node.url,
 			isEmbedded: node.treasurer !== null,
+			isHost: node.isOurs,
 			keptAccountOf: node.keptAccountOf,
 			stopWaiting: () => stopped.abort(),
 			close: async () => {
@@ -118,8 +121,8 @@ async function openNode(
 		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
 	const place = join(folder, "rpc.json");
 	let chain: EmbeddedChain;
-	try {
-		chain = await openEmbeddedChain({
+	const open = () =>
+		openEmbeddedChain({
 			folder: join(folder, "embedded"),
 			genesis: {
 				// Random, so that what is signed for one embedded chain means nothing on another.
@@ -129,10 +132,13 @@ async function openNode(
 			},
 			nowMs: o.nowMs,
 		});
+	try {
+		// A validator that went through the door of a command that only looks would lose its chain with it.
+		chain = await (o.epochSeconds === null ? open() : unlessBusy(open));
 	} catch (error) {
 		// Another process of this data folder has it: over its door.
-		if (!(error instanceof AssayError && error.code === "CHAIN_BUSY")) throw error;
-		const { url } = JSON.parse(await readFile(place, "utf8")) as { url: string };
+		if (!isBusy(error)) throw error;
+		const url = await openDoor(place, error);
 		return { rpc: connect(url), url, treasurer, keptAccountOf, isOurs: false };
 	}
 	closing.push(() => chain.close());
@@ -140,6 +146,36 @@ async function openNode(
 	closing.push(() => server.close());
 	await writeWhole(place, `${JSON.stringify({ url: server.url })}\n`);
 	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
+}
+
+/** Where the process that has the chain answers. What an earlier one left in the file leads nowhere: asked until the new one has written its own. */
+async function openDoor(place: string, busy: unknown): Promise<string> {
+	for (let left = BUSY_TRIES; left > 0; left--) {
+		try {
+			const { url } = JSON.parse((await readText(place)) ?? "{}") as { readonly url?: string };
+			await httpRpc(url ?? "")("eth_chainId", []);
+			return url ?? "";
+		} catch {
+			await new Promise((resolve) => setTimeout(resolve, BUSY_EVERY_MS));
+		}
+	}
+	throw busy;
+}
+
+const isBusy = (error: unknown) => error instanceof AssayError && error.code === "CHAIN_BUSY";
+const BUSY_TRIES = 40;
+const BUSY_EVERY_MS = 150;
+
+/** Commands have it for a second or two; another validator keeps it. */
+async function unlessBusy<T>(open: () => Promise<T>): Promise<T> {
+	for (let left = BUSY_TRIES; ; left--) {
+		try {
+			return await open();
+		} catch (error) {
+			if (!isBusy(error) || left <= 1) throw error;
+			await new Promise((resolve) => setTimeout(resolve, BUSY_EVERY_MS));
+		}
+	}
 }
 
 async function findContracts(

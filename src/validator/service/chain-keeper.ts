@@ -182,6 +182,8 @@ async function createChainKeeper(
 			if (!isStaked)
 				log.warn({ account: account.address }, "this validator has no stake on chain: `assay stake` gives it one");
 			await keepEndpoint(home, url);
+			// A process that was killed holds its lease for half a minute more, and a window of the embedded chain is shorter.
+			if (home.isHost) await store.leases.seize(LEASE);
 			const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
 			turning = repeat({ everyMs, after: here.after, onError }, turn);
 		},
