@@ -396,6 +396,7 @@ export const toyHandlers: Handlers = {
 				about: accountOf("b"),
 				from: accountOf("a"),
 				amount: "1000",
+				isPaid: false,
 				gasUsed: 77_310,
 			},
 		],

@@ -62,9 +62,7 @@ export default function OverviewPage() {
 							/>
 							<Tile
 								name="Probes an hour"
-								value={formatCount(
-									Math.round((now.probes.day.valid + now.probes.day.invalid + now.probes.day.inconclusive) / 24),
-								)}
+								value={anHour(now.probes.day.valid + now.probes.day.invalid + now.probes.day.inconclusive)}
 								note={`last 24 h; ${formatCount(now.probes.running)} running, ${formatCount(now.probes.due)} due`}
 							/>
 							<Tile
@@ -105,7 +103,7 @@ export default function OverviewPage() {
 							<Panel title="Devices by model" aside={`${formatCount(now.gpus)} GPUs`}>
 								{now.models.length === 0 ? (
 									<Empty title="No GPU is proven yet">
-										A provider dials in with `assay provide`; its first probe starts at once.
+										A provider dials in with <code>assay provide</code>; its first probe starts at once.
 									</Empty>
 								) : (
 									<ul class="bars">
@@ -159,6 +157,10 @@ export default function OverviewPage() {
 		</>
 	);
 }
+
+/** Of a day's count: a young network has a part of one. */
+const anHour = (aDay: number): string =>
+	aDay === 0 || aDay >= 240 ? formatCount(Math.round(aDay / 24)) : (aDay / 24).toFixed(aDay < 24 ? 2 : 1);
 
 /** Nothing where there is no chain; where its node is silent, that. */
 function ChainState({ chain: { value, trouble, reload } }: { chain: Loaded<FollowedChain> }) {

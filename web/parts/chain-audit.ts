@@ -14,6 +14,7 @@ import {
 	type WeightProposal,
 } from "../../src/market/weight-proposal.ts";
 import { keccak } from "../../src/protocol/keccak-tree.ts";
+import { some } from "./chain-format.ts";
 import { reasonsOf, reportOf, weightsOf } from "./chain-leaf-files.ts";
 
 export interface AuditCheck {
@@ -81,7 +82,7 @@ export async function auditChainEpoch(o: AuditSource): Promise<ChainAudit> {
 		check(
 			title,
 			isRoot ? "equal" : "differs",
-			`${report.leaves.length} leaves give ${short(report.reportRoot)}, the chain has ${short(one.root)}`,
+			`${some(report.leaves.length, "leaf gives", "leaves give")} ${short(report.reportRoot)}, the chain has ${short(one.root)}`,
 		);
 		if (!isRoot)
 			differences.push({ what: "report root", who: one.account, stated: one.root, right: report.reportRoot });
@@ -139,7 +140,7 @@ async function auditReasons(
 		state: found.length === 0 ? "equal" : "differs",
 		found:
 			found.length === 0
-				? `${report.leaves.length} scores multiply out from their terms`
+				? `${some(report.leaves.length, "score multiplies", "scores multiply")} out from the terms`
 				: `${found.length} of ${report.leaves.length} do not follow from their terms`,
 	});
 }
@@ -167,7 +168,7 @@ async function auditProposal(
 		check(
 			"Published weights",
 			isRoot ? "equal" : "differs",
-			`${leaves.length} leaves give ${root === null ? "no root" : short(root)}, the chain has ${short(proposal.root)}`,
+			`${some(leaves.length, "leaf gives", "leaves give")} ${root === null ? "no root" : short(root)}, the chain has ${short(proposal.root)}`,
 		);
 		if (!isRoot)
 			differences.push({ what: "weights root", who: proposal.proposer, stated: proposal.root, right: root ?? "–" });
@@ -183,7 +184,9 @@ async function auditProposal(
 		"Medians",
 		state,
 		wrong.length === 0
-			? `${medians.size} weights are the stake-weighted medians`
+			? medians.size === 1
+				? "1 weight is the stake-weighted median"
+				: `${medians.size} weights are the stake-weighted medians`
 			: `${wrong.length} of ${medians.size} weights are not the median of these reports`,
 	);
 	const isWhole = right.proposal.root === proposal.root && String(right.proposal.totalWeight) === proposal.totalWeight;
@@ -230,7 +233,7 @@ function auditPayments(
 		wrong.length > 0
 			? `${wrong.length} shares differ`
 			: isWhole
-				? `${shares.size} shares sum to the pot, to the unit`
+				? `${some(shares.size, "share sums", "shares sum")} to the pot, to the unit`
 				: `shares sum to ${sum}, the pot is ${stated.emission}`,
 	);
 	const claims = rows.filter(({ claimed }) => claimed !== null);
@@ -246,7 +249,7 @@ function auditPayments(
 		"Claims",
 		strange.length === 0 ? "equal" : "differs",
 		strange.length === 0
-			? `${claims.length} claims are these shares`
+			? `${some(claims.length, "claim is", "claims are")} of the right amount`
 			: `${strange.length} of ${claims.length} claims are other amounts`,
 	);
 }

@@ -3,7 +3,7 @@ import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { api, useLoaded } from "../shell/api.ts";
 import { ChainAuditPanel } from "./chain-audit-panel.tsx";
 import { type ChainProps, paidPercent, StaleNote } from "./chain-epochs.tsx";
-import { PHASES } from "./chain-format.ts";
+import { PHASES, some } from "./chain-format.ts";
 import { Account, Amount, ChainTime, Countdown, EpochRail, PhaseBadge } from "./chain-parts.tsx";
 import { ChainTransactions } from "./chain-transactions.tsx";
 import { ChainWeights } from "./chain-weights.tsx";
@@ -77,7 +77,7 @@ function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; 
 				<Tile
 					name="Rewards"
 					value={<Amount amount={epoch.pot ?? chain.nextPot} token={token} />}
-					note={epoch.pot === null ? "foreseen" : `to ${formatCount(epoch.providers ?? 0)} providers`}
+					note={epoch.pot === null ? "foreseen" : `to ${some(epoch.providers ?? 0, "provider")}`}
 				/>
 				<Tile
 					name="Claimed"
@@ -87,8 +87,7 @@ function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; 
 							"nothing to claim yet"
 						) : (
 							<>
-								<Amount amount={epoch.paid} token={token} /> in {formatCount(epoch.claims)}{" "}
-								{epoch.claims === 1 ? "claim" : "claims"}
+								<Amount amount={epoch.paid} token={token} /> in {some(epoch.claims, "claim")}
 							</>
 						)
 					}
@@ -133,7 +132,9 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 			}
 		>
 			{epoch.reportsOf.length === 0 ? (
-				<Empty title="No validator has stake">`assay stake` gives one a voice.</Empty>
+				<Empty title="No validator has stake">
+					<code>assay stake</code> gives one a voice.
+				</Empty>
 			) : (
 				<Scroll label="Reports of all validators">
 					<table>

@@ -24,6 +24,10 @@ export function shortAmount(amount: string, decimals: number): string {
 /** 0x12345678…abcd: both ends, since accounts are compared by both. */
 export const shortAccount = (account: string): string => `${account.slice(0, 8)}…${account.slice(-4)}`;
 
+/** 1 leaf, 2 leaves. */
+export const some = (count: number, one: string, many = `${one}s`): string =>
+	`${String(count).replaceAll(/\B(?=(\d{3})+$)/g, SPACE)} ${count === 1 ? one : many}`;
+
 export interface PhaseWords {
 	readonly word: string;
 	readonly mark: string;

@@ -24,9 +24,7 @@ function OnChain({ providerId, chain, skewMs }: { providerId: string; chain: Cha
 			<Shown of={loaded} what="the account">
 				{({ account }) =>
 					account === null ? (
-						<Empty title="No account on this chain">
-							It earns nothing until its key vouches for one: `assay stake` on the host registers it.
-						</Empty>
+						<Empty title="No account on this chain">It earns nothing until its key vouches for one.</Empty>
 					) : (
 						<AccountView account={account} chain={chain} skewMs={skewMs} />
 					)

@@ -44,7 +44,13 @@ export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; num
 					hasMore={sent.hasMore}
 					onNearEnd={sent.more}
 					columns={[
-						{ key: "what", widthRem: 11, narrowRem: 9.5, title: "What", cell: (row) => WHAT[row.what] },
+						{
+							key: "what",
+							widthRem: 11,
+							narrowRem: 9.5,
+							title: "What",
+							cell: (row) => (row.isPaid ? "claimed, collected" : WHAT[row.what]),
+						},
 						{
 							key: "about",
 							widthRem: 8.5,

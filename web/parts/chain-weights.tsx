@@ -22,6 +22,8 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 		return page;
 	});
 	const isFinal = epoch.phase === "final";
+	// The first row: they are sorted by weight.
+	const greatest = weights.rows[0]?.weightPpm || 1;
 	const columns = useMemo((): Column<ChainWeight>[] => {
 		const score = (value: number | null) => (value === null ? <span class="dim">–</span> : formatScore(value));
 		return [
@@ -70,7 +72,7 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 						<span class="dim">–</span>
 					) : (
 						<span class="weight">
-							<meter min={0} max={1e6} value={row.weightPpm} aria-hidden="true" />
+							<meter min={0} max={greatest} value={row.weightPpm} aria-hidden="true" />
 							<span>{formatScore(row.weightPpm)}</span>
 						</span>
 					),
@@ -101,7 +103,7 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 					),
 			},
 		];
-	}, [validators, chain.token, chain.validator.account, isFinal]);
+	}, [validators, chain.token, chain.validator.account, isFinal, greatest]);
 	return (
 		<Panel title="Weights and rewards" aside="each validator’s score, the stake-weighted median, and what it earns">
 			{weights.trouble !== null && weights.rows.length === 0 ? (

@@ -160,6 +160,7 @@ export const chainTransaction = z.object({
 	about: account.nullable().describe("Whom it concerns"),
 	from: account.nullable().describe("Who sent it"),
 	amount: amount.nullable(),
+	isPaid: z.boolean().describe("A claim that the same transaction also collected"),
 	gasUsed: count.nullable().describe("Of the whole transaction; null when the node does not tell"),
 });
 

@@ -116,6 +116,12 @@ export async function createChainViews(
 		};
 	}
 
+	const isCollectedIn = (hash: Hex, provider: Hex): boolean =>
+		reader
+			.history()
+			.account(provider)
+			.some((event) => event.name === "Collected" && event.hash === hash);
+
 	async function whenOf({ hash, block }: HistoryEvent) {
 		// Without it the list is still right: a node may keep no receipts.
 		return reader.transaction(hash, block).catch(() => null);
@@ -216,6 +222,7 @@ export async function createChainViews(
 					what: WHAT[name]!,
 					about: typeof about === "string" ? about : null,
 					amount: typeof amount === "bigint" ? String(amount) : null,
+					isPaid: name === "Claimed" && isCollectedIn(hash, args.provider as Hex),
 					atMs: sent[i]?.atMs ?? null,
 					from: sent[i]?.from ?? null,
 					gasUsed: sent[i]?.gasUsed ?? null,
