@@ -41,6 +41,7 @@ exit codes: done 0, usage 64, no chain, no answer, too few tokens or refused by 
 			return withProviderChain("stake", values, here, async (actor, signer) => {
 				const stake = await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
 				if (!values.json) here.out.write(`provider ${signer.key}\naccount  ${actor.account.address}\n`);
+				here.err.write("  reports name this account from the provider's next probe on\n");
 				return tell(actor.account.address, stake, { provider: signer.key });
 			});
 		return withChain("stake", values, here, async (home, dataDir) => {
