@@ -13,6 +13,7 @@ import { approveCall, readAccount, readBalance, registerCall, transferCall } fro
 import { type RpcServer, serveRpc } from "../chain/serve-rpc.ts";
 import { isReceiptSigned, signReceipt } from "../chain/slashing.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../chain/toy-node.test-kit.ts";
+import type { Link } from "../engine/link.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes.ts";
 import type { GemmSpec, StreamSpec } from "../protocol/evidence.ts";
@@ -252,6 +253,44 @@ test("a signature that only libraries take is none", async () => {
 	}
 	assert.equal(await isReceiptSigned({ ...at, chainId: 1 }, receipt, signature), false);
 	assert.equal(await isReceiptSigned({ ...at, slashing: at.registry }, receipt, signature), false);
+});
+
+test("whatever a provider answers, what it did not sign for is missing, and why is written down", async () => {
+	const account = accountOf(keyOf(24));
+	const committed = [0, 1].map((challenge) => ({
+		challenge,
+		spec: GEMM,
+		seed: new Uint8Array(32).fill(challenge),
+		roots: [new Uint8Array(32)],
+	}));
+	const signed = async (of: number, as = of) => {
+		const { spec, seed, roots } = committed[of]!;
+		const receipt = receiptOf(account.address, PROBE, factsOfGemm(of, spec, seed, roots));
+		return { challenge: as, signature: (await signReceipt(account, at, receipt)).slice(2) };
+	};
+	const [first, second] = [await signed(0), await signed(1)];
+	const junk = { challenge: 0, signature: "11".repeat(65) };
+	const all = (why: string) => [0, 1].map((challenge) => ({ challenge, why }));
+	const outcomes: readonly (readonly [Partial<Link>, readonly number[], object[]])[] = [
+		[{ signReceipts: async () => [second, first] }, [0, 1], []],
+		[{ signReceipts: async () => [first] }, [0], [{ challenge: 1, why: "refused" }]],
+		[{ signReceipts: async () => [junk, first, second] }, [1], [{ challenge: 0, why: "wrong" }]],
+		[{ signReceipts: async () => [await signed(1, 0), await signed(0, 1)] }, [], all("wrong")],
+		[{ signReceipts: async () => [{ ...first, challenge: 7 }] }, [], all("refused")],
+		[{ signReceipts: async () => null }, [], all("silent")],
+		[{ signReceipts: () => Promise.reject(new Error("the link broke")) }, [], all("silent")],
+		[{}, [], all("silent")],
+	];
+	for (const [link, right, missing] of outcomes) {
+		const collector = createReceiptCollector({ at, provider: account.address, probeId: PROBE });
+		await collector.onCommitted(committed, link as Link);
+		const file = collector.file("00".repeat(32));
+		assert.deepEqual([file.receipts.map(({ challenge }) => challenge), file.missing], [right, missing]);
+	}
+	// Another account's word for the same facts.
+	const other = createReceiptCollector({ at, provider: accuser.address, probeId: PROBE });
+	await other.onCommitted(committed, { signReceipts: async () => [first, second] } as unknown as Link);
+	assert.deepEqual(other.file("00".repeat(32)).missing, all("wrong"));
 });
 
 test("assay accuse: proves, tells what was taken, and says why not", async () => {
