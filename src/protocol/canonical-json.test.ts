@@ -63,6 +63,54 @@ test("every other spelling is refused", () => {
 	for (const text of wrong) assert.equal(decodeCanonicalJson(text).ok, false, JSON.stringify(text));
 });
 
+test("20,000 texts with a place changed: right exactly when the value is spelled so", () => {
+	const text =
+		'{"10":[-1,0,12,null,true],"9":"","a\\"":{"b\\\\":"\\n[{","c":[[],{}]},"z":"\\u0001é","é":9007199254740991}';
+	assert.equal(decodeCanonicalJson(text).ok, true);
+	const pieces = [
+		'"',
+		"\\",
+		"[",
+		"]",
+		"{",
+		"}",
+		",",
+		":",
+		"0",
+		"1",
+		"9",
+		"-",
+		".",
+		"e",
+		"a",
+		" ",
+		"\\u00",
+		"null",
+		"__proto__",
+	];
+	let state = 1;
+	const random = (below: number) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * below);
+	};
+	const seen = { right: 0, wrong: 0 };
+	for (let i = 0; i < 20_000; i++) {
+		let changed = text;
+		for (let times = 1 + random(2); times > 0; times--) {
+			const at = random(changed.length);
+			const piece = random(4) === 0 ? "" : pieces[random(pieces.length)]!;
+			changed = changed.slice(0, at) + piece + changed.slice(at + random(3));
+		}
+		let expected = false;
+		try {
+			expected = encodeCanonicalJson(JSON.parse(changed)) === changed;
+		} catch {}
+		seen[expected ? "right" : "wrong"] += 1;
+		assert.equal(decodeCanonicalJson(changed).ok, expected, changed);
+	}
+	assert.ok(seen.right > 300 && seen.wrong > 10_000, JSON.stringify(seen));
+});
+
 test("deep nesting is refused before it is parsed, brackets in strings are not counted", () => {
 	assert.equal(decodeCanonicalJson("[".repeat(16) + "]".repeat(16)).ok, true);
 	assert.deepEqual(decodeCanonicalJson("[".repeat(17) + "]".repeat(17)), {
