@@ -21,6 +21,7 @@ import { feesNow, replacementFees } from "./fees.ts";
 import { refusal } from "./refusal.ts";
 import { connectionClosed, orAborted, type Rpc } from "./rpc.ts";
 import { broadcast, settle } from "./settle.ts";
+import { splitLogs } from "./split-logs.ts";
 
 export { refusedBecause } from "./refusal.ts";
 
@@ -67,9 +68,10 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 		nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
 		rpcUrls: { default: { http: [] } },
 	});
+	const door = splitLogs(rpc);
 	const transport = custom(
 		// viem leaves `params` out where there are none; some nodes want the empty list.
-		{ request: ({ method, params }: { method: string; params?: readonly unknown[] }) => rpc(method, params ?? []) },
+		{ request: ({ method, params }: { method: string; params?: readonly unknown[] }) => door(method, params ?? []) },
 		{ retryCount: 0 },
 	);
 	return {
