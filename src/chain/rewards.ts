@@ -108,6 +108,14 @@ export const claimCall = (
 export const collectCall = (at: ContractAddresses, provider: Hex, words: readonly number[]): Call =>
 	callOf(at.rewards, collectArguments(provider, words));
 
+/** Several claims, of whomever, in one transaction: all of them or none. */
+export function claimAllCall(at: ContractAddresses, claims: readonly Claim[]): Call {
+	const [first, ...more] = claims;
+	if (first !== undefined && more.length === 0) return callOf(at.rewards, claimArguments(first));
+	const calls = claims.map((claim) => encodeFunctionData(claimArguments(claim)));
+	return callOf(at.rewards, { abi: rewardsAbi, functionName: "multicall", args: [calls] });
+}
+
 /** Claims of one provider and their payment, with what it was owed of `words` before, in one transaction: all of it or nothing. */
 export function claimAndCollectCall(
 	at: ContractAddresses,
@@ -115,6 +123,7 @@ export function claimAndCollectCall(
 	claims: readonly Claim[],
 	words: readonly number[] = [],
 ): Call {
+	if (claims.length === 0) return collectCall(at, provider, words);
 	const paid = [...new Set([...words, ...claims.map(({ epoch }) => wordOf(epoch))])].sort((a, b) => a - b);
 	const calls = [
 		...claims.map((claim) => encodeFunctionData(claimArguments(claim))),

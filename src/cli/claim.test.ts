@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { rewardsAbi } from "../chain/abi/rewards-abi.ts";
 import { type ChainAccount, sendCall } from "../chain/chain-client.ts";
 import { approveCall, readBalance, registerCall, transferCall } from "../chain/registry.ts";
 import { claimCall, readEmission, readOwed } from "../chain/rewards.ts";
@@ -91,6 +92,27 @@ async function settle(epoch: number): Promise<WeightProposal> {
 const share = (weights: WeightProposal, n: number) => shareOf(weights.proposal, weights.leaves[n]!);
 const balances = () => Promise.all(PROVIDERS.map((provider) => readBalance(home.client, home.at, provider)));
 
+/** How many claims each transaction to Rewards that claimed or paid had, oldest first. None costs more than 90,000 gas a claim. */
+async function sentByClaim(): Promise<readonly number[]> {
+	const { client, at } = home;
+	const logs = await client.viem.getContractEvents({
+		address: at.rewards,
+		abi: rewardsAbi,
+		fromBlock: 0n,
+		strict: true,
+	});
+	const events = logs.filter(({ eventName }) => eventName === "Claimed" || eventName === "Collected");
+	const hashes = [...new Set(events.map(({ transactionHash }) => transactionHash))];
+	return Promise.all(
+		hashes.map(async (hash) => {
+			const of = events.filter(({ eventName, transactionHash }) => eventName === "Claimed" && transactionHash === hash);
+			const { gasUsed } = await client.viem.getTransactionReceipt({ hash });
+			assert.ok(gasUsed < 90_000 * Math.max(1, of.length), `${of.length} claims for ${gasUsed} gas`);
+			return of.length;
+		}),
+	);
+}
+
 test("claims and pays in one go; shows first with --dry-run; a second time there is nothing to pay", async () => {
 	const old = await settle(0);
 	const current = Math.floor((realS - params.genesis) / params.epochSeconds);
@@ -118,6 +140,11 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 		recent.map((weights, i) => [current - 6 + i, String(share(weights, 1)), "paid"]),
 	);
 	assert.deepEqual(await balances(), [0n, due[1]!, 0n]);
+
+	// One epoch of an account that never had a token: both slots are new, so claim and payment are a transaction each.
+	await assayClaim("--provider", PROVIDERS[2]!, "--epoch", String(current - 6));
+	assert.deepEqual(await balances(), [0n, due[1]!, share(recent[0]!, 2)]);
+	assert.deepEqual((await sentByClaim()).slice(-2), [1, 0]);
 
 	const text = await assayClaim();
 	assert.match(text, /was paid/);
@@ -154,4 +181,5 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 	const again = JSON.parse(await assayClaim("--json"));
 	assert.deepEqual(again.collected, []);
 	assert.ok(again.claims.every(({ state }: { state: string }) => state === "was paid"));
+	assert.deepEqual(await sentByClaim(), [2, 1, 0, 2, 1, 1, 0, 1, 1]);
 });

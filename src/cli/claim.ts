@@ -1,6 +1,7 @@
-// `assay claim`: pays out rewards of final epochs: claims them and collects all that the account is owed, one transaction an account. Anyone may do so for
+// `assay claim`: pays out rewards of final epochs: claims them and collects all that the account is owed, in one transaction an account where it can. Anyone may do so for
 // any provider: the contract pays the account of the leaf and nobody else.
 import { join } from "node:path";
+import type { Call } from "../chain/chain-client.ts";
 import type { Claim } from "../chain/rewards.ts";
 import type { Hex } from "../market/sorted-openings.ts";
 import type { WeightLeaf } from "../market/weight-proposal.ts";
@@ -114,6 +115,8 @@ interface Asked {
 
 /** A claim costs some 45,000 gas in a batch: this many stay far below any block. */
 const MOST_CLAIMS = 20;
+/** What a claim may cost, its share of the payment included: docs/chain.md §8. */
+const MOST_CLAIM_GAS = 90_000n;
 const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
 async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
@@ -142,9 +145,9 @@ async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
 	return { claims: claims.sort((a, b) => a.epoch - b.epoch), collected, withheld };
 }
 
-/** Claims what can be and pays all that is owed, in one transaction. */
+/** Claims what can be and pays all that is owed. */
 async function payOne(
-	{ client, at, account }: ChainHome,
+	home: ChainHome,
 	o: {
 		readonly provider: Hex;
 		readonly leaves: readonly OpenClaim[];
@@ -155,6 +158,7 @@ async function payOne(
 	},
 ): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
 	const [chain, rewards] = await Promise.all([import("../chain/chain-client.ts"), import("../chain/rewards.ts")]);
+	const { client, at, account } = home;
 	const { provider } = o;
 	const owed = await rewards.readOwed(client, at, provider, o.current);
 	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
@@ -168,13 +172,31 @@ async function payOne(
 	const words = owed.map(({ word }) => word);
 	for (let from = 0; !o.isDry && amount > 0n && (from === 0 || from < open.length); from += MOST_CLAIMS) {
 		const batch = open.slice(from, from + MOST_CLAIMS);
-		await chain.sendCall(client, account, rewards.claimAndCollectCall(at, provider, batch, from === 0 ? words : []));
+		const calls = await callsFor(home, provider, batch, from === 0 ? words : []);
+		for (const call of calls) await chain.sendCall(client, account, call);
 	}
 	const claims = o.leaves.map(({ epoch, amount }, i): Paid => {
 		const state = states[i]!;
 		return { epoch, provider, amount, state: state === "can be claimed" && !o.isDry ? "paid" : state };
 	});
 	return { claims, amount };
+}
+
+/** One transaction where that stays within MOST_CLAIM_GAS a claim; where claim and payment each make a slot new they are two. */
+async function callsFor(
+	{ client, at, account }: ChainHome,
+	provider: Hex,
+	batch: readonly Claim[],
+	words: readonly number[],
+): Promise<readonly Call[]> {
+	const rewards = await import("../chain/rewards.ts");
+	const together = rewards.claimAndCollectCall(at, provider, batch, words);
+	const request = { account: account.address, to: at.rewards, data: together.data, blockTag: "pending" } as const;
+	// Why it is refused is told where it is sent.
+	const gas = batch.length === 0 ? 0n : await client.viem.estimateGas(request).catch(() => 0n);
+	if (gas <= MOST_CLAIM_GAS * BigInt(batch.length)) return [together];
+	const paid = new Set([...words, ...batch.map(({ epoch }) => rewards.wordOf(epoch))]);
+	return [rewards.claimAllCall(at, batch), rewards.collectCall(at, provider, [...paid])];
 }
 
 async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<Final> {
