@@ -55,6 +55,7 @@ test("help names every command and goes to standard output", () => {
 		"unstake",
 		"claim",
 		"audit",
+		"accuse",
 		"tokens",
 		"provide",
 		"validate",
