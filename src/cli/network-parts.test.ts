@@ -2,7 +2,7 @@
 // holds a data folder. The commands as a whole are in network-cli.test.ts.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import type { ApiClient } from "../api/create-client.ts";
 import type { ProviderSummary, Rental, Score } from "../api/types.ts";
 import { openApi, parseApiUrl, withApi } from "./api-connection.ts";
 import type { Surroundings } from "./command.ts";
+import { makeDataDir } from "./data-folder.ts";
 import { findProvider } from "./find-by-name.ts";
 import { parseSpan } from "./rent.ts";
 import { accessLines, readPublicKey } from "./rental-access.ts";
@@ -205,6 +206,18 @@ test("one data folder, one network: of several that start at once one gets it; w
 	const file = join(freshFolder(), "file");
 	writeFileSync(file, "");
 	await assert.rejects(takeUpFile(file, 1), { code: "FILE_UNWRITABLE" });
+});
+
+test("a data folder is made with those above it, by two at once too; where none can be made, that is said at once", async () => {
+	const top = freshFolder();
+	const path = join(top, "a", "b", "c");
+	await Promise.all([makeDataDir(path, 0o700), makeDataDir(path, 0o700)]);
+	assert.equal(statSync(path).mode & 0o777, 0o700);
+	await makeDataDir(path);
+	writeFileSync(join(top, "file"), "");
+	// In /proc no folder can be made, and nothing says why.
+	for (const wrong of ["/proc/x", "/proc/x/y", join(top, "file"), join(top, "file", "x")])
+		await assert.rejects(makeDataDir(wrong), { code: "FILE_UNWRITABLE" }, wrong);
 });
 
 test("the local network's token goes to the local network and to nobody else", async () => {

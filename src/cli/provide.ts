@@ -13,7 +13,7 @@ import type { ProviderEvent } from "../provider/provider-event.ts";
 import { findEnvironments } from "../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../provider/rental/rental-book.ts";
 import type { Command, Surroundings } from "./command.ts";
-import { defaultProviderDir } from "./data-folder.ts";
+import { defaultProviderDir, makeDataDir } from "./data-folder.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 
 /** A full probe of a large host takes some 12 s. */
@@ -162,6 +162,7 @@ export const provideCommand: Command = {
 			memoryBytes: Math.floor(number(values, "max-memory", totalmem() / 1e9, 0.1, 1e6) * 1e9),
 		};
 		const folder = values.data ?? defaultProviderDir(here.env);
+		await makeDataDir(folder, 0o700);
 		const signer = await loadKeyFile({
 			path: join(folder, "provider.key"),
 			name: "the provider's key",

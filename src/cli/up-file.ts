@@ -1,8 +1,9 @@
 // up.json in the data folder of a running `assay up`: where it is, who it is, which process. Other commands find the network by it, and a second
 // `up` finds the first. Not a database: what it says is only believed while its process lives.
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
+import { makeDataDir } from "./data-folder.ts";
 
 export interface UpFile {
 	readonly pid: number;
@@ -41,7 +42,7 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 	const draft = `${path}.${process.pid}`;
 	const write = (content: UpFile) => writeFile(draft, `${JSON.stringify(content)}\n`, { mode: 0o600 });
 	try {
-		await mkdir(dataDir, { recursive: true });
+		await makeDataDir(dataDir);
 		await write(own);
 		// Linked and not renamed: of two that start at once the second finds the first one's.
 		while (!(await linked(draft, path))) await setAside(path, dataDir);

@@ -5,7 +5,7 @@ import { AssayError } from "../protocol/assay-error.ts";
 import type { ValidatorSettings } from "../validator/service/create-validator.ts";
 import { externalChain, rpcUrlOf } from "./chain-connection.ts";
 import type { Command } from "./command.ts";
-import { defaultDataDir } from "./data-folder.ts";
+import { defaultDataDir, makeDataDir } from "./data-folder.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
 import { requireNode } from "./require-node.ts";
 
@@ -88,6 +88,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 			chain: rpcUrl !== null ? await externalChain("validate", values, here, rpcUrl) : values.chain ? { rpcUrl } : null,
 		};
 		requireNode("validate");
+		await makeDataDir(settings.dataDir);
 		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 		const [{ createValidator }, { createLogger }] = await Promise.all([
 			import("../validator/service/create-validator.ts"),
