@@ -105,6 +105,7 @@ test("an account counts while it is a provider with the least stake and its key 
 	assert.deepEqual(await seen(book, newer), [lower(one), lower(two), 0n]);
 	await sendCall(plain, one, unstakeCall(at, 15n * UNIT));
 	assert.deepEqual(await seen(book, one), [null, lower(two), 0n]);
+	assert.deepEqual([book.isKnown(alice), book.isKnown("ab".repeat(32))], [true, false], "left, and never there");
 	await node.at(node.nowS + 8 * DAY);
 	await sendCall(plain, one, withdrawCall(at, one.address));
 	await register(one, 0, { tokens: 12n });

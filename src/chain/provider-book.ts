@@ -39,6 +39,8 @@ export interface ProviderBook {
 	refresh(): Promise<void>;
 	/** Of the provider with this key; null: it has none, or has left. */
 	accountOf(key: string): Hex | null;
+	/** Whether any account was ever registered for it as a provider: who has one and left, or lost its stake, is not who never had one. */
+	isKnown(key: string): boolean;
 	/** What an account has at stake, 0 when it is not registered. */
 	stakeOf(account: Hex): bigint;
 }
@@ -60,6 +62,7 @@ export async function openProviderBook(
 	let savedTo = last;
 	let accounts = foldLedger(entries.map(({ event }) => event));
 	let byKey = indexOf(accounts, minProviderStake);
+	let known = knownKeys(entries);
 	/** What a round that failed half-way has read is not lost. */
 	let isFolded = true;
 	let isSaved = true;
@@ -98,6 +101,7 @@ export async function openProviderBook(
 		if (!isFolded) {
 			accounts = foldLedger(entries.map(({ event }) => event));
 			byKey = indexOf(accounts, minProviderStake);
+			known = knownKeys(entries);
 			isFolded = true;
 		}
 		if (!isSaved || (blocks.at(-1)?.number ?? 0) - savedTo >= SAVE_AFTER_BLOCKS) await save();
@@ -115,6 +119,7 @@ export async function openProviderBook(
 	let reading: Promise<void> | null = null;
 	return {
 		accountOf: (key) => byKey.get(key) ?? null,
+		isKnown: (key) => known.has(key),
 		stakeOf: (account) => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
 		refresh() {
 			// Two at once would take every event twice.
@@ -126,6 +131,17 @@ export async function openProviderBook(
 			return reading;
 		},
 	};
+}
+
+function knownKeys(entries: readonly BookEntry[]): ReadonlySet<string> {
+	const roles = new Map<Hex, number>();
+	const found = new Set<string>();
+	for (const { event } of entries) {
+		if (event.kind === "registered") roles.set(event.account, event.role);
+		if (event.kind !== "registered" && event.kind !== "key") continue;
+		if (event.key !== null && roles.get(event.account) === ROLES.provider) found.add(event.key);
+	}
+	return found;
 }
 
 function indexOf(accounts: ReadonlyMap<Hex, LedgerAccount>, leastStake: bigint): ReadonlyMap<string, Hex> {

@@ -97,9 +97,16 @@ export function createUpReport(o: {
 			return line(
 				`rental    ${shortId(subject)} of ${await nameOf(id)}: ${shown(String(detail.state))} ${shown(String(detail.endReason ?? ""))}`.trimEnd(),
 			);
+		if (kind === "chain.accused" && id !== null) return fraud(subject, id, detail);
 		if (kind.startsWith("chain.")) return chainLine(kind.slice(6), subject, shown(String(detail.detail), 120));
 		if (kind.startsWith("suspicion."))
 			return line(paint.unsure(`suspicion ${kind.slice(10)} ${shown(JSON.stringify(event.detail), 200)}`));
+	}
+
+	async function fraud(probe: string, id: string, { account, amount }: Detail): Promise<void> {
+		const end = amount === null ? "accused" : `account ${shortId(shown(String(account)))} pays`;
+		const told = `a wrong element was shown to the chain, ${end}`;
+		line(paint.bad(`fraud     ${await nameOf(id)}, probe ${shortId(probe)}: ${told}`));
 	}
 
 	function chainLine(what: string, epoch: string, detail: string): void {

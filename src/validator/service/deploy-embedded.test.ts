@@ -135,6 +135,7 @@ test("a report waits for the first score until a quarter of the window is left, 
 	assert.ok(waitsUntil({ ...params, commitSeconds: 1 }, 0) < 1000, "a window that is too short is not waited in");
 	let scorePpm = 0;
 	let seconds = 1000;
+	let standing: "there" | "left" | "never came" = "there";
 	const providerId = "a1".repeat(32);
 	const terms = { evidence: null };
 	const scores = createReportScores({
@@ -144,8 +145,12 @@ test("a report waits for the first score until a quarter of the window is left, 
 				list: async () => ({ rows: [{ providerId, scorePpm, terms }], cursor: null }),
 			},
 		} as never,
-		book: { refresh: async () => {}, accountOf: () => "0x00000000000000000000000000000000000000a1" },
-		keptAccountOf: null,
+		book: {
+			refresh: async () => {},
+			accountOf: () => (standing === "there" ? "0x00000000000000000000000000000000000000a1" : null),
+			isKnown: () => standing !== "never came",
+		},
+		keptAccountOf: () => accountOf(`0x${"09".repeat(32)}`),
 		archive: {
 			async putReasons(_, reasons) {
 				for await (const [account] of reasons) assert.ok(account);
@@ -170,4 +175,9 @@ test("a report waits for the first score until a quarter of the window is left, 
 		[0],
 		"a late report is still a report",
 	);
+
+	standing = "left";
+	assert.deepEqual(await scores(0), [], "who left is left out");
+	standing = "never came";
+	assert.equal((await scores(0))?.length, 1, "an account is kept for it");
 });

@@ -16,7 +16,7 @@ const LEAST_MARGIN_S = 5;
 
 export interface ReportScoresOptions {
 	readonly store: Pick<Store, "scores">;
-	readonly book: Pick<ProviderBook, "refresh" | "accountOf">;
+	readonly book: Pick<ProviderBook, "refresh" | "accountOf" | "isKnown">;
 	readonly keptAccountOf: ChainHome["keptAccountOf"];
 	readonly archive: Pick<ReportArchive, "putReasons">;
 	readonly params: EpochTimes;
@@ -34,6 +34,13 @@ export function waitsUntil(params: EpochTimes, epoch: number): number {
 }
 
 export function createReportScores(o: ReportScoresOptions): (epoch: number) => Promise<readonly ScoreLeaf[] | null> {
+	/** ATTACK: who left, or was slashed, must not be paid on by way of the account that is kept for those who never had one. */
+	function accountOf(providerId: string): Hex | null {
+		const own = o.book.accountOf(providerId);
+		if (own !== null || o.keptAccountOf === null || o.book.isKnown(providerId)) return own;
+		return o.keptAccountOf(providerId).address.toLowerCase() as Hex;
+	}
+
 	/** Every current score whose provider has an account; of several providers with one account the best counts. */
 	return async (epoch) => {
 		const nowMs = o.nowMs();
@@ -44,9 +51,8 @@ export function createReportScores(o: ReportScoresOptions): (epoch: number) => P
 		const accounts = new Map<string, Hex>();
 		const holders = new Map<Hex, number>();
 		for (const providerId of wanted) {
-			const account =
-				o.book.accountOf(providerId) ?? (o.keptAccountOf?.(providerId).address.toLowerCase() as Hex | undefined);
-			if (account === undefined) continue;
+			const account = accountOf(providerId);
+			if (account === null) continue;
 			accounts.set(providerId, account);
 			holders.set(account, (holders.get(account) ?? 0) + 1);
 		}
