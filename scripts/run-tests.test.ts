@@ -68,7 +68,7 @@ test("two at a time and one that waits; beside a build only what has no deadline
 			task("waits-1", { isWaiting: true }, "deadline-3"),
 			task("waits-2", { isWaiting: true }),
 			task("build", { isBuild: true }, "pure-2"),
-			task("pure-1", { hasNoDeadlines: true }),
+			task("pure-1", { hasNoDeadlines: true, isWaiting: false }),
 			task("pure-2", { hasNoDeadlines: true }),
 			task("deadline-2", {}, "deadline-3"),
 			task("deadline-3"),

@@ -43,7 +43,9 @@ export async function runTasks(
 	const failed: string[] = [];
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
 	const mayStart = (task: Task): boolean => {
-		const beside = [...running.keys()].filter(({ isWaiting }) => isWaiting === task.isWaiting).length;
+		const beside = [...running.keys()].filter(
+			({ isWaiting = false }) => isWaiting === (task.isWaiting ?? false),
+		).length;
 		const isBuilding = [...running.keys(), ...left].some(({ isBuild }) => isBuild);
 		return (
 			beside < (task.isWaiting ? 1 : PLACES) && (!isBuilding || task.isBuild === true || task.hasNoDeadlines === true)
