@@ -95,6 +95,7 @@ function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; 
 			</dl>
 			<Reports epoch={epoch} token={token} />
 			{epoch.proposal === null ? null : <Proposal epoch={epoch} proposal={epoch.proposal} skewMs={skewMs} />}
+			{epoch.rejected.length === 0 ? null : <Rejected epoch={epoch} token={token} />}
 			<ChainWeights chain={chain} epoch={epoch} />
 			<ChainAuditPanel chain={chain} epoch={epoch} />
 			<ChainTransactions chain={chain} number={epoch.number} skewMs={skewMs} />
@@ -227,11 +228,28 @@ function Proposal(p: { epoch: ChainEpoch; proposal: NonNullable<ChainEpoch["prop
 					<dd class="root">{proposal.root}</dd>
 				</div>
 			</dl>
-			{epoch.rejected.map(({ proposer, digest, by }) => (
-				<p key={digest} class="differs">
-					✕ a proposal of <Account account={proposer} /> was rejected by <Account account={by} />
-				</p>
-			))}
+		</Panel>
+	);
+}
+
+function Rejected({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] }) {
+	return (
+		<Panel title="Rejected proposals" aside="wrong weights cost their proposer its stake">
+			<ul class="chain-list">
+				{epoch.rejected.map(({ proposer, digest, by, slashed, at }) => (
+					<li key={digest}>
+						<span class="differs">
+							✕ <Account account={proposer} />
+						</span>
+						<span>
+							shown wrong by <Account account={by} />
+							{slashed === "0" ? "" : ", slashed by "}
+							{slashed === "0" ? null : <Amount amount={slashed} token={token} />}
+						</span>
+						<span class="dim">block {formatCount(at.block)}</span>
+					</li>
+				))}
+			</ul>
 		</Panel>
 	);
 }

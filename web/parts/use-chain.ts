@@ -11,30 +11,34 @@ export interface FollowedChain {
 }
 
 const EVERY_MS = 5000;
+const AGAIN_MS = 2000;
 
 export function useChain(): Loaded<FollowedChain> {
 	const loaded = useLoaded("chain", async (signal): Promise<FollowedChain> => {
 		const { chain } = await api.getChain({}, { signal });
 		return { chain, skewMs: chain === null ? 0 : chain.nowMs - Date.now() };
 	});
-	const { reload, value } = loaded;
+	const { reload, value, trouble } = loaded;
 	useReloadOn(({ kind }) => kind.startsWith("chain."), reload, 300);
 	const chain = value?.chain ?? null;
 	const nextAtMs = Math.min(...(chain?.inFlight ?? []).map(({ nextAtMs }) => nextAtMs ?? Number.POSITIVE_INFINITY));
 	const skewMs = value?.skewMs ?? 0;
+	const hasNone = value !== null && chain === null;
+	// Again after each answer and each failure, of which `value` and `trouble` are new: a node that comes back is seen by itself.
 	useEffect(() => {
-		if (chain === null) return;
+		if (hasNone) return;
 		const untilNextMs = nextAtMs - (Date.now() + skewMs) + 300;
-		const waitMs = untilNextMs > 0 ? Math.min(EVERY_MS, untilNextMs) : EVERY_MS;
+		const everyMs = trouble === null ? EVERY_MS : AGAIN_MS;
+		const waitMs = untilNextMs > 0 ? Math.min(everyMs, untilNextMs) : everyMs;
 		const timer = setTimeout(() => document.visibilityState === "visible" && reload(), waitMs);
 		return () => clearTimeout(timer);
-	}, [chain, nextAtMs, skewMs, reload]);
+	}, [value, trouble, hasNone, nextAtMs, skewMs, reload]);
 	// Whoever comes back to the page sees it as it is.
 	useEffect(() => {
-		const look = () => document.visibilityState === "visible" && reload();
+		const look = () => document.visibilityState === "visible" && !hasNone && reload();
 		document.addEventListener("visibilitychange", look);
 		return () => document.removeEventListener("visibilitychange", look);
-	}, [reload]);
+	}, [reload, hasNone]);
 	return loaded;
 }
 

@@ -52,6 +52,7 @@ const MOST_VERDICTS = 10_000;
 
 export function createChainLeaves(archive: ReportArchive, folder: string) {
 	const verdicts = new Map<string, { readonly file: string; readonly state: LeafState; readonly count: number }>();
+	let reading: Promise<void> = Promise.resolve();
 	const made = new Map<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>();
 
 	/** Says whether a file is still the same; empty when there is none. */
@@ -162,7 +163,12 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 			const key = JSON.stringify([[...files], last?.digest ?? null, voided]);
 			const found = made.get(epoch);
 			if (found?.key === key) return found.leaves;
-			const leaves = read(epoch, past, files);
+			// One epoch at a time: whoever asks for many of them waits, and nobody else does.
+			const leaves = reading.then(() => read(epoch, past, files));
+			reading = leaves.then(
+				() => {},
+				() => {},
+			);
 			made.delete(epoch);
 			made.set(epoch, { key, leaves });
 			if (made.size > MOST_EPOCHS) made.delete(made.keys().next().value!);
