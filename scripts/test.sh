@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x .toolchain/node_modules/.bin/node ] && export PATH="$PWD/.toolchain/node_modules/.bin:$PATH"
 export PATH="$PWD/node_modules/.bin:$PATH"
-# Hundreds of processes read the same sources: what Node made of them is kept. An entry is used for the very same text only.
-export NODE_COMPILE_CACHE="$PWD/build/compile-cache"
+# Hundreds of processes read the same sources: what Node made of them is kept, where bin/assay.mjs keeps it too.
+export NODE_COMPILE_CACHE="$PWD/build/node-compile-cache"
 
 echo "== types"
 tsc -p .
