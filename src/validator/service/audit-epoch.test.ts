@@ -212,6 +212,23 @@ test("anyone can: leaves and terms from the validator's own address; a signed li
 			[["report", "its leaves cannot be had"]],
 		);
 		await archive.putReport(4, self, few, signature);
+		await round.turn();
+		const weights = (await archive.weights(4, self))!;
+		await archive.putWeights(
+			4,
+			self,
+			weights.map((leaf, i) => (i === ODD ? { ...leaf, weightPpm: 1 } : leaf)),
+		);
+		assert.deepEqual(
+			(await audit(4, null, fetched)).differences.map(({ what, who }) => [what, who]),
+			[
+				["proposal", self],
+				["weight", provider(ODD)],
+			],
+			"a right proposal, and a file that says otherwise",
+		);
+		await archive.putWeights(4, self, weights);
+		assert.deepEqual((await audit(4, null, fetched)).differences, []);
 	} finally {
 		server.close().closeAllConnections();
 	}

@@ -177,11 +177,12 @@ async function auditProposal(
 	let shares = new Map(right.leaves.map((leaf) => [leaf.provider, shareOf(right.proposal, leaf)]));
 	if (stated === null) {
 		differences.push({ what: "proposal", who, stated: standing.digest, right: "no event tells it" });
-	} else if (!isRight) {
+	} else {
+		// A right proposal's leaves can be computed by anyone; a file that says otherwise is wrong all the same.
 		const leaves = await source.weights(epoch, who);
-		if (leaves === null)
+		if (leaves !== null) differences.push(...proposalDifferences(stated, leaves, counted, unknownStake, who));
+		else if (!isRight)
 			differences.push({ what: "proposal", who, stated: stated.root, right: "its leaves cannot be had" });
-		else differences.push(...proposalDifferences(stated, leaves, counted, unknownStake, who));
 		if (unknownStake > 0n) {
 			notes.push("reports are missing: weights were held to what the others leave possible, payments to the proposal");
 			if (leaves !== null) shares = new Map(leaves.map((leaf) => [leaf.provider, shareOf(stated, leaf)]));
