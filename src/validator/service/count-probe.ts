@@ -62,11 +62,13 @@ export async function countProbe(
 	return result;
 }
 
-/** An opened element that contradicts its seed is what the chain can punish. Noted before it is counted, so that no crash loses it; twice is the same note. */
+/**
+ * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault only, and a cheater could put a cheaper one before it: so
+ * every invalid probe is looked through. Noted before it is counted, so that no crash loses it; twice is the same note.
+ */
 async function noteFraud(receipts: ServiceContext["receipts"], ended: EndedProbe): Promise<void> {
 	const { verdict, evidence, probeId, providerId } = ended;
-	if (receipts === null || evidence === null || verdict.status !== "invalid" || verdict.code !== "ELEMENT_WRONG")
-		return;
+	if (receipts === null || evidence === null || verdict.status !== "invalid") return;
 	await receipts.note({ evidence: evidence.sha256, probeId, providerId });
 }
 
