@@ -72,7 +72,8 @@ export const chainCommand: Command = {
 status shows the chain, this validator's account and stake on it, and the last epochs; with --provider this provider's account, stake and devices.
 deploy puts a token and the contracts on a chain and writes their addresses to chain/contracts-external.json of the data folder. send gives an account tokens
 (and with --coins gas), on the embedded chain from its treasury. endpoint says where others reach this validator. bind takes what a validator attests of this
-provider's GPUs and makes them this provider's on chain; release gives them up. docs/chain.md.
+provider's GPUs and makes them this provider's on chain; release gives them up; both are
+always the provider's, --data its folder. docs/chain.md.
 
   --epochs N        status: epochs to show (default 5)
   --epoch-seconds N deploy: how long an epoch is (default 4320); each of its four windows is a tenth of it

@@ -32,6 +32,7 @@ export interface SignedAttestation {
 	readonly signature: Hex;
 }
 
+const LOOK_EVERY_MS = 1000;
 const PATH = /^\/chain\/devices\/([0-9a-f]{64})\.json$/;
 export const attestationsPath = (providerKey: string): string => `/chain/devices/${providerKey}.json`;
 
@@ -45,12 +46,18 @@ export interface DeviceAttesterOptions extends Pick<ServiceContext, "store" | "c
 export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) => Promise<ProviderAttestations | null> {
 	const { store, at, account, book } = o;
 	const scores = createScoreKeeper(o);
+	let lookedAtMs = Number.NEGATIVE_INFINITY;
+	/** A provider that has just registered asks at once; whoever asks all day must not make the node work all day. */
+	async function look(): Promise<void> {
+		if (o.here.nowMs() - lookedAtMs < LOOK_EVERY_MS) return;
+		lookedAtMs = o.here.nowMs();
+		await book.refresh();
+	}
 	return async (path) => {
 		const [, key] = PATH.exec(path) ?? [];
 		const provider = key === undefined ? null : await store.providers.get(key);
 		if (provider === null || provider.state === "removed") return null;
-		// A provider that has just registered asks at once.
-		if (book.accountOf(provider.id) === null) await book.refresh();
+		if (book.accountOf(provider.id) === null) await look();
 		const owner = book.accountOf(provider.id);
 		if (owner === null) return null;
 		const kept = memoryOf(provider.schedule).proof;
