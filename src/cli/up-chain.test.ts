@@ -15,8 +15,10 @@ test("when the epoch that runs will pay, and what an epoch has paid for", () => 
 	const params = { genesis: 1000, epochSeconds: 4320, ...windows };
 	assert.equal(epochLine(params, 1000 + 4320 - 59.5), "epoch 0 ends in 60 s; its rewards can be claimed 80 s later");
 	assert.equal(epochLine(params, 1000 + 4320), "epoch 1 ends in 72 min; its rewards can be claimed 80 s later");
-	assert.equal(rewardsLine(3, 1000n * UNIT, paint), "rewards   epoch 3: 1000 tokens can be claimed: assay claim");
-	assert.equal(rewardsLine(3, 0n, paint), "rewards   epoch 3: final, nothing is left to claim");
+	const line = (claimable: bigint, providers: number) => rewardsLine({ epoch: 3, claimable, providers }, paint);
+	assert.equal(line(1000n * UNIT, 1), "rewards   epoch 3: 1000 tokens can be claimed: assay claim");
+	assert.equal(line(0n, 1), "rewards   epoch 3: all of it is claimed");
+	assert.equal(line(0n, 0), "rewards   epoch 3: nobody had a score above 0, so nobody is paid");
 	const lines = stakeLines("0xAB", "http://127.0.0.1:1", "/data", "http://node").join("\n");
 	assert.match(
 		lines,
@@ -58,15 +60,15 @@ test("each step of an epoch is a line; what is no step is a dispute; escapes do 
 
 test("an epoch that was final before anybody looked is told, and each once", () => {
 	mock.timers.enable({ apis: ["setInterval"] });
-	let final: { epoch: number; claimable: bigint } | null = { epoch: 4, claimable: 5n };
+	let final = { epoch: 4, claimable: 5n, providers: 1 };
 	const told: number[] = [];
 	const running = { chain: { newestFinal: () => final } } as unknown as RunningValidator;
 	const stop = watchRewards(running, ({ epoch }) => told.push(epoch));
 	mock.timers.tick(2000);
-	final = { epoch: 6, claimable: 0n };
+	final = { ...final, epoch: 6 };
 	mock.timers.tick(2000);
 	stop();
-	final = { epoch: 7, claimable: 0n };
+	final = { ...final, epoch: 7 };
 	mock.timers.tick(2000);
 	assert.deepEqual(told, [4, 6]);
 	watchRewards({ chain: null } as unknown as RunningValidator, () => assert.fail())();

@@ -2,6 +2,7 @@
 // Words and one look at the validator; nothing here sends anything.
 import type { EpochTimes } from "../chain/scoreboard.ts";
 import type { RunningValidator } from "../validator/service/create-validator.ts";
+import type { FinalEpoch } from "../validator/service/final-watch.ts";
 import { formatTokens } from "./chain-connection.ts";
 import type { Paint } from "./verdict-table.ts";
 
@@ -18,10 +19,7 @@ export function stakeLines(account: string, url: string, dataDir: string, rpc: s
 const LOOK_EVERY_MS = 500;
 
 /** Asked of the validator itself, not of events: what was final before anybody listened counts as well. Each epoch is told once. */
-export function watchRewards(
-	{ chain }: RunningValidator,
-	onFinal: (final: { readonly epoch: number; readonly claimable: bigint }) => void,
-): () => void {
+export function watchRewards({ chain }: RunningValidator, onFinal: (final: FinalEpoch) => void): () => void {
 	let shown = -1;
 	const look = () => {
 		const found = chain?.newestFinal() ?? null;
@@ -35,10 +33,10 @@ export function watchRewards(
 }
 
 /** What can be had for an epoch whose weights are final. */
-export function rewardsLine(epoch: number, claimable: bigint, paint: Paint): string {
-	return claimable > 0n
-		? `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim`
-		: `rewards   epoch ${epoch}: final, nothing is left to claim`;
+export function rewardsLine({ epoch, claimable, providers }: FinalEpoch, paint: Paint): string {
+	if (claimable > 0n)
+		return `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim`;
+	return `rewards   epoch ${epoch}: ${providers === 0 ? "nobody had a score above 0, so nobody is paid" : "all of it is claimed"}`;
 }
 
 /** When the epoch that runs will pay, at the soonest. */

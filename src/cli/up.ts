@@ -274,10 +274,10 @@ async function live(o: Live): Promise<number> {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
 		o.closing.push(await offer(o, report, isAwaited ? fail : () => {}));
 	}
-	const stopLooking = watchRewards(running, ({ epoch, claimable }) => {
-		tell({ kind: "rewards", epoch, claimable: String(claimable) });
-		report.line(rewardsLine(epoch, claimable, paint));
-		if (values["until-claimable"] && claimable > 0n) end(0);
+	const stopLooking = watchRewards(running, (final) => {
+		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
+		report.line(rewardsLine(final, paint));
+		if (values["until-claimable"] && final.claimable > 0n) end(0);
 	});
 	const code = await ended.finally(stopLooking);
 	report.end();

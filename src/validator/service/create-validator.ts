@@ -23,6 +23,7 @@ import { createAuthSource } from "./auth-source.ts";
 import { takeClaim } from "./claim-changes.ts";
 import { startEpochKeeper } from "./epoch-keeper.ts";
 import { createEventHub } from "./event-hub.ts";
+import type { FinalEpoch } from "./final-watch.ts";
 import { chainHandlers } from "./handlers/chain-handlers.ts";
 import { marketHandlers } from "./handlers/market-handlers.ts";
 import { networkHandlers } from "./handlers/network-handlers.ts";
@@ -75,7 +76,7 @@ export interface RunningValidator {
 		/** Without stake its reports count for nothing there; on the embedded chain it always has some. */
 		readonly isStaked: boolean;
 		/** The newest epoch with final weights and what of its rewards nobody has claimed, as of the last round. */
-		readonly newestFinal: () => { readonly epoch: number; readonly claimable: bigint } | null;
+		readonly newestFinal: () => FinalEpoch | null;
 	} | null;
 	/** Probes that run in this process now. */
 	readonly probing: () => number;

@@ -8,6 +8,8 @@ export interface FinalEpoch {
 	readonly epoch: number;
 	/** The token's smallest unit; 0 when nobody had weight or all was claimed. */
 	readonly claimable: bigint;
+	/** That had a weight. */
+	readonly providers: number;
 }
 
 export interface FinalWatch {
@@ -28,8 +30,8 @@ export function createFinalWatch(client: ChainClient, at: ContractAddresses): Fi
 			if (digest === null) return null;
 			const { pot, paid } = await readPot(client, at, epoch);
 			// An epoch in which nobody had weight has a pot that nobody can claim.
-			const isEmpty = ((await readProposed(client, at, epoch, digest))?.count ?? 0) === 0;
-			newest = { epoch, claimable: isEmpty ? 0n : pot - paid };
+			const providers = (await readProposed(client, at, epoch, digest))?.count ?? 0;
+			newest = { epoch, claimable: providers === 0 ? 0n : pot - paid, providers };
 			return newest;
 		},
 	};
