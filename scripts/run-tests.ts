@@ -129,14 +129,15 @@ const LONG: Readonly<Record<string, number>> = {
 	"tests/network/crash.test.ts": 34,
 	"tests/cheaters.test.ts": 34,
 	"src/store/processes.test.ts": 31,
-	"src/cli/network-cli.test.ts": 28,
-	"src/cli/cli.test.ts": 19,
+	"src/cli/network-cli.test.ts": 24,
 	"web/verify-page.test.ts": 18,
 	"src/api/hostile.test.ts": 16,
 	"src/verify/hardware/identify/rules.test.ts": 13,
 	"tests/honest.test.ts": 12,
 	"src/chain/abi.test.ts": 11,
 };
+/** Of the others those that start a browser, a database or processes come before those that only compute. */
+const STARTS_THINGS = /^(web|tests|src\/(validator\/service|cli|store|provider))\//;
 
 function everything(cwd: string): Task[] {
 	const rooms = ["src", "vectors", "scripts", "tests", "web", "contracts"];
@@ -144,7 +145,8 @@ function everything(cwd: string): Task[] {
 		rooms.map((room) => `${room}/**/*.test.ts`),
 		{ cwd },
 	);
-	const place = (file: string) => (IS_WAITING.includes(file) ? 1000 - IS_WAITING.indexOf(file) : (LONG[file] ?? 0));
+	const place = (file: string) =>
+		IS_WAITING.includes(file) ? 1000 - IS_WAITING.indexOf(file) : (LONG[file] ?? (STARTS_THINGS.test(file) ? 1 : 0));
 	files.sort((a, b) => place(b) - place(a) || (a < b ? -1 : 1));
 	return [
 		{ name: "engine", command: ["bash", "engine/test/run.sh"], isBuild: true },
