@@ -181,11 +181,11 @@ if [ $((${#pending[@]} + ${#pending_alone[@]})) -gt 0 ]; then
       | grep -v '<iostream>' | LC_ALL=C sort -u > "$precompiled"
     printf -v command '%q ' "$cxx" "${flags[@]}" -x c++-header "$precompiled" -o "$precompiled.gch"
     pending_alone=("$command" "${pending_alone[@]}")
-    printf -v shared '%q ' -Winvalid-pch -include "$precompiled"
+    printf -v shared '%q ' -include "$precompiled" # where the compiler cannot use it, it reads the text
   fi
   [ ${#pending_alone[@]} = 0 ] || printf '%s\0' "${pending_alone[@]}" | xargs -0 -P "$jobs" -I{} bash -c '{}'
-  # The compiler comes first in each command.
-  [ ${#pending[@]} = 0 ] || printf '%s\0' "${pending[@]/#"$cxx "/"$cxx $shared"}" | xargs -0 -P "$jobs" -I{} bash -c '{}'
+  for i in "${!pending[@]}"; do pending[i]="$cxx $shared${pending[$i]#"$cxx "}"; done
+  [ ${#pending[@]} = 0 ] || printf '%s\0' "${pending[@]}" | xargs -0 -P "$jobs" -I{} bash -c '{}'
   rm -f "$precompiled" "$precompiled.gch" # big, and a stale one would be trusted
 fi
 for entry in "${programs[@]}"; do
