@@ -1,5 +1,6 @@
-// Pictures of the dashboard for the README: docs/images/*.png. A real validator and a real Chromium; one provider is the H200 of vectors/h200.assay with its
-// evidence, the others are sample rows with figures in the range of their cards' data sheets.
+// Pictures of the dashboard for the README: docs/images/*.png. A real validator with its embedded chain, and a real Chromium. Two providers have the evidence of
+// vectors/ (an H200, and one under sustained load), verified, counted and scored by the validator itself; the earlier figures of the first and all other hosts
+// are sample rows in the range of their cards' data sheets.
 //   node scripts/screenshots.ts
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -13,6 +14,7 @@ import { makeDataDir, startToyValidator, type ToyValidator } from "../src/valida
 import { profilesNamed } from "../src/verify/hardware/identify/profiles.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { startBrowser } from "../web/browser.test-kit.ts";
+import { countFile } from "../web/count-file.test-kit.ts";
 import { ensureBuilt } from "./build-web.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -112,10 +114,8 @@ async function fill(validator: ToyValidator): Promise<{ provider: string; probe:
 	const [verdict, decoded] = [verifyEvidence(bytes), decodeEvidence(bytes)];
 	if (verdict.status !== "valid" || !decoded.ok) throw new Error("the sample evidence is not valid");
 	const { claim } = decoded.evidence.envelope.body;
-	const provider = await register(validator.store, "h200-frankfurt", {
-		nowMs: nowMs - 300 * HOUR,
-		pricePerHourMicros: 3_200_000,
-	});
+	const offer = { name: "h200-frankfurt", pricePerHourMicros: 3_200_000 };
+	const provider = await register(validator.store, offer.name, { ...offer, nowMs: nowMs - 300 * HOUR });
 	const devices = claim.devices.map((device, i) => ({
 		device: i,
 		kind: device.kind,
@@ -125,27 +125,40 @@ async function fill(validator: ToyValidator): Promise<{ provider: string; probe:
 		profile: verdict.identity.find((one) => one.device === i)?.profile ?? null,
 		identity: verdict.identity.find((one) => one.device === i)?.state ?? "unjudged",
 	}));
-	for (let n = 24; n >= 0; n--) {
-		const scale = n === 0 ? 1 : 0.985 + ((n * 37) % 17) / 1000;
+	for (let n = 24; n > 0; n--) {
+		const scale = 0.985 + ((n * 37) % 17) / 1000;
 		const figures = verdict.figures.map((one) => ({ ...one, value: Math.floor(one.value * scale) }));
+		const finish = { figures, devices, claim, provider: schedule };
 		await putProbe(
 			validator,
 			provider,
-			n === 0 ? verdict.probeId : idOf(`h200 ${n}`, 32),
-			n === 0 ? bytes : Buffer.from(`h200 ${n}`),
-			{ figures, devices, claim, provider: schedule },
-			nowMs - n * 1.25 * HOUR - 20_000,
+			idOf(`h200 ${n}`, 32),
+			Buffer.from(`h200 ${n}`),
+			finish,
+			nowMs - n * 1.25 * HOUR,
 		);
 	}
-	return { provider, probe: verdict.probeId };
+	const { probeId } = await countFile(validator, { ...offer, file: "h200.assay", providerId: provider });
+	await countFile(validator, {
+		file: "h200-sustained.assay",
+		name: "h200-oslo",
+		pricePerHourMicros: 2_900_000,
+	});
+	return { provider, probe: probeId };
 }
 
 async function main(): Promise<void> {
 	await ensureBuilt();
 	mkdirSync(out, { recursive: true });
 	const data = makeDataDir();
-	const validator = await startToyValidator({ dataDir: data.path, name: "validator", probes: false });
-	const browser = await startBrowser({ width: 1200, height: 760 });
+	const validator = await startToyValidator({
+		dataDir: data.path,
+		name: "validator",
+		// Nobody is dialled before the next proof is due: the sample hosts are nowhere.
+		dispatchEveryMs: 60_000,
+		chain: {},
+	});
+	const browser = await startBrowser({ width: 1280, height: 800 });
 	try {
 		const { provider, probe } = await fill(validator);
 		const shoot = async (page: Page, name: string) => {
@@ -153,8 +166,6 @@ async function main(): Promise<void> {
 			await page.screenshot({ path: join(out, `${name}.png`) });
 		};
 		const page = await browser.open(`${validator.url}/`);
-		await page.getByRole("heading", { name: "Devices by model" }).waitFor();
-		await shoot(page, "overview");
 		await page.goto(`${validator.url}/providers?sort=fp16`);
 		await page.getByRole("link", { name: "h200-frankfurt" }).waitFor();
 		await shoot(page, "providers");
@@ -165,8 +176,16 @@ async function main(): Promise<void> {
 		await page.getByRole("button", { name: "Verify in my browser" }).click();
 		await page.locator(".verify[data-status=valid]").waitFor();
 		await page.getByRole("button", { name: "Use the dark theme" }).click();
-		await page.getByRole("heading", { name: "Check it yourself" }).scrollIntoViewIfNeeded();
+		await page
+			.getByRole("heading", { name: "Each challenge and its openings" })
+			.evaluate((one) => one.scrollIntoView());
+		await page.evaluate(() => scrollBy(0, -70));
 		await shoot(page, "verify-dark");
+		await page.goto(`${validator.url}/`);
+		await page.getByRole("heading", { name: "Devices by model" }).waitFor();
+		await shoot(page, "overview-dark");
+		await page.getByRole("button", { name: "Use the light theme" }).click();
+		await shoot(page, "overview");
 	} finally {
 		await browser.close();
 		await validator.stop();

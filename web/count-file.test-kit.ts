@@ -15,7 +15,13 @@ export interface CountedFile {
 /** `file`: a name in vectors/. The provider is one that has dialled in before and is away. */
 export async function countFile(
 	{ store, client }: Pick<ToyValidator, "store" | "client">,
-	o: { readonly file: string; readonly name: string; readonly pricePerHourMicros?: number },
+	o: {
+		readonly file: string;
+		readonly name: string;
+		readonly pricePerHourMicros?: number;
+		/** One that is registered already. */
+		readonly providerId?: string;
+	},
 ): Promise<CountedFile> {
 	const bytes = readFileSync(fileURLToPath(import.meta.resolve(`../vectors/${o.file}`)));
 	const decoded = decodeEvidence(bytes);
@@ -23,15 +29,17 @@ export async function countFile(
 	const { body, signature } = decoded.evidence.envelope;
 	const startedAtMs = Date.now();
 	const { name, pricePerHourMicros = 1_000_000 } = o;
-	const providerId = await register(store, name, { link: "agent", target: "", nowMs: startedAtMs, pricePerHourMicros });
+	const offer = { link: "agent", target: "", nowMs: startedAtMs, pricePerHourMicros } as const;
+	const providerId = o.providerId ?? (await register(store, name, offer));
 	const lease = `provider/${providerId}`;
 	await store.leases.acquire(lease);
 	await store.probes.begin({ id: body.probe.id, providerId, jobId: null, validator: signature.key, startedAtMs });
 	await store.evidence.put(body.probe.id, bytes);
 	await store.leases.release(lease);
 	await eventually(async () => {
+		const probe = await client.getProbe({ params: { id: body.probe.id } });
 		const provider = await client.getProvider({ params: { id: providerId } });
-		return provider.lastVerdict !== null && provider.scorePpm !== null;
+		return probe.state === "done" && provider.scorePpm !== null;
 	});
 	return { providerId, probeId: body.probe.id, bytes };
 }

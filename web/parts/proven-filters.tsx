@@ -1,4 +1,5 @@
 // Filters by proven figures, as the API takes them, kept in the address. Used by providers and offers.
+import { useState } from "preact/hooks";
 import { type Place, replaceQuery } from "../shell/router.ts";
 
 interface Filter {
@@ -53,6 +54,8 @@ const withoutFilters = (query: URLSearchParams) =>
 	new URLSearchParams([...query].filter(([key]) => !FILTERS.includes(key)));
 
 export function ProvenFilters({ place, models }: { place: Place; models: readonly string[] }) {
+	// Room enough: nobody should have to look for them.
+	const [isWide] = useState(() => matchMedia("(min-width: 900px)").matches);
 	const numbers = NUMBERS.filter(({ key }) => (place.query.get(key) ?? "") !== "").length;
 	return (
 		<search>
@@ -80,7 +83,7 @@ export function ProvenFilters({ place, models }: { place: Place; models: readonl
 						))}
 					</datalist>
 				</label>
-				<details class="more" open={numbers > 0}>
+				<details class="more" open={isWide || numbers > 0}>
 					<summary>Proven figures{numbers === 0 ? "" : ` (${numbers})`}</summary>
 					<div class="row">
 						{NUMBERS.map(({ key, label, unit }) => (
