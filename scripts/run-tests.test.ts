@@ -1,10 +1,12 @@
 // What runs the tests must itself be seen to fail: else a broken file would pass in silence.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runTasks, type Task } from "./run-tests.ts";
+import { fileURLToPath } from "node:url";
+import { everything, IS_WAITING, LONG, runTasks, type Task } from "./run-tests.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
 after(() => rmSync(cwd, { recursive: true }));
@@ -91,4 +93,17 @@ test("two at a time and one that waits; beside a build only what has no deadline
 		assert.ok(names.length - count(names, "waits") <= 2, names.join());
 		if (names.includes("build")) assert.equal(count(names, "pure") + 1, names.length, names.join());
 	}
+});
+
+test("whoever is named as long or waiting is there; every test file and the engine run once", () => {
+	const root = fileURLToPath(new URL("..", import.meta.url));
+	const names = everything(root).map(({ name }) => name);
+	for (const name of [...IS_WAITING, ...Object.keys(LONG)]) assert.ok(names.includes(name), name);
+	const tracked = spawnSync("git", ["ls-files", "*.test.ts"], { cwd: root, encoding: "utf8" })
+		.stdout.trim()
+		.split("\n");
+	// A clone has nothing else; a checkout that is being worked in may.
+	for (const name of ["engine", ...tracked.filter((file) => file !== "")])
+		assert.equal(names.filter((one) => one === name).length, 1, name);
+	assert.equal(names.length, new Set(names).size);
 });

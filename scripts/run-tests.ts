@@ -2,7 +2,7 @@
 // two at a time, and beside them one of those that mostly wait. While the engine is being compiled only tests without deadlines run.
 // Node's own runner takes files by their names and knows one number of places. Not here: what is tested; set-up (scripts/setup.sh).
 //   node scripts/run-tests.ts [part of a file's name]…   without names: everything, the engine too
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -81,6 +81,8 @@ export async function runTasks(
 	return { failed, counts };
 }
 
+const children = new Set<ChildProcess>();
+
 /** `ending`: null, or how else than well it ended. */
 function outputOf(
 	{ command: [program, ...rest], limitMs = LIMIT_MS }: Task,
@@ -90,6 +92,7 @@ function outputOf(
 		// Under Node's own runner the report would be meant for it.
 		const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 		const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+		children.add(child);
 		let output = "";
 		for (const stream of [child.stdout, child.stderr])
 			stream.setEncoding("utf8").on("data", (text) => {
@@ -101,6 +104,7 @@ function outputOf(
 		}, limitMs);
 		const end = (ending: string | null) => {
 			clearTimeout(limit);
+			children.delete(child);
 			resolve({ output, ending });
 		};
 		child.on("error", (error) => end(error.message));
@@ -112,16 +116,17 @@ function outputOf(
 const HAS_NO_DEADLINES =
 	/^(src\/(protocol|market|verify)|vectors|contracts)\/|^src\/chain\/abi\.|^scripts\/(floors|readme)\./;
 
-/** Less than half of their time is computing (measured alone, on two cores). */
-const IS_WAITING = [
+/** Less than half of their time is computing (measured on two cores with one other file beside them). */
+export const IS_WAITING = [
 	"tests/network/simulation.test.ts",
-	"src/validator/service/audit-epoch.test.ts",
-	"src/validator/service/restart.test.ts",
-	"tests/network/disturbers.test.ts",
+	"src/engine/create-ssh-link.test.ts",
+	"src/provider/rental/user-environment.test.ts",
+	"src/engine/agent/hostile-provider.test.ts",
+	"src/engine/create-local-link.test.ts",
 ];
 
 /** The longest first, so that none is left alone at the end; seconds of computing on two cores of an arm64 machine, where more than ten. */
-const LONG: Readonly<Record<string, number>> = {
+export const LONG: Readonly<Record<string, number>> = {
 	"contracts/test/contracts.test.ts": 110,
 	"web/dashboard.test.ts": 53,
 	"src/verify/hardware/mutation.test.ts": 46,
@@ -133,13 +138,15 @@ const LONG: Readonly<Record<string, number>> = {
 	"web/verify-page.test.ts": 18,
 	"src/api/hostile.test.ts": 16,
 	"src/verify/hardware/identify/rules.test.ts": 13,
+	"src/validator/service/audit-epoch.test.ts": 13,
+	"src/validator/service/restart.test.ts": 13,
 	"tests/honest.test.ts": 12,
 	"src/chain/abi.test.ts": 11,
 };
 /** Of the others those that start a browser, a database or processes come before those that only compute. */
 const STARTS_THINGS = /^(web|tests|src\/(validator\/service|cli|store|provider))\//;
 
-function everything(cwd: string): Task[] {
+export function everything(cwd: string): Task[] {
 	const rooms = ["src", "vectors", "scripts", "tests", "web", "contracts"];
 	const files = globSync(
 		rooms.map((room) => `${room}/**/*.test.ts`),
@@ -165,6 +172,11 @@ if (import.meta.main) {
 	const names = process.argv.slice(2);
 	const tasks = everything(cwd).filter(({ name }) => names.length === 0 || names.some((part) => name.includes(part)));
 	const startedAtMs = performance.now();
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+		process.once(signal, () => {
+			for (const child of children) child.kill(signal);
+			process.exit(130);
+		});
 	const { failed, counts } = await runTasks(tasks, { cwd, print: (text) => process.stdout.write(text) });
 	for (const count of COUNTS) console.log(`ℹ ${count} ${counts[count]}`);
 	console.log(`ℹ duration ${((performance.now() - startedAtMs) / 1000).toFixed(0)} s`);
