@@ -21,12 +21,14 @@ export const chainOptions = {
 		rpc: { type: "string" },
 		contracts: { type: "string" },
 		confirmations: { type: "string" },
+		"most-fee": { type: "string" },
 		json: { type: "boolean", default: false },
 	},
 	help: `  --data FOLDER     of the validator (default: network in ASSAY_HOME, or assay/network in the user's data folder)
   --rpc URL         any node instead of the embedded chain (or ASSAY_RPC)
   --contracts FILE  the contracts' addresses there, as deploy wrote them (default: those of the data folder)
   --confirmations N blocks to wait for after each transaction there (default 1)
+  --most-fee GWEI   most to offer for a unit of gas (default 500)
   --json            as JSON`,
 } as const;
 
@@ -35,6 +37,7 @@ export interface ChainValues {
 	readonly rpc?: string | undefined;
 	readonly contracts?: string | undefined;
 	readonly confirmations?: string | undefined;
+	readonly "most-fee"?: string | undefined;
 }
 
 export const dataDirOf = (values: ChainValues, here: Surroundings): string =>
@@ -68,7 +71,7 @@ export async function withChain<T>(
 	const confirmations = confirmationsOf(command, values, rpcUrl);
 	const home = await openChainHome({
 		dataDir,
-		settings: { ...chainDefaults, rpcUrl, contracts, confirmations },
+		settings: { ...chainDefaults, rpcUrl, contracts, confirmations, ...mostFeeOf(command, values) },
 		epochSeconds: null,
 		nowMs: () => Date.now(),
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
@@ -90,6 +93,7 @@ export async function externalChain(
 	readonly rpcUrl: string;
 	readonly contracts: ContractAddresses | null;
 	readonly confirmations: number | null;
+	readonly mostFeeGwei?: number;
 }> {
 	await reachNode(rpcUrl);
 	return {
@@ -97,6 +101,7 @@ export async function externalChain(
 		contracts: await namedContracts(values, here),
 		// A process that nobody watches waits until nothing is taken back any more.
 		confirmations: values.confirmations === undefined ? null : confirmationsOf(command, values, rpcUrl),
+		...mostFeeOf(command, values),
 	};
 }
 
@@ -160,6 +165,12 @@ export async function reachNode(url: string): Promise<Rpc> {
 	await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);
 	return withRetries(httpRpc(url), { patienceMs: 60_000 });
 }
+
+/** Nothing where nothing is said: the default is the validator's. */
+const mostFeeOf = (command: string, values: ChainValues): { readonly mostFeeGwei?: number } =>
+	values["most-fee"] === undefined
+		? {}
+		: { mostFeeGwei: Math.floor(numberOption(command, "most-fee", values["most-fee"], 1, 1e9)) };
 
 /** Null: whatever the chain at hand needs. A command that is watched waits for one block: what a reorganisation drops is sent again by the node, or by its user. */
 export const confirmationsOf = (command: string, values: ChainValues, rpcUrl: string | null): number | null =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { NetworkEvent } from "../api/types.ts";
 import type { RunningValidator } from "../validator/service/create-validator.ts";
-import { epochLine, rewardsLine, stakeLines, watchRewards } from "./up-chain.ts";
+import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "./up-chain.ts";
 import { createUpReport } from "./up-report.ts";
 import { paintFor } from "./verdict-table.ts";
 
@@ -24,6 +24,8 @@ test("when the epoch that runs will pay, and what an epoch has paid for", () => 
 		lines,
 		/0xAB[\s\S]*assay stake 10000 --endpoint http:\/\/127\.0\.0\.1:1 --rpc http:\/\/node --data \/data$/,
 	);
+	assert.doesNotMatch(stakeLines("0xAB", "u", "/data", "http://me:secret@node").join("\n"), /secret/);
+	assert.equal(withoutLogin("http://127.0.0.1:1"), "http://127.0.0.1:1");
 	assert.doesNotMatch(stakeLines("0xAB", "u", "/data", undefined).join("\n"), /--rpc/);
 });
 

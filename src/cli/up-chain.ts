@@ -6,9 +6,18 @@ import type { FinalEpoch } from "../validator/service/final-watch.ts";
 import { formatTokens } from "./chain-connection.ts";
 import type { Paint } from "./verdict-table.ts";
 
+/** A node's address may hold a name and a password: not for the screen. */
+export function withoutLogin(url: string): string {
+	const at = new URL(url);
+	if (at.username === "" && at.password === "") return url;
+	at.username = "";
+	at.password = "";
+	return at.href;
+}
+
 /** On somebody else's chain the operator stakes; until then the network runs and nothing that it says counts there. */
 export function stakeLines(account: string, url: string, dataDir: string, rpc: string | undefined): readonly string[] {
-	const where = `${rpc === undefined ? "" : `--rpc ${rpc} `}--data ${dataDir}`;
+	const where = `${rpc === undefined ? "" : `--rpc ${withoutLogin(rpc)} `}--data ${dataDir}`;
 	return [
 		"          this validator has no stake on that chain, so its reports do not count there. Give its account tokens and coins for gas:",
 		`          ${account}; then, while the network runs:`,

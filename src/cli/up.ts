@@ -16,7 +16,7 @@ import { postgresHint } from "./postgres-hint.ts";
 import { registrationLine } from "./register-local-provider.ts";
 import { requireNode } from "./require-node.ts";
 import { formatScore, shown } from "./table.ts";
-import { epochLine, rewardsLine, stakeLines, watchRewards } from "./up-chain.ts";
+import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "./up-chain.ts";
 import { takeUpFile } from "./up-file.ts";
 import { createUpReport, type UpReport } from "./up-report.ts";
 import { readParams } from "./validate.ts";
@@ -37,6 +37,7 @@ const options = {
 	rpc: { type: "string" },
 	contracts: { type: "string" },
 	confirmations: { type: "string" },
+	"most-fee": { type: "string" },
 	quick: { type: "boolean", default: false },
 	param: { type: "string", multiple: true },
 	"until-scored": { type: "boolean", default: false },
@@ -62,6 +63,7 @@ Other hosts join with the line that it prints. A second start finds everything o
   --rpc URL         any EVM chain instead of the embedded one (or ASSAY_RPC); its contracts: assay chain deploy, or
   --contracts FILE  these
   --confirmations N blocks until something counts there (default 12, and 1 on a node for development)
+  --most-fee GWEI   most to offer there for a unit of gas (default 500)
   --no-chain        publish scores on no chain
   --no-provider     this machine itself is not offered
   --name NAME       how this machine is listed (default: its host name)
@@ -123,7 +125,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 			say(`API       ${paint.strong(url)}   ${paint.dim(`admin's token in ${running.adminTokenFile}`)}`);
 			if (running.chain !== null)
 				say(
-					`chain     ${running.chain.url}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
+					`chain     ${withoutLogin(running.chain.url)}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
 				);
 			if (running.chain !== null && !running.chain.isStaked)
 				for (const line of stakeLines(running.chain.account, url, dataDir, values.rpc)) say(paint.unsure(line));
@@ -239,7 +241,7 @@ async function live(o: Live): Promise<number> {
 		key: running.key,
 		dataDir: o.dataDir,
 		adminTokenFile: running.adminTokenFile,
-		chain: running.chain,
+		chain: running.chain === null ? null : { ...running.chain, url: withoutLogin(running.chain.url) },
 	});
 	const before = await client.network();
 	const best = (await client.listProviders({ query: { sort: "score", limit: 1 } })).rows[0];

@@ -39,6 +39,7 @@ Runs one validator process until Ctrl-C. Providers dial in with assay provide; s
   --rpc URL           publish on any EVM chain (or ASSAY_RPC), docs/chain.md; its contracts are those that assay chain deploy wrote to the data folder, or
   --contracts FILE    these
   --confirmations N   blocks until something counts there (default 12, and 1 on a node for development)
+  --most-fee GWEI     most to offer there for a unit of gas (default 500)
   --api-only          serve the API and the agents' door, probe nothing
   --log LEVEL         debug, info, warn or error, as JSON lines on standard error (default warn)
   --json              what is printed at the start as JSON
@@ -62,6 +63,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
 				rpc: { type: "string" },
 				contracts: { type: "string" },
 				confirmations: { type: "string" },
+				"most-fee": { type: "string" },
 				"api-only": { type: "boolean", default: false },
 				log: { type: "string", default: "warn" },
 				json: { type: "boolean", default: false },

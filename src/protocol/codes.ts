@@ -390,7 +390,7 @@ export const codes = {
 	),
 	CHAIN_FEES: error(
 		"The chain asks more for gas than may be paid.",
-		"It is tried again by itself; raise the cap if this is the chain's ordinary price.",
+		"It is tried again by itself; --most-fee raises the cap if this is the chain's ordinary price.",
 	),
 	CHAIN_OTHER: error(
 		"The node follows another chain than before.",

@@ -70,6 +70,7 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 		const client = await createChainClient(node.rpc, {
 			confirmations: o.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
 			pollMs: node.treasurer === null ? 2000 : 50,
+			mostFeePerGas: BigInt(o.settings.mostFeeGwei) * 1_000_000_000n,
 			...(node.treasurer === null ? { signal: stopped.signal } : {}),
 		});
 		const at = await findContracts(o, { folder, client, node, own: account.address });

@@ -8,6 +8,8 @@ export interface ChainSettings {
 	readonly contracts: ContractAddresses | null;
 	/** Blocks until something counts; null: 1 on the embedded chain, 12 elsewhere. */
 	readonly confirmations: number | null;
+	/** Most that is offered for a unit of gas, in 10⁹ of the coin's smallest unit. */
+	readonly mostFeeGwei: number;
 	/** Whole tokens that this validator stakes on the embedded chain. */
 	readonly stakeTokens: number;
 	/** Longest a window of the embedded chain is, in seconds; a tenth of an epoch otherwise. */
@@ -20,6 +22,8 @@ export const chainDefaults: ChainSettings = {
 	rpcUrl: null,
 	contracts: null,
 	confirmations: null,
+	// Five times what Ethereum asked in its dearest hours of the last years.
+	mostFeeGwei: 500,
 	stakeTokens: 10_000,
 	// One process commits, reveals and proposes within seconds of the windows' beginnings.
 	windowSeconds: 20,

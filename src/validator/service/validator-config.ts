@@ -201,11 +201,12 @@ function mistakes(config: ValidatorConfig): string[] {
 	whole("epoch.graceMs", config.epoch.graceMs, 0, DAY);
 	whole("epoch.emissionMicros", config.epoch.emissionMicros, 0, Number.MAX_SAFE_INTEGER);
 	if (config.chain !== null) {
-		const { rpcUrl, stakeTokens, windowSeconds, firstEpochSeconds, confirmations } = config.chain;
+		const { rpcUrl, stakeTokens, windowSeconds, firstEpochSeconds, confirmations, mostFeeGwei } = config.chain;
 		if (rpcUrl !== null && !/^https?:\/\//.test(rpcUrl)) wrong.push("chain.rpcUrl must begin with http:// or https://");
 		whole("chain.stakeTokens", stakeTokens, 1, 1_000_000);
 		whole("chain.windowSeconds", windowSeconds, 1, 86_400);
 		whole("chain.firstEpochSeconds", firstEpochSeconds, 1, 31_536_000);
+		whole("chain.mostFeeGwei", mostFeeGwei, 1, 1_000_000_000);
 		if (confirmations !== null) whole("chain.confirmations", confirmations, 1, 1000);
 	}
 	if (config.join !== "open" && !config.join.every((key) => /^[0-9a-f]{64}$/.test(key)))
