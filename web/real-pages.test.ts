@@ -34,7 +34,7 @@ before(async () => {
 		h200: await count("h200.assay", "full"),
 		sustained: await count("h200-sustained.assay", "sustained"),
 		two: await count("h200-as-two.assay", "as two"),
-		four: await count("four-cpus.assay", "four"),
+		four: await count("devices/four-cpus.assay", "four"),
 	};
 });
 after(async () => {

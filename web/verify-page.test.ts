@@ -87,7 +87,7 @@ test("spoiled files are refused with the code of what is wrong", async () => {
 
 test("several files at once, of any kind: each its verdict, the same as the CLI's; too large ones are not even read", async () => {
 	const page = await browser.open(`${url}/verify`);
-	const good = readFileSync(join(root, "vectors/four-cpus.assay"));
+	const good = readFileSync(join(root, "vectors/devices/four-cpus.assay"));
 	const swapped = Buffer.from(good);
 	swapped.set(good.subarray(good.length - 200, good.length - 100), good.length - 100);
 	const noise = Buffer.alloc(1 << 20, "no evidence ");
