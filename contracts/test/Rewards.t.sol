@@ -330,6 +330,7 @@ contract CallingToken is AssayToken(1e30) {
     Rewards private target;
     address private whom;
     uint256 public refusals;
+    bool private isInside;
 
     function callBack(Rewards target_, address whom_) external {
         (target, whom) = (target_, whom_);
@@ -337,10 +338,12 @@ contract CallingToken is AssayToken(1e30) {
 
     function _update(address from, address to, uint256 amount) internal override {
         super._update(from, to, amount);
-        if (from != address(target) || from == address(0)) return;
+        if (from != address(target) || from == address(0) || isInside) return;
+        isInside = true;
         try target.collect(whom, new uint64[](1)) {} catch {
             refusals++;
         }
+        isInside = false;
     }
 }
 
