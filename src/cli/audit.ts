@@ -3,14 +3,17 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { ChainAccount } from "../chain/chain-client.ts";
 import type { ScoreLeaf } from "../market/score-report.ts";
 import type { EpochAudit } from "../validator/service/audit-epoch.ts";
 import type { EvidenceAudit, ProofTime } from "../validator/service/audit-evidence.ts";
 import { readEvidenceFrom } from "./audit-files.ts";
 import { chainOptions, type ReadingChain, toJson, withReadingChain } from "./chain-connection.ts";
+import { keyOptions, readKeyOption } from "./chain-key.ts";
 import type { Command, Surroundings } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { numberOption, parseOptions, usageError } from "./parse-options.ts";
+import { GAS, requireGas } from "./require-funds.ts";
 import { shown, table } from "./table.ts";
 import { paintFor } from "./verdict-table.ts";
 
@@ -21,6 +24,8 @@ const options = {
 	"no-evidence": { type: "boolean", default: false },
 	sample: { type: "string" },
 	provider: { type: "string", multiple: true },
+	accuse: { type: "boolean", default: false },
+	...keyOptions.options,
 } as const;
 
 type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
@@ -39,6 +44,7 @@ no data folder: with --rpc and --contracts anyone can run it.
   --evidence-folder DIR take evidence files from there, by their hashes
   --sample N            of each report N evidence files, drawn at random (with --evidence)
   --provider ACCOUNT    only these providers' evidence (with --evidence); may be given several times
+  --accuse              prove on chain who signed another report than it revealed, from this validator's account or --key-file: the accuser gets a share
   --no-evidence         do not even compare this validator's own files with their hashes
 ${chainOptions.help}
 
@@ -69,8 +75,9 @@ exit codes: no difference 0, differences 1, usage 64, no chain or no answer 69`,
 				evidence: await evidenceAuditOf(values, here, chain),
 				choose,
 			});
-			if (values.json) here.out.write(toJson(found));
-			else here.out.write(auditText(found, here));
+			const accused = values.accuse ? await accuse(values, here, chain, found) : [];
+			if (values.json) here.out.write(toJson({ ...found, accused }));
+			else here.out.write(`${auditText(found, here)}${accused.map((who) => `${who} was slashed\n`).join("")}`);
 			return found.differences.length === 0 ? 0 : exitCodes.invalid.code;
 		});
 	},
@@ -118,15 +125,41 @@ async function evidenceAuditOf(values: Values, here: Surroundings, chain: Readin
 	const read = readEvidenceFrom({ client, at, folders, isFetched: isVerified });
 	const audit = createEvidenceAudit({ client, read, isVerified });
 	if (isVerified) return audit;
+	const own = existsSync(folders[0]!) ? await ownAccount(folder) : null;
+	if (own === null) return null;
+	const self = own.address.toLowerCase();
+	return { check: async (one) => (one.validator === self ? audit.check(one) : null) };
+}
+
+/** Whose stake was taken by this. */
+async function accuse(values: Values, here: Surroundings, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
+	if (found.conflicts.length === 0) return [];
+	const { client, at, folder } = chain;
+	const [{ createReportConflicts }, { memoryIntents }] = await Promise.all([
+		import("../validator/service/report-conflicts.ts"),
+		import("../chain/publish.ts"),
+	]);
+	const account = (await readKeyOption("audit", values, here)) ?? (await ownAccount(folder));
+	if (account === null)
+		throw usageError("--accuse needs an account: --key-file, or a validator's data folder", "audit");
+	await requireGas({ client, account }, GAS.stake);
+	const conflicts = createReportConflicts({ client, at, account, journal: memoryIntents() });
+	const accused: string[] = [];
+	for (const { validator, revealed, ...signed } of found.conflicts)
+		if (await conflicts.againstReveal(found.epoch, validator, revealed, signed)) accused.push(validator);
+	return accused;
+}
+
+/** Null: this folder is no validator's. Nothing is made. */
+async function ownAccount(folder: string): Promise<ChainAccount | null> {
 	const keyFile = join(folder, "account.key");
-	if (!existsSync(folders[0]!) || !existsSync(keyFile)) return null;
+	if (!existsSync(keyFile)) return null;
 	const [{ loadSecret }, { accountOf }] = await Promise.all([
 		import("../validator/service/chain-files.ts"),
 		import("../chain/chain-client.ts"),
 	]);
 	const secret = await loadSecret(keyFile, () => new Uint8Array(32));
-	const self = accountOf(`0x${Buffer.from(secret).toString("hex")}`).address.toLowerCase();
-	return { check: async (one) => (one.validator === self ? audit.check(one) : null) };
+	return accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 }
 
 /** More than these are for --json. */

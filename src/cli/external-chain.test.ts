@@ -12,10 +12,13 @@ import { after, before, test } from "node:test";
 import { accountOf, createChainClient } from "../chain/chain-client.ts";
 import { signAttestation } from "../chain/registry.ts";
 import { httpRpc } from "../chain/rpc.ts";
+import { signReport } from "../chain/slashing.ts";
 import { packageRoot } from "../engine/builds.ts";
 import { given } from "../market/recompute.ts";
+import { createScoreReport } from "../market/score-report.ts";
 import type { Json } from "../protocol/canonical-json.ts";
 import { deviceCommitment } from "../protocol/device-commitment.ts";
+import { createReportArchive } from "../validator/service/report-archive.ts";
 import {
 	eventually,
 	signerOf,
@@ -36,6 +39,8 @@ const UUID = "GPU-11112222-3333-4444-5555-666677778888";
 let node: ChildProcess;
 let rpcUrl = "";
 let validator: ToyValidator;
+/** The epoch that was published. */
+let published = 0;
 before(async () => {
 	const hardhat = join(packageRoot(), "node_modules", ".bin", "hardhat");
 	const args = ["--config", "contracts/hardhat.config.ts", "node", "--hostname", "127.0.0.1", "--port", "0"];
@@ -140,6 +145,7 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 	]);
 	const epochs = async () => JSON.parse(await done("chain", "status", "--json", "--epochs", "100"));
 	const { epoch, params } = await epochs();
+	published = epoch;
 	const reach = async (state: (line: { reports: number; state: string }) => boolean) =>
 		eventually(async () => {
 			const line = (await epochs()).epochs.find((one: { epoch: number }) => one.epoch === epoch);
@@ -251,4 +257,24 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 	} finally {
 		files.close().closeAllConnections();
 	}
+});
+
+test("a validator that gives out another signed report than it revealed: anyone takes its stake", async () => {
+	const told = ["--contracts", join(scratch, "told.json"), "--data", join(scratch, "nobody")];
+	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const account = accountOf(`0x${readFileSync(join(network, "chain", "account.key"), "utf8").trim()}`);
+	const self = account.address.toLowerCase() as `0x${string}`;
+	const audit = (...more: string[]) => assay("audit", String(published), ...told, "--json", "--accuse", ...more);
+	assert.deepEqual(JSON.parse((await audit()).out).accused, [], "an honest one is left alone");
+
+	const archive = createReportArchive(join(network, "chain", "epochs"));
+	const lie = createScoreReport([{ provider: self, scorePpm: 1, evidenceSha256: `0x${"0".repeat(64)}` }]);
+	const report = { validator: self, epoch: BigInt(published), root: lie.reportRoot };
+	await archive.putReport(published, self, lie.leaves, await signReport(account, at, report));
+	const needy = await audit();
+	assert.deepEqual([needy.code, /--accuse needs an account/.test(needy.err)], [64, true]);
+	const found = await audit("--key-file", "dev.key");
+	assert.deepEqual([found.code, JSON.parse(found.out).accused], [1, [self]], found.err);
+	assert.equal(JSON.parse(await done("chain", "status", "--json")).validator.stake, "0");
+	assert.deepEqual(JSON.parse((await audit("--key-file", "dev.key")).out).accused, [], "once");
 });

@@ -6,13 +6,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { accountOf, type ChainClient, createChainClient, sendCall } from "../../chain/chain-client.ts";
+import { accountOf, type ChainClient, createChainClient, sendCall, signCall } from "../../chain/chain-client.ts";
 import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/deploy.ts";
 import { memoryIntents } from "../../chain/publish.ts";
 import { approveCall, registerCall, setEndpointCall } from "../../chain/registry.ts";
 import { claimCall } from "../../chain/rewards.ts";
 import * as board from "../../chain/scoreboard.ts";
-import { signReport } from "../../chain/slashing.ts";
+import { proveRevealConflictCall, signReport } from "../../chain/slashing.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/toy-node.test-kit.ts";
 import type { Explanation } from "../../market/explanation.ts";
 import { given, term } from "../../market/recompute.ts";
@@ -137,6 +137,7 @@ test("an honest epoch has no differences; a leaf changed in the file, or its evi
 		differences: [],
 		notes: [],
 		made: [],
+		conflicts: [],
 	});
 	const lost = reasonOf(5).evidence!;
 	assert.deepEqual((await audit(0, lost)).differences, [
@@ -206,6 +207,10 @@ test("anyone can: leaves and terms from the validator's own address; a signed li
 				["score", provider(ODD)],
 			],
 		);
+		const [conflict] = (await audit(4, null, fetched)).conflicts;
+		const proof = { validator: self, epoch: 4n, root: conflict!.root };
+		// The contract would take it; here nobody is punished, for the next epochs need this validator.
+		await signCall(client, TREASURER, proveRevealConflictCall(at, proof, conflict!.signature));
 		await archive.putReport(4, self, few, null);
 		assert.deepEqual(
 			(await audit(4, null, fetched)).differences.map(({ what, right }) => [what, right]),

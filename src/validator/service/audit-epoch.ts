@@ -21,6 +21,7 @@ import {
 import type { EvidenceAudit, Moment, ProofTime } from "./audit-evidence.ts";
 import type { ReportReasons } from "./reasons-file.ts";
 import type { ReportArchive, SignedLeaves } from "./report-archive.ts";
+import type { SignedRoot } from "./report-conflicts.ts";
 
 export interface EpochAudit {
 	readonly epoch: number;
@@ -37,6 +38,13 @@ export interface EpochAudit {
 	readonly notes: readonly string[];
 	/** When the proofs were made whose evidence was verified. */
 	readonly made: readonly ProofTime[];
+	/** Signed reports that are not what their validators revealed: whoever brings one before the chain gets the accuser's share (§5). */
+	readonly conflicts: readonly FoundConflict[];
+}
+
+export interface FoundConflict extends SignedRoot {
+	readonly validator: Hex;
+	readonly revealed: Hex;
 }
 
 /** Where files come from: a data folder, the validators' servers. Hostile, all of it. */
@@ -62,6 +70,7 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const differences: AuditDifference[] = [];
 	const notes: string[] = [];
 	const made: ProofTime[] = [];
+	const conflicts: FoundConflict[] = [];
 	const counted: CountedReport[] = [];
 	let [evidenceFiles, scores, validators, unknownStake] = [0, 0, 0, 0n];
 	const commits = await board.readCommits(client, at, epoch);
@@ -83,7 +92,11 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 		const { leaves } = found;
 		for (const { provider } of leaves) listed.add(provider);
 		const report = readScoreReport(leaves);
-		differences.push(...(await signatureDifferences(o, validator, report.reportRoot, root, found.signature)));
+		const { signature } = found;
+		const signed = await signatureDifferences(o, validator, report.reportRoot, root, signature);
+		differences.push(...signed);
+		if (signature !== null && signed.some(({ what }) => what === "conflict"))
+			conflicts.push({ validator, revealed: root, root: report.reportRoot, signature });
 		const isWellFormed = malformedAt(report) === null;
 		if (!isWellFormed)
 			differences.push({ what: "report", who: validator, stated: root, right: "not sorted, or a score above 10⁶" });
@@ -111,13 +124,40 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 			if (checked.made !== null) made.push(checked.made);
 		}
 	}
-	const base = { epoch, validators, providers: listed.size, scores, evidenceFiles, differences, notes, made };
+	notes.push(...leftOut(counted));
+	const base = {
+		epoch,
+		validators,
+		providers: listed.size,
+		scores,
+		evidenceFiles,
+		differences,
+		notes,
+		made,
+		conflicts,
+	};
 	const standing = await board.readProposal(client, at, epoch);
 	if (standing.digest === null) return { ...base, proposal: "none", claims: 0 };
 	const { digest } = standing;
 	const claims = await auditProposal(o, { ...standing, digest }, counted, unknownStake, differences, notes);
 	const head = await client.viem.getBlock({ blockTag: "latest" });
 	return { ...base, proposal: Number(head.timestamp) >= standing.finalAt ? "final" : "open", claims };
+}
+
+/** Who leaves out what others score: no fault by itself, for it may never have met that provider; but terms that were never written down are seen no other way. */
+function leftOut(counted: readonly CountedReport[]): string[] {
+	const scored = new Set(
+		counted.flatMap(({ report }) =>
+			report.leaves.filter(({ scorePpm }) => scorePpm > 0).map(({ provider }) => provider),
+		),
+	);
+	return counted.flatMap(({ validator, report }) => {
+		const missing = new Set(scored);
+		for (const { provider } of report.leaves) missing.delete(provider);
+		const [first] = missing;
+		if (first === undefined) return [];
+		return [`${validator} leaves out ${missing.size} of the providers that others score, ${first} among them`];
+	});
 }
 
 /** Every leaf against what its terms multiply out to, one at a time: all of them would not fit into memory. How many there were; those that are `wanted` are kept. */
