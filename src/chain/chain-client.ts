@@ -209,7 +209,8 @@ export async function sendCall(
 	account: PrivateKeyAccount,
 	call: Call,
 ): Promise<TransactionReceipt> {
-	for (;;) {
+	// ATTACK: a node that says each time that the nonce went to somebody else would have one act paid for again and again.
+	for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
 		const signed = await inTurn(client, account, async () => {
 			const first = await signCall(client, account, call);
 			await broadcast(client, first);
@@ -223,7 +224,12 @@ export async function sendCall(
 			});
 		return receipt;
 	}
+	throw new AssayError("CHAIN_REFUSED", `other transactions of ${account.address} took the place of this one`, {
+		hint: "Another program uses the account, or the node does not tell the truth: look with another node whether it was done.",
+	});
 }
+
+const MOST_ATTEMPTS = 3;
 
 const turns = new WeakMap<Rpc, Map<Hex, Promise<unknown>>>();
 

@@ -196,3 +196,16 @@ test("a receipt that its block does not have is none", async () => {
 	assert.notEqual(receipt.gasUsed, 0n);
 	assert.equal(await s.balance(), 7n);
 });
+
+test("a node that denies every transaction has an act sent three times at most, and told", async () => {
+	const rpc: Rpc = async (method, params) => {
+		if (method === "eth_getTransactionReceipt") return null;
+		return node.rpc(method, params);
+	};
+	const s = await stage({ gwei: () => 1n, rpc, confirmations: 1 });
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	const before = node.sent;
+	await assert.rejects(sendCall(s.client, TREASURER, await s.intent.call()), { code: "CHAIN_REFUSED" });
+	assert.equal(node.sent - before, 3);
+});
