@@ -65,8 +65,10 @@ const PROCESS = { asProcess: true };
 
 type Row = readonly [cheat: string, outcome: string, stages: ToyProbe["stages"], more?: Partial<ToyProbe>];
 
-// Deadlines are short only for what never comes, so that a busy machine changes no code.
-const SHORT = { asProcess: true, deadlines: { answerMs: 1500, pingMs: 1500, readyMs: 1500 } };
+// Deadlines are short only for what never comes, so that a busy machine changes no code: a toy of its own may take seconds to start there.
+const SHORT_READY = { asProcess: true, deadlines: { readyMs: 1500 } };
+const SHORT_ANSWER = { asProcess: true, deadlines: { answerMs: 1500 } };
+const SHORT_PING_AND_ANSWER = { asProcess: true, deadlines: { pingMs: 1500, answerMs: 1500 } };
 const SHORT_DRAW = { asProcess: true, deadlines: { openMs: 1500 } };
 
 const TABLE: readonly Row[] = [
@@ -122,14 +124,14 @@ const TABLE: readonly Row[] = [
 	["disk-copy-withheld", "inconclusive CHALLENGE_REFUSED", disk, withDisk],
 	["disk-wrong-openings", "invalid ROOT_MISMATCH", disk, withDisk],
 	["commitment-changed", "invalid ROOT_MISMATCH", gemm],
-	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT],
+	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT_ANSWER],
 	["commitment-after-draw", "invalid OPENING_WITHHELD", gemm],
 	["hang-up-on-claim", "inconclusive CHALLENGE_SILENT", gemm, PROCESS],
 	["hang-up-on-draw", "invalid OPENING_WITHHELD", gemm, PROCESS],
 	["refuses-draw", "invalid OPENING_WITHHELD", gemm],
 	["silent-on-draw", "invalid OPENING_WITHHELD", gemm, SHORT_DRAW],
-	["silence", "inconclusive LINK_SILENT", gemm, SHORT],
-	["silence-after-claim", "inconclusive CHALLENGE_SILENT", gemm, SHORT],
+	["silence", "inconclusive LINK_SILENT", gemm, SHORT_READY],
+	["silence-after-claim", "inconclusive CHALLENGE_SILENT", gemm, SHORT_PING_AND_ANSWER],
 	["trickle", "inconclusive LINK_DEADLINE", gemm, { deadlines: { readyMs: 1500 } }],
 	["trickled-openings", "invalid OPENING_WITHHELD", gemm, SHORT_DRAW],
 	["endless", "inconclusive FRAME_TOO_LARGE", gemm, PROCESS],
