@@ -198,6 +198,19 @@ test("files go out compressed, named by their hash, under a policy without inlin
 	const worker = (await readdir(join(root, "build/web"))).find((name) => /^verifier-worker-.*\.js$/.test(name));
 	const itsPolicy = (await fetch(`${url}/${worker}`)).headers.get("content-security-policy");
 	assert.equal(itsPolicy, "default-src 'none';script-src 'wasm-unsafe-eval'");
+	// As the browser reads the two: an empty program, compiled under each.
+	const compiles = async (path: string) => {
+		const opened = await browser.open(url + path);
+		return opened.evaluate(() => {
+			try {
+				return new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0)) instanceof WebAssembly.Module;
+			} catch {
+				return false;
+			}
+		});
+	};
+	browser.allow(/wasm|WebAssembly/);
+	assert.deepEqual([await compiles(`/${worker}`), await compiles("/verify")], [true, false]);
 	for (const path of ["/main.js", "/providers/a/b", "/v1/providers.html", "/web/index.html"])
 		assert.equal((await fetch(url + path)).status, 404, path);
 	const lost = await fetch(`${url}/nowhere/at/all`, { headers: { accept: "text/html,*/*" } });
