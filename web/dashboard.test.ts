@@ -145,6 +145,8 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
 	assert.equal(await checks.locator(".check.is-passed").count(), 14);
 	await page.getByText("Leads to the committed root").waitFor();
+	await page.getByText("As a list, with whole hashes").click();
+	assert.match((await page.locator(".path-list li").last().textContent()) ?? "", /^Root: [0-9a-f]{64}$/);
 	await page.getByLabel("Opened place").selectOption({ index: 1 });
 	await page.getByText("Leads to the committed root").waitFor();
 	assert.deepEqual(await seriousFindings(page), []);

@@ -81,7 +81,7 @@ function PathDrawing({ drawn: { levels, root, isEqual } }: { drawn: NonNullable<
 	return (
 		<figure class="merkle">
 			<svg
-				viewBox={`0 0 640 ${height}`}
+				viewBox={`0 0 470 ${height}`}
 				role="img"
 				aria-label={`Path of ${levels.length - 1} hashes from the leaf to the root`}
 			>
@@ -127,6 +127,22 @@ function PathDrawing({ drawn: { levels, root, isEqual } }: { drawn: NonNullable<
 				{isEqual ? "Leads to the committed root" : "Does not lead to the committed root"}{" "}
 				<code title={root}>{short(root)}</code>
 			</figcaption>
+			<details class="as-table">
+				<summary>As a list, with whole hashes</summary>
+				<ol class="path-list">
+					{levels.map((level, i) => (
+						<li key={i}>
+							{i === levels.length - 1 ? "Root" : `${i === 0 ? "Leaf" : "Node"} ${level.index} of ${level.width}`}:{" "}
+							<code>{level.hash}</code>
+							{level.sibling === null ? null : (
+								<>
+									, with <code>{level.sibling.hash}</code> on its {level.sibling.side}
+								</>
+							)}
+						</li>
+					))}
+				</ol>
+			</details>
 		</figure>
 	);
 }
