@@ -119,13 +119,13 @@ test("events tell a probe from its start to its verdict, in order", async () => 
 		assert.ok(kinds.includes("probe.progress"));
 		const verdict = seen.at(-2)!;
 		assert.equal((verdict.detail as { verdict: string }).verdict, "valid");
-		// Who comes late is told the verdict and no more.
+		// Who comes late is told how it went, in the same order, and the stream ends with the verdict.
 		const late: NetworkEvent[] = [];
 		for await (const event of validator.client.watchProbe({ params: { id: verdict.subject } })) late.push(event);
-		assert.deepEqual(
-			late.map(({ kind, subject }) => [kind, subject]),
-			[["probe.verdict", verdict.subject]],
-		);
+		assert.deepEqual([late[0]!.kind, late.at(-1)!.kind], ["probe.started", "probe.verdict"]);
+		assert.ok(late.every(({ subject }) => subject === verdict.subject));
+		const told = late.slice(0, -1).map(({ id }) => seen.findIndex((event) => event.id === id));
+		assert.ok(told.length > 3 && told.every((at, i) => at > (told[i - 1] ?? -1)), told.join());
 	} finally {
 		stop.abort();
 		await agent.close();
