@@ -104,9 +104,10 @@ test("an engine that is not there ends with 69", async () => {
 	assert.match(output.err, /ENGINE_NOT_STARTED/);
 });
 
-test("a data folder that cannot be made ends with 77", async () => {
+test("a data folder that cannot be made ends with 74", async () => {
 	const { ended, output } = provide("--validator", "ws://127.0.0.1:1", "--data", "/dev/null/none");
-	assert.equal(await ended, 77, output.err);
+	assert.equal(await ended, 74, output.err);
+	assert.match(output.err, /FILE_UNWRITABLE/);
 });
 
 test("every event has its line, and none holds more than it should", () => {

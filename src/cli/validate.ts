@@ -44,7 +44,7 @@ Runs one validator process until Ctrl-C. Providers dial in with assay provide; s
   --log LEVEL         debug, info, warn or error, as JSON lines on standard error (default warn)
   --json              what is printed at the start as JSON
 
-exit codes: stopped 0, usage 64, something needed is missing 69, refused 77`,
+exit codes: stopped 0, usage 64, something needed is missing 69, data folder not writable 74, refused 77`,
 
 	async run(args, here) {
 		const { values } = parseOptions(
