@@ -174,7 +174,8 @@ function auditText(found: EpochAudit, here: Surroundings): string {
 		...made.slice(0, MOST_PROOFS).map(proofLine),
 		...(made.length > MOST_PROOFS ? [`… and ${made.length - MOST_PROOFS} more proofs: --provider or --json`] : []),
 	];
-	if (differences.length === 0) return `${lines.join("\n")}\nno differences\n`;
+	if (differences.length === 0)
+		return `${lines.join("\n")}\n${found.validators === 0 ? "nothing was reported: there is nothing to compare" : "no differences"}\n`;
 	type Row = (typeof differences)[number];
 	const columns = [
 		{ title: "what", cell: ({ what }: Row) => what },

@@ -86,7 +86,7 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 	assert.equal((await assay("claim", "--data", mine)).out, "  nothing to claim\n");
 	assert.match(
 		(await assay("audit", "0", "--data", mine)).out,
-		/0 reports.*\nnote: epoch 0 ends at .*\nno differences/,
+		/0 reports.*\nnote: epoch 0 ends at .*\nnothing was reported: /,
 	);
 });
 

@@ -109,7 +109,7 @@ before(async () => {
 	first = startUp("--quick", "--until-scored", "--name", "this machine", "--price", "1.5");
 	assert.equal(await first.ended, 0, first.lines.join("\n"));
 	up = startUp("--quick", "--name", "this machine", "--price", "1.5");
-	url = /http:\S+/.exec(await up.until(/^API /))![0];
+	url = /http:\S+/.exec(await up.until(/^dashboard /))![0];
 	await up.until(/^joined /);
 });
 after(async () => {
@@ -121,7 +121,7 @@ test("up tells what starts, who joins, what is proven, and the score", () => {
 	const text = first.lines.join("\n");
 	for (const part of [
 		/^database /m,
-		/^API {7}http:\/\/127\.0\.0\.1:\d+/m,
+		/^dashboard http:\/\/127\.0\.0\.1:\d+/m,
 		/^joined .*this machine/m,
 		/^probe .* begins$/m,
 	])

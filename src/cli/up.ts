@@ -122,7 +122,7 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 			const url = reachable(running.url);
 			await hold.publish({ url, key: running.key });
 			say(`validator ${running.key}`);
-			say(`API       ${paint.strong(url)}   ${paint.dim(`admin's token in ${running.adminTokenFile}`)}`);
+			say(`dashboard ${paint.strong(url)}   ${paint.dim(`and API; admin's token in ${running.adminTokenFile}`)}`);
 			if (running.chain !== null)
 				say(
 					`chain     ${withoutLogin(running.chain.url)}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
