@@ -30,8 +30,8 @@ export interface ChainActor {
 
 export const providerOptions = {
 	options: { provider: { type: "boolean", default: false }, network: { type: "string" } },
-	help: `  --provider        for this machine's provider instead of the validator; --data is then the provider's folder, as of assay provide
-                    (default: provider in ASSAY_HOME, or that of assay up)
+	help: `  --provider        for this machine's provider instead of the validator; --data is then the provider's folder, as of assay provide,
+                    or that of assay up (default: provider in ASSAY_HOME, or that of assay up)
   --network FOLDER  with --provider and without --rpc: the data folder of the network whose embedded chain it is`,
 } as const;
 
@@ -84,7 +84,13 @@ export async function withProviderChain<T>(
 }
 
 function providerFolderOf(command: string, values: ProviderValues, here: Surroundings): string {
-	if (values.data !== undefined) return resolve(here.cwd, values.data);
+	if (values.data !== undefined) {
+		const named = resolve(here.cwd, values.data);
+		// The folder of `assay up`, as its other commands take it, has its provider inside.
+		const inside = join(named, "provider");
+		const isNetwork = !existsSync(join(named, "provider.key")) && existsSync(join(inside, "provider.key"));
+		return isNetwork ? inside : named;
+	}
 	const network = resolve(here.cwd, values.network ?? defaultDataDir(here.env));
 	const [own, ofUp] = [defaultProviderDir(here.env), join(network, "provider")];
 	const [hasOwn, hasUp] = [own, ofUp].map((folder) => existsSync(join(folder, "provider.key")));

@@ -56,6 +56,11 @@ test("the provider of assay up is registered once, over restarts", async () => {
 	assert.deepEqual([again.state, again.account], ["was registered", first.account]);
 	const shown = JSON.parse((await assay("chain", "status", "--provider", "--json")).out);
 	assert.deepEqual([shown.account, shown.isRegistered, shown.stake], [first.account, true, String(100n * UNIT)]);
+	// The network's own folder is as good a name for it.
+	assert.equal(
+		JSON.parse((await assay("chain", "status", "--provider", "--data", network, "--json")).out).account,
+		first.account,
+	);
 	const book = await memoryBook();
 	await book.refresh();
 	assert.equal(book.accountOf(shown.provider), first.account.toLowerCase());
