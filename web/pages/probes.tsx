@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
 import { ChallengeList } from "../parts/challenge-list.tsx";
-import { figureTitle, formatBytes, formatFigure, formatSpan, shortId } from "../parts/format.ts";
+import { FigureList, FindingList } from "../parts/figure-list.tsx";
+import { formatBytes, formatSpan, shortId } from "../parts/format.ts";
 import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../parts/probe-events.ts";
 import { ProbeTable } from "../parts/probe-table.tsx";
 import { Empty, Failed, Id, Loading, PageTitle, Panel, Tile, Time, VerdictBadge } from "../parts/small.tsx";
@@ -206,26 +207,11 @@ function ProvenPanel({ probe }: { probe: Probe }) {
 								({device.kind}, {device.identity}; it says: {device.claimedName})
 							</span>
 						</h3>
-						<ul class="figures">
-							{figures.map((figure) => (
-								<li key={figure.name}>
-									<span class="dim">{figureTitle(figure.name)}</span>
-									<span class="num">{formatFigure(figure.value, figure.unit)}</span>
-								</li>
-							))}
-						</ul>
+						<FigureList figures={figures} />
 					</div>
 				);
 			})}
-			{probe.findings.length === 0 ? null : (
-				<ul class="findings">
-					{probe.findings.map((finding) => (
-						<li key={finding.code + finding.detail}>
-							<code>{finding.code}</code> {finding.detail}
-						</li>
-					))}
-				</ul>
-			)}
+			<FindingList findings={probe.findings} />
 		</Panel>
 	);
 }

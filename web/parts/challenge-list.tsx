@@ -2,21 +2,9 @@
 // validator and for a file that is verified here. Shows what it is told and judges nothing.
 import { memo } from "preact/compat";
 import { formatCount, formatRate } from "./format.ts";
+import type { LiveChallenge } from "./probe-events.ts";
 
-export interface ShownChallenge {
-	readonly challenge: number;
-	readonly stage: number;
-	readonly device: number;
-	readonly what: string;
-	readonly precision: string;
-	readonly done: number;
-	/** 0: no fixed end. */
-	readonly of: number;
-	/** 0: not known. */
-	readonly perS: number;
-	readonly openings: number | null;
-	readonly checked: number;
-}
+export type ShownChallenge = Omit<LiveChallenge, "end">;
 
 export interface Place {
 	readonly challenge: number;

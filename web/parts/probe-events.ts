@@ -12,6 +12,7 @@ export interface LiveChallenge {
 	readonly done: number;
 	/** 0: no fixed end. */
 	readonly of: number;
+	/** 0: not known. */
 	readonly perS: number;
 	/** Places opened; null until then. */
 	readonly openings: number | null;

@@ -1,7 +1,8 @@
 // Verifies one file and shows it happen: each check, then the verdict with figures and cards. Used by the probe page and the verify page.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ChallengeList, type Place } from "../parts/challenge-list.tsx";
-import { figureTitle, formatBytes, formatFigure, formatSpan } from "../parts/format.ts";
+import { FigureList, FindingList } from "../parts/figure-list.tsx";
+import { formatBytes, formatSpan } from "../parts/format.ts";
 import { MerkleView } from "../parts/merkle-view.tsx";
 import { wrongOpening } from "../parts/probe-events.ts";
 import { Empty, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
@@ -194,28 +195,11 @@ function VerdictView({ file, verified }: { file: VerifiedFile; verified: Verifie
 										{identity === undefined ? "" : `, ${identity.state}`}; it says: {device.name})
 									</span>
 								</h3>
-								<ul class="figures">
-									{figures.map((figure) => (
-										<li key={figure.name}>
-											<span class="dim">{figureTitle(figure.name)}</span>
-											<span class="num" data-figure={figure.name}>
-												{formatFigure(figure.value, figure.unit)}
-											</span>
-										</li>
-									))}
-								</ul>
+								<FigureList figures={figures} />
 							</div>
 						);
 					})}
-					{verdict.findings.length === 0 ? null : (
-						<ul class="findings">
-							{verdict.findings.map((finding) => (
-								<li key={finding.code + finding.detail}>
-									<code>{finding.code}</code> {finding.detail}
-								</li>
-							))}
-						</ul>
-					)}
+					<FindingList findings={verdict.findings} />
 				</>
 			) : (
 				<Empty title={verdict.detail}>
