@@ -9,9 +9,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { formatFigure } from "../src/cli/format.ts";
-import type { Claim, Figure } from "../src/protocol/evidence.ts";
-import type { Identity } from "../src/protocol/verdict.ts";
+import { formatFigure } from "../src/cli/print/format.ts";
+import type { Figure, HostClaim } from "../src/protocol/probe/evidence.ts";
+import type { Identity } from "../src/protocol/probe/verdict.ts";
 import { PROFILES } from "../src/verify/hardware/identify/profiles.ts";
 import { ceilingsOf, type KernelResults, type Known, type ProbeResults } from "./ceilings.ts";
 
@@ -21,7 +21,7 @@ interface Probe {
 		readonly figures: readonly Figure[];
 		readonly identity: readonly Identity[];
 	};
-	readonly claim: Claim;
+	readonly claim: HostClaim;
 	readonly tookUs: number;
 	readonly evidence: { readonly bytes: number };
 }

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { ensureEmbeddedServer } from "../src/store/embedded-server.ts";
 import { openStore, serverFolder } from "../src/store/open-store.ts";
+import { ensureEmbeddedServer } from "../src/store/postgres/embedded-server.ts";
 import type { ProviderFilter } from "../src/store/store.ts";
 
 const providers = Number(process.argv[2] ?? 10_000);

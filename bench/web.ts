@@ -2,10 +2,10 @@
 // how long until the rows are there. Prints milliseconds (median, worst); asserts nothing. Run: node bench/web.ts [providers]
 import pg from "pg";
 import { ensureBuilt } from "../scripts/build-web.ts";
-import { ensureEmbeddedServer } from "../src/store/embedded-server.ts";
 import { serverFolder } from "../src/store/open-store.ts";
-import { makeDataDir, startToyValidator } from "../src/validator/service/toy-agent.test-kit.ts";
-import { startBrowser } from "../web/browser.test-kit.ts";
+import { ensureEmbeddedServer } from "../src/store/postgres/embedded-server.ts";
+import { makeDataDir, startToyValidator } from "../tests/validator/toy-agent.test-kit.ts";
+import { startBrowser } from "../tests/web/browser.test-kit.ts";
 
 const providers = Number(process.argv[2] ?? 10_000);
 await ensureBuilt();

@@ -85,7 +85,7 @@ JS
 # Not minified: a stack trace in a report should be readable, and reading a part costs a few milliseconds at most. The verifier's thread is a program
 # of its own, found by its name. pg-native is what pg uses when somebody has installed it; nobody has. The embedded chain's EVM, 30 MB, is installed
 # beside the package by whoever wants it.
-node_modules/.bin/esbuild assay=src/cli/main.ts verifier-thread=src/validator/service/verifier-thread.ts --bundle --splitting --platform=node \
+node_modules/.bin/esbuild assay=src/cli/main.ts verifier-thread=src/validator/probing/verifier-thread.ts --bundle --splitting --platform=node \
 	--format=esm --target=node20 --legal-comments=eof --preserve-symlinks --log-level=warning --external:pg-native --external:@nomicfoundation/edr --banner:js="$banner" \
 	--out-extension:.js=.mjs --chunk-names='part-[hash]' --metafile="$out/parts.json" --outdir="$stage/dist"
 install -m 755 bin/assay.mjs "$stage/bin/assay.mjs"

@@ -24,8 +24,8 @@ import { fileURLToPath } from "node:url";
 import { postgresHint } from "../src/cli/postgres-hint.ts";
 import { requireNode } from "../src/cli/require-node.ts";
 import { hostPlatform, type Platform } from "../src/engine/builds.ts";
-import { startTestSshd } from "../src/engine/start-test-sshd.ts";
-import { debianBinaries } from "../src/store/postgres-binaries.ts";
+import { startTestSshd } from "../src/engine/links/test-sshd.test-kit.ts";
+import { debianBinaries } from "../src/store/postgres/postgres-binaries.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const scratch = mkdtempSync(join(tmpdir(), "assay-release-"));

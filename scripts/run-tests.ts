@@ -119,32 +119,32 @@ const HAS_NO_DEADLINES =
 /** Less than half of their time is computing (measured on two cores with one other file beside them). */
 export const IS_WAITING = [
 	"tests/network/simulation.test.ts",
-	"src/engine/create-ssh-link.test.ts",
+	"src/engine/links/create-ssh-link.test.ts",
 	"src/provider/rental/user-environment.test.ts",
 	"src/engine/agent/hostile-provider.test.ts",
-	"src/engine/create-local-link.test.ts",
+	"src/engine/links/create-local-link.test.ts",
 ];
 
 /** The longest first, so that none is left alone at the end; seconds of computing on two cores of an arm64 machine, where more than ten. */
 export const LONG: Readonly<Record<string, number>> = {
 	"contracts/test/contracts.test.ts": 110,
-	"web/dashboard.test.ts": 53,
+	"tests/web/dashboard.test.ts": 53,
 	"src/verify/hardware/mutation.test.ts": 46,
 	"scripts/release.test.ts": 36,
 	"tests/network/crash.test.ts": 34,
 	"tests/cheaters.test.ts": 34,
-	"src/store/processes.test.ts": 31,
-	"src/cli/network-cli.test.ts": 24,
-	"web/verify-page.test.ts": 18,
-	"src/api/hostile.test.ts": 16,
+	"tests/store/processes.test.ts": 31,
+	"tests/cli/network-cli.test.ts": 24,
+	"tests/web/verify-page.test.ts": 18,
+	"tests/api/hostile.test.ts": 16,
 	"src/verify/hardware/identify/rules.test.ts": 13,
-	"src/validator/service/audit-epoch.test.ts": 13,
-	"src/validator/service/restart.test.ts": 13,
+	"src/validator/audit/audit-epoch.test.ts": 13,
+	"tests/validator/restart.test.ts": 13,
 	"tests/honest.test.ts": 12,
 	"src/chain/abi.test.ts": 11,
 };
 /** Of the others those that start a browser, a database or processes come before those that only compute. */
-const STARTS_THINGS = /^(web|tests|src\/(validator\/service|cli|store|provider))\//;
+const STARTS_THINGS = /^(web|tests|src\/(validator|cli|store|provider))\//;
 
 export function everything(cwd: string): Task[] {
 	const rooms = ["src", "vectors", "scripts", "tests", "web", "contracts"];

@@ -3,7 +3,7 @@
 // The honest toy with the same challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
+import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
 import { CHEATS } from "./toy/cheats.ts";
 import { outcomeOf, probeToy, type ToyProbe } from "./toy/probe-toy.ts";
 

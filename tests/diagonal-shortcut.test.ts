@@ -2,8 +2,8 @@
 // element, and gives nothing on entries from Philox.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fillRow } from "../src/protocol/entries.ts";
-import { DOMAIN, philoxKey } from "../src/protocol/philox.ts";
+import { DOMAIN, philoxKey } from "../src/protocol/hash/philox.ts";
+import { fillRow } from "../src/protocol/maths/entries.ts";
 import { diagonalProduct } from "./toy/diagonal-shortcut.ts";
 import { productOf } from "./toy/toy-maths.ts";
 

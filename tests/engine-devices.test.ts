@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
-import { createLocalLink } from "../src/engine/create-local-link.ts";
-import { createEngineClient } from "../src/engine/engine-client.ts";
-import { ERROR_CODE } from "../src/engine/frames.ts";
-import type { ChallengeSpec, Claim, GemmSpec } from "../src/protocol/evidence.ts";
-import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
-import type { Plan } from "../src/validator/probe-plan.ts";
-import { type ProbeOptions, runProbe } from "../src/validator/run-probe.ts";
+import { createEngineClient } from "../src/engine/client/engine-client.ts";
+import { createLocalLink } from "../src/engine/links/create-local-link.ts";
+import { ERROR_CODE } from "../src/engine/wire/frames.ts";
+import type { ChallengeSpec, GemmSpec, HostClaim } from "../src/protocol/probe/evidence.ts";
+import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
+import { type ProbeOptions, runProbe } from "../src/validator/probe/run-probe.ts";
+import type { Plan } from "../src/verify/hardware/plan/probe-plan.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { SIGNER } from "./toy/probe-toy.ts";
 
@@ -51,7 +51,7 @@ const DEAR: GemmSpec = {
 };
 
 /** Asks stages that are made once the claim is known, one after the other. */
-function stagesPlan(make: (claim: Claim) => ChallengeSpec[][]): Plan {
+function stagesPlan(make: (claim: HostClaim) => ChallengeSpec[][]): Plan {
 	return (seen) => {
 		const specs = make(seen.claim)[seen.steps.length];
 		if (specs === undefined) return { act: "finish" };
@@ -59,8 +59,8 @@ function stagesPlan(make: (claim: Claim) => ChallengeSpec[][]): Plan {
 	};
 }
 
-const cpusOf = (claim: Claim) => claim.devices.flatMap(({ kind }, i) => (kind === "cpu" ? [i] : []));
-const diskOf = (claim: Claim) => claim.devices.findIndex(({ kind }) => kind === "disk");
+const cpusOf = (claim: HostClaim) => claim.devices.flatMap(({ kind }, i) => (kind === "cpu" ? [i] : []));
+const diskOf = (claim: HostClaim) => claim.devices.findIndex(({ kind }) => kind === "disk");
 
 test("the CPU as three devices by the default plan: at once, a table of peers, each alone", async () => {
 	const result = await runProbe(options(["--cpu-devices", "3"], {}));

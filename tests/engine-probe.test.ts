@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
-import { createLocalLink } from "../src/engine/create-local-link.ts";
-import type { Claim, FmaPrecision, GemmPrecision } from "../src/protocol/evidence.ts";
-import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
-import { planProbe } from "../src/validator/plan-probe.ts";
-import type { Plan, Step } from "../src/validator/probe-plan.ts";
-import { type ProbeOptions, runProbe } from "../src/validator/run-probe.ts";
+import { createLocalLink } from "../src/engine/links/create-local-link.ts";
+import type { FmaPrecision, GemmPrecision, HostClaim } from "../src/protocol/probe/evidence.ts";
+import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
+import { type ProbeOptions, runProbe } from "../src/validator/probe/run-probe.ts";
+import { planProbe } from "../src/verify/hardware/plan/plan-probe.ts";
+import type { Plan, Step } from "../src/verify/hardware/plan/probe-plan.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { outcomeOf, SIGNER } from "./toy/probe-toy.ts";
 
@@ -52,7 +52,7 @@ function options(more: Partial<ProbeOptions>): ProbeOptions {
 }
 
 /** Every kind and precision that a device claims, one small challenge each, all devices in the order of the claim. */
-function tinyStages(claim: Claim): Extract<Step, { act: "stage" }>[] {
+function tinyStages(claim: HostClaim): Extract<Step, { act: "stage" }>[] {
 	const stages: Extract<Step, { act: "stage" }>[] = [];
 	const add = (specs: Extract<Step, { act: "stage" }>["specs"]) =>
 		stages.push({ act: "stage", name: `tiny ${stages.length}`, specs, deadlineMs: 60_000 });

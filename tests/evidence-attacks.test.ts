@@ -2,11 +2,11 @@
 // came after its openings were asked for. Every field of the file has its own row in the tamper list of verify/hardware.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import type { Evidence, EvidenceBody, GemmSpec } from "../src/protocol/evidence.ts";
-import { decodeEvidence, encodeEvidence, writeFile } from "../src/protocol/evidence-codec.ts";
-import { decodeRoots, encodeRoots } from "../src/protocol/records.ts";
-import type { Signer } from "../src/protocol/signer.ts";
-import type { Verdict } from "../src/protocol/verdict.ts";
+import type { Evidence, EvidenceBody, GemmSpec } from "../src/protocol/probe/evidence.ts";
+import { decodeEvidence, encodeEvidence, writeFile } from "../src/protocol/probe/evidence-codec.ts";
+import { decodeRoots, encodeRoots } from "../src/protocol/probe/records.ts";
+import type { Signer } from "../src/protocol/probe/signer.ts";
+import type { Verdict } from "../src/protocol/probe/verdict.ts";
 import { deriveFigures } from "../src/verify/hardware/derive-figures.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { FOREIGN_SIGNER, probeToy, SIGNER } from "./toy/probe-toy.ts";

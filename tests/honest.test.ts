@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../src/protocol/assay-error.ts";
-import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/evidence.ts";
-import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
-import { runProbe } from "../src/validator/run-probe.ts";
+import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
+import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
+import { runProbe } from "../src/validator/probe/run-probe.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { FOREIGN_SIGNER, outcomeOf, probeToy, SIGNER, type ToyProbe, toyOptions } from "./toy/probe-toy.ts";
 
@@ -189,7 +189,7 @@ test("readings are recorded while a stage runs, and only of devices that say som
 });
 
 test("a fill that a card refuses twice, by the default plan: no valid verdict with two cards", async () => {
-	const { planProbe } = await import("../src/validator/plan-probe.ts");
+	const { planProbe } = await import("../src/verify/hardware/plan/plan-probe.ts");
 	const plan = planProbe({ quick: true, sustainMs: 0, samples: 4 });
 	const tiny = { m: 128, n: 512, k: 256, rounds: 2, keep: 2 };
 	// The default plan's own steps up to its fills, at toy sizes; its warm-ups are for real cards.

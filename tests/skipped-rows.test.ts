@@ -2,7 +2,7 @@
 // verify, file by file. Also exactly: a file is invalid if and only if a drawn leaf was skipped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GemmSpec } from "../src/protocol/evidence.ts";
+import type { GemmSpec } from "../src/protocol/probe/evidence.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { countedBytes, SIGNER } from "./toy/probe-toy.ts";
 import { evidenceOf, prepare } from "./toy/toy-evidence.ts";

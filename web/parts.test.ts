@@ -4,12 +4,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { reportHash } from "../src/api/report-hash.ts";
-import { bytesToHex } from "../src/protocol/bytes.ts";
-import { decodeEvidence } from "../src/protocol/evidence-codec.ts";
-import { createSigner } from "../src/protocol/signer.ts";
+import { bytesToHex } from "../src/protocol/bytes/bytes.ts";
+import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
+import { createSigner } from "../src/protocol/probe/signer.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
-import { claimedAndProven } from "./parts/claimed-proven.ts";
-import { auditEpoch, type SignedReport } from "./parts/epoch-audit.ts";
+import { auditEpoch, type SignedReport } from "./chain/epoch-audit.ts";
 import {
 	figureTitle,
 	formatAgo,
@@ -19,9 +18,10 @@ import {
 	formatMoney,
 	formatRate,
 } from "./parts/format.ts";
-import { drawPath, leavesOf, openingsOf, rootsOf } from "./parts/merkle-path.ts";
-import { NOTHING_YET, withEvent, wrongOpening } from "./parts/probe-events.ts";
-import { sshCommand } from "./parts/ssh-command.ts";
+import { claimedAndProven } from "./proofs/claimed-proven.ts";
+import { drawPath, leavesOf, openingsOf, rootsOf } from "./proofs/merkle-path.ts";
+import { NOTHING_YET, withEvent, wrongOpening } from "./proofs/probe-events.ts";
+import { sshCommand } from "./rent/ssh-command.ts";
 import { checkRows } from "./verify/check-list.ts";
 
 const file = readFileSync(fileURLToPath(import.meta.resolve("../vectors/h200.assay")));

@@ -118,7 +118,7 @@ library TreeKit {
         for (uint256 i = 0; i < count; i++) openings[i] = weightAt(leaves, first + i);
     }
 
-    /// The honest proposal: largest remainders as src/market/reward-shares.ts, the plain way. Weights are above 0, providers ascend.
+    /// The honest proposal: largest remainders as src/market/epochs/reward-shares.ts, the plain way. Weights are above 0, providers ascend.
     function propose(address[] memory providers, uint32[] memory weights, uint128 emission)
         internal
         pure

@@ -16,7 +16,7 @@ import {
 	readCollections,
 	readOwed,
 	wordOf,
-} from "../../src/chain/rewards.ts";
+} from "../../src/chain/contracts/rewards.ts";
 import {
 	type ChainReportOpening,
 	challengeWeightCall,
@@ -24,17 +24,17 @@ import {
 	proposeCall,
 	readCommitmentOf,
 	revealCall,
-} from "../../src/chain/scoreboard.ts";
-import { type ProbeReceipt, proveGemmCall, signReceipt } from "../../src/chain/slashing.ts";
-import { networkWeights } from "../../src/market/network-weights.ts";
+} from "../../src/chain/contracts/scoreboard.ts";
+import { type ProbeReceipt, proveGemmCall, signReceipt } from "../../src/chain/contracts/slashing.ts";
+import { networkWeights } from "../../src/market/epochs/network-weights.ts";
+import { rewardShares } from "../../src/market/epochs/reward-shares.ts";
+import { createScoreReport, type ScoreReport } from "../../src/market/epochs/score-report.ts";
+import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import { createParams } from "../../src/market/params.ts";
-import { rewardShares } from "../../src/market/reward-shares.ts";
-import { createScoreReport, type ScoreReport } from "../../src/market/score-report.ts";
-import type { Hex } from "../../src/market/sorted-openings.ts";
-import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/weight-proposal.ts";
-import { nextSeed } from "../../src/protocol/challenge-seed.ts";
-import { gemmElements } from "../../src/protocol/gemm-element.ts";
-import { leafHash, merkleLevels, merklePath, pathLength, rootFromPath } from "../../src/protocol/merkle.ts";
+import type { Hex } from "../../src/protocol/chain/hex.ts";
+import { leafHash, merkleLevels, merklePath, pathLength, rootFromPath } from "../../src/protocol/hash/merkle.ts";
+import { gemmElements } from "../../src/protocol/maths/gemm-element.ts";
+import { nextSeed } from "../../src/protocol/probe/challenge-seed.ts";
 import { openTestNetwork, STAKE, type TestNetwork, UNIT } from "./network.test-kit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

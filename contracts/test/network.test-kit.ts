@@ -4,10 +4,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PrivateKeyAccount } from "viem/accounts";
-import { accountOf, type Call, type ChainClient, createChainClient, sendCall } from "../../src/chain/chain-client.ts";
-import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../src/chain/deploy.ts";
-import { openEmbeddedChain } from "../../src/chain/embedded-chain.ts";
-import { approveCall, registerCall, transferCall } from "../../src/chain/registry.ts";
+import {
+	type ContractAddresses,
+	deployContracts,
+	deployDefaults,
+	fundRewards,
+} from "../../src/chain/contracts/deploy.ts";
+import { approveCall, registerCall, transferCall } from "../../src/chain/contracts/registry.ts";
+import {
+	accountOf,
+	type Call,
+	type ChainClient,
+	createChainClient,
+	sendCall,
+} from "../../src/chain/node/chain-client.ts";
+import { openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
 
 export const UNIT = 10n ** 18n;
 export const STAKE = 3000n * UNIT;

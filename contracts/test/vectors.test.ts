@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { networkWeights } from "../../src/market/network-weights.ts";
+import { networkWeights } from "../../src/market/epochs/network-weights.ts";
+import { rewardShares } from "../../src/market/epochs/reward-shares.ts";
+import { createScoreReport } from "../../src/market/epochs/score-report.ts";
+import { createWeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import { createParams } from "../../src/market/params.ts";
-import { rewardShares } from "../../src/market/reward-shares.ts";
-import { createScoreReport } from "../../src/market/score-report.ts";
-import type { Hex } from "../../src/market/sorted-openings.ts";
-import { createWeightProposal } from "../../src/market/weight-proposal.ts";
+import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { chainVectors } from "../vectors/generate.ts";
 
 interface Vectors {

@@ -1,9 +1,9 @@
 // docs/api.md as it must be for the route table. Run by itself it writes the page: node src/api/api-page.test-kit.ts
 import { writeFileSync } from "node:fs";
-import { DEFAULT_LIMITS } from "./create-server.ts";
 import { openapiDocument } from "./openapi.ts";
-import { STATUS_OF_CODE } from "./problem.ts";
 import { routeRows } from "./routes.ts";
+import { DEFAULT_LIMITS } from "./server/create-server.ts";
+import { STATUS_OF_CODE } from "./server/problem.ts";
 
 export const API_PAGE = new URL("../../docs/api.md", import.meta.url);
 

@@ -1,8 +1,8 @@
 // The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no Node modules).
 // Replies are checked by their schemas; problems become AssayError; reads are tried again, writes never.
 import { AssayError } from "../protocol/assay-error.ts";
-import { bytesToHex } from "../protocol/bytes.ts";
-import type { Signer } from "../protocol/signer.ts";
+import { bytesToHex } from "../protocol/bytes/bytes.ts";
+import type { Signer } from "../protocol/probe/signer.ts";
 import { readEventStream } from "./read-event-stream.ts";
 import { signRequest } from "./request-signature.ts";
 import type { CallInput, ClientReply, Route } from "./route.ts";

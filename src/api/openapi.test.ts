@@ -6,8 +6,8 @@ import { codes } from "../protocol/codes.ts";
 import { API_PAGE, apiPage } from "./api-page.test-kit.ts";
 import { openapiDocument } from "./openapi.ts";
 import { openapiFaults } from "./openapi-faults.test-kit.ts";
-import { STATUS_OF_CODE } from "./problem.ts";
 import { routeRows } from "./routes.ts";
+import { STATUS_OF_CODE } from "./server/problem.ts";
 
 type Tree = Record<string, unknown>;
 const document = (): Tree => structuredClone(openapiDocument({ version: "1.2.3" }));

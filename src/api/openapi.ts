@@ -1,9 +1,9 @@
 // The route table as an OpenAPI 3.1 document. Made from the same schemas that check requests, so it cannot disagree with the server.
 import { z } from "zod";
-import { COMMON_PROBLEMS, PROBLEM_TYPE, STATUS_OF_CODE } from "./problem.ts";
 import type { Route } from "./route.ts";
 import { routeRows } from "./routes.ts";
 import { networkEvent, problem } from "./schemas/network.ts";
+import { COMMON_PROBLEMS, PROBLEM_TYPE, STATUS_OF_CODE } from "./server/problem.ts";
 
 type Json = Record<string, unknown>;
 

@@ -7,7 +7,7 @@ export interface RawEvent {
 	readonly data: string;
 }
 
-const LONGEST_LINE = 2 * 1024 * 1024;
+const MAX_LINE = 2 * 1024 * 1024;
 
 /** Ends when the bytes end; an event without its empty line is dropped, as the standard says. Comments are heartbeats and are skipped. */
 export async function* readEventStream(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawEvent> {
@@ -20,7 +20,7 @@ export async function* readEventStream(bytes: AsyncIterable<Uint8Array>): AsyncG
 		held += decoder.decode(chunk, { stream: true });
 		const lines = held.split("\n");
 		held = lines.pop()!;
-		if (held.length > LONGEST_LINE) throw new AssayError("API_REPLY_BAD", "a line of the event stream never ends");
+		if (held.length > MAX_LINE) throw new AssayError("API_REPLY_BAD", "a line of the event stream never ends");
 		for (const whole of lines) {
 			const line = whole.endsWith("\r") ? whole.slice(0, -1) : whole;
 			if (line === "") {

@@ -1,8 +1,8 @@
 // What a validator signs when it reports scores: the report without its signature, in canonical JSON. Pure.
-import { utf8ToBytes } from "../protocol/bytes.ts";
-import { encodeCanonicalJson } from "../protocol/canonical-json.ts";
-import { isSignature } from "../protocol/signer.ts";
-import { tagged } from "../protocol/tagged-hash.ts";
+import { utf8ToBytes } from "../protocol/bytes/bytes.ts";
+import { encodeCanonicalJson } from "../protocol/bytes/canonical-json.ts";
+import { tagged } from "../protocol/hash/tagged-hash.ts";
+import { isSignature } from "../protocol/probe/signer.ts";
 import type { Report } from "./types.ts";
 
 export type UnsignedReport = Omit<Report, "signature">;

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { z } from "zod";
-import { bytesToHex, utf8ToBytes } from "../protocol/bytes.ts";
-import { isSignature } from "../protocol/signer.ts";
-import { isFastSignature } from "./is-fast-signature.ts";
-import { parseBody } from "./parse-body.ts";
-import { addressGroup, createRateLimiter } from "./rate-limit.ts";
-import { parseQuery, readTextFields } from "./read-text-fields.ts";
+import { signerOf } from "../../tests/api/toy-api.test-kit.ts";
+import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
+import { isSignature } from "../protocol/probe/signer.ts";
 import { isReportSigned, reportHash } from "./report-hash.ts";
 import { requestHash } from "./request-signature.ts";
-import { signerOf } from "./toy-api.test-kit.ts";
+import { isFastSignature } from "./server/is-fast-signature.ts";
+import { parseBody } from "./server/parse-body.ts";
+import { addressGroup, createRateLimiter } from "./server/rate-limit.ts";
+import { parseQuery, readTextFields } from "./server/read-text-fields.ts";
 
 test("addresses are counted as one subscriber has them", () => {
 	assert.equal(addressGroup("198.51.100.7"), "198.51.100.7");

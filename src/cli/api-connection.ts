@@ -5,12 +5,12 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { ApiClient } from "../api/create-client.ts";
-import { loadKeyFile } from "../engine/key-file.ts";
+import { loadKeyFile } from "../platform/key-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import type { Surroundings } from "./command.ts";
+import type { CliIo } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
 import { usageError } from "./parse-options.ts";
-import { readRunningUp } from "./up-file.ts";
+import { readRunningUp } from "./up/up-file.ts";
 
 /** Where `assay up` begins to look for a free port. */
 export const DEFAULT_PORT = 4747;
@@ -44,26 +44,26 @@ export interface ApiConnection {
 export async function openApi(
 	command: string,
 	values: ApiValues,
-	here: Surroundings,
+	io: CliIo,
 	as: "owner" | "customer" = "owner",
 ): Promise<ApiConnection> {
-	const dataDir = resolve(here.cwd, values.data ?? defaultDataDir(here.env));
+	const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
 	const local = await readRunningUp(dataDir);
 	// Whoever names a folder means the network that runs from it, not whichever happens to be on this machine.
 	if (values.data !== undefined && values.api === undefined && local?.url == null)
 		throw new AssayError("API_UNREACHABLE", `no network runs from ${dataDir}`, {
 			hint: `Start one with \`assay up --data ${values.data}\`, or name a validator with --api URL.`,
 		});
-	const named = values.api ?? (here.env.ASSAY_API || undefined);
+	const named = values.api ?? (io.env.ASSAY_API || undefined);
 	const url = named === undefined ? (local?.url ?? `http://127.0.0.1:${DEFAULT_PORT}`) : parseApiUrl(command, named);
 	const isLocal = local?.url !== null && local?.url !== undefined && sameOrigin(local.url, url);
-	const token = here.env.ASSAY_TOKEN || (isLocal && as === "owner" ? await localToken(dataDir) : undefined);
-	const keyPath = values.key ?? (as === "customer" && token === undefined ? customerKeyPath(here.env) : undefined);
+	const token = io.env.ASSAY_TOKEN || (isLocal && as === "owner" ? await localToken(dataDir) : undefined);
+	const keyPath = values.key ?? (as === "customer" && token === undefined ? customerKeyPath(io.env) : undefined);
 	const signer =
 		keyPath === undefined
 			? null
 			: await loadKeyFile({
-					path: resolve(here.cwd, keyPath),
+					path: resolve(io.cwd, keyPath),
 					name: "the customer's key",
 					elsewhere: "Name with --key",
 					randomBytes: (n) => randomBytes(n),
@@ -103,13 +103,13 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** ASSAY_HOME, else ${XDG_CONFIG_HOME:-~/.config}/assay, beside the verifier's key. */
-export function customerFolder(env: Surroundings["env"]): string {
+export function customerFolder(env: CliIo["env"]): string {
 	if (env.ASSAY_HOME) return env.ASSAY_HOME;
 	const config = env.XDG_CONFIG_HOME?.startsWith("/") ? env.XDG_CONFIG_HOME : join(homedir(), ".config");
 	return join(config, "assay");
 }
 
-function customerKeyPath(env: Surroundings["env"]): string {
+function customerKeyPath(env: CliIo["env"]): string {
 	return join(customerFolder(env), "customer.key");
 }
 

@@ -1,7 +1,7 @@
 // What a command is: a name, its help, and a function from arguments to an exit code. One command per file.
 // Commands write results to `out` and everything else (progress, errors) to `err`, so that `--json` output stays clean.
 
-export interface Surroundings {
+export interface CliIo {
 	readonly out: NodeJS.WriteStream;
 	readonly err: NodeJS.WriteStream;
 	readonly env: Readonly<Record<string, string | undefined>>;
@@ -16,5 +16,5 @@ export interface Command {
 	readonly summary: string;
 	/** The whole help page, beginning with its usage line. */
 	readonly help: string;
-	run(args: readonly string[], here: Surroundings): Promise<number>;
+	run(args: readonly string[], io: CliIo): Promise<number>;
 }

@@ -3,15 +3,15 @@ import { mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
-import type { Surroundings } from "./command.ts";
+import type { CliIo } from "./command.ts";
 
 /** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
-export const defaultDataDir = (env: Surroundings["env"]): string => join(home(env), "network");
+export const defaultDataDir = (env: CliIo["env"]): string => join(home(env), "network");
 
 /** Of `assay provide`; the key in it is the provider's name. The provider of `assay up` has a folder inside the network's. */
-export const defaultProviderDir = (env: Surroundings["env"]): string => join(home(env), "provider");
+export const defaultProviderDir = (env: CliIo["env"]): string => join(home(env), "provider");
 
-function home(env: Surroundings["env"]): string {
+function home(env: CliIo["env"]): string {
 	if (env.ASSAY_HOME) return env.ASSAY_HOME;
 	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");
 	return join(data, "assay");

@@ -1,6 +1,6 @@
 // The exit codes of every command. docs/cli.md lists them; a test keeps the two in step.
 import { AssayError } from "../protocol/assay-error.ts";
-import type { Verdict } from "../protocol/verdict.ts";
+import type { Verdict } from "../protocol/probe/verdict.ts";
 
 export const exitCodes = {
 	valid: { code: 0, meaning: "done; for probe and verify: the verdict is valid" },

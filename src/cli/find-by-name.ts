@@ -2,7 +2,7 @@
 import type { ApiClient } from "../api/create-client.ts";
 import type { ProbeSummary, ProviderSummary, Rental, Token } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { shown } from "./table.ts";
+import { shown } from "./print/table.ts";
 
 /** Beginnings are looked for among this many of the newest. */
 const NEWEST = 5000;

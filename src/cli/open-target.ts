@@ -4,13 +4,13 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { findEngine, hostPlatform, type Platform } from "../engine/builds.ts";
-import { createLocalLink } from "../engine/create-local-link.ts";
-import { createSshLink } from "../engine/create-ssh-link.ts";
-import type { Link } from "../engine/link.ts";
-import { parseTarget, targetToText } from "../engine/parse-target.ts";
+import { createLocalLink } from "../engine/links/create-local-link.ts";
+import { createSshLink } from "../engine/links/create-ssh-link.ts";
+import type { Link } from "../engine/links/link.ts";
+import { parseTarget, targetToText } from "../engine/links/parse-target.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { signerPath } from "../validator/signer.ts";
-import type { Surroundings } from "./command.ts";
+import { signerPath } from "../validator/probe/signer.ts";
+import type { CliIo } from "./command.ts";
 import { numberOption, usageError } from "./parse-options.ts";
 
 export const linkOptions = {
@@ -34,12 +34,12 @@ export interface LinkValues {
 }
 
 /** Reads a line from the terminal without showing it. */
-async function askPassword(here: Surroundings, target: string): Promise<string> {
+async function askPassword(io: CliIo, target: string): Promise<string> {
 	if (process.stdin.isTTY !== true)
 		throw new AssayError("USAGE", "there is no terminal to ask for the password on", {
 			hint: "Set ASSAY_SSH_PASSWORD instead.",
 		});
-	here.err.write(`password for ${target}: `);
+	io.err.write(`password for ${target}: `);
 	const mute = new Writable({ write: (_chunk, _encoding, done) => done() });
 	const lines = createInterface({ input: process.stdin, output: mute, terminal: true });
 	try {
@@ -49,7 +49,7 @@ async function askPassword(here: Surroundings, target: string): Promise<string> 
 		});
 	} finally {
 		lines.close();
-		here.err.write("\n");
+		io.err.write("\n");
 	}
 }
 
@@ -57,7 +57,7 @@ export function openTarget(
 	command: string,
 	text: string,
 	values: LinkValues,
-	here: Surroundings,
+	io: CliIo,
 ): { readonly name: string; open(): Promise<Link> } {
 	const target = parseTarget(text);
 	const name = targetToText(target);
@@ -65,7 +65,7 @@ export function openTarget(
 		values.timeout === undefined ? undefined : 1000 * numberOption(command, "timeout", values.timeout, 1, 600);
 	const engineFor = (platform: Platform) =>
 		findEngine(platform, {
-			onBuild: (p) => here.err.write(`  building the engine for ${p}, once; this takes a minute or two\n`),
+			onBuild: (p) => io.err.write(`  building the engine for ${p}, once; this takes a minute or two\n`),
 		});
 
 	if (target.kind === "local") {
@@ -79,7 +79,7 @@ export function openTarget(
 						hint: "Leave --engine out to use our own build.",
 					});
 				const path = values.engine ?? (await engineFor(hostPlatform())).path;
-				return createLocalLink({ command: path, env: here.env });
+				return createLocalLink({ command: path, env: io.env });
 			},
 		};
 	}
@@ -87,14 +87,14 @@ export function openTarget(
 	return {
 		name,
 		async open() {
-			const password = values["ask-password"] === true ? await askPassword(here, name) : here.env.ASSAY_SSH_PASSWORD;
+			const password = values["ask-password"] === true ? await askPassword(io, name) : io.env.ASSAY_SSH_PASSWORD;
 			const begun = process.hrtime.bigint();
 			return createSshLink(
 				{
 					target,
-					knownHostsFile: join(dirname(signerPath(here.env)), "known_hosts"),
+					knownHostsFile: join(dirname(signerPath(io.env)), "known_hosts"),
 					clockUs: () => Number((process.hrtime.bigint() - begun) / 1000n),
-					env: here.env,
+					env: io.env,
 					...(values.identity === undefined ? {} : { identityFile: values.identity }),
 					...(password === undefined || password === "" ? {} : { password }),
 					...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),

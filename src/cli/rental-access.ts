@@ -7,9 +7,9 @@ import { join, resolve } from "node:path";
 import type { Rental } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { customerFolder } from "./api-connection.ts";
-import type { Surroundings } from "./command.ts";
-import { formatAgo, shortId, shown } from "./table.ts";
-import type { Paint } from "./verdict-table.ts";
+import type { CliIo } from "./command.ts";
+import { formatAgo, shortId, shown } from "./print/table.ts";
+import type { Paint } from "./print/verdict-table.ts";
 
 const KEY_NAMES = ["id_ed25519", "id_ecdsa", "id_rsa"] as const;
 
@@ -20,12 +20,12 @@ export interface SshKey {
 }
 
 /** Throws FILE_UNREADABLE. Of the line only kind and key are sent: the comment often names a person and a host. */
-export function readPublicKey(path: string | undefined, here: Surroundings): SshKey {
-	const folder = join(here.env.HOME || homedir(), ".ssh");
+export function readPublicKey(path: string | undefined, io: CliIo): SshKey {
+	const folder = join(io.env.HOME || homedir(), ".ssh");
 	const file =
 		path === undefined
 			? KEY_NAMES.map((name) => join(folder, `${name}.pub`)).find((one) => existsSync(one))
-			: resolve(here.cwd, path);
+			: resolve(io.cwd, path);
 	if (file === undefined)
 		throw new AssayError("FILE_UNREADABLE", `there is no public key in ${folder}`, {
 			hint: "Make one with ssh-keygen -t ed25519, or name one with --ssh-key FILE.pub.",
@@ -98,12 +98,12 @@ export async function runSsh(
 	rental: Rental,
 	command: readonly string[],
 	sshKey: string | undefined,
-	here: Surroundings,
+	io: CliIo,
 ): Promise<number> {
 	const { host, port, user, hostKey } = accessOf(rental);
-	const { identityFile } = readPublicKey(sshKey, here);
+	const { identityFile } = readPublicKey(sshKey, io);
 	// Its own file under its own alias: nothing of it stays among the hosts that the customer knows.
-	const folder = join(customerFolder(here.env), "rentals");
+	const folder = join(customerFolder(io.env), "rentals");
 	const alias = `assay-rental-${rental.id}`;
 	const knownHosts = join(folder, `${rental.id}.known_hosts`);
 	try {

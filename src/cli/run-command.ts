@@ -4,31 +4,31 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import type { Command, Surroundings } from "./command.ts";
+import type { CliIo, Command } from "./command.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 
 /** Loaded when called for: verifying a file needs neither links nor plans, and starts faster without them. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
-	probe: async () => (await import("./probe.ts")).probeCommand,
-	verify: async () => (await import("./verify.ts")).verifyCommand,
-	devices: async () => (await import("./devices.ts")).devicesCommand,
-	doctor: async () => (await import("./doctor.ts")).doctorCommand,
-	up: async () => (await import("./up.ts")).upCommand,
-	providers: async () => (await import("./providers.ts")).providersCommand,
-	history: async () => (await import("./history.ts")).historyCommand,
-	probes: async () => (await import("./probes.ts")).probesCommand,
-	evidence: async () => (await import("./evidence.ts")).evidenceCommand,
-	scores: async () => (await import("./scores.ts")).scoresCommand,
-	rent: async () => (await import("./rent.ts")).rentCommand,
-	chain: async () => (await import("./chain.ts")).chainCommand,
-	stake: async () => (await import("./stake.ts")).stakeCommand,
-	unstake: async () => (await import("./stake.ts")).unstakeCommand,
-	claim: async () => (await import("./claim.ts")).claimCommand,
-	audit: async () => (await import("./audit.ts")).auditCommand,
-	accuse: async () => (await import("./accuse.ts")).accuseCommand,
-	tokens: async () => (await import("./tokens.ts")).tokensCommand,
-	provide: async () => (await import("./provide.ts")).provideCommand,
-	validate: async () => (await import("./validate.ts")).validateCommand,
+	probe: async () => (await import("./commands/probe.ts")).probeCommand,
+	verify: async () => (await import("./commands/verify.ts")).verifyCommand,
+	devices: async () => (await import("./commands/devices.ts")).devicesCommand,
+	doctor: async () => (await import("./commands/doctor.ts")).doctorCommand,
+	up: async () => (await import("./commands/up.ts")).upCommand,
+	providers: async () => (await import("./commands/providers.ts")).providersCommand,
+	history: async () => (await import("./commands/history.ts")).historyCommand,
+	probes: async () => (await import("./commands/probes.ts")).probesCommand,
+	evidence: async () => (await import("./commands/evidence.ts")).evidenceCommand,
+	scores: async () => (await import("./commands/scores.ts")).scoresCommand,
+	rent: async () => (await import("./commands/rent.ts")).rentCommand,
+	chain: async () => (await import("./commands/chain.ts")).chainCommand,
+	stake: async () => (await import("./commands/stake.ts")).stakeCommand,
+	unstake: async () => (await import("./commands/stake.ts")).unstakeCommand,
+	claim: async () => (await import("./commands/claim.ts")).claimCommand,
+	audit: async () => (await import("./commands/audit.ts")).auditCommand,
+	accuse: async () => (await import("./commands/accuse.ts")).accuseCommand,
+	tokens: async () => (await import("./commands/tokens.ts")).tokensCommand,
+	provide: async () => (await import("./commands/provide.ts")).provideCommand,
+	validate: async () => (await import("./commands/validate.ts")).validateCommand,
 };
 
 async function overview(): Promise<string> {
@@ -52,21 +52,21 @@ async function overview(): Promise<string> {
 	].join("\n");
 }
 
-async function dispatch(args: readonly string[], here: Surroundings): Promise<number> {
+async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 	const [name, ...rest] = args;
 	if (name === undefined) {
-		here.err.write(await overview());
+		io.err.write(await overview());
 		return exitCodes.usage.code;
 	}
 	if (name === "--help" || name === "-h" || name === "help") {
-		here.out.write(await overview());
+		io.out.write(await overview());
 		return 0;
 	}
 	if (name === "--version") {
 		const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
 			version: string;
 		};
-		here.out.write(`assay ${manifest.version}\n`);
+		io.out.write(`assay ${manifest.version}\n`);
 		return 0;
 	}
 	if (!Object.hasOwn(loaders, name))
@@ -75,28 +75,28 @@ async function dispatch(args: readonly string[], here: Surroundings): Promise<nu
 		});
 	const command = await loaders[name]!();
 	if (rest.includes("--help") || rest.includes("-h")) {
-		here.out.write(`${command.help}\n`);
+		io.out.write(`${command.help}\n`);
 		return 0;
 	}
-	return command.run(rest, here);
+	return command.run(rest, io);
 }
 
 /** Never throws: what went wrong is told and becomes the exit code. */
-export async function runCommand(args: readonly string[], here: Surroundings): Promise<number> {
+export async function runCommand(args: readonly string[], io: CliIo): Promise<number> {
 	try {
-		return await dispatch(args, here);
+		return await dispatch(args, io);
 	} catch (error) {
 		if (error instanceof AssayError) {
 			// Whoever asked for JSON gets the error as JSON too, beside the sentence on standard error.
 			if (args.includes("--json")) {
 				const { code, message, hint } = error;
-				here.out.write(`${JSON.stringify({ error: { code, message, hint } }, null, 2)}\n`);
+				io.out.write(`${JSON.stringify({ error: { code, message, hint } }, null, 2)}\n`);
 			}
-			here.err.write(`assay: ${error.message} [${error.code}]\n${error.hint === "" ? "" : `  ${error.hint}\n`}`);
-			if (here.env.ASSAY_DEBUG !== undefined && error.cause !== undefined)
-				here.err.write(`  cause: ${String(error.cause)}\n`);
+			io.err.write(`assay: ${error.message} [${error.code}]\n${error.hint === "" ? "" : `  ${error.hint}\n`}`);
+			if (io.env.ASSAY_DEBUG !== undefined && error.cause !== undefined)
+				io.err.write(`  cause: ${String(error.cause)}\n`);
 		} else {
-			here.err.write(
+			io.err.write(
 				`assay: a fault in assay itself [INTERNAL]\n${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
 			);
 		}

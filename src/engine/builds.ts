@@ -8,8 +8,8 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AssayError } from "../protocol/assay-error.ts";
-import { sha256OfFile } from "./create-local-link.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./client/printable.ts";
+import { sha256OfFile } from "./links/create-local-link.ts";
 
 export type Platform = "linux-x64" | "linux-arm64";
 

@@ -233,7 +233,7 @@ export const codes = {
 		"Its user's cache folder must be writable and have room.",
 	),
 
-	// The API: what a request got wrong (src/api/problem.ts has the HTTP status of each)
+	// The API: what a request got wrong (src/api/server/problem.ts has the HTTP status of each)
 	REQUEST_BAD: error(
 		"The request's path, query or headers are not what the route takes.",
 		"See docs/api.md for the route.",

@@ -1,7 +1,7 @@
 // Reads the golden rows of vectors/ for the tests of this folder. Node only; never imported by what runs in a browser.
 import { readFileSync } from "node:fs";
-import { hexToBytes } from "./bytes.ts";
-import { philoxBlock, philoxKey } from "./philox.ts";
+import { hexToBytes } from "./bytes/bytes.ts";
+import { philoxBlock, philoxKey } from "./hash/philox.ts";
 
 export function vectorRows<Row>(name: string): Row[] {
 	return JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), "utf8")) as Row[];

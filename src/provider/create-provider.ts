@@ -5,14 +5,14 @@ import { mkdir } from "node:fs/promises";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { AgentHandlers, AgentOffer, EngineLimits, ValidatorConnection } from "../engine/agent/agent-connection.ts";
 import { dialAgent } from "../engine/agent/dial-agent.ts";
-import { within } from "../engine/child-link.ts";
-import { createEngineClient } from "../engine/create-engine-client.ts";
-import { createLocalLink } from "../engine/create-local-link.ts";
-import type { Link } from "../engine/link.ts";
+import { createEngineClient } from "../engine/client/create-engine-client.ts";
+import { within } from "../engine/links/child-link.ts";
+import { createLocalLink } from "../engine/links/create-local-link.ts";
+import type { Link } from "../engine/links/link.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { readU32 } from "../protocol/bytes.ts";
-import type { Claim } from "../protocol/evidence.ts";
-import type { Signer } from "../protocol/signer.ts";
+import { readU32 } from "../protocol/bytes/bytes.ts";
+import type { HostClaim } from "../protocol/probe/evidence.ts";
+import type { Signer } from "../protocol/probe/signer.ts";
 import { openGuardedEngine } from "./guard-engine.ts";
 import { hostTraces, startHostWatch } from "./host-watch.ts";
 import type { ProviderEvent } from "./provider-event.ts";
@@ -57,7 +57,7 @@ export interface ProviderOptions {
 
 export interface Provider {
 	readonly key: string;
-	readonly claim: Claim;
+	readonly claim: HostClaim;
 	readonly offer: AgentOffer;
 	/** URLs and keys of the validators that are connected now. */
 	readonly connections: readonly { readonly url: string; readonly validatorKey: string }[];
@@ -270,7 +270,7 @@ export async function createProvider(o: ProviderOptions): Promise<Provider> {
 }
 
 /** What `assay devices` prints. Throws AssayError. */
-async function readClaim(o: ProviderOptions): Promise<Claim> {
+async function readClaim(o: ProviderOptions): Promise<HostClaim> {
 	const link = await createLocalLink({ command: o.engine.command, args: o.engine.args, env: o.env });
 	try {
 		const client = await createEngineClient(link, {

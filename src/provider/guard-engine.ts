@@ -4,8 +4,8 @@
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import type { EngineLimits } from "../engine/agent/agent-connection.ts";
-import { createLocalLink } from "../engine/create-local-link.ts";
-import type { Link } from "../engine/link.ts";
+import { createLocalLink } from "../engine/links/create-local-link.ts";
+import type { Link } from "../engine/links/link.ts";
 
 export interface GuardedEngine {
 	readonly command: string;

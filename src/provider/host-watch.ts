@@ -2,13 +2,13 @@
 // every 30 s; the engine, which wakes the cards, is asked only when they differ, or every 10 minutes. Never while the devices are in use.
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
-import type { Claim } from "../protocol/evidence.ts";
+import type { HostClaim } from "../protocol/probe/evidence.ts";
 
 export interface HostWatchOptions {
 	readonly enginePath: string;
-	readonly readClaim: () => Promise<Claim>;
+	readonly readClaim: () => Promise<HostClaim>;
 	readonly isBusy: () => boolean;
-	readonly onChanged: (claim: Claim) => void;
+	readonly onChanged: (claim: HostClaim) => void;
 	readonly onError: (error: unknown) => void;
 	readonly nowMs: () => number;
 	/** Default 30 s. */
@@ -26,7 +26,7 @@ export interface HostWatch {
 }
 
 /** `claim` is what was told last. */
-export function startHostWatch(o: HostWatchOptions, first: { claim: Claim; traces: string }): HostWatch {
+export function startHostWatch(o: HostWatchOptions, first: { claim: HostClaim; traces: string }): HostWatch {
 	const look = o.look ?? hostTraces;
 	let told = stableClaim(first.claim);
 	let { traces } = first;
@@ -60,7 +60,7 @@ export function startHostWatch(o: HostWatchOptions, first: { claim: Claim; trace
 /** What comes and goes by itself: no change of the host. */
 const PASSING = new Set(["freeBytes", "ramFreeBytes", "temperatureC", "clockMHz"]);
 
-export function stableClaim(claim: Claim): string {
+export function stableClaim(claim: HostClaim): string {
 	return JSON.stringify(claim, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
 }
 

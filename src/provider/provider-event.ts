@@ -1,6 +1,6 @@
 // What a provider tells its owner while it runs; the command line prints it, tests wait for it. Plain objects.
 import type { AgentEnd, EngineLimits } from "../engine/agent/agent-connection.ts";
-import type { Claim } from "../protocol/evidence.ts";
+import type { HostClaim } from "../protocol/probe/evidence.ts";
 
 export type ProviderEvent =
 	| { readonly kind: "dialling"; readonly url: string }
@@ -18,7 +18,7 @@ export type ProviderEvent =
 	| { readonly kind: "opened"; readonly validatorKey: string; readonly probe: string; readonly limits: EngineLimits }
 	| { readonly kind: "closed"; readonly validatorKey: string; readonly probe: string; readonly killed: string | null }
 	| { readonly kind: "refused"; readonly validatorKey: string; readonly code: string; readonly detail: string }
-	| { readonly kind: "changed"; readonly claim: Claim }
+	| { readonly kind: "changed"; readonly claim: HostClaim }
 	| { readonly kind: "rented"; readonly rental: string; readonly user: string; readonly untilMs: number }
 	| { readonly kind: "extended"; readonly rental: string; readonly untilMs: number }
 	| {

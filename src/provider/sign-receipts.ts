@@ -1,7 +1,7 @@
 // Signs receipts of probes with the provider's account (docs/chain.md §5). What they say was seen by the agent link (src/engine/agent/receipt-watch.ts), never told by the
 // validator; here they get account, probe and signature. The chain's code and the key are loaded when the first receipts are wanted.
 import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
-import { receiptOf } from "../protocol/probe-receipt.ts";
+import { receiptOf } from "../protocol/chain/probe-receipt.ts";
 import { loadProviderAccount } from "./chain-account.ts";
 
 type SignReceipts = NonNullable<AgentHandlers["signReceipts"]>;
@@ -26,7 +26,7 @@ export function createReceiptSigner(o: {
 	async function load() {
 		const [account, { signReceipt }] = await Promise.all([
 			loadProviderAccount(o.dataFolder, o.randomBytes),
-			import("../chain/slashing.ts"),
+			import("../chain/contracts/slashing.ts"),
 		]);
 		return { account, signReceipt };
 	}

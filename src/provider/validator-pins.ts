@@ -2,9 +2,9 @@
 // A key that changes is refused: whoever answers there now is somebody else until the owner says otherwise.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { writeDurably } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { hexToBytes } from "../protocol/bytes.ts";
-import { writeDurably } from "./write-durably.ts";
+import { hexToBytes } from "../protocol/bytes/bytes.ts";
 
 export interface ValidatorPins {
 	/** Throws AssayError VALIDATOR_UNTRUSTED or VALIDATOR_KEY_CHANGED; pins a first key. */

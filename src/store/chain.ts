@@ -3,11 +3,11 @@
 import { AssayError } from "../protocol/assay-error.ts";
 import { integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Sql } from "./database.ts";
+import type { Sql } from "./postgres/database.ts";
 import type { ChainEventRow, ChainKey, ChainStore } from "./store.ts";
 
 /** A block of 60 M gas has room for some 1,000 registrations; a request covers 500 blocks. */
-const MOST_EVENTS = 1_000_000;
+const MAX_EVENTS = 1_000_000;
 const CURSOR = "events-cursor";
 
 const keyOf = ({ chainId, registry }: ChainKey) => [integer("a chain's id", chainId), address(registry)] as const;
@@ -71,7 +71,7 @@ export function createChainStore({ database, process: me }: StoreContext): Chain
 		},
 
 		async putEvents(key, { keepTo, added, cursor }) {
-			const rows = list("events", added, MOST_EVENTS);
+			const rows = list("events", added, MAX_EVENTS);
 			await database.transaction(async (sql) => {
 				// One writer at a time: two views of the chain must not mix.
 				await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [

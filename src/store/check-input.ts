@@ -1,8 +1,8 @@
 // What may go into a row: lengths, ranges, spellings. Wrong values of ours throw STORE_INPUT; text of a provider is cut and made harmless
 // instead, because a hostile name must not keep evidence from being counted.
 import { AssayError } from "../protocol/assay-error.ts";
-import { encodeCanonicalJson } from "../protocol/canonical-json.ts";
-import { safeText } from "../protocol/safe-text.ts";
+import { encodeCanonicalJson } from "../protocol/bytes/canonical-json.ts";
+import { safeText } from "../protocol/bytes/safe-text.ts";
 
 /** Opaque JSON (schedules, terms, parameters) and claims; the longest honest claim (8 GPUs) has some 6 KB. */
 export const JSON_LIMIT_CHARS = 256 * 1024;

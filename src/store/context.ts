@@ -1,6 +1,6 @@
 // What every part of the store is made with. Internal: users see store.ts only.
 import type { PgBoss } from "pg-boss";
-import type { Database } from "./database.ts";
+import type { Database } from "./postgres/database.ts";
 
 export interface StoreContext {
 	readonly database: Database;

@@ -1,9 +1,10 @@
 // Epochs: validators' reports while one is open, the weights that came of them when it closes. Closing happens once. Page: docs/network.md §5.
-import { appendAudit } from "./audit.ts";
+
 import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Row } from "./database.ts";
+import { appendAudit } from "./journal.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
+import type { Row } from "./postgres/database.ts";
 import { toObject } from "./rows.ts";
 import type { Epoch, EpochStore, Report, Weight } from "./store.ts";
 

@@ -1,6 +1,6 @@
 // What a provider holds: equal cards counted together, with the figures of the weakest of them, because that is what a customer gets of each.
 // A sum by rule, not a judgement: which card a device is was decided by verify/hardware/identify.
-import type { Figure } from "../protocol/evidence.ts";
+import type { Figure } from "../protocol/probe/evidence.ts";
 import type { DeviceRow, Holding } from "./store.ts";
 
 /** The group of GPUs that no profile explains; still found by their figures. */

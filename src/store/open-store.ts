@@ -2,29 +2,29 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { createAuditStore } from "./audit.ts";
 import { createChainStore } from "./chain.ts";
 import { integer, name } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { openDatabase } from "./database.ts";
 import { createDeviceStore } from "./devices.ts";
-import { ensureEmbeddedServer, type ServerAddress, stopEmbeddedServer } from "./embedded-server.ts";
 import { createEpochStore } from "./epochs.ts";
 import { createEvents } from "./events.ts";
-import { openEvidenceFolder } from "./evidence.ts";
-import { createLeases } from "./leases.ts";
-import { migrate } from "./migrations.ts";
+import { openEvidenceFolder } from "./files/evidence.ts";
+import { createAuditStore } from "./journal.ts";
 import { createOverview, createPrune } from "./overview.ts";
+import { openDatabase } from "./postgres/database.ts";
+import { ensureEmbeddedServer, type ServerAddress, stopEmbeddedServer } from "./postgres/embedded-server.ts";
+import { migrate } from "./postgres/migrations.ts";
 import { createProbeStore } from "./probes.ts";
 import { createProviderStore } from "./providers.ts";
-import { processQueue, startQueue } from "./queue.ts";
+import { createLeases } from "./queue/leases.ts";
+import { processQueue, startQueue } from "./queue/queue.ts";
+import { takeOver } from "./queue/take-over.ts";
+import { createWork } from "./queue/work.ts";
 import { createRentalStore } from "./rentals.ts";
 import { createScoreStore } from "./scores.ts";
 import type { Store, StoreOptions } from "./store.ts";
-import { takeOver } from "./take-over.ts";
 import { createNonceStore, createTokenStore } from "./tokens.ts";
 import { createValidatorStore } from "./validators.ts";
-import { createWork } from "./work.ts";
 
 /** The embedded server's folder inside a data folder. */
 export const serverFolder = (dataDir: string): string => join(resolve(dataDir), "postgres");

@@ -1,12 +1,12 @@
 // Step 4 of a probe's life (docs/network.md §4): everything that a verdict changes, in one transaction, guarded by the row's state. Whoever
 // comes second (a recovery beside a slow process) changes nothing.
-import type { Figure } from "../protocol/evidence.ts";
-import { appendAudit } from "./audit.ts";
+import type { Figure } from "../protocol/probe/evidence.ts";
 import { hex, hostileJson, hostileText, integer, json, list, oneOf } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Row, Sql } from "./database.ts";
 import { holdingsOf, UNKNOWN_MODEL } from "./holdings.ts";
-import { bossOn } from "./queue.ts";
+import { appendAudit } from "./journal.ts";
+import type { Row, Sql } from "./postgres/database.ts";
+import { bossOn } from "./queue/queue.ts";
 import type { DeviceRow, FinishProbe } from "./store.ts";
 
 const HOUR_MS = 3_600_000;

@@ -2,15 +2,15 @@
 import { AssayError } from "../protocol/assay-error.ts";
 import { hex, integer, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Row } from "./database.ts";
-import type { EvidenceFolder } from "./evidence.ts";
-import { providerLease } from "./leases.ts";
+import type { EvidenceFolder } from "./files/evidence.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
+import type { Row } from "./postgres/database.ts";
 import { finishProbe } from "./probe-finish.ts";
-import { bossOn } from "./queue.ts";
+import { providerLease } from "./queue/leases.ts";
+import { bossOn } from "./queue/queue.ts";
+import { takeOver } from "./queue/take-over.ts";
 import { toObject } from "./rows.ts";
 import type { PendingProbe, Probe, ProbeStore } from "./store.ts";
-import { takeOver } from "./take-over.ts";
 
 const COLUMNS = `id, provider_id, job_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, code, "where", detail,
 	evidence_sha256, evidence_bytes, figures, findings, devices`;

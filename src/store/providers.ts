@@ -1,11 +1,11 @@
 // Providers: who they are, what they offer, where their connection is held, when they are due. Decides nothing: schedules and scores come in
 // decided. Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Page: docs/network.md §1, §3.
 import { AssayError } from "../protocol/assay-error.ts";
-import { appendAudit } from "./audit.ts";
 import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Row, Sql } from "./database.ts";
+import { appendAudit } from "./journal.ts";
 import { encodeCursor, toPage } from "./page.ts";
+import type { Row, Sql } from "./postgres/database.ts";
 import { providerCountStatement, providerListStatement } from "./provider-query.ts";
 import { toObject } from "./rows.ts";
 import type { CurrentFigure, Holding, Offer, Provider, ProviderStore } from "./store.ts";

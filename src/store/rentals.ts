@@ -1,12 +1,12 @@
 // Rentals: one open one per provider, every change guarded by the state it was decided from. While one is open the provider is out of the
 // schedule; when it ends it is due at once. No money moves here; what is owed is written down. Page: docs/network.md §6.
 import { AssayError } from "../protocol/assay-error.ts";
-import { appendAudit } from "./audit.ts";
 import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Row } from "./database.ts";
-import { providerLease } from "./leases.ts";
+import { appendAudit } from "./journal.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
+import type { Row } from "./postgres/database.ts";
+import { providerLease } from "./queue/leases.ts";
 import { toObject } from "./rows.ts";
 import type { Rental, RentalChange, RentalStore } from "./store.ts";
 

@@ -1,5 +1,5 @@
 // Rows of the database as plain objects: snake_case columns become the camelCase fields of store.ts, nothing else changes.
-import type { Row } from "./database.ts";
+import type { Row } from "./postgres/database.ts";
 
 const names = new Map<string, string>();
 

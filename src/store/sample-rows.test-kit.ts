@@ -1,6 +1,6 @@
 // Rows for tests: providers, probes and verdicts with sensible values, and the whole life of one probe in a line.
 import { createHash } from "node:crypto";
-import type { Figure } from "../protocol/evidence.ts";
+import type { Figure } from "../protocol/probe/evidence.ts";
 import type { DeviceRow, FinishProbe, LinkKind, Offer, ProbeJob, Store } from "./store.ts";
 
 /** A stable id of so many hex digits for a name. */

@@ -5,8 +5,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import type { AssayError } from "../protocol/assay-error.ts";
+import { onBothServers } from "./postgres/servers.test-kit.ts";
 import { cardFigures, figure, finishOf, gpu, idOf, probeByHand, register } from "./sample-rows.test-kit.ts";
-import { onBothServers } from "./servers.test-kit.ts";
 import type { Store } from "./store.ts";
 
 const code = (expected: string) => (error: unknown) => {

@@ -4,9 +4,9 @@
 // Times are `…AtMs` (milliseconds since 1970), money `…Micros`, shares `…Ppm`; all are safe integers. Clocks are arguments, with one
 // exception: leases expire by the database's clock, the only one that processes on several machines have in common.
 // Text from providers is stored as given, within limits; whoever shows it makes it safe (protocol/safe-text).
-import type { Json } from "../protocol/canonical-json.ts";
-import type { Claim, Figure } from "../protocol/evidence.ts";
-import type { Finding, IdentityState } from "../protocol/verdict.ts";
+import type { Json } from "../protocol/bytes/canonical-json.ts";
+import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";
+import type { Finding, IdentityState } from "../protocol/probe/verdict.ts";
 
 // ---- opening
 
@@ -213,7 +213,7 @@ export interface ProviderStore {
 			readonly id: string;
 			readonly link: LinkKind;
 			readonly target: string;
-			readonly claim: Claim | null;
+			readonly claim: HostClaim | null;
 		},
 		options: { readonly nowMs: number; readonly actor: string },
 	): Promise<{ readonly provider: Provider; readonly created: boolean }>;
@@ -222,7 +222,7 @@ export interface ProviderStore {
 	list(query?: ProviderQuery): Promise<Page<Provider>>;
 	count(filter?: ProviderFilter): Promise<number>;
 	/** What it said of itself last; kept apart from the row because it is long. */
-	claim(id: string): Promise<Claim | null>;
+	claim(id: string): Promise<HostClaim | null>;
 	holdings(id: string): Promise<readonly Holding[]>;
 	figures(id: string): Promise<readonly CurrentFigure[]>;
 	setState(
@@ -235,7 +235,7 @@ export interface ProviderStore {
 		offer: Partial<Offer>,
 		options: { readonly nowMs: number; readonly actor: string },
 	): Promise<void>;
-	setClaim(id: string, claim: Claim, options: { readonly nowMs: number }): Promise<void>;
+	setClaim(id: string, claim: HostClaim, options: { readonly nowMs: number }): Promise<void>;
 	/** Due at `atMs` or earlier. A running probe goes on, and its end does not push the date back again. */
 	requestProbe(id: string, options: { readonly atMs: number }): Promise<void>;
 	/** Opaque schedule state outside a probe (suspicion). */
@@ -314,7 +314,7 @@ export interface FinishProbe {
 	readonly figures: readonly Figure[];
 	readonly findings: readonly Finding[];
 	readonly devices: readonly DeviceRow[];
-	readonly claim: Claim | null;
+	readonly claim: HostClaim | null;
 	/** The provider's new state, as market/schedule decided it. Not applied when a later probe of the provider was counted meanwhile. */
 	readonly provider: {
 		readonly nextProbeAtMs: number;

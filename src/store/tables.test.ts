@@ -4,9 +4,9 @@ import { before, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import type { AssayError } from "../protocol/assay-error.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "./postgres/migrations.ts";
+import { onBothServers } from "./postgres/servers.test-kit.ts";
 import { cardFigures, gpu, probeByHand, register } from "./sample-rows.test-kit.ts";
-import { onBothServers } from "./servers.test-kit.ts";
 import type { Provider, ProviderFilter, ProviderSort, Store } from "./store.ts";
 
 const code = (expected: string) => (error: unknown) => (error as AssayError).code === expected;

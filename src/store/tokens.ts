@@ -1,10 +1,10 @@
 // API tokens and nonces of signed requests. Of a token only the SHA-256 is kept: its secret has 256 random bits, so a plain hash is enough.
 import { createHash, randomBytes } from "node:crypto";
-import { appendAudit } from "./audit.ts";
 import { integer, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Row } from "./database.ts";
+import { appendAudit } from "./journal.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
+import type { Row } from "./postgres/database.ts";
 import { toObject } from "./rows.ts";
 import type { NonceStore, Token, TokenStore } from "./store.ts";
 

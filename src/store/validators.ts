@@ -1,7 +1,8 @@
 // Validators: whose reports count, and with how much stake. Page: docs/network.md §5.
-import { appendAudit } from "./audit.ts";
+
 import { integer, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
+import { appendAudit } from "./journal.ts";
 import type { Validator, ValidatorStore } from "./store.ts";
 
 export function createValidatorStore({ database, schema }: StoreContext): ValidatorStore {

@@ -3,12 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import {
-	eventually,
-	makeDataDir,
-	startToyValidator,
-	type ToyValidator,
-} from "../../src/validator/service/toy-agent.test-kit.ts";
+import { eventually, makeDataDir, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
 import { kindNamed } from "./simulated-kinds.ts";
 import { createTurn, runSimulatedProvider, simulatedSigner } from "./simulated-provider.ts";
 

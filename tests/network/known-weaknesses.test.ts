@@ -5,8 +5,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { decodeProviderMessage } from "../../src/engine/agent/agent-messages.ts";
-import { parseClaim } from "../../src/protocol/claim-codec.ts";
-import type { GemmSpec } from "../../src/protocol/evidence.ts";
+import { parseClaim } from "../../src/protocol/probe/claim-codec.ts";
+import type { GemmSpec } from "../../src/protocol/probe/evidence.ts";
+import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { outcomeOf, probeToy, type ToyProbe } from "../toy/probe-toy.ts";
+import { toyClaim } from "../toy/toy-claim.ts";
+import type { Cheat } from "../toy/toy-engine.ts";
 import {
 	createToyLink,
 	eventually,
@@ -16,11 +20,7 @@ import {
 	startToyValidator,
 	type ToyValidator,
 	toyClaimOf,
-} from "../../src/validator/service/toy-agent.test-kit.ts";
-import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import { outcomeOf, probeToy, type ToyProbe } from "../toy/probe-toy.ts";
-import { toyClaim } from "../toy/toy-claim.ts";
-import type { Cheat } from "../toy/toy-engine.ts";
+} from "../validator/toy-agent.test-kit.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const PRODUCT: GemmSpec = {
@@ -162,23 +162,27 @@ const ELSEWHERE: readonly (readonly [weakness: string, file: string, title: stri
 	["matrices that a CPU can extend along the diagonal", "tests/diagonal-shortcut.test.ts", "test("],
 	["tolerances: answers in a narrower precision pass", "tests/cheaters.test.ts", "precision-int8"],
 	["an empty list of answers passes", "tests/cheaters.test.ts", "empty-openings"],
-	[
-		"one silent miner hangs the validator",
-		"src/validator/service/hostile.test.ts",
-		"silent hosts, an honest one is probed",
-	],
+	["one silent miner hangs the validator", "tests/validator/hostile.test.ts", "silent hosts, an honest one is probed"],
 	["one silent miner hangs the validator", "tests/network/disturbers.test.ts", "still hold their places"],
 	["one card passes as several", "tests/cheaters.test.ts", "one-card-as-two"],
-	["one card passes as several providers'", "src/validator/service/together.test.ts", "one card behind two providers"],
-	["claimed cards are paid for", "src/market/score-provider.test.ts", "devices without figures are worth nothing"],
-	["cards that figures cannot tell apart", "src/market/score-provider.test.ts", "SN27 cannot tell these apart"],
-	["listings of claimed specs", "src/market/search-offers.test.ts", "what a provider calls itself does not count"],
+	["one card passes as several providers'", "tests/validator/together.test.ts", "one card behind two providers"],
+	[
+		"claimed cards are paid for",
+		"src/market/scores/score-provider.test.ts",
+		"devices without figures are worth nothing",
+	],
+	["cards that figures cannot tell apart", "src/market/scores/score-provider.test.ts", "SN27 cannot tell these apart"],
+	[
+		"listings of claimed specs",
+		"src/market/rentals/search-offers.test.ts",
+		"what a provider calls itself does not count",
+	],
 	[
 		"validators test at random times and collide",
-		"src/store/processes.test.ts",
+		"tests/store/processes.test.ts",
 		"four processes probe 60 providers once each",
 	],
-	["22 retries, every 60 s", "src/market/schedule.test.ts", "SN27 tries 22 times"],
+	["22 retries, every 60 s", "src/market/schedule/schedule.test.ts", "SN27 tries 22 times"],
 	["the message bus is public", "src/engine/agent/agent-seal.test.ts", "do not open"],
 	["no test of the proof", "src/verify/hardware/tamper.test.ts", "test("],
 ];

@@ -1,6 +1,6 @@
 // The kinds of simulated providers: honest hosts, and every cheat of tests/toy/cheats.ts on a host that is asked what it cheats on. A cheat that is
 // not listed below gets the host that is asked everything, so that a new one is part of the simulation from its first day.
-import type { Claim } from "../../src/protocol/evidence.ts";
+import type { HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { CHEATS } from "../toy/cheats.ts";
 import { toyClaim } from "../toy/toy-claim.ts";
 
@@ -94,7 +94,7 @@ export function spreadKinds(count: number, cheaters: number): SimulatedKind[] {
 }
 
 /** What the host claims; every card has a name of its own, or the network would suspect them of sharing. */
-export function claimOf({ gpus, cpus, disk }: HostShape, providerKey: string): Claim {
+export function claimOf({ gpus, cpus, disk }: HostShape, providerKey: string): HostClaim {
 	const claim = toyClaim(gpus, cpus, disk);
 	const devices = claim.devices.map((device, i) =>
 		device.kind === "gpu" ? { ...device, uuid: `GPU-${providerKey.slice(0, 16)}-${i}` } : device,

@@ -5,10 +5,10 @@ import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
 import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
-import type { Link, LinkEnd } from "../../src/engine/link.ts";
-import { createNodeSigner } from "../../src/engine/node-ed25519.ts";
+import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
+import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import type { Signer } from "../../src/protocol/signer.ts";
+import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { CHEATS } from "../toy/cheats.ts";
 import { type Cheat, ToyEngine, WireEnded } from "../toy/toy-engine.ts";
 import { claimOf, type SimulatedKind } from "./simulated-kinds.ts";
@@ -100,7 +100,7 @@ export interface SimulatedProviderOptions {
 }
 
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2000;
+const MAX_PAUSE_MS = 2000;
 
 /** Dials, serves, dials again, until stopped. */
 export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise<void> {
@@ -145,6 +145,6 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 			done();
 		}
 		await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal: o.signal }).catch(() => {});
-		pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+		pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
 	}
 }

@@ -1,12 +1,8 @@
 // A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
 import { randomBytes } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import {
-	createValidator,
-	type DoorSettings,
-	type ValidatorSettings,
-} from "../../src/validator/service/create-validator.ts";
-import { createLogger } from "../../src/validator/service/surroundings.ts";
+import { createLogger } from "../../src/platform/environment.ts";
+import { createValidator, type DoorSettings, type ValidatorSettings } from "../../src/validator/create-validator.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";
 import { kindNamed } from "./simulated-kinds.ts";
 import { openToyEngine } from "./simulated-provider.ts";

@@ -1,10 +1,10 @@
 // The cheaters: one small strategy each, by name. What each of them must end in is in tests/cheaters.test.ts.
 // None of them breaks a hash or a signature; each does what a host that owns less than it sells could try.
 import { setTimeout as sleep } from "node:timers/promises";
-import { ERROR_CODE, encodeReply } from "../../src/engine/frames.ts";
-import { fillRow } from "../../src/protocol/entries.ts";
-import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/merkle.ts";
-import { DOMAIN, philoxKey } from "../../src/protocol/philox.ts";
+import { ERROR_CODE, encodeReply } from "../../src/engine/wire/frames.ts";
+import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/hash/merkle.ts";
+import { DOMAIN, philoxKey } from "../../src/protocol/hash/philox.ts";
+import { fillRow } from "../../src/protocol/maths/entries.ts";
 import { changed, KEPT_CHEATS } from "./cheats-kept.ts";
 import { diagonalProduct } from "./diagonal-shortcut.ts";
 import type { Cheat, FmaAsk, GemmAsk, OpeningOut, Session, ToyEngine } from "./toy-engine.ts";

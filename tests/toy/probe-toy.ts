@@ -5,13 +5,18 @@
 import { createHash } from "node:crypto";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { createLocalLink } from "../../src/engine/create-local-link.ts";
-import type { Link, LinkEnd } from "../../src/engine/link.ts";
-import type { ChallengeSpec } from "../../src/protocol/evidence.ts";
-import { createSigner } from "../../src/protocol/signer.ts";
-import type { ProbeEvent } from "../../src/validator/probe-event.ts";
-import { fixedPlan } from "../../src/validator/probe-plan.ts";
-import { type ProbeDeadlines, type ProbeOptions, type ProbeResult, runProbe } from "../../src/validator/run-probe.ts";
+import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
+import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
+import type { ChallengeSpec } from "../../src/protocol/probe/evidence.ts";
+import { createSigner } from "../../src/protocol/probe/signer.ts";
+import type { ProbeEvent } from "../../src/validator/probe/probe-event.ts";
+import {
+	type ProbeDeadlines,
+	type ProbeOptions,
+	type ProbeResult,
+	runProbe,
+} from "../../src/validator/probe/run-probe.ts";
+import { fixedPlan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { CHEATS } from "./cheats.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { ToyEngine } from "./toy-engine.ts";

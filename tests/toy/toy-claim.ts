@@ -1,5 +1,5 @@
 // What a toy host claims: tiny cards and one CPU. A claim proves nothing, so anything may stand here.
-import type { Claim, DeviceClaim, DeviceKind } from "../../src/protocol/evidence.ts";
+import type { DeviceClaim, DeviceKind, HostClaim } from "../../src/protocol/probe/evidence.ts";
 
 const NAMES: Readonly<Record<DeviceKind, string>> = { gpu: "Toy card", cpu: "Toy processor", disk: "Toy disk" };
 
@@ -23,7 +23,7 @@ export function toyDevice(kind: DeviceKind, number: number): DeviceClaim {
 }
 
 /** GPUs, then CPUs, then a disk when asked for. */
-export function toyClaim(gpus: number, cpus = 1, disk = false): Claim {
+export function toyClaim(gpus: number, cpus = 1, disk = false): HostClaim {
 	return {
 		engine: { version: "toy", arch: "toy", cuda: gpus > 0 },
 		host: { os: "toy", cpu: "Toy processor", cores: 1, ramBytes: 64 * 2 ** 20, ramFreeBytes: 48 * 2 ** 20 },

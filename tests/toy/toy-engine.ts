@@ -11,9 +11,9 @@ import {
 	PROTOCOL_VERSION,
 	type Reply,
 	type Request,
-} from "../../src/engine/frames.ts";
-import type { Claim } from "../../src/protocol/evidence.ts";
-import { merklePath } from "../../src/protocol/merkle.ts";
+} from "../../src/engine/wire/frames.ts";
+import { merklePath } from "../../src/protocol/hash/merkle.ts";
+import type { HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { digestsOf, lanesOf, nextNonce, nextSeed, productOf, type Tree, treeOf } from "./toy-maths.ts";
 
 export type GemmAsk = Extract<Request, { kind: "gemm" }>;
@@ -41,7 +41,7 @@ export interface Session {
 export interface Cheat {
 	/** At the start, instead of READY. True: say nothing more on your own. */
 	readonly start?: (toy: ToyEngine) => boolean | Promise<boolean>;
-	readonly claim?: (claim: Claim) => Claim;
+	readonly claim?: (claim: HostClaim) => HostClaim;
 	/** Sees every request first; true means that it has been dealt with. */
 	readonly request?: (toy: ToyEngine, id: number, request: Request) => boolean | Promise<boolean>;
 	/** What is really computed instead of what was asked. */
@@ -68,7 +68,7 @@ function unlessEnded(error: unknown): void {
 }
 
 export class ToyEngine {
-	readonly claim: Claim;
+	readonly claim: HostClaim;
 	/** The verifier has gone: nothing more is worth computing. */
 	private gone = false;
 	/** Leaves without a word, as an engine that is killed. */
@@ -80,7 +80,7 @@ export class ToyEngine {
 	/** One queue a device: requests to one device run in order of arrival. */
 	private readonly queues = new Map<number, Promise<void>>();
 
-	constructor(claim: Claim, cheat: Cheat, wire: { write: (bytes: Uint8Array) => void; hangUp: () => void }) {
+	constructor(claim: HostClaim, cheat: Cheat, wire: { write: (bytes: Uint8Array) => void; hangUp: () => void }) {
 		this.claim = claim;
 		this.cheat = cheat;
 		this.write = wire.write;

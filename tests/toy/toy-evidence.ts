@@ -1,13 +1,13 @@
 // Evidence of one gemm made inside the test, without link or engine: for tests that need hundreds of files. The maths is the toy's.
 
-import { bytesToHex } from "../../src/protocol/bytes.ts";
-import { firstSeed, openSeed } from "../../src/protocol/challenge-seed.ts";
-import { gemmLeaves } from "../../src/protocol/challenge-shape.ts";
-import type { EvidenceBody, GemmSpec } from "../../src/protocol/evidence.ts";
-import { encodeEvidence, packChallenges } from "../../src/protocol/evidence-codec.ts";
-import { leafHash, merkleLevels, merklePath } from "../../src/protocol/merkle.ts";
-import { type GemmSample, gemmSamples } from "../../src/protocol/samples.ts";
-import type { Signer } from "../../src/protocol/signer.ts";
+import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
+import { leafHash, merkleLevels, merklePath } from "../../src/protocol/hash/merkle.ts";
+import { firstSeed, openSeed } from "../../src/protocol/probe/challenge-seed.ts";
+import { gemmLeaves } from "../../src/protocol/probe/challenge-shape.ts";
+import type { EvidenceBody, GemmSpec } from "../../src/protocol/probe/evidence.ts";
+import { encodeEvidence, packChallenges } from "../../src/protocol/probe/evidence-codec.ts";
+import { type GemmSample, gemmSamples } from "../../src/protocol/probe/samples.ts";
+import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { deriveFigures } from "../../src/verify/hardware/derive-figures.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { leavesOf, productOf } from "./toy-maths.ts";

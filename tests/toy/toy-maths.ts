@@ -1,14 +1,14 @@
 // What an honest engine computes, in plain TypeScript and at toy sizes: products, lanes, digests and their trees.
 // Slow on purpose and never shipped. The prover may import the verifier's floor (src/protocol), never the reverse.
 // Page: docs/hardware-proof.md §4–§6.
-import { writeU16 } from "../../src/protocol/bytes.ts";
-import { fillRow } from "../../src/protocol/entries.ts";
-import type { FmaPrecision, GemmPrecision } from "../../src/protocol/evidence.ts";
-import { leafHash, merkleLevels } from "../../src/protocol/merkle.ts";
-import { mixKeys, mixLeaf } from "../../src/protocol/mix.ts";
-import { DOMAIN, philoxBlock, philoxKey } from "../../src/protocol/philox.ts";
-import { BLOCK_STEPS, fmix32, laneBytes } from "../../src/protocol/recurrence.ts";
-import { tagged } from "../../src/protocol/tagged-hash.ts";
+import { writeU16 } from "../../src/protocol/bytes/bytes.ts";
+import { leafHash, merkleLevels } from "../../src/protocol/hash/merkle.ts";
+import { mixKeys, mixLeaf } from "../../src/protocol/hash/mix.ts";
+import { DOMAIN, philoxBlock, philoxKey } from "../../src/protocol/hash/philox.ts";
+import { tagged } from "../../src/protocol/hash/tagged-hash.ts";
+import { fillRow } from "../../src/protocol/maths/entries.ts";
+import { BLOCK_STEPS, fmix32, laneBytes } from "../../src/protocol/maths/recurrence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../src/protocol/probe/evidence.ts";
 
 export const LEAF_BYTES = 1024;
 

@@ -2,10 +2,10 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Chain } from "../../src/api/types.ts";
-import ChainEpochPage from "../parts/chain-epoch.tsx";
-import ChainEpochList from "../parts/chain-epochs.tsx";
+import ChainEpochPage from "../chain/chain-epoch.tsx";
+import ChainEpochList from "../chain/chain-epochs.tsx";
+import { useChain } from "../chain/use-chain.ts";
 import { Empty, Failed, Loading, PageTitle } from "../parts/small.tsx";
-import { useChain } from "../parts/use-chain.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
 export default function EpochsPage({ place }: PageProps) {
@@ -46,7 +46,7 @@ export default function EpochsPage({ place }: PageProps) {
 function Signed({ number }: { number: number | null }) {
 	const [View, setView] = useState<ComponentType<{ number: number | null }> | null>(null);
 	useEffect(() => {
-		void import("../parts/signed-epochs.tsx").then(({ default: view }) => setView(() => view));
+		void import("../chain/signed-epochs.tsx").then(({ default: view }) => setView(() => view));
 	}, []);
 	return View === null ? <Loading what="epochs" /> : <View number={number} />;
 }

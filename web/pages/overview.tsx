@@ -1,11 +1,11 @@
 // The network as it is now: hosts, devices by model, what was proven in total, probes, cheaters, and what happens as it happens.
 import { useState } from "preact/hooks";
 import type { NetworkEvent } from "../../src/api/types.ts";
-import { EpochRail } from "../parts/chain-parts.tsx";
-import { ChainTiles } from "../parts/chain-tiles.tsx";
+import { EpochRail } from "../chain/chain-parts.tsx";
+import { ChainTiles } from "../chain/chain-tiles.tsx";
+import { type FollowedChain, useChain } from "../chain/use-chain.ts";
 import { formatBytes, formatCount, formatRate, formatSpan } from "../parts/format.ts";
 import { Empty, Failed, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
-import { type FollowedChain, useChain } from "../parts/use-chain.ts";
 import { api, type Loaded, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
 import "../styles/chain.css";
 
@@ -189,13 +189,13 @@ function ChainState({ chain: { value, trouble, reload } }: { chain: Loaded<Follo
 	);
 }
 
-const MOST_REMEMBERED = 64;
+const MAX_REMEMBERED = 64;
 
 function withProgress(
 	before: ReadonlyMap<string, string>,
 	{ subject, detail }: NetworkEvent,
 ): ReadonlyMap<string, string> {
-	const now = new Map([...before].slice(-MOST_REMEMBERED));
+	const now = new Map([...before].slice(-MAX_REMEMBERED));
 	const { step, name } = (detail ?? {}) as { step?: unknown; name?: unknown };
 	now.set(subject, typeof name === "string" ? name : String(step ?? ""));
 	return now;

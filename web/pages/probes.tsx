@@ -1,12 +1,12 @@
 // All probes, and one of them: live while it runs, its verdict and figures afterwards, its evidence to download and to verify right here.
 import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
-import { ChallengeList } from "../parts/challenge-list.tsx";
-import { FigureList, FindingList } from "../parts/figure-list.tsx";
 import { formatBytes, formatSpan, shortId } from "../parts/format.ts";
-import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../parts/probe-events.ts";
-import { ProbeTable } from "../parts/probe-table.tsx";
 import { Empty, Failed, Id, Loading, PageTitle, Panel, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { ChallengeList } from "../proofs/challenge-list.tsx";
+import { FigureList, FindingList } from "../proofs/figure-list.tsx";
+import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
+import { ProbeTable } from "../proofs/probe-table.tsx";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import type { Place } from "../shell/router.ts";

@@ -2,14 +2,9 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
-import { ChainPanel } from "../parts/chain-panel.tsx";
-import { claimedAndProven } from "../parts/claimed-proven.ts";
+import { ChainPanel } from "../chain/chain-panel.tsx";
 import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
-import { PeerMap, peerSpeeds } from "../parts/peer-map.tsx";
-import { ProbeTable } from "../parts/probe-table.tsx";
-import { provenCards } from "../parts/proven-columns.tsx";
-import { ScoreTree } from "../parts/score-tree.tsx";
 import {
 	CopyButton,
 	Empty,
@@ -25,6 +20,11 @@ import {
 	Time,
 	VerdictBadge,
 } from "../parts/small.tsx";
+import { claimedAndProven } from "../proofs/claimed-proven.ts";
+import { PeerMap, peerSpeeds } from "../proofs/peer-map.tsx";
+import { ProbeTable } from "../proofs/probe-table.tsx";
+import { ScoreTree } from "../proofs/score-tree.tsx";
+import { provenCards } from "../rent/proven-columns.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 
@@ -279,7 +279,7 @@ function FiguresPanel({ provider }: { provider: Provider }) {
 function Sustained({ sha256 }: { sha256: string }) {
 	const [View, setView] = useState<ComponentType<{ sha256: string }> | null>(null);
 	useEffect(() => {
-		void import("../parts/sustained-view.tsx").then(({ default: view }) => setView(() => view));
+		void import("../proofs/sustained-view.tsx").then(({ default: view }) => setView(() => view));
 	}, []);
 	return View === null ? <Loading what="the curve" /> : <View sha256={sha256} />;
 }

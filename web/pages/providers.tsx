@@ -2,10 +2,10 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ProviderSummary } from "../../src/api/types.ts";
 import { formatCount, formatMoney, formatScore } from "../parts/format.ts";
-import { descendingFirst, PROVIDER_SORTS, provenColumn, setSort, sortOf } from "../parts/proven-columns.tsx";
-import { isAnySet, ProvenFilters, provenQuery } from "../parts/proven-filters.tsx";
 import { Empty, Failed, Loading, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
+import { descendingFirst, PROVIDER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
+import { isAnySet, ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { goTo } from "../shell/router.ts";

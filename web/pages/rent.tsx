@@ -2,13 +2,13 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Offer } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
-import { descendingFirst, OFFER_SORTS, provenColumn, setSort, sortOf } from "../parts/proven-columns.tsx";
-import { ProvenFilters, provenQuery } from "../parts/proven-filters.tsx";
-import { type Customer, loadCustomer } from "../parts/rental-key.ts";
-import { RentalsPanel } from "../parts/rentals-panel.tsx";
-import { CustomerPanel, ReservePanel } from "../parts/reserve-panel.tsx";
 import { Empty, Failed, Loading, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
+import { descendingFirst, OFFER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
+import { ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
+import { type Customer, loadCustomer } from "../rent/rental-key.ts";
+import { RentalsPanel } from "../rent/rentals-panel.tsx";
+import { CustomerPanel, ReservePanel } from "../rent/reserve-panel.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { type Place, replaceQuery } from "../shell/router.ts";

@@ -6,8 +6,8 @@ import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
 import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
 
 /** Evidence of a large host is some ten MB. */
-const LARGEST_BYTES = 256 * 2 ** 20;
-const MOST_FILES = 50;
+const MAX_BYTES = 256 * 2 ** 20;
+const MAX_FILES = 50;
 
 interface Verdict {
 	readonly status: string;
@@ -24,13 +24,13 @@ export default function VerifyPage() {
 	const take = (chosen: FileList | null | undefined) => {
 		const all = [...(chosen ?? [])];
 		if (all.length === 0) return;
-		const fits = all.filter(({ size }) => size <= LARGEST_BYTES).slice(0, MOST_FILES);
-		const tooLarge = all.find(({ size }) => size > LARGEST_BYTES);
+		const fits = all.filter(({ size }) => size <= MAX_BYTES).slice(0, MAX_FILES);
+		const tooLarge = all.find(({ size }) => size > MAX_BYTES);
 		setRefused(
 			tooLarge !== undefined
 				? `${tooLarge.name} has ${formatBytes(tooLarge.size)}: larger than any evidence`
-				: all.length > MOST_FILES
-					? `Only the first ${MOST_FILES} files are taken`
+				: all.length > MAX_FILES
+					? `Only the first ${MAX_FILES} files are taken`
 					: "",
 		);
 		setFiles(fits);

@@ -14,7 +14,7 @@ const [HEIGHT, BOTTOM, TOP, RIGHT] = [190, 26, 12, 14];
 /** Of a character of 12 px in the fonts we ask for, widest case. */
 const CHARACTER_PX = 6.9;
 /** More points than these get no dot of their own. */
-const MOST_DOTS = 60;
+const MAX_DOTS = 60;
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /** Round numbers from 0 to at least `most`. */
@@ -100,7 +100,7 @@ export function LineChart(p: {
 				<path d={line} class="line" />
 				{points.map((point, i) => (
 					<g key={i} class="point">
-						{points.length > MOST_DOTS ? null : <circle cx={px(point.x)} cy={py(point.y)} r={3} />}
+						{points.length > MAX_DOTS ? null : <circle cx={px(point.x)} cy={py(point.y)} r={3} />}
 						<rect x={edge(i)} y={0} width={Math.max(1, edge(i + 1) - edge(i))} height={HEIGHT - BOTTOM}>
 							<title>{point.title}</title>
 						</rect>

@@ -1,10 +1,10 @@
 // The verifier in a thread of its own: the same verifyEvidence as in the validator and the CLI, over the bytes that the page hands in.
 // Tells each check as it begins and each opening that was found right; the verdict is the function's value and nothing else.
-import type { Evidence } from "../../src/protocol/evidence.ts";
-import { decodeEvidence } from "../../src/protocol/evidence-codec.ts";
-import type { Verdict } from "../../src/protocol/verdict.ts";
+import type { Evidence } from "../../src/protocol/probe/evidence.ts";
+import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
+import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import { openingsOf, rootsOf } from "../parts/merkle-path.ts";
+import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 
 export interface WorkerQuestion {
 	readonly bytes: Uint8Array;

@@ -1,11 +1,11 @@
 // Verifies one file and shows it happen: each check, then the verdict with figures and cards. Used by the probe page and the verify page.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ChallengeList, type Place } from "../parts/challenge-list.tsx";
-import { FigureList, FindingList } from "../parts/figure-list.tsx";
 import { formatBytes, formatSpan } from "../parts/format.ts";
-import { MerkleView } from "../parts/merkle-view.tsx";
-import { wrongOpening } from "../parts/probe-events.ts";
 import { Empty, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
+import { FigureList, FindingList } from "../proofs/figure-list.tsx";
+import { MerkleView } from "../proofs/merkle-view.tsx";
+import { wrongOpening } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, checkRows } from "./check-list.ts";
 import type { FileChallenge } from "./verifier-worker.ts";

@@ -54,7 +54,7 @@ interface IScoreboard {
 
     /// Weights of an epoch and what they make of its emission. A provider gets floor(emission · weight / totalWeight), and one
     /// unit more when its remainder is above `thresholdRemainder`, or equals it and the provider is not above `thresholdProvider`:
-    /// src/market/reward-shares.ts. Without anything left over the threshold is (totalWeight, 0).
+    /// src/market/epochs/reward-shares.ts. Without anything left over the threshold is (totalWeight, 0).
     struct Proposal {
         uint32 count;
         uint64 totalWeight;

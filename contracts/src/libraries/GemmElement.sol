@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// One element of C = A·Bᵀ modulo 2^16 from its seed alone: docs/hardware-proof.md §2 to §4, src/protocol/gemm-element.ts.
+/// One element of C = A·Bᵀ modulo 2^16 from its seed alone: docs/hardware-proof.md §2 to §4, src/protocol/maths/gemm-element.ts.
 ///
 /// How 2·16384 random bytes and as many products fit in well under 3 M gas: everything runs in lanes of a 256-bit word.
 /// - Philox: four blocks at a time, one 32-bit word of each in the low half of a 64-bit lane. A lane times a 32-bit constant fills its

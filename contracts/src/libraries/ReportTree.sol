@@ -5,7 +5,7 @@ import {IScoreboard} from "../interfaces/IScoreboard.sol";
 import {KeccakTree} from "./KeccakTree.sol";
 
 /// What a revealed report says of a provider, from Merkle openings alone: its score, or, by two neighbours that leave no room for it, that
-/// it says nothing (which counts as 0: src/market/network-weights.ts).
+/// it says nothing (which counts as 0: src/market/epochs/network-weights.ts).
 library ReportTree {
     uint32 internal constant PPM = 1_000_000;
 

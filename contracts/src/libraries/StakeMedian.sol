@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// The stake-weighted median of src/market/network-weights.ts: the least score at or below which at least half of the stake lies.
+/// The stake-weighted median of src/market/epochs/network-weights.ts: the least score at or below which at least half of the stake lies.
 /// Clipping to median ± clip is monotone and leaves the median where it is, so the clipped median is this very integer; a test
 /// clips and compares.
 library StakeMedian {

@@ -24,7 +24,7 @@ library WeightTree {
         return possible && root == proposal.root;
     }
 
-    /// Largest remainders, src/market/reward-shares.ts, decided by the proposal's threshold.
+    /// Largest remainders, src/market/epochs/reward-shares.ts, decided by the proposal's threshold.
     /// INVARIANT: over the leaves of a proposal that cannot be challenged the shares sum to the emission, to the unit.
     function shareOf(IScoreboard.Proposal calldata proposal, address provider, uint32 weightPpm)
         internal

@@ -1,7 +1,7 @@
 // The chain as the API shows it: where it is, its epochs and their windows, reports and weights with the transactions that made them, accounts. Page: docs/chain.md.
 // Amounts are the token's smallest unit, as decimal text: they pass 2^53. Everything here can be read from any node as well; a validator only saves the asking.
 import { z } from "zod";
-import { atMs, count, cursor, epochNumber, LARGEST_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
+import { atMs, count, cursor, epochNumber, MAX_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
 
 export const account = z
 	.string()
@@ -147,7 +147,7 @@ export const chainWeight = z.object({
 });
 export const chainWeights = z.object({
 	validators: z.array(account),
-	rows: z.array(chainWeight).max(LARGEST_PAGE),
+	rows: z.array(chainWeight).max(MAX_PAGE),
 	cursor: cursor.nullable(),
 });
 

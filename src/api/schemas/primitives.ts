@@ -1,7 +1,7 @@
 // The small words of every schema: names, times, money, pages. Not the things themselves; those are in the other files of this folder.
 // Page: docs/network.md §1. Text is refused when it holds control or invisible characters: it ends up in terminals, logs and SQL.
 import { z } from "zod";
-import { isSafeText } from "../../protocol/safe-text.ts";
+import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 
 const hex = (digits: number, what: string) =>
 	z
@@ -45,17 +45,17 @@ export const json: z.ZodType<JsonValue, JsonValue> = z
 	.lazy(() => z.union([z.null(), z.boolean(), z.number(), z.string(), z.array(json), z.record(z.string(), json)]))
 	.meta({ id: "Json" });
 
-export const LARGEST_PAGE = 500;
+export const MAX_PAGE = 500;
 export const cursor = z
 	.string()
 	.regex(/^[A-Za-z0-9_=.~-]{1,2000}$/)
 	.describe("Opaque; as the page before gave it, for the same query");
-export const limit = z.int().min(1).max(LARGEST_PAGE).default(50);
+export const limit = z.int().min(1).max(MAX_PAGE).default(50);
 export const paging = { cursor: cursor.optional(), limit };
 
 /** `cursor` is null on the last page. */
 export const page = <T extends z.ZodType>(row: T) =>
-	z.object({ rows: z.array(row).max(LARGEST_PAGE), cursor: cursor.nullable() });
+	z.object({ rows: z.array(row).max(MAX_PAGE), cursor: cursor.nullable() });
 
 export interface Page<T> {
 	readonly rows: readonly T[];

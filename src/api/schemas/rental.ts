@@ -5,7 +5,7 @@ import { atMs, count, micros, paging, ppm, providerId, rentalId, said } from "./
 import { holding, provenFilters, provenSummary, SORTS, searchText } from "./provider.ts";
 
 const MINUTE_MS = 60_000;
-export const LONGEST_RENTAL_MS = 30 * 24 * 60 * MINUTE_MS;
+export const MAX_RENTAL_MS = 30 * 24 * 60 * MINUTE_MS;
 
 export const offer = z.object({
 	providerId,
@@ -59,7 +59,7 @@ export const sshPublicKey = z
 	.regex(/^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]{40,800}={0,2}( [\x21-\x7e]{1,100})?$/)
 	.describe("OpenSSH public key, one line");
 
-const durationMs = z.int().min(MINUTE_MS).max(LONGEST_RENTAL_MS);
+const durationMs = z.int().min(MINUTE_MS).max(MAX_RENTAL_MS);
 
 /** Either one provider by name, or the cheapest that fits the filters. */
 export const rentBody = z

@@ -80,7 +80,7 @@ export const epochScore = z.object({
 export const epochsQuery = z.strictObject({ ...paging });
 
 /** The route's body limit follows from it: some 80 bytes each. */
-export const LARGEST_REPORT = 20_000;
+export const MAX_REPORT = 20_000;
 
 /** Signed by itself (report-hash.ts), not only as a request: a third party can hold a validator to what it said. */
 export const reportBody = z.strictObject({
@@ -88,7 +88,7 @@ export const reportBody = z.strictObject({
 	epoch: epochNumber,
 	scores: z
 		.record(providerId, ppm)
-		.refine((scores) => Object.keys(scores).length <= LARGEST_REPORT, `more than ${LARGEST_REPORT} providers`)
+		.refine((scores) => Object.keys(scores).length <= MAX_REPORT, `more than ${MAX_REPORT} providers`)
 		.describe("scorePpm by provider"),
 	signature,
 });

@@ -1,4 +1,4 @@
-// Verdicts, figures and devices as the API shows them; src/protocol/verdict.ts and evidence.ts have what they mean. No judgement.
+// Verdicts, figures and devices as the API shows them; src/protocol/probe/verdict.ts and evidence.ts have what they mean. No judgement.
 import { z } from "zod";
 import { atMs, code, count, probeId, said, sha256 } from "./primitives.ts";
 

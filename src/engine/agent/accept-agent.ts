@@ -4,11 +4,12 @@
 import type { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
-import type { Claim } from "../../protocol/evidence.ts";
-import type { Signer } from "../../protocol/signer.ts";
-import { printable } from "../printable.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+import { printable } from "../client/printable.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
 import type { AgentConnection, AgentOffer, RentalHealth, RentedAccess, SignedChallenge } from "./agent-connection.ts";
+import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
 import {
 	AGENT_VERSION,
 	type AgentMessage,
@@ -16,7 +17,6 @@ import {
 	type ProviderMessage,
 	type ValidatorMessage,
 } from "./agent-messages.ts";
-import { type AgentParties, createNonce, isProof, signProof } from "./agent-proof.ts";
 import { AgentSocket, closeCodes } from "./agent-socket.ts";
 import { type ChannelLink, createChannelLink } from "./channel-link.ts";
 
@@ -52,11 +52,11 @@ export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise
 	const proven = Promise.withResolvers<void>();
 	const waiting = new Map<string, Waiting>();
 	const channels = new Map<number, ChannelLink>();
-	const listeners = new Set<(claim: Claim) => void>();
+	const listeners = new Set<(claim: HostClaim) => void>();
 	/** Channels whose `sign` is unanswered; the entry stays when we stop waiting, for a late answer is no offence. */
 	const signing = new Map<number, (receipts: readonly SignedChallenge[]) => void>();
 	let parties: AgentParties | null = null;
-	let claim: Claim | null = null;
+	let claim: HostClaim | null = null;
 	let offer: AgentOffer | null = null;
 	let lastChannel = 0;
 	let lateBytes = 0;

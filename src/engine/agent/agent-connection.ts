@@ -2,9 +2,9 @@
 // Types only; accept-agent.ts and dial-agent.ts make them. Page: docs/network.md §2.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Claim } from "../../protocol/evidence.ts";
-import type { ReceiptFacts } from "../../protocol/probe-receipt.ts";
-import type { Link } from "../link.ts";
+import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Link } from "../links/link.ts";
 
 /** What a provider asks for its devices. Its own words: nothing here is proven. */
 export interface AgentOffer {
@@ -82,7 +82,7 @@ export interface AgentConnection {
 	/** Ed25519, 64 hex digits; proven. */
 	readonly providerKey: string;
 	/** The latest claim: the one of the proof, or of the last `changed`. */
-	readonly claim: Claim;
+	readonly claim: HostClaim;
 	readonly offer: AgentOffer;
 	/** Where it dialled from, as the door saw it. */
 	readonly address: string;
@@ -99,7 +99,7 @@ export interface AgentConnection {
 	/** Whether the environment of a rental answers, as the provider sees it. */
 	checkRental(o: { readonly rental: string }): Promise<RentalHealth>;
 	/** Returns how to stop listening. */
-	onChanged(listener: (claim: Claim) => void): () => void;
+	onChanged(listener: (claim: HostClaim) => void): () => void;
 	/** Settles once; never rejects. */
 	readonly closed: Promise<AgentEnd>;
 	/** Orderly by default; `code` is a row of protocol/codes.ts and goes to the provider as the reason. */
@@ -128,7 +128,7 @@ export interface ValidatorConnection {
 	readonly url: string;
 	/** Proven, and accepted by `trust`. */
 	readonly validatorKey: string;
-	sendChanged(claim: Claim): void;
+	sendChanged(claim: HostClaim): void;
 	readonly closed: Promise<AgentEnd>;
 	close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Link, LinkEnd } from "../link.ts";
+import type { Link, LinkEnd } from "../links/link.ts";
 import { CLAIM, dialOptions, makeSigner, NO_HANDLERS, OFFER, random, startDoor } from "./agent.test-kit.ts";
 import { dialAgent, parseValidatorUrl } from "./dial-agent.ts";
 

@@ -2,13 +2,13 @@
 // fields, bounded lists and texts, no control characters. Not here: their order (agent-turns.ts), their sealing (agent-seal.ts).
 // Page: docs/network.md §2.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { tooDeepAt } from "../../protocol/canonical-json.ts";
-import type { Claim } from "../../protocol/evidence.ts";
-import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/evidence-shape.ts";
-import { safeText } from "../../protocol/safe-text.ts";
-import { type Fault, hex, int, list, object, oneOf, orNull, type Shape, text } from "../../protocol/shape.ts";
-import { parseSshPublicKey } from "../../protocol/ssh-public-key.ts";
-import { parseClaim } from "../parse-claim.ts";
+import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { safeText } from "../../protocol/bytes/safe-text.ts";
+import { type Fault, hex, int, list, object, oneOf, orNull, type Shape, text } from "../../protocol/bytes/shape.ts";
+import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/probe/evidence-shape.ts";
+import { parseClaim } from "../client/parse-claim.ts";
 import type { AgentOffer, EngineLimits, ReceiptsWanted, RentedAccess, SignedChallenge } from "./agent-connection.ts";
 
 /** 2: `open` says for which contract receipts are wanted; `sign` and `signed`. */
@@ -28,11 +28,11 @@ export type Refusal = { readonly type: "refused"; readonly code: string; readonl
 
 export type ProviderMessage =
 	| { readonly type: "hello"; readonly version: number; readonly key: string; readonly nonce: string }
-	| { readonly type: "proof"; readonly signature: string; readonly claim: Claim; readonly offer: AgentOffer }
+	| { readonly type: "proof"; readonly signature: string; readonly claim: HostClaim; readonly offer: AgentOffer }
 	| { readonly type: "opened"; readonly channel: number; readonly engineSha256: string | null }
 	| { readonly type: "close"; readonly channel: number }
 	| { readonly type: "signed"; readonly channel: number; readonly receipts: readonly SignedChallenge[] }
-	| { readonly type: "changed"; readonly claim: Claim }
+	| { readonly type: "changed"; readonly claim: HostClaim }
 	| { readonly type: "rented"; readonly rental: string; readonly ssh: RentedAccess }
 	| { readonly type: "extended"; readonly rental: string }
 	| { readonly type: "unrented"; readonly rental: string }

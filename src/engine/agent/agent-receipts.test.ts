@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { factsOfGemm, type ReceiptFacts } from "../../protocol/probe-receipt.ts";
-import { encodeReply, encodeRequest, type GemmRequest } from "../frames.ts";
-import type { Link, LinkEnd } from "../link.ts";
+import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import type { Link, LinkEnd } from "../links/link.ts";
+import { encodeReply, encodeRequest, type GemmRequest } from "../wire/frames.ts";
 import { dialOptions, NO_HANDLERS, startDoor, startRawValidator } from "./agent.test-kit.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentHandlers } from "./agent-connection.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex } from "../../protocol/bytes.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { makeSigner, random } from "./agent.test-kit.ts";
-import { type AgentParties, createNonce, isProof, sealingKey, signProof } from "./agent-proof.ts";
+import { type AgentParties, createNonce, isProof, sealingKey, signProof } from "./agent-handshake.ts";
 import { createSealer, createUnsealer, MAX_MESSAGE_BYTES } from "./agent-seal.ts";
 
 const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;

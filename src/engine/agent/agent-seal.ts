@@ -3,7 +3,7 @@
 // Page: docs/network.md §2.
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToUtf8, readU32, utf8ToBytes, writeU32, writeU64 } from "../../protocol/bytes.ts";
+import { bytesToUtf8, readU32, utf8ToBytes, writeU32, writeU64 } from "../../protocol/bytes/bytes.ts";
 import { MAX_CONTROL_BYTES, MAX_DATA_BYTES } from "./agent-messages.ts";
 
 const TAG_BYTES = 16;

@@ -6,15 +6,15 @@
 // larger messages before it buffers them), a far side that does not read (unsent bytes), garbage, replays and reordering (the seal).
 import type { RawData, WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { equalBytes } from "../../protocol/bytes.ts";
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../client/printable.ts";
 import { type AgentBounds, createBucket } from "./agent-bounds.ts";
 import type { AgentEnd } from "./agent-connection.ts";
+import { type AgentParties, type AgentSide, sealingKey } from "./agent-handshake.ts";
 import { type AgentMessage, decodeProviderMessage, decodeValidatorMessage, encodeMessage } from "./agent-messages.ts";
-import { type AgentParties, type AgentSide, sealingKey } from "./agent-proof.ts";
+import { START, type Turns, takeData, takeTurn } from "./agent-protocol.ts";
 import { createSealer, createUnsealer, MAX_MESSAGE_BYTES, type Opened, type Sealer } from "./agent-seal.ts";
-import { START, type Turns, takeData, takeTurn } from "./agent-turns.ts";
 
 /** For both ends' WebSocket library. Compression would let a peer make us inflate, and blur timings. */
 export const SOCKET_OPTIONS = {

@@ -6,12 +6,12 @@ import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
 import type { AssayError } from "../../protocol/assay-error.ts";
 import { AssayError as Failure } from "../../protocol/assay-error.ts";
-import type { Claim } from "../../protocol/evidence.ts";
-import { createSigner, type Signer } from "../../protocol/signer.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentConnection, AgentDoor, AgentHandlers, AgentOffer } from "./agent-connection.ts";
+import { type AgentParties, createNonce, sealingKey, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION } from "./agent-messages.ts";
-import { type AgentParties, createNonce, sealingKey, signProof } from "./agent-proof.ts";
 import { createSealer, createUnsealer } from "./agent-seal.ts";
 import { createAgentDoor } from "./create-agent-door.ts";
 import type { DialAgentOptions } from "./dial-agent.ts";
@@ -22,7 +22,7 @@ export const makeSigner = () => createSigner(random(32));
 
 export const OFFER: AgentOffer = { name: "a host", pricePerHourMicros: 1_500_000, rentable: false, ssh: null };
 
-export const CLAIM: Claim = {
+export const CLAIM: HostClaim = {
 	engine: { version: "0.1.0", arch: "aarch64", cuda: false },
 	host: { os: "Linux 6.1", cpu: "a cpu", cores: 2, ramBytes: 8e9, ramFreeBytes: 4e9 },
 	driver: null,
@@ -45,7 +45,7 @@ export const CLAIM: Claim = {
 			precisions: ["int8", "fp32"],
 		},
 	],
-} as Claim;
+} as HostClaim;
 
 const no = (): never => {
 	throw new Failure("AGENT_REFUSED", "this toy does not do that");

@@ -2,8 +2,8 @@
 // Backpressure both ways: what we write waits for the socket, what nobody reads here stops the socket. The end of the channel is the end of the
 // engine, as far as the provider can be believed; a provider that does not confirm it in time loses its connection.
 import { Readable, Writable } from "node:stream";
-import { within } from "../child-link.ts";
-import type { Link, LinkEnd } from "../link.ts";
+import { within } from "../links/child-link.ts";
+import type { Link, LinkEnd } from "../links/link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
 

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Signer } from "../../protocol/signer.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
 import { acceptAgent } from "./accept-agent.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import { createBucket } from "./agent-bounds.ts";

@@ -3,10 +3,10 @@
 // Page: docs/network.md §2. Not here: whom to trust (`trust`), when to dial again, engines and rentals (src/provider/).
 import { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Claim } from "../../protocol/evidence.ts";
-import type { Signer } from "../../protocol/signer.ts";
-import type { Link } from "../link.ts";
-import { printable } from "../printable.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+import { printable } from "../client/printable.ts";
+import type { Link } from "../links/link.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
 import type {
 	AgentHandlers,
@@ -15,8 +15,8 @@ import type {
 	SignedChallenge,
 	ValidatorConnection,
 } from "./agent-connection.ts";
+import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage, errorToRefusal, type ValidatorMessage } from "./agent-messages.ts";
-import { type AgentParties, createNonce, isProof, signProof } from "./agent-proof.ts";
 import { AgentSocket, closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 import { createEnginePipe, type EnginePipe } from "./engine-pipe.ts";
 import { ReceiptWatch } from "./receipt-watch.ts";
@@ -28,7 +28,7 @@ export interface DialAgentOptions {
 	/** Throws AssayError (VALIDATOR_UNTRUSTED, VALIDATOR_KEY_CHANGED) for a proven key that is not to be served. */
 	readonly trust: (validatorKey: string) => void | Promise<void>;
 	/** Asked for when the validator is proven and trusted: nothing of the host is told to a stranger. */
-	readonly claim: () => Claim;
+	readonly claim: () => HostClaim;
 	readonly offer: AgentOffer;
 	readonly handlers: AgentHandlers;
 	readonly clockUs: () => number;

@@ -2,7 +2,7 @@
 // socket; what the validator sends waits for the engine, and when the engine does not read it the engine is closed, not the rest of the
 // connection kept waiting (a `close` must always get through).
 import { Writable } from "node:stream";
-import type { Link } from "../link.ts";
+import type { Link } from "../links/link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
 import type { ReceiptWatch } from "./receipt-watch.ts";

@@ -19,8 +19,8 @@ import {
 	type TestDoor,
 } from "./agent.test-kit.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
+import { createNonce } from "./agent-handshake.ts";
 import { AGENT_VERSION } from "./agent-messages.ts";
-import { createNonce } from "./agent-proof.ts";
 import { dialAgent } from "./dial-agent.ts";
 
 const PROBE = { probe: "0f".repeat(16), limits: { memoryBytes: 1e9, minutes: 3 } };

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Link, LinkEnd } from "../link.ts";
+import type { Link, LinkEnd } from "../links/link.ts";
 import {
 	dialOptions,
 	type Middle,

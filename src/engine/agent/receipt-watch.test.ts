@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { factsOfGemm } from "../../protocol/probe-receipt.ts";
-import { encodeFrame, encodeReply, encodeRequest, type GemmRequest, KIND } from "../frames.ts";
+import { factsOfGemm } from "../../protocol/chain/probe-receipt.ts";
+import { encodeFrame, encodeReply, encodeRequest, type GemmRequest, KIND } from "../wire/frames.ts";
 import { ReceiptWatch } from "./receipt-watch.ts";
 
 const bytes = (fill: number) => new Uint8Array(32).fill(fill);

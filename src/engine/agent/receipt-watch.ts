@@ -4,11 +4,11 @@
 // The validator is hostile. What must never happen is a receipt over a seed that the engine did not compute with. So a root belongs to a gemm by its request's id alone,
 // ids must grow (a second use of one could mix two answers up), and anything that this reader cannot read, or could read otherwise than the engine does,
 // ends the watching: nothing more is signed on this channel. The engine itself is not judged: if it lies, the receipt says what it said.
-import { bytesToHex } from "../../protocol/bytes.ts";
-import { nextSeed } from "../../protocol/challenge-seed.ts";
-import { MAX_CHALLENGES } from "../../protocol/evidence-shape.ts";
-import { PRECISION_NUMBER } from "../../protocol/precision.ts";
-import type { ReceiptFacts } from "../../protocol/probe-receipt.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
+import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
+import { MAX_CHALLENGES } from "../../protocol/probe/evidence-shape.ts";
 import {
 	decodeReply,
 	decodeRequest,
@@ -18,7 +18,7 @@ import {
 	KIND,
 	MAX_LENGTH_TO_ENGINE,
 	MAX_LENGTH_TO_VERIFIER,
-} from "../frames.ts";
+} from "../wire/frames.ts";
 
 interface RunningGemm {
 	readonly request: GemmRequest;
@@ -30,7 +30,7 @@ interface RunningGemm {
 }
 
 /** Unfinished gemms; an engine has at most 64 sessions. */
-const MOST_RUNNING = 64;
+const MAX_RUNNING = 64;
 
 export class ReceiptWatch {
 	private readonly requests = new FrameReader(MAX_LENGTH_TO_ENGINE);
@@ -92,7 +92,7 @@ export class ReceiptWatch {
 		// The reader's bytes are valid during the call only.
 		const seed = request.seed.slice();
 		this.running.set(frame.id, { request: { ...request, seed }, rounds: 0, end: seed, isBroken: false });
-		if (this.running.size > MOST_RUNNING) this.blind = true;
+		if (this.running.size > MAX_RUNNING) this.blind = true;
 	}
 
 	private reply(frame: Frame): void {

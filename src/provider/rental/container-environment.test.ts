@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { freePort } from "../../engine/start-test-sshd.ts";
+import { freePort } from "../../engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { gpuArguments } from "./container-environment.ts";
 import type { EnvironmentMaker } from "./environment.ts";

@@ -3,8 +3,8 @@
 // any moment ends, at its next start, whatever is over, unfinished or unknown.
 import type { RentalHealth, RentedAccess, RentRequest } from "../../engine/agent/agent-connection.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex } from "../../protocol/bytes.ts";
-import { parseSshPublicKey } from "../../protocol/ssh-public-key.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
 import type { ProviderEvent } from "../provider-event.ts";
 import type { EnvironmentMaker } from "./environment.ts";
 import { type BookEntry, dueForRemoval, nextLookMs, readBook, writeBook } from "./rental-book.ts";

@@ -2,9 +2,9 @@
 // is gone. A provider that was killed reads it and knows what to end. Pure decisions and the file's codec; no environments here.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { hex, int, list, object, oneOf, type Shape, text } from "../../protocol/shape.ts";
-import { writeDurably } from "../write-durably.ts";
+import { hex, int, list, object, oneOf, type Shape, text } from "../../protocol/bytes/shape.ts";
 import { ENVIRONMENT_NAME } from "./environment.ts";
 
 export interface BookEntry {

@@ -1,6 +1,6 @@
 // Runs a program of the host to its end: arguments as a list, never through a shell; bounded in time and output; a small environment.
 import { execFile } from "node:child_process";
-import { printable } from "../../engine/printable.ts";
+import { printable } from "../../engine/client/printable.ts";
 
 export interface ProgramResult {
 	/** The exit code; −1 when it could not be run or was ended by us. */

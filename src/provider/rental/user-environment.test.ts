@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
-import { freePort } from "../../engine/start-test-sshd.ts";
+import { freePort } from "../../engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ProviderEvent } from "../provider-event.ts";
 import { createRentalKeeper, type RentalKeeper } from "./create-rental-keeper.ts";

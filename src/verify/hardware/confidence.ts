@@ -1,6 +1,6 @@
 // How sure the checked places make us: a prover that skipped the share f of the work passes S of them with probability (1 − f)^S.
-import type { ChallengeRecord } from "../../protocol/evidence.ts";
-import type { Confidence } from "../../protocol/verdict.ts";
+import type { ChallengeRecord } from "../../protocol/probe/evidence.ts";
+import type { Confidence } from "../../protocol/probe/verdict.ts";
 import type { Answered } from "./answers.ts";
 
 export function confidenceOf({ index, opens }: Pick<Answered, "index" | "opens">): Confidence {

@@ -1,8 +1,8 @@
 // Figures from facts: exact where numbers pass 2^53, and none where nothing was proven.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, End, Figure, GemmSpec } from "../../protocol/evidence.ts";
-import { type AnsweredChallenge, packChallenges } from "../../protocol/evidence-codec.ts";
+import type { ChallengeSpec, End, Figure, GemmSpec } from "../../protocol/probe/evidence.ts";
+import { type AnsweredChallenge, packChallenges } from "../../protocol/probe/evidence-codec.ts";
 import { readAnswers } from "./answers.ts";
 import { deriveFigures, residencyOf } from "./derive-figures.ts";
 import { CLAIM } from "./honest-evidence.test-kit.ts";

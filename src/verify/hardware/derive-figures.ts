@@ -1,8 +1,16 @@
 // The figures that an evidence file proves: work over time on the verifier's clock, round trips included, rounded down.
 // Derived from the facts alone, by the probe when it writes a file and by verify when it reads one.
 // A challenge that did not end well has no figure. Whether the answers are right is not judged here.
-import { coveredBytes } from "../../protocol/challenge-shape.ts";
-import type { Claim, CopySpec, EvidenceBody, Figure, FmaSpec, GemmSpec, StreamSpec } from "../../protocol/evidence.ts";
+import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
+import type {
+	CopySpec,
+	EvidenceBody,
+	Figure,
+	FmaSpec,
+	GemmSpec,
+	HostClaim,
+	StreamSpec,
+} from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted, readAnswers, workUs } from "./answers.ts";
 import { POLICY } from "./policy.ts";
 import { readerOf } from "./reader-of.ts";
@@ -170,7 +178,7 @@ function fastest(figures: readonly Figure[], device: number): bigint {
 }
 
 /** What all CPU devices of the host can do together, op/s. */
-function cpuSpeed({ devices }: Claim, speeds: readonly Figure[]): bigint {
+function cpuSpeed({ devices }: HostClaim, speeds: readonly Figure[]): bigint {
 	return devices.reduce((sum, { kind }, device) => (kind === "cpu" ? sum + fastest(speeds, device) : sum), 0n);
 }
 

@@ -1,6 +1,6 @@
 // What is worth telling beside a valid verdict, and is no proof either way. Thresholds are in policy.ts.
-import type { EvidenceBody, Figure } from "../../protocol/evidence.ts";
-import type { Finding } from "../../protocol/verdict.ts";
+import type { EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
+import type { Finding } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 import { fullSamplesOf, POLICY } from "./policy.ts";
 import { readerOf } from "./reader-of.ts";

@@ -1,16 +1,22 @@
 // Wrong elements of an evidence file in the form in which the chain takes them (docs/chain.md §5): a leaf, its path, the roots from its round on, one column.
 // Pure, for anyone who holds a file. Only what the file itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
-import { bytesToHex, equalBytes, hexToBytes, readU16 } from "../../protocol/bytes.ts";
-import { firstSeed, nextSeed, openSeed, seedChain } from "../../protocol/challenge-seed.ts";
-import { gemmLeafPlace, gemmLeaves, keptLeafPlace, LEAF_BYTES, streamGroups } from "../../protocol/challenge-shape.ts";
-import type { GemmSpec } from "../../protocol/evidence.ts";
-import { decodeEvidence } from "../../protocol/evidence-codec.ts";
-import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/gemm-element.ts";
-import { leafHash, rootFromPath } from "../../protocol/merkle.ts";
-import { factsOfGemm, type Hex, type ReceiptFacts } from "../../protocol/probe-receipt.ts";
-import { gemmSamples, streamSamples } from "../../protocol/samples.ts";
+import { bytesToHex, equalBytes, hexToBytes, readU16 } from "../../protocol/bytes/bytes.ts";
+import { factsOfGemm, type Hex, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import { leafHash, rootFromPath } from "../../protocol/hash/merkle.ts";
+import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/maths/gemm-element.ts";
+import { firstSeed, nextSeed, openSeed, seedChain } from "../../protocol/probe/challenge-seed.ts";
+import {
+	gemmLeafPlace,
+	gemmLeaves,
+	keptLeafPlace,
+	LEAF_BYTES,
+	streamGroups,
+} from "../../protocol/probe/challenge-shape.ts";
+import type { GemmSpec } from "../../protocol/probe/evidence.ts";
+import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
+import { gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
-import { checkSpecs } from "./check-specs.ts";
+import { checkSpecs } from "./checks/check-specs.ts";
 
 /** As the contract's proveGemm wants it. */
 export interface GemmFraud {

@@ -1,7 +1,12 @@
 // An honest prover and its probe in memory, at toy sizes: the evidence that tests take as their starting point and then spoil.
 // Two GPUs, a CPU and a disk, every kind of challenge. Times are invented, and such that a stream is early enough.
-import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes.ts";
-import { type Beacon, firstSeed, nextNonce, nextSeed, openSeed } from "../../protocol/challenge-seed.ts";
+import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes/bytes.ts";
+import { leafHash, merkleLevels, merklePath } from "../../protocol/hash/merkle.ts";
+import { mixKeys, mixLeaf } from "../../protocol/hash/mix.ts";
+import { DOMAIN, philoxKey } from "../../protocol/hash/philox.ts";
+import { fillRow } from "../../protocol/maths/entries.ts";
+import { laneBytes } from "../../protocol/maths/recurrence.ts";
+import { type Beacon, firstSeed, nextNonce, nextSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import {
 	coveredRounds,
 	fmaLeaves,
@@ -9,32 +14,27 @@ import {
 	keptLeafPlace,
 	lanesPerLeaf,
 	streamGroups,
-} from "../../protocol/challenge-shape.ts";
-import { fillRow } from "../../protocol/entries.ts";
+} from "../../protocol/probe/challenge-shape.ts";
 import type {
 	ChallengeSpec,
-	Claim,
 	DeviceClaim,
 	DeviceKind,
 	Evidence,
 	EvidenceBody,
 	FmaSpec,
 	GemmSpec,
+	HostClaim,
 	Reading,
-} from "../../protocol/evidence.ts";
+} from "../../protocol/probe/evidence.ts";
 import {
 	type AnsweredChallenge,
 	decodeEvidence,
 	encodeEvidence,
 	packChallenges,
-} from "../../protocol/evidence-codec.ts";
-import { leafHash, merkleLevels, merklePath } from "../../protocol/merkle.ts";
-import { mixKeys, mixLeaf } from "../../protocol/mix.ts";
-import { DOMAIN, philoxKey } from "../../protocol/philox.ts";
-import type { OpeningRecord } from "../../protocol/records.ts";
-import { laneBytes } from "../../protocol/recurrence.ts";
-import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/samples.ts";
-import { createSigner, type Signer } from "../../protocol/signer.ts";
+} from "../../protocol/probe/evidence-codec.ts";
+import type { OpeningRecord } from "../../protocol/probe/records.ts";
+import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
+import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
 import { deriveFigures } from "./derive-figures.ts";
 
 export const VERIFIER: Signer = createSigner(new Uint8Array(32).fill(11));
@@ -58,7 +58,7 @@ const device = (kind: DeviceKind, name: string, uuid: string): DeviceClaim => ({
 	precisions: ["int8", "fp16", "fp32", "fp64", "int32"],
 });
 
-export const CLAIM: Claim = {
+export const CLAIM: HostClaim = {
 	engine: { version: "0.1.0", arch: "x86_64", cuda: true },
 	host: { os: "Linux 6.1", cpu: "Toy 3000", cores: 4, ramBytes: 8_000_000, ramFreeBytes: 7_000_000 },
 	driver: { version: "580.1", cuda: "13.0" },

@@ -6,11 +6,11 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, sign as nodeSign } from "node:crypto";
 import { test } from "node:test";
-import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes.ts";
-import type { Envelope } from "../../protocol/evidence.ts";
-import { signedHash, writeFile } from "../../protocol/evidence-codec.ts";
-import { envelopeShape } from "../../protocol/evidence-shape.ts";
-import { sha256Of } from "../../protocol/tagged-hash.ts";
+import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
+import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
+import type { Envelope } from "../../protocol/probe/evidence.ts";
+import { signedHash, writeFile } from "../../protocol/probe/evidence-codec.ts";
+import { envelopeShape } from "../../protocol/probe/evidence-shape.ts";
 import { deriveFigures } from "./derive-figures.ts";
 import { answerStages, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";

@@ -1,5 +1,5 @@
 // Whose memory does a stream prove something about? Decided by the kinds of the devices in the claim, by nothing that a spec says.
-import type { ChallengeSpec, CopySpec, DeviceClaim, StreamSpec } from "../../protocol/evidence.ts";
+import type { ChallengeSpec, CopySpec, DeviceClaim, StreamSpec } from "../../protocol/probe/evidence.ts";
 
 /**
  * own: the gemm's device reads what it kept. peer: another device of the same kind reads it over whatever joins the two.

@@ -1,6 +1,6 @@
 // Which products ran alone, and beside which run with all devices at once they are put. Decided by the records: a stage that asks one
 // device, while a stage before it asked several devices of that kind for the same product in one instant. No flag says it.
-import type { Claim, GemmSpec } from "../../protocol/evidence.ts";
+import type { GemmSpec, HostClaim } from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 
 /** Every challenge was sent before the first one of them was done. */
@@ -11,7 +11,7 @@ export function inOneInstant(together: readonly Answered[]): boolean {
 }
 
 /** The run of the same product on this device, together with other devices of its kind; null when `answer` was not alone. */
-export function togetherRunOf(answer: Answered, answers: readonly Answered[], { devices }: Claim): Answered | null {
+export function togetherRunOf(answer: Answered, answers: readonly Answered[], { devices }: HostClaim): Answered | null {
 	const { spec, stage } = answer.record;
 	if (spec.kind !== "gemm" || spec.rounds === 0) return null;
 	if (answers.filter(({ record }) => record.stage === stage).length !== 1) return null;

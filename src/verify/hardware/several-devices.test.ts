@@ -1,9 +1,16 @@
 // Peers, disks, devices together and alone, cards that refuse: what several devices of one host prove together, and what they do not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, Claim, CopySpec, EvidenceBody, GemmSpec, StreamSpec } from "../../protocol/evidence.ts";
-import type { AnsweredChallenge } from "../../protocol/evidence-codec.ts";
-import type { Verdict } from "../../protocol/verdict.ts";
+import type {
+	ChallengeSpec,
+	CopySpec,
+	EvidenceBody,
+	GemmSpec,
+	HostClaim,
+	StreamSpec,
+} from "../../protocol/probe/evidence.ts";
+import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
+import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { answerStages, CLAIM, sign } from "./honest-evidence.test-kit.ts";
 import { ANSWERED, claimWith, codeOf, expectCode, shift, spoiled, writable } from "./spoiled-evidence.test-kit.ts";
 import { verifyEvidence } from "./verify.ts";
@@ -33,7 +40,7 @@ const namesOf = (verdict: Extract<Verdict, { status: "valid" }>, device: number)
 const findingsOf = (verdict: Extract<Verdict, { status: "valid" }>) => verdict.findings.map(({ code }) => code);
 
 test("which streams and copies can be asked", () => {
-	const code = (stages: ChallengeSpec[][], claim: Claim = CLAIM) => codeOf(sign(answerStages(stages), { claim }));
+	const code = (stages: ChallengeSpec[][], claim: HostClaim = CLAIM) => codeOf(sign(answerStages(stages), { claim }));
 	assert.equal(code([[GEMM], [COPY], [READ_BACK]]), "valid");
 	assert.equal(code([[GEMM], [READ_BACK]]), "SPEC_OF", "a disk that was given nothing");
 	assert.equal(code([[GEMM], [{ ...COPY, newest: 1 }], [READ_BACK]]), "SPEC_OF", "given less than it shall show");
@@ -86,7 +93,7 @@ test("a copy that is refused is inconclusive; once written, it must come back", 
 test("alone is what the records show: one device, after all of them at once", () => {
 	const card: GemmSpec = { ...GEMM, device: 0, precision: "fp16" };
 	const other: GemmSpec = { ...card, device: 3 };
-	const names = (stages: ChallengeSpec[][], claim: Claim = CLAIM) =>
+	const names = (stages: ChallengeSpec[][], claim: HostClaim = CLAIM) =>
 		namesOf(verdictOf(answerStages(stages), { claim }), 0);
 	assert.deepEqual(names([[card, other], [card]]), ["gemm.fp16", "gemm.fp16.alone", "scaling.fp16"]);
 	assert.deepEqual(names([[card], [card]]), ["gemm.fp16", "gemm.fp16"], "nothing to compare with");

@@ -1,13 +1,13 @@
 // Roots and openings that are missing, surplus, repeated, reordered, withheld or wrong: each ends in a code and a place of its own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesToHex } from "../../protocol/bytes.ts";
-import { firstSeed } from "../../protocol/challenge-seed.ts";
-import type { ChallengeSpec } from "../../protocol/evidence.ts";
-import type { AnsweredChallenge } from "../../protocol/evidence-codec.ts";
-import { createRowScratch } from "../../protocol/gemm-element.ts";
-import type { OpeningRecord } from "../../protocol/records.ts";
-import { checkElements } from "./check-gemm.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { createRowScratch } from "../../protocol/maths/gemm-element.ts";
+import { firstSeed } from "../../protocol/probe/challenge-seed.ts";
+import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
+import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
+import type { OpeningRecord } from "../../protocol/probe/records.ts";
+import { checkElements } from "./checks/check-gemm.ts";
 import { answerStages, SECRET, sign } from "./honest-evidence.test-kit.ts";
 import { ANSWERED, type Change, codeOf, expectCode, shift, spoiled, writable } from "./spoiled-evidence.test-kit.ts";
 import { verifyEvidence } from "./verify.ts";

@@ -1,7 +1,7 @@
 // Honest evidence with one thing spoiled before it is packed and signed, and the code that this must end in.
 import assert from "node:assert/strict";
-import type { Claim, DeviceClaim, EvidenceBody } from "../../protocol/evidence.ts";
-import type { AnsweredChallenge } from "../../protocol/evidence-codec.ts";
+import type { DeviceClaim, EvidenceBody, HostClaim } from "../../protocol/probe/evidence.ts";
+import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import { answerStages, CLAIM, STAGES, sign } from "./honest-evidence.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
@@ -28,7 +28,7 @@ export function expectCode(code: string, where: string, change: Change, changes:
 }
 
 /** The kit's claim with one device changed. */
-export function claimWith(device: number, changes: Partial<DeviceClaim>): Claim {
+export function claimWith(device: number, changes: Partial<DeviceClaim>): HostClaim {
 	return { ...CLAIM, devices: CLAIM.devices.map((d, i) => (i === device ? { ...d, ...changes } : d)) };
 }
 

@@ -1,11 +1,11 @@
 // Walks the tamper list: no field of an evidence file is missing from it, and every change is caught by the code it names.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesToHex, utf8ToBytes } from "../../protocol/bytes.ts";
+import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
-import type { Envelope } from "../../protocol/evidence.ts";
-import { type AnsweredChallenge, signedHash, writeFile } from "../../protocol/evidence-codec.ts";
-import { sha256Of } from "../../protocol/tagged-hash.ts";
+import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
+import type { Envelope } from "../../protocol/probe/evidence.ts";
+import { type AnsweredChallenge, signedHash, writeFile } from "../../protocol/probe/evidence-codec.ts";
 import { deriveFigures } from "./derive-figures.ts";
 import { answerStages, assemble, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
 import { fieldsOf, RECORD_TAMPER_LIST, TAMPER_LIST } from "./tamper-list.test-kit.ts";

@@ -1,7 +1,7 @@
 // The curve of a sustained run and its ratio of last to best tenth.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RootRecord } from "../../protocol/records.ts";
+import type { RootRecord } from "../../protocol/probe/records.ts";
 import { sustainedRatioPpm, throughputCurve } from "./throughput-curve.ts";
 
 const SPEC = { m: 128, n: 512, k: 128 };

@@ -1,7 +1,7 @@
 // The speed of a sustained run over time, from the times its roots came. Work is taken to flow evenly between two roots.
 // Whole numbers throughout (BigInt where they pass 2^53), so that every verifier gets the same curve.
-import type { GemmSpec } from "../../protocol/evidence.ts";
-import type { RootRecord } from "../../protocol/records.ts";
+import type { GemmSpec } from "../../protocol/probe/evidence.ts";
+import type { RootRecord } from "../../protocol/probe/records.ts";
 
 export interface CurvePoint {
 	/** Since the challenge was sent. */

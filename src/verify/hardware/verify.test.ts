@@ -2,8 +2,8 @@
 // spoiled-answers.test.ts, the walk over all fields in tamper.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, EvidenceBody } from "../../protocol/evidence.ts";
-import { encodeEvidence } from "../../protocol/evidence-codec.ts";
+import type { ChallengeSpec, EvidenceBody } from "../../protocol/probe/evidence.ts";
+import { encodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { answerStages, assemble, CLAIM, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
 import { ANSWERED, claimWith, codeOf, expectCode, shift, spoiled, writable } from "./spoiled-evidence.test-kit.ts";
 import { verifyEvidence } from "./verify.ts";

@@ -1,26 +1,26 @@
 // Is this evidence true? A pure function of the file's bytes and of what the asker knows; the same in validator, CLI and browser.
 // Bad evidence is a value, never an exception. Cheap checks come first; seeds and places are derived anew from the secret, so
 // that nothing in the file can choose them. Page: docs/hardware-proof.md.
-import { hexToBytes } from "../../protocol/bytes.ts";
-import { firstSeed } from "../../protocol/challenge-seed.ts";
-import type { Evidence, EvidenceBody } from "../../protocol/evidence.ts";
-import { decodeEvidence } from "../../protocol/evidence-codec.ts";
-import { createRowScratch } from "../../protocol/gemm-element.ts";
-import type { Verdict } from "../../protocol/verdict.ts";
+import { hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { createRowScratch } from "../../protocol/maths/gemm-element.ts";
+import { firstSeed } from "../../protocol/probe/challenge-seed.ts";
+import type { Evidence, EvidenceBody } from "../../protocol/probe/evidence.ts";
+import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
+import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
-import { checkClaims } from "./check-claims.ts";
-import { checkFigures, checkResidency } from "./check-figures.ts";
-import { checkFills } from "./check-fills.ts";
-import { checkFma } from "./check-fma.ts";
-import { checkGemm } from "./check-gemm.ts";
-import { checkIdentity, identitiesOf, identityFindings, judgeCards } from "./check-identity.ts";
-import { checkOpens } from "./check-opens.ts";
-import { checkReadings } from "./check-readings.ts";
-import { checkRoots } from "./check-roots.ts";
-import { checkExpectations, checkSignature } from "./check-signature.ts";
-import { checkSpecs } from "./check-specs.ts";
-import { checkStream } from "./check-stream.ts";
-import { checkTimes } from "./check-times.ts";
+import { checkClaims } from "./checks/check-claims.ts";
+import { checkFigures, checkResidency } from "./checks/check-figures.ts";
+import { checkFills } from "./checks/check-fills.ts";
+import { checkFma } from "./checks/check-fma.ts";
+import { checkGemm } from "./checks/check-gemm.ts";
+import { checkIdentity, identitiesOf, identityFindings, judgeCards } from "./checks/check-identity.ts";
+import { checkOpens } from "./checks/check-opens.ts";
+import { checkReadings } from "./checks/check-readings.ts";
+import { checkRoots } from "./checks/check-roots.ts";
+import { checkExpectations, checkSignature } from "./checks/check-signature.ts";
+import { checkSpecs } from "./checks/check-specs.ts";
+import { checkStream } from "./checks/check-stream.ts";
+import { checkTimes } from "./checks/check-times.ts";
 import { confidenceOf } from "./confidence.ts";
 import type { Expectations } from "./expectations.ts";
 import { type Fault, fault, firstFault } from "./fault.ts";

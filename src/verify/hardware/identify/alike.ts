@@ -1,7 +1,8 @@
 // Which profiles a full probe cannot tell apart: each card's own middle figures, judged against every other card.
 // A property of the table and of the model, so that docs/profiles.md can say it before anybody is probed.
-import type { Precision } from "../../../protocol/evidence.ts";
-import { GEMM_PRECISIONS } from "../../../protocol/precision.ts";
+
+import { GEMM_PRECISIONS } from "../../../protocol/maths/precision.ts";
+import type { Precision } from "../../../protocol/probe/evidence.ts";
 import { ALIKE_LOG } from "./identify.ts";
 import { fitOf } from "./likelihood.ts";
 import { type Profile, usualTotalBytes } from "./profile.ts";

@@ -1,7 +1,7 @@
 // Honest hosts, whole and partial probes, published figures, strange ones: what identification makes of each. Lies are in rules.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Figure } from "../../../protocol/evidence.ts";
+import type { Figure } from "../../../protocol/probe/evidence.ts";
 import { alikePairs } from "./alike.ts";
 import { identifyDevice } from "./identify.ts";
 import type { Profile } from "./profile.ts";

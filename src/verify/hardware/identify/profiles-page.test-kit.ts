@@ -1,7 +1,7 @@
 // docs/profiles.md as it must be for the table. Run by itself it writes the page: node src/verify/hardware/identify/profiles-page.test-kit.ts
 import { writeFileSync } from "node:fs";
-import type { Precision } from "../../../protocol/evidence.ts";
-import { PRECISIONS } from "../../../protocol/precision.ts";
+import { PRECISIONS } from "../../../protocol/maths/precision.ts";
+import type { Precision } from "../../../protocol/probe/evidence.ts";
 import { alikePairs } from "./alike.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";

@@ -1,5 +1,5 @@
 // Figures that others have published, or that we proved on a card of our own. For tests only.
-import type { Figure } from "../../../protocol/evidence.ts";
+import type { Figure } from "../../../protocol/probe/evidence.ts";
 
 /** 10¹² op/s as one network's benchmark reaches them with a vendor library: id, fp16, fp32 (a matrix product, not scalar work). */
 export const PUBLISHED_TERA: readonly (readonly [string, number, number])[] = [

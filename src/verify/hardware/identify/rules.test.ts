@@ -1,7 +1,7 @@
 // Lies: every rule at its margin, well-known wrong names, and every card under the name of every clearly better one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DeviceClaim } from "../../../protocol/evidence.ts";
+import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
 import { identifyDevice } from "./identify.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES, profilesNamed } from "./profiles.ts";

@@ -1,8 +1,9 @@
 // When figures contradict a claimed name: the one table of margins, each with its reason, and the checks that apply them.
 // A rule speaks only of what cannot be honest. A slow host (capped to 60 % of its clock, or sharing the card with somebody) is slow,
 // not a liar; a figure that is missing, and a fact that is doubtful, accuse nobody. Page: docs/profiles.md.
-import type { DeviceClaim, Precision } from "../../../protocol/evidence.ts";
-import { PRECISIONS } from "../../../protocol/precision.ts";
+
+import { PRECISIONS } from "../../../protocol/maths/precision.ts";
+import type { DeviceClaim, Precision } from "../../../protocol/probe/evidence.ts";
 import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
 import { BANDWIDTH_SHARE, INT32_SHARE, LOWEST_CLOCK, MATRIX_SHARE, SCALAR_SHARE } from "./shares.ts";
 import type { ProvenVector } from "./vector.ts";

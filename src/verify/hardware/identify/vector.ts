@@ -1,7 +1,8 @@
 // The vector of proven figures of one device, as identification reads it: the best figure of each kind, nothing from the claim but
 // the total memory, which says whether the fill was full. Missing figures (a quick probe) are null and carry no information.
-import type { DeviceClaim, Figure, Precision } from "../../../protocol/evidence.ts";
-import { GEMM_PRECISIONS, PRECISIONS } from "../../../protocol/precision.ts";
+
+import { GEMM_PRECISIONS, PRECISIONS } from "../../../protocol/maths/precision.ts";
+import type { DeviceClaim, Figure, Precision } from "../../../protocol/probe/evidence.ts";
 import { POLICY } from "../policy.ts";
 
 export interface ProvenVector {
@@ -18,8 +19,8 @@ export interface ProvenVector {
 
 /** 95 % of what is free is asked for; 85 % allows for a driver's reserve and a display. */
 export const FULL_FILL = 0.85;
-/** What the probe fills memory with; src/validator/gpu-sizes.ts takes less on small cards. */
-const LARGEST_K = 16384;
+/** What the probe fills memory with; src/verify/hardware/plan/gpu-sizes.ts takes less on small cards. */
+const MAX_K = 16384;
 
 export function vectorOf(figures: readonly Figure[], claim: DeviceClaim): ProvenVector {
 	const rates: Partial<Record<Precision, number>> = {};
@@ -49,7 +50,7 @@ function best(figures: readonly Figure[], ...names: readonly string[]): number |
 function keptOf(residentBytes: number, bytesPerS: number | null, rates: ProvenVector["rates"]): number {
 	if (bytesPerS === null) return residentBytes;
 	const fastest = Math.max(0, ...GEMM_PRECISIONS.map((precision) => rates[precision] ?? 0));
-	const elsewhere = (POLICY.fetchBytesPerS.gpu + fastest / LARGEST_K) / bytesPerS;
+	const elsewhere = (POLICY.fetchBytesPerS.gpu + fastest / MAX_K) / bytesPerS;
 	// A stream in which either way takes more than a third of the time is late, and no figure.
 	return residentBytes / (1 - Math.min(elsewhere, 2 / POLICY.streamMargin));
 }

@@ -1,0 +1,120 @@
+// Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the handlers. docs/network.md §7.
+// Order matters: what needs no body is checked before the body is read, a nonce is only taken by a request that would be let in.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { requestHash, SIGNATURE_HEADERS, SIGNATURE_WINDOW_MS } from "../request-signature.ts";
+import type { Caller, CallerRole, Route, RouteRole } from "../route.ts";
+import { TOKEN_PATTERN } from "../schemas/admin.ts";
+import { isFastSignature } from "./is-fast-signature.ts";
+import type { AuthSource } from "./server-options.ts";
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface Signed {
+	readonly key: string;
+	readonly timeMs: number;
+	readonly nonce: string;
+	readonly signature: string;
+}
+
+export type Credentials =
+	| { readonly kind: "none" }
+	| { readonly kind: "token"; readonly secret: string }
+	| { readonly kind: "signed"; readonly signed: Signed };
+
+export const ANYONE: Caller = { role: "public", key: null, tokenId: null, signed: false };
+
+/** From headers alone. Throws for credentials that cannot be meant. */
+export function readCredentials(headers: Headers, nowMs: number): Credentials {
+	const signed = readSigned(headers);
+	const authorization = headers.authorization;
+	if (authorization === undefined) {
+		if (signed === null) return { kind: "none" };
+		if (Math.abs(nowMs - signed.timeMs) > SIGNATURE_WINDOW_MS)
+			throw new AssayError("REQUEST_STALE", "the request was signed too long ago, or in the future");
+		return { kind: "signed", signed };
+	}
+	if (signed !== null) throw new AssayError("REQUEST_BAD", "send a token or a signature, not both");
+	const secret = typeof authorization === "string" ? /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1] : undefined;
+	if (secret === undefined || !TOKEN_PATTERN.test(secret))
+		throw new AssayError("CREDENTIALS_REFUSED", "the authorization header holds no token of ours");
+	return { kind: "token", secret };
+}
+
+function readSigned(headers: Headers): Signed | null {
+	const { key, time, nonce, signature } = SIGNATURE_HEADERS;
+	if ([key, time, nonce, signature].every((name) => headers[name] === undefined)) return null;
+	const read = (name: string, pattern: RegExp): string => {
+		const value = headers[name];
+		if (typeof value !== "string" || !pattern.test(value))
+			throw new AssayError("REQUEST_SIGNATURE", `the header ${name} is missing or malformed`);
+		return value;
+	};
+	return {
+		key: read(key, /^[0-9a-f]{64}$/),
+		timeMs: Number(read(time, /^[1-9][0-9]{0,15}$/)),
+		nonce: read(nonce, /^[0-9a-f]{32}$/),
+		signature: read(signature, /^[0-9a-f]{128}$/),
+	};
+}
+
+/** Admins may do everything; the others their own; readers and strangers only what is public. */
+export function mayCall(caller: CallerRole, needed: RouteRole): boolean {
+	return needed === "public" || caller === "admin" || caller === needed;
+}
+
+/** Before the body is read: tokens are settled, requests without credentials refused. Null: wait for the body's signature. */
+export async function callerBeforeBody(
+	route: Route,
+	credentials: Credentials,
+	auth: AuthSource,
+): Promise<Caller | null> {
+	if (credentials.kind === "signed") return null;
+	if (credentials.kind === "none") {
+		if (route.role !== "public") throw new AssayError("CREDENTIALS_MISSING", `this route needs the role ${route.role}`);
+		return ANYONE;
+	}
+	const token = await auth.findToken(credentials.secret);
+	if (token === null) throw new AssayError("CREDENTIALS_REFUSED", "the token is unknown, revoked or expired");
+	requireRole([token.role], route.role);
+	if (route.signed) throw new AssayError("REQUEST_SIGNATURE", "this route takes signed requests only");
+	return { role: token.role, key: token.key, tokenId: token.id, signed: false };
+}
+
+export interface ReceivedRequest {
+	readonly method: string;
+	readonly path: string;
+	readonly body: Uint8Array;
+}
+
+/** Once the body is here. */
+export async function callerBySignature(
+	route: Route,
+	signed: Signed,
+	request: ReceivedRequest,
+	audience: string,
+	auth: AuthSource,
+): Promise<Caller> {
+	const parts = { audience, ...request, timeMs: signed.timeMs, nonce: signed.nonce };
+	if (!isFastSignature(signed.key, signed.signature, requestHash(parts)))
+		throw new AssayError("REQUEST_SIGNATURE", "the signature is not of this request, for this server");
+	const roles = await auth.rolesOfKey(signed.key);
+	if (route.role !== "public" && roles.length === 0)
+		throw new AssayError("CREDENTIALS_REFUSED", "the key has no role here");
+	requireRole(roles, route.role);
+	// Kept twice as long as the signature holds, since processes that share nonces need not agree on the time.
+	if (!(await auth.takeNonce(signed.key, signed.nonce, signed.timeMs + 2 * SIGNATURE_WINDOW_MS)))
+		throw new AssayError("REQUEST_REPLAYED", "a request with this nonce was already seen");
+	return { role: roleUsed(roles, route.role), key: signed.key, tokenId: null, signed: true };
+}
+
+export function requireRole(roles: readonly CallerRole[], needed: RouteRole): void {
+	if (needed !== "public" && !roles.some((role) => mayCall(role, needed)))
+		throw new AssayError("ROLE_WRONG", `the role ${needed} is needed`);
+}
+
+/** The highest that matters: an admin acts as one; otherwise the role that the route asks for. */
+function roleUsed(roles: readonly CallerRole[], needed: RouteRole): CallerRole {
+	if (roles.includes("admin")) return "admin";
+	if (needed !== "public") return needed;
+	return roles[0] ?? "public";
+}

@@ -1,0 +1,52 @@
+// Hostile bytes in, a JSON value out, or AssayError BODY_BAD. Stricter than JSON.parse: UTF-8 only, not deep, no NUL or broken
+// characters (PostgreSQL refuses them, and so must we), no keys that could reach a prototype. Shapes are checked later, by zod.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
+import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+export function parseBody(bytes: Uint8Array): unknown {
+	const text = bytesToUtf8(bytes);
+	if (text === null) throw bad("the body is not UTF-8");
+	// Counts brackets without recursion: JSON.parse and zod would both recurse into a megabyte of "[".
+	if (tooDeepAt(text) !== null) throw bad("the body is nested too deeply");
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		throw bad("the body is not JSON");
+	}
+	const fault = faultOf(value);
+	if (fault !== null) throw bad(fault);
+	return value;
+}
+
+/** Recursion is bounded by tooDeepAt above. */
+function faultOf(value: unknown): string | null {
+	if (typeof value === "string") return textFault(value);
+	if (typeof value !== "object" || value === null) return null;
+	if (Array.isArray(value)) {
+		for (const item of value) {
+			const fault = faultOf(item);
+			if (fault !== null) return fault;
+		}
+		return null;
+	}
+	for (const key of Object.keys(value)) {
+		if (FORBIDDEN_KEYS.has(key)) return `the body has a key ${key}`;
+		const fault = textFault(key) ?? faultOf((value as Readonly<Record<string, unknown>>)[key]);
+		if (fault !== null) return fault;
+	}
+	return null;
+}
+
+/** For query and path as well. */
+export function textFault(text: string): string | null {
+	if (text.includes("\0")) return "text with a NUL character";
+	return text.isWellFormed() ? null : "text with half a character (a lone surrogate)";
+}
+
+function bad(detail: string): AssayError {
+	return new AssayError("BODY_BAD", detail);
+}

@@ -1,0 +1,84 @@
+// What createApiServer is given and gives: everything that touches the world (clock, tokens, nonces, logs) comes in from outside.
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import type { CallerRole } from "../route.ts";
+import type { Handlers } from "../routes.ts";
+
+export interface TokenRecord {
+	readonly id: string;
+	readonly role: Exclude<CallerRole, "public">;
+	/** For whom the token speaks; null when for nobody. */
+	readonly key: string | null;
+}
+
+export interface AuthSource {
+	/** Null when unknown, revoked or expired. The secret's hash is what is looked up; the secret itself is neither kept nor logged. */
+	findToken(secret: string): Promise<TokenRecord | null>;
+	/** Roles of a key that has proven itself by a signature; empty when it has none. Any key may be a customer if this says so. */
+	rolesOfKey(key: string): Promise<readonly Exclude<CallerRole, "public" | "reader">[]>;
+	/** Remembers the nonce of a key until `expiresAtMs`; false when it is known already. Must be atomic over all processes. */
+	takeNonce(key: string, nonce: string, expiresAtMs: number): Promise<boolean>;
+}
+
+export interface ApiLimits {
+	/** Requests per second and address, as many at once. docs/network.md §8. */
+	readonly readsPerS: number;
+	readonly writesPerS: number;
+	readonly bodyBytes: number;
+	readonly streamsPerAddress: number;
+	/** A reader of events that lets more than this pile up is cut off. */
+	readonly streamBufferBytes: number;
+	readonly heartbeatMs: number;
+	/** From the first byte of a request to its last. */
+	readonly requestTimeoutMs: number;
+	/** After close(): how long running requests and upgraded connections may take to finish. */
+	readonly closeGraceMs: number;
+}
+
+/** A file of the dashboard; null when there is none, and then the path is an unknown route. */
+export interface StaticFile {
+	readonly bytes: Uint8Array;
+	readonly contentType: string;
+	/** e.g. "public, max-age=31536000, immutable" for files with a hash in their name. */
+	readonly cacheControl: string;
+	/** Instead of the one for all: a worker's script has its own. */
+	readonly contentSecurityPolicy?: string;
+	/** The same bytes compressed beforehand, by content encoding; sent to whoever accepts it. */
+	readonly encoded?: { readonly br?: Uint8Array; readonly gzip?: Uint8Array };
+}
+
+export interface ApiServerOptions {
+	readonly handlers: Handlers;
+	readonly auth: AuthSource;
+	/** Whom signed requests must name: the validator's public key. Keeps a request for one network from being replayed at another. */
+	readonly audience: string;
+	readonly version: string;
+	readonly nowMs: () => number;
+	/** Fresh hex digits for request ids. */
+	readonly randomId: () => string;
+	readonly logger?: Logger;
+	/** Metrics are added to it and served from it; validators may register their own. */
+	readonly registry?: Registry;
+	readonly limits?: Partial<ApiLimits>;
+	/** HTTP statuses of codes that problem.ts does not know. */
+	readonly statusOfCode?: Readonly<Record<string, number>>;
+	/** Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed. */
+	readonly trustProxy?: readonly string[];
+	/** GET requests outside /v1 that no route takes (the dashboard). Paths come decoded and without "..". */
+	readonly staticFile?: (path: string) => Promise<StaticFile | null>;
+	/** Raw HTTP upgrades of /agent (the agent link's WebSocket); others are refused. Without it every upgrade is refused. */
+	readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
+export interface ApiServer {
+	readonly httpServer: Server;
+	readonly registry: Registry;
+	/** Port 0 for any; gives the base URL. */
+	listen(at: { readonly host: string; readonly port: number }): Promise<string>;
+	/** Ends event streams, lets running requests finish, then closes. Safe to call twice. */
+	close(): Promise<void>;
+	/** Open event streams, for tests and readiness. */
+	openStreams(): number;
+}

@@ -1,0 +1,77 @@
+// The embedded chain: contracts on it, and the same chain again after a restart, block for block. A changed or torn journal is the negative twin.
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { deployContracts, deployDefaults } from "../contracts/deploy.ts";
+import { approveCall, ROLES, readAccount, registerCall } from "../contracts/registry.ts";
+import { accountOf, createChainClient, sendCall } from "./chain-client.ts";
+import { openEmbeddedChain } from "./embedded-chain.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "assay-chain-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const treasurer = accountOf(`0x${"11".repeat(32)}`);
+let nowMs = 1_800_000_000_000;
+const open = () =>
+	openEmbeddedChain({
+		folder,
+		genesis: { chainId: 7373, timestamp: 1_800_000_000, treasurer: treasurer.address.toLowerCase() },
+		nowMs: () => nowMs,
+	});
+
+test("contracts stand, a validator registers, and all of it is there after a restart", async () => {
+	const first = await open();
+	const client = await createChainClient(first.rpc, { confirmations: 1 });
+	const at = await deployContracts(client, treasurer, deployDefaults({ genesis: 1_800_000_000, epochSeconds: 600 }));
+	nowMs += 5000;
+	await sendCall(client, treasurer, approveCall(at, 10n ** 24n));
+	const register = registerCall(at, {
+		role: "validator",
+		signingKey: `0x${"ab".repeat(32)}`,
+		keyProof: "0x",
+		endpoint: "http://127.0.0.1:1",
+		amount: 5000n * 10n ** 18n,
+	});
+	await sendCall(client, treasurer, register);
+	await assert.rejects(sendCall(client, treasurer, register), /AlreadyRegistered/);
+	const account = await readAccount(client, at, treasurer.address);
+	assert.equal(account.role, ROLES.validator);
+	assert.equal(account.stake, 5000n * 10n ** 18n);
+	const head = await client.viem.getBlock();
+	await assert.rejects(open(), { code: "CHAIN_BUSY" });
+	await first.close();
+	await assert.rejects(first.rpc("eth_chainId", []), { code: "CHAIN_CLOSED" });
+
+	const second = await open();
+	const again = await createChainClient(second.rpc, { confirmations: 1 });
+	assert.equal((await again.viem.getBlock()).hash, head.hash);
+	assert.deepEqual(await readAccount(again, at, treasurer.address), account);
+	await second.close();
+});
+
+test("a torn last line is dropped, a changed one is refused", async () => {
+	const path = join(folder, "blocks.jsonl");
+	const journal = readFileSync(path, "utf8");
+	appendFileSync(path, '{"t":18000');
+	const chain = await open();
+	await chain.mine();
+	await chain.close();
+	assert.equal(readFileSync(path, "utf8").split("\n").length, journal.split("\n").length + 1);
+	const lines = readFileSync(path, "utf8").split("\n");
+	const changed = JSON.parse(lines[2]!);
+	writeFileSync(
+		path,
+		[...lines.slice(0, 2), JSON.stringify({ ...changed, t: changed.t + 1 }), ...lines.slice(3)].join("\n"),
+	);
+	await assert.rejects(open(), { code: "CHAIN_JOURNAL" });
+	writeFileSync(path, lines.join("\n"));
+	await (await open()).close();
+});
+
+test("outsiders cannot set balances or clocks", async () => {
+	const chain = await open();
+	await assert.rejects(chain.rpc("hardhat_setBalance", [treasurer.address, "0x1"]), { code: "CHAIN_METHOD" });
+	await assert.rejects(chain.rpc("evm_increaseTime", [100]), { code: "CHAIN_METHOD" });
+	await chain.close();
+});

@@ -1,0 +1,211 @@
+// A chain of one's own in a folder: an EVM in this process whose blocks are journalled and replayed at the next start, hash for hash. For one machine, trials
+// and tests: whoever can write the folder can rewrite the chain. docs/chain.md.
+//
+// The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so the journal is the state. A block is
+// on disk before anyone hears of it. Blocks are made when a transaction comes, and otherwise at most every `blockEveryMs`, and only when somebody looks at blocks.
+import { createHash } from "node:crypto";
+import {
+	close,
+	fdatasync,
+	ftruncate,
+	mkdirSync,
+	openSync,
+	readFileSync,
+	realpathSync,
+	renameSync,
+	write,
+	writeFileSync,
+} from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { createEdrProvider, type Genesis } from "./edr-provider.ts";
+import type { Rpc } from "./rpc.ts";
+
+export interface EmbeddedChain {
+	readonly genesis: Genesis;
+	readonly rpc: Rpc;
+	/** A block now, whatever waits in it. */
+	mine(): Promise<void>;
+	close(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+	readonly folder: string;
+	/** Used when the folder is new. */
+	readonly genesis: Genesis;
+	readonly nowMs: () => number;
+	/** Longest age of the newest block while somebody asks for it. */
+	readonly blockEveryMs?: number;
+}
+
+interface Line {
+	/** Timestamp in seconds. */
+	readonly t: number;
+	/** Raw transactions that came before this block. */
+	readonly x?: readonly string[];
+	readonly h: string;
+}
+
+interface Block {
+	readonly hash: string;
+	readonly timestamp: string;
+}
+
+const BLOCK_EVERY_MS = 12_000;
+/** While nothing but calls come, which can be told the time without a block: a validator that only waits makes 288 blocks a day, replayed in 60 ms, and not 7,200. */
+const BLOCK_FOR_CALLS = 25;
+/** What outsiders may ask. Everything else (setting balances, clocks, code) would make state that the journal does not know. */
+const READS = new Set(
+	(
+		"eth_blockNumber eth_call eth_chainId eth_estimateGas eth_feeHistory eth_gasPrice eth_getBalance eth_getBlockByHash eth_getBlockByNumber " +
+		"eth_getCode eth_getLogs eth_getStorageAt eth_getTransactionByHash eth_getTransactionCount eth_getTransactionReceipt eth_maxPriorityFeePerGas " +
+		"eth_accounts eth_syncing net_version net_listening web3_clientVersion"
+	).split(" "),
+);
+/** Answers depend on the newest block or on the clock. */
+const LOOKS_AT_NOW = new Set(["eth_blockNumber", "eth_call", "eth_estimateGas", "eth_getBlockByNumber", "eth_getLogs"]);
+/** Whoever asks these wants to know what the newest block is. */
+const LOOKS_AT_BLOCKS = new Set(["eth_blockNumber", "eth_getBlockByNumber"]);
+
+const datasync = promisify(fdatasync);
+const append = promisify<number, string, void>((file, text, done) => write(file, text, (error) => done(error)));
+
+export async function openEmbeddedChain(o: EmbeddedOptions): Promise<EmbeddedChain> {
+	mkdirSync(o.folder, { recursive: true, mode: 0o700 });
+	const lock = await holdFolder(realpathSync(o.folder));
+	try {
+		return await open(o, lock);
+	} catch (error) {
+		lock.close();
+		throw error;
+	}
+}
+
+async function open(o: EmbeddedOptions, lock: Server): Promise<EmbeddedChain> {
+	const genesis = readGenesis(o);
+	const evm = await createEdrProvider(genesis);
+	const path = join(o.folder, "blocks.jsonl");
+	const file = openSync(path, "a+", 0o600);
+	const journal = readFileSync(path, "utf8");
+	// A line without its end was being written when the process died: nobody heard of that block.
+	const whole = journal.slice(0, journal.lastIndexOf("\n") + 1);
+	if (whole.length < journal.length) await promisify(ftruncate)(file, Buffer.byteLength(whole));
+
+	let headS = genesis.timestamp;
+	let isBroken = false;
+	const blockEveryMs = o.blockEveryMs ?? BLOCK_EVERY_MS;
+	const timeS = () => Math.max(headS, Math.floor(o.nowMs() / 1000));
+
+	async function makeBlock(atS: number): Promise<string> {
+		await evm("evm_setNextBlockTimestamp", [atS]);
+		await evm("evm_mine", []);
+		const block = (await evm("eth_getBlockByNumber", ["latest", false])) as Block;
+		headS = Number(block.timestamp);
+		return block.hash;
+	}
+
+	for (const [number, text] of whole.split("\n").entries()) {
+		if (text === "") continue;
+		const line = JSON.parse(text) as Line;
+		for (const raw of line.x ?? []) await evm("eth_sendRawTransaction", [raw]);
+		const hash = await makeBlock(line.t);
+		if (hash !== line.h)
+			throw new AssayError("CHAIN_JOURNAL", `block ${number + 1} of the embedded chain does not come out as it was`, {
+				hint: "The journal was changed, or another version of the EVM made it. Restore the folder, or begin a new chain in another.",
+			});
+	}
+
+	async function block(raws: readonly string[]): Promise<void> {
+		const t = timeS();
+		try {
+			const h = await makeBlock(t);
+			await append(file, `${JSON.stringify({ t, ...(raws.length > 0 ? { x: raws } : {}), h } satisfies Line)}\n`);
+			await datasync(file);
+		} catch (cause) {
+			// The EVM is ahead of the journal now: nothing it says may be believed any more.
+			isBroken = true;
+			throw new AssayError("CHAIN_JOURNAL", "a block of the embedded chain could not be kept", {
+				hint: "Look for a full disk, then start again.",
+				cause,
+			});
+		}
+	}
+
+	async function answer(method: string, params: readonly unknown[]): Promise<unknown> {
+		if (method === "eth_sendRawTransaction") {
+			const hash = await evm(method, params);
+			await block([params[0] as string]);
+			return hash;
+		}
+		if (!READS.has(method))
+			throw new AssayError("CHAIN_METHOD", `the embedded chain does not answer ${method.slice(0, 60)}`, {
+				hint: "It knows the reading methods of eth_, and eth_sendRawTransaction.",
+			});
+		if (LOOKS_AT_NOW.has(method)) {
+			const mostMs = LOOKS_AT_BLOCKS.has(method) ? blockEveryMs : blockEveryMs * BLOCK_FOR_CALLS;
+			if ((timeS() - headS) * 1000 >= mostMs) await block([]);
+			// For calls and estimates on the pending block.
+			await evm("evm_setNextBlockTimestamp", [timeS()]);
+		}
+		return evm(method, params);
+	}
+
+	// One at a time: nobody sees a block before it is on disk.
+	let last: Promise<unknown> = Promise.resolve();
+	let closed = false;
+	const queued = <T>(run: () => Promise<T>): Promise<T> => {
+		const next = last.then(() => {
+			if (closed || isBroken)
+				throw new AssayError("CHAIN_CLOSED", "the embedded chain is closed", { hint: "Start it again." });
+			return run();
+		});
+		last = next.catch(() => {});
+		return next;
+	};
+	return {
+		genesis,
+		rpc: (method, params) => queued(() => answer(method, params)),
+		mine: () => queued(() => block([])),
+		async close() {
+			if (closed) return;
+			await last;
+			closed = true;
+			await promisify(close)(file);
+			await new Promise((resolve) => lock.close(resolve));
+		},
+	};
+}
+
+function readGenesis({ folder, genesis }: EmbeddedOptions): Genesis {
+	const path = join(folder, "genesis.json");
+	try {
+		return JSON.parse(readFileSync(path, "utf8")) as Genesis;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+	}
+	writeFileSync(`${path}.new`, `${JSON.stringify(genesis)}\n`, { mode: 0o600, flush: true });
+	renameSync(`${path}.new`, path);
+	return genesis;
+}
+
+/** Two processes on one journal would destroy it. A name in the kernel's abstract namespace goes with its process, however that ends. */
+function holdFolder(folder: string): Promise<Server> {
+	const name = createHash("sha256").update(folder).digest("hex").slice(0, 40);
+	return new Promise((resolve, reject) => {
+		const server = createServer((socket) => socket.destroy());
+		server.once("error", (cause: NodeJS.ErrnoException) =>
+			reject(
+				cause.code === "EADDRINUSE"
+					? new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
+							hint: "Ask that one over its RPC URL, or stop it.",
+							cause,
+						})
+					: cause,
+			),
+		);
+		server.unref();
+		server.listen(`\0assay-chain-${name}`, () => resolve(server));
+	});
+}

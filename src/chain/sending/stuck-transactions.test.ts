@@ -1,0 +1,211 @@
+// Transactions that blocks pass by because the base fee rose: replaced for a higher fee under one nonce, up to a cap; whichever lands counts once. And nodes whose
+// receipts or fees cannot be true.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { parseTransaction } from "viem";
+import { accountOf, type ChainClient, createChainClient, sendCall } from "../node/chain-client.ts";
+import type { Rpc } from "../node/rpc.ts";
+import { createToyNode, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
+import { memoryIntents, publish, type SentIntent } from "./publish.ts";
+
+const GWEI = 10n ** 9n;
+let receivers = 0x40;
+let node: ToyNode;
+before(async () => {
+	node = await createToyNode();
+});
+
+interface Stage {
+	readonly client: ChainClient;
+	readonly receiver: `0x${string}`;
+	readonly intent: Parameters<typeof publish>[3];
+	readonly balance: () => Promise<bigint>;
+}
+
+/** Waiting mines a block at the price that `gwei` says for that wait. */
+async function stage(o: {
+	readonly gwei: (wait: number) => bigint;
+	readonly mostGwei?: bigint;
+	readonly rpc?: Rpc;
+	readonly confirmations?: number;
+}): Promise<Stage> {
+	let wait = 0;
+	const rpc = o.rpc ?? node.rpc;
+	const client = await createChainClient(rpc, {
+		confirmations: o.confirmations ?? 2,
+		mostFeePerGas: (o.mostGwei ?? 500n) * GWEI,
+		sleep: async () => {
+			await node.price(o.gwei(wait++) * GWEI);
+			await node.mine(1);
+		},
+	});
+	const receiver = accountOf(`0x${(receivers++).toString(16).repeat(32)}`).address;
+	const balance = () => client.viem.getBalance({ address: receiver });
+	const intent = {
+		id: "pay/1",
+		isDone: async () => (await balance()) > 0n,
+		call: async () => ({ to: receiver, data: "0x" as const, value: 7n }),
+	};
+	return { client, receiver, intent, balance };
+}
+
+const feeOf = (raw: `0x${string}`) => parseTransaction(raw as `0x02${string}`).maxFeePerGas!;
+
+/** A journal that remembers everything that was ever put into it. */
+function watched() {
+	const journal = memoryIntents();
+	const puts: SentIntent[] = [];
+	return {
+		...journal,
+		puts,
+		put: async (id: string, sent: SentIntent) => {
+			puts.push(sent);
+			await journal.put(id, sent);
+		},
+	};
+}
+
+test("a base fee that outruns the offer: one nonce, an eighth more each time, all hashes kept, done once", async () => {
+	// A hundred times as dear from the moment it was signed.
+	const s = await stage({ gwei: () => 100n });
+	const journal = watched();
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	node.hold = async () => node.price(100n * GWEI);
+	const receipt = await publish(s.client, TREASURER, journal, s.intent);
+	assert.equal(receipt?.status, "success");
+	assert.equal(await s.balance(), 7n);
+	assert.equal(journal.size(), 0);
+	const last = journal.puts.at(-1)!;
+	assert.ok(last.length >= 2, "it was replaced");
+	assert.equal(new Set(last.map(({ nonce }) => nonce)).size, 1);
+	assert.equal(new Set(last.map(({ hash }) => hash)).size, last.length);
+	for (const [i, { raw }] of last.entries())
+		if (i > 0) assert.ok(feeOf(raw) * 8n >= feeOf(last[i - 1]!.raw) * 9n, "at least 12.5 % more");
+	assert.ok(last.some(({ hash }) => hash === receipt!.transactionHash));
+	assert.equal(await publish(s.client, TREASURER, journal, s.intent), null, "and no second time");
+	assert.equal(await s.balance(), 7n);
+});
+
+test("a process that died after replacing: the next one knows every hash, and the older one landing counts", async () => {
+	const s = await stage({ gwei: () => 1n });
+	const journal = watched();
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	node.hold = async () => node.price(100n * GWEI);
+	const dying = {
+		...journal,
+		put: async (id: string, sent: SentIntent) => {
+			await journal.put(id, sent);
+			if (sent.length === 2) throw new Error("killed");
+		},
+	};
+	const dear = await stage({ gwei: () => 100n });
+	await assert.rejects(publish(dear.client, TREASURER, dying, s.intent), /killed/);
+	const kept = (await journal.get("pay/1"))!;
+	assert.equal(kept.length, 2);
+	// The replacement was never handed in; the first one lands.
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	const receipt = await publish(s.client, TREASURER, journal, s.intent);
+	assert.equal(receipt?.transactionHash, kept[0]!.hash);
+	assert.equal(await s.balance(), 7n);
+	assert.equal(journal.size(), 0);
+});
+
+test("never more than the cap: neither in a replacement nor because a node says so", async () => {
+	const s = await stage({ gwei: () => 100n, mostGwei: 6n });
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	const journal = watched();
+	node.hold = async () => node.price(100n * GWEI);
+	await assert.rejects(publish(s.client, TREASURER, journal, s.intent), { code: "CHAIN_UNREACHABLE" });
+	const tried = journal.puts.at(-1)!;
+	assert.ok(tried.length > 1);
+	for (const { raw } of tried) assert.ok(feeOf(raw) <= 6n * GWEI);
+	assert.equal(await s.balance(), 0n);
+	// What waits is still known to the next round, which is through once the price is back.
+	const later = await stage({ gwei: () => 1n, mostGwei: 6n });
+	await node.price(1n * GWEI);
+	await publish(later.client, TREASURER, journal, s.intent);
+	assert.equal(await s.balance(), 7n);
+
+	await node.price(7n * GWEI);
+	await node.mine(1);
+	await assert.rejects(publish(s.client, TREASURER, memoryIntents(), { ...s.intent, isDone: async () => false }), {
+		code: "CHAIN_FEES",
+	});
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	const greedy: Rpc = async (method, params) =>
+		method === "eth_maxPriorityFeePerGas" ? "0x174876e800" : node.rpc(method, params);
+	const tipped = await stage({ gwei: () => 1n, rpc: greedy, mostGwei: 300n });
+	const sent = watched();
+	await publish(tipped.client, TREASURER, sent, tipped.intent);
+	const tip = parseTransaction(sent.puts[0]![0]!.raw as `0x02${string}`).maxPriorityFeePerGas!;
+	assert.equal(tip, 30n * GWEI, "100 were asked");
+});
+
+test("the nonce went to another program with the same key: not sent again when the deed is done, signed anew when not", async () => {
+	for (const isDoneByOther of [true, false]) {
+		const s = await stage({ gwei: () => 1n });
+		const journal = watched();
+		const rival = await createChainClient((method, params) => node.rpc(method, params), {
+			confirmations: 1,
+			sleep: async () => {},
+		});
+		let robbed = false;
+		const stolen = {
+			...journal,
+			put: async (id: string, sent: SentIntent) => {
+				await journal.put(id, sent);
+				if (robbed) return;
+				robbed = true;
+				const to = isDoneByOther ? s.receiver : TREASURER.address;
+				await sendCall(rival, TREASURER, { to, data: "0x", value: 9n });
+			},
+		};
+		const receipt = await publish(s.client, TREASURER, stolen, s.intent);
+		assert.equal(receipt === null, isDoneByOther);
+		assert.equal(await s.balance(), isDoneByOther ? 9n : 7n);
+		assert.equal(journal.puts.length, isDoneByOther ? 1 : 2);
+	}
+});
+
+test("a receipt that its block does not have is none", async () => {
+	let lies = 1;
+	const rpc: Rpc = async (method, params) => {
+		const answer = await node.rpc(method, params);
+		if (method !== "eth_getTransactionReceipt" || lies-- <= 0) return answer;
+		const head = (await node.rpc("eth_getBlockByNumber", ["latest", false])) as { number: string; hash: string };
+		const [transactionHash] = params;
+		const made = { transactionHash, blockNumber: head.number, blockHash: head.hash, status: "0x1", logs: [] };
+		return {
+			...made,
+			transactionIndex: "0x0",
+			cumulativeGasUsed: "0x0",
+			gasUsed: "0x0",
+			from: TREASURER.address,
+			to: null,
+		};
+	};
+	const s = await stage({ gwei: () => 1n, rpc, confirmations: 1 });
+	node.lose = 1;
+	const receipt = await sendCall(s.client, TREASURER, await s.intent.call());
+	assert.equal(lies, -2, "one lie, and two looks at what is true");
+	assert.notEqual(receipt.gasUsed, 0n);
+	assert.equal(await s.balance(), 7n);
+});
+
+test("a node that denies every transaction has an act sent three times at most, and told", async () => {
+	const rpc: Rpc = async (method, params) => {
+		if (method === "eth_getTransactionReceipt") return null;
+		return node.rpc(method, params);
+	};
+	const s = await stage({ gwei: () => 1n, rpc, confirmations: 1 });
+	await node.price(1n * GWEI);
+	await node.mine(1);
+	const before = node.sent;
+	await assert.rejects(sendCall(s.client, TREASURER, await s.intent.call()), { code: "CHAIN_REFUSED" });
+	assert.equal(node.sent - before, 3);
+});

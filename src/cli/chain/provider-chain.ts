@@ -1,0 +1,129 @@
+// How a provider's own commands on chain find their account and their chain: its keys in the provider's data folder, a node by --rpc, else the embedded chain of
+// this machine. The validator's counterpart is chain-connection.ts. Page: docs/chain.md.
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { ChainAccount, ChainClient } from "../../chain/node/chain-client.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+import type { CliIo } from "../command.ts";
+import { defaultDataDir, defaultProviderDir } from "../data-folder.ts";
+import { usageError } from "../parse-options.ts";
+import { requireNode } from "../require-node.ts";
+import {
+	type ChainValues,
+	confirmationsOf,
+	reachNode,
+	readContractsFile,
+	rpcUrlOf,
+	withChain,
+} from "./chain-connection.ts";
+
+/** Whoever acts on chain: what a validator's home and a provider have in common. */
+export interface ChainActor {
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	readonly account: ChainAccount;
+	readonly url: string;
+}
+
+export const providerOptions = {
+	options: { provider: { type: "boolean", default: false }, network: { type: "string" } },
+	help: `  --provider        for this machine's provider instead of the validator; --data is then the provider's folder, as of assay provide,
+                    or that of assay up (default: provider in ASSAY_HOME, or that of assay up)
+  --network FOLDER  with --provider and without --rpc: the data folder of the network whose embedded chain it is`,
+} as const;
+
+export interface ProviderValues extends ChainValues {
+	readonly network?: string | undefined;
+}
+
+/** Throws CHAIN_MISSING, CHAIN_UNREACHABLE, KEY_UNUSABLE or USAGE. */
+export async function withProviderChain<T>(
+	command: string,
+	values: ProviderValues,
+	io: CliIo,
+	act: (actor: ChainActor, signer: Signer, folder: string) => Promise<T>,
+): Promise<T> {
+	requireNode(command);
+	const folder = providerFolderOf(command, values, io);
+	// Nothing is made up: whoever mistyped a folder would send tokens to a provider that nobody runs.
+	if (!existsSync(join(folder, "provider.key")))
+		throw new AssayError("KEY_UNUSABLE", `there is no provider in ${folder}`, {
+			hint: "`assay provide` and `assay up` make one at their first start; name its folder with --data.",
+		});
+	const bytes = (size: number) => new Uint8Array(randomBytes(size));
+	const [{ loadKeyFile }, { loadProviderAccount }] = await Promise.all([
+		import("../../platform/key-file.ts"),
+		import("../../provider/chain-account.ts"),
+	]);
+	const signer = await loadKeyFile({
+		path: join(folder, "provider.key"),
+		name: "the provider's key",
+		elsewhere: "Name with --data",
+		randomBytes: bytes,
+	});
+	const account = await loadProviderAccount(folder, bytes);
+	const rpcUrl = rpcUrlOf(values, io);
+	if (rpcUrl !== null) {
+		const { createChainClient } = await import("../../chain/node/chain-client.ts");
+		const rpc = await reachNode(rpcUrl);
+		const client = await createChainClient(rpc, { confirmations: confirmationsOf(command, values, rpcUrl) ?? 1 });
+		const at = await contractsOf(values, io, folder, client);
+		return act({ client, at, account, url: rpcUrl }, signer, folder);
+	}
+	// A provider's folder inside a network's is that of `assay up`.
+	const beside = dirname(folder);
+	const isInside = basename(folder) === "provider" && existsSync(join(beside, "chain"));
+	const data = values.network ?? (isInside ? beside : defaultDataDir(io.env));
+	const { confirmations, contracts } = values;
+	return withChain(command, { data, confirmations, contracts }, io, ({ client, at, url }) =>
+		act({ client, at, account, url }, signer, folder),
+	);
+}
+
+function providerFolderOf(command: string, values: ProviderValues, io: CliIo): string {
+	if (values.data !== undefined) {
+		const named = resolve(io.cwd, values.data);
+		// The folder of `assay up`, as its other commands take it, has its provider inside.
+		const inside = join(named, "provider");
+		const isNetwork = !existsSync(join(named, "provider.key")) && existsSync(join(inside, "provider.key"));
+		return isNetwork ? inside : named;
+	}
+	const network = resolve(io.cwd, values.network ?? defaultDataDir(io.env));
+	const [own, ofUp] = [defaultProviderDir(io.env), join(network, "provider")];
+	const [hasOwn, hasUp] = [own, ofUp].map((folder) => existsSync(join(folder, "provider.key")));
+	if (hasOwn && hasUp)
+		throw usageError(`there are two providers, in ${own} and in ${ofUp}: name one with --data`, command);
+	return hasUp ? ofUp : own;
+}
+
+const KEPT = "contracts.json";
+
+/** As named, and kept in the provider's folder for the next time; else those kept; else those of a network's folder of this machine. */
+async function contractsOf(
+	values: ProviderValues,
+	io: CliIo,
+	folder: string,
+	client: ChainClient,
+): Promise<ContractAddresses> {
+	const network = resolve(io.cwd, values.network ?? defaultDataDir(io.env));
+	const places = [join(folder, KEPT), join(network, "chain", "contracts-external.json")];
+	const path = values.contracts === undefined ? places.find(existsSync) : resolve(io.cwd, values.contracts);
+	if (path === undefined)
+		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
+			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
+		});
+	const at = await readContractsFile(path);
+	const code = at.chainId === client.chainId ? await client.viem.getCode({ address: at.registry }) : undefined;
+	if (code === undefined)
+		throw new AssayError("CHAIN_MISSING", `the contracts of ${path} are not on this chain`, {
+			hint: `The node is of chain ${client.chainId}, the contracts of ${at.chainId}. Name others with --contracts.`,
+		});
+	if (values.contracts !== undefined) {
+		const { writeWhole } = await import("../../validator/settlement/chain-files.ts");
+		await writeWhole(join(folder, KEPT), `${JSON.stringify(at)}\n`);
+	}
+	return at;
+}

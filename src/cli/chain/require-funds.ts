@@ -1,0 +1,48 @@
+// Whether an account can pay for what it is about to do, before anything is sent: tokens, and the chain's own coin for gas. If not: what to send, and where to.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { formatTokens } from "./chain-connection.ts";
+import type { ChainActor } from "./provider-chain.ts";
+
+/** Gas of all transactions that a command sends, with room to spare; contracts/gas.json has the single ones. */
+export const GAS = { register: 450_000n, stake: 200_000n, small: 150_000n, deploy: 9_000_000n } as const;
+
+/** Throws CHAIN_FUNDS. */
+export async function requireFunds(
+	{ client, at, account }: ChainActor,
+	o: { readonly tokens: bigint; readonly gas: bigint },
+): Promise<void> {
+	const { readBalance } = await import("../../chain/contracts/registry.ts");
+	const [tokens] = await Promise.all([
+		readBalance(client, at, account.address),
+		requireGas({ client, account }, o.gas),
+	]);
+	if (tokens >= o.tokens) return;
+	throw new AssayError(
+		"CHAIN_FUNDS",
+		`the account ${account.address} has ${formatTokens(tokens)} tokens, and ${formatTokens(o.tokens)} are needed`,
+		{
+			hint: `Send ${formatTokens(o.tokens - tokens)} tokens (contract ${at.token} on chain ${at.chainId}) to ${account.address}. Whoever holds some: assay chain send ${account.address} ${formatTokens(o.tokens - tokens)}`,
+		},
+	);
+}
+
+export async function requireGas(
+	{ client, account }: Pick<ChainActor, "client" | "account">,
+	gas: bigint,
+	/** How else to get it. */
+	otherwise?: string,
+): Promise<void> {
+	const [coins, { maxFeePerGas }] = await Promise.all([
+		client.viem.getBalance({ address: account.address }),
+		client.viem.estimateFeesPerGas(),
+	]);
+	const needed = gas * maxFeePerGas;
+	if (coins >= needed) return;
+	throw new AssayError(
+		"CHAIN_FUNDS",
+		`the account ${account.address} has ${formatTokens(coins)} of chain ${client.chainId}'s own coin, and gas may cost ${formatTokens(needed)}`,
+		{
+			hint: `Send ${formatTokens(needed - coins + 1n)} or more of it to ${account.address}. ${otherwise ?? `Whoever holds some: assay chain send ${account.address} 0 --coins ${formatTokens(2n * needed)}`}`,
+		},
+	);
+}

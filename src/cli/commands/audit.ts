@@ -1,0 +1,199 @@
+// `assay audit EPOCH`: computes an epoch again from the chain, the reports' leaves, the scores' terms and the evidence, and tells every difference. Needs a node and the
+// contracts' addresses, nothing else. What is compared with what: docs/chain.md §10.
+import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { ChainAccount } from "../../chain/node/chain-client.ts";
+import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
+import type { EpochAudit } from "../../validator/audit/audit-epoch.ts";
+import type { EvidenceAudit, ProofTime } from "../../validator/audit/audit-evidence.ts";
+import { readEvidenceFrom } from "../chain/audit-files.ts";
+import { chainOptions, type ReadingChain, toJson, withReadingChain } from "../chain/chain-connection.ts";
+import { keyOptions, readKeyOption } from "../chain/chain-key.ts";
+import { GAS, requireGas } from "../chain/require-funds.ts";
+import type { CliIo, Command } from "../command.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { shown, table } from "../print/table.ts";
+import { paintFor } from "../print/verdict-table.ts";
+
+const options = {
+	...chainOptions.options,
+	evidence: { type: "boolean", default: false },
+	"evidence-folder": { type: "string" },
+	"no-evidence": { type: "boolean", default: false },
+	sample: { type: "string" },
+	provider: { type: "string", multiple: true },
+	accuse: { type: "boolean", default: false },
+	...keyOptions.options,
+} as const;
+
+type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
+
+export const auditCommand: Command = {
+	name: "audit",
+	summary: "computes an epoch again from chain and evidence",
+	help: `usage: assay audit EPOCH [OPTIONS]
+
+Reads roots, stakes, weights and payments of an epoch from the chain; the signed leaves and the terms behind them from this data folder or from the
+validators themselves; and computes every score (from its terms), every weight and every share again. Every difference is listed. It needs no account and
+no data folder: with --rpc and --contracts anyone can run it.
+
+  --evidence            verify evidence again as well, as assay verify does, and work the scores out from it; files come from the data folder or from the
+                        validators. Tells between which two blocks each proof was made
+  --evidence-folder DIR take evidence files from there, by their hashes
+  --sample N            of each report N evidence files, drawn at random (with --evidence)
+  --provider ACCOUNT    only these providers' evidence (with --evidence); may be given several times
+  --accuse              prove on chain who signed another report than it revealed, from this validator's account or --key-file: the accuser gets a share
+  --no-evidence         do not even compare this validator's own files with their hashes
+${chainOptions.help}
+
+exit codes: no difference 0, differences 1, usage 64, no chain or no answer 69`,
+
+	async run(args, io) {
+		const { values, positionals } = parseOptions("audit", args, options, { min: 1, max: 1 });
+		const epoch = Math.floor(numberOption("audit", "epoch", positionals[0]!, 0, 1e12));
+		const choose = chooserOf(values, io);
+		return withReadingChain("audit", values, io, async (chain) => {
+			const [{ archiveSource, auditEpoch }, { createReportArchive }, { createLeafFetcher }] = await Promise.all([
+				import("../../validator/audit/audit-epoch.ts"),
+				import("../../validator/settlement/report-archive.ts"),
+				import("../../validator/settlement/fetch-leaves.ts"),
+			]);
+			const { client, at } = chain;
+			const kept = archiveSource(createReportArchive(join(chain.folder, "epochs")));
+			const fetched = createLeafFetcher(client, at, (from, error) => io.err.write(`  ${from}: ${String(error)}\n`));
+			const found = await auditEpoch({
+				client,
+				at,
+				epoch,
+				source: {
+					report: async (...one) => (await kept.report(...one)) ?? fetched.report(...one),
+					weights: async (...one) => (await kept.weights(...one)) ?? fetched.weights(...one),
+					reasons: async (...one) => (await kept.reasons(...one)) ?? fetched.reasons(...one),
+				},
+				evidence: await evidenceAuditOf(values, io, chain),
+				choose,
+			});
+			const accused = values.accuse ? await accuse(values, io, chain, found) : [];
+			if (values.json) io.out.write(toJson({ ...found, accused }));
+			else io.out.write(`${auditText(found, io)}${accused.map((who) => `${who} was slashed\n`).join("")}`);
+			return found.differences.length === 0 ? 0 : exitCodes.invalid.code;
+		});
+	},
+};
+
+function chooserOf(values: Values, io: CliIo): (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[] {
+	const count = values.sample === undefined ? null : Math.floor(numberOption("audit", "sample", values.sample, 1, 1e6));
+	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
+	if (!isVerified && (count !== null || values.provider !== undefined))
+		throw usageError("--sample and --provider choose among evidence files: they go with --evidence", "audit");
+	for (const who of values.provider ?? [])
+		if (!/^0x[0-9a-fA-F]{40}$/.test(who))
+			throw usageError(`--provider takes an account, 0x and 40 hex digits, not '${who}'`, "audit");
+	const wanted = values.provider === undefined ? null : new Set(values.provider.map((who) => who.toLowerCase()));
+	return (leaves) => {
+		const among = leaves.filter(({ provider }) => wanted === null || wanted.has(provider));
+		if (count !== null) return drawn(among, count);
+		if (isVerified && among.length > MANY)
+			io.err.write(`  verifying ${among.length} evidence files; --sample ${MANY} draws some\n`);
+		return among;
+	};
+}
+
+/** A file takes 0.1 to 0.5 s. */
+const MANY = 100;
+
+/** Unforeseeable, or whoever changed a file would change one that is not drawn. */
+function drawn<T>(among: readonly T[], count: number): readonly T[] {
+	const left = [...among];
+	for (let i = 0; i < Math.min(count, left.length); i++) {
+		const j = i + randomInt(left.length - i);
+		[left[i], left[j]] = [left[j]!, left[i]!];
+	}
+	return left.slice(0, count);
+}
+
+/** Verified on request; otherwise this validator's own files are compared with their hashes, where it has any. */
+async function evidenceAuditOf(values: Values, io: CliIo, chain: ReadingChain): Promise<EvidenceAudit | null> {
+	if (values["no-evidence"]) return null;
+	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
+	const { client, at, folder, dataDir } = chain;
+	const { createEvidenceAudit } = await import("../../validator/audit/audit-evidence.ts");
+	const folders = [join(dataDir, "evidence")];
+	if (values["evidence-folder"] !== undefined) folders.unshift(resolve(io.cwd, values["evidence-folder"]));
+	const read = readEvidenceFrom({ client, at, folders, isFetched: isVerified });
+	const audit = createEvidenceAudit({ client, read, isVerified });
+	if (isVerified) return audit;
+	const own = existsSync(folders[0]!) ? await ownAccount(folder) : null;
+	if (own === null) return null;
+	const self = own.address.toLowerCase();
+	return { check: async (one) => (one.validator === self ? audit.check(one) : null) };
+}
+
+/** Whose stake was taken by this. */
+async function accuse(values: Values, io: CliIo, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
+	if (found.conflicts.length === 0) return [];
+	const { client, at, folder } = chain;
+	const [{ createReportConflicts }, { memoryIntents }] = await Promise.all([
+		import("../../validator/settlement/report-conflicts.ts"),
+		import("../../chain/sending/publish.ts"),
+	]);
+	const account = (await readKeyOption("audit", values, io)) ?? (await ownAccount(folder));
+	if (account === null)
+		throw usageError("--accuse needs an account: --key-file, or a validator's data folder", "audit");
+	await requireGas({ client, account }, GAS.stake);
+	const conflicts = createReportConflicts({ client, at, account, journal: memoryIntents() });
+	const accused: string[] = [];
+	for (const { validator, revealed, ...signed } of found.conflicts)
+		if (await conflicts.againstReveal(found.epoch, validator, revealed, signed)) accused.push(validator);
+	return accused;
+}
+
+/** Null: this folder is no validator's. Nothing is made. */
+async function ownAccount(folder: string): Promise<ChainAccount | null> {
+	const keyFile = join(folder, "account.key");
+	if (!existsSync(keyFile)) return null;
+	const [{ loadSecret }, { accountOf }] = await Promise.all([
+		import("../../validator/settlement/chain-files.ts"),
+		import("../../chain/node/chain-client.ts"),
+	]);
+	const secret = await loadSecret(keyFile, () => new Uint8Array(32));
+	return accountOf(`0x${Buffer.from(secret).toString("hex")}`);
+}
+
+/** More than these are for --json. */
+const MAX_LINES = 100;
+const MAX_PROOFS = 20;
+
+function auditText(found: EpochAudit, io: CliIo): string {
+	const { epoch, validators, providers, scores, evidenceFiles, claims, proposal, differences, notes, made } = found;
+	const lines = [
+		`epoch ${epoch}: ${validators} reports, ${providers} providers, ${scores} scores computed again, weights ${proposal}, ${evidenceFiles} evidence files, ${claims} claims`,
+		...notes.map((note) => `note: ${shown(note, 400)}`),
+		...made.slice(0, MAX_PROOFS).map(proofLine),
+		...(made.length > MAX_PROOFS ? [`… and ${made.length - MAX_PROOFS} more proofs: --provider or --json`] : []),
+	];
+	if (differences.length === 0)
+		return `${lines.join("\n")}\n${found.validators === 0 ? "nothing was reported: there is nothing to compare" : "no differences"}\n`;
+	type Row = (typeof differences)[number];
+	const columns = [
+		{ title: "what", cell: ({ what }: Row) => what },
+		{ title: "whose", cell: ({ who }: Row) => shown(who, 42) },
+		{ title: "stated", cell: ({ stated }: Row) => shown(stated, 60) },
+		{ title: "right", cell: ({ right }: Row) => shown(right, 60) },
+	];
+	const rows = table(columns, differences.slice(0, MAX_LINES), paintFor(io.out, io.env));
+	const count = `${differences.length} ${differences.length === 1 ? "difference" : "differences"}`;
+	return `${lines.join("\n")}\n${rows}\n${count}\n`;
+}
+
+function proofLine({ provider, after, before, saidMs }: ProofTime): string {
+	const moment = (at: { readonly block: number; readonly timeS: number }) =>
+		`block ${at.block} (${new Date(at.timeS * 1000).toISOString()})`;
+	const from =
+		after === null
+			? `no block in its seeds, ${new Date(saidMs).toISOString()} by its validator's clock`
+			: `after ${moment(after)}`;
+	return `proof ${provider}: ${from}, before ${before === null ? "an unknown block" : moment(before)}`;
+}

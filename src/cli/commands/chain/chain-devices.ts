@@ -1,0 +1,139 @@
+// `assay chain bind` and `assay chain release`: this provider's GPUs on chain. A validator attests what it proved; the chain gives each device to one provider at a time.
+// Page: docs/chain.md §2.
+import type { DeviceBinding } from "../../../chain/contracts/registry.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { toJson } from "../../chain/chain-connection.ts";
+import { type ChainActor, type ProviderValues, withProviderChain } from "../../chain/provider-chain.ts";
+import { GAS, requireGas } from "../../chain/require-funds.ts";
+import type { CliIo } from "../../command.ts";
+import { usageError } from "../../parse-options.ts";
+import { shown } from "../../print/table.ts";
+
+export interface DeviceValues extends ProviderValues {
+	readonly validator?: string | undefined;
+	readonly device?: string[] | undefined;
+	readonly json: boolean;
+}
+
+type Hex = `0x${string}`;
+
+export async function bindDevices(values: DeviceValues, io: CliIo): Promise<number> {
+	const { validator: url } = values;
+	if (url === undefined || !/^https?:\/\//.test(url))
+		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider", "chain");
+	const wanted = wantedDevices(values);
+	return withProviderChain("chain", values, io, async (actor, signer) => {
+		const [{ sendCall }, registry] = await Promise.all([
+			import("../../../chain/node/chain-client.ts"),
+			import("../../../chain/contracts/registry.ts"),
+		]);
+		const { client, at, account } = actor;
+		const self = account.address.toLowerCase() as Hex;
+		const { role } = await registry.readAccount(client, at, self);
+		if (role !== registry.ROLES.provider)
+			throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a provider`, {
+				hint: "Register it first: assay stake TOKENS --provider",
+			});
+		const found = await fetchAttestations(url, signer.key, actor);
+		const attestations = found.attestations.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
+		if (attestations.length === 0)
+			throw new AssayError(
+				"DEVICE_UNATTESTED",
+				`${url} attests ${wanted === null ? "no GPU" : "no such GPU"} of this provider`,
+				{
+					hint: "It does after a valid probe of a GPU with a UUID, unless the card counts for another provider there.",
+				},
+			);
+		const { deviceSeconds } = await registry.readRegistryParams(client, at);
+		await requireGas(actor, GAS.small * BigInt(attestations.length));
+		const bound: (DeviceBinding & { readonly name: string; readonly isNew: boolean })[] = [];
+		for (const { device, name, evidenceSha256, issuedAt, signature } of attestations) {
+			const before = await registry.readDevice(client, at, device);
+			if (before.provider !== null && before.provider !== self)
+				throw new AssayError(
+					"DEVICE_TAKEN",
+					`the device ${device} (${shown(name, 60)}) is bound to ${before.provider}`,
+					{
+						hint: `Until ${new Date(before.until * 1000).toISOString()}, unless that provider releases it first.`,
+					},
+				);
+			// The same attestation again would be refused as stale; it says nothing new.
+			const isNew = issuedAt + Number(deviceSeconds) > before.until;
+			const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
+			if (isNew) await sendCall(client, account, registry.bindDeviceCall(at, statement, signature));
+			bound.push({ ...(await registry.readDevice(client, at, device)), name, isNew });
+		}
+		if (values.json) io.out.write(toJson({ account: account.address, devices: bound }));
+		else
+			for (const { device, name, until, isNew } of bound)
+				io.out.write(
+					`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "was bound"} until ${new Date(until * 1000).toISOString()}\n`,
+				);
+		return 0;
+	});
+}
+
+export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<number> {
+	const wanted = wantedDevices(values);
+	return withProviderChain("chain", values, io, async (actor) => {
+		const [{ sendCall }, registry] = await Promise.all([
+			import("../../../chain/node/chain-client.ts"),
+			import("../../../chain/contracts/registry.ts"),
+		]);
+		const { client, at, account } = actor;
+		const own = await registry.readDevicesOf(client, at, account.address);
+		const missing = [...(wanted ?? [])].find((device) => !own.some((one) => one.device.toLowerCase() === device));
+		if (missing !== undefined)
+			throw new AssayError("CHAIN_REFUSED", `the device ${missing} is not bound to ${account.address}`, {
+				hint: "`assay chain status --provider` lists those that are.",
+			});
+		const released = own.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
+		if (released.length > 0) await requireGas(actor, GAS.small * BigInt(released.length));
+		for (const { device } of released) await sendCall(client, account, registry.releaseDeviceCall(at, device));
+		if (values.json) io.out.write(toJson({ account: account.address, released: released.map(({ device }) => device) }));
+		else if (released.length === 0) io.out.write("no device is bound\n");
+		else for (const { device } of released) io.out.write(`${device}  released\n`);
+		return 0;
+	});
+}
+
+function wantedDevices({ device }: DeviceValues): ReadonlySet<string> | null {
+	for (const one of device ?? [])
+		if (!/^0x[0-9a-fA-F]{64}$/.test(one)) throw usageError(`a device is 0x and 64 hex digits, not '${one}'`, "chain");
+	return device === undefined ? null : new Set(device.map((one) => one.toLowerCase()));
+}
+
+const FETCH_WITHIN_MS = 20_000;
+const MAX_BYTES = 1 << 20;
+
+/** Checked here, signatures and all, so that a bad file costs no gas. */
+async function fetchAttestations(url: string, key: string, { client, at, account }: ChainActor) {
+	const [{ attestationsPath, parseAttestations }, { fetchBounded }, registry] = await Promise.all([
+		import("../../../validator/settlement/device-bindings.ts"),
+		import("../../../platform/bounded-fetch.ts"),
+		import("../../../chain/contracts/registry.ts"),
+	]);
+	const unattested = (sentence: string, cause?: unknown) =>
+		new AssayError("DEVICE_UNATTESTED", sentence, {
+			hint: "Check the URL; the validator must be on the same chain, and have this provider's registration and a valid probe of it.",
+			...(cause === undefined ? {} : { cause }),
+		});
+	const bytes = await fetchBounded(new URL(attestationsPath(key), url), {
+		mostBytes: MAX_BYTES,
+		withinMs: FETCH_WITHIN_MS,
+	}).catch((cause) => {
+		throw unattested(`${url} gave no attestations of this provider`, cause);
+	});
+	const found = bytes === null ? null : parseAttestations(bytes);
+	if (found === null) throw unattested(`${url} has no attestations of this provider`);
+	if (found.chainId !== client.chainId || found.registry.toLowerCase() !== at.registry.toLowerCase())
+		throw unattested(`${url} attests for another chain or other contracts`);
+	if (found.provider.toLowerCase() !== account.address.toLowerCase())
+		throw unattested(`${url} knows this provider under another account, ${found.provider}`);
+	for (const { device, evidenceSha256, issuedAt, signature } of found.attestations) {
+		const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
+		if (!(await registry.isAttestation(at, found.validator, statement, signature)))
+			throw unattested(`${url} gave an attestation that its validator did not sign`);
+	}
+	return found;
+}

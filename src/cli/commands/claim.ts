@@ -1,0 +1,248 @@
+// `assay claim`: pays out rewards of final epochs: claims them and collects all that the account is owed, in one transaction an account where it can. Anyone may do so for
+// any provider: the contract pays the account of the leaf and nobody else.
+import { join } from "node:path";
+import type { RewardClaim } from "../../chain/contracts/rewards.ts";
+import type { Call } from "../../chain/node/chain-client.ts";
+import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import type { ChainHome } from "../../validator/settlement/chain-home.ts";
+import { chainOptions, formatTokens, toJson, withChain } from "../chain/chain-connection.ts";
+import type { Command } from "../command.ts";
+import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { type Column, shortId, table } from "../print/table.ts";
+import { paintFor } from "../print/verdict-table.ts";
+
+interface Paid {
+	readonly epoch: number;
+	readonly provider: Hex;
+	readonly amount: bigint;
+	/** "was claimed": before, and what is owed of its 128 epochs may or may not contain it; it is paid now if it does. "lapsed": nobody claimed it in time. */
+	readonly state: "paid" | "was paid" | "was claimed" | "can be claimed" | "lapsed";
+}
+
+/** What went (with --dry-run: would go) to an account, for the claims above and whatever it was owed before. */
+interface Collected {
+	readonly provider: Hex;
+	readonly amount: bigint;
+}
+
+interface Outcome {
+	readonly claims: readonly Paid[];
+	readonly collected: readonly Collected[];
+	/** Final epochs whose weights are neither here nor to be had from the proposer: nothing of them can be claimed now. */
+	readonly withheld: readonly number[];
+}
+
+const options = {
+	...chainOptions.options,
+	epoch: { type: "string" },
+	provider: { type: "string", multiple: true },
+	"dry-run": { type: "boolean", default: false },
+} as const;
+
+export const claimCommand: Command = {
+	name: "claim",
+	summary: "claims rewards of final epochs",
+	help: `usage: assay claim [OPTIONS]
+
+Claims the rewards of final epochs and pays them, with whatever is owed from before, to the providers' accounts; fees come from this data folder's
+account. Without options: all of the last 20 epochs.
+
+  --epoch N          of that epoch only
+  --provider WHO     an account (0x…), or on the embedded chain a provider's key; may be given several times (default: all)
+  --dry-run          show, claim and pay nothing
+${chainOptions.help}
+
+exit codes: done 0, usage 64, no chain or no answer 69`,
+
+	async run(args, io) {
+		const { values } = parseOptions("claim", args, options, { min: 0, max: 0 });
+		const only = values.epoch === undefined ? null : Math.floor(numberOption("claim", "epoch", values.epoch, 0, 1e12));
+		return withChain("claim", values, io, async (home) => {
+			const wanted =
+				values.provider === undefined ? null : new Set(values.provider.map((who) => accountFor(home, who)));
+			const outcome = await claimAll(home, { only, wanted, isDry: values["dry-run"] });
+			const { claims, collected, withheld } = outcome;
+			if (values.json) io.out.write(toJson(outcome));
+			else if (claims.length + collected.length + withheld.length === 0) io.out.write("  nothing to claim\n");
+			else {
+				const paint = paintFor(io.out, io.env);
+				if (claims.length > 0) io.out.write(`${table(claimColumns, claims, paint)}\n`);
+				for (const { provider, amount } of collected)
+					io.out.write(
+						`  ${values["dry-run"] ? "would pay" : "paid"} ${formatTokens(amount)} to ${shortId(provider)}\n`,
+					);
+				if (withheld.length > 0)
+					io.out.write(
+						`  weights of epoch ${withheld.join(", ")} are not here, and their proposer does not give them\n`,
+					);
+			}
+			return 0;
+		});
+	},
+};
+
+const claimColumns: readonly Column<Paid>[] = [
+	{ title: "epoch", right: true, cell: ({ epoch }) => String(epoch) },
+	{ title: "account", cell: ({ provider }) => shortId(provider) },
+	{ title: "tokens", right: true, cell: ({ amount }) => formatTokens(amount) },
+	{ title: "", cell: ({ state }) => state },
+];
+
+function accountFor({ keptAccountOf }: ChainHome, who: string): Hex {
+	if (/^0x[0-9a-fA-F]{40}$/.test(who)) return who.toLowerCase() as Hex;
+	if (/^[0-9a-f]{64}$/.test(who) && keptAccountOf !== null) return keptAccountOf(who).address.toLowerCase() as Hex;
+	throw usageError(`--provider takes an account (0x and 40 hex digits) or, on the embedded chain, a key`, "claim");
+}
+
+interface OpenClaim extends RewardClaim {
+	readonly amount: bigint;
+	/** Seconds since 1970. */
+	readonly finalAt: number;
+}
+
+interface Final {
+	/** An account's leaves among the final weights, oldest epoch first. */
+	readonly leaves: ReadonlyMap<Hex, readonly OpenClaim[]>;
+	readonly withheld: readonly number[];
+}
+
+interface Asked {
+	readonly only: number | null;
+	readonly wanted: ReadonlySet<Hex> | null;
+	readonly isDry: boolean;
+}
+
+/** A claim costs some 45,000 gas in a batch: this many stay far below any block. */
+const MAX_CLAIMS = 20;
+/** What a claim may cost, its share of the payment included: docs/chain.md §8. */
+const MAX_CLAIM_GAS = 90_000n;
+const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
+
+async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
+	const [{ refusedBecause }, rewards, { readEpochParams }] = await Promise.all([
+		import("../../chain/node/chain-client.ts"),
+		import("../../chain/contracts/rewards.ts"),
+		import("../../chain/contracts/scoreboard.ts"),
+	]);
+	const params = await readEpochParams(home.client, home.at);
+	const nowS = Date.now() / 1000;
+	const closedS = nowS - (await rewards.readClaimSeconds(home.client, home.at));
+	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
+	const { leaves, withheld } = await finalLeaves(home, o, current);
+	const claims: Paid[] = [];
+	const collected: Collected[] = [];
+	for (const provider of new Set([...leaves.keys(), ...(o.wanted ?? [])])) {
+		const of = { provider, leaves: leaves.get(provider) ?? [], current, closedS, isDry: o.isDry };
+		const paid = await payOne(home, of).catch((error) => {
+			// Anyone may claim for anyone, and somebody did meanwhile: look again, what is left is less.
+			if (!["AlreadyClaimed", "NothingOwed"].includes(refusedBecause(error) ?? "")) throw error;
+			return payOne(home, of);
+		});
+		claims.push(...paid.claims);
+		if (paid.amount > 0n) collected.push({ provider, amount: paid.amount });
+	}
+	return { claims: claims.sort((a, b) => a.epoch - b.epoch), collected, withheld };
+}
+
+/** Claims what can be and pays all that is owed. */
+async function payOne(
+	home: ChainHome,
+	o: {
+		readonly provider: Hex;
+		readonly leaves: readonly OpenClaim[];
+		readonly current: number;
+		/** What was final by then can no longer be claimed. */
+		readonly closedS: number;
+		readonly isDry: boolean;
+	},
+): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
+	const [chain, rewards] = await Promise.all([
+		import("../../chain/node/chain-client.ts"),
+		import("../../chain/contracts/rewards.ts"),
+	]);
+	const { client, at, account } = home;
+	const { provider } = o;
+	const owed = await rewards.readOwed(client, at, provider, o.current);
+	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
+		if (await rewards.readIsClaimed(client, at, leaf.epoch, provider))
+			return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
+		return leaf.finalAt <= o.closedS ? "lapsed" : "can be claimed";
+	};
+	const states = await Promise.all(o.leaves.map(stateOf));
+	const open = o.leaves.filter((_, i) => states[i] === "can be claimed");
+	const amount = [...owed, ...open].reduce((sum, one) => sum + one.amount, 0n);
+	const words = owed.map(({ word }) => word);
+	for (let from = 0; !o.isDry && amount > 0n && (from === 0 || from < open.length); from += MAX_CLAIMS) {
+		const batch = open.slice(from, from + MAX_CLAIMS);
+		const calls = await callsFor(home, provider, batch, from === 0 ? words : []);
+		for (const call of calls) await chain.sendCall(client, account, call);
+	}
+	const claims = o.leaves.map(({ epoch, amount }, i): Paid => {
+		const state = states[i]!;
+		return { epoch, provider, amount, state: state === "can be claimed" && !o.isDry ? "paid" : state };
+	});
+	return { claims, amount };
+}
+
+/** One transaction where that stays within MAX_CLAIM_GAS a claim; where claim and payment each make a slot new they are two. */
+async function callsFor(
+	{ client, at, account }: ChainHome,
+	provider: Hex,
+	batch: readonly RewardClaim[],
+	words: readonly number[],
+): Promise<readonly Call[]> {
+	const rewards = await import("../../chain/contracts/rewards.ts");
+	const together = rewards.claimAndCollectCall(at, provider, batch, words);
+	const request = { account: account.address, to: at.rewards, data: together.data, blockTag: "pending" } as const;
+	// Why it is refused is told where it is sent.
+	const gas = batch.length === 0 ? 0n : await client.viem.estimateGas(request).catch(() => 0n);
+	if (gas <= MAX_CLAIM_GAS * BigInt(batch.length)) return [together];
+	const paid = new Set([...words, ...batch.map(({ epoch }) => rewards.wordOf(epoch))]);
+	return [rewards.claimAllCall(at, batch), rewards.collectCall(at, provider, [...paid])];
+}
+
+async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<Final> {
+	const [board, market, { createReportArchive }, { createLeafFetcher }, { toHex }] = await Promise.all([
+		import("../../chain/contracts/scoreboard.ts"),
+		import("../../market/epochs/weight-proposal.ts"),
+		import("../../validator/settlement/report-archive.ts"),
+		import("../../validator/settlement/fetch-leaves.ts"),
+		import("../../protocol/chain/hex.ts"),
+	]);
+	const { client, at } = home;
+	const archive = createReportArchive(join(home.folder, "epochs"));
+	const fetched = createLeafFetcher(client, at, () => {});
+	/** Files and servers are believed only as far as the root on chain agrees. */
+	const treeOf = (leaves: readonly WeightLeaf[] | null, root: Hex) => {
+		try {
+			const tree = leaves === null ? null : market.openWeights(leaves);
+			return tree !== null && toHex(tree.root) === root ? tree : null;
+		} catch {
+			return null;
+		}
+	};
+	const epochs = o.only !== null ? [o.only] : Array.from({ length: 20 }, (_, i) => current - 20 + i);
+	const found = new Map<Hex, OpenClaim[]>();
+	const withheld: number[] = [];
+	for (const epoch of epochs.filter((one) => one >= 0)) {
+		const digest = await board.readFinal(client, at, epoch);
+		if (digest === null) continue;
+		const { finalAt, ...standing } = await board.readProposal(client, at, epoch);
+		const proposer = standing.proposer.toLowerCase() as Hex;
+		const proposal = await board.readProposed(client, at, epoch, digest);
+		if (proposal === null || proposal.count === 0) continue;
+		const tree =
+			treeOf(await archive.weights(epoch, proposer), proposal.root) ??
+			treeOf(await fetched.weights(epoch, proposer), proposal.root);
+		if (tree === null) withheld.push(epoch);
+		for (const [index, leaf] of (tree?.leaves ?? []).entries()) {
+			// The contract credits nothing to the zero address.
+			if (leaf.provider === ZERO_ADDRESS || (o.wanted !== null && !o.wanted.has(leaf.provider))) continue;
+			const list = found.get(leaf.provider) ?? [];
+			list.push({ epoch, proposal, opening: tree!.open(index), amount: market.shareOf(proposal, leaf), finalAt });
+			found.set(leaf.provider, list);
+		}
+	}
+	return { leaves: found, withheld };
+}

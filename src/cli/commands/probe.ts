@@ -1,0 +1,181 @@
+// `assay probe [TARGET]`: challenges a host, prints what it claimed beside what it proved, leaves the evidence in a file.
+// Not here: what is asked (validator/), what is true (verify/).
+import { createHash, randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Figure } from "../../protocol/probe/evidence.ts";
+import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
+import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
+import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
+import { verifyEvidence } from "../../verify/hardware/verify.ts";
+import type { Command } from "../command.ts";
+import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
+import { linkOptions, openTarget } from "../open-target.ts";
+import { numberOption, parseOptions } from "../parse-options.ts";
+import { type ComparedFigure, compareFigures, comparisonTable } from "../print/compare-figures.ts";
+import { formatBytes, formatDuration } from "../print/format.ts";
+import { createLiveProgress, silentProgress } from "../print/live-progress.ts";
+import { sustainedLines } from "../print/sustained-curve.ts";
+import { findingLines, type Paint, paintFor, verdictLine, verdictTable } from "../print/verdict-table.ts";
+import { readEvidence } from "../read-evidence.ts";
+
+function defaultOut(target: string, startedAtMs: number): string {
+	const host = target
+		.replace(/^ssh:\/\//, "")
+		.replace(/[^A-Za-z0-9.-]+/g, "-")
+		.replace(/^-+/, "")
+		.slice(0, 80);
+	const time = new Date(startedAtMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+	return `${host}-${time}.assay`;
+}
+
+function writeEvidence(path: string, evidence: Uint8Array): void {
+	try {
+		writeFileSync(path, evidence);
+	} catch (cause) {
+		throw new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
+			hint: "Name another file with --out FILE.",
+			cause,
+		});
+	}
+}
+
+/** The figures of an earlier probe; only evidence that is valid can be compared with. */
+function provenFigures(path: string): readonly Figure[] {
+	const verdict = verifyEvidence(readEvidence(path));
+	if (verdict.status === "valid") return verdict.figures;
+	throw new AssayError("FILE_UNREADABLE", `${path} proves nothing: ${verdict.status}, ${verdict.code}`, {
+		hint: "Compare with a file that `assay verify` finds valid.",
+	});
+}
+
+interface ProbeReport {
+	readonly target: string;
+	readonly result: ProbeResult;
+	/** Where the evidence lies; null when there is none. */
+	readonly path: string | null;
+	/** The figures to compare with; null when not asked for. */
+	readonly before: readonly Figure[] | null;
+	readonly tookUs: number;
+}
+
+function comparisonOf({ before, result: { verdict } }: ProbeReport): ComparedFigure[] | null {
+	return before === null || verdict.status !== "valid" ? null : compareFigures(before, verdict.figures);
+}
+
+function reportJson(report: ProbeReport): string {
+	const { target, path, tookUs } = report;
+	const { verdict, claim, evidence: file } = report.result;
+	const evidence =
+		file === null || path === null
+			? null
+			: { path, bytes: file.length, sha256: createHash("sha256").update(file).digest("hex") };
+	const comparison = comparisonOf(report);
+	return `${JSON.stringify({ target, verdict, evidence, claim, tookUs, ...(comparison && { comparison }) }, null, 2)}\n`;
+}
+
+function reportText(report: ProbeReport, paint: Paint): string {
+	const { target, path, tookUs } = report;
+	const { verdict, evidence } = report.result;
+	const lines = [verdictLine(verdict, paint), paint.dim(`  ${target}, in ${formatDuration(tookUs)}`)];
+	const decoded = evidence === null ? null : decodeEvidence(evidence);
+	if (decoded?.ok === true)
+		lines.push(
+			"",
+			verdictTable(decoded.evidence.envelope.body, verdict, paint),
+			...(verdict.status === "valid" ? sustainedLines(decoded.evidence) : []),
+			...findingLines(verdict, paint),
+		);
+	const comparison = comparisonOf(report);
+	if (comparison !== null) lines.push("", comparisonTable(comparison, paint));
+	if (path !== null && evidence !== null)
+		lines.push(
+			"",
+			`  evidence: ${path} (${formatBytes(evidence.length)})`,
+			paint.dim(`  check it again: assay verify ${path}`),
+		);
+	return `${lines.join("\n")}\n`;
+}
+
+export const probeCommand: Command = {
+	name: "probe",
+	summary: "proves a host: its GPUs, its memory, its CPU",
+	help: `usage: assay probe [local | ssh://user@host[:port]] [OPTIONS]
+
+Starts the engine on the target, puts challenges to every device, checks the answers on this machine's clock,
+and leaves a file that anyone can check again with assay verify.
+
+  --quick            a few seconds: smaller fills, fewer precisions, fewer places
+  --sustain MINUTES  then run the matrix challenge for that long and report how the speed holds
+  --samples N        places opened per challenge (default 128; quick 32)
+  --compare FILE     show the figures beside those of an earlier evidence file
+  --out FILE         where the evidence goes (default: HOST-TIME.assay in this folder)
+${linkOptions.help}
+  --json             verdict, claim and evidence path as JSON on standard output
+
+No GPU is not an error: the CPU is probed, and the verdict says that no GPU was proven.
+
+exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file not writable 74, refused 77, Ctrl-C 130`,
+
+	async run(args, io) {
+		const { values, positionals } = parseOptions(
+			"probe",
+			args,
+			{
+				json: { type: "boolean", default: false },
+				quick: { type: "boolean", default: false },
+				sustain: { type: "string" },
+				samples: { type: "string" },
+				out: { type: "string" },
+				compare: { type: "string" },
+				...linkOptions.options,
+			},
+			{ min: 0, max: 1 },
+		);
+		const sustainMs =
+			values.sustain === undefined
+				? 0
+				: Math.round(numberOption("probe", "sustain", values.sustain, 0.05, 1440) * 60_000);
+		const samples =
+			values.samples === undefined ? undefined : Math.floor(numberOption("probe", "samples", values.samples, 1, 2048));
+		const before = values.compare === undefined ? null : provenFigures(values.compare);
+		const target = openTarget("probe", positionals[0] ?? "local", values, io);
+		const signer = await loadSigner(signerPath(io.env), (n) => randomBytes(n));
+
+		const begun = process.hrtime.bigint();
+		const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
+		const startedAtMs = Date.now();
+		const paint = paintFor(io.err, io.env);
+		const progress = values.json && io.err.isTTY !== true ? silentProgress : createLiveProgress(io.err, paint);
+		if (progress !== silentProgress)
+			io.err.write(`${paint.strong("assay")} probes ${target.name}${values.quick ? ", quickly" : ""}\n`);
+
+		// Opened here and not by the probe: a host that we cannot reach or log in to is an error of the surroundings, not a verdict.
+		const link = await target.open().catch((error: unknown) => {
+			progress.end();
+			throw error;
+		});
+		const result = await runProbe({
+			openLink: async () => link,
+			target: target.name,
+			quick: values.quick,
+			sustainMs,
+			...(samples === undefined ? {} : { samples }),
+			signer,
+			clockUs,
+			nowMs: () => Date.now(),
+			randomBytes: (n) => randomBytes(n),
+			onEvent: (event) => progress.show(event),
+			signal: io.interrupted,
+		}).finally(() => progress.end());
+
+		const path = result.evidence === null ? null : resolve(io.cwd, values.out ?? defaultOut(target.name, startedAtMs));
+		if (path !== null && result.evidence !== null) writeEvidence(path, result.evidence);
+		const exit = io.interrupted.aborted ? exitCodes.interrupted.code : verdictToExitCode(result.verdict);
+
+		const report: ProbeReport = { target: target.name, result, path, before, tookUs: clockUs() };
+		io.out.write(values.json ? reportJson(report) : reportText(report, paintFor(io.out, io.env)));
+		return exit;
+	},
+};

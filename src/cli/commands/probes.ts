@@ -1,0 +1,112 @@
+// `assay probes`: what was asked of whom and what came of it, newest first; with an id one probe, with its figures and findings.
+import type { Probe, ProbeSummary } from "../../api/types.ts";
+import { codes } from "../../protocol/codes.ts";
+import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import type { Command } from "../command.ts";
+import { findProbe, findProvider } from "../find-by-name.ts";
+import { numberOption, parseOptions } from "../parse-options.ts";
+import { formatBytes } from "../print/format.ts";
+import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
+import { type Column, formatAgo, shortId, shown, table, verdictStyle } from "../print/table.ts";
+import type { Paint } from "../print/verdict-table.ts";
+import { given } from "../proven-filters.ts";
+import { figureLines } from "../up/up-report.ts";
+
+export function probeColumns(nowMs: number, withProvider: boolean): readonly Column<ProbeSummary>[] {
+	return [
+		{ title: "probe", cell: ({ id }) => shortId(id) },
+		...(withProvider ? [{ title: "provider", cell: ({ providerId }: ProbeSummary) => shortId(providerId) }] : []),
+		{ title: "began", right: true, cell: ({ startedAtMs }) => formatAgo(startedAtMs, nowMs) },
+		{ title: "took", right: true, cell: tookOf },
+		{
+			title: "verdict",
+			cell: ({ state, verdict }) => verdict ?? state,
+			style: ({ verdict }, paint) => verdictStyle(verdict, paint),
+		},
+		{ title: "code", cell: ({ code }) => code ?? "" },
+		{
+			title: "evidence",
+			right: true,
+			cell: ({ evidenceBytes }) => (evidenceBytes === null ? "" : formatBytes(evidenceBytes)),
+		},
+		{ title: "detail", cell: ({ detail }) => shown(detail ?? "", 60) },
+	];
+}
+
+function tookOf({ startedAtMs, finishedAtMs }: ProbeSummary): string {
+	return finishedAtMs === null ? "" : `${((finishedAtMs - startedAtMs) / 1000).toFixed(1)} s`;
+}
+
+export function probeText(probe: Probe, nowMs: number, paint: Paint): string {
+	const known = codes[probe.code as keyof typeof codes];
+	return [
+		`${verdictStyle(probe.verdict, paint)((probe.verdict ?? probe.state).toUpperCase())}  probe ${probe.id}`,
+		`  of provider ${probe.providerId} over ${probe.link}, ${formatAgo(probe.startedAtMs, nowMs)}, took ${tookOf(probe) || "–"}`,
+		`  by validator ${probe.validator}`,
+		...(probe.code === null
+			? []
+			: [`  ${probe.code}${probe.where ? ` at ${shown(probe.where)}` : ""}: ${shown(probe.detail ?? "", 300)}`]),
+		...(known === undefined ? [] : [`  ${known.meaning}`, paint.dim(`  ${known.hint}`)]),
+		...figureLines(probe, paint),
+		...probe.findings.map(({ code, detail }) => `  ${paint.unsure("note")}  ${code}: ${shown(detail, 200)}`),
+		...(probe.evidenceSha256 === null
+			? []
+			: [
+					`  evidence ${probe.evidenceSha256}`,
+					paint.dim(`  check it yourself: assay evidence ${shortId(probe.id)} --out FILE; assay verify FILE`),
+				]),
+	].join("\n");
+}
+
+export const probesCommand: Command = {
+	name: "probes",
+	summary: "lists probes and their verdicts; shows one",
+	help: `usage: assay probes [PROBE] [OPTIONS]
+
+Probes are named by their id or the beginning of it.
+
+  --provider NAME   only of this provider (id, its beginning, or name)
+  --verdict WORD    valid, invalid or inconclusive; --state running, done or abandoned; --code CODE
+  --limit N         rows, at most 500 (default 20)
+${watchOptions.help}
+${apiOptions.help}
+
+exit codes: done 0, usage 64, no such probe 67, nobody answers 69`,
+
+	async run(args, io) {
+		const { values, positionals } = parseOptions(
+			"probes",
+			args,
+			{
+				...apiOptions.options,
+				...watchOptions.options,
+				provider: { type: "string" },
+				verdict: { type: "string" },
+				state: { type: "string" },
+				code: { type: "string" },
+				limit: { type: "string" },
+			},
+			{ min: 0, max: 1 },
+		);
+		const limit = values.limit === undefined ? 20 : Math.floor(numberOption("probes", "limit", values.limit, 1, 500));
+		const api = await openApi("probes", values, io);
+		const [subject] = positionals;
+		if (subject !== undefined)
+			return showOrWatch("probes", values, io, async () => {
+				const probe = await withApi(api, async (client) =>
+					client.getProbe({ params: { id: (await findProbe(client, subject)).id } }),
+				);
+				return { json: probe, text: (paint) => probeText(probe, Date.now(), paint) };
+			});
+		return showOrWatch("probes", values, io, async () => {
+			const page = await withApi(api, async (client) => {
+				const providerId = values.provider === undefined ? undefined : (await findProvider(client, values.provider)).id;
+				const words = { verdict: values.verdict as "valid" | undefined, state: values.state as "done" | undefined };
+				return client.listProbes({ query: { limit, ...given({ providerId, code: values.code, ...words }) } });
+			});
+			const text = (paint: Paint) =>
+				page.rows.length === 0 ? "  no probes" : table(probeColumns(Date.now(), true), page.rows, paint);
+			return { json: page, text };
+		});
+	},
+};

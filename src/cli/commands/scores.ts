@@ -1,0 +1,113 @@
+// `assay scores`: who has which score; of one provider every term of it down to the evidence; of a closed epoch the weights and shares.
+import type { EpochScore, ProviderSummary } from "../../api/types.ts";
+import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import type { Command } from "../command.ts";
+import { findProvider } from "../find-by-name.ts";
+import { numberOption, parseOptions } from "../parse-options.ts";
+import { formatPercent } from "../print/format.ts";
+import { scoreLine, scoreTree } from "../print/score-lines.ts";
+import { type Shown, showOrWatch, watchOptions } from "../print/show-or-watch.ts";
+import { type Column, formatAgo, formatPrice, formatScore, shortId, shown, table } from "../print/table.ts";
+
+const scoreColumns: readonly Column<ProviderSummary>[] = [
+	{ title: "id", cell: ({ id }) => shortId(id) },
+	{ title: "name", cell: ({ name }) => shown(name, 24) },
+	{ title: "score", right: true, cell: ({ scorePpm }) => formatScore(scorePpm) },
+	{
+		title: "proven",
+		cell: ({ model, gpuCount }) => (gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`),
+	},
+	{ title: "reliability", right: true, cell: ({ reliabilityPpm }) => formatPercent(reliabilityPpm / 1e6) },
+	{ title: "proven last", right: true, cell: ({ lastValidAtMs }) => formatAgo(lastValidAtMs, Date.now()) },
+	{ title: "", cell: ({ state, rented }) => (state !== "active" ? state : rented ? "rented" : "") },
+];
+
+const weightColumns: readonly Column<EpochScore>[] = [
+	{ title: "provider", cell: ({ providerId }) => shortId(providerId) },
+	{ title: "weight", right: true, cell: ({ weightPpm }) => formatScore(weightPpm) },
+	{ title: "share", right: true, cell: ({ shareMicros }) => formatPrice(shareMicros) },
+];
+
+export const scoresCommand: Command = {
+	name: "scores",
+	summary: "scores, explained term by term down to the evidence",
+	help: `usage: assay scores [PROVIDER] [OPTIONS]
+
+Without a provider: all of them, best first. With one (id, its beginning, or name): every term of its score and where it was read.
+Whoever has the evidence can compute it again: docs/scores.md.
+
+  --epoch N         weights of that epoch and the shares of its emission; last: of the last one that is closed
+  --limit N         rows, at most 500 (default 50)
+${watchOptions.help}
+${apiOptions.help}
+
+exit codes: done 0, usage 64, no such provider, score or epoch 67, nobody answers 69`,
+
+	async run(args, io) {
+		const { values, positionals } = parseOptions(
+			"scores",
+			args,
+			{ ...apiOptions.options, ...watchOptions.options, epoch: { type: "string" }, limit: { type: "string" } },
+			{ min: 0, max: 1 },
+		);
+		const limit = values.limit === undefined ? 50 : Math.floor(numberOption("scores", "limit", values.limit, 1, 500));
+		const wanted =
+			values.epoch === undefined || values.epoch === "last"
+				? null
+				: Math.floor(numberOption("scores", "epoch", values.epoch, 0, 0xffff_ffff));
+		const api = await openApi("scores", values, io);
+		const [subject] = positionals;
+
+		const ofEpoch = (): Promise<Shown> =>
+			withApi(api, async (client) => {
+				const closed =
+					wanted === null
+						? (await client.listEpochs({ query: { limit: 20 } })).rows.find(({ state }) => state === "closed")
+						: undefined;
+				if (wanted === null && closed === undefined)
+					return { json: { rows: [], cursor: null }, text: () => "  no epoch is closed yet" };
+				const number = wanted ?? closed!.number;
+				const epoch = await client.getEpoch({ params: { number } });
+				const page = await client.listEpochScores({ params: { number }, query: { limit } });
+				const provider = subject === undefined ? null : await findProvider(client, subject);
+				const rows = provider === null ? page.rows : page.rows.filter(({ providerId }) => providerId === provider.id);
+				return {
+					json: { epoch, ...page, rows },
+					text: (paint) =>
+						[
+							`epoch ${number}, ${epoch.state}; ${epoch.reports.length} reports; emission ${formatPrice(epoch.emissionMicros)}`,
+							rows.length === 0 ? "  no weights" : table(weightColumns, rows, paint),
+						].join("\n"),
+				};
+			});
+		const ofOne = (): Promise<Shown> =>
+			withApi(api, async (client) => {
+				const provider = await findProvider(client, subject!);
+				const score = await client.getProviderScore({ params: { id: provider.id } });
+				return {
+					json: score,
+					text: (paint) =>
+						[
+							`${paint.strong(shown(provider.name))}  ${provider.id}`,
+							`  ${scoreLine(score)}`,
+							`  ${shown(score.mode)}, ${formatAgo(score.atMs, Date.now())}, evidence ${score.terms.evidence ?? "none"}`,
+							"",
+							...scoreTree(score, paint),
+						].join("\n"),
+				};
+			});
+		const ofAll = async (): Promise<Shown> => {
+			const page = await withApi(api, (client) => client.listProviders({ query: { sort: "score", limit } }));
+			return {
+				json: page,
+				text: (paint) => (page.rows.length === 0 ? "  no providers" : table(scoreColumns, page.rows, paint)),
+			};
+		};
+		return showOrWatch(
+			"scores",
+			values,
+			io,
+			values.epoch !== undefined ? ofEpoch : subject === undefined ? ofAll : ofOne,
+		);
+	},
+};

@@ -1,0 +1,331 @@
+// `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is this host. Prints what happens and
+// stays until Ctrl-C; everything is in the data folder, and the next start finds it. Not here: what any of them does.
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import type { NetworkEvent, Score } from "../../api/types.ts";
+import { findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { RunningValidator, Validator } from "../../validator/create-validator.ts";
+import { DEFAULT_PORT } from "../api-connection.ts";
+import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
+import type { CliIo, Command } from "../command.ts";
+import { defaultDataDir } from "../data-folder.ts";
+import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { postgresHint } from "../postgres-hint.ts";
+import { formatScore, shown } from "../print/table.ts";
+import { type Paint, paintFor } from "../print/verdict-table.ts";
+import { requireNode } from "../require-node.ts";
+import { freePort, type LocalProvider, startLocalProvider } from "../up/local-provider.ts";
+import { registrationLine } from "../up/register-local-provider.ts";
+import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "../up/up-chain.ts";
+import { takeUpFile } from "../up/up-file.ts";
+import { createUpReport, type UpReport } from "../up/up-report.ts";
+import { readParams } from "./validate.ts";
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+const options = {
+	data: { type: "string" },
+	database: { type: "string" },
+	host: { type: "string", default: "127.0.0.1" },
+	port: { type: "string" },
+	name: { type: "string" },
+	price: { type: "string" },
+	"no-provider": { type: "boolean", default: false },
+	"no-rent": { type: "boolean", default: false },
+	"no-chain": { type: "boolean", default: false },
+	rpc: { type: "string" },
+	contracts: { type: "string" },
+	confirmations: { type: "string" },
+	"most-fee": { type: "string" },
+	quick: { type: "boolean", default: false },
+	param: { type: "string", multiple: true },
+	"until-scored": { type: "boolean", default: false },
+	"until-claimable": { type: "boolean", default: false },
+	log: { type: "string", default: "error" },
+	json: { type: "boolean", default: false },
+} as const;
+
+type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
+
+export const upCommand: Command = {
+	name: "up",
+	summary: "runs the whole network on this machine",
+	help: `usage: assay up [OPTIONS]
+
+Starts a database, an embedded chain, a validator with its API, and a provider for this machine; prints what happens; runs until Ctrl-C.
+Other hosts join with the line that it prints. A second start finds everything of the first.
+
+  --data FOLDER     everything is kept there (default: network in ASSAY_HOME, or assay/network in the user's data folder)
+  --port N          of the API and the agents' door (default: ${DEFAULT_PORT}, or the next one that is free; 0 takes any)
+  --host ADDRESS    to listen on (default 127.0.0.1: this machine only)
+  --database URL    any PostgreSQL server instead of an embedded one (or DATABASE_URL)
+  --rpc URL         any EVM chain instead of the embedded one (or ASSAY_RPC); its contracts: assay chain deploy, or
+  --contracts FILE  these
+  --confirmations N blocks until something counts there (default 12, and 1 on a node for development)
+  --most-fee GWEI   most to offer there for a unit of gas (default 500)
+  --no-chain        publish scores on no chain
+  --no-provider     this machine itself is not offered
+  --name NAME       how this machine is listed (default: its host name)
+  --price AMOUNT    asked for an hour of it (default 0)
+  --no-rent         it is not for rent. Otherwise, as root and with an OpenSSH server, it can be rented from this machine
+  --quick           quick probes: they prove less
+  --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
+  --until-scored    end, with 0, as soon as something was proven and scored
+  --until-claimable end, with 0, as soon as an epoch's rewards can be claimed: some 140 s after the first start with the embedded chain
+  --log LEVEL       of the validator: debug, info, warn or error, as JSON lines on standard error (default error)
+  --json            one event a line as JSON on standard output
+
+exit codes: stopped 0, usage 64, something needed is missing 69, data folder not writable 74, it runs already 75`,
+
+	async run(args, io) {
+		const { values } = parseOptions("up", args, options, { min: 0, max: 0 });
+		const level = LEVELS.find((one) => one === values.log);
+		if (level === undefined) throw usageError(`--log takes ${LEVELS.join(", ")}, not '${values.log}'`, "up");
+		const params = readParams("up", values.param ?? []);
+		const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
+		const asked = values.port === undefined ? null : Math.floor(numberOption("up", "port", values.port, 0, 65535));
+		if (values.price !== undefined) numberOption("up", "price", values.price, 0, 1e9);
+		requireNode("up");
+		const hold = await takeUpFile(dataDir, Date.now());
+		const closing: (() => Promise<void>)[] = [() => hold.release()];
+		try {
+			const say = (text: string): void => void (values.json || io.out.write(`${text}\n`));
+			const paint = paintFor(io.out, io.env);
+			const port = asked ?? (await freePort(values.host, DEFAULT_PORT));
+			const databaseUrl = values.database ?? (io.env.DATABASE_URL || undefined);
+			say(`${paint.strong("assay")} brings up a network in ${dataDir}`);
+			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, as named");
+			const chain = await chainSettings(values, io, say);
+			if (chain === null && values["until-claimable"]) throw usageError("--until-claimable needs a chain", "up");
+			const isTrial = chain !== null && chain.rpcUrl === null && params.hostOnlyPpm === undefined;
+			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
+			if (!values["no-provider"]) await ensureEngine(say);
+			// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
+			const [{ createValidator }, { createLogger }] = await Promise.all([
+				import("../../validator/create-validator.ts"),
+				import("../../platform/environment.ts"),
+			]);
+			const validator = createValidator(
+				{
+					dataDir,
+					databaseUrl,
+					params: isTrial ? { ...params, hostOnlyPpm: TRIAL_HOST_ONLY_PPM } : params,
+					probe: { quick: values.quick },
+					listen: { host: values.host, port },
+					chain,
+				},
+				{ env: io.env, logger: createLogger(level) },
+			);
+			const running = await start(validator);
+			closing.push(() => validator.stop());
+			const url = reachable(running.url);
+			await hold.publish({ url, key: running.key });
+			say(`validator ${running.key}`);
+			say(`dashboard ${paint.strong(url)}   ${paint.dim(`and API; admin's token in ${running.adminTokenFile}`)}`);
+			if (running.chain !== null)
+				say(
+					`chain     ${withoutLogin(running.chain.url)}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
+				);
+			if (running.chain !== null && !running.chain.isStaked)
+				for (const line of stakeLines(running.chain.account, url, dataDir, values.rpc)) say(paint.unsure(line));
+			if (isTrial)
+				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
+			return await live({
+				values,
+				io,
+				dataDir,
+				url,
+				running,
+				isEmbedded: chain?.rpcUrl === null,
+				closing,
+				say,
+				paint,
+			});
+		} finally {
+			const close = closing.splice(0).reverse();
+			// The provider and the validator at once: a probe between the two ends for both. The file last, when nothing runs any more.
+			const ends = await Promise.allSettled(close.slice(0, -1).map((end) => end()));
+			await close.at(-1)?.();
+			const failed = ends.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+			if (failed) io.err.write(`assay: not all could be stopped in order: ${String(failed.reason)}\n`);
+		}
+	},
+};
+
+/** Of a network that is tried on a machine of one's own; on a real chain a host without a GPU is worth nothing. docs/scores.md. */
+const TRIAL_HOST_ONLY_PPM = 10_000;
+
+async function ensureEngine(say: (text: string) => void): Promise<void> {
+	await findEngine(hostPlatform(), {
+		onBuild: (platform) => say(`engine    is built for ${platform}, once; this takes a minute or two`),
+	});
+}
+
+/** The embedded chain, unless another one is named, none is wanted, or its EVM is not there. */
+async function chainSettings(
+	values: Values,
+	io: CliIo,
+	say: (text: string) => void,
+): Promise<{ readonly rpcUrl: string | null } | null> {
+	if (values["no-chain"]) return null;
+	const rpcUrl = rpcUrlOf(values, io);
+	if (rpcUrl !== null) return externalChain("up", values, io, rpcUrl);
+	const { isEvmInstalled } = await import("../../chain/node/edr-provider.ts");
+	if (isEvmInstalled()) return { rpcUrl: null };
+	say("chain     none: @nomicfoundation/edr is not installed beside assay");
+	return null;
+}
+
+/** The validator's own clean-up leaves nothing open when it cannot start. */
+async function start(validator: Validator): Promise<RunningValidator> {
+	try {
+		return await validator.start();
+	} catch (error) {
+		if (error instanceof AssayError && error.code === "POSTGRES_MISSING" && !isCheckout())
+			throw new AssayError(error.code, error.message, { hint: postgresHint(packageRoot()), cause: error });
+		throw error;
+	}
+}
+
+/** A server on every address is reached at this machine's own. */
+function reachable(url: string): string {
+	const found = new URL(url);
+	if (found.hostname === "0.0.0.0") found.hostname = "127.0.0.1";
+	if (found.hostname === "[::]") found.hostname = "[::1]";
+	return found.origin;
+}
+
+/** How other hosts come in, if they can. */
+function joinLine(host: string, url: string, key: string): string {
+	const { port } = new URL(url);
+	if (/^(127\.|localhost$|::1$)/.test(host)) return "for this machine only; --host 0.0.0.0 lets other hosts join";
+	const name = host === "0.0.0.0" || host === "::" ? hostname() : host.includes(":") ? `[${host}]` : host;
+	return `other hosts join with: assay provide --validator ws://${name}:${port} --trust ${key}`;
+}
+
+/** With --json the events themselves are what is said. */
+const silent = { write: () => true, isTTY: false, columns: 80 };
+
+interface Live {
+	readonly values: Values;
+	readonly io: CliIo;
+	readonly dataDir: string;
+	readonly url: string;
+	readonly running: RunningValidator;
+	/** Whether the chain is the one of the data folder. */
+	readonly isEmbedded: boolean;
+	readonly closing: (() => Promise<void>)[];
+	readonly say: (text: string) => void;
+	readonly paint: Paint;
+}
+
+/** Resolves when it is to stop, with the exit code. */
+async function live(o: Live): Promise<number> {
+	const { values, io, url, running, say, paint } = o;
+	const { createApiClient } = await import("../../api/create-client.ts");
+	const client = createApiClient({ baseUrl: url, retries: 10 });
+	const tell = (event: object) => values.json && io.out.write(`${JSON.stringify(event)}\n`);
+	const { resolve: end, promise: ended, reject: fail } = Promise.withResolvers<number>();
+	ended.catch(() => {}); // awaited below; until then a failure must not look like one that nobody looks at
+	io.interrupted.addEventListener("abort", () => end(0), { once: true });
+	if (io.interrupted.aborted) return 0;
+	const scored = (score: Score) => {
+		tell({ kind: "score", ...score });
+		// A provider of which nothing was proven has a score too: 0.
+		if (values["until-scored"] && score.terms.evidence !== null) end(0);
+	};
+	tell({
+		kind: "up",
+		url,
+		key: running.key,
+		dataDir: o.dataDir,
+		adminTokenFile: running.adminTokenFile,
+		chain: running.chain === null ? null : { ...running.chain, url: withoutLogin(running.chain.url) },
+	});
+	const before = await client.network();
+	const best = (await client.listProviders({ query: { sort: "score", limit: 1 } })).rows[0];
+	const total = before.probes.total;
+	const probes = total.valid + total.invalid + total.inconclusive;
+	if (best !== undefined) {
+		const { active, paused } = before.providers;
+		say(
+			`found     ${active + paused} ${active + paused === 1 ? "provider" : "providers"}, ${probes} ${probes === 1 ? "probe" : "probes"} (${total.valid} valid), ` +
+				`${before.evidence.files} evidence ${before.evidence.files === 1 ? "file" : "files"}; best score ${formatScore(best.scorePpm)} (${shown(best.name)})`,
+		);
+		tell({ kind: "found", providers: before.providers, probes: total, evidence: before.evidence });
+	}
+	if (running.chain !== null) say(paint.dim(`          ${epochLine(running.chain.params, Date.now() / 1000)}`));
+	say(paint.dim(`          ${joinLine(values.host, url, running.key)}`));
+
+	const report = createUpReport({ stream: values.json ? silent : io.out, paint, client, onScore: scored });
+	const stopWatching = new AbortController();
+	const events = client.watchEvents({}, { signal: stopWatching.signal });
+	const watching = watch(events, report, tell).catch((error: unknown) => {
+		if (!stopWatching.signal.aborted) fail(error);
+	});
+	o.closing.push(async () => {
+		stopWatching.abort();
+		await watching;
+		report.end();
+	});
+	if (values["until-scored"] && best !== undefined && best.scorePpm !== null && best.lastValidAtMs !== null) {
+		say("          a score is there already");
+		end(0);
+	} else if (!values["no-provider"]) {
+		const isAwaited = values["until-scored"] || values["until-claimable"];
+		o.closing.push(await offer(o, report, isAwaited ? fail : () => {}));
+	}
+	const stopLooking = watchRewards(running, (final) => {
+		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
+		report.line(rewardsLine(final, paint));
+		if (values["until-claimable"] && final.claimable > 0n) end(0);
+	});
+	const code = await ended.finally(stopLooking);
+	report.end();
+	say("stopping");
+	return code;
+}
+
+/** Starts this machine's provider; gives how to stop it. */
+async function offer(
+	{ values, io, dataDir, url, running, isEmbedded, say, paint }: Live,
+	report: UpReport,
+	onEnd: (error: AssayError) => void,
+): Promise<() => Promise<void>> {
+	// Before its first probe: who has an account is asked for receipts, and is paid there.
+	const line = await registrationLine({ dataDir, running, isEmbedded });
+	const provider: LocalProvider = await startLocalProvider({
+		validator: url.replace(/^http/, "ws"),
+		key: running.key,
+		dataFolder: join(dataDir, "provider"),
+		name: values.name,
+		pricePerHour: values.price,
+		rentable: !values["no-rent"],
+		env: io.env,
+		onEvent(event) {
+			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
+				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
+		},
+		onEnd: (said) => {
+			// Its own last word has a code; whoever waits for a score of this machine waits in vain.
+			const code = /\[([A-Z_]+)\]/.exec(said)?.[1] ?? "PROVIDER_STOPPING";
+			onEnd(new AssayError(code, "this machine's provider ended before there was a score"));
+			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600)}`));
+		},
+	});
+	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
+	if (line !== null) say(paint.dim(`          ${line}`));
+	return () => provider.stop();
+}
+
+async function watch(
+	events: AsyncIterable<NetworkEvent>,
+	report: Pick<UpReport, "show">,
+	tell: (event: object) => void,
+): Promise<void> {
+	for await (const event of events) {
+		tell(event);
+		await report.show(event);
+	}
+}

@@ -1,0 +1,52 @@
+// Two sets of proven figures side by side, with their ratio: `assay probe --compare FILE`. Pure.
+import type { Figure } from "../../protocol/probe/evidence.ts";
+import { formatFigure } from "./format.ts";
+import { bestFigures, figureLabel, type Paint } from "./verdict-table.ts";
+
+export interface ComparedFigure {
+	readonly device: number;
+	readonly name: string;
+	readonly unit: string;
+	/** null: not proven there. */
+	readonly before: number | null;
+	readonly now: number | null;
+	/** now ÷ before. */
+	readonly ratio: number | null;
+}
+
+/** Matched by device number and name; of several with one name the best on each side. */
+export function compareFigures(before: readonly Figure[], now: readonly Figure[]): ComparedFigure[] {
+	const key = (f: { readonly device: number; readonly name: string }) => `${f.device} ${f.name}`;
+	const devices = [...new Set([...now, ...before].map((f) => f.device))].sort((a, b) => a - b);
+	const bestOf = (figures: readonly Figure[]) =>
+		new Map(
+			devices.flatMap((device) => bestFigures(figures.filter((f) => f.device === device))).map((f) => [key(f), f]),
+		);
+	const [was, is] = [bestOf(before), bestOf(now)];
+	return [...new Map([...is, ...was]).values()]
+		.sort((a, b) => a.device - b.device)
+		.map(({ device, name, unit }) => {
+			const b = was.get(key({ device, name }))?.value ?? null;
+			const n = is.get(key({ device, name }))?.value ?? null;
+			return { device, name, unit, before: b, now: n, ratio: b === null || n === null || b === 0 ? null : n / b };
+		});
+}
+
+export function comparisonTable(rows: readonly ComparedFigure[], paint: Paint): string {
+	const show = (value: number | null, unit: string) => (value === null ? "–" : formatFigure(value, unit));
+	const cells = rows.map((row) => [
+		`device ${row.device}`,
+		figureLabel(row.name),
+		show(row.before, row.unit),
+		show(row.now, row.unit),
+		row.ratio === null ? "" : `× ${row.ratio.toFixed(3)}`,
+	]);
+	const all = [["", "", "before", "now", ""], ...cells];
+	const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]!.length)) + 2);
+	return all
+		.map((row, i) => {
+			const text = `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("")}`.trimEnd();
+			return i === 0 ? paint.dim(text) : text;
+		})
+		.join("\n");
+}

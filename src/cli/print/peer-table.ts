@@ -1,0 +1,44 @@
+// Who reads whose memory how fast: one square table for each kind of device that has peers. Pure.
+import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";
+import { formatInUnit, unitFor } from "./format.ts";
+import type { Paint } from "./verdict-table.ts";
+
+const NAME = /^peer\.bandwidth\.(\d+)$/;
+
+export function isPeerFigure({ name }: Pick<Figure, "name">): boolean {
+	return NAME.test(name);
+}
+
+/** Rows read, columns are read. A pair that was not proven, and a device with itself, is a dash. */
+export function peerTables(devices: readonly DeviceClaim[], figures: readonly Figure[], paint: Paint): string[] {
+	const speeds = new Map(
+		figures.flatMap((f) => {
+			const from = NAME.exec(f.name)?.[1];
+			return from === undefined ? [] : [[`${f.device} ${from}`, f.value] as const];
+		}),
+	);
+	if (speeds.size === 0) return [];
+	const involved = new Set([...speeds.keys()].flatMap((pair) => pair.split(" ").map(Number)));
+	const unit = unitFor(Math.max(...speeds.values()), "B/s");
+	return (["gpu", "cpu"] as const).flatMap((kind) => {
+		const own = [...involved].filter((i) => devices[i]?.kind === kind).sort((a, b) => a - b);
+		if (own.length === 0) return [];
+		const names = own.map((i) => `${kind} ${i}`);
+		const cells = own.map((reader) =>
+			own.map((from) => {
+				const speed = speeds.get(`${reader} ${from}`);
+				return speed === undefined ? "–" : formatInUnit(speed, unit);
+			}),
+		);
+		const width = Math.max(...[...names, ...cells.flat()].map((cell) => cell.length)) + 2;
+		const first = Math.max(...names.map((name) => name.length)) + 2;
+		const line = (head: string, row: readonly string[]) =>
+			`  ${paint.strong(head.padEnd(first))}${row.map((cell) => cell.padStart(width)).join("")}`;
+		return [
+			"",
+			paint.dim(`  each row reads the memory of each column, ${unit.name}`),
+			paint.dim(line("", names)),
+			...cells.map((row, i) => line(names[i]!, row)),
+		];
+	});
+}

@@ -1,0 +1,84 @@
+// The speed of a sustained run over time, as one line a device: lowest and highest second, and a curve; beneath it what the device said
+// of itself meanwhile (clock, power, temperature), which is a claim, while the curve is proven. Pure.
+import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/probe/evidence.ts";
+import { decodeRoots } from "../../protocol/probe/records.ts";
+import { type CurvePoint, throughputCurve } from "../../verify/hardware/throughput-curve.ts";
+import { formatDuration, formatRate } from "./format.ts";
+
+const BARS = "▁▂▃▄▅▆▇█";
+const MAX_BARS = 60;
+/** Last tenth against best tenth of the run. Clocks of a healthy card settle within some percent; a hot or capped one loses more. */
+const THROTTLED_PPM = 900_000;
+
+/** Bars from 0 to the best, so that a dip looks as deep as it is; neighbours are averaged when there are too many. */
+export function sparkline(values: readonly number[], width = MAX_BARS): string {
+	const most = Math.max(...values);
+	if (!(most > 0)) return "";
+	const groups = Math.min(width, values.length);
+	return Array.from({ length: groups }, (_, g) => {
+		const part = values.slice(Math.floor((g * values.length) / groups), Math.floor(((g + 1) * values.length) / groups));
+		const mean = part.reduce((sum, v) => sum + v, 0) / part.length;
+		return BARS[Math.min(BARS.length - 1, Math.floor((mean / most) * BARS.length))];
+	}).join("");
+}
+
+export function curveLine(
+	device: number,
+	precision: string,
+	curve: readonly CurvePoint[],
+	isThrottled = false,
+): string {
+	const rates = curve.map(({ opsPerS }) => opsPerS);
+	const span = `${formatRate(Math.min(...rates), "op/s")} … ${formatRate(Math.max(...rates), "op/s")}`;
+	const mark = isThrottled ? "  THROTTLED" : "";
+	return `  device ${device}  ${precision} for ${formatDuration(curve.at(-1)?.endUs ?? 0)}: ${span}  ${sparkline(rates)}${mark}`;
+}
+
+/** What the device said while the run went on. Numbers that it could not read are 0 and left out. */
+export function readingLines(readings: readonly Reading[], claim: DeviceClaim | undefined): string[] {
+	const rows: [string, readonly number[], string, string][] = [
+		["clock", readings.map(({ coreMHz }) => coreMHz), "MHz", ""],
+		["memory clock", readings.map(({ memoryMHz }) => memoryMHz), "MHz", ""],
+		["power", readings.map(({ powerMw }) => Math.round(powerMw / 1000)), "W", capOf(claim)],
+		["temperature", readings.map(({ temperatureC }) => temperatureC), "°C", ""],
+	];
+	const lines = rows.flatMap(([name, values, unit, note]) =>
+		values.some((value) => value > 0)
+			? [
+					`            ${name.padEnd(13)}${Math.min(...values)} … ${Math.max(...values)} ${unit}${note}  ${sparkline(values)}`,
+				]
+			: [],
+	);
+	const held = readings.filter(({ throttle }) => throttle !== 0).length;
+	if (held > 0) lines.push(`            says that its clock was held down in ${held} of ${readings.length} readings`);
+	return lines.length === 0 ? [] : ["            it says of itself meanwhile:", ...lines];
+}
+
+function capOf(claim: DeviceClaim | undefined): string {
+	if (claim === undefined || claim.powerDefaultW === 0) return "";
+	return ` (limit ${claim.powerLimitW} W, ${Math.round((100 * claim.powerLimitW) / claim.powerDefaultW)} % of default)`;
+}
+
+function isThrottled(figures: readonly Figure[], challenge: number): boolean {
+	const ratio = figures.find((f) => f.challenge === challenge && f.name.endsWith(".sustained-ratio"));
+	return ratio !== undefined && ratio.value < THROTTLED_PPM;
+}
+
+/** For each sustained challenge of evidence that was found valid: its curve, and the readings beneath. */
+export function sustainedLines({ envelope, attachments }: Evidence): string[] {
+	const { challenges, figures, claim, readings } = envelope.body;
+	return challenges.flatMap(({ spec, sentAtUs, roots }, challenge) => {
+		if (spec.kind !== "gemm" || spec.rounds !== 0) return [];
+		const decoded = decodeRoots(attachments[roots] ?? new Uint8Array(0));
+		const curve = decoded.ok ? throughputCurve(spec, sentAtUs, decoded.records) : [];
+		if (!decoded.ok || curve.length === 0) return [];
+		const endUs = decoded.records.at(-1)!.atUs;
+		const said = (readings ?? []).filter(
+			({ device, atUs }) => device === spec.device && atUs >= sentAtUs && atUs <= endUs,
+		);
+		return [
+			curveLine(spec.device, spec.precision, curve, isThrottled(figures, challenge)),
+			...readingLines(said, claim.devices[spec.device]),
+		];
+	});
+}

@@ -1,0 +1,71 @@
+// Tables for people: columns as wide as their widest cell, numbers to the right. Cells from providers go through `shown` first.
+import { printable } from "../../engine/client/printable.ts";
+import { safeText } from "../../protocol/bytes/safe-text.ts";
+import type { Paint } from "./verdict-table.ts";
+
+export interface Column<Row> {
+	readonly title: string;
+	readonly right?: boolean;
+	readonly cell: (row: Row) => string;
+	readonly style?: (row: Row, paint: Paint) => (text: string) => string;
+}
+
+/** Text that a provider chose, made harmless for a terminal and short. */
+export function shown(text: string, maxChars = 40): string {
+	return printable(safeText(text), maxChars);
+}
+
+const asIs = (text: string) => text;
+
+/** Without rows only its header. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], paint: Paint): string {
+	const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+	const widths = columns.map(({ title }, i) => Math.max(title.length, ...cells.map((line) => line[i]!.length)));
+	const line = (texts: readonly string[], style: (column: number) => (text: string) => string) =>
+		`  ${texts
+			.map((text, i) => {
+				const room = " ".repeat(widths[i]! - text.length);
+				return columns[i]!.right ? room + style(i)(text) : style(i)(text) + room;
+			})
+			.join("  ")}`.trimEnd();
+	return [
+		line(
+			columns.map(({ title }) => title),
+			() => paint.dim,
+		),
+		...cells.map((texts, r) => line(texts, (i) => columns[i]!.style?.(rows[r]!, paint) ?? asIs)),
+	].join("\n");
+}
+
+/** "3 min ago", "in 70 min", "–" for never. */
+export function formatAgo(atMs: number | null, nowMs: number): string {
+	if (atMs === null) return "–";
+	const text = formatSpan(Math.abs(nowMs - atMs));
+	return atMs > nowMs ? `in ${text}` : `${text} ago`;
+}
+
+/** One unit, whole: 42 s, 12 min, 5 h, 3 d. */
+export function formatSpan(ms: number): string {
+	if (ms < 100_000) return `${Math.round(ms / 1000)} s`;
+	if (ms < 100 * 60_000) return `${Math.round(ms / 60_000)} min`;
+	if (ms < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;
+	return `${Math.round(ms / 86_400_000)} d`;
+}
+
+export const formatPrice = (micros: number) => (micros / 1e6).toFixed(micros % 10_000 === 0 ? 2 : 6);
+export const formatScore = (ppm: number | null) => (ppm === null ? "–" : (ppm / 1e6).toFixed(6));
+export const shortId = (id: string) => id.slice(0, 12);
+
+export function verdictStyle(verdict: string | null, paint: Paint): (text: string) => string {
+	if (verdict === "valid") return paint.good;
+	if (verdict === "invalid") return paint.bad;
+	return verdict === null ? paint.dim : paint.unsure;
+}
+
+const BARS = "▁▂▃▄▅▆▇█";
+
+/** Oldest first. From zero, so that a fall by a tenth looks like one. */
+export function sparkline(values: readonly number[]): string {
+	const top = Math.max(...values, 0);
+	return values.map((value) => BARS[top <= 0 ? 0 : Math.max(0, Math.round((value / top) * 8) - 1)]).join("");
+}

@@ -1,0 +1,136 @@
+// The provider of `assay up`: an `assay provide` of its own, as on any other host, that dials this machine's validator. It ends when `up` does, even
+// one that was killed: the channel between the two is closed then (main.ts). Not here: what a provider does.
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { ProviderEvent } from "../../provider/provider-event.ts";
+import { SSHD } from "../../provider/rental/rental-sshd.ts";
+import type { CliIo } from "../command.ts";
+
+export interface LocalProvider {
+	/** Resolves when its process is gone. Rentals go on until their end. */
+	stop(): Promise<void>;
+	readonly rentable: boolean;
+}
+
+export interface LocalProviderOptions {
+	/** ws://HOST:PORT of the validator. */
+	readonly validator: string;
+	readonly key: string;
+	readonly dataFolder: string;
+	readonly name: string | undefined;
+	readonly pricePerHour: string | undefined;
+	readonly env: CliIo["env"];
+	/** Offer it for rent, where that is possible. */
+	readonly rentable: boolean;
+	readonly onEvent: (event: ProviderEvent) => void;
+	/** It ended without being asked to; `said` is the end of its standard error. */
+	readonly onEnd: (said: string) => void;
+}
+
+const FIRST_SSH_PORT = 2222;
+/** An orderly end lets an environment be taken down first. */
+const STOP_MS = 90_000;
+
+export async function startLocalProvider(o: LocalProviderOptions): Promise<LocalProvider> {
+	// A system user for each rental needs root, and all of it OpenSSH's server.
+	const rentable = o.rentable && process.getuid?.() === 0 && existsSync(SSHD);
+	if (rentable) {
+		const first = await startChild(o, await rentalArguments());
+		if (!/\[RENTAL_UNAVAILABLE\]/.test(first.endedWith() ?? "")) return { rentable, stop: first.stop };
+	}
+	const { stop } = await startChild(o, []);
+	return { rentable: false, stop };
+}
+
+/** Only this machine is told of it, so only from this machine it is reached. */
+async function rentalArguments(): Promise<string[]> {
+	const port = String(await freePort("127.0.0.1", FIRST_SSH_PORT));
+	return ["--rentable", "--ssh-host", "127.0.0.1", "--ssh-listen", "127.0.0.1", "--ssh-port", port];
+}
+
+interface StartedChild {
+	stop(): Promise<void>;
+	/** What it said last, if it has ended before it had started; null otherwise. */
+	endedWith(): string | null;
+}
+
+/** Resolves when the provider runs or is gone. */
+async function startChild(o: LocalProviderOptions, more: readonly string[]): Promise<StartedChild> {
+	const args = ["provide", "--json", "--validator", o.validator, "--trust", o.key, "--data", o.dataFolder, ...more];
+	if (o.name !== undefined) args.push("--name", o.name);
+	if (o.pricePerHour !== undefined) args.push("--price", o.pricePerHour);
+	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
+		env: o.env as NodeJS.ProcessEnv,
+		// A session of its own: Ctrl-C is for `up`, which then ends it in order.
+		detached: true,
+		stdio: ["ignore", "pipe", "pipe", "ipc"],
+	});
+	let said = "";
+	let state: "starting" | "running" | "failed" | "stopping" = "starting";
+	child.stderr!.on("data", (chunk) => {
+		said = (said + chunk).slice(-2000);
+	});
+	const { promise: started, resolve: hasStarted } = Promise.withResolvers<void>();
+	createInterface({ input: child.stdout! }).on("line", (line) => {
+		const event = parseEvent(line);
+		if (event?.kind === "started") {
+			state = "running";
+			hasStarted();
+		} else if (event !== null) o.onEvent(event as ProviderEvent);
+	});
+	const ended = new Promise<void>((resolve) => {
+		child.once("error", (error) => {
+			said += error.message;
+			resolve();
+		});
+		child.once("close", () => resolve());
+	}).then(() => {
+		if (state === "starting") state = "failed";
+		// Without an environment for rentals it is started again without them; nobody needs to hear of that.
+		const isSilent = state === "failed" && more.length > 0 && /\[RENTAL_UNAVAILABLE\]/.test(said);
+		if (state !== "stopping" && !isSilent) o.onEnd(said.trim());
+	});
+	await Promise.race([started, ended]);
+	return {
+		endedWith: () => (state === "failed" ? said : null),
+		async stop() {
+			state = "stopping";
+			await endChild(child, ended);
+		},
+	};
+}
+
+async function endChild(child: ChildProcess, ended: Promise<void>): Promise<void> {
+	child.kill("SIGTERM");
+	const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+	await ended;
+	clearTimeout(timer);
+}
+
+function parseEvent(line: string): { readonly kind: string } | null {
+	try {
+		const event = JSON.parse(line);
+		return typeof event?.kind === "string" ? event : null;
+	} catch {
+		return null;
+	}
+}
+
+/** The first free port from `first` on. Another program may still take it in between: then listening says so. */
+export async function freePort(host: string, first: number): Promise<number> {
+	for (let port = first; port < first + 100; port++) if (await isFree(host, port)) return port;
+	throw new AssayError("LISTEN_FAILED", `no port from ${first} to ${first + 99} is free on ${host}`, {
+		hint: "Name one with --port.",
+	});
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const server = createServer();
+		server.once("error", () => resolve(false));
+		server.listen(port, host, () => server.close(() => resolve(true)));
+	});
+}

@@ -1,0 +1,80 @@
+// What one engine can be asked, and the shape of its answers. Types; create-engine-client.ts makes one from a link.
+// A provider's misbehaviour during a request is a value here (`end`, `code`), never an exception: it is evidence.
+import type { End, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
+import type { RootRecord } from "../../protocol/probe/records.ts";
+import type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "../wire/frames.ts";
+
+/** As the engine numbered them; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
+export type { RootRecord } from "../../protocol/probe/records.ts";
+export type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, Place, StreamRequest } from "../wire/frames.ts";
+export { createEngineClient } from "./create-engine-client.ts";
+
+/** As on the wire: the path in one piece, whatever its length. */
+export interface OpeningRecord {
+	readonly round: number;
+	readonly index: number;
+	readonly leaf: Uint8Array;
+	/** Siblings bottom up, 32 bytes each. */
+	readonly path: Uint8Array;
+}
+
+/** How a request ended. `code` is null for `complete` and `stopped`, else a row of protocol/codes.ts. */
+export interface Ending {
+	readonly end: End;
+	readonly code: string | null;
+	readonly detail: string;
+	/** Present when `code` is ENGINE_REFUSED. */
+	readonly engineError?: { readonly code: number; readonly message: string };
+}
+
+export interface Answer extends Ending {
+	readonly sentAtUs: number;
+	readonly endedAtUs: number;
+	readonly roots: readonly RootRecord[];
+}
+
+export interface OpenAnswer extends Ending {
+	readonly sentAtUs: number;
+	readonly receivedAtUs: number;
+	readonly openings: readonly OpeningRecord[];
+}
+
+export interface RunOptions {
+	/** From the sending of the request to its DONE. When it passes, the link is closed: a late answer counts for nothing. */
+	readonly deadlineMs: number;
+	readonly onRoot?: (root: RootRecord) => void;
+	/** Advisory, never evidence: the host may say anything here. */
+	readonly onProgress?: (done: number, total: number) => void;
+	/** Aborting sends CANCEL; DONE is then awaited for `graceMs` (default 10 s) at most. */
+	readonly stop?: AbortSignal;
+	readonly graceMs?: number;
+}
+
+export interface EngineClient {
+	/** Of the engine, as READY told it. */
+	readonly version: string;
+	/** Throws AssayError when the engine misbehaves here: there is no probe without a claim. */
+	hello(o: { deadlineMs: number }): Promise<HostClaim>;
+	/** Microseconds from PING to PONG; the payload is random and checked. Throws AssayError like hello. */
+	ping(o: { deadlineMs: number }): Promise<number>;
+	gemm(r: GemmRequest, o: RunOptions): Promise<Answer>;
+	fma(r: FmaRequest, o: RunOptions): Promise<Answer>;
+	stream(r: StreamRequest, o: RunOptions): Promise<Answer>;
+	/** One root, when the bytes are durable. */
+	copy(r: CopyRequest, o: RunOptions): Promise<Answer>;
+	/** What the device says of itself now; null when it cannot say, was not asked in time, or the link is gone. Never throws. */
+	read(device: number, o: { deadlineMs: number }): Promise<Reading | null>;
+	open(r: OpenRequest, o: { deadlineMs: number }): Promise<OpenAnswer>;
+	/** Never throws; the ending tells whether the engine agreed. */
+	release(session: number, o: { deadlineMs: number }): Promise<Ending>;
+	close(): Promise<void>;
+}
+
+export interface EngineClientOptions {
+	/** Monotonic microseconds; all stamps of a probe are on this clock. */
+	readonly clockUs: () => number;
+	readonly readyDeadlineMs: number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	/** Pings this often so that the engine's idle clock (120 s) does not run out. Default 30 s; 0 turns it off. */
+	readonly keepAliveMs?: number;
+}

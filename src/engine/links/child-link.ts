@@ -1,0 +1,101 @@
+// A link over the standard streams of a child process: the engine itself, or an ssh that runs it far away.
+// Bounded: of stderr only the tail is kept, stdout is left to whoever reads it. The child has its own process group, so that closing
+// ends all it started and so that Ctrl-C in a terminal reaches only us, who then end it in order.
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { printable } from "../client/printable.ts";
+import type { Link, LinkEnd } from "./link.ts";
+
+const STDERR_TAIL_BYTES = 8 << 10;
+/** After the end of its stdin an engine exits by itself (FRAMES.md); it may be in the middle of a round. */
+const DEFAULT_GRACE_MS = 2000;
+/** After the exit, how long pipes may stay open (a grandchild can hold them) before they are closed by us. */
+const DRAIN_MS = 500;
+
+/** Signals the child's whole process group; false when it is gone. Only for children spawned with `detached`. */
+export function signalGroup(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): boolean {
+	if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return false;
+	try {
+		return process.kill(-child.pid, signal);
+	} catch {
+		return false;
+	}
+}
+
+/** Keeps the last bytes of a stream and goes on draining it, however much comes. */
+export function keepTail(stream: NodeJS.ReadableStream, bytes = STDERR_TAIL_BYTES): () => string {
+	let tail = Buffer.alloc(0);
+	stream.on("data", (chunk: Buffer) => {
+		tail = Buffer.from(Buffer.concat([tail, chunk.subarray(-bytes)]).subarray(-bytes));
+	});
+	stream.on("error", () => {});
+	return () => printable(tail.toString("utf8"), bytes);
+}
+
+export interface ChildLinkFacts {
+	readonly kind: Link["kind"];
+	readonly engineSha256: string | null;
+	readonly hostKey: string | null;
+	readonly handshakeUs: number | null;
+	readonly graceMs?: number | undefined;
+	/** Run once after the child is gone, before close() returns. */
+	readonly onClosed?: () => Promise<void>;
+}
+
+/** `child` was spawned with `detached` and pipes, and has started. */
+export function createChildLink(child: ChildProcessWithoutNullStreams, facts: ChildLinkFacts): Link {
+	const stderrTail = keepTail(child.stderr);
+	child.stdin.on("error", () => {});
+	const closed = whenGone(child).then((end) => ({ ...end, stderrTail: stderrTail() }));
+	const cleared = closed.then(() => facts.onClosed?.());
+	let closing: Promise<void> | undefined;
+	async function end(): Promise<void> {
+		const graceMs = facts.graceMs ?? DEFAULT_GRACE_MS;
+		child.stdin.end();
+		// Unread output would keep a child alive that is busy writing it.
+		child.stdout.resume();
+		if (!(await within(closed, graceMs))) {
+			signalGroup(child, "SIGTERM");
+			if (!(await within(closed, graceMs))) signalGroup(child, "SIGKILL");
+		}
+		await cleared;
+	}
+	return {
+		kind: facts.kind,
+		input: child.stdin,
+		output: child.stdout,
+		engineSha256: facts.engineSha256,
+		hostKey: facts.hostKey,
+		handshakeUs: facts.handshakeUs,
+		closed,
+		close: () => {
+			closing ??= end();
+			return closing;
+		},
+	};
+}
+
+/** Settles when the child has exited and its pipes are drained or given up. */
+export function whenGone(child: ChildProcessWithoutNullStreams): Promise<Omit<LinkEnd, "stderrTail">> {
+	return new Promise((resolve) => {
+		child.once("close", (code, signal) => resolve({ code, signal }));
+		child.once("exit", (code, signal) => {
+			const timer = setTimeout(() => {
+				child.stdout.destroy();
+				child.stderr.destroy();
+				resolve({ code, signal });
+			}, DRAIN_MS);
+			child.once("close", () => clearTimeout(timer));
+		});
+	});
+}
+
+/** True when the promise settled in time. */
+export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<false>((resolve) => {
+		timer = setTimeout(resolve, ms, false);
+	});
+	const inTime = await Promise.race([promise.then(() => true), late]);
+	clearTimeout(timer);
+	return inTime;
+}

@@ -1,0 +1,68 @@
+// A link to an engine that runs on this machine: a child process with its own process group and a small environment.
+// Which file to run is the caller's choice (builds.ts knows ours).
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { createChildLink } from "./child-link.ts";
+import type { Link } from "./link.ts";
+
+export interface LocalLinkOptions {
+	/** The engine's file. */
+	readonly command: string;
+	readonly args?: readonly string[];
+	/** Where the allowed variables are taken from. */
+	readonly env: Readonly<Record<string, string | undefined>>;
+	/** Between the end of stdin, SIGTERM and SIGKILL when closing. */
+	readonly graceMs?: number;
+	/** The engine's process, also the number of its group: for whoever watches what it takes. */
+	readonly onSpawn?: (pid: number) => void;
+}
+
+/** What a GPU driver's libraries and a container's device choice need; nothing else of the caller's environment is shown to the engine. */
+const PASSED = [
+	"PATH",
+	"HOME",
+	"TMPDIR",
+	"LD_LIBRARY_PATH",
+	"CUDA_VISIBLE_DEVICES",
+	"CUDA_DEVICE_ORDER",
+	"NVIDIA_VISIBLE_DEVICES",
+];
+
+export async function sha256OfFile(path: string): Promise<string> {
+	const hash = createHash("sha256");
+	await pipeline(createReadStream(path), hash);
+	return hash.digest("hex");
+}
+
+/** Throws AssayError ENGINE_NOT_STARTED. */
+export async function createLocalLink(o: LocalLinkOptions): Promise<Link> {
+	const env: Record<string, string> = { LC_ALL: "C" };
+	for (const name of PASSED) {
+		const value = o.env[name];
+		if (value !== undefined) env[name] = value;
+	}
+	try {
+		const engineSha256 = await sha256OfFile(o.command);
+		const child = spawn(o.command, [...(o.args ?? [])], { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
+		await new Promise<void>((resolve, reject) => {
+			child.once("spawn", resolve);
+			child.once("error", reject);
+		});
+		o.onSpawn?.(child.pid!);
+		return createChildLink(child, {
+			kind: "local",
+			engineSha256,
+			hostKey: null,
+			handshakeUs: null,
+			graceMs: o.graceMs,
+		});
+	} catch (cause) {
+		throw new AssayError("ENGINE_NOT_STARTED", `the engine ${o.command} does not start: ${(cause as Error).message}`, {
+			hint: "`assay doctor` says what is missing; in a checkout `bash engine/build.sh` builds it.",
+			cause,
+		});
+	}
+}

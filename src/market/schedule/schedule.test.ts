@@ -1,0 +1,294 @@
+// The schedule's rules, each with its negative twin; and what SN27's schedule gets wrong.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
+import { codes } from "../../protocol/codes.ts";
+import { createParams, DEFAULT_PARAMS } from "../params.ts";
+import {
+	dueNow,
+	isProbed,
+	nextProbe,
+	onChanged,
+	onPaused,
+	onRegistered,
+	onRemoved,
+	onRentalEnded,
+	onRented,
+	onResumed,
+} from "./schedule.ts";
+import type { Decision, Outcome, ScheduleState } from "./schedule-state.ts";
+
+const P = DEFAULT_PARAMS;
+const MIN = 60_000;
+const T0 = 1_800_000_000_000;
+const fresh = onRegistered(T0).state;
+
+function outcome(status: Outcome["status"], code: string | null, startedAtMs = T0, tookMs = 10_000): Outcome {
+	return { status, code, startedAtMs, endedAtMs: startedAtMs + tookMs };
+}
+function after(
+	state: ScheduleState,
+	status: Outcome["status"],
+	code: string | null = null,
+	startedAtMs = T0,
+): Decision {
+	return nextProbe(state, outcome(status, code, startedAtMs), P, 0.5);
+}
+const countOf = ({ actions }: Decision) => actions.find((action) => action.do === "count")?.as;
+
+test("a new provider is due at once", () => {
+	const { state, actions } = onRegistered(T0);
+	assert.deepEqual(actions, [{ do: "probe-at", atMs: T0, why: "registered" }]);
+	assert.equal(state.nextProbeAtMs, T0);
+});
+
+test("after a valid probe: the interval from its start, plus a draw below the jitter", () => {
+	const at = (random01: number) => nextProbe(fresh, outcome("valid", null), P, random01).state.nextProbeAtMs!;
+	assert.equal(at(0), T0 + 72 * MIN);
+	assert.equal(at(0.5), T0 + 72 * MIN + 7.5 * MIN);
+	assert.equal(at(1 - 2 ** -53), T0 + 87 * MIN - 1, "never the whole jitter");
+	for (const random01 of [1, -0.1, Number.NaN, 2])
+		assert.throws(() => nextProbe(fresh, outcome("valid", null), P, random01), RangeError);
+	const { state, actions } = after(fresh, "valid");
+	assert.equal(state.failures, 0);
+	assert.deepEqual(actions[0], { do: "count", as: "success" });
+	assert.equal(state.why, "interval");
+});
+
+test("moments differ between providers: SN27's random tests collide, ours spread over the jitter", () => {
+	const draws = Array.from({ length: 1000 }, (_, i) => (i * 0.618_033_988_749) % 1);
+	const moments = draws.map((random01) => nextProbe(fresh, outcome("valid", null), P, random01).state.nextProbeAtMs!);
+	const perMinute = new Map<number, number>();
+	for (const at of moments) perMinute.set(Math.floor(at / MIN), (perMinute.get(Math.floor(at / MIN)) ?? 0) + 1);
+	assert.ok(Math.max(...perMinute.values()) < 2 * (1000 / 15));
+	// The twin: without jitter all of them come at once.
+	const still = createParams({ jitterMs: 0 });
+	assert.equal(
+		new Set(draws.map((r) => nextProbe(fresh, outcome("valid", null), still, r).state.nextProbeAtMs)).size,
+		1,
+	);
+});
+
+/** Runs a provider that always ends the same way through `n` probes, each started when it is due. */
+function run(status: Outcome["status"], code: string | null, n: number, from = fresh) {
+	let state = from;
+	let atMs = T0;
+	const pauses: number[] = [];
+	const counts: (string | undefined)[] = [];
+	for (let i = 0; i < n; i++) {
+		const decision = nextProbe(state, outcome(status, code, atMs), P, 0);
+		state = decision.state;
+		counts.push(countOf(decision));
+		pauses.push(state.nextProbeAtMs! - atMs);
+		atMs = state.nextProbeAtMs!;
+	}
+	return { state, pauses, counts };
+}
+
+test("inconclusive: retried after 1, 2, 4, 8, 16 min, then its interval, then again; it never counts", () => {
+	const { pauses, counts, state } = run("inconclusive", "CHALLENGE_SILENT", 12);
+	const series = [1, 2, 4, 8, 16].map((minutes) => minutes * MIN + 10_000);
+	assert.deepEqual(pauses, [...series, 72 * MIN, ...series, 72 * MIN]);
+	assert.deepEqual(new Set(counts), new Set(["nothing"]));
+	assert.equal(state.failures, 0);
+});
+
+test("SN27 tries 22 times, every 60 s; here a dead host costs six probes an interval, further and further apart", () => {
+	const { pauses } = run("inconclusive", "CHALLENGE_SILENT", 100);
+	const spentMs = pauses.reduce((sum, pause) => sum + pause, 0);
+	assert.ok(100 / (spentMs / (72 * MIN)) < 6.01);
+	const retries = pauses.filter((pause) => pause < 72 * MIN);
+	assert.ok(
+		retries.filter((pause) => pause <= MIN + 10_000).length <= 100 / 6 + 1,
+		"one quick retry a series, no more",
+	);
+});
+
+test("every invalid code but the mishaps of an honest host counts at once and waits its interval", () => {
+	const invalid = Object.entries(codes).filter(([, { kind }]) => kind === "verdict-invalid");
+	assert.ok(invalid.length > 30);
+	for (const [code] of invalid) {
+		const decision = after(fresh, "invalid", code);
+		const isCrash = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"].includes(code);
+		assert.equal(countOf(decision), isCrash ? "nothing" : "failure", code);
+		assert.equal(decision.state.failures, isCrash ? 0 : 1, code);
+		assert.equal(decision.state.why, isCrash ? "retry" : "interval", code);
+	}
+});
+
+test("withheld once is forgiven, repeated it counts", () => {
+	const { counts, pauses, state } = run("invalid", "OPENING_WITHHELD", 4);
+	assert.deepEqual(counts, ["nothing", "failure", "failure", "failure"]);
+	assert.equal(state.failures, 3);
+	assert.deepEqual(pauses.slice(0, 2), [MIN + 10_000, 2 * MIN + 10_000]);
+	assert.equal(countOf(after(run("invalid", "STREAM_WITHHELD", 1).state, "invalid", "OPENING_WITHHELD")), "failure");
+});
+
+test("late once is asked again, late twice counts; late beside other suspects counts at once", () => {
+	const { counts, state } = run("invalid", "STREAM_LATE", 2);
+	assert.deepEqual(counts, ["nothing", "failure"]);
+	assert.equal(state.failures, 1);
+	assert.equal(countOf(after(run("invalid", "STREAM_WITHHELD", 1).state, "invalid", "STREAM_LATE")), "failure");
+	const together = (code: string) => nextProbe(fresh, { ...outcome("invalid", code), together: true }, P, 0.5);
+	assert.equal(countOf(together("STREAM_LATE")), "failure");
+	assert.equal(together("STREAM_LATE").state.why, "interval");
+	assert.equal(countOf(together("STREAM_WITHHELD")), "nothing");
+});
+
+test("who hangs up whenever the draw hits is not forgiven again and again", () => {
+	let state = after(fresh, "invalid", "OPENING_WITHHELD").state;
+	// An inconclusive in between, which costs nothing, does not wash it off.
+	state = after(state, "inconclusive", "CHALLENGE_SILENT").state;
+	assert.equal(countOf(after(state, "invalid", "OPENING_WITHHELD")), "failure");
+	// Nor do a few valid ones; ten do.
+	for (let valid = 1; valid <= P.forgiveAfterValid; valid++) {
+		state = after(state, "valid").state;
+		const again = countOf(after(state, "invalid", "OPENING_WITHHELD"));
+		assert.equal(again, valid < P.forgiveAfterValid ? "failure" : "nothing", `${valid} valid`);
+	}
+});
+
+test("a valid probe ends a row of failures and of retries", () => {
+	const failed = run("invalid", "ELEMENT_WRONG", 3).state;
+	assert.equal(failed.failures, 3);
+	assert.equal(after(failed, "valid").state.failures, 0);
+	const retried = run("inconclusive", "CHALLENGE_SILENT", 3).state;
+	assert.equal(retried.retried, 3);
+	assert.equal(after(retried, "valid").state.retried, 0);
+	assert.equal(after(failed, "inconclusive", "ABORTED").state.failures, 3, "an inconclusive one ends nothing");
+});
+
+test("abandoned: due again at once, counts for nothing; but what kills us is not tried for ever", () => {
+	const { pauses, counts, state } = run("abandoned", null, 6);
+	assert.deepEqual(pauses, [10_000, 2 * MIN + 10_000, 4 * MIN + 10_000, 8 * MIN + 10_000, 16 * MIN + 10_000, 72 * MIN]);
+	assert.deepEqual(new Set(counts), new Set(["nothing"]));
+	assert.equal(state.lastVerdict, null, "no verdict was reached");
+});
+
+test("rented: skipped, then due at once; what ends meanwhile does not make it due", () => {
+	const rented = onRented(after(fresh, "valid").state);
+	assert.deepEqual(rented.actions, [{ do: "rest", why: "rented" }]);
+	assert.deepEqual(dueNow([{ providerId: "a", state: rented.state }], T0 * 2, 10), []);
+	const ended = after(rented.state, "valid");
+	assert.equal(ended.state.nextProbeAtMs, null);
+	assert.equal(countOf(ended), "success", "it still counts");
+	assert.equal(onChanged(rented.state, T0 + 5, P).state.nextProbeAtMs, null);
+	assert.deepEqual(onRentalEnded(rented.state, T0 + 9).actions, [
+		{ do: "probe-at", atMs: T0 + 9, why: "rental-ended" },
+	]);
+});
+
+test("paused or removed: never; resumed: at once", () => {
+	for (const [decision, why] of [
+		[onPaused(fresh), "paused"],
+		[onRemoved(fresh), "removed"],
+	] as const) {
+		assert.deepEqual(decision.actions, [{ do: "rest", why }]);
+		assert.equal(isProbed(decision.state), false);
+		for (const later of [
+			after(decision.state, "inconclusive", "ABORTED"),
+			onChanged(decision.state, T0 + 1, P),
+			onRentalEnded(decision.state, T0 + 1),
+		])
+			assert.equal(later.state.nextProbeAtMs, null);
+	}
+	assert.equal(onResumed(onPaused(fresh).state, T0 + 7, P).state.nextProbeAtMs, T0 + 7);
+	const rented = onPaused(onRented(fresh).state).state;
+	assert.deepEqual(onResumed(rented, T0 + 7, P).actions, [{ do: "rest", why: "rented" }]);
+});
+
+test("pausing and resuming in turn costs no more probes than changing does", () => {
+	let state = onResumed(onPaused(fresh).state, T0 + 1, P).state;
+	state = after(state, "valid", null, T0 + 1).state;
+	state = onResumed(onPaused(state).state, T0 + 2 * MIN, P).state;
+	assert.equal(state.nextProbeAtMs, T0 + 1 + 10 * MIN);
+});
+
+test("changed: due at once, at most once in ten minutes, and none is lost", () => {
+	const quiet = after(fresh, "valid").state;
+	const first = onChanged(quiet, T0 + MIN, P);
+	assert.deepEqual(first.actions, [{ do: "probe-at", atMs: T0 + MIN, why: "changed" }]);
+	const proven = after(first.state, "valid", null, T0 + MIN).state;
+	assert.equal(proven.changedAtMs, null);
+	const second = onChanged(proven, T0 + 3 * MIN, P).state;
+	assert.equal(second.nextProbeAtMs, T0 + 11 * MIN, "the limiter");
+	assert.equal(onChanged(second, T0 + 4 * MIN, P).state.nextProbeAtMs, T0 + 11 * MIN, "planned already, not put off");
+	assert.equal(onChanged(proven, T0 + 30 * MIN, P).state.nextProbeAtMs, T0 + 30 * MIN, "long after");
+	// One that is due anyway stays due then.
+	const soon = { ...quiet, nextProbeAtMs: T0 + 30 };
+	assert.equal(onChanged(soon, T0 + MIN, P).state.nextProbeAtMs, T0 + 30);
+});
+
+test("a change during a probe is proven after it", () => {
+	const changed = onChanged(fresh, T0 + 5_000, P).state;
+	const { state } = after(changed, "valid");
+	assert.equal(state.nextProbeAtMs, T0 + 10_000);
+	assert.equal(state.why, "changed");
+	// The twin: one from before the probe began was proven by it.
+	assert.equal(after(onChanged(fresh, T0 - 5_000, P).state, "valid").state.why, "interval");
+	// A change that is planned already is not put off by another one during another probe.
+	const planned = { ...fresh, changeProbeAtMs: T0 + 7 * MIN, changedAtMs: T0 + 1, nextProbeAtMs: T0 + 7 * MIN };
+	assert.equal(after(planned, "valid").state.nextProbeAtMs, T0 + 7 * MIN);
+	// A flood of changes during every probe: the limiter holds.
+	const again = onChanged(state, T0 + 15_000, P).state;
+	assert.equal(after(again, "valid", null, T0 + 10_000).state.nextProbeAtMs, T0 + 10_000 + 10 * MIN);
+});
+
+test("who is due: the longest waiting first, ties by name, no more than asked for", () => {
+	const entry = (providerId: string, nextProbeAtMs: number | null) => ({
+		providerId,
+		state: { ...fresh, nextProbeAtMs },
+	});
+	const entries = [
+		entry("c", T0 - 5),
+		entry("b", T0 - 9),
+		entry("a", T0 - 5),
+		entry("d", T0 + 1),
+		entry("e", null),
+		entry("f", T0),
+	];
+	assert.deepEqual(
+		dueNow(entries, T0, 10).map(({ providerId }) => providerId),
+		["b", "a", "c", "f"],
+	);
+	assert.deepEqual(
+		dueNow(entries, T0, 2).map(({ providerId }) => providerId),
+		["b", "a"],
+	);
+});
+
+test("whatever happens in whatever order: never due while resting, always due while active, storable", () => {
+	const event = fc.oneof(
+		fc.record({
+			status: fc.constantFrom("valid", "invalid", "inconclusive", "abandoned"),
+			code: fc.constantFrom(null, "OPENING_WITHHELD", "ELEMENT_WRONG"),
+			random01: fc.double({ min: 0, max: 0.999, noNaN: true }),
+		}),
+		fc.constantFrom("changed", "rented", "unrented", "paused", "resumed"),
+	);
+	fc.assert(
+		fc.property(fc.array(fc.tuple(event, fc.integer({ min: 0, max: 100 * MIN })), { maxLength: 40 }), (events) => {
+			let state = fresh;
+			let nowMs = T0;
+			for (const [what, waitMs] of events) {
+				nowMs += waitMs;
+				const before = state;
+				if (what === "changed") state = onChanged(state, nowMs, P).state;
+				else if (what === "rented") state = onRented(state).state;
+				else if (what === "unrented") state = onRentalEnded(state, nowMs).state;
+				else if (what === "paused") state = onPaused(state).state;
+				else if (what === "resumed") state = onResumed(state, nowMs, P).state;
+				else {
+					const decision = nextProbe(state, { ...what, startedAtMs: nowMs - 10, endedAtMs: nowMs }, P, what.random01);
+					state = decision.state;
+					if (what.status === "inconclusive") assert.equal(state.failures, before.failures);
+				}
+				assert.equal(state.nextProbeAtMs !== null, isProbed(state));
+				assert.ok(state.nextProbeAtMs === null || state.nextProbeAtMs <= nowMs + 87 * MIN, "nobody is forgotten");
+				assert.ok(state.retried <= P.retries);
+				encodeCanonicalJson(state);
+			}
+		}),
+	);
+});

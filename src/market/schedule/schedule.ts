@@ -1,0 +1,175 @@
+// When is a provider probed next, and what does the last probe count for? Pure decisions on docs/network.md §3: the clock and the draw
+// are arguments, the service carries the actions out. Suspicion over several providers is in suspicion.ts.
+import type { Params } from "../params.ts";
+import type { Action, Decision, Outcome, ScheduleState, Why } from "./schedule-state.ts";
+
+/**
+ * What an honest host can cause on a bad day, and a cheater causes every time: an engine that crashes looks like one that hangs up when it sees the
+ * draw; a packet that is lost in mid-stream (a fifth of a second until it is sent again) looks like bytes that were fetched.
+ */
+const MISHAPS: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"];
+
+/** In a simultaneous probe lateness is the very sign that was looked for. */
+export function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | "together">): boolean {
+	if (status !== "invalid" || code === null) return false;
+	return MISHAPS.includes(code) && !(together === true && code === "STREAM_LATE");
+}
+
+/** A new provider is due at once. */
+export function onRegistered(nowMs: number): Decision {
+	const state: ScheduleState = {
+		status: "active",
+		rented: false,
+		nextProbeAtMs: nowMs,
+		why: "registered",
+		lastStartedAtMs: null,
+		lastVerdict: null,
+		failures: 0,
+		retried: 0,
+		validSinceWithheld: null,
+		changeProbeAtMs: null,
+		changedAtMs: null,
+		suspicion: null,
+		suspectProbeAtMs: null,
+	};
+	return decided(state);
+}
+
+/** After a probe has ended. `random01` in [0, 1) is drawn for this call alone: it makes the moment of the next probe unpredictable. */
+export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params, random01: number): Decision {
+	if (!(random01 >= 0 && random01 < 1)) throw new RangeError("a draw must lie in [0, 1)");
+	const judged = judge(state, outcome, params);
+	const usual = judged.again
+		? outcome.endedAtMs + judged.pauseMs
+		: outcome.startedAtMs + params.intervalMs + Math.floor(random01 * params.jitterMs);
+	const usualWhy: Why =
+		outcome.status === "abandoned" && judged.again ? "abandoned" : judged.again ? "retry" : "interval";
+	// A change that was reported while the probe ran was not what it proved.
+	const stillChanged = state.changedAtMs !== null && state.changedAtMs > outcome.startedAtMs;
+	const after: ScheduleState = {
+		...state,
+		...judged.patch,
+		retried: judged.again ? state.retried + 1 : 0,
+		lastStartedAtMs: outcome.startedAtMs,
+		changedAtMs: stillChanged ? state.changedAtMs : null,
+	};
+	const changed = stillChanged ? changeDueAtMs(after, outcome.endedAtMs, params) : null;
+	const due =
+		changed !== null && changed < usual
+			? dueAt({ ...after, changeProbeAtMs: changed }, changed, "changed")
+			: dueAt(after, usual, usualWhy);
+	return decided(due, { do: "count", as: judged.counts });
+}
+
+interface Judged {
+	readonly counts: "success" | "failure" | "nothing";
+	readonly again: boolean;
+	readonly pauseMs: number;
+	readonly patch: Partial<ScheduleState>;
+}
+
+function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
+	const mayRetry = state.retried < params.retries;
+	const pauseMs = params.retryFirstMs * 2 ** state.retried;
+	const { status, code } = outcome;
+	switch (status) {
+		case "abandoned":
+			// Our own process died: due again at once. But should this provider be what kills it, then less and less often.
+			return { counts: "nothing", again: mayRetry, pauseMs: state.retried === 0 ? 0 : pauseMs, patch: {} };
+		case "inconclusive":
+			return { counts: "nothing", again: mayRetry, pauseMs, patch: { lastVerdict: { status, code } } };
+		case "valid": {
+			const since = state.validSinceWithheld;
+			const patch = {
+				lastVerdict: { status, code },
+				failures: 0,
+				validSinceWithheld: since === null ? null : since + 1,
+			};
+			return { counts: "success", again: false, pauseMs: 0, patch };
+		}
+		case "invalid": {
+			const lastVerdict = { status, code };
+			const failed = { lastVerdict, failures: state.failures + 1 };
+			if (!isMishap(outcome)) return { counts: "failure", again: false, pauseMs: 0, patch: failed };
+			// Repeated means: before enough valid proofs came in between. An inconclusive one in between does not help.
+			const since = state.validSinceWithheld;
+			const isForgiven = since === null || since >= params.forgiveAfterValid;
+			const patch = { ...(isForgiven ? { lastVerdict } : failed), validSinceWithheld: 0 };
+			return { counts: isForgiven ? "nothing" : "failure", again: mayRetry, pauseMs, patch };
+		}
+	}
+}
+
+/** Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept, not lost. */
+export function onChanged(state: ScheduleState, nowMs: number, params: Params): Decision {
+	const noted = { ...state, changedAtMs: nowMs };
+	return isProbed(noted) ? decided(dueForChange(noted, nowMs, params, "changed")) : decided(noted);
+}
+
+/** Reserved or active: skipped until the rental ends. */
+export function onRented(state: ScheduleState): Decision {
+	return decided(dueAt({ ...state, rented: true }, null, "rented"));
+}
+
+export function onRentalEnded(state: ScheduleState, nowMs: number): Decision {
+	return decided(dueAt({ ...state, rented: false }, nowMs, "rental-ended"));
+}
+
+export function onPaused(state: ScheduleState): Decision {
+	return decided(dueAt({ ...state, status: "paused" }, null, "paused"));
+}
+
+export function onRemoved(state: ScheduleState): Decision {
+	return decided(dueAt({ ...state, status: "removed" }, null, "removed"));
+}
+
+/** Due at once, but pausing and resuming in turn must not cost more probes than changing does. */
+export function onResumed(state: ScheduleState, nowMs: number, params: Params): Decision {
+	const active: ScheduleState = { ...state, status: "active", nextProbeAtMs: null };
+	return decided(isProbed(active) ? dueForChange(active, nowMs, params, "resumed") : dueAt(active, null, "rented"));
+}
+
+export function isProbed({ status, rented }: ScheduleState): boolean {
+	return status === "active" && !rented;
+}
+
+/** Who is due, the longest waiting first; ties by id, so that two processes see one order. At most `most`. */
+export function dueNow<Entry extends { readonly providerId: string; readonly state: ScheduleState }>(
+	entries: readonly Entry[],
+	nowMs: number,
+	most: number,
+): Entry[] {
+	return entries
+		.filter(({ state }) => isProbed(state) && state.nextProbeAtMs !== null && state.nextProbeAtMs <= nowMs)
+		.sort(
+			(a, b) =>
+				a.state.nextProbeAtMs! - b.state.nextProbeAtMs! ||
+				(a.providerId < b.providerId ? -1 : a.providerId > b.providerId ? 1 : 0),
+		)
+		.slice(0, most);
+}
+
+/** The first moment at which a change may be proven: now, when it is already planned, or when the limiter allows. */
+function changeDueAtMs({ changeProbeAtMs }: ScheduleState, nowMs: number, { changedLimitMs }: Params): number {
+	if (changeProbeAtMs === null) return nowMs;
+	return changeProbeAtMs > nowMs ? changeProbeAtMs : Math.max(nowMs, changeProbeAtMs + changedLimitMs);
+}
+
+function dueForChange(state: ScheduleState, nowMs: number, params: Params, why: Why): ScheduleState {
+	const atMs = changeDueAtMs(state, nowMs, params);
+	if (state.nextProbeAtMs !== null && state.nextProbeAtMs <= atMs) return state;
+	return dueAt({ ...state, changeProbeAtMs: atMs }, atMs, why);
+}
+
+/** What is paused, removed or rented is never due, whatever ended meanwhile. */
+export function dueAt(state: ScheduleState, atMs: number | null, why: Why): ScheduleState {
+	if (isProbed(state)) return { ...state, nextProbeAtMs: atMs, why };
+	const rest: Why = state.status === "active" ? "rented" : state.status;
+	return { ...state, nextProbeAtMs: null, why: rest };
+}
+
+export function decided(state: ScheduleState, ...actions: readonly Action[]): Decision {
+	const { nextProbeAtMs, why } = state;
+	const when: Action = nextProbeAtMs === null ? { do: "rest", why } : { do: "probe-at", atMs: nextProbeAtMs, why };
+	return { state, actions: [...actions, when] };
+}

@@ -1,0 +1,59 @@
+// What a score is made from: the last valid verdict with what its evidence claims, the provider's record, and the facts of cards.
+// Shapes only. Figures and identities come from a verdict; claims are marked as such and may lower a score, never raise it. docs/scores.md.
+import type { Figure, Precision } from "../../protocol/probe/evidence.ts";
+import type { Identity } from "../../protocol/probe/verdict.ts";
+
+/** What is known of a card from its data sheet. `Profile` of verify/hardware/identify fits as it is: pass PROFILES. */
+export interface CardFacts {
+	readonly id: string;
+	readonly architecture: string;
+	readonly memoryBytes: number;
+	readonly bytesPerS: number;
+	/** Dense peak op/s; absent: no unit for it. */
+	readonly rates: Readonly<Partial<Record<Precision, number>>>;
+	/** Facts that sources disagree on; they are left out of a device's share of speed. */
+	readonly doubt?: readonly { readonly facts: readonly string[] }[];
+}
+
+/** A device as the evidence's claim lists it, in the claim's order: figures and identities name it by its index. */
+export interface ScoredDevice {
+	readonly kind: "gpu" | "cpu" | "disk";
+	/** A claim. Trimmed and lower-cased before it is compared. */
+	readonly uuid: string;
+}
+
+/** The last valid verdict of a provider. */
+export interface Proof {
+	/** SHA-256 of the evidence file, hex. */
+	readonly evidence: string;
+	/** When the probe started. */
+	readonly provenAtMs: number;
+	readonly devices: readonly ScoredDevice[];
+	readonly figures: readonly Figure[];
+	readonly identity: readonly Pick<Identity, "device" | "state" | "profile" | "alike">[];
+	/** claim.host.ramBytes: a claim, which can only lower the RAM part. */
+	readonly claimedRamBytes: number;
+}
+
+/** One past probe as schedule.ts counted it. Those that counted for nothing may be left out or in: they change no reliability. */
+export interface PastProbe {
+	readonly evidence: string;
+	readonly counts: "success" | "failure" | "nothing";
+}
+
+export interface ScoreInput {
+	readonly providerId: string;
+	readonly nowMs: number;
+	/** Paused and removed providers score 0. */
+	readonly active: boolean;
+	readonly proof: Proof | null;
+	readonly rented: boolean;
+	/** Milliseconds since the proof in which the provider was rented and therefore not probed: they do not age the proof. */
+	readonly rentedMs: number;
+	/** Reliability as it was kept before `history`; null: a new provider, or all of its past is in `history`. */
+	readonly reliabilityPpm: number | null;
+	/** Oldest first. May be empty when `reliabilityPpm` already has them in it; with it, each probe is a term of the explanation. */
+	readonly history: readonly PastProbe[];
+	/** UUIDs that count for another provider: what `creditUuids` gives for this one. */
+	readonly creditedElsewhere: readonly string[];
+}

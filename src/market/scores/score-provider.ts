@@ -1,0 +1,105 @@
+// The score of one provider, with its explanation: GPUs × what else the host has × rented × reliability, all in ppm and exact integers.
+// Pure: the time and the facts of cards are arguments. Not here: what reports of several validators make together (network-weights.ts).
+//
+// Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside them ("plain"): every provider of a
+// host can show the whole CPU, one after the other. Added beside, a host cut into eight providers would be paid eight times for one CPU.
+
+import type { Params } from "../params.ts";
+import { bestBasePpm } from "./base-score.ts";
+import { countedGpus } from "./counted-gpus.ts";
+import { deviceTerm } from "./device-score.ts";
+import type { Explanation, Term } from "./explanation.ts";
+import { cpuTerm, diskTerm, ramTerm } from "./host-parts.ts";
+import { type ProvenFigures, provenFiguresOf } from "./proven-figures.ts";
+import { given, term } from "./recompute.ts";
+import { reliabilityTerm } from "./reliability.ts";
+import type { CardFacts, Proof, ScoreInput } from "./score-input.ts";
+import { sn27Root } from "./score-sn27.ts";
+
+const FULL = 1_000_000;
+
+export function scoreProvider(input: ScoreInput, cards: readonly CardFacts[], params: Params): Explanation {
+	const { providerId, proof } = input;
+	const nothing = (why: string): Explanation => ({
+		version: 1,
+		providerId,
+		mode: params.scoring,
+		evidence: null,
+		scorePpm: 0,
+		why,
+		root: given("score", "ppm", 0, `state:${why}`),
+	});
+	if (!input.active) return nothing("the provider is paused or removed");
+	if (proof === null) return nothing("nothing was proven yet");
+	if (isTooOld(input, proof, params)) return nothing("the last proof is too old");
+	const root = params.scoring === "sn27" ? sn27Root(input, proof, params) : holisticRoot(input, proof, cards, params);
+	const why = root.value > 0 ? "" : "no GPU was proven to be worth anything";
+	return {
+		version: 1,
+		providerId,
+		mode: params.scoring,
+		evidence: proof.evidence,
+		scorePpm: root.value,
+		why,
+		root,
+	};
+}
+
+/** Time in which a provider was rented, and so not probed, does not age its proof; but not for ever. */
+function isTooOld({ nowMs, rentedMs }: ScoreInput, { provenAtMs }: Proof, params: Params): boolean {
+	const ageMs = nowMs - provenAtMs;
+	return ageMs - Math.min(Math.max(0, rentedMs), ageMs) > params.maxAgeMs || ageMs > params.maxRentedAgeMs;
+}
+
+function holisticRoot(input: ScoreInput, proof: Proof, cards: readonly CardFacts[], params: Params): Term {
+	const figures = provenFiguresOf(proof);
+	const gpu = gpuTerm(input, proof, figures, cards, params);
+	const bonus = input.rented
+		? given("rented", "ppm", params.rentedBonusPpm, "params:rentedBonusPpm", "state:rented")
+		: given("not rented", "ppm", FULL, "state:rented");
+	const parts = [cpuTerm(proof, figures, params), ramTerm(proof, figures, params), diskTerm(proof, figures, params)];
+	const { gpuWeightPpm, cpuWeightPpm, ramWeightPpm, diskWeightPpm } = params;
+	const weights = [gpuWeightPpm, cpuWeightPpm, ramWeightPpm, diskWeightPpm];
+	const carried = [gpu, term("host", "ppm", "mean", [given("gpus", "ppm", FULL, "constant"), ...parts], weights)];
+	const plain = gpu.value === 0 ? [gpu] : [term("host", "ppm", "mean", [gpu, ...parts], weights)];
+	const factors = params.hostParts === "carried" ? carried : plain;
+	const scoreOf = (worth: readonly Term[]) =>
+		term("score", "ppm", "cappedTimes", [...worth, bonus, reliabilityTerm(input, params)]);
+	const score = scoreOf(factors);
+	if (!mayCountAlone(input, proof, gpu, params)) return score;
+	const noGpus = given("gpus", "ppm", 0, "constant");
+	const alone = scoreOf([
+		given("host only", "ppm", params.hostOnlyPpm, "params:hostOnlyPpm"),
+		term("host", "ppm", "mean", [noGpus, ...parts], weights),
+	]);
+	return alone.value > score.value ? alone : score;
+}
+
+/**
+ * Whether the host parts may count without a GPU. ATTACK: who claims a GPU and proves none of it gets nothing, nor does who failed the last probe that counted;
+ * but who proved one, however small, is worth no less than if it had hidden it.
+ */
+function mayCountAlone({ history }: ScoreInput, { devices }: Proof, gpu: Term, { hostOnlyPpm }: Params): boolean {
+	if (hostOnlyPpm === 0) return false;
+	if (history.findLast(({ counts }) => counts !== "nothing")?.counts === "failure") return false;
+	return gpu.value > 0 || devices.every(({ kind }) => kind !== "gpu");
+}
+
+function gpuTerm(
+	input: ScoreInput,
+	proof: Proof,
+	figures: ProvenFigures,
+	cards: readonly CardFacts[],
+	params: Params,
+): Term {
+	const byId = new Map(cards.map((card) => [card.id, card]));
+	const counted = countedGpus(proof, input.creditedElsewhere, params.maxDevices, (device) => {
+		const identity = proof.identity.find((one) => one.device === device);
+		return deviceTerm(device, identity, figures, byId, params);
+	});
+	const full = params.maxDevices * bestBasePpm(params);
+	return term("gpu", "ppm", "shareOfSum", [
+		...counted,
+		given("maxDevices × best base score", "ppm", full, "params:maxDevices", "params:baseScoresPpm"),
+	]);
+}

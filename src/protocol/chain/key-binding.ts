@@ -1,0 +1,28 @@
+// What an Ed25519 key signs to vouch for an account of a chain: `keyProof` of the Registry's events, which the chain itself cannot check. docs/chain.md.
+// It names chain, registry and account, so that it fits no other and nobody else can register under the key.
+import { bytesToHex, concatBytes, hexToBytes } from "../bytes/bytes.ts";
+import { tagged } from "../hash/tagged-hash.ts";
+import { isSignature, isWeakKey, type Signer } from "../probe/signer.ts";
+
+export interface ChainKeyClaim {
+	readonly chainId: number;
+	/** 0x and 40 hex digits each, in any case. */
+	readonly registry: string;
+	readonly account: string;
+}
+
+function claimHash({ chainId, registry, account }: ChainKeyClaim): Uint8Array {
+	const chain = hexToBytes(chainId.toString(16).padStart(16, "0"), 8);
+	const at = hexToBytes(registry.slice(2).toLowerCase(), 20);
+	const who = hexToBytes(account.slice(2).toLowerCase(), 20);
+	if (chain === null || at === null || who === null) throw new RangeError("not a chain's number and two addresses");
+	return tagged("assay/chain-key/1", concatBytes(chain, at, who));
+}
+
+/** With 0x. */
+export const signChainKey = (signer: Signer, claim: ChainKeyClaim): `0x${string}` =>
+	`0x${bytesToHex(signer.sign(claimHash(claim)))}`;
+
+export function isChainKeyProof(key: string, proof: string, claim: ChainKeyClaim): boolean {
+	return !isWeakKey(key) && isSignature(key, proof.slice(2).toLowerCase(), claimHash(claim));
+}

@@ -1,0 +1,85 @@
+// Which places are opened: drawn from the openSeed alone, docs/hardware-proof.md §7, so that prover and verifier can choose
+// nothing and anyone can draw them again. Shared by the probe (what to ask) and verify (what must have been asked).
+import { u32 } from "../bytes/bytes.ts";
+import { tagged } from "../hash/tagged-hash.ts";
+import { GROUP_DIGESTS, LEAF_ELEMENTS } from "./challenge-shape.ts";
+
+export interface GemmSample {
+	readonly round: number;
+	readonly leaf: number;
+	/** Two distinct columns inside the leaf, 0 … 511. */
+	readonly columns: readonly [number, number];
+}
+
+export interface FmaSample {
+	readonly round: number;
+	readonly leaf: number;
+	/** Lane inside the leaf. */
+	readonly lane: number;
+}
+
+export interface StreamSample {
+	readonly pass: number;
+	readonly group: number;
+	/** Digest inside the group, 0 … 127. */
+	readonly digest: number;
+	/** 128·group + digest: the leaf beneath, see keptLeafPlace. */
+	readonly keptLeaf: number;
+	/** Two distinct columns of the leaf beneath. */
+	readonly columns: readonly [number, number];
+}
+
+/** draw(range): the next u64 v of the sample stream gives (v·range) >> 64. */
+export function createDraw(seed: Uint8Array): (range: number) => number {
+	let block = new Uint8Array(0);
+	let blocks = 0;
+	let at = 0;
+	return (range) => {
+		if (at === block.length) {
+			block = new Uint8Array(tagged("assay/sample/1", seed, u32(blocks++)));
+			at = 0;
+		}
+		const value = new DataView(block.buffer).getBigUint64(at, true);
+		at += 8;
+		return Number((value * BigInt(range)) >> 64n);
+	};
+}
+
+function drawPlaces(draw: (range: number) => number, rounds: number, leaves: number, samples: number) {
+	const range = rounds * leaves;
+	const seen = new Set<number>();
+	while (seen.size < Math.min(samples, range)) seen.add(draw(range));
+	return [...seen].map((place) => ({ round: Math.floor(place / leaves), leaf: place % leaves }));
+}
+
+function drawColumns(draw: (range: number) => number): readonly [number, number] {
+	const first = draw(LEAF_ELEMENTS);
+	let second = draw(LEAF_ELEMENTS);
+	while (second === first) second = draw(LEAF_ELEMENTS);
+	return [first, second];
+}
+
+export function gemmSamples(seed: Uint8Array, rounds: number, leaves: number, samples: number): GemmSample[] {
+	const draw = createDraw(seed);
+	return drawPlaces(draw, rounds, leaves, samples).map((place) => ({ ...place, columns: drawColumns(draw) }));
+}
+
+export function fmaSamples(
+	seed: Uint8Array,
+	rounds: number,
+	leaves: number,
+	lanesPerLeaf: number,
+	samples: number,
+): FmaSample[] {
+	const draw = createDraw(seed);
+	return drawPlaces(draw, rounds, leaves, samples).map((place) => ({ ...place, lane: draw(lanesPerLeaf) }));
+}
+
+/** For each place in order: its digest, then the two columns of the leaf beneath. */
+export function streamSamples(seed: Uint8Array, passes: number, groups: number, samples: number): StreamSample[] {
+	const draw = createDraw(seed);
+	return drawPlaces(draw, passes, groups, samples).map(({ round: pass, leaf: group }) => {
+		const digest = draw(GROUP_DIGESTS);
+		return { pass, group, digest, keptLeaf: GROUP_DIGESTS * group + digest, columns: drawColumns(draw) };
+	});
+}

@@ -1,0 +1,144 @@
+// The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note pending/<probe id> with the hash.
+// Everything is durable before `put` resolves: written aside, fsynced, renamed, and the folder fsynced, so that a power cut leaves a whole
+// file or none. Not here: whether the evidence is true. Page: docs/network.md §4.
+import { createHash, randomBytes } from "node:crypto";
+import { access, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { hex } from "../check-input.ts";
+import type { EvidenceStore } from "../store.ts";
+
+export interface EvidenceFolder {
+	readonly store: EvidenceStore;
+	/** Probe id → hash, for every whole note. */
+	pending(): Promise<readonly { readonly probeId: string; readonly sha256: string }[]>;
+	/** Files that a killed process left half written. */
+	sweep(olderThanMs: number): Promise<void>;
+	writable(): Promise<void>;
+}
+
+export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolder> {
+	const [files, notes, drafts] = ["evidence", "pending", "drafts"].map((name) => join(dataDir, name)) as [
+		string,
+		string,
+		string,
+	];
+	try {
+		for (const folder of [files, notes, drafts]) await mkdir(folder, { recursive: true, mode: 0o755 });
+		await syncFolder(dataDir);
+	} catch (cause) {
+		throw unwritable(dataDir, cause);
+	}
+
+	const fileOf = (sha256: string): string => {
+		hex("an evidence hash", sha256, 64);
+		return join(files, sha256.slice(0, 2), sha256.slice(2));
+	};
+	const noteOf = (probeId: string): string => join(notes, hex("a probe's id", probeId, 32));
+
+	/** Aside and on the disk, not yet under its name. */
+	const writeDraft = async (bytes: Uint8Array): Promise<string> => {
+		const draft = join(drafts, randomBytes(12).toString("hex"));
+		const file = await open(draft, "wx", 0o644);
+		try {
+			await file.writeFile(bytes);
+			await file.sync();
+		} finally {
+			await file.close();
+		}
+		return draft;
+	};
+	const moveTo = async (draft: string, path: string): Promise<void> => {
+		await rename(draft, path);
+		await syncFolder(dirname(path));
+	};
+
+	return {
+		store: {
+			async put(probeId, bytes) {
+				const note = noteOf(probeId);
+				const sha256 = createHash("sha256").update(bytes).digest("hex");
+				const path = fileOf(sha256);
+				try {
+					if ((await mkdir(dirname(path), { recursive: true })) !== undefined) await syncFolder(files);
+					const draft = await writeDraft(bytes);
+					// The note first: whoever is killed here leaves a note without a file, which says nothing, never a file without a note,
+					// which nobody would count.
+					await moveTo(await writeDraft(Buffer.from(`${sha256}\n`)), note);
+					await moveTo(draft, path);
+				} catch (cause) {
+					throw unwritable(path, cause);
+				}
+				return { sha256, bytes: bytes.length };
+			},
+			async get(sha256) {
+				const path = fileOf(sha256);
+				let bytes: Buffer;
+				try {
+					bytes = await readFile(path);
+				} catch (cause) {
+					if ((cause as NodeJS.ErrnoException).code === "ENOENT")
+						throw new AssayError("EVIDENCE_MISSING", `the evidence ${sha256} is not in ${files}`, { cause });
+					throw new AssayError("FILE_UNREADABLE", `${path} cannot be read`, { cause });
+				}
+				const found = createHash("sha256").update(bytes).digest("hex");
+				if (found !== sha256) throw new AssayError("EVIDENCE_CORRUPT", `the evidence file ${path} hashes to ${found}`);
+				return bytes;
+			},
+			async has(sha256) {
+				return await access(fileOf(sha256)).then(
+					() => true,
+					() => false,
+				);
+			},
+			async dropPending(probeId) {
+				await rm(noteOf(probeId), { force: true });
+				await syncFolder(notes);
+			},
+		},
+
+		async pending() {
+			const found: { probeId: string; sha256: string }[] = [];
+			for (const probeId of await readdir(notes)) {
+				if (!/^[0-9a-f]{32}$/.test(probeId)) continue;
+				const sha256 = (await readFile(join(notes, probeId), "utf8").catch(() => "")).trim();
+				if (/^[0-9a-f]{64}$/.test(sha256)) found.push({ probeId, sha256 });
+			}
+			return found;
+		},
+
+		async sweep(olderThanMs) {
+			for (const name of await readdir(drafts)) {
+				const path = join(drafts, name);
+				const entry = await stat(path).catch(() => null);
+				if (entry && Date.now() - entry.mtimeMs > olderThanMs) await rm(path, { force: true });
+			}
+		},
+
+		async writable() {
+			const probe = join(drafts, randomBytes(12).toString("hex"));
+			try {
+				await (await open(probe, "wx", 0o600)).close();
+				await rm(probe, { force: true });
+			} catch (cause) {
+				throw unwritable(drafts, cause);
+			}
+		},
+	};
+}
+
+async function syncFolder(path: string): Promise<void> {
+	const folder = await open(path, "r");
+	try {
+		await folder.sync();
+	} finally {
+		await folder.close();
+	}
+}
+
+function unwritable(path: string, cause: unknown): AssayError {
+	return new AssayError("FILE_UNWRITABLE", `${path} cannot be written: ${(cause as Error).message}`, {
+		hint: "Check the data folder's permissions and that its disk is not full.",
+		cause,
+	});
+}

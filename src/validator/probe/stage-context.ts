@@ -1,0 +1,46 @@
+// What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been recorded so far.
+import type { EngineClient } from "../../engine/client/engine-client.ts";
+import type { Link } from "../../engine/links/link.ts";
+import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
+import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
+import type { GemmSpec, Reading } from "../../protocol/probe/evidence.ts";
+import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
+import type { ProbeEvent } from "./probe-event.ts";
+
+export interface StageContext {
+	readonly client: EngineClient;
+	readonly secret: Uint8Array;
+	readonly beacon: Beacon;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	readonly onEvent: (event: ProbeEvent) => void;
+	readonly deadlines: { readonly openMs: number; readonly releaseMs: number; readonly answerMs: number | null };
+	/** Recorded challenges of the stages before; a stage appends its own. */
+	readonly answered: AnsweredChallenge[];
+	/** What devices said of themselves while stages ran, in the order it came. */
+	readonly readings: Reading[];
+	/** Sessions that the engine still holds, by challenge number. */
+	readonly held: Set<number>;
+	/** Called with a stage's gemms once all its roots have come, awaited before any place to open is told. Never rejects. */
+	readonly onCommitted?: (committed: readonly CommittedGemm[]) => Promise<void>;
+}
+
+/** A gemm whose roots are all there; nothing of it has been opened. */
+export interface CommittedGemm {
+	readonly challenge: number;
+	readonly spec: GemmSpec;
+	readonly seed: Uint8Array;
+	readonly roots: readonly Uint8Array[];
+}
+
+/** Whoever wants the host's word for what it has committed to: the link is the one that the answers came over. */
+export type OnCommitted = (committed: readonly CommittedGemm[], link: Link) => Promise<void>;
+
+/** Bytes of one pass over the newest kept products of a recorded gemm. */
+export function bytesOfPass(
+	x: StageContext,
+	{ of: index, newest }: { readonly of: number; readonly newest: number },
+): number {
+	const of = x.answered[index];
+	return of?.spec.kind === "gemm" ? coveredBytes(of.spec, of.roots.length, newest) : 0;
+}

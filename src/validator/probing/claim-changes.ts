@@ -1,0 +1,48 @@
+// When a provider says that something of it has changed (driver, devices, engine), or comes back with another claim than it left with: market's
+// rule decides whether that makes it due. Temperatures and free memory change all the time and mean nothing here.
+
+import { onChanged } from "../../market/schedule/schedule.ts";
+import type { Turns } from "../../platform/keyed-mutex.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { memoryOf, memoryToJson, rememberState, scheduleStateOf } from "./provider-memory.ts";
+
+export function isOtherHost(before: HostClaim, after: HostClaim): boolean {
+	const facts = ({ engine, host, driver, devices }: HostClaim) =>
+		JSON.stringify([
+			[engine.version, engine.arch, engine.cuda],
+			[host.os, host.cpu, host.cores, host.ramBytes],
+			driver === null ? null : [driver.version, driver.cuda],
+			devices.map(({ kind, name, uuid, memoryBytes, units, compute }) => [
+				kind,
+				name,
+				uuid,
+				memoryBytes,
+				units,
+				compute,
+			]),
+		]);
+	return facts(before) !== facts(after);
+}
+
+export async function takeClaim(
+	x: Pick<ServiceContext, "store" | "env" | "config" | "hub"> & { readonly turns: Turns },
+	o: { readonly providerId: string; readonly before: HostClaim | null; readonly after: HostClaim },
+): Promise<boolean> {
+	const { store, env, config, hub } = x;
+	const { providerId: id, before, after } = o;
+	const nowMs = env.nowMs();
+	await store.providers.setClaim(id, after, { nowMs });
+	if (before !== null && !isOtherHost(before, after)) return false;
+	await x.turns.take(id, async () => {
+		const provider = await store.providers.get(id);
+		if (provider === null) return;
+		const { state, actions } = onChanged(scheduleStateOf(provider), nowMs, config.params);
+		await store.providers.setSchedule(id, memoryToJson(rememberState(memoryOf(provider.schedule), state)));
+		for (const action of actions)
+			if (action.do === "probe-at" && action.atMs < provider.nextProbeAtMs)
+				await store.providers.requestProbe(id, { atMs: action.atMs });
+	});
+	hub.tell({ kind: "provider.changed", subject: id, providerId: id, detail: { what: "claim" } });
+	return true;
+}

@@ -1,0 +1,142 @@
+// Step 4 of a probe's life (docs/network.md §4): from a verdict to everything that it changes, in one transaction of the store. The same for a
+// probe that has just ended and for one whose process died after its evidence was durable. What it means is decided by market/.
+
+import { nextProbe } from "../../market/schedule/schedule.ts";
+import type { Outcome } from "../../market/schedule/schedule-state.ts";
+import { nextReliabilityPpm, nextUptimePpm } from "../../market/scores/reliability.ts";
+import type { Turns } from "../../platform/keyed-mutex.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Verdict } from "../../protocol/probe/verdict.ts";
+import type { DeviceRow, FinishProbe, Provider } from "../../store/store.ts";
+import type { ServiceContext } from "../service-context.ts";
+import {
+	type KeptTogether,
+	memoryOf,
+	memoryToJson,
+	rememberCounted,
+	rememberProof,
+	rememberState,
+	scheduleStateOf,
+	uuidOf,
+} from "./provider-memory.ts";
+
+export interface EndedProbe {
+	readonly probeId: string;
+	readonly providerId: string;
+	readonly startedAtMs: number;
+	readonly finishedAtMs: number;
+	readonly verdict: Verdict;
+	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
+	readonly claim: HostClaim | null;
+	readonly together: KeptTogether | null;
+}
+
+/** `latest`: no later probe of the provider was counted before. */
+export async function countProbe(
+	x: Pick<ServiceContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts"> & {
+		readonly turns: Turns;
+	},
+	ended: EndedProbe,
+): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
+	await noteFraud(x.receipts, ended);
+	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
+	const result = await x.turns.take(ended.providerId, async () => {
+		const provider = await x.store.providers.get(ended.providerId);
+		if (provider === null) return { counted: false, latest: false };
+		const random01 = x.env.randomBelow(2 ** 32) / 2 ** 32;
+		return x.store.probes.finish(finishOf(x, provider, ended, random01));
+	});
+	if (!result.counted) return result;
+	const { verdict, probeId, providerId } = ended;
+	const code = verdict.status === "valid" ? null : verdict.code;
+	x.metrics.probes.inc({ verdict: verdict.status, code: code ?? "" });
+	x.metrics.probeSeconds.observe(
+		{ verdict: verdict.status },
+		Math.max(0, ended.finishedAtMs - ended.startedAtMs) / 1000,
+	);
+	x.hub.tell({
+		kind: "probe.verdict",
+		subject: probeId,
+		providerId,
+		detail: { verdict: verdict.status, code, evidence: ended.evidence?.sha256 ?? null },
+	});
+	return result;
+}
+
+/**
+ * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault only, and a cheater could put a cheaper one before it: so
+ * every invalid probe is looked through. Noted before it is counted, so that no crash loses it; twice is the same note.
+ */
+async function noteFraud(receipts: ServiceContext["receipts"], ended: EndedProbe): Promise<void> {
+	const { verdict, evidence, probeId, providerId } = ended;
+	if (receipts === null || evidence === null || verdict.status !== "invalid") return;
+	await receipts.note({ evidence: evidence.sha256, probeId, providerId });
+}
+
+function finishOf(
+	x: Pick<ServiceContext, "config" | "signer">,
+	provider: Provider,
+	ended: EndedProbe,
+	random01: number,
+): FinishProbe {
+	const { verdict, evidence, claim, startedAtMs, finishedAtMs } = ended;
+	const { params } = x.config;
+	const isValid = verdict.status === "valid";
+	const outcome: Outcome = {
+		status: verdict.status,
+		code: isValid ? null : verdict.code,
+		startedAtMs,
+		endedAtMs: finishedAtMs,
+		together: ended.together !== null,
+	};
+	const { state, actions } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
+	const counts = actions.find((action) => action.do === "count")?.as ?? "nothing";
+	const isNew = provider.lastProbeAtMs === null;
+	let memory = rememberState(memoryOf(provider.schedule), state);
+	memory = rememberCounted(memory, { evidence: evidence?.sha256 ?? ended.probeId, counts }, params);
+	if (ended.together !== null) memory = { ...memory, together: ended.together };
+	if (isValid && claim !== null && evidence !== null)
+		memory = rememberProof(memory, {
+			probeId: ended.probeId,
+			evidence: evidence.sha256,
+			startedAtMs,
+			claim,
+			figures: verdict.figures,
+			identity: verdict.identity,
+			values: params.fallHistory + 1,
+		});
+	return {
+		probeId: ended.probeId,
+		finishedAtMs,
+		verdict: isValid
+			? { status: "valid", code: null, where: null, detail: null }
+			: { status: verdict.status, code: verdict.code, where: verdict.where, detail: verdict.detail },
+		evidence,
+		figures: isValid ? verdict.figures : [],
+		findings: isValid ? verdict.findings : [],
+		devices: isValid && claim !== null ? deviceRows(claim, verdict) : [],
+		claim,
+		provider: {
+			// Never due by this rule (rented or paused meanwhile): the store keeps it out of the schedule whatever the date.
+			nextProbeAtMs: state.nextProbeAtMs ?? startedAtMs + params.intervalMs,
+			failures: state.failures,
+			retries: state.retried,
+			reliabilityPpm: nextReliabilityPpm(isNew ? null : provider.reliabilityPpm, counts, params),
+			uptimePpm: nextUptimePpm(isNew ? null : provider.uptimePpm, verdict.status, params),
+			schedule: memoryToJson(memory),
+		},
+		actor: x.signer.key,
+	};
+}
+
+/** A profile is only as good as its identity: of the states that name no card it is left out. */
+function deviceRows(claim: HostClaim, verdict: Extract<Verdict, { status: "valid" }>): DeviceRow[] {
+	return claim.devices.map(({ kind, name, uuid, memoryBytes }, device) => {
+		const identity = verdict.identity.find((one) => one.device === device);
+		const state = identity?.state ?? "unjudged";
+		const isNamed = state === "confirmed" || state === "consistent" || state === "other";
+		const profile = isNamed ? (identity?.profile ?? null) : null;
+		// One spelling of each UUID, or a capital letter would hide that two providers show the same.
+		return { device, kind, claimedName: name, uuid: uuidOf(uuid), memoryBytes, profile, identity: state };
+	});
+}

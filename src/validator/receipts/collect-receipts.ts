@@ -1,0 +1,70 @@
+// The receipts of one probe: asked for after a stage's roots and before its openings, checked against what this validator recorded itself, and put together for the file
+// beside the evidence. Whatever the provider does here, the probe goes on; what is missing is written down. Page: docs/chain.md §5.
+import { isReceiptSigned } from "../../chain/contracts/slashing.ts";
+import {
+	factsOfGemm,
+	type Hex,
+	type MissingWhy,
+	type ReceiptDomain,
+	type ReceiptFile,
+	receiptOf,
+	type SignedFacts,
+} from "../../protocol/chain/probe-receipt.ts";
+import type { OnCommitted } from "../probe/stage-context.ts";
+
+export interface ReceiptCollector {
+	/** For `open`. */
+	readonly wanted: { readonly chainId: number; readonly slashing: string };
+	readonly onCommitted: OnCommitted;
+	/** Everything that was asked for, with the evidence's hash. */
+	file(evidenceSha256: string): ReceiptFile;
+}
+
+export function createReceiptCollector(o: {
+	readonly at: ReceiptDomain;
+	/** The provider's account, as the Registry has it. */
+	readonly provider: Hex;
+	readonly probeId: string;
+}): ReceiptCollector {
+	const { chainId } = o.at;
+	const at: ReceiptDomain = { chainId, slashing: o.at.slashing.toLowerCase() as Hex };
+	const provider = o.provider.toLowerCase() as Hex;
+	const receipts: SignedFacts[] = [];
+	const missing: { challenge: number; why: MissingWhy }[] = [];
+
+	return {
+		wanted: { chainId, slashing: at.slashing.slice(2) },
+		async onCommitted(committed, link) {
+			const facts = committed.map(({ challenge, spec, seed, roots }) => factsOfGemm(challenge, spec, seed, roots));
+			const answer = (await link.signReceipts?.(facts.map(({ challenge }) => challenge)).catch(() => null)) ?? null;
+			for (const fact of facts) {
+				const { challenge } = fact;
+				const signature: Hex | null = signatureIn(answer, challenge);
+				const isRight =
+					signature !== null && (await isReceiptSigned(at, receiptOf(provider, o.probeId, fact), signature));
+				if (isRight) receipts.push({ ...fact, signature: signature! });
+				else missing.push({ challenge, why: answer === null ? "silent" : signature === null ? "refused" : "wrong" });
+			}
+		},
+		file: (evidence) => ({
+			format: "assay-receipts",
+			version: 1,
+			evidence,
+			probeId: o.probeId,
+			chainId,
+			slashing: at.slashing,
+			provider,
+			receipts,
+			missing,
+		}),
+	};
+}
+
+/** The first one counts; what was not asked for is not looked at. */
+function signatureIn(
+	answer: readonly { readonly challenge: number; readonly signature: string }[] | null,
+	challenge: number,
+): Hex | null {
+	const found = answer?.find((one) => one.challenge === challenge);
+	return found === undefined ? null : `0x${found.signature}`;
+}

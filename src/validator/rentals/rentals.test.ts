@@ -1,0 +1,144 @@
+// Rentals through the API: an environment is made, extended, given back, refused, expires, and fails with its host. A rented provider is not probed.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+	eventually,
+	makeDataDir,
+	signerOf,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+} from "../../../tests/validator/toy-agent.test-kit.ts";
+import { createApiClient } from "../../api/create-client.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+
+const HOUR = 3_600_000;
+const PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f renter";
+const data = makeDataDir();
+let validator: ToyValidator;
+/** Added to the wall clock: hours pass in a moment. */
+let aheadMs = 0;
+before(async () => {
+	validator = await startToyValidator(
+		{ dataDir: data.path, params: { healthEveryMs: 50, healthMisses: 2 } },
+		{ nowMs: () => Date.now() + aheadMs },
+	);
+});
+after(async () => {
+	await validator?.stop();
+	await data.remove();
+});
+
+const customerOf = (n: number) =>
+	createApiClient({ baseUrl: validator.url, signer: signerOf(n), nowMs: () => Date.now() + aheadMs });
+const customer = () => customerOf(101);
+const isOffered = (id: string) =>
+	eventually(async () => (await validator.client.listOffers()).rows.find(({ providerId }) => providerId === id));
+const probesOf = async (id: string) =>
+	(await validator.client.listProviderProbes({ params: { id }, query: { state: "done" } })).rows.length;
+const rentAt = (id: string, durationMs = HOUR) =>
+	eventually(() =>
+		customer()
+			.rent({ body: { providerId: id, publicKey: PUBLIC_KEY, durationMs } })
+			.catch((error) => {
+				// Its probe has just been counted and its lease is being given back.
+				if (error.code === "RENTAL_CONFLICT") return null;
+				throw error;
+			}),
+	);
+
+test("rented: access for its customer alone, no probes; extended, released, charged, and due at once", async () => {
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(61), rentable: true, name: "for rent" });
+	try {
+		const offer = await isOffered(agent.id);
+		assert.equal(offer.pricePerHourMicros, 3_600_000);
+		await assert.rejects(
+			customer().rent({
+				body: { providerId: agent.id, publicKey: PUBLIC_KEY, durationMs: HOUR, maxPriceMicros: 3_599_999 },
+			}),
+			{ code: "OFFER_DEARER" },
+		);
+		const rental = await rentAt(agent.id);
+		assert.equal(rental.state, "active");
+		assert.equal(rental.access?.user, "renter");
+		assert.deepEqual([...agent.rented], [rental.id]);
+		const shown = await validator.client.getProvider({ params: { id: agent.id } });
+		assert.deepEqual([shown.rented, shown.nextProbeAtMs], [true, null]);
+		assert.equal((await validator.client.listOffers()).rows.length, 0);
+		await assert.rejects(customerOf(102).getRental({ params: { id: rental.id } }), { code: "RENTAL_UNKNOWN" });
+		await assert.rejects(customerOf(102).releaseRental({ params: { id: rental.id } }), { code: "RENTAL_UNKNOWN" });
+		await assert.rejects(
+			customerOf(102).rent({ body: { providerId: agent.id, publicKey: PUBLIC_KEY, durationMs: HOUR } }),
+			{ code: "PROVIDER_RENTED" },
+		);
+		assert.equal((await customerOf(102).listRentals()).rows.length, 0);
+
+		// Its date is long past, and still nobody probes it.
+		const before = await probesOf(agent.id);
+		await validator.store.providers.requestProbe(agent.id, { atMs: 0 });
+		validator.wake();
+		await eventually(
+			async () =>
+				((await customer().getRental({ params: { id: rental.id } })).lastHealthyAtMs ?? 0) > rental.startedAtMs!,
+		);
+		assert.equal(await probesOf(agent.id), before);
+
+		const longer = await customer().extendRental({ params: { id: rental.id }, body: { durationMs: HOUR } });
+		assert.equal(longer.untilMs, rental.untilMs + HOUR);
+		aheadMs += HOUR / 2;
+		const released = await customer().releaseRental({ params: { id: rental.id } });
+		assert.deepEqual([released.state, released.endReason], ["ended", "released"]);
+		assert.equal(released.chargedMicros! + released.refundMicros!, 2 * 3_600_000);
+		assert.ok(released.chargedMicros! >= 1_800_000 && released.chargedMicros! < 1_900_000);
+		await assert.rejects(customer().releaseRental({ params: { id: rental.id } }), { code: "RENTAL_STATE" });
+		await eventually(async () => agent.rented.size === 0);
+		await eventually(async () => (await probesOf(agent.id)) > before);
+	} finally {
+		await agent.close();
+	}
+});
+
+test("refused by the provider: all is refunded and the code is told", async () => {
+	const rent = async () => {
+		throw new AssayError("RENTAL_FAILED", "no container runtime");
+	};
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(62), rentable: true, handlers: { rent } });
+	try {
+		await isOffered(agent.id);
+		const rental = await rentAt(agent.id);
+		assert.deepEqual([rental.state, rental.chargedMicros, rental.refundMicros], ["refused", 0, 3_600_000]);
+		assert.match(rental.detail ?? "", /RENTAL_FAILED/);
+		assert.equal((await validator.client.getProvider({ params: { id: agent.id } })).rented, false);
+	} finally {
+		await agent.close();
+	}
+});
+
+test("at its end a rental expires, whoever asked for it; a host that dies fails it and refunds the rest", async () => {
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(63), rentable: true });
+	await isOffered(agent.id);
+	const first = await rentAt(agent.id);
+	aheadMs += HOUR + 1;
+	const expired = await eventually(async () => {
+		const rental = await customer().getRental({ params: { id: first.id } });
+		return rental.state === "ended" && rental;
+	});
+	assert.deepEqual([expired.endReason, expired.refundMicros! < 100_000], ["expired", true]);
+	await isOffered(agent.id);
+	const second = await rentAt(agent.id);
+	await agent.close();
+	const failed = await eventually(async () => {
+		const rental = await customer().getRental({ params: { id: second.id } });
+		return rental.state === "ended" && rental;
+	});
+	assert.equal(failed.endReason, "failed");
+	assert.ok(failed.refundMicros! > 3_400_000);
+	assert.match(await validator.client.metrics(), /assay_rentals_total\{to="failed"\} 1/);
+});
+
+test("the cheapest that fits, or none", async () => {
+	const want = { minFp16OpsPerS: 1 };
+	await assert.rejects(customer().rent({ body: { want, publicKey: PUBLIC_KEY, durationMs: HOUR } }), {
+		code: "OFFER_NONE",
+	});
+});

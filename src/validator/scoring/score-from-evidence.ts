@@ -1,0 +1,114 @@
+// A score worked out again from nothing but its evidence file: the verdict gives figures and identities, market's rules the terms. What no evidence shows is taken from the
+// terms as they are stated: the record of past probes, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/chain.md §10.
+
+import type { Params } from "../../market/params.ts";
+import type { Explanation, Term } from "../../market/scores/explanation.ts";
+import type { PastProbe, ScoredDevice, ScoreInput } from "../../market/scores/score-input.ts";
+import { scoreProvider } from "../../market/scores/score-provider.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Verdict } from "../../protocol/probe/verdict.ts";
+import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
+import { uuidOf } from "../probing/provider-memory.ts";
+
+type ValidVerdict = Extract<Verdict, { status: "valid" }>;
+
+export interface ProvenFile {
+	readonly sha256: string;
+	readonly verdict: ValidVerdict;
+	readonly claim: HostClaim;
+	readonly startedAtMs: number;
+}
+
+/** As count-probe.ts keeps it: a profile is only as good as its identity. */
+const NAMED: readonly string[] = ["confirmed", "consistent", "other"];
+
+/** Throws RangeError or TypeError where the stated terms are no explanation of ours. */
+export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params: Params): Explanation {
+	const { sha256, verdict, claim, startedAtMs } = file;
+	const devices = claim.devices.map(({ kind, uuid }) => ({ kind, uuid: uuidOf(uuid) }));
+	const input: ScoreInput = {
+		providerId: stated.providerId,
+		nowMs: startedAtMs,
+		active: true,
+		proof: {
+			evidence: sha256,
+			provenAtMs: startedAtMs,
+			devices,
+			figures: verdict.figures,
+			identity: devices.map((_, device) => {
+				const found = verdict.identity.find((one) => one.device === device);
+				const state = found?.state ?? "unjudged";
+				const profile = NAMED.includes(state) ? (found?.profile ?? null) : null;
+				return { device, state, profile, alike: found?.alike ?? [] };
+			}),
+			claimedRamBytes: claim.host.ramBytes,
+		},
+		rented: has(stated.root, "rented") || has(stated.root, "allocated"),
+		rentedMs: 0,
+		...recordOf(stated.root),
+		creditedElsewhere: elsewhere(stated.root, devices),
+	};
+	return scoreProvider(input, PROFILES, params);
+}
+
+const termsIn = (term: Term): readonly Term[] =>
+	(Array.isArray(term.from) ? term.from : []).filter((part): part is Term => typeof part === "object" && part !== null);
+
+const has = (root: Term, name: string): boolean => termsIn(root).some((one) => one.name === name);
+
+/** The reliability term names every probe that counted, and what there was before. */
+function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history"> {
+	const reliability = termsIn(root).find(({ name }) => name === "reliability");
+	if (reliability === undefined) return { reliabilityPpm: null, history: [] };
+	const [start, , ...counted] = termsIn(reliability);
+	return {
+		reliabilityPpm: start?.name === "before" ? start.value : null,
+		history: counted.map(({ value, from }): PastProbe => {
+			const [evidence] = from;
+			return { evidence: typeof evidence === "string" ? evidence : "", counts: value > 0 ? "success" : "failure" };
+		}),
+	};
+}
+
+/** UUIDs of cards that the stated terms leave out; a score without GPUs at all leaves none out. */
+function elsewhere(root: Term, devices: readonly ScoredDevice[]): string[] {
+	const gpu = termsIn(root).find(({ name }) => name === "gpu") ?? hostGpu(root);
+	if (gpu === undefined) return [];
+	const counted = new Set(termsIn(gpu).map(({ name }) => name));
+	const shown = new Set(devices.flatMap(({ uuid }, i) => (counted.has(`gpu ${i}`) ? [uuid] : [])));
+	return devices.flatMap(({ kind, uuid }) => (kind === "gpu" && !shown.has(uuid) ? [uuid] : []));
+}
+
+/** With `hostParts: "plain"` the GPUs are a part of the host. */
+const hostGpu = (root: Term): Term | undefined =>
+	termsIn(root)
+		.filter(({ name }) => name === "host")
+		.flatMap(termsIn)
+		.find(({ name }) => name === "gpu");
+
+export interface TermDifference {
+	/** Names from the root down, joined by " / ". */
+	readonly where: string;
+	readonly stated: number | null;
+	readonly right: number | null;
+}
+
+const DEEPEST = 32;
+
+/** Places at the bottom where two explanations differ: what was read, not what follows from it. */
+export function termDifferences(stated: Term, right: Term, where = right.name, depth = 0): TermDifference[] {
+	if (depth > DEEPEST) return [];
+	const below = termsIn(right);
+	if (right.rule === "given" || stated.rule === "given")
+		return stated.value === right.value ? [] : [{ where, stated: stated.value, right: right.value }];
+	const found: TermDifference[] = [];
+	const before = termsIn(stated);
+	for (let i = 0; i < Math.max(below.length, before.length); i++) {
+		const [is, said] = [below[i], before[i]];
+		const name = `${where} / ${is?.name ?? said?.name ?? ""}`;
+		if (is === undefined || said === undefined || is.name !== said.name)
+			found.push({ where: name, stated: said?.value ?? null, right: is?.value ?? null });
+		else found.push(...termDifferences(said, is, name, depth + 1));
+	}
+	return found;
+}

@@ -1,0 +1,122 @@
+// Scores providers: gathers what market's score is made from (the last valid proof, the record, who else shows the same cards), and stores the
+// score with its explanation. The formula is market's; nothing is weighed here.
+
+import type { SuspectView } from "../../market/schedule/schedule-state.ts";
+import { creditUuids } from "../../market/scores/credit-uuids.ts";
+import type { Explanation } from "../../market/scores/explanation.ts";
+import type { Proof } from "../../market/scores/score-input.ts";
+import { scoreProvider } from "../../market/scores/score-provider.ts";
+import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import type { Provider } from "../../store/store.ts";
+import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
+import { memoryOf, scheduleStateOf } from "../probing/provider-memory.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+export interface ScoreKeeper {
+	/** Null: there is no such provider. */
+	score(providerId: string): Promise<Explanation | null>;
+	/** Scores again whose last probe is so long ago that it no longer counts: nothing else would. At most `limit` of them; how many they were. */
+	age(limit: number): Promise<number>;
+	/** The provider and all that showed one of its UUIDs, as market looks at them. */
+	viewsAround(provider: Provider): Promise<readonly SuspectView[]>;
+}
+
+/** Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs a row. */
+const MAX_AROUND = 500;
+
+export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "env" | "hub">): ScoreKeeper {
+	const { store, config, env } = x;
+
+	async function proofOf(provider: Provider): Promise<Proof | null> {
+		const kept = memoryOf(provider.schedule).proof;
+		const probe = kept === null ? null : await store.probes.get(kept.probeId);
+		if (kept === null || probe === null) return null;
+		return {
+			evidence: kept.evidence,
+			provenAtMs: kept.provenAtMs,
+			devices: probe.devices.map(({ kind, uuid }) => ({ kind, uuid })),
+			figures: probe.figures,
+			identity: probe.devices.map(({ device, identity, profile }) => ({
+				device,
+				state: identity,
+				profile,
+				alike: kept.alike.find((one) => one.device === device)?.profiles ?? [],
+			})),
+			claimedRamBytes: kept.claimedRamBytes,
+		};
+	}
+
+	async function viewsAround(provider: Provider): Promise<readonly SuspectView[]> {
+		const own = viewOf(provider);
+		const uuids = own.gpus.map(({ uuid }) => uuid);
+		if (uuids.length === 0) return [own];
+		const others = (await store.devices.othersWith(provider.id, uuids)).slice(0, MAX_AROUND);
+		return [own, ...(await store.providers.getMany(others)).map(viewOf)];
+	}
+
+	function viewOf(provider: Provider): SuspectView {
+		const memory = memoryOf(provider.schedule);
+		// A card that came later was not among those that passed.
+		const newestMs = Math.max(0, ...memory.firstProven.map(({ atMs }) => atMs));
+		return {
+			providerId: provider.id,
+			state: scheduleStateOf(provider),
+			gpus: memory.firstProven.map(({ uuid, atMs }) => ({ uuid, firstProvenAtMs: atMs, profile: provider.model })),
+			series: memory.series,
+			clearedWith: memory.clearedWith.filter(({ atMs }) => atMs >= newestMs).map(({ providerId }) => providerId),
+		};
+	}
+
+	/** Ended rentals since the proof, and the one that runs. */
+	async function rentedMs(provider: Provider, nowMs: number): Promise<number> {
+		const kept = memoryOf(provider.schedule).proof;
+		if (kept === null) return 0;
+		const rental = provider.rentalId === null ? null : await store.rentals.get(provider.rentalId);
+		return kept.rentedMs + (rental === null ? 0 : Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs)));
+	}
+
+	async function age(limit: number): Promise<number> {
+		const { maxAgeMs, maxRentedAgeMs } = config.params;
+		const nowMs = env.nowMs();
+		const { rows } = await store.providers.list({
+			filter: { minScorePpm: 1 },
+			sort: "lastProbe",
+			descending: false,
+			limit,
+		});
+		const old = rows.filter(
+			({ lastProbeAtMs, rentalId }) => nowMs - (lastProbeAtMs ?? 0) > (rentalId === null ? maxAgeMs : maxRentedAgeMs),
+		);
+		for (const { id } of old) await score(id);
+		return old.length;
+	}
+
+	return { viewsAround, score, age };
+
+	async function score(providerId: string): Promise<Explanation | null> {
+		const provider = await store.providers.get(providerId);
+		if (provider === null) return null;
+		const nowMs = env.nowMs();
+		const memory = memoryOf(provider.schedule);
+		const explanation = scoreProvider(
+			{
+				providerId,
+				nowMs,
+				active: provider.state === "active",
+				proof: await proofOf(provider),
+				rented: provider.rentalId !== null,
+				rentedMs: await rentedMs(provider, nowMs),
+				reliabilityPpm: memory.reliabilityBeforePpm,
+				history: memory.recent,
+				creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
+			},
+			PROFILES,
+			config.params,
+		);
+		const { scorePpm, mode } = explanation;
+		await store.scores.put([{ providerId, atMs: nowMs, scorePpm, mode, terms: explanation as unknown as Json }]);
+		if (provider.scorePpm !== scorePpm)
+			x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
+		return explanation;
+	}
+}

@@ -1,0 +1,35 @@
+// What the parts of the service share. Made once by create-validator.ts; no part reaches around it.
+import type { Logger } from "pino";
+import type { AgentConnection } from "../engine/agent/agent-connection.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Beacon } from "../protocol/probe/challenge-seed.ts";
+import type { Signer } from "../protocol/probe/signer.ts";
+import type { Store } from "../store/store.ts";
+import type { EventHub } from "./event-hub.ts";
+import type { ReceiptKeeper } from "./receipts/receipt-keeper.ts";
+import type { ValidatorConfig } from "./validator-config.ts";
+import type { ValidatorMetrics } from "./validator-metrics.ts";
+
+export interface ServiceContext {
+	readonly config: ValidatorConfig;
+	readonly env: Environment;
+	readonly store: Store;
+	readonly signer: Signer;
+	readonly hub: EventHub;
+	readonly metrics: ValidatorMetrics;
+	readonly log: Logger;
+	/** Agents that this process holds, by provider. */
+	readonly agents: ReadonlyMap<string, AgentConnection>;
+	/** For the seeds of a probe that begins now: proves that it was not made earlier. Null without a chain. */
+	readonly beacon: () => Promise<Beacon>;
+	/** Null without a chain: nobody's receipts would bind anybody. */
+	readonly receipts: ReceiptKeeper | null;
+}
+
+/** One line in the log and one in the metrics; the loop goes on. */
+export function failure(x: Pick<ServiceContext, "log" | "metrics">, where: string): (error: unknown) => void {
+	return (error) => {
+		x.metrics.failures.inc({ where });
+		x.log.error({ where, err: error }, "a round failed");
+	};
+}

@@ -1,0 +1,101 @@
+// Routes of the chain: where it is, its epochs, weights, transactions, accounts. A validator without a chain loads nothing of it and says so.
+import type { Handlers } from "../../api/routes.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { ChainHome } from "../settlement/chain-home.ts";
+
+type Names =
+	| "getChain"
+	| "listChainEpochs"
+	| "getChainEpoch"
+	| "listChainWeights"
+	| "listChainTransactions"
+	| "getChainAccount"
+	| "getProviderChain";
+
+export function chainHandlers(
+	{ env, store }: Pick<ServiceContext, "env" | "store">,
+	home: ChainHome | null,
+): Pick<Handlers, Names> {
+	async function open(chain: ChainHome) {
+		const [{ createChainViews }, { createChainAccounts }] = await Promise.all([
+			import("./chain-views.ts"),
+			import("./chain-accounts.ts"),
+		]);
+		const views = await createChainViews(chain, env);
+		return { views, accounts: createChainAccounts(chain, views, store, env) };
+	}
+	let opened: ReturnType<typeof open> | null = null;
+	function must(): ReturnType<typeof open> {
+		if (home === null) throw new AssayError("CHAIN_NONE", "this validator has no chain");
+		if (opened === null) {
+			opened = open(home);
+			opened.catch(() => {
+				opened = null;
+			});
+		}
+		return opened;
+	}
+
+	return {
+		async getChain() {
+			return { chain: home === null ? null : await (await must()).views.chain() };
+		},
+		async listChainEpochs({ query: { limit, cursor } }) {
+			const { views } = await must();
+			const rows = await views.epochs({ limit: limit + 1, before: numberOf(cursor) });
+			const shown = rows.slice(0, limit);
+			return { rows: shown, cursor: rows.length > limit ? String(shown.at(-1)!.number) : null };
+		},
+		async getChainEpoch({ params: { number } }) {
+			return (await must()).views.epoch(number);
+		},
+		async listChainWeights({ params: { number }, query: { limit, cursor } }) {
+			const { views, accounts } = await must();
+			const past = await views.past(number);
+			const { validators, rows } = await views.leaves.of(number, past);
+			const from = numberOf(cursor) ?? 0;
+			const wanted = rows.slice(from, from + limit);
+			const providers = await accounts.providersOf(wanted.map(({ account }) => account));
+			return {
+				validators,
+				rows: wanted.map(({ share, ...row }) => {
+					const claim = past.claims.get(row.account);
+					return {
+						...row,
+						providerId: providers.get(row.account)?.id ?? null,
+						name: providers.get(row.account)?.name ?? null,
+						share: share === null ? null : String(share),
+						claimed: claim === undefined ? null : { amount: String(claim.amount), ...claim.at },
+					};
+				}),
+				cursor: from + limit < rows.length ? String(from + limit) : null,
+			};
+		},
+		async listChainTransactions({ params: { number }, query: { limit, cursor } }) {
+			const { views } = await must();
+			const from = numberOf(cursor) ?? 0;
+			const { rows, more } = await views.transactions(number, from, limit);
+			return { rows, cursor: more ? String(from + limit) : null };
+		},
+		async getChainAccount({ params: { account } }) {
+			return (await must()).accounts.view(account as Hex, null);
+		},
+		async getProviderChain({ params: { id } }) {
+			const { views, accounts } = await must();
+			if ((await store.providers.get(id)) === null)
+				throw new AssayError("PROVIDER_UNKNOWN", `there is no provider ${id}`);
+			await views.reader.head();
+			const account = accounts.ofProvider(id);
+			return { account: account === null ? null : await accounts.view(account, id) };
+		},
+	};
+}
+
+/** Our cursors are numbers: where a page begins. */
+function numberOf(cursor: string | undefined): number | null {
+	if (cursor === undefined) return null;
+	if (!/^\d{1,10}$/.test(cursor)) throw new AssayError("CURSOR_BAD", "this is not a cursor of this list");
+	return Number(cursor);
+}

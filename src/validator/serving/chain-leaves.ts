@@ -1,0 +1,210 @@
+// The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the weight that was proposed, its share. Files of the archive are
+// believed when they give the root on chain, and never otherwise. Kept for few epochs; whether a file is right is remembered for many, as long as the file is the same.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { keptRoot } from "../../chain/contracts/scoreboard.ts";
+import type { PastEpoch, PastProposal } from "../../chain/history/chain-history.ts";
+import { malformedAt, type ScoreLeaf, type ScoreReport, scoreLeafHash } from "../../market/epochs/score-report.ts";
+import {
+	type CountedReport,
+	createWeightProposal,
+	medianWeights,
+	shareOf,
+	type WeightLeaf,
+	weightLeafHash,
+} from "../../market/epochs/weight-proposal.ts";
+import { type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
+import { keccak, keccakNode } from "../../protocol/hash/keccak-tree.ts";
+import type { ReportArchive } from "../settlement/report-archive.ts";
+
+export type LeafState = "none" | "right" | "wrong";
+
+export interface WeightRow {
+	readonly account: Hex;
+	/** In the order of `validators`. */
+	readonly scores: readonly (number | null)[];
+	readonly medianPpm: number | null;
+	readonly weightPpm: number | null;
+	readonly share: bigint | null;
+}
+
+export interface EpochLeaves {
+	/** Of every report that was revealed. */
+	readonly states: ReadonlyMap<Hex, { readonly state: LeafState; readonly count: number | null }>;
+	/** Of the proposal that stands: its file, or what the reports give when that has its root. */
+	readonly proposed: LeafState;
+	/** Those whose leaves are here and right, voided ones left out. */
+	readonly validators: readonly Hex[];
+	/** Greatest weight first. */
+	readonly rows: readonly WeightRow[];
+	readonly shares: ReadonlyMap<Hex, bigint>;
+}
+
+/** The proposal that was not rejected, if any. */
+export const standing = ({ proposals }: PastEpoch): PastProposal | null => {
+	const last = proposals.at(-1);
+	return last === undefined || last.rejected !== null ? null : last;
+};
+
+/** 10,000 providers make some 5 MB of rows. */
+const MAX_EPOCHS = 16;
+const MAX_VERDICTS = 10_000;
+
+export function createChainLeaves(archive: ReportArchive, folder: string) {
+	const verdicts = new Map<string, { readonly file: string; readonly state: LeafState; readonly count: number }>();
+	let reading: Promise<void> = Promise.resolve();
+	const made = new Map<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>();
+
+	/** Says whether a file is still the same; empty when there is none. */
+	async function fileOf(epoch: number, name: string): Promise<string> {
+		const found = await stat(join(folder, String(epoch), name), { bigint: true }).catch(() => null);
+		return found === null ? "" : `${found.mtimeNs} ${found.size} ${found.ino}`;
+	}
+
+	async function judged(key: string, file: string, count: number, isRight: () => Promise<boolean>): Promise<LeafState> {
+		const known = verdicts.get(key);
+		if (known?.file === file) return known.state;
+		// Throws for what can be no leaf.
+		const state = (await isRight().catch(() => false)) ? "right" : "wrong";
+		verdicts.delete(key);
+		verdicts.set(key, { file, state, count });
+		if (verdicts.size > MAX_VERDICTS) verdicts.delete(verdicts.keys().next().value!);
+		return state;
+	}
+
+	async function read(epoch: number, past: PastEpoch, files: ReadonlyMap<string, string>): Promise<EpochLeaves> {
+		const states = new Map<Hex, { state: LeafState; count: number | null }>();
+		const counted: (CountedReport & { readonly scores: ReadonlyMap<Hex, number> })[] = [];
+		let isComplete = true;
+		for (const [validator, { root, stake, voided }] of [...past.reports].sort(([a], [b]) => (a < b ? -1 : 1))) {
+			if (root === null) continue;
+			const name = `report-${validator}.json`;
+			const leaves = await archive.report(epoch, validator);
+			const state =
+				leaves === null
+					? files.get(name) === ""
+						? "none"
+						: "wrong"
+					: await judged(`${epoch}/${name}/${root}`, files.get(name)!, leaves.length, () => isReport(leaves, root));
+			states.set(validator, { state, count: leaves?.length ?? null });
+			if (voided !== null) continue;
+			if (state !== "right") {
+				isComplete = false;
+				continue;
+			}
+			counted.push({
+				validator,
+				stake: stake ?? 0n,
+				// Medians look at the leaves alone; the tree, 20,000 hashes of it, was judged before.
+				report: { leaves } as ScoreReport,
+				scores: new Map(leaves!.map(({ provider, scorePpm }) => [provider, scorePpm])),
+			});
+		}
+		const medians = new Map(medianWeights(counted).map(({ provider, weightPpm }) => [provider, weightPpm]));
+		const last = standing(past);
+		const weights = last === null ? null : await weightsOf(epoch, last, isComplete ? counted : null, files);
+		const proposed = new Map(weights?.leaves?.map((leaf) => [leaf.provider, leaf]));
+		const shares = new Map<Hex, bigint>();
+		for (const leaf of proposed.values()) shares.set(leaf.provider, shareOf(last!.proposal, leaf));
+		const accounts = new Set([...counted.flatMap(({ scores }) => [...scores.keys()]), ...proposed.keys()]);
+		const rows = [...accounts].map((account): WeightRow => {
+			const medianPpm = isComplete && counted.length > 0 ? (medians.get(account) ?? 0) : null;
+			const weightPpm = weights?.leaves == null ? null : (proposed.get(account)?.weightPpm ?? 0);
+			return {
+				account,
+				scores: counted.map(({ scores }) => scores.get(account) ?? null),
+				medianPpm,
+				weightPpm,
+				share: weightPpm === null ? null : (shares.get(account) ?? 0n),
+			};
+		});
+		const size = ({ weightPpm, medianPpm }: WeightRow) => weightPpm ?? medianPpm ?? 0;
+		rows.sort((a, b) => size(b) - size(a) || (a.account < b.account ? -1 : 1));
+		const validators = counted.map(({ validator }) => validator);
+		return { states, proposed: weights?.state ?? "none", validators, rows, shares };
+	}
+
+	async function weightsOf(
+		epoch: number,
+		{ proposer, proposal }: PastProposal,
+		counted: readonly CountedReport[] | null,
+		files: ReadonlyMap<string, string>,
+	): Promise<{ readonly state: LeafState; readonly leaves: readonly WeightLeaf[] | null }> {
+		const name = `weights-${proposer}.json`;
+		const leaves = await archive.weights(epoch, proposer);
+		if (leaves !== null) {
+			const isRight = async () =>
+				leaves.length === proposal.count && toHex(await treeRoot(leaves, weightLeafHash)) === proposal.root;
+			const key = `${epoch}/${name}/${proposal.root}`;
+			if ((await judged(key, files.get(name)!, leaves.length, isRight)) === "right") return { state: "right", leaves };
+		}
+		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the root tells that they do not.
+		const right = counted === null ? null : createWeightProposal(counted, proposal.emission);
+		if (right !== null && right.proposal.root === proposal.root)
+			return { state: files.get(name) === "" ? "none" : "wrong", leaves: right.leaves };
+		return { state: files.get(name) === "" ? "none" : "wrong", leaves: null };
+	}
+
+	return {
+		/** Null when they are not here. */
+		async reasonsBytes(epoch: number, validator: Hex): Promise<number | null> {
+			const found = await stat(join(folder, String(epoch), `reasons-${validator}.json.gz`)).catch(() => null);
+			return found?.size ?? null;
+		},
+		/** Made anew when the epoch's events or its files have changed since. */
+		async of(epoch: number, past: PastEpoch): Promise<EpochLeaves> {
+			const last = standing(past);
+			const names = [
+				...[...past.reports].filter(([, { root }]) => root !== null).map(([validator]) => `report-${validator}.json`),
+				...(last === null ? [] : [`weights-${last.proposer}.json`]),
+			].sort();
+			const files = new Map(await Promise.all(names.map(async (name) => [name, await fileOf(epoch, name)] as const)));
+			const voided = [...past.reports.values()].filter((report) => report.voided !== null).length;
+			const key = JSON.stringify([[...files], last?.digest ?? null, voided]);
+			const found = made.get(epoch);
+			if (found?.key === key) return found.leaves;
+			// One epoch at a time: whoever asks for many of them waits, and nobody else does.
+			const leaves = reading.then(() => read(epoch, past, files));
+			reading = leaves.then(
+				() => {},
+				() => {},
+			);
+			made.delete(epoch);
+			made.set(epoch, { key, leaves });
+			if (made.size > MAX_EPOCHS) made.delete(made.keys().next().value!);
+			leaves.catch(() => made.delete(epoch));
+			return leaves;
+		},
+	};
+}
+
+export type ChainLeaves = ReturnType<typeof createChainLeaves>;
+
+const AT_ONCE = 256;
+const letOthers = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** As keccakTree has it, a few hundred hashes at a time: those of 10,000 providers in one go would keep every other request waiting for half a second. */
+async function treeRoot<Leaf>(leaves: readonly Leaf[], hash: (leaf: Leaf) => Uint8Array): Promise<Uint8Array> {
+	let level: Uint8Array[] = [];
+	for (const leaf of leaves) {
+		level.push(hash(leaf));
+		if (level.length % AT_ONCE === 0) await letOthers();
+	}
+	while (level.length > 1) {
+		const next: Uint8Array[] = [];
+		for (let i = 0; i < level.length; i += 2) {
+			const right = level[i + 1];
+			next.push(right === undefined ? level[i]! : keccakNode(level[i]!, right));
+			if (next.length % AT_ONCE === 0) await letOthers();
+		}
+		level = next;
+	}
+	return level[0] ?? new Uint8Array(32);
+}
+
+/** Two answers about one provider can be shown from a report that is out of order: as good as none. */
+async function isReport(leaves: readonly ScoreLeaf[], root: Hex): Promise<boolean> {
+	if (malformedAt({ leaves }) !== null) return false;
+	const found = keccak(Uint8Array.of(2), packed(leaves.length, 4), await treeRoot(leaves, scoreLeafHash));
+	return keptRoot(toHex(found)) === keptRoot(root);
+}

@@ -1,0 +1,201 @@
+// The chain as public requests read it, over a node that tests count, fork and take down: a flood costs a node a handful of questions, a silent node is told within
+// seconds, what a reorganisation takes back is no longer shown, and old epochs make room. Whole epochs with leaves and payments are tests/web/chain-pages.test.ts.
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type ContractAddresses, deployContracts, deployDefaults } from "../../chain/contracts/deploy.ts";
+import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
+import { commitCall } from "../../chain/contracts/scoreboard.ts";
+import { createChainHistory } from "../../chain/history/chain-history.ts";
+import { accountOf, type ChainClient, createChainClient, sendCall } from "../../chain/node/chain-client.ts";
+import type { Rpc } from "../../chain/node/rpc.ts";
+import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/node/toy-node.test-kit.ts";
+import { type Hex, toHex } from "../../protocol/chain/hex.ts";
+import { signChainKey } from "../../protocol/chain/key-binding.ts";
+import { createSigner } from "../../protocol/probe/signer.ts";
+import type { ChainHome } from "../settlement/chain-home.ts";
+import { chainHandlers } from "./chain-handlers.ts";
+import { createChainViews } from "./chain-views.ts";
+
+const EPOCH_S = 1000;
+const signer = createSigner(new Uint8Array(32).fill(9));
+const self = TREASURER.address.toLowerCase() as Hex;
+const folder = mkdtempSync(join(tmpdir(), "assay-views-"));
+let node: ToyNode;
+let client: ChainClient;
+let at: ContractAddresses;
+before(async () => {
+	node = await createToyNode();
+	client = await createChainClient(node.rpc, { confirmations: 1, pollMs: 1 });
+	at = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: EPOCH_S }));
+	const amount = 1000n * 10n ** 18n;
+	await sendCall(client, TREASURER, approveCall(at, amount));
+	const keyProof = signChainKey(signer, { chainId: at.chainId, registry: at.registry, account: self });
+	const registration = { role: "validator", signingKey: `0x${signer.key}`, keyProof, endpoint: "x", amount } as const;
+	await sendCall(client, TREASURER, registerCall(at, registration));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** A clock and timers that only tests move, and a count of what the node was asked. */
+async function openViews(ask: Rpc = (method, params) => node.rpc(method, params)) {
+	const counted: string[] = [];
+	let clockUs = 0;
+	const timers = new Set<() => void>();
+	const env = {
+		nowMs: () => node.nowS * 1000,
+		ratesClockUs: () => clockUs,
+		after(_ms: number, run: () => void) {
+			timers.add(run);
+			return () => void timers.delete(run);
+		},
+	};
+	const home = { client, at, account: TREASURER, folder, url: "", isEmbedded: false, keptAccountOf: null };
+	const views = await createChainViews(home as unknown as ChainHome, env, (method, params) => {
+		counted.push(method);
+		return ask(method, params);
+	});
+	return {
+		views,
+		counted,
+		pass: (us: number) => {
+			clockUs += us;
+		},
+		runOut: () => {
+			for (const run of [...timers]) run();
+		},
+	};
+}
+
+const commitment = (n: number) => toHex(new Uint8Array(32).fill(n));
+
+test("a flood of requests is a handful of questions, and none while the newest block is young", async () => {
+	const { views, counted, pass } = await openViews();
+	const all = await Promise.all(
+		Array.from({ length: 300 }, (_, i) =>
+			i % 3 === 0 ? views.chain() : i % 3 === 1 ? views.epoch(0) : views.epochs({ limit: 50, before: null }),
+		),
+	);
+	assert.equal(all.length, 300);
+	const first = counted.length;
+	assert.ok(first < 40, `${first} questions`);
+	await Promise.all(Array.from({ length: 300 }, () => views.chain()));
+	assert.equal(counted.length, first);
+	pass(1_100_000);
+	await Promise.all(Array.from({ length: 300 }, () => Promise.all([views.chain(), views.epoch(0)])));
+	assert.ok(counted.length - first <= 4, "a second later only the newest block is asked for");
+	const { validator, chainId, epoch, inFlight, rpcUrl } = await views.chain();
+	assert.deepEqual(
+		[validator, chainId, epoch],
+		[{ account: self, stake: String(10n ** 21n), unbonding: "0", isValidator: true }, 7373, 0],
+	);
+	assert.deepEqual(
+		inFlight.map(({ number, phase }) => [number, phase]),
+		[[0, "running"]],
+	);
+	assert.equal(rpcUrl, null, "a node's address may have a password in it");
+});
+
+test("a dead node and one that never answers are CHAIN_UNREACHABLE at once, for all who ask; then it is back", async () => {
+	const { views, counted, pass } = await openViews();
+	node.down = true;
+	await assert.rejects(views.chain(), { code: "CHAIN_UNREACHABLE" });
+	const asked = counted.length;
+	for (const ask of [() => views.epoch(0), () => views.chain(), () => views.transactions(0, 0, 10)])
+		await assert.rejects(ask(), { code: "CHAIN_UNREACHABLE" });
+	assert.equal(counted.length, asked, "not asked again within the second");
+	node.down = false;
+	pass(1_100_000);
+	assert.equal((await views.epoch(0)).phase, "running");
+
+	const hung = await openViews(() => new Promise(() => {}));
+	const waiting = hung.views.chain();
+	const refused = assert.rejects(waiting, { code: "CHAIN_UNREACHABLE" });
+	await new Promise((resolve) => setImmediate(resolve));
+	hung.runOut();
+	await refused;
+});
+
+test("a node that lies about its answers' shape is no more than a failure", async () => {
+	const { views } = await openViews(async (method, params) =>
+		method === "eth_getBlockByNumber" ? { number: "<b>", hash: 7 } : node.rpc(method, params),
+	);
+	await assert.rejects(views.chain(), { code: "CHAIN_UNREACHABLE" });
+});
+
+test("who has stake is listed with what it sent: sender, gas, time; a fork above it changes nothing", async () => {
+	const { views, pass } = await openViews();
+	const other = accountOf(`0x${"77".repeat(32)}`);
+	await sendCall(client, TREASURER, { to: other.address, data: "0x", value: 10n ** 18n });
+	await node.at(TOY_GENESIS_S + EPOCH_S + 1);
+	const state = async () => {
+		pass(1_100_000);
+		return (await views.epoch(0)).reportsOf.map(({ account, state }) => [account, state]);
+	};
+	assert.deepEqual(await state(), [[self, "none"]]);
+	await sendCall(client, TREASURER, commitCall(at, 0, commitment(2)));
+	// Anybody may commit; only who has stake is listed.
+	await sendCall(client, other, commitCall(at, 0, commitment(4)));
+	assert.deepEqual(await state(), [[self, "committed"]]);
+	const sent = await views.transactions(0, 0, 10);
+	assert.deepEqual(
+		sent.rows.map(({ what, about }) => [what, about]),
+		[
+			["commit", other.address.toLowerCase()],
+			["commit", self],
+		],
+	);
+	for (const { from, about, gasUsed, atMs } of sent.rows) {
+		assert.equal(from, about);
+		assert.ok((gasUsed ?? 0) > 40_000);
+		assert.equal(atMs, node.nowS * 1000);
+	}
+	const history = createChainHistory(client, at);
+	await history.refresh();
+	assert.equal(history.epoch(0).events.length, 2);
+	await node.mine(1);
+	await history.refresh();
+	await node.fork(1);
+	await history.refresh();
+	assert.equal(history.epoch(0).events.length, 2, "a fork above it leaves it");
+	assert.equal(history.accountOfKey(signer.key), self);
+	assert.equal(history.accountOfKey("0".repeat(64)), null);
+});
+
+test("too many events: whole old epochs go, and are unknown from then on", async () => {
+	await node.at(TOY_GENESIS_S + 2 * EPOCH_S + 1);
+	await sendCall(client, TREASURER, commitCall(at, 1, commitment(6)));
+	const history = createChainHistory(client, at, 1);
+	await history.refresh();
+	assert.deepEqual([history.oldestEpoch(), history.newestEpoch()], [1, 1]);
+	assert.equal(history.epoch(0).events.length, 0);
+	assert.equal(history.epoch(1).reports.size, 1);
+	assert.deepEqual(history.validators(), [self], "who is registered is not forgotten");
+});
+
+test("a fork that takes back a commitment, seen by one that had seen it", async () => {
+	const deep = await createChainClient(node.rpc, { confirmations: 6, pollMs: 1 });
+	const history = createChainHistory(deep, at);
+	await history.refresh();
+	const before_ = history.version();
+	assert.equal(history.epoch(1).reports.get(self)?.committed?.hash.length, 66);
+	await node.fork(1);
+	await history.refresh();
+	assert.ok(history.version() > before_);
+	assert.equal(history.epoch(1).reports.size, 0);
+	assert.equal(history.epoch(0).reports.size, 2, "older blocks stand");
+});
+
+test("without a chain: null, and CHAIN_NONE for everything else", async () => {
+	const handlers = chainHandlers({ env: {}, store: {} } as never, null);
+	assert.deepEqual(await handlers.getChain({} as never), { chain: null });
+	const { getChain: _, ...others } = handlers;
+	for (const [name, handle] of Object.entries(others))
+		await assert.rejects(
+			async () => (handle as (call: unknown) => unknown)({ params: {}, query: {} }),
+			{ code: "CHAIN_NONE" },
+			name,
+		);
+});

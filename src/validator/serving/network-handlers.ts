@@ -1,0 +1,106 @@
+// Routes of the network at a glance, readiness, tokens and the audit log.
+import type { Handlers } from "../../api/routes.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { actorOf } from "./caller.ts";
+import { withoutUndefined } from "./provider-views.ts";
+
+type Names = "ready" | "network" | "listTokens" | "makeToken" | "revokeToken" | "listAudit";
+
+export interface ReadyCheck {
+	readonly name: string;
+	/** Throws what is wrong. */
+	readonly check: () => Promise<string> | string;
+}
+
+/** Counting over all providers takes tens of milliseconds at 10,000 of them (bench/store.ts): all who ask in one second share one count. */
+const GLANCE_MS = 1000;
+
+export function networkHandlers(
+	x: ServiceContext,
+	o: { readonly version: string; readonly checks: readonly ReadyCheck[] },
+): Pick<Handlers, Names> {
+	const { store, env, config } = x;
+	const count = (nowMs: number) =>
+		Promise.all([store.overview({ nowMs }), store.work.counts({ nowMs }), store.validators.list()]);
+	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
+	function latest(nowMs: number): { readonly atMs: number; readonly counted: ReturnType<typeof count> } {
+		if (glance === null || Math.abs(nowMs - glance.atMs) >= GLANCE_MS) {
+			const mine = { atMs: nowMs, counted: count(nowMs) };
+			glance = mine;
+			// A count that failed is not handed out again.
+			mine.counted.catch(() => {
+				if (glance === mine) glance = null;
+			});
+		}
+		return glance;
+	}
+	return {
+		async ready() {
+			const checks = await Promise.all(
+				o.checks.map(async ({ name, check }) => {
+					try {
+						return { name, ok: true, detail: await check() };
+					} catch (error) {
+						return { name, ok: false, detail: error instanceof AssayError ? error.message : "failed" };
+					}
+				}),
+			);
+			const bad = checks.filter(({ ok }) => !ok);
+			if (bad.length > 0)
+				throw new AssayError("NOT_READY", bad.map(({ name, detail }) => `${name}: ${detail}`).join("; "));
+			return { ready: true as const, checks };
+		},
+		async network() {
+			const { atMs, counted } = latest(env.nowMs());
+			const [overview, counts, validators] = await counted;
+			return {
+				version: o.version,
+				nowMs: atMs,
+				scoring: config.params.scoring,
+				intervalMs: config.params.intervalMs,
+				validators: validators.map(({ key, name, stake }) => ({ key, name, stake })),
+				epoch: overview.epoch,
+				providers: overview.providers,
+				gpus: overview.gpus,
+				models: overview.models,
+				proven: overview.proven,
+				probes: { ...overview.probes, due: counts.due },
+				evidence: overview.evidence,
+			};
+		},
+		async listTokens({ query }) {
+			return store.tokens.list({ limit: query.limit, ...withoutUndefined({ cursor: query.cursor }) });
+		},
+		async makeToken({ body, caller }) {
+			return store.tokens.create(body, { nowMs: env.nowMs(), actor: actorOf(caller) });
+		},
+		async revokeToken({ params, caller }) {
+			const by = { nowMs: env.nowMs(), actor: actorOf(caller) };
+			const revoked = await store.tokens.revoke(params.id, by);
+			const token = await findToken(x, params.id);
+			if (!revoked || token === null) throw new AssayError("TOKEN_UNKNOWN", "there is no such token that still works");
+			return token;
+		},
+		async listAudit({ query }) {
+			const { limit, cursor, ...filter } = query;
+			return store.audit.list({
+				limit,
+				...withoutUndefined({ cursor }),
+				filter: withoutUndefined(filter),
+			}) as never;
+		},
+	};
+}
+
+/** Tokens are few: an admin's list, page by page. */
+async function findToken({ store }: ServiceContext, id: string) {
+	let cursor: string | null = null;
+	do {
+		const page: Awaited<ReturnType<typeof store.tokens.list>> = await store.tokens.list({ limit: 500, cursor });
+		const found = page.rows.find((token) => token.id === id);
+		if (found) return found;
+		cursor = page.cursor;
+	} while (cursor !== null);
+	return null;
+}

@@ -1,0 +1,284 @@
+// Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
+// URL, with contracts that somebody deployed. Also the account's key. Page: docs/chain.md.
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/contracts/registry.ts";
+import {
+	accountOf,
+	type ChainAccount,
+	type ChainClient,
+	createChainClient,
+	sendCall,
+} from "../../chain/node/chain-client.ts";
+import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
+import { type EmbeddedChain, openEmbeddedChain } from "../../chain/node/embedded-chain.ts";
+import { httpRpc, type Rpc, withRetries } from "../../chain/node/rpc.ts";
+import { serveRpc } from "../../chain/node/serve-rpc.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
+import { signChainKey } from "../../protocol/chain/key-binding.ts";
+import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+import { loadSecret, readText, writeWhole } from "./chain-files.ts";
+import type { ChainSettings } from "./chain-settings.ts";
+import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
+
+export interface ChainHome {
+	readonly client: ChainClient;
+	readonly at: ContractAddresses;
+	readonly account: ChainAccount;
+	readonly folder: string;
+	readonly saltSecret: Uint8Array;
+	/** Also for other programs of this machine. */
+	readonly url: string;
+	readonly isEmbedded: boolean;
+	/** The embedded chain runs in this process: whoever ran it before has ended. */
+	readonly isHost: boolean;
+	/** On the embedded chain providers without an account of their own are paid to one that the chain's owner keeps for them; null elsewhere. */
+	readonly keptAccountOf: ((providerKey: string) => ChainAccount) | null;
+	/** A question to a node that does not answer, or a wait for its blocks, ends now with CHAIN_CLOSED. */
+	stopWaiting(): void;
+	close(): Promise<void>;
+}
+
+export interface HomeOptions {
+	readonly dataDir: string;
+	readonly settings: ChainSettings;
+	/** Null: of a chain that is there already; nothing is deployed. */
+	readonly epochSeconds: number | null;
+	/** The number of the first epoch where contracts are deployed; default 0. */
+	readonly firstEpoch?: number;
+	readonly nowMs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+}
+
+export const chainFolder = (dataDir: string): string => join(dataDir, "chain");
+const UNIT = 10n ** 18n;
+
+export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
+	const folder = chainFolder(o.dataDir);
+	await mkdir(folder, { recursive: true, mode: 0o700 });
+	const secret = await loadSecret(join(folder, "account.key"), o.randomBytes);
+	const account = accountOf(toHex(secret));
+	const closing: (() => Promise<void>)[] = [];
+	const stopped = new AbortController();
+	try {
+		const node = await openNode(o, folder, closing, stopped.signal);
+		const client = await createChainClient(node.rpc, {
+			confirmations: o.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
+			pollMs: node.treasurer === null ? 2000 : 50,
+			mostFeePerGas: BigInt(o.settings.mostFeeGwei) * 1_000_000_000n,
+			...(node.treasurer === null ? { signal: stopped.signal } : {}),
+		});
+		const at = await findContracts(o, { folder, client, node, own: account.address });
+		return {
+			client,
+			at,
+			account,
+			folder,
+			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
+			url: node.url,
+			isEmbedded: node.treasurer !== null,
+			isHost: node.isOurs,
+			keptAccountOf: node.keptAccountOf,
+			stopWaiting: () => stopped.abort(),
+			close: async () => {
+				stopped.abort();
+				for (const close of closing.splice(0).reverse()) await close();
+			},
+		};
+	} catch (error) {
+		for (const close of closing.splice(0).reverse()) await close().catch(() => {});
+		throw error;
+	}
+}
+
+interface Node {
+	readonly rpc: Rpc;
+	readonly url: string;
+	/** The account with the embedded chain's money. */
+	readonly treasurer: ChainAccount | null;
+	readonly keptAccountOf: ChainHome["keptAccountOf"];
+	/** The embedded chain, and in this process. */
+	readonly isOurs: boolean;
+}
+
+async function openNode(
+	o: HomeOptions,
+	folder: string,
+	closing: (() => Promise<void>)[],
+	signal: AbortSignal,
+): Promise<Node> {
+	const { rpcUrl } = o.settings;
+	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
+	if (rpcUrl !== null)
+		return { rpc: connect(rpcUrl), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
+	const secret = await loadSecret(join(folder, "treasurer.key"), o.randomBytes);
+	const treasurer = accountOf(toHex(secret));
+	const keptAccountOf = (key: string) =>
+		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
+	const place = join(folder, "rpc.json");
+	let chain: EmbeddedChain;
+	const open = () =>
+		openEmbeddedChain({
+			folder: join(folder, "embedded"),
+			genesis: {
+				// Random, so that what is signed for one embedded chain means nothing on another.
+				chainId: 0x4000_0000 + (new DataView(o.randomBytes(4).buffer).getUint32(0) & 0x3fff_ffff),
+				timestamp: Math.floor(o.nowMs() / 1000),
+				treasurer: treasurer.address.toLowerCase(),
+			},
+			nowMs: o.nowMs,
+		});
+	try {
+		// A validator that went through the door of a command that only looks would lose its chain with it.
+		chain = await (o.epochSeconds === null ? open() : unlessBusy(open));
+	} catch (error) {
+		// Another process of this data folder has it: over its door.
+		if (!isBusy(error)) throw error;
+		const url = await openDoor(place, error);
+		return { rpc: connect(url), url, treasurer, keptAccountOf, isOurs: false };
+	}
+	closing.push(() => chain.close());
+	const server = await serveRpc(chain.rpc);
+	closing.push(() => server.close());
+	await writeWhole(place, `${JSON.stringify({ url: server.url })}\n`);
+	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
+}
+
+/** Where the process that has the chain answers. What an earlier one left in the file leads nowhere: asked until the new one has written its own. */
+async function openDoor(place: string, busy: unknown): Promise<string> {
+	for (let left = BUSY_TRIES; left > 0; left--) {
+		try {
+			const { url } = JSON.parse((await readText(place)) ?? "{}") as { readonly url?: string };
+			await httpRpc(url ?? "")("eth_chainId", []);
+			return url ?? "";
+		} catch {
+			await new Promise((resolve) => setTimeout(resolve, BUSY_EVERY_MS));
+		}
+	}
+	throw busy;
+}
+
+const isBusy = (error: unknown) => error instanceof AssayError && error.code === "CHAIN_BUSY";
+const BUSY_TRIES = 40;
+const BUSY_EVERY_MS = 150;
+
+/** Commands have it for a second or two; another validator keeps it. */
+async function unlessBusy<T>(open: () => Promise<T>): Promise<T> {
+	for (let left = BUSY_TRIES; ; left--) {
+		try {
+			return await open();
+		} catch (error) {
+			if (!isBusy(error) || left <= 1) throw error;
+			await new Promise((resolve) => setTimeout(resolve, BUSY_EVERY_MS));
+		}
+	}
+}
+
+async function findContracts(
+	o: HomeOptions,
+	{
+		folder,
+		client,
+		node: { treasurer, isOurs },
+		own,
+	}: { readonly folder: string; readonly client: ChainClient; readonly node: Node; readonly own: Hex },
+): Promise<ContractAddresses> {
+	const path = contractsPath(folder, treasurer === null);
+	const kept = o.settings.contracts ?? (await readContracts(path));
+	const { windowSeconds, firstEpochSeconds } = o.settings;
+	let schedule =
+		treasurer === null || o.epochSeconds === null
+			? null
+			: {
+					epochSeconds: o.epochSeconds,
+					windowSeconds,
+					firstEpochSeconds,
+					firstEpoch: o.firstEpoch ?? 0,
+					nowS: Math.floor(o.nowMs() / 1000),
+				};
+	if (kept !== null) {
+		const code = kept.chainId === client.chainId ? await client.viem.getCode({ address: kept.scoreboard }) : undefined;
+		if (code === undefined)
+			throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
+				hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
+			});
+		if (!isOurs || schedule === null) return kept;
+		const stranded = await findStranded(client, kept, [own, ...(await localProvider(o.dataDir))], schedule);
+		if (stranded === null) return kept;
+		schedule = { ...schedule, firstEpoch: Math.max(schedule.firstEpoch, stranded.epoch) };
+		// Leaves of epochs of the contracts that are given up.
+		await rm(join(folder, "epochs"), { recursive: true, force: true });
+	}
+	if (treasurer === null || schedule === null)
+		throw new AssayError("CHAIN_MISSING", `no contracts are known for chain ${client.chainId}`, {
+			hint:
+				`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${o.dataDir}\`, ` +
+				`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${o.dataDir}\`.`,
+		});
+	const at = await deployEmbedded(client, treasurer, schedule);
+	// Last: a deployment that was cut short is begun anew.
+	await writeWhole(path, `${JSON.stringify(at)}\n`);
+	return at;
+}
+
+/** The account of this machine's own provider under `assay up`, which registers anew by itself. */
+async function localProvider(dataDir: string): Promise<readonly Hex[]> {
+	const secret = hexToBytes(((await readText(join(dataDir, "provider", "chain-account.key"))) ?? "").trim(), 32);
+	return secret === null ? [] : [accountOf(toHex(secret)).address];
+}
+
+/** A folder may know an embedded chain and another one. */
+export const contractsPath = (folder: string, isExternal: boolean): string =>
+	join(folder, isExternal ? "contracts-external.json" : "contracts.json");
+
+export async function readContracts(path: string): Promise<ContractAddresses | null> {
+	try {
+		return JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+		throw error;
+	}
+}
+
+/** On the embedded chain: money from the treasurer, then the stake. Elsewhere the operator stakes; false while that is not done. Safe to repeat after a crash. */
+export async function ensureStaked(
+	home: ChainHome,
+	o: {
+		readonly signer: Signer;
+		readonly endpoint: string;
+		readonly stakeTokens: number;
+		readonly treasurer: ChainAccount | null;
+	},
+): Promise<boolean> {
+	const { client, at, account } = home;
+	const { role, stake } = await readAccount(client, at, account.address);
+	if (role === ROLES.validator && stake > 0n) return true;
+	if (o.treasurer === null || role !== ROLES.none) return false;
+	const amount = BigInt(o.stakeTokens) * UNIT;
+	await sendCall(client, o.treasurer, { to: account.address, data: "0x", value: 1000n * UNIT });
+	await sendCall(client, o.treasurer, transferCall(at, account.address, amount));
+	await sendCall(client, account, approveCall(at, amount));
+	const { chainId, registry } = at;
+	await sendCall(
+		client,
+		account,
+		registerCall(at, {
+			role: "validator",
+			signingKey: `0x${o.signer.key}`,
+			keyProof: signChainKey(o.signer, { chainId, registry, account: account.address }),
+			endpoint: o.endpoint,
+			amount,
+		}),
+	);
+	return true;
+}
+
+export async function treasurerOf(home: Pick<ChainHome, "folder" | "isEmbedded">): Promise<ChainAccount | null> {
+	if (!home.isEmbedded) return null;
+	return accountOf(`0x${(await readFile(join(home.folder, "treasurer.key"), "utf8")).trim()}` as Hex);
+}

@@ -1,0 +1,202 @@
+// A whole validator with the embedded chain: contracts at the first start, a probe with a beacon, its score and evidence on chain at the epoch's end, weights final,
+// the reward claimed; all of it there after a restart. Without a chain nothing of this happens.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+	eventually,
+	makeDataDir,
+	signerOf,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+} from "../../../tests/validator/toy-agent.test-kit.ts";
+import { approveCall, readBalance, registerCall, transferCall } from "../../chain/contracts/registry.ts";
+import { claimAndCollectCall, readIsClaimed } from "../../chain/contracts/rewards.ts";
+import * as board from "../../chain/contracts/scoreboard.ts";
+import { accountOf, createChainClient, sendCall } from "../../chain/node/chain-client.ts";
+import { httpRpc } from "../../chain/node/rpc.ts";
+import { createScoreReport } from "../../market/epochs/score-report.ts";
+import { createWeightProposal, shareOf } from "../../market/epochs/weight-proposal.ts";
+import { given } from "../../market/scores/recompute.ts";
+import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import { type Hex, toHex } from "../../protocol/chain/hex.ts";
+import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
+import { archiveSource, auditEpoch } from "../audit/audit-epoch.ts";
+import { loadSecret } from "./chain-files.ts";
+import { chainFolder, readContracts, treasurerOf } from "./chain-home.ts";
+import { createReportArchive } from "./report-archive.ts";
+
+const HOUR = 3_600_000;
+const data = makeDataDir();
+let validator: ToyValidator;
+let aheadMs = 0;
+const nowMs = () => Date.now() + aheadMs;
+const start = () =>
+	startToyValidator(
+		{
+			dataDir: data.path,
+			epoch: { lengthMs: HOUR },
+			params: { maxAgeMs: 10 * HOUR },
+			chain: { firstEpochSeconds: 3600 },
+		},
+		{ nowMs },
+	);
+before(async () => {
+	validator = await start();
+});
+after(async () => {
+	await validator?.stop();
+	await data.remove();
+});
+
+const goTo = (second: number): void => {
+	aheadMs += Math.max(0, second * 1000 + 50 - nowMs());
+};
+const reach = async () => {
+	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
+	return { at, client: await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 }) };
+};
+
+test("the first epoch is published and claimable, and all is kept over a restart", async () => {
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(11) });
+	const probe = await eventually(async () => {
+		const shown = await validator.client.getProvider({ params: { id: agent.id } }).catch(() => null);
+		if (shown === null || shown.scorePpm === null) return null;
+		return (await validator.store.probes.list({ filter: { providerId: agent.id } })).rows.find(
+			({ state }) => state === "done",
+		);
+	});
+	await agent.close();
+	const first = await reach();
+	const decoded = decodeEvidence(await validator.store.evidence.get(probe.evidenceSha256!));
+	assert.ok(decoded.ok);
+	const beacon = decoded.evidence.envelope.body.beacon!;
+	const [chainId, number, hash] = beacon.value.split(":");
+	assert.equal(beacon.kind, "evm-block");
+	assert.equal(Number(chainId), first.at.chainId);
+	assert.equal((await first.client.viem.getBlock({ blockNumber: BigInt(number!) })).hash, hash);
+
+	// A toy's figures are worth nothing; this one's are.
+	const id = "a1".repeat(32);
+	const offer = { name: "x", pricePerHourMicros: 0, rentable: false, ssh: false, claim: null } as const;
+	await validator.store.providers.register(
+		{ id, link: "agent", target: "", ...offer },
+		{ nowMs: nowMs(), actor: "test" },
+	);
+	const root = given("score", "ppm", 600_000);
+	const terms = { version: 1, providerId: id, mode: "holistic", evidence: null, scorePpm: 600_000, why: "", root };
+	await validator.store.scores.put([
+		{ providerId: id, atMs: nowMs(), scorePpm: 600_000, mode: "holistic", terms: terms as unknown as Json },
+	]);
+
+	const self = validator.chain!.account.toLowerCase() as Hex;
+	const params = await board.readEpochParams(first.client, first.at);
+	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, 0);
+	const epoch = (await validator.store.epochs.current())!;
+	assert.deepEqual([epoch.number, epoch.startsAtMs, epoch.endsAtMs], [0, params.genesis * 1000, endsAt * 1000]);
+	goTo(endsAt);
+	await eventually(async () => BigInt((await board.readReport(first.client, first.at, 0, self)).digest) !== 0n);
+	goTo(revealsAt);
+	await eventually(async () => (await board.readReport(first.client, first.at, 0, self)).revealed);
+	goTo(proposesAt);
+	const standing = await eventually(async () => {
+		const one = await board.readProposal(first.client, first.at, 0);
+		return one.digest !== null && one;
+	});
+	const report = await fetch(`${validator.url}/chain/0/report-${self}.json`);
+	assert.equal(report.status, 200);
+	const published = (await report.json()) as { leaves: [Hex, number, Hex][] };
+	assert.deepEqual(published.leaves.map(([, score, evidence]) => [score, evidence]).sort(), [
+		[0, `0x${probe.evidenceSha256}`],
+		[600_000, `0x${"0".repeat(64)}`],
+	]);
+	assert.equal((await fetch(`${validator.url}/chain/1/report-${self}.json`)).status, 404);
+
+	await validator.stop();
+	validator = await start();
+	const { client, at } = await reach();
+	assert.deepEqual(at, first.at);
+	assert.deepEqual(await board.readProposal(client, at, 0), standing);
+	goTo(standing.finalAt);
+	const [provider] = published.leaves.find(([, score]) => score > 0)!;
+	const leaves = published.leaves.map(([provider, scorePpm, evidenceSha256]) => ({
+		provider,
+		scorePpm,
+		evidenceSha256,
+	}));
+	const right = createWeightProposal(
+		[{ validator: self, stake: 1n, report: createScoreReport(leaves) }],
+		1000n * 10n ** 18n,
+	);
+	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+	const claims = [{ epoch: 0, proposal: right.proposal, opening: right.open(0) }];
+	await sendCall(client, treasurer, claimAndCollectCall(at, provider, claims));
+	assert.equal(await readBalance(client, at, provider), shareOf(right.proposal, right.leaves[0]!));
+	assert.equal(await readIsClaimed(client, at, 0, provider), true);
+	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
+	const found = await auditEpoch({ client, at, epoch: 0, source: archiveSource(archive), evidence: null });
+	assert.deepEqual([found.differences, found.claims, found.providers], [[], 1, 2]);
+});
+
+test("a second validator, with a database of its own, joins over JSON-RPC: each fetches the other's leaves", async () => {
+	const { client, at } = await reach();
+	const place = makeDataDir();
+	const other = await startToyValidator(
+		{
+			dataDir: place.path,
+			epoch: { lengthMs: HOUR },
+			chain: { rpcUrl: validator.chain!.url, contracts: at, confirmations: 1 },
+		},
+		{ nowMs },
+	);
+	try {
+		const account = accountOf(
+			toHex(await loadSecret(join(chainFolder(place.path), "account.key"), () => new Uint8Array(8))),
+		);
+		assert.equal(account.address, other.chain!.account);
+		const amount = 10_000n * 10n ** 18n;
+		const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+		await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
+		await sendCall(client, treasurer, transferCall(at, account.address, amount));
+		await sendCall(client, account, approveCall(at, amount));
+		const signingKey: Hex = `0x${other.key}`;
+		const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: other.url, amount } as const;
+		await sendCall(client, account, registerCall(at, registration));
+		const epoch = 1;
+		const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(client, at), epoch);
+		const both = [validator.chain!.account, other.chain!.account] as Hex[];
+		const states = () => Promise.all(both.map((one) => board.readReport(client, at, epoch, one)));
+		goTo(endsAt);
+		await eventually(async () => (await states()).every(({ digest }) => BigInt(digest) !== 0n));
+		goTo(revealsAt);
+		await eventually(async () => (await states()).every(({ revealed }) => revealed));
+		goTo(proposesAt);
+		const { proposer } = await eventually(async () => {
+			const one = await board.readProposal(client, at, epoch);
+			return one.digest !== null && one;
+		});
+		assert.ok(both.some((one) => one === proposer));
+		// Whoever proposed had to fetch the other's report to do so.
+		const folder = proposer === both[0] ? data.path : place.path;
+		const archive = createReportArchive(join(chainFolder(folder), "epochs"));
+		const found = await auditEpoch({ client, at, epoch, source: archiveSource(archive), evidence: null });
+		assert.deepEqual([found.validators, found.proposal, found.differences], [2, "open", []]);
+	} finally {
+		await other.stop();
+		await place.remove();
+	}
+});
+
+test("a validator without a chain makes none", async () => {
+	const other = makeDataDir();
+	const plain = await startToyValidator({ dataDir: other.path });
+	try {
+		assert.equal(plain.chain, null);
+		assert.equal(existsSync(chainFolder(other.path)), false);
+	} finally {
+		await plain.stop();
+		await other.remove();
+	}
+});

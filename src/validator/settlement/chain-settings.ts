@@ -1,0 +1,32 @@
+// Settings of a validator's chain and their defaults. Apart from chain-home.ts, so that a validator without a chain loads nothing of it.
+import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+
+export interface ChainSettings {
+	/** Null: the embedded chain in the data folder. */
+	readonly rpcUrl: string | null;
+	/** On a chain of one's own they are deployed at the first start. */
+	readonly contracts: ContractAddresses | null;
+	/** Blocks until something counts; null: 1 on the embedded chain, 12 elsewhere. */
+	readonly confirmations: number | null;
+	/** Most that is offered for a unit of gas, in 10⁹ of the coin's smallest unit. */
+	readonly mostFeeGwei: number;
+	/** Whole tokens that this validator stakes on the embedded chain. */
+	readonly stakeTokens: number;
+	/** Longest a window of the embedded chain is, in seconds; a tenth of an epoch otherwise. */
+	readonly windowSeconds: number;
+	/** How long after the deployment the first epoch of the embedded chain ends, in seconds; a whole epoch at most. */
+	readonly firstEpochSeconds: number;
+}
+
+export const chainDefaults: ChainSettings = {
+	rpcUrl: null,
+	contracts: null,
+	confirmations: null,
+	// Five times what Ethereum asked in its dearest hours of the last years.
+	mostFeeGwei: 500,
+	stakeTokens: 10_000,
+	// One process commits, reveals and proposes within seconds of the windows' beginnings.
+	windowSeconds: 20,
+	// A first probe and its score take 7 to 20 s: measured on 2 arm64 cores and on a host with an H200.
+	firstEpochSeconds: 60,
+};

@@ -1,0 +1,183 @@
+// The embedded chain's first epoch: short, and begun anew for whoever stopped before its windows and came back after them; never once something came of it.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
+import { approveCall, registerCall, transferCall } from "../../chain/contracts/registry.ts";
+import * as board from "../../chain/contracts/scoreboard.ts";
+import { accountOf, type ChainAccount, sendCall } from "../../chain/node/chain-client.ts";
+import { createScoreReport } from "../../market/epochs/score-report.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
+import { createSigner } from "../../protocol/probe/signer.ts";
+import { writeWhole } from "./chain-files.ts";
+import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
+import { chainDefaults } from "./chain-settings.ts";
+import { createReportScores, waitsUntil } from "./report-scores.ts";
+
+const data = makeDataDir();
+after(() => data.remove());
+let nowS = 1_800_000_000;
+const EPOCH_S = 4320;
+const open = (epochSeconds: number | null = EPOCH_S) =>
+	openChainHome({
+		dataDir: data.path,
+		settings: chainDefaults,
+		epochSeconds,
+		nowMs: () => nowS * 1000,
+		randomBytes: (size) => new Uint8Array(randomBytes(size)),
+	});
+const stake = async (home: ChainHome) =>
+	ensureStaked(home, {
+		signer: createSigner(new Uint8Array(32).fill(5)),
+		endpoint: "http://127.0.0.1:1",
+		stakeTokens: 10_000,
+		treasurer: await treasurerOf(home),
+	});
+async function register(home: ChainHome, account: ChainAccount): Promise<void> {
+	const { at, client } = home;
+	const treasurer = (await treasurerOf(home))!;
+	const amount = 10n * 10n ** 18n;
+	await sendCall(client, treasurer, { to: account.address, data: "0x", value: amount });
+	await sendCall(client, treasurer, transferCall(at, account.address, amount));
+	await sendCall(client, account, approveCall(at, amount));
+	const key = `0x${"09".repeat(32)}` as const;
+	const provider = { role: "provider", signingKey: key, keyProof: "0x", endpoint: "", amount } as const;
+	await sendCall(client, account, registerCall(at, provider));
+}
+const salt = `0x${"07".repeat(32)}` as const;
+
+test("the first epoch ends a minute after the deployment, and is given again until something was reported", async () => {
+	const bornS = nowS;
+	let home = await open();
+	const first = home.at;
+	const params = await board.readEpochParams(home.client, first);
+	assert.deepEqual(
+		[board.windowsOf(params, 0).endsAt, params.epochSeconds, params.commitSeconds, params.challengeSeconds],
+		[bornS + 60, EPOCH_S, 20, 20],
+	);
+	await stake(home);
+	// Its own provider is nobody else.
+	const secret = new Uint8Array(randomBytes(32));
+	await writeWhole(join(data.path, "provider", "chain-account.key"), `${Buffer.from(secret).toString("hex")}\n`);
+	await register(home, accountOf(toHex(secret)));
+	await home.close();
+
+	// Restarted within the commit window, and by a command that only looks: the same contracts.
+	nowS = bornS + 79;
+	home = await open();
+	assert.deepEqual(home.at, first);
+	await home.close();
+	nowS = bornS + 600;
+	home = await open(null);
+	assert.deepEqual(home.at, first);
+	await home.close();
+
+	// Everything was missed: nobody waits for more than an hour.
+	await mkdir(join(home.folder, "epochs", "0"), { recursive: true });
+	home = await open();
+	const second = home.at;
+	assert.notEqual(second.scoreboard, first.scoreboard);
+	assert.equal(existsSync(join(home.folder, "epochs")), false);
+	const again = await board.readEpochParams(home.client, second);
+	// The count goes on where it was.
+	const { endsAt, revealsAt, voidsAt } = board.windowsOf(again, 1);
+	assert.equal(endsAt, nowS + 60);
+	await stake(home);
+
+	// Committed, and stopped in the middle of the reveal window.
+	const { reportRoot: root } = createScoreReport([]);
+	const own = home.account.address;
+	nowS = endsAt;
+	const commitment = await board.readCommitmentOf(home.client, second, { epoch: 1, validator: own, root, salt });
+	await sendCall(home.client, home.account, board.commitCall(second, 1, commitment));
+	nowS = revealsAt + 1;
+	await home.close();
+	home = await open();
+	assert.deepEqual(home.at, second, "it can still be revealed");
+	await sendCall(home.client, home.account, board.revealCall(second, 1, root, salt));
+	await home.close();
+	nowS = voidsAt + 1000;
+	home = await open();
+	assert.deepEqual(home.at, second, "a revealed report can be proposed from at any time");
+	await home.close();
+});
+
+test("contracts on which somebody else has registered are kept, whatever was missed", async () => {
+	const other = makeDataDir();
+	const o = {
+		dataDir: other.path,
+		settings: chainDefaults,
+		epochSeconds: EPOCH_S,
+		nowMs: () => nowS * 1000,
+		randomBytes: (size: number) => new Uint8Array(randomBytes(size)),
+	};
+	try {
+		let home = await openChainHome(o);
+		const { at } = home;
+		await register(home, (await treasurerOf(home))!);
+		await home.close();
+		nowS += 600;
+		home = await openChainHome(o);
+		assert.deepEqual(home.at, at);
+		await home.close();
+	} finally {
+		await other.remove();
+	}
+});
+
+test("a report waits for the first score until a quarter of the window is left, and for nothing once there is one", async () => {
+	const params = { genesis: 0, epochSeconds: 1000, commitSeconds: 20, revealSeconds: 20, voidSeconds: 20 };
+	assert.equal(waitsUntil(params, 0), 1015);
+	assert.equal(waitsUntil({ ...params, commitSeconds: 432 }, 1), 2324);
+	assert.ok(waitsUntil({ ...params, commitSeconds: 1 }, 0) < 1000, "a window that is too short is not waited in");
+	let scorePpm = 0;
+	let seconds = 1000;
+	let standing: "there" | "left" | "never came" = "there";
+	const providerId = "a1".repeat(32);
+	const terms = { evidence: null };
+	const scores = createReportScores({
+		store: {
+			scores: {
+				all: async () => [{ providerId, scorePpm }],
+				list: async () => ({ rows: [{ providerId, scorePpm, terms }], cursor: null }),
+			},
+		} as never,
+		book: {
+			refresh: async () => {},
+			accountOf: () => (standing === "there" ? "0x00000000000000000000000000000000000000a1" : null),
+			isKnown: () => standing !== "never came",
+		},
+		keptAccountOf: () => accountOf(`0x${"09".repeat(32)}`),
+		archive: {
+			async putReasons(_, reasons) {
+				for await (const [account] of reasons) assert.ok(account);
+			},
+		},
+		params,
+		maxAgeMs: 1_000_000,
+		nowMs: () => seconds * 1000,
+	});
+	assert.equal(await scores(0), null);
+	seconds = 1014;
+	assert.equal(await scores(0), null);
+	scorePpm = 7;
+	assert.deepEqual(
+		(await scores(0))?.map((leaf) => leaf.scorePpm),
+		[7],
+	);
+	scorePpm = 0;
+	seconds = 1015;
+	assert.deepEqual(
+		(await scores(0))?.map((leaf) => leaf.scorePpm),
+		[0],
+		"a late report is still a report",
+	);
+
+	standing = "left";
+	assert.deepEqual(await scores(0), [], "who left is left out");
+	standing = "never came";
+	assert.equal((await scores(0))?.length, 1, "an account is kept for it");
+});

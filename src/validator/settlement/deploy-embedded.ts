@@ -1,0 +1,74 @@
+// The contracts of an embedded chain: put there at the first start, with a first epoch that ends a minute later, so that a new network has rewards to claim within
+// minutes; and put there anew when that first epoch went by while nobody ran the network and nothing has come of the chain yet. Page: docs/chain.md §10.
+
+import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
+import { readRegistered } from "../../chain/contracts/registry.ts";
+import { readLastFixed } from "../../chain/contracts/rewards.ts";
+import * as board from "../../chain/contracts/scoreboard.ts";
+import type { ChainAccount, ChainClient } from "../../chain/node/chain-client.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+
+export interface EmbeddedSchedule {
+	readonly epochSeconds: number;
+	readonly windowSeconds: number;
+	readonly firstEpochSeconds: number;
+	/** The number of the first epoch: where the database's count is. */
+	readonly firstEpoch: number;
+	readonly nowS: number;
+}
+
+const UNIT = 10n ** 18n;
+/** Of the whole supply, what pays the first hundred thousand epochs. */
+const FUNDED = 100_000_000n * UNIT;
+
+export async function deployEmbedded(
+	client: ChainClient,
+	treasurer: ChainAccount,
+	{ epochSeconds, windowSeconds, firstEpochSeconds, firstEpoch, nowS }: EmbeddedSchedule,
+): Promise<ContractAddresses> {
+	const window = Math.max(1, Math.min(windowSeconds, Math.floor(epochSeconds / 10)));
+	// Epochs have one length on chain: the first one, and those before it, began before there was a chain. Never before 1970.
+	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
+	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
+	const at = await deployContracts(client, treasurer, {
+		...deployDefaults({ genesis, epochSeconds }),
+		commitSeconds: window,
+		revealSeconds: window,
+		voidSeconds: window,
+		challengeSeconds: window,
+	});
+	await fundRewards(client, treasurer, at, FUNDED);
+	return at;
+}
+
+export interface Stranded {
+	/** The epoch that runs on the contracts as they are. */
+	readonly epoch: number;
+}
+
+/**
+ * Whether an embedded chain waits for most of an epoch although it never had a report: its owner stopped before the first epoch's windows and came back after them.
+ * Null when anybody but its owner registered, when a report was revealed, or while one still can be. `owned`: this validator's account, then its own provider's.
+ */
+export async function findStranded(
+	client: ChainClient,
+	at: ContractAddresses,
+	owned: readonly Hex[],
+	{ firstEpochSeconds, nowS }: EmbeddedSchedule,
+): Promise<Stranded | null> {
+	if ((await readLastFixed(client, at)) !== null) return null;
+	const params = await board.readEpochParams(client, at);
+	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
+	const { endsAt } = board.windowsOf(params, current);
+	// It comes about as soon by itself.
+	if (endsAt - nowS <= firstEpochSeconds) return null;
+	if (current > 0) {
+		const { revealsAt, voidsAt } = board.windowsOf(params, current - 1);
+		if (nowS < revealsAt) return null;
+		const { digest } = await board.readReport(client, at, current - 1, owned[0]!);
+		if (nowS < voidsAt && BigInt(digest) !== 0n) return null;
+	}
+	if (await board.readAnyRevealed(client, at)) return null;
+	const known = new Set(owned.map((account) => account.toLowerCase()));
+	return (await readRegistered(client, at)).every((account) => known.has(account)) ? { epoch: current } : null;
+}

@@ -1,0 +1,67 @@
+// Leaves of other validators' reports and proposals, and the reasons behind scores, from the address that each wrote on chain. Hostile: parsed and bounded here, and
+// whoever asks compares them with the root on chain. A report without its validator's signature is none: who gives out two must be bound by both.
+
+import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import { readAccount } from "../../chain/contracts/registry.ts";
+import { isReportSigned } from "../../chain/contracts/slashing.ts";
+import type { ChainClient } from "../../chain/node/chain-client.ts";
+import { readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
+import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
+import { fetchBounded } from "../../platform/bounded-fetch.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import { parseReasons, type ReportReasons } from "./reasons-file.ts";
+import { type ArchiveKind, archivePath, MAX_ARCHIVE_BYTES, parseSignedReport, parseWeights } from "./report-archive.ts";
+
+/** What a validator says of an epoch, by its own signature. */
+export interface FetchedReport {
+	readonly leaves: readonly ScoreLeaf[];
+	readonly signature: Hex;
+}
+
+export interface LeafFetcher {
+	report(epoch: number, validator: Hex): Promise<FetchedReport | null>;
+	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
+	reasons(epoch: number, validator: Hex): Promise<ReportReasons | null>;
+}
+
+const FETCH_WITHIN_MS = 20_000;
+
+export function createLeafFetcher(
+	client: ChainClient,
+	at: ContractAddresses,
+	onFailure: (from: Hex, error: unknown) => void,
+): LeafFetcher {
+	async function fetchFile(epoch: number, kind: ArchiveKind, from: Hex): Promise<Uint8Array | null> {
+		const { endpoint } = await readAccount(client, at, from);
+		if (!/^https?:\/\//.test(endpoint)) return null;
+		try {
+			// The address is whatever its owner wrote.
+			const url = new URL(archivePath(epoch, kind, from), endpoint);
+			return await fetchBounded(url, { mostBytes: MAX_ARCHIVE_BYTES, withinMs: FETCH_WITHIN_MS });
+		} catch (error) {
+			onFailure(from, error);
+			return null;
+		}
+	}
+	return {
+		async report(epoch, validator) {
+			const bytes = await fetchFile(epoch, "report", validator);
+			const found = bytes === null ? null : parseSignedReport(bytes);
+			if (found === null) return null;
+			const { leaves, signature } = found;
+			const root = readScoreReport(leaves).reportRoot;
+			if (signature !== null && (await isReportSigned(at, { validator, epoch: BigInt(epoch), root }, signature)))
+				return { leaves, signature };
+			onFailure(validator, new Error(`the report of epoch ${epoch} is not signed by ${validator}`));
+			return null;
+		},
+		async weights(epoch, proposer) {
+			const bytes = await fetchFile(epoch, "weights", proposer);
+			return bytes === null ? null : parseWeights(bytes);
+		},
+		async reasons(epoch, validator) {
+			const bytes = await fetchFile(epoch, "reasons", validator);
+			return bytes === null ? null : parseReasons(bytes);
+		},
+	};
+}

@@ -1,0 +1,78 @@
+// A gemm's answer: seeds chained through the roots, places drawn anew from the secret, and two elements of each opened leaf
+// recomputed from the seed alone. docs/hardware-proof.md §4, §7.
+import { readU16 } from "../../../protocol/bytes/bytes.ts";
+import { gemmElements, type RowScratch } from "../../../protocol/maths/gemm-element.ts";
+import { nextSeed, openSeed, seedChain } from "../../../protocol/probe/challenge-seed.ts";
+import { gemmLeafPlace, gemmLeaves } from "../../../protocol/probe/challenge-shape.ts";
+import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
+import { gemmSamples } from "../../../protocol/probe/samples.ts";
+import type { Answered, OpenAnswer } from "../answers.ts";
+import { type Fault, fault } from "../fault.ts";
+import { checkOpenings } from "./check-openings.ts";
+
+export interface SeedSource {
+	readonly secret: Uint8Array;
+	readonly first: Uint8Array;
+}
+
+/** Told after each opening that was found right, in the order of the file. */
+export type OnRight = () => void;
+
+export function checkGemm(
+	answer: Answered,
+	spec: GemmSpec,
+	source: SeedSource,
+	scratch: RowScratch,
+	onRight: OnRight = () => {},
+): Fault | null {
+	const roots = answer.roots.map(({ root }) => root);
+	const seed = openSeed(source.secret, answer.index, roots.at(-1)!);
+	const leaves = gemmLeaves(spec);
+	const samples = gemmSamples(seed, roots.length, leaves, spec.samples);
+	const open = answer.opens[0]!;
+	const places = samples.map(({ round, leaf }) => ({ round, index: leaf }));
+	const seeds = seedChain(source.first, roots, nextSeed);
+	return (
+		checkOpenings(open, places, roots, leaves) ??
+		checkElements(
+			open,
+			spec,
+			seeds,
+			samples.map(({ columns }) => columns),
+			scratch,
+			onRight,
+		)
+	);
+}
+
+/** `columns[i]` are those of opening i, inside its leaf. */
+export function checkElements(
+	open: OpenAnswer,
+	spec: GemmSpec,
+	seeds: readonly Uint8Array[],
+	columns: readonly (readonly [number, number])[],
+	scratch: RowScratch,
+	onRight: OnRight = () => {},
+): Fault | null {
+	for (const [i, { round, index, leaf }] of open.openings.entries()) {
+		const { row, column } = gemmLeafPlace(spec, index);
+		const inLeaf = columns[i]!;
+		const elements = gemmElements(
+			spec.precision,
+			seeds[round]!,
+			spec.k,
+			row,
+			inLeaf.map((c) => column + c),
+			scratch,
+		);
+		for (const [e, c] of inLeaf.entries())
+			if (readU16(leaf, 2 * c) !== elements[e])
+				return fault(
+					"ELEMENT_WRONG",
+					`${open.where}.record[${i}]`,
+					`element (${row}, ${column + c}) of round ${round}`,
+				);
+		onRight();
+	}
+	return null;
+}

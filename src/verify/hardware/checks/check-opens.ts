@@ -1,0 +1,25 @@
+// Was what had to be opened asked for and answered? Once a commitment came, a prover that falls silent is not let off: it may have
+// seen that the draw hits what it skipped.
+import { type Answered, isCommitted } from "../answers.ts";
+import { type Fault, fault } from "../fault.ts";
+
+/** `linkBroke`: another challenge of the same stage fell silent, so that nothing more could be asked over this link. */
+export function checkOpens(answer: Answered, linkBroke: boolean): Fault | null {
+	const { record, opens, where } = answer;
+	const { kind } = record.spec;
+	const needed = kind === "stream" || kind === "copy" ? ["digests", "leaves"] : ["leaves"];
+	if (!isCommitted(answer)) {
+		if (opens.length > 0)
+			return fault("OPENS_WRONG", `${where}.opens[0]`, "nothing was committed that could be opened");
+		if (kind === "stream") return fault("STREAM_WITHHELD", `${where}.end`, `the answer ended ${record.end}`);
+		return null;
+	}
+	for (const [i, open] of opens.entries()) {
+		if (open.record.what !== needed[i])
+			return fault("OPENS_WRONG", `${open.where}.what`, `must be ${needed[i] ?? "absent"}`);
+		if (open.record.end !== "complete")
+			return fault("OPENING_WITHHELD", `${open.where}.end`, `the opening ended ${open.record.end}`);
+	}
+	if (opens.length === needed.length || (opens.length === 0 && linkBroke)) return null;
+	return fault("OPENS_MISSING", `${where}.opens[${opens.length}]`, `${needed[opens.length]} were never asked for`);
+}

@@ -1,0 +1,159 @@
+// Pretended hosts for the plan's tests: they answer as fast as they say, and what the plan would record comes back. No engine runs here.
+import assert from "node:assert/strict";
+import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim, Precision } from "../../../protocol/probe/evidence.ts";
+import { checkSpecs } from "../checks/check-specs.ts";
+import { planProbe } from "./plan-probe.ts";
+import type { PlanOptions } from "./plan-stage.ts";
+import { type ChallengeSeen, opsOfRound, type Seen, type Step, type WarmUpSeen } from "./probe-plan.ts";
+
+export const GiB = 2 ** 30;
+const ALL: readonly Precision[] = ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"];
+
+export function device(kind: DeviceKind, freeBytes: number, precisions: readonly Precision[] = ALL): DeviceClaim {
+	const numbers = {
+		units: 1,
+		clockMHz: 1,
+		pcieGen: 0,
+		pcieWidth: 0,
+		powerLimitW: 0,
+		powerDefaultW: 0,
+		temperatureC: 0,
+	};
+	return { kind, name: kind, uuid: "", memoryBytes: freeBytes, freeBytes, compute: "", ...numbers, precisions };
+}
+
+export function claimOf(...devices: readonly DeviceClaim[]): HostClaim {
+	return {
+		engine: { version: "1", arch: "toy", cuda: true },
+		host: { os: "", cpu: "", cores: 2, ramBytes: 8 * GiB, ramFreeBytes: 8 * GiB },
+		driver: null,
+		why: "",
+		devices,
+	};
+}
+
+export interface Host {
+	readonly claim: HostClaim;
+	/** int8 op/s of each device; fma runs at a tenth. */
+	readonly opsPerS: readonly number[];
+	readonly bytesPerS: number;
+	/** Of disks, reading and writing. */
+	readonly diskBytesPerS?: number;
+	/** Devices whose peers cannot read them. */
+	readonly lonely?: readonly number[];
+	/** Devices that refuse the first fill. */
+	readonly refuses?: readonly number[];
+}
+
+export type Stage = Extract<Step, { act: "stage" }>;
+export const OPTIONS: PlanOptions = { quick: false, sustainMs: 0, samples: null };
+
+/** Plays the plan against a host that answers as fast as it says, and returns the stages that would be recorded. */
+export function play(
+	host: Host,
+	options: PlanOptions = OPTIONS,
+): { stages: Stage[]; dropped: Stage[]; seconds: number } {
+	const plan = planProbe(options);
+	const steps: string[] = [];
+	const warmUps: WarmUpSeen[] = [];
+	const challenges: ChallengeSeen[] = [];
+	const tooBig: ChallengeSpec[] = [];
+	const stages: Stage[] = [];
+	const dropped: Stage[] = [];
+	let seconds = 0;
+	const rate = (d: number, kind: "gemm" | "fma") => host.opsPerS[d]! / (kind === "gemm" ? 1 : 10);
+	for (let guard = 0; guard < 300; guard++) {
+		const seen: Seen = { claim: host.claim, rttUs: 200, steps, warmUps, challenges, tooBig };
+		const step = plan(seen);
+		if (step.act === "finish") return { stages, dropped, seconds };
+		assert.equal(steps.includes(step.name), false, `${step.name} twice`);
+		steps.push(step.name);
+		const runs = step.act === "warm-up" ? step.runs : step.act === "stage" ? (step.whileOpening ?? []) : [];
+		const warmUp = () => {
+			for (const run of runs) {
+				if (run.kind === "stream" || run.kind === "copy") {
+					const holder = challenges[run.of]!.spec.device;
+					const isDisk = host.claim.devices[run.device]!.kind === "disk";
+					const isRefused = holder !== run.device && host.lonely?.includes(holder) === true;
+					const bytesPerS = isDisk ? (host.diskBytesPerS ?? 1e9) : isRefused ? 0 : host.bytesPerS;
+					warmUps.push({ run, opsPerS: 0, bytesPerS, spanS: 1 });
+					continue;
+				}
+				const opsPerS = rate(run.device, run.kind);
+				const spanS = (opsOfRound(run) * (run.rounds - 1)) / opsPerS;
+				seconds += spanS;
+				warmUps.push({ run, opsPerS, bytesPerS: run.kind === "gemm" && run.passes > 0 ? host.bytesPerS : 0, spanS });
+			}
+		};
+		if (step.act === "warm-up") warmUp();
+		else if (step.act === "stage") {
+			const refused = step.mayShrink ? step.specs.filter((spec) => host.refuses?.includes(spec.device)) : [];
+			if (refused.length > 0) {
+				tooBig.push(...refused);
+				dropped.push(step);
+				continue;
+			}
+			stages.push(step);
+			for (const spec of step.specs) {
+				if (spec.kind === "stream" || spec.kind === "copy") {
+					const passes = spec.kind === "stream" ? spec.passes : 1;
+					challenges.push({
+						spec,
+						end: "complete",
+						seconds: (passes * 2 * 16384 ** 2) / host.bytesPerS,
+						roots: passes,
+					});
+					continue;
+				}
+				const s = (opsOfRound(spec) * Math.max(1, spec.rounds)) / rate(spec.device, spec.kind);
+				challenges.push({ spec, end: "complete", seconds: s, roots: spec.rounds });
+				seconds += s;
+			}
+			const busy = step.specs.map(({ device: d }) => d);
+			assert.ok(
+				runs.every((run) => !busy.includes(run.device)),
+				"a warm-up beside openings is another device's",
+			);
+			warmUp();
+		}
+	}
+	assert.fail("the plan has no end");
+}
+
+/** engine/FRAMES.md, requests. */
+export function assertLegal(stages: readonly Stage[], { claim }: { readonly claim: HostClaim }): void {
+	const specs = stages.flatMap((stage) => stage.specs);
+	// What a verifier insists on is what the plan asks.
+	const asked = stages.flatMap((stage, number) =>
+		stage.specs.map((spec) => ({ spec, stage: number, sentAtUs: 0, roots: 0, end: "complete" as const, opens: [] })),
+	);
+	if (asked.length > 0) assert.equal(checkSpecs({ challenges: asked, claim }), null);
+	for (const stage of stages) {
+		assert.equal(new Set(stage.specs.map((spec) => spec.device)).size, stage.specs.length, "one challenge a device");
+		assert.ok(stage.deadlineMs > 0 && stage.deadlineMs <= 86_400_000);
+	}
+	for (const spec of specs) {
+		assert.ok(spec.samples >= 1 && spec.samples <= 4096);
+		if (spec.kind === "gemm") {
+			assert.ok(spec.m % 128 === 0 && spec.m >= 128 && spec.m <= 65536);
+			assert.ok(spec.k % 128 === 0 && spec.k >= 128 && spec.k <= (spec.precision === "int8" ? 65536 : 16384));
+			assert.ok(spec.n % 512 === 0 && spec.n >= 512 && spec.n <= 65536);
+			assert.ok(spec.rounds >= 0 && spec.rounds <= 2 ** 20 && spec.keep >= 1);
+		} else if (spec.kind === "fma") {
+			assert.ok(spec.lanes % 256 === 0 && spec.lanes <= 2 ** 28 && spec.steps % 512 === 0 && spec.steps <= 2 ** 20);
+			assert.ok(spec.rounds >= 1 && spec.rounds <= 2 ** 20);
+		} else if (spec.kind === "stream") {
+			assert.ok(spec.passes >= 1 && spec.passes <= 65536);
+		}
+	}
+}
+
+export const fillOf = (stages: readonly Stage[], name = "gpu fill") =>
+	stages.find((stage) => stage.name === name)!.specs;
+
+export const H200: Host = {
+	claim: claimOf(device("gpu", 139 * GiB), device("cpu", 64 * GiB)),
+	opsPerS: [1.6e15, 1e12],
+	bytesPerS: 4e12,
+};
+export const TWO_CORES: Host = { claim: claimOf(device("cpu", 6 * GiB)), opsPerS: [6e10], bytesPerS: 1e10 };

@@ -1,0 +1,120 @@
+// What the GPU's and the CPU's half of the plan share: phases, speeds as the warm-ups showed them, deadlines.
+// Pure. The order of phases is in plan-probe.ts, the sizes in gpu-sizes.ts and cpu-sizes.ts.
+import type {
+	ChallengeSpec,
+	DeviceKind,
+	FmaPrecision,
+	GemmPrecision,
+	GemmSpec,
+} from "../../../protocol/probe/evidence.ts";
+import { opsOfRound, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
+
+export interface PlanOptions {
+	/** About 3 s in all: smaller fills, fewer precisions, 32 samples. Proves less, and the figures say so. */
+	readonly quick: boolean;
+	readonly sustainMs: number;
+	/** Opened leaves a gemm and stream; fma takes half. Default 128: a skipped share of 3.5 % is caught with 99 %. */
+	readonly samples: number | null;
+}
+
+export interface Budgets {
+	readonly samples: number;
+	readonly fillS: number | null;
+	readonly leastPasses: number;
+	readonly precisions: readonly GemmPrecision[];
+	readonly precisionS: number;
+	readonly fma: readonly FmaPrecision[];
+	readonly gpuFmaS: number;
+	/** For a run alone, of which there is one a device. */
+	readonly aloneS: number;
+	readonly peerS: number;
+	readonly peerSamples: number;
+	readonly disk: { readonly fillS: number; readonly copyS: number; readonly readS: number; readonly samples: number };
+	readonly cpuKeepS: number;
+	readonly cpuKeepBytes: { readonly usualBytes: number; readonly mostBytes: number };
+	readonly cpuStreamS: number;
+	readonly cpuFmaS: number;
+}
+
+/** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */
+export const SUSTAINED_SAMPLES = 32;
+
+/** More claimed devices of a kind than this are not asked: no host holds them, and an engine has 64 sessions. */
+export const MAX_DEVICES = 16;
+
+/** Spans below this are mostly the jitter of pipes and timers: run again with more rounds. */
+const LEAST_SPAN_S = 0.02;
+const MAX_LONGER = 16;
+
+export type Phase = { readonly name: string; readonly step: (seen: Seen) => Omit<Step, "name"> | null };
+
+/** Four times what the warm-up lets expect and 15 s for start and memory; 10 minutes at most, whatever was claimed. */
+export function deadlineMs(expectedS: number): number {
+	return Math.min(600_000, Math.ceil(15_000 + 4000 * expectedS));
+}
+
+export function devicesOf(seen: Seen, kind: DeviceKind): number[] {
+	const all = seen.claim.devices.flatMap((device, index) => (device.kind === kind ? [index] : []));
+	return all.slice(0, MAX_DEVICES);
+}
+
+/** The longest warm-up of this kind on this device; its op/s, or a floor that asks for the smallest runs. */
+export function speedOf(seen: Seen, device: number, precision: string): { opsPerS: number; bytesPerS: number } {
+	const runs = seen.warmUps.filter(
+		({ run, opsPerS }) =>
+			(run.kind === "gemm" || run.kind === "fma") &&
+			run.device === device &&
+			run.precision === precision &&
+			opsPerS > 0,
+	);
+	const best = runs.reduce<(typeof runs)[number] | null>((a, b) => (a && a.spanS > b.spanS ? a : b), null);
+	return { opsPerS: best?.opsPerS ?? 1e9, bytesPerS: best?.bytesPerS || 1e9 };
+}
+
+export function expectedS(seen: Seen, spec: ChallengeSpec): number {
+	if (spec.kind === "stream" || spec.kind === "copy") return 0;
+	const { opsPerS } = speedOf(seen, spec.device, spec.kind === "gemm" ? "int8" : spec.precision);
+	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / opsPerS;
+}
+
+export function stage(
+	seen: Seen,
+	specs: readonly ChallengeSpec[],
+	more: Partial<Extract<Step, { act: "stage" }>> = {},
+) {
+	if (specs.length === 0) return null;
+	const slowest = Math.max(...specs.map((spec) => expectedS(seen, spec)));
+	// fp64 and tf32 may run at 1/64 of the int8 speed the estimate leans on.
+	const slack = specs.some((spec) => spec.kind === "gemm" && spec.precision !== "int8") ? 8 : 1;
+	return { act: "stage" as const, specs, deadlineMs: deadlineMs(slack * slowest), ...more };
+}
+
+export function longerRuns(seen: Seen, devices: readonly number[], kind: "gemm" | "fma"): WarmUp[] {
+	return seen.warmUps.flatMap(({ run, opsPerS, spanS }) =>
+		(run.kind === "gemm" || run.kind === "fma") &&
+		run.kind === kind &&
+		devices.includes(run.device) &&
+		opsPerS > 0 &&
+		spanS < LEAST_SPAN_S
+			? [{ ...run, rounds: run.rounds * Math.min(MAX_LONGER, Math.ceil((2 * LEAST_SPAN_S) / spanS)) }]
+			: [],
+	);
+}
+
+export function warm(runs: readonly WarmUp[]) {
+	return runs.length === 0 ? null : { act: "warm-up" as const, runs };
+}
+
+/** Once a second, less often when a long run of many devices would fill the file (MAX_READINGS). */
+export function readEveryMs(runMs: number, devices: number): number {
+	return Math.max(1000, Math.ceil((runMs * devices) / 2048));
+}
+
+/** Fills of the record with their numbers: what a stream can run over. */
+export function filled(seen: Seen, device: number): { index: number; spec: GemmSpec } | null {
+	const index = seen.challenges.findLastIndex(
+		({ spec }) => spec.kind === "gemm" && spec.device === device && spec.precision === "int8",
+	);
+	const found = seen.challenges[index];
+	return found?.spec.kind === "gemm" && found.end === "complete" ? { index, spec: found.spec } : null;
+}

@@ -1,0 +1,106 @@
+// The words between a plan (which decides) and run-probe.ts (which acts): steps going out, what was seen coming back.
+// Shapes only. A plan is a pure function of the claim and of what was seen so far; it never touches a link or a clock.
+// Page: docs/hardware-proof.md; the choices themselves are in plan-probe.ts.
+import type { ChallengeSpec, End, FmaPrecision, GemmPrecision, HostClaim } from "../../../protocol/probe/evidence.ts";
+
+/** A short run that is not recorded: it sizes the challenges and nothing else, so a lie in it only hurts the liar's figures. */
+export type WarmUp =
+	| {
+			readonly kind: "gemm";
+			readonly device: number;
+			readonly precision: GemmPrecision;
+			readonly m: number;
+			readonly n: number;
+			readonly k: number;
+			readonly rounds: number;
+			/** Passes of `stream` over what it kept; 0 for none. */
+			readonly passes: number;
+	  }
+	| {
+			readonly kind: "fma";
+			readonly device: number;
+			readonly precision: FmaPrecision;
+			readonly lanes: number;
+			readonly steps: number;
+			readonly rounds: number;
+	  }
+	/** Over the newest kept products of challenge `of`, which is still held; `device` reads. */
+	| {
+			readonly kind: "stream";
+			readonly device: number;
+			readonly of: number;
+			readonly newest: number;
+			readonly passes: number;
+	  }
+	/** To the disk `device`; a copy that is recorded later replaces it. */
+	| { readonly kind: "copy"; readonly device: number; readonly of: number; readonly newest: number };
+
+export type Step =
+	| { readonly act: "warm-up"; readonly name: string; readonly runs: readonly WarmUp[] }
+	| {
+			/** All of a stage's challenges are sent in the same instant, one a device; opened when all have committed. */
+			readonly act: "stage";
+			readonly name: string;
+			readonly specs: readonly ChallengeSpec[];
+			/** For the whole answer of one challenge, its last root included. */
+			readonly deadlineMs: number;
+			/** Sustained runs (rounds 0) are stopped after this time. */
+			readonly stopAfterMs?: number;
+			/** An engine's `no_memory` drops the stage from the record and lets the plan ask for less. */
+			readonly mayShrink?: boolean;
+			/** Warm-ups of other devices, while this stage's places are opened: nothing is timed then. */
+			readonly whileOpening?: readonly WarmUp[];
+			/** While it runs, its devices are asked this often what they say of themselves (READ). */
+			readonly readEveryMs?: number;
+			/** Challenges whose sessions the next stages still need; all others of this stage are released after opening. */
+			readonly hold?: boolean;
+	  }
+	| { readonly act: "release"; readonly name: string }
+	| { readonly act: "finish" };
+
+export interface WarmUpSeen {
+	readonly run: WarmUp;
+	/** Operations a second between the first and the last root; 0 when it did not end well. */
+	readonly opsPerS: number;
+	/** Bytes a second of the stream passes or the copy, 0 without. */
+	readonly bytesPerS: number;
+	/** Between the first and the last root: too short a span says too little. */
+	readonly spanS: number;
+}
+
+export interface ChallengeSeen {
+	readonly spec: ChallengeSpec;
+	readonly end: End;
+	/** From sending to the last root, on the verifier's clock. */
+	readonly seconds: number;
+	readonly roots: number;
+}
+
+/** What has happened so far, in order. A recorded challenge's place in `challenges` is its number in the evidence. */
+export interface Seen {
+	readonly claim: HostClaim;
+	/** Median echo of the engine. */
+	readonly rttUs: number;
+	/** Names of the steps done. */
+	readonly steps: readonly string[];
+	readonly warmUps: readonly WarmUpSeen[];
+	readonly challenges: readonly ChallengeSeen[];
+	/** Challenges refused with `no_memory` in a stage that was dropped. */
+	readonly tooBig: readonly ChallengeSpec[];
+}
+
+export type Plan = (seen: Seen) => Step;
+
+/** The plan that asks these stages, one after the other, whatever comes back: what tests use for tiny shapes. */
+export function fixedPlan(stages: readonly Extract<Step, { act: "stage" }>[]): Plan {
+	return (seen) => stages[seen.steps.length] ?? { act: "finish" };
+}
+
+/** Multiply-adds count as two operations, as everybody counts them. */
+export function opsOfRound(
+	spec:
+		| Pick<Extract<ChallengeSpec, { kind: "gemm" }>, "kind" | "m" | "n" | "k">
+		| { kind: "fma"; lanes: number; steps: number },
+): number {
+	return spec.kind === "gemm" ? 2 * spec.m * spec.n * spec.k : 2 * spec.lanes * spec.steps;
+}

@@ -1,0 +1,161 @@
+// Every route through the typed client and a real server: what a handler gives is what the client returns.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
+import { routeRows } from "../../src/api/routes.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import {
+	collect,
+	event,
+	evidenceBytes,
+	inputs,
+	NOW_MS,
+	provider,
+	signerOf,
+	startToyApi,
+	type ToyApi,
+	tokenOf,
+	toyHandlers,
+} from "./toy-api.test-kit.ts";
+
+let api: ToyApi;
+let admin: ApiClient;
+before(async () => {
+	api = await startToyApi();
+	admin = createApiClient({ baseUrl: api.url, token: tokenOf("admin") });
+});
+after(() => api.server.close());
+
+const signing = (role: "admin" | "validator" | "customer") =>
+	createApiClient({ baseUrl: api.url, signer: signerOf(role), nowMs: () => NOW_MS });
+
+for (const [name, route] of routeRows)
+	test(`${name} goes there and back`, async () => {
+		const client = route.signed ? signing("validator") : admin;
+		const call = client[name] as (input: unknown) => Promise<unknown> & AsyncIterable<unknown>;
+		const before = api.calls.length;
+		if (route.kind === "events") {
+			assert.deepEqual(await collect(call(inputs[name])), [event(1), event(2), event(3)]);
+		} else {
+			const reply = await call(inputs[name]);
+			if (route.kind === "binary") assert.deepEqual(reply, evidenceBytes);
+			else if (route.kind === "text") assert.match(reply as string, /assay_http_request_seconds_bucket/);
+			else if (name in toyHandlers) {
+				const { call: seen } = api.calls[before]!;
+				const given = await (toyHandlers[name as keyof typeof toyHandlers] as (call: unknown) => unknown)(seen);
+				assert.deepEqual(reply, route.reply!.parse(given));
+			}
+		}
+		assert.equal(api.calls.length - before, name in toyHandlers ? 1 : 0);
+	});
+
+test("defaults and types arrive as the schema says", async () => {
+	await admin.listProviders({ query: { minDevices: 2, rented: true } });
+	const { call } = api.calls.at(-1)!;
+	assert.deepEqual({ ...(call.query as object) }, { minDevices: 2, rented: true, sort: "score", limit: 50 });
+	await admin.getEpoch({ params: { number: 12 } });
+	assert.deepEqual({ ...(api.calls.at(-1)!.call.params as object) }, { number: 12 });
+});
+
+test("pages follow one another until the last", async () => {
+	const names = (await collect(admin.rows("listProviders"))).map((row) => row.name);
+	assert.deepEqual(names, ["one", "two"]);
+});
+
+test("a server that gives the same cursor again and again is left", async () => {
+	const stuck = await startToyApi({
+		handlers: { ...toyHandlers, listProviders: () => ({ rows: [provider], cursor: "same" }) },
+	});
+	try {
+		const rows = createApiClient({ baseUrl: stuck.url }).rows("listProviders");
+		await assert.rejects(collect(rows), { code: "API_REPLY_BAD" });
+	} finally {
+		await stuck.server.close();
+	}
+});
+
+test("a problem document becomes an AssayError with its code and hint", async () => {
+	const failing = await startToyApi({
+		handlers: {
+			...toyHandlers,
+			getProvider: () => {
+				throw new AssayError("PROVIDER_UNKNOWN", "never heard of it");
+			},
+		},
+	});
+	try {
+		const client = createApiClient({ baseUrl: failing.url });
+		await assert.rejects(client.getProvider({ params: { id: provider.id } }), (error: AssayError) => {
+			assert.equal(error.code, "PROVIDER_UNKNOWN");
+			assert.equal(error.message, "never heard of it");
+			assert.match(error.hint, /assay providers/);
+			return true;
+		});
+	} finally {
+		await failing.server.close();
+	}
+});
+
+test("reads are tried again, writes are not", async () => {
+	let tries = 0;
+	const waits: number[] = [];
+	const client = createApiClient({
+		baseUrl: api.url,
+		token: tokenOf("admin"),
+		sleepMs: async (ms) => void waits.push(ms),
+		fetch: async (input, init) => {
+			tries += 1;
+			if (tries < 3) throw new TypeError("no network");
+			return fetch(input, init);
+		},
+	});
+	assert.equal((await client.getProvider({ params: { id: provider.id } })).id, provider.id);
+	assert.deepEqual([tries, waits], [3, [200, 400]]);
+	tries = 0;
+	await assert.rejects(client.removeProvider({ params: { id: provider.id } }), { code: "API_UNREACHABLE" });
+	assert.equal(tries, 1);
+});
+
+test("a caller can give up", async () => {
+	const controller = new AbortController();
+	controller.abort(new Error("enough"));
+	await assert.rejects(admin.network({}, { signal: controller.signal }), { message: "enough" });
+});
+
+test("a reply of another shape is not believed", async () => {
+	const odd = (body: string) =>
+		createApiClient({ baseUrl: api.url, fetch: async () => new Response(body, { status: 200 }) }).network();
+	await assert.rejects(odd('{"version":5}'), { code: "API_REPLY_BAD" });
+	await assert.rejects(odd("<html>"), { code: "API_REPLY_BAD" });
+});
+
+test("signed clients ask for the audience once, and are known by their key", async () => {
+	const client = signing("customer");
+	const rentals = await client.listRentals();
+	assert.equal(rentals.rows.length, 1);
+	await client.listRentals();
+	assert.deepEqual(api.calls.at(-1)!.call.caller, {
+		role: "customer",
+		key: signerOf("customer").key,
+		tokenId: null,
+		signed: true,
+	});
+});
+
+test("the client needs nothing of Node: it runs in a browser", () => {
+	const seen = new Set<string>();
+	const visit = (file: URL): void => {
+		if (seen.has(file.href)) return;
+		seen.add(file.href);
+		const source = readFileSync(file, "utf8");
+		for (const [, isType, name] of source.matchAll(/^(?:import|export)( type)? [^;]*?from "([^"]+)"/gm)) {
+			if (isType !== undefined) continue;
+			assert.ok(!name!.startsWith("node:"), `${file.pathname} imports ${name}`);
+			assert.ok(name!.startsWith(".") || /^(zod|@noble\/)/.test(name!), `${file.pathname} imports ${name}`);
+			if (name!.startsWith(".")) visit(new URL(name!, file));
+		}
+	};
+	visit(new URL("../../src/api/create-client.ts", import.meta.url));
+	assert.ok(seen.size > 15);
+});

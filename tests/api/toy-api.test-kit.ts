@@ -1,0 +1,566 @@
+// A whole API over memory, for tests: one sample of every thing, a handler and an input for every route, a token for every role.
+// Handlers know no rules: they give the samples back, and remember what they were called with.
+
+import type { Call, CallerRole, CallInput, Route } from "../../src/api/route.ts";
+import type { Handlers, RouteName, Routes } from "../../src/api/routes.ts";
+import { createApiServer } from "../../src/api/server/create-server.ts";
+import type { ApiServer, ApiServerOptions } from "../../src/api/server/server-options.ts";
+import type {
+	Chain,
+	ChainAccountView,
+	ChainEpoch,
+	NetworkEvent,
+	Probe,
+	Provider,
+	Rental,
+	Token,
+} from "../../src/api/types.ts";
+import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
+import type { ReceiptFile } from "../../src/protocol/chain/probe-receipt.ts";
+import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
+import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
+
+export const NOW_MS = 1_800_000_000_000;
+export const AUDIENCE = "a".repeat(64);
+const hex = (digit: string, length: number): string => digit.repeat(length);
+export const evidenceBytes: Uint8Array = Uint8Array.from({ length: 3000 }, (_, i) => i % 251);
+export const EVIDENCE = bytesToHex(sha256Of(evidenceBytes));
+
+const device = {
+	device: 0,
+	kind: "gpu" as const,
+	claimedName: "NVIDIA H200",
+	uuid: "GPU-1",
+	memoryBytes: 150_000_000_000,
+	profile: "h200",
+	identity: "confirmed" as const,
+};
+const figure = { device: 0, name: "gemm.fp16", value: 667_000_000_000_000, unit: "op/s", challenge: 3 };
+const proven = {
+	model: "h200",
+	gpuCount: 1,
+	memoryBytes: 143_800_000_000,
+	fp16OpsPerS: figure.value,
+	memoryBytesPerS: 4_210_000_000_000,
+};
+const holdings = [{ model: "h200", count: 1, figures: { "gemm.fp16": figure.value } }];
+
+export const provider: Provider = {
+	id: hex("b", 64),
+	name: "one",
+	link: "agent",
+	state: "active",
+	connected: true,
+	rented: false,
+	rentable: true,
+	pricePerHourMicros: 2_500_000,
+	registeredAtMs: NOW_MS - 10_000,
+	lastSeenAtMs: NOW_MS,
+	nextProbeAtMs: NOW_MS + 1000,
+	failures: 0,
+	lastVerdict: "valid",
+	lastCode: null,
+	lastProbeAtMs: NOW_MS - 5000,
+	lastValidAtMs: NOW_MS - 5000,
+	scorePpm: 431_250,
+	reliabilityPpm: 1_000_000,
+	uptimePpm: 990_000,
+	...proven,
+	target: null,
+	claim: null,
+	suspicion: null,
+	devices: [device],
+	holdings,
+	figures: [
+		{
+			device: 0,
+			name: figure.name,
+			value: figure.value,
+			unit: "op/s",
+			probeId: hex("c", 32),
+			evidenceSha256: EVIDENCE,
+			atMs: NOW_MS,
+		},
+	],
+};
+export const probe: Probe = {
+	id: hex("c", 32),
+	providerId: provider.id,
+	validator: AUDIENCE,
+	link: "agent",
+	state: "done",
+	startedAtMs: NOW_MS - 5000,
+	finishedAtMs: NOW_MS,
+	verdict: "valid",
+	code: null,
+	where: null,
+	detail: null,
+	evidenceSha256: EVIDENCE,
+	evidenceBytes: evidenceBytes.length,
+	figures: [figure],
+	findings: [{ code: "LOW_SAMPLES", detail: "few" }],
+	devices: [device],
+};
+export const rental: Rental = {
+	id: hex("d", 32),
+	providerId: provider.id,
+	customer: hex("e", 64),
+	state: "active",
+	endReason: null,
+	publicKey: `ssh-ed25519 ${"A".repeat(68)} me`,
+	pricePerHourMicros: 2_500_000,
+	devices: [0],
+	access: { host: "198.51.100.7", port: 2222, user: "renter", hostKey: `ssh-ed25519 ${"A".repeat(68)}` },
+	reservedAtMs: NOW_MS,
+	startedAtMs: NOW_MS,
+	untilMs: NOW_MS + 3_600_000,
+	endedAtMs: null,
+	chargedMicros: null,
+	refundMicros: null,
+	lastHealthyAtMs: NOW_MS,
+	detail: null,
+};
+const token: Token = {
+	id: hex("f", 16),
+	name: "ci",
+	role: "reader",
+	subject: null,
+	createdAtMs: NOW_MS,
+	expiresAtMs: null,
+	revokedAtMs: null,
+};
+const epoch = {
+	number: 7,
+	state: "closed" as const,
+	startsAtMs: NOW_MS - 9000,
+	endsAtMs: NOW_MS,
+	closedAtMs: NOW_MS,
+	emissionMicros: 1_000_000,
+	params: { clip: 10 },
+	reports: [{ validator: AUDIENCE, receivedAtMs: NOW_MS, scores: 1, signature: hex("1", 128) }],
+};
+const bytes32 = `0x${hex("2", 64)}`;
+const at = { hash: bytes32, block: 9 };
+const accountOf = (digit: string) => `0x${hex(digit, 40)}`;
+const chainWindows = {
+	number: 7,
+	phase: "final" as const,
+	startsAtMs: NOW_MS - 9000,
+	endsAtMs: NOW_MS - 5000,
+	revealsAtMs: NOW_MS - 4000,
+	voidsAtMs: NOW_MS - 3000,
+	proposesAtMs: NOW_MS - 2000,
+	finalAtMs: NOW_MS - 1000,
+	nextAtMs: null,
+};
+export const chain: Chain = {
+	nowMs: NOW_MS,
+	chainId: 31_337,
+	isEmbedded: true,
+	rpcUrl: "http://127.0.0.1:1",
+	confirmations: 1,
+	activity: 4,
+	head: { number: 9, hash: bytes32, atMs: NOW_MS },
+	contracts: {
+		token: accountOf("1"),
+		registry: accountOf("2"),
+		scoreboard: accountOf("3"),
+		rewards: accountOf("4"),
+		slashing: accountOf("5"),
+		deployedAtBlock: 1,
+	},
+	token: { symbol: "ASSAY", decimals: 18 },
+	validator: { account: accountOf("a"), stake: "10000", unbonding: "0", isValidator: true },
+	validators: 1,
+	totalStake: "10000",
+	params: {
+		epochSeconds: 4320,
+		commitSeconds: 60,
+		revealSeconds: 60,
+		voidSeconds: 60,
+		challengeSeconds: 60,
+		claimSeconds: 7_776_000,
+		unbondingSeconds: 604_800,
+		deviceSeconds: 604_800,
+		quorumPpm: 666_666,
+		proposerSlashPpm: 500_000,
+		accuserPpm: 500_000,
+		minProviderStake: "10",
+		minValidatorStake: "1000",
+		emissionPerEpoch: "1000000000000000000000",
+	},
+	reserve: "99000000000000000000000000",
+	nextPot: "1000000000000000000000",
+	epoch: 8,
+	inFlight: [{ ...chainWindows, number: 8, phase: "running", finalAtMs: null, nextAtMs: NOW_MS + 9000 }],
+};
+const chainEpoch: ChainEpoch = {
+	...chainWindows,
+	reports: 1,
+	providers: 1,
+	pot: "1000",
+	paid: "1000",
+	claims: 1,
+	countedStake: "10000",
+	totalStake: "10000",
+	hasQuorum: true,
+	reportsOf: [
+		{
+			account: accountOf("a"),
+			isSelf: true,
+			endpoint: "http://127.0.0.1:2",
+			stake: "10000",
+			state: "revealed",
+			root: bytes32,
+			committed: at,
+			revealed: at,
+			voided: null,
+			scores: 1,
+			leaves: "right",
+			leavesPath: `/chain/7/report-${accountOf("a")}.json`,
+			reasonsPath: null,
+			reasonsBytes: null,
+		},
+	],
+	proposal: {
+		proposer: accountOf("a"),
+		digest: bytes32,
+		root: bytes32,
+		count: 1,
+		totalWeight: "5",
+		emission: "1000",
+		thresholdRemainder: "5",
+		thresholdProvider: accountOf("0"),
+		finalAtMs: NOW_MS - 1000,
+		proposed: at,
+		leaves: "right",
+		leavesPath: `/chain/7/weights-${accountOf("a")}.json`,
+	},
+	rejected: [],
+	claimsUntilMs: NOW_MS + 9000,
+	isSwept: false,
+};
+const chainAccount: ChainAccountView = {
+	account: accountOf("b"),
+	providerId: provider.id,
+	isKept: false,
+	role: "provider",
+	stake: "10",
+	unbonding: "0",
+	unlockAtMs: null,
+	slashed: "0",
+	claimed: "1000",
+	owed: "1000",
+	claimable: "0",
+	claimableEpochs: [],
+	claims: [{ epoch: 7, amount: "1000", at }],
+	devices: [{ device: bytes32, validator: accountOf("a"), evidenceSha256: bytes32, untilMs: NOW_MS + 9000, at }],
+};
+const receipts: ReceiptFile = {
+	format: "assay-receipts",
+	version: 1,
+	evidence: EVIDENCE,
+	probeId: probe.id,
+	chainId: 7,
+	slashing: `0x${"5a".repeat(20)}`,
+	provider: `0x${"b0".repeat(20)}`,
+	receipts: [
+		{
+			...{ challenge: 0, precision: 2, m: 128, n: 512, k: 128, rounds: 3 },
+			seed: `0x${"01".repeat(32)}`,
+			end: `0x${"02".repeat(32)}`,
+			signature: `0x${"03".repeat(65)}`,
+		},
+	],
+	missing: [{ challenge: 1, why: "refused" }],
+};
+export const event = (n: number): NetworkEvent => ({
+	id: String(n),
+	atMs: NOW_MS,
+	kind: "probe.progress",
+	subject: probe.id,
+	providerId: provider.id,
+	detail: { n },
+});
+
+/** Three events after the one that the reader names, then the end. */
+async function* threeEvents({ lastEventId }: { lastEventId: string | null }): AsyncGenerator<NetworkEvent> {
+	const first = Number(lastEventId ?? 0) + 1;
+	for (let n = first; n < first + 3; n++) yield event(n);
+}
+
+export const toyHandlers: Handlers = {
+	ready: () => ({ ready: true, checks: [{ name: "database", ok: true, detail: "" }] }),
+	network: () => ({
+		version: "1",
+		nowMs: NOW_MS,
+		scoring: "assay",
+		intervalMs: 4_320_000,
+		validators: [{ key: AUDIENCE, name: "v", stake: 1 }],
+		epoch: 7,
+		providers: { active: 1, paused: 0, connected: 1, rented: 0, proven: 1 },
+		gpus: 1,
+		models: [{ model: "h200", gpus: 1, providers: 1 }],
+		probes: {
+			running: 0,
+			due: 0,
+			day: { valid: 1, invalid: 0, inconclusive: 0 },
+			total: { valid: 1, invalid: 0, inconclusive: 0 },
+		},
+		proven: { fp16MopPerS: 667_000_000, memoryMiB: 137_000, memoryMBPerS: 4_210_000 },
+		evidence: { files: 1, bytes: 3000 },
+	}),
+	listProviders: ({ query }) =>
+		query.cursor === undefined
+			? { rows: [provider], cursor: "second" }
+			: { rows: [{ ...provider, name: "two" }], cursor: null },
+	getProvider: () => provider,
+	registerProvider: () => provider,
+	changeProvider: ({ body }) => ({ ...provider, ...(body.name === undefined ? {} : { name: body.name }) }),
+	removeProvider: () => ({ ...provider, state: "removed" }),
+	listProviderProbes: () => ({ rows: [probe], cursor: null }),
+	listProviderFigures: () => ({ rows: [{ atMs: NOW_MS, value: 5, unit: "op/s", probeId: probe.id }] }),
+	getProviderScore: () => ({
+		providerId: provider.id,
+		atMs: NOW_MS,
+		scorePpm: 6,
+		mode: "assay",
+		terms: {
+			version: 1,
+			providerId: provider.id,
+			mode: "holistic",
+			evidence: EVIDENCE,
+			scorePpm: 6,
+			why: "",
+			root: {
+				name: "score",
+				value: 6,
+				unit: "ppm",
+				rule: "product",
+				from: [{ name: "gpu", value: 6, unit: "ppm", rule: "given", from: [EVIDENCE] }],
+			},
+		},
+	}),
+	askProbe: () => ({ providerId: provider.id, dueAtMs: NOW_MS }),
+	listProbes: () => ({ rows: [probe], cursor: null }),
+	getProbe: () => probe,
+	getProbeReceipts: () => receipts,
+	getProbeEvidence: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
+	watchProbe: threeEvents,
+	watchEvents: threeEvents,
+	getEvidence: () => ({
+		bytes: (async function* () {
+			yield evidenceBytes.subarray(0, 1000);
+			yield evidenceBytes.subarray(1000);
+		})(),
+		sizeBytes: evidenceBytes.length,
+		sha256: EVIDENCE,
+	}),
+	listEpochs: () => ({ rows: [epoch], cursor: null }),
+	getEpoch: () => epoch,
+	listEpochScores: () => ({
+		rows: [{ epoch: 7, providerId: provider.id, weightPpm: 5, shareMicros: 5 }],
+		cursor: null,
+	}),
+	getReport: () => ({
+		validator: AUDIENCE,
+		epoch: 7,
+		scores: { [provider.id]: 5 },
+		signature: hex("1", 128),
+		receivedAtMs: 5,
+	}),
+	sendReport: ({ body }) => ({
+		validator: body.validator,
+		epoch: body.epoch,
+		scores: Object.keys(body.scores).length,
+		sha256: EVIDENCE,
+		receivedAtMs: NOW_MS,
+	}),
+	getChain: () => ({ chain }),
+	listChainEpochs: () => ({ rows: [chainEpoch], cursor: null }),
+	getChainEpoch: () => chainEpoch,
+	listChainWeights: () => ({
+		validators: [accountOf("a")],
+		rows: [
+			{
+				account: accountOf("b"),
+				providerId: provider.id,
+				name: provider.name,
+				scores: [5],
+				medianPpm: 5,
+				weightPpm: 5,
+				share: "1000",
+				claimed: { amount: "1000", ...at },
+			},
+		],
+		cursor: null,
+	}),
+	listChainTransactions: () => ({
+		rows: [
+			{
+				...at,
+				logIndex: 0,
+				atMs: NOW_MS,
+				what: "claim",
+				about: accountOf("b"),
+				from: accountOf("a"),
+				amount: "1000",
+				isPaid: false,
+				gasUsed: 77_310,
+			},
+		],
+		cursor: null,
+	}),
+	getChainAccount: () => chainAccount,
+	getProviderChain: () => ({ account: chainAccount }),
+	listOffers: () => ({
+		rows: [
+			{
+				providerId: provider.id,
+				name: provider.name,
+				pricePerHourMicros: provider.pricePerHourMicros,
+				...proven,
+				holdings,
+				lastValidAtMs: NOW_MS,
+				uptimePpm: 5,
+				reliabilityPpm: 5,
+				scorePpm: 5,
+			},
+		],
+		cursor: null,
+	}),
+	rent: () => rental,
+	listRentals: () => ({ rows: [rental], cursor: null }),
+	getRental: () => rental,
+	extendRental: () => rental,
+	releaseRental: () => ({ ...rental, state: "ended", endReason: "released" }),
+	listTokens: () => ({ rows: [token], cursor: null }),
+	makeToken: ({ body }) => ({ token: { ...token, role: body.role }, secret: `assay_${body.role}_${"x".repeat(43)}` }),
+	revokeToken: () => ({ ...token, revokedAtMs: NOW_MS }),
+	listAudit: () => ({
+		rows: [
+			{
+				seq: 1,
+				atMs: NOW_MS,
+				actor: "system",
+				kind: "probe.done",
+				subject: provider.id,
+				detail: { a: [1, null] },
+				hash: EVIDENCE,
+			},
+		],
+		cursor: null,
+	}),
+};
+
+const byProvider = { params: { id: provider.id } };
+const byRental = { params: { id: rental.id } };
+
+/** An input that each route takes. */
+export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
+	health: {},
+	ready: {},
+	network: {},
+	listProviders: {
+		query: { model: "GeForce RTX 4090", minDevices: 1, rented: false, q: "on", sort: "price", limit: 2 },
+	},
+	getProvider: byProvider,
+	registerProvider: { body: { link: "local", name: "here" } },
+	changeProvider: { ...byProvider, body: { name: "new name", paused: true } },
+	removeProvider: byProvider,
+	listProviderProbes: { ...byProvider, query: { verdict: "valid" } },
+	listProviderFigures: { ...byProvider, query: { name: "gemm.fp16", device: 0 } },
+	getProviderScore: byProvider,
+	askProbe: { ...byProvider, body: { why: "asked" } },
+	listProbes: { query: { state: "done", limit: 500 } },
+	getProbe: { params: { id: probe.id } },
+	getProbeEvidence: { params: { id: probe.id } },
+	getProbeReceipts: { params: { id: probe.id } },
+	watchProbe: { params: { id: probe.id } },
+	watchEvents: { query: { kind: "probe" } },
+	getEvidence: { params: { sha256: EVIDENCE } },
+	listEpochs: {},
+	getEpoch: { params: { number: 7 } },
+	listEpochScores: { params: { number: 7 } },
+	getReport: { params: { number: 7, validator: AUDIENCE } },
+	sendReport: { body: { validator: AUDIENCE, epoch: 7, scores: { [provider.id]: 5 }, signature: hex("1", 128) } },
+	getChain: {},
+	listChainEpochs: { query: { limit: 5 } },
+	getChainEpoch: { params: { number: 7 } },
+	listChainWeights: { params: { number: 7 }, query: { limit: 500 } },
+	listChainTransactions: { params: { number: 7 } },
+	getChainAccount: { params: { account: chainAccount.account } },
+	getProviderChain: byProvider,
+	listOffers: { query: { minFp16OpsPerS: 5 } },
+	rent: { body: { providerId: provider.id, publicKey: rental.publicKey, durationMs: 3_600_000 } },
+	listRentals: {},
+	getRental: byRental,
+	extendRental: { ...byRental, body: { durationMs: 60_000 } },
+	releaseRental: byRental,
+	listTokens: {},
+	makeToken: { body: { name: "ci", role: "customer" } },
+	revokeToken: { params: { id: token.id } },
+	listAudit: { query: { kind: "probe.done" } },
+	codes: {},
+	openapi: {},
+	metrics: {},
+};
+
+export const ROLES = ["reader", "customer", "provider", "validator", "admin"] as const;
+export const tokenOf = (role: Exclude<CallerRole, "public">): string => `assay_${role}_${"t".repeat(43)}`;
+/** One key for each role that signs; made once, since every request with a token looks its key up. */
+const signers = ROLES.map((_, i) => createSigner(new Uint8Array(32).fill(i + 1)));
+export const signerOf = (role: (typeof ROLES)[number]): Signer => signers[ROLES.indexOf(role)]!;
+
+export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
+	const all: T[] = [];
+	for await (const one of source) all.push(one);
+	return all;
+}
+
+export interface ToyApi {
+	readonly url: string;
+	readonly server: ApiServer;
+	/** Every call that reached a handler. */
+	readonly calls: { readonly name: string; readonly call: Call<Route> }[];
+	readonly clock: { nowMs: number };
+}
+
+export async function startToyApi(overrides: Partial<ApiServerOptions> = {}): Promise<ToyApi> {
+	const calls: { name: string; call: Call<Route> }[] = [];
+	const clock = { nowMs: NOW_MS };
+	const nonces = new Set<string>();
+	let requests = 0;
+	const recorded = Object.fromEntries(
+		Object.entries({ ...toyHandlers, ...overrides.handlers }).map(([name, handler]) => [
+			name,
+			(call: Call<Route>) => {
+				calls.push({ name, call });
+				return (handler as (call: Call<Route>) => unknown)(call);
+			},
+		]),
+	) as unknown as Handlers;
+	const server = createApiServer({
+		audience: AUDIENCE,
+		version: "1.2.3",
+		nowMs: () => clock.nowMs,
+		randomId: () => `request-${requests++}`,
+		auth: {
+			findToken: async (secret) => {
+				const role = ROLES.find((one) => tokenOf(one) === secret);
+				return role === undefined ? null : { id: `token-${role}`, role, key: signerOf(role).key };
+			},
+			rolesOfKey: async (key) => ROLES.filter((role) => role !== "reader" && signerOf(role).key === key) as never,
+			takeNonce: async (key, nonce) => {
+				const size = nonces.size;
+				return nonces.add(`${key} ${nonce}`).size > size;
+			},
+		},
+		...overrides,
+		// The clock of these tests stands still, so buckets are never refilled.
+		limits: { readsPerS: 1e6, writesPerS: 1e6, ...overrides.limits },
+		handlers: recorded,
+	});
+	const url = await server.listen({ host: "127.0.0.1", port: 0 });
+	return { url, server, calls, clock };
+}

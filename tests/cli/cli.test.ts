@@ -1,0 +1,136 @@
+// The command line as a user meets it: a process, its output, its exit code.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { exitCodes } from "../../src/cli/exit-codes.ts";
+
+const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), "assay-cli-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+function assay(...args: string[]) {
+	const run = spawnSync(process.execPath, [main, ...args], {
+		encoding: "utf8",
+		cwd: scratch,
+		env: { ...process.env, ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" },
+		timeout: 120_000,
+	});
+	return { code: run.status, out: run.stdout, err: run.stderr };
+}
+
+test("no command, an unknown command and a bad option are usage errors with a hint", () => {
+	assert.equal(assay().code, exitCodes.usage.code);
+	const unknown = assay("prove");
+	assert.equal(unknown.code, exitCodes.usage.code);
+	assert.match(unknown.err, /no command 'prove'.*\[USAGE\]/);
+	for (const args of [
+		["verify"],
+		["verify", "a", "b"],
+		["probe", "--sustain", "soon"],
+		["probe", "--nonsense"],
+		["probe", "ftp://x"],
+		["doctor", "x"],
+	])
+		assert.equal(assay(...args).code, exitCodes.usage.code, args.join(" "));
+});
+
+test("help names every command and goes to standard output", () => {
+	const help = assay("--help");
+	assert.equal(help.code, 0);
+	const network = [
+		"up",
+		"providers",
+		"history",
+		"probes",
+		"evidence",
+		"scores",
+		"rent",
+		"chain",
+		"stake",
+		"unstake",
+		"claim",
+		"audit",
+		"accuse",
+		"tokens",
+		"provide",
+		"validate",
+	];
+	const listed = [...help.out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((m) => m[1]);
+	assert.deepEqual(listed, ["probe", "verify", "devices", "doctor", ...network]);
+	for (const name of ["probe", "verify", "devices", "doctor", "up", "rent"]) {
+		assert.match(help.out, new RegExp(`^  ${name} `, "m"));
+		const own = assay(name, "--help");
+		assert.equal(own.code, 0);
+		assert.match(own.out, new RegExp(`^usage: assay ${name}`));
+	}
+});
+
+test("a missing file is exit 66, a file of noise is invalid, an empty one too", () => {
+	assert.equal(assay("verify", join(scratch, "absent")).code, exitCodes.input.code);
+	for (const bytes of [new Uint8Array(0), new Uint8Array(4096).fill(7)]) {
+		const path = join(scratch, "noise");
+		writeFileSync(path, bytes);
+		const run = assay("verify", path, "--json");
+		assert.equal(run.code, exitCodes.invalid.code);
+		assert.equal(JSON.parse(run.out).status, "invalid");
+	}
+});
+
+test("probe, then verify: the file it leaves is valid, and one flipped bit makes it invalid", () => {
+	const file = join(scratch, "local.assay");
+	const probe = assay("probe", "local", "--quick", "--json", "--out", file);
+	assert.equal(probe.code, exitCodes.valid.code, probe.err);
+	const result = JSON.parse(probe.out);
+	assert.equal(result.verdict.status, "valid");
+	assert.equal(result.evidence.path, file);
+
+	const good = assay("verify", file, "--json", "--signer", result.verdict.signer);
+	assert.equal(good.code, exitCodes.valid.code, good.out);
+	assert.deepEqual(JSON.parse(good.out).figures, result.verdict.figures);
+	assert.equal(assay("verify", file, "--json", "--signer", "0".repeat(64)).code, exitCodes.invalid.code);
+
+	const again = assay("probe", "local", "--quick", "--json", "--out", join(scratch, "again.assay"), "--compare", file);
+	assert.equal(again.code, exitCodes.valid.code, again.err);
+	const compared = JSON.parse(again.out).comparison as { name: string; before: number; now: number }[];
+	assert.ok(compared.some(({ name, before, now }) => name === "gemm.int8" && before > 0 && now > 0));
+
+	const bytes = readFileSync(file);
+	bytes[bytes.length >> 1]! ^= 1;
+	writeFileSync(file, bytes);
+	const bad = assay("verify", file);
+	assert.equal(bad.code, exitCodes.invalid.code);
+	assert.match(bad.out, /^INVALID {2}[A-Z_]+ at /);
+	assert.equal(assay("probe", "local", "--quick", "--compare", file).code, exitCodes.input.code);
+});
+
+test("devices lists this machine's CPU as a claim", () => {
+	const run = assay("devices", "local", "--json");
+	assert.equal(run.code, 0, run.err);
+	assert.ok(JSON.parse(run.out).devices.some(({ kind }: { kind: string }) => kind === "cpu"));
+});
+
+test("doctor answers in both forms", () => {
+	assert.match(assay("doctor").out, /node/);
+	assert.equal(typeof JSON.parse(assay("doctor", "--json").out).ready, "boolean");
+});
+
+test("a host that cannot be reached is 69, with a hint", () => {
+	// Port 1 on loopback: nothing listens there.
+	const run = assay("probe", "ssh://nobody@127.0.0.1:1");
+	assert.equal(run.code, exitCodes.unavailable.code, run.err);
+	assert.match(run.err, /\[HOST_UNREACHABLE\]/);
+});
+
+test("docs/cli.md lists exactly the exit codes", () => {
+	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+	const listed = [...page.matchAll(/^\| (\d+) \| (\w+) \| (.+) \|$/gm)].map((m) => [Number(m[1]), m[2], m[3]]);
+	assert.deepEqual(
+		listed,
+		Object.entries(exitCodes).map(([name, { code, meaning }]) => [code, name, meaning]),
+	);
+});

@@ -1,0 +1,280 @@
+// Another chain, end to end, by the commands of docs/chain.md "On another chain": a real node of hardhat as anybody would run it, contracts from a key at hand, a validator staked, a
+// provider registered, the first epoch published, claimed and audited, a restart; and two providers that show one card. The node's clock is moved, ours is not.
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { signAttestation } from "../../src/chain/contracts/registry.ts";
+import { signReport } from "../../src/chain/contracts/slashing.ts";
+import { accountOf, createChainClient } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/rpc.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
+import { packageRoot } from "../../src/engine/builds.ts";
+import { createScoreReport } from "../../src/market/epochs/score-report.ts";
+import { given } from "../../src/market/scores/recompute.ts";
+import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
+import { deviceCommitment } from "../../src/protocol/chain/device-commitment.ts";
+import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
+import {
+	eventually,
+	signerOf,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+	toyClaimOf,
+} from "../validator/toy-agent.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-external-"));
+const network = join(scratch, "network");
+/** The first account of every node for development; its key is public. */
+const DEV_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+const EPOCH_S = 60;
+const UUID = "GPU-11112222-3333-4444-5555-666677778888";
+
+let node: ChildProcess;
+let rpcUrl = "";
+let validator: ToyValidator;
+/** The epoch that was published. */
+let published = 0;
+before(async () => {
+	const hardhat = join(packageRoot(), "node_modules", ".bin", "hardhat");
+	const args = ["--config", "contracts/hardhat.config.ts", "node", "--hostname", "127.0.0.1", "--port", "0"];
+	node = spawn(hardhat, args, { cwd: packageRoot(), stdio: ["ignore", "pipe", "inherit"] });
+	rpcUrl = await new Promise<string>((resolve, reject) => {
+		node.once("exit", (code) => reject(new Error(`the node ended with ${code}`)));
+		createInterface({ input: node.stdout! }).on("line", (line) => {
+			const found = /(http:\/\/127\.0\.0\.1:\d+)/.exec(line);
+			if (found !== null) resolve(found[1]!);
+		});
+	});
+	node.removeAllListeners("exit");
+	writeFileSync(join(scratch, "dev.key"), `${DEV_KEY}\n`);
+});
+after(async () => {
+	await validator?.stop();
+	if (node !== undefined) {
+		const ended = new Promise((resolve) => node.once("exit", resolve));
+		node.kill("SIGKILL");
+		await ended;
+	}
+	rmSync(scratch, { recursive: true, force: true });
+});
+
+async function assay(...args: string[]) {
+	const said = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+	const interrupted = new AbortController().signal;
+	const env = { ASSAY_HOME: scratch, ASSAY_RPC: rpcUrl, NO_COLOR: "1" };
+	const code = await runCommand(args, { out: stream("out"), err: stream("err"), env, cwd: scratch, interrupted });
+	return { code, ...said };
+}
+async function done(...args: string[]): Promise<string> {
+	const { code, out, err } = await assay(...args);
+	assert.equal(code, 0, `${args.join(" ")}: ${err}${out}`);
+	return out;
+}
+const pass = async (seconds: number) => {
+	const rpc = httpRpc(rpcUrl);
+	await rpc("evm_increaseTime", [seconds]);
+	await rpc("evm_mine", []);
+};
+const start = () => startToyValidator({ dataDir: network, chain: { rpcUrl }, params: { maxAgeMs: 86_400_000 } });
+
+/** A provider of this machine by its key; registered by hand. */
+async function register(name: string, seed: number): Promise<{ folder: string; account: `0x${string}`; key: string }> {
+	const folder = join(scratch, name);
+	mkdirSync(folder);
+	writeFileSync(join(folder, "provider.key"), `${Buffer.alloc(32, seed).toString("hex")}\n`);
+	const where = ["--provider", "--data", folder];
+	const { account, provider } = JSON.parse(await done("chain", "status", ...where, "--json"));
+	await done("chain", "send", account, "100", "--coins", "1", "--key-file", "dev.key");
+	await done("stake", "100", ...where);
+	return { folder, account: account.toLowerCase(), key: provider };
+}
+
+test("deployed from a key at hand; what is missing before is said", async () => {
+	const poor = await assay("chain", "deploy");
+	assert.match(poor.err, /own coin.*\[CHAIN_FUNDS\]\n.*--key-file FILE/s);
+	assert.match((await assay("chain", "deploy", "--key-file", "none.key")).err, /FILE_UNREADABLE/);
+	writeFileSync(join(scratch, "bad.key"), "0x12\n");
+	assert.match((await assay("chain", "deploy", "--key-file", "bad.key")).err, /KEY_UNUSABLE/);
+	const out = await done("chain", "deploy", "--epoch-seconds", String(EPOCH_S), "--key-file", "dev.key");
+	assert.match(out, /900000000 tokens are on 0xf39F/);
+	const { validator: own } = JSON.parse(await done("chain", "status", "--json"));
+	await done("chain", "send", own.account, "2000", "--coins", "10", "--key-file", "dev.key");
+	await done("stake", "2000", "--endpoint", "http://127.0.0.1:1");
+	validator = await start();
+	assert.equal(validator.chain!.account, own.account);
+	assert.match(await done("chain", "endpoint", validator.url), new RegExp(`endpoint {2}${validator.url}`));
+});
+
+test("a provider registers, is proven, published, paid; anyone audits it; a restart finds all", async () => {
+	const provider = await register("provider", 21);
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(21), claim: toyClaimOf(UUID) });
+	await eventually(async () => {
+		const { rows } = await validator.store.probes.list({ filter: { providerId: provider.key } });
+		return rows.some(({ state, verdict }) => state === "done" && verdict === "valid");
+	});
+	await agent.close();
+	// A toy's figures are worth nothing; of another provider somebody says that they are.
+	const paid = await register("paid", 22);
+	const root = given("score", "ppm", 600_000);
+	const offer = { name: "x", pricePerHourMicros: 0, rentable: false, ssh: false, claim: null } as const;
+	const nowMs = Date.now();
+	await validator.store.providers.register(
+		{ id: paid.key, link: "agent", target: "", ...offer },
+		{ nowMs, actor: "test" },
+	);
+	const terms = {
+		version: 1,
+		providerId: paid.key,
+		mode: "holistic",
+		evidence: null,
+		scorePpm: 600_000,
+		why: "",
+		root,
+	};
+	await validator.store.scores.put([
+		{ providerId: paid.key, atMs: nowMs, scorePpm: 600_000, mode: "holistic", terms: terms as unknown as Json },
+	]);
+	const epochs = async () => JSON.parse(await done("chain", "status", "--json", "--epochs", "100"));
+	const { epoch, params } = await epochs();
+	published = epoch;
+	const reach = async (state: (line: { reports: number; state: string }) => boolean) =>
+		eventually(async () => {
+			const line = (await epochs()).epochs.find((one: { epoch: number }) => one.epoch === epoch);
+			return line !== undefined && state(line);
+		});
+	const chain = await createChainClient(httpRpc(rpcUrl), { confirmations: 1 });
+	const goTo = async (second: number) => {
+		const { timestamp } = await chain.viem.getBlock({ blockTag: "pending" });
+		if (Number(timestamp) < second) await pass(second - Number(timestamp));
+	};
+	const endsAt = params.genesis + (epoch + 1) * EPOCH_S;
+	const scoreboard = await import("../../src/chain/contracts/scoreboard.ts");
+	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const own = validator.chain!.account as `0x${string}`;
+	await goTo(endsAt);
+	await eventually(async () => BigInt((await scoreboard.readReport(chain, at, epoch, own)).digest) !== 0n);
+	await goTo(endsAt + params.commitSeconds);
+	await reach(({ reports }) => reports === 1);
+	await goTo(endsAt + params.commitSeconds + params.revealSeconds + params.voidSeconds);
+	await reach(({ state }) => state === "proposed" || state === "final");
+	await goTo((await scoreboard.readProposal(chain, at, epoch)).finalAt);
+	assert.match(await done("claim", "--epoch", String(epoch)), /1000/);
+
+	// Nobody's folder, the addresses as the validator tells them.
+	const contracts = join(scratch, "told.json");
+	writeFileSync(contracts, await (await fetch(`${validator.url}/chain/contracts.json`)).text());
+	const stranger = ["--contracts", contracts, "--data", join(scratch, "nobody"), "--json"];
+	const all = JSON.parse(await done("audit", String(epoch), ...stranger));
+	assert.deepEqual([all.differences, all.validators, all.scores, all.claims, all.proposal], [[], 1, 2, 1, "final"]);
+	const proven = JSON.parse(
+		await done("audit", String(epoch), ...stranger, "--evidence", "--provider", provider.account),
+	);
+	assert.equal(proven.evidenceFiles, 1);
+	const [{ after: from, before: to }] = proven.made;
+	assert.ok(from.block < to.block && from.timeS <= to.timeS, JSON.stringify(proven.made));
+	// The invented score has no evidence, and that is said.
+	const wrong = await assay("audit", String(epoch), ...stranger, "--evidence");
+	assert.deepEqual(
+		[wrong.code, JSON.parse(wrong.out).differences.map((one: { what: string; who: string }) => [one.what, one.who])],
+		[1, [["evidence", paid.account]]],
+	);
+
+	await validator.stop();
+	validator = await start();
+	assert.match(await done("claim", "--epoch", String(epoch)), /nothing to claim|was paid/);
+	await done("chain", "endpoint", validator.url);
+	assert.deepEqual(JSON.parse(await done("audit", String(epoch), ...stranger)).differences, []);
+});
+
+test("two providers show one card: it is bound to the first, until it lets go", async () => {
+	const first = join(scratch, "provider");
+	const second = await register("second", 23);
+	const agent = await startToyAgent({
+		url: validator.url,
+		signer: signerOf(23),
+		claim: toyClaimOf(UUID.toLowerCase()),
+	});
+	await eventually(async () => {
+		const { rows } = await validator.store.probes.list({ filter: { providerId: second.key } });
+		return rows.some(({ state, verdict }) => state === "done" && verdict === "valid");
+	});
+	await agent.close();
+	const bind = (folder: string, url = validator.url) =>
+		assay("chain", "bind", "--validator", url, "--data", folder, "--json");
+	const bound = await bind(first);
+	assert.equal(bound.code, 0, bound.err);
+	const [device] = JSON.parse(bound.out).devices;
+	assert.equal(device.device, deviceCommitment(UUID));
+	assert.equal(JSON.parse((await bind(first)).out).devices[0].isNew, false, "the same attestation again");
+	assert.match(await done("chain", "status", "--provider", "--data", first), new RegExp(`device {5}${device.device}`));
+	// The validator itself gives the card to whoever proved it first.
+	assert.match((await bind(second.folder)).err, /DEVICE_UNATTESTED/);
+
+	// One that attests it all the same changes nothing; nor does a signature of somebody else.
+	const secret = readFileSync(join(network, "chain", "account.key"), "utf8").trim();
+	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const statement = {
+		device: device.device,
+		provider: second.account,
+		evidenceSha256: `0x${"ab".repeat(32)}`,
+		issuedAt: BigInt(device.until - 7 * 86_400),
+	} as const;
+	const attester = accountOf(`0x${secret}`);
+	let signer = attester;
+	const files = createServer(async (_, response) => {
+		const { device: id, evidenceSha256, issuedAt } = statement;
+		const signature = await signAttestation(signer, at, statement);
+		const one = { device: id, name: "card", evidenceSha256, issuedAt: Number(issuedAt), signature };
+		const { chainId, registry } = at;
+		const { account: provider } = second;
+		response.end(
+			JSON.stringify({ version: 1, chainId, registry, validator: attester.address, provider, attestations: [one] }),
+		);
+	});
+	await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
+	try {
+		const url = `http://127.0.0.1:${(files.address() as AddressInfo).port}`;
+		const taken = await bind(second.folder, url);
+		assert.deepEqual([taken.code, /DEVICE_TAKEN/.test(taken.err)], [75, true], taken.err);
+		signer = accountOf(`0x${"77".repeat(32)}`);
+		assert.match((await bind(second.folder, url)).err, /did not sign/);
+		signer = attester;
+		assert.equal((await assay("chain", "release", "--data", second.folder, "--device", device.device)).code, 69);
+		await done("chain", "release", "--data", first);
+		const now = await bind(second.folder, url);
+		assert.equal(now.code, 0, now.err);
+		assert.equal(JSON.parse(now.out).devices[0].provider, second.account);
+		assert.match((await bind(first)).err, /DEVICE_TAKEN/);
+	} finally {
+		files.close().closeAllConnections();
+	}
+});
+
+test("a validator that gives out another signed report than it revealed: anyone takes its stake", async () => {
+	const told = ["--contracts", join(scratch, "told.json"), "--data", join(scratch, "nobody")];
+	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const account = accountOf(`0x${readFileSync(join(network, "chain", "account.key"), "utf8").trim()}`);
+	const self = account.address.toLowerCase() as `0x${string}`;
+	const audit = (...more: string[]) => assay("audit", String(published), ...told, "--json", "--accuse", ...more);
+	assert.deepEqual(JSON.parse((await audit()).out).accused, [], "an honest one is left alone");
+
+	const archive = createReportArchive(join(network, "chain", "epochs"));
+	const lie = createScoreReport([{ provider: self, scorePpm: 1, evidenceSha256: `0x${"0".repeat(64)}` }]);
+	const report = { validator: self, epoch: BigInt(published), root: lie.reportRoot };
+	await archive.putReport(published, self, lie.leaves, await signReport(account, at, report));
+	const needy = await audit();
+	assert.deepEqual([needy.code, /--accuse needs an account/.test(needy.err)], [64, true]);
+	const found = await audit("--key-file", "dev.key");
+	assert.deepEqual([found.code, JSON.parse(found.out).accused], [1, [self]], found.err);
+	assert.equal(JSON.parse(await done("chain", "status", "--json")).validator.stake, "0");
+	assert.deepEqual(JSON.parse((await audit("--key-file", "dev.key")).out).accused, [], "once");
+});

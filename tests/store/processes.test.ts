@@ -1,0 +1,146 @@
+// Four real processes on one server: nobody is probed by two at once, every evidence file counts once, and what a killed one held is taken over.
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { onBothServers, type TestServer } from "../../src/store/postgres/servers.test-kit.ts";
+import { type BusyOptions, recover } from "../../src/store/queue/busy-process.test-kit.ts";
+import { register } from "../../src/store/sample-rows.test-kit.ts";
+import type { Store } from "../../src/store/store.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../src/store/queue/busy-process.test-kit.ts", import.meta.url));
+const FAR_MS = 1_000_000;
+
+interface Crowd {
+	readonly overlaps: string[];
+	readonly children: Set<ChildProcess>;
+	add(): Promise<ChildProcess>;
+	kill(child: ChildProcess, signal: NodeJS.Signals): Promise<void>;
+}
+
+function crowd(options: BusyOptions): Crowd {
+	const children = new Set<ChildProcess>();
+	const overlaps: string[] = [];
+	return {
+		overlaps,
+		children,
+		async add() {
+			const child = spawn(process.execPath, [PROGRAM, JSON.stringify(options)], {
+				stdio: ["ignore", "pipe", "inherit"],
+			});
+			children.add(child);
+			const ready = Promise.withResolvers<void>();
+			createInterface(child.stdout!).on("line", (line) => {
+				if (line === "READY") ready.resolve();
+				if (line.startsWith("OVERLAP")) overlaps.push(line);
+			});
+			child.once("exit", () => ready.reject(new Error("a process ended before it was ready")));
+			await ready.promise;
+			return child;
+		},
+		async kill(child, signal) {
+			children.delete(child);
+			const gone = once(child, "exit");
+			child.kill(signal);
+			await gone;
+		},
+	};
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+	while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+async function setUp(
+	server: TestServer,
+	count: number,
+	leaseMs: number,
+): Promise<{ store: Store; people: Crowd; evidenceBefore: number }> {
+	const store = await server.open({ leaseMs });
+	for (let i = 0; i < count; i++) await register(store, `${store.schema}-${i}`);
+	const busyDir = join(server.dataDir, `busy-${store.schema}`);
+	mkdirSync(busyDir);
+	const databaseUrl = server.name === "external" ? { databaseUrl: await server.connection() } : {};
+	const options = server.options({ schema: store.schema, leaseMs, pollMs: 200, poolSize: 4, ...databaseUrl });
+	const people = crowd({ store: options, busyDir, probeMs: 20, nextProbeAtMs: FAR_MS, nowMs: 2000 });
+	return { store, people, evidenceBefore: countEvidence(server) };
+}
+
+function countEvidence(server: TestServer): number {
+	const folder = join(server.dataDir, "evidence");
+	return readdirSync(folder).reduce((sum, part) => sum + readdirSync(join(folder, part)).length, 0);
+}
+
+async function doneByProvider(store: Store): Promise<Map<string, number>> {
+	const done = new Map<string, number>();
+	let cursor: string | null = null;
+	do {
+		const page = await store.probes.list({ filter: { state: "done" }, limit: 500, cursor });
+		for (const row of page.rows) done.set(row.providerId, (done.get(row.providerId) ?? 0) + 1);
+		cursor = page.cursor;
+	} while (cursor !== null);
+	return done;
+}
+
+onBothServers((server) => {
+	test("four processes probe 60 providers once each", async () => {
+		const { store, people, evidenceBefore } = await setUp(server, 60, 30_000);
+		try {
+			await Promise.all([1, 2, 3, 4].map(() => people.add()));
+			await until(async () => (await doneByProvider(store)).size === 60);
+			await Promise.all([...people.children].map((child) => people.kill(child, "SIGTERM")));
+			const done = await doneByProvider(store);
+			assert.deepEqual([...new Set(done.values())], [1]);
+			assert.deepEqual(people.overlaps, []);
+			assert.equal(countEvidence(server) - evidenceBefore, 60);
+			// More than one of them did the work, else nothing was shown.
+			const processes = new Set((await store.probes.list({ limit: 500 })).rows.map((row) => row.process));
+			assert.ok(processes.size > 1, "the work was shared");
+			assert.deepEqual(
+				(await store.leases.list()).map((lease) => lease.holder),
+				[store.process],
+				"all leases were given back",
+			);
+			assert.deepEqual(await store.work.counts({ nowMs: 2000 }), { queued: 0, running: 0, due: 0 });
+			assert.equal((await store.audit.verify()).brokenAt, null);
+		} finally {
+			for (const child of [...people.children]) await people.kill(child, "SIGKILL");
+			await store.close();
+		}
+	});
+
+	test("killed processes lose nothing: leases are taken over, evidence counts once", async () => {
+		const { store, people, evidenceBefore } = await setUp(server, 60, 4000);
+		try {
+			await Promise.all([1, 2, 3, 4].map(() => people.add()));
+			for (let kills = 1; kills <= 4; kills++) {
+				await until(async () => (await doneByProvider(store)).size >= kills * 10);
+				const [victim] = [...people.children];
+				await people.kill(victim!, "SIGKILL");
+				await people.add();
+			}
+			await until(async () => (await doneByProvider(store)).size === 60);
+			await until(async () => (await store.work.counts({ nowMs: 2000 })).running === 0);
+			await Promise.all([...people.children].map((child) => people.kill(child, "SIGTERM")));
+			// Whatever died between evidence and transaction is counted now.
+			await until(async () => {
+				await recover(store, FAR_MS);
+				return (await store.probes.recover({ nowMs: 2000 })).pending.length === 0;
+			});
+			const done = await doneByProvider(store);
+			const counted = [...done.values()].reduce((sum, count) => sum + count, 0);
+			assert.deepEqual(people.overlaps, []);
+			assert.equal(counted, countEvidence(server) - evidenceBefore, "every evidence file was counted, and once");
+			assert.equal((await store.overview({ nowMs: Date.now() })).probes.total.valid, counted);
+			assert.equal((await store.probes.list({ filter: { state: "running" } })).rows.length, 0);
+			assert.equal((await store.audit.verify()).brokenAt, null);
+		} finally {
+			for (const child of [...people.children]) await people.kill(child, "SIGKILL");
+			await store.close();
+		}
+	});
+});

@@ -1,0 +1,172 @@
+// For tests and simulations of the service: validators on an embedded server with tiny plans, and toy providers that dial in over a real WebSocket
+// with a toy engine behind. Real frames, real verdicts; only the sizes are toys.
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { createApiClient } from "../../src/api/create-client.ts";
+import type { AgentHandlers } from "../../src/engine/agent/agent-connection.ts";
+import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
+import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
+import { type Environment, realEnvironment } from "../../src/platform/environment.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import type { ChallengeSpec, HostClaim } from "../../src/protocol/probe/evidence.ts";
+import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
+import {
+	createValidator,
+	type RunningValidator,
+	type ValidatorSettings,
+} from "../../src/validator/create-validator.ts";
+import { fixedPlan, type Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
+import { CHEATS } from "../toy/cheats.ts";
+import { toyClaim } from "../toy/toy-claim.ts";
+import { type Cheat, ToyEngine } from "../toy/toy-engine.ts";
+
+/**
+ * One GPU (device 0) and two stages with the names of those that must overlap in simultaneous probes. The second is no stream: whether toys
+ * that share one event loop read their memory in time would be a matter of luck. tests/ has what streams prove.
+ */
+const fill: ChallengeSpec = {
+	kind: "gemm",
+	device: 0,
+	precision: "int8",
+	m: 128,
+	n: 512,
+	k: 128,
+	rounds: 2,
+	keep: 2,
+	samples: 4,
+};
+const lanes: ChallengeSpec = {
+	kind: "fma",
+	device: 0,
+	precision: "fp32",
+	lanes: 512,
+	steps: 512,
+	rounds: 1,
+	samples: 2,
+};
+
+export const TOY_PLAN: Plan = fixedPlan([
+	{ act: "stage", name: "gpu fill", specs: [fill], deadlineMs: 20_000, hold: true },
+	{ act: "stage", name: "gpu stream", specs: [lanes], deadlineMs: 20_000, hold: true },
+]);
+
+/** Thirty-two bytes in the shape of a host key. */
+const HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+
+export const signerOf = (n: number): Signer => createSigner(new Uint8Array(32).fill(n));
+
+export function toyClaimOf(uuid: string, more: Partial<HostClaim> = {}): HostClaim {
+	const claim = toyClaim(1, 0);
+	return { ...claim, devices: claim.devices.map((device) => ({ ...device, uuid })), ...more };
+}
+
+/** A toy on this event loop. */
+export function createToyLink(claim: HostClaim, cheat: Cheat = {}, onClosed: () => void = () => {}): Link {
+	const input = new PassThrough();
+	const output = new PassThrough();
+	const { promise: closed, resolve } = Promise.withResolvers<LinkEnd>();
+	const close = async () => {
+		input.end();
+		output.end();
+		onClosed();
+		resolve({ code: 0, signal: null, stderrTail: "" });
+	};
+	const write = (bytes: Uint8Array) => void (output.writableEnded || output.write(bytes));
+	const toy = new ToyEngine(claim, cheat, { write, hangUp: close });
+	void toy.serve(input);
+	return { kind: "local", input, output, engineSha256: null, hostKey: null, handshakeUs: null, closed, close };
+}
+
+export interface ToyAgentOptions {
+	readonly url: string;
+	readonly signer: Signer;
+	readonly claim?: HostClaim;
+	/** A name of tests/toy/cheats, or a strategy. */
+	readonly cheat?: string | Cheat;
+	readonly name?: string;
+	readonly rentable?: boolean;
+	readonly openLink?: AgentHandlers["open"];
+	readonly handlers?: Partial<AgentHandlers>;
+}
+
+export async function startToyAgent(o: ToyAgentOptions) {
+	const claim = o.claim ?? toyClaimOf(`GPU-${o.signer.key.slice(0, 8)}`);
+	const cheat = typeof o.cheat === "string" ? CHEATS[o.cheat]! : (o.cheat ?? {});
+	const rented = new Set<string>();
+	const handlers: AgentHandlers = {
+		open: o.openLink ?? (async () => createToyLink(claim, cheat)),
+		async rent({ rental }) {
+			if (o.rentable !== true) throw new AssayError("RENTAL_UNAVAILABLE", "a toy has nothing to rent");
+			rented.add(rental);
+			return { host: "127.0.0.1", port: 2222, user: "renter", hostKey: HOST_KEY };
+		},
+		async extend() {},
+		async unrent({ rental }) {
+			rented.delete(rental);
+		},
+		checkRental: async ({ rental }) => ({ healthy: rented.has(rental), detail: "" }),
+		...o.handlers,
+	};
+	const env = realEnvironment();
+	const connection = await dialAgent({
+		url: parseValidatorUrl(o.url),
+		signer: o.signer,
+		trust: () => {},
+		claim: () => claim,
+		offer: {
+			name: o.name ?? "toy",
+			pricePerHourMicros: 3_600_000,
+			rentable: o.rentable ?? false,
+			ssh: o.rentable ? { host: "127.0.0.1", port: 2222 } : null,
+		},
+		handlers,
+		clockUs: env.clockUs,
+		randomBytes: env.randomBytes,
+	});
+	return { connection, rented, close: () => connection.close(), id: o.signer.key };
+}
+
+export function makeDataDir(): { readonly path: string; remove(): Promise<void> } {
+	const path = mkdtempSync(join(tmpdir(), "assay-validator-"));
+	return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+export interface ToyValidator extends RunningValidator {
+	readonly stop: () => Promise<void>;
+	readonly client: ReturnType<typeof createApiClient>;
+}
+
+export async function startToyValidator(
+	settings: ValidatorSettings,
+	surroundings: Partial<Environment> = {},
+): Promise<ToyValidator> {
+	const validator = createValidator(
+		{
+			listen: { port: 0 },
+			verifierThreads: 1,
+			dispatchEveryMs: 50,
+			recoverEveryMs: 200,
+			...settings,
+			probe: { plan: TOY_PLAN, ...settings.probe },
+			params: { intervalMs: 3_600_000, jitterMs: 1000, retryFirstMs: 100, ...settings.params },
+			api: { limits: { readsPerS: 10_000, writesPerS: 10_000 } },
+		},
+		surroundings,
+		{ knocksPerS: 1000, perAddress: 1000 },
+	);
+	const running = await validator.start();
+	const client = createApiClient({ baseUrl: running.url });
+	return { ...running, stop: validator.stop, client };
+}
+
+/** Asks again until the answer is there; tests end by their runner's limit, not by this. */
+export async function eventually<T>(ask: () => Promise<T | null | undefined | false>): Promise<T> {
+	for (;;) {
+		const answer = await ask();
+		if (answer) return answer;
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}

@@ -1,0 +1,392 @@
+// The chain's pages in a real Chromium against a real validator, PostgreSQL and the embedded chain with its contracts. The clock is moved, never waited for: an epoch
+// goes from running to final before the visitor's eyes, rewards are claimed, and an audit in the browser names the row that somebody changed on disk.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { ensureBuilt } from "../../scripts/build-web.ts";
+import {
+	approveCall,
+	bindDeviceCall,
+	registerCall,
+	signAttestation,
+	transferCall,
+} from "../../src/chain/contracts/registry.ts";
+import { claimCall, readIsClaimed } from "../../src/chain/contracts/rewards.ts";
+import * as board from "../../src/chain/contracts/scoreboard.ts";
+import { accountOf, createChainClient, sendCall } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/rpc.ts";
+import { createScoreReport } from "../../src/market/epochs/score-report.ts";
+import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
+import { given } from "../../src/market/scores/recompute.ts";
+import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
+import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
+import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
+import { loadSecret } from "../../src/validator/settlement/chain-files.ts";
+import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
+import { exactAmount, shortAccount, shortAmount } from "../../web/chain/chain-format.ts";
+import {
+	eventually,
+	makeDataDir,
+	signerOf,
+	startToyValidator,
+	type ToyValidator,
+} from "../validator/toy-agent.test-kit.ts";
+import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+
+const data = makeDataDir();
+let validator: ToyValidator;
+let browser: Browser;
+/** Stands still between two steps: no window passes by itself, however slow the machine is. */
+let clockMs = Date.now();
+const nowMs = () => clockMs;
+const goTo = (atMs: number): void => {
+	clockMs = Math.max(clockMs, atMs + 50);
+};
+
+/** Scores as if they were proven: toys are worth nothing. */
+const SCORES = [600_000, 300_000, 100_001];
+/** The last one has an account of its own on the chain, for which its key vouches. */
+const own = signerOf(30);
+const ownAccount = accountOf(`0x${"3d".repeat(32)}`);
+const idOf = (i: number) => (i === 2 ? own.key : `a${i}`.repeat(32));
+
+before(async () => {
+	await ensureBuilt();
+	validator = await startToyValidator(
+		{
+			dataDir: data.path,
+			epoch: { lengthMs: 3_600_000 },
+			params: { maxAgeMs: 36_000_000 },
+			// Turns are a tenth of a window.
+			chain: { windowSeconds: 2 },
+			probes: false,
+		},
+		{ nowMs },
+	);
+	const by = { nowMs: nowMs(), actor: "test" };
+	for (const [i, scorePpm] of SCORES.entries()) {
+		const offer = { name: `host ${i}`, pricePerHourMicros: 0, rentable: false, ssh: false, claim: null } as const;
+		await validator.store.providers.register({ id: idOf(i), link: "agent", target: "", ...offer }, by);
+		const root = given("score", "ppm", scorePpm);
+		const terms = { version: 1, providerId: idOf(i), mode: "holistic", evidence: null, scorePpm, why: "", root };
+		const score = { providerId: idOf(i), atMs: nowMs(), scorePpm, mode: "holistic", terms: terms as unknown as Json };
+		await validator.store.scores.put([score]);
+	}
+	browser = await startBrowser();
+});
+after(async () => {
+	await browser?.close();
+	await validator?.stop();
+	await data.remove();
+});
+afterEach(async () => {
+	await browser.closePages();
+	browser.check();
+});
+
+async function reach() {
+	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
+	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
+	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+	return { at, client, treasurer };
+}
+const self = () => validator.chain!.account.toLowerCase() as Hex;
+const token = { decimals: 18 };
+
+/** The last provider registers with a stake of its own and binds a device that this validator vouches for. */
+async function bindDevice(): Promise<void> {
+	const { at, client, treasurer } = await reach();
+	const stake = 25n * 10n ** 18n;
+	await sendCall(client, treasurer, { to: ownAccount.address, data: "0x", value: 10n ** 18n });
+	await sendCall(client, treasurer, transferCall(at, ownAccount.address, stake));
+	await sendCall(client, ownAccount, approveCall(at, stake));
+	const named = { chainId: at.chainId, registry: at.registry, account: ownAccount.address };
+	await sendCall(
+		client,
+		ownAccount,
+		registerCall(at, {
+			role: "provider",
+			signingKey: `0x${own.key}`,
+			keyProof: signChainKey(own, named),
+			endpoint: "",
+			amount: stake,
+		}),
+	);
+	const secret = await loadSecret(join(chainFolder(data.path), "account.key"), () => new Uint8Array(8));
+	const attestation = {
+		device: toHex(new Uint8Array(32).fill(0xd1)),
+		provider: ownAccount.address,
+		evidenceSha256: toHex(new Uint8Array(32).fill(0xe1)),
+		issuedAt: BigInt(Math.floor(nowMs() / 1000)),
+	};
+	const signature = await signAttestation(accountOf(toHex(secret)), at, attestation);
+	await sendCall(client, ownAccount, bindDeviceCall(at, attestation, signature));
+}
+
+/** What the epoch must come to, from its published leaves and the chain alone: the chain has its digest. */
+async function rightProposal(epoch: number): Promise<WeightProposal> {
+	const { at, client } = await reach();
+	const published = await fetch(`${validator.url}/chain/${epoch}/report-${self()}.json`);
+	const { leaves } = (await published.json()) as { leaves: [Hex, number, Hex][] };
+	const report = createScoreReport(
+		leaves.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 })),
+	);
+	const right = createWeightProposal([{ validator: self(), stake: 1n, report }], 1000n * 10n ** 18n);
+	const standing = await board.readProposal(client, at, epoch);
+	assert.equal(standing.digest, await board.readProposalDigest(client, at, epoch, right.proposal));
+	return right;
+}
+
+test("an epoch goes from running to final before the visitor's eyes, with weights and shares as the chain has them", async () => {
+	const { at, client, treasurer } = await reach();
+	// Another validator that has stake and never reports: less than a third.
+	const silent = accountOf(`0x${"5e".repeat(32)}`);
+	const amount = 4000n * 10n ** 18n;
+	await sendCall(client, treasurer, { to: silent.address, data: "0x", value: 10n ** 18n });
+	await sendCall(client, treasurer, transferCall(at, silent.address, amount));
+	await sendCall(client, silent, approveCall(at, amount));
+	const signingKey = toHex(new Uint8Array(32).fill(7));
+	const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: "<b>x</b>", amount } as const;
+	await sendCall(client, silent, registerCall(at, registration));
+	await bindDevice();
+
+	const overview = await browser.open(`${validator.url}/`);
+	await overview.getByText(String(at.chainId)).waitFor();
+	await overview
+		.getByRole("list", { name: "Epoch 0, step by step" })
+		.locator("li.is-now")
+		.getByText("running")
+		.waitFor();
+	const page = await browser.open(`${validator.url}/epochs/0`);
+	const now = page.getByRole("list", { name: "Epoch 0, step by step" }).locator("[aria-current=step]");
+	await now.getByText("running").waitFor();
+	await page.getByText("No weights yet").waitFor();
+	await page.getByText("Nothing was sent for this epoch yet").waitFor();
+
+	const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(client, at), 0);
+	const reports = page.getByRole("region", { name: "Reports of all validators" });
+	goTo(endsAt * 1000);
+	await reports.getByText("committed").waitFor();
+	await now.getByText("commit").waitFor();
+	goTo(revealsAt * 1000);
+	await reports.getByText("revealed").waitFor();
+	await reports.getByText("✓ give the root").waitFor();
+	assert.equal(
+		await reports
+			.getByRole("row")
+			.filter({ hasText: shortAccount(silent.address.toLowerCase()) })
+			.getByText("nothing yet")
+			.count(),
+		1,
+	);
+	goTo(proposesAt * 1000);
+	await now.getByText("challenge").waitFor();
+	const { finalAt } = await board.readProposal(client, at, 0);
+	goTo(finalAt * 1000);
+	await page.locator(".rail .is-final.is-done").waitFor();
+	await overview.getByRole("list", { name: "Epoch 0, step by step" }).waitFor({ state: "detached" });
+
+	const right = await rightProposal(0);
+	const table = page.getByRole("region", { name: "Weights and rewards of all providers" });
+	for (const leaf of right.leaves) {
+		const row = table.getByRole("row").filter({ hasText: shortAccount(leaf.provider) });
+		const share = shareOf(right.proposal, leaf);
+		const score = (leaf.weightPpm / 1e6).toFixed(4);
+		const cells = (await row.getByRole("cell").allTextContents()).map((text) => text.trim());
+		const reward = `${shortAmount(String(share), token.decimals)} ASSAY`;
+		assert.deepEqual(cells.slice(1), [score, score, score, reward, "not yet"]);
+		assert.equal(await row.locator(".amount").getAttribute("title"), `${exactAmount(String(share), 18)} ASSAY`);
+	}
+	const shares = right.leaves.map((leaf) => shareOf(right.proposal, leaf));
+	assert.equal(
+		shares.reduce((sum, share) => sum + share, 0n),
+		1000n * 10n ** 18n,
+	);
+	// Of all that was sent: block, gas, age.
+	const sent = page.getByRole("region", { name: "Transactions, newest first" });
+	for (const what of ["committed to a report", "revealed its root", "proposed weights"]) {
+		const cells = await sent.getByRole("row").filter({ hasText: what }).getByRole("cell").allTextContents();
+		assert.match(cells[3]!, /^\d+$/);
+		assert.match(cells[4]!, /^\d{2,3}\u202f\d{3}$/);
+		assert.match(cells[5]!, /ago|now/);
+	}
+	assert.equal(await page.locator("main b").count(), 0, "an endpoint is text");
+});
+
+test("a claimed reward shows as claimed, in the epoch and on the provider's page", async () => {
+	const { at, client, treasurer } = await reach();
+	const right = await rightProposal(0);
+	const { account } = (await validator.client.getProviderChain({ params: { id: idOf(0) } })).account!;
+	const share = String(shareOf(right.proposal, right.leaves[right.indexOf(account)!]!));
+	const page = await browser.open(`${validator.url}/providers/${idOf(0)}`);
+	const panel = page.getByRole("region", { name: "On chain" });
+	await panel.getByText("of epoch 0").waitFor();
+	const tile = (name: string) => panel.locator(".tile").filter({ has: page.getByText(name, { exact: true }) });
+	const shown = `${shortAmount(share, 18)} ASSAY`;
+	assert.equal(await tile("To be claimed").locator(".tile-value").textContent(), shown);
+	assert.equal(await tile("Rewards claimed").locator(".tile-value").textContent(), "0 ASSAY");
+	assert.deepEqual(await seriousFindings(page), []);
+
+	await sendCall(client, treasurer, claimCall(at, 0, right.proposal, right.open(right.indexOf(account)!)));
+	assert.equal(await readIsClaimed(client, at, 0, account as Hex), true);
+	// Nobody reloads.
+	await tile("Rewards claimed").getByText(shown).first().waitFor();
+	await panel.getByText("nothing waits").waitFor();
+	await panel.getByText("kept by the embedded chain’s owner").waitFor();
+	await panel.getByRole("region", { name: "Claimed for it" }).getByRole("link", { name: "Epoch 0" }).waitFor();
+	assert.equal(await panel.getByText("Devices bound to it").count(), 0);
+	await page.goto(`${validator.url}/providers/${own.key}`);
+	await panel.getByText(shortAccount(ownAccount.address.toLowerCase())).waitFor();
+	assert.equal(await tile("Stake").locator(".tile-value").textContent(), "25 ASSAY");
+	await panel
+		.getByRole("region", { name: "Devices bound to it" })
+		.getByText(`0x${"d1".repeat(3)}…d1d1`)
+		.waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	await page.goto(`${validator.url}/epochs/0`);
+	const row = page.getByRole("row").filter({ hasText: shortAccount(account) });
+	await row.getByText("✓ claimed").waitFor();
+	await row.getByText("claimed a reward").waitFor();
+	assert.equal(await page.getByText("✓ claimed").count(), 1);
+});
+
+test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it names the row", async () => {
+	const page = await browser.open(`${validator.url}/epochs/0`);
+	await page.getByRole("button", { name: "Audit this epoch" }).waitFor();
+	for (let i = 0; i < 80; i++) {
+		await page.keyboard.press("Tab");
+		if ((await page.evaluate(() => document.activeElement?.textContent)) === "Audit this epoch") break;
+	}
+	await page.keyboard.press("Enter");
+	await page.locator("[data-audit=equal]").waitFor();
+	const checks = page.getByRole("list", { name: "Checks of the audit" });
+	for (const what of [
+		"Report of",
+		"Scores of",
+		"Quorum",
+		"Published weights",
+		"Medians",
+		"Proposal",
+		"Digest",
+		"Shares",
+		"Claims",
+	])
+		assert.equal(await checks.locator(".on-equal .audit-title", { hasText: new RegExp(`^${what}`) }).count(), 1, what);
+	await page.getByText("Without this validator’s word").click();
+	await page.getByText("assay audit 0", { exact: true }).waitFor();
+	// The commands ask the chain for what the page says it has.
+	const { digest } = (await validator.client.getChainEpoch({ params: { number: 0 } })).proposal!;
+	const command = await page.locator("pre").nth(1).textContent();
+	const [, body] = / -d '(.*)'$/.exec(command!)!;
+	const asked = await fetch(validator.chain!.url, {
+		method: "POST",
+		body: body!,
+		headers: { "content-type": "application/json" },
+	});
+	assert.ok(((await asked.json()) as { result: string }).result.startsWith(digest));
+	assert.deepEqual(await seriousFindings(page), []);
+
+	for (const kind of ["report", "weights"]) {
+		const path = join(chainFolder(data.path), "epochs", "0", `${kind}-${self()}.json`);
+		const whole = await readFile(path, "utf8");
+		const file = JSON.parse(whole) as { leaves: [string, number, ...string[]][] };
+		const leaf = file.leaves[1]!;
+		leaf[1] += 1;
+		await writeFile(path, JSON.stringify(file));
+		try {
+			await page.getByRole("button", { name: "Audit again" }).click();
+			await page.locator("[data-audit=differs]").waitFor();
+			const found = page.getByRole("region", { name: "What differs" });
+			const rows = found.getByRole("row").filter({ hasText: shortAccount(leaf[0]) });
+			await rows
+				.filter({ hasText: "weight" })
+				.getByText((leaf[1] / 1e6).toFixed(6))
+				.waitFor();
+			const root = kind === "report" ? "report root" : "weights root";
+			assert.equal(await found.getByRole("row").filter({ hasText: root }).count(), 1);
+			for (const [other] of file.leaves.filter((one) => one !== leaf))
+				assert.equal(await found.getByText(shortAccount(other)).count(), 0, "nobody else is named");
+			if (kind === "report")
+				assert.equal(await rows.filter({ hasText: "score" }).count(), 1, "nor do its terms give it");
+		} finally {
+			await writeFile(path, whole);
+		}
+	}
+	await page.getByRole("button", { name: "Audit again" }).click();
+	await page.locator("[data-audit=equal]").waitFor();
+});
+
+test("the epochs' list, an unknown epoch, a phone in the dark: nothing spills over, nothing serious found", async () => {
+	const page = await browser.open(`${validator.url}/epochs`);
+	const list = page.getByRole("region", { name: "Epochs" });
+	await list.getByRole("row").filter({ hasText: "final" }).getByRole("link", { name: "0", exact: true }).click();
+	await page.getByRole("heading", { name: "Epoch 0" }).waitFor();
+	await page.goto(`${validator.url}/epochs/4000000000`);
+	await page.getByRole("alert").getByText("EPOCH_UNKNOWN").waitFor();
+	browser.allow(/404/);
+	await page.goto(`${validator.url}/epochs/first`);
+	await page.getByText("An epoch has a number").waitFor();
+	await page.setViewportSize({ width: 390, height: 800 });
+	await page.getByRole("button", { name: "Use the dark theme" }).click();
+	for (const path of ["/", "/epochs", "/epochs/0"]) {
+		await page.goto(validator.url + path);
+		await page.locator(".rail").first().waitFor();
+		await page.locator(".loading").first().waitFor({ state: "detached" });
+		const width = await page.evaluate(() => document.documentElement.scrollWidth);
+		assert.ok(width <= 390, `${path} is ${width} px wide`);
+		assert.deepEqual(await seriousFindings(page), [], path);
+	}
+});
+
+test("a node that is silent: the pages say so, and what was there stays", async () => {
+	const page = await browser.open(`${validator.url}/epochs/0`);
+	await page.getByText("✓ claimed").waitFor();
+	// The API's own answer is chain-reader.test.ts; here it is what a visitor sees of it.
+	const problem = {
+		type: "x",
+		title: "x",
+		status: 503,
+		code: "CHAIN_UNREACHABLE",
+		detail: "the node is away",
+		hint: "wait",
+		requestId: "1",
+	};
+	await page.route("**/v1/chain**", (route) =>
+		route.fulfill({ status: 503, contentType: "application/problem+json", body: JSON.stringify(problem) }),
+	);
+	browser.allow(/503/);
+	await page.getByText("does not answer").waitFor();
+	assert.equal(await page.getByText("✓ claimed").count(), 1);
+	await page.goto(`${validator.url}/epochs`);
+	await page.getByRole("alert").getByText("CHAIN_UNREACHABLE").waitFor();
+	await page.unroute("**/v1/chain**");
+	// Nobody clicks: the page asks again by itself.
+	await page.getByRole("region", { name: "Epochs" }).waitFor();
+});
+
+test("the API: pages of epochs, weights and transactions; cursors and numbers that are none", async () => {
+	const { client } = validator;
+	const one = await client.listChainWeights({ params: { number: 0 }, query: { limit: 2 } });
+	const two = await client.listChainWeights({ params: { number: 0 }, query: { limit: 2, cursor: one.cursor! } });
+	assert.deepEqual([one.rows.length, two.rows.length, two.cursor], [2, 1, null]);
+	assert.deepEqual(
+		[...one.rows, ...two.rows].map(({ providerId }) => providerId),
+		[idOf(0), idOf(1), idOf(2)],
+	);
+	const epochs = await client.listChainEpochs({ query: { limit: 1 } });
+	const older = await client.listChainEpochs({ query: { limit: 1, cursor: epochs.cursor! } });
+	assert.deepEqual([epochs.rows[0]!.number, older.rows[0]!.number, older.cursor], [1, 0, null]);
+	const sent = await client.listChainTransactions({ params: { number: 0 }, query: { limit: 3 } });
+	assert.deepEqual(
+		sent.rows.map(({ what }) => what),
+		["claim", "propose", "reveal"],
+	);
+	await assert.rejects(client.listChainEpochs({ query: { cursor: "abc" } }), { code: "CURSOR_BAD" });
+	await assert.rejects(client.getChainEpoch({ params: { number: 2 } }), { code: "EPOCH_UNKNOWN" });
+	const nobody = await client.getChainAccount({ params: { account: `0x${"9".repeat(40)}` } });
+	assert.deepEqual([nobody.role, nobody.stake, nobody.claims], ["none", "0", []]);
+	const own = await client.getChainAccount({ params: { account: self() } });
+	assert.deepEqual([own.role, own.stake, own.providerId], ["validator", String(10_000n * 10n ** 18n), null]);
+	await eventually(async () => (await client.getChain()).chain !== null);
+});

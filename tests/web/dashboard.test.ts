@@ -1,0 +1,339 @@
+// The dashboard in a real Chromium against a real validator: embedded PostgreSQL, agents over WebSockets, toy engines behind.
+// Each test leaves its providers in the network; the browser's own complaints (policy, exceptions) fail whichever test caused them.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { ensureBuilt } from "../../scripts/build-web.ts";
+import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
+import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
+import {
+	createToyLink,
+	eventually,
+	makeDataDir,
+	signerOf,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+	toyClaimOf,
+} from "../validator/toy-agent.test-kit.ts";
+import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+
+const data = makeDataDir();
+let validator: ToyValidator;
+let browser: Browser;
+const closing: (() => Promise<void> | void)[] = [];
+before(async () => {
+	await ensureBuilt();
+	validator = await startToyValidator({
+		dataDir: data.path,
+		name: "the first",
+		params: { retries: 0 },
+		epoch: { lengthMs: 4000, graceMs: 0 },
+	});
+	browser = await startBrowser();
+});
+after(async () => {
+	await browser?.close();
+	for (const close of closing) await close();
+	await validator?.stop();
+	await data.remove();
+});
+afterEach(async () => {
+	await browser.closePages();
+	browser.check();
+});
+
+const scored = (id: string) =>
+	eventually(async () => {
+		const provider = await validator.client.getProvider({ params: { id } }).catch(() => null);
+		return provider !== null && provider.scorePpm !== null && provider;
+	});
+
+type AgentOptions = Omit<Parameters<typeof startToyAgent>[0], "url" | "signer">;
+async function join(n: number, options: AgentOptions = {}): Promise<string> {
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(n), ...options });
+	closing.push(() => agent.close());
+	return agent.id;
+}
+
+/** Which elements stick out, for the message. */
+const tooWide = (page: Page, px: number) =>
+	page.evaluate(
+		(most) =>
+			[...document.querySelectorAll("main *")]
+				.filter((one) => one.getBoundingClientRect().right > most && one.closest(".table-box, .scroll") === null)
+				.map((one) => `${one.tagName}.${one.getAttribute("class")}`)
+				.slice(0, 5)
+				.join(", "),
+		px,
+	);
+
+const badges = (page: Page, word: string) => page.locator(".badge").getByText(word, { exact: true });
+
+test("an empty network is shown as one, and fills by itself", async () => {
+	const page = await browser.open(`${validator.url}/`);
+	await page.getByRole("heading", { name: "The network now" }).waitFor();
+	await page.getByText("No GPU is proven yet").waitFor();
+	await page.getByText("No probe yet").waitFor();
+	await scored(await join(11, { name: "honest one" }));
+	// Nobody reloads: the event stream does it.
+	await page.getByRole("list", { name: "Newest probes" }).getByText("valid", { exact: true }).waitFor();
+	await page.getByRole("link", { name: "Providers", exact: true }).click();
+	await page.getByRole("link", { name: "honest one" }).waitFor();
+});
+
+test("a live probe from its start to its verdict, then verified here", async () => {
+	const [begin, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+	const claim = toyClaimOf("GPU-live");
+	const id = await join(12, {
+		name: "live one",
+		openLink: async () => {
+			await begin.promise;
+			return createToyLink(claim, {
+				// The second challenge is not begun before it may.
+				request: async (_toy, _id, { kind }) => {
+					if (kind === "fma") await goOn.promise;
+					return false;
+				},
+			});
+		},
+	});
+	const probe = await eventually(async () => {
+		const { rows } = await validator.client.listProbes({ query: { providerId: id } });
+		return rows[0];
+	});
+	const page = await browser.open(`${validator.url}/probes/${probe.id}`);
+	await page.getByRole("heading", { name: "Running now" }).waitFor();
+	await badges(page, "running").first().waitFor();
+	begin.resolve();
+	const challengesOf = (one: Page) => one.getByRole("list", { name: "Challenges" });
+	const firstOf = (one: Page) => challengesOf(one).locator("[data-challenge='0']");
+	await firstOf(page).getByText("4 places opened").waitFor();
+	await firstOf(page).getByText("2 of 2 roots").waitFor();
+	await challengesOf(page).locator("[data-challenge='1'][data-state=asked]").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	// Who comes late sees what has happened, not only what comes.
+	const late = await browser.open(`${validator.url}/probes/${probe.id}`);
+	await firstOf(late).getByText("4 places opened").waitFor();
+	await challengesOf(late).getByText("gpu fill").waitFor();
+	goOn.resolve();
+	for (const one of [page, late]) {
+		await badges(one, "valid").first().waitFor();
+		await firstOf(one).getByText("✓ 4 openings checked").waitFor();
+		await challengesOf(one).getByText("✓ 2 openings checked").waitFor();
+		await one.getByText("evidence went to the verifier").waitFor();
+	}
+	// And who comes after it.
+	await late.reload();
+	await late.getByRole("heading", { name: "As it ran" }).waitFor();
+	await firstOf(late).getByText("✓ 4 openings checked").waitFor();
+	await late.close();
+
+	const [download] = await Promise.all([
+		page.waitForEvent("download"),
+		page.getByRole("link", { name: "Download evidence" }).click(),
+	]);
+	const told = await validator.client.getProbe({ params: { id: probe.id } });
+	assert.equal(bytesToHex(sha256Of(readFileSync(await download.path()))), told.evidenceSha256);
+
+	await page.getByRole("button", { name: "Verify in my browser" }).click();
+	const verify = page.locator(".verify[data-status=valid]");
+	await verify.waitFor();
+	const checks = page.getByRole("list", { name: "Checks" });
+	await verify.locator("[data-challenge='0']").getByText("✓ 4 openings checked").waitFor();
+	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
+	assert.equal(await checks.locator(".check.is-passed").count(), 14);
+	await page.getByText("Leads to the committed root").waitFor();
+	await page.getByText("As a list, with whole hashes").click();
+	assert.match((await page.locator(".path-list li").last().textContent()) ?? "", /^Root: [0-9a-f]{64}$/);
+	await page.getByLabel("Opened place").selectOption({ index: 1 });
+	await page.getByText("Leads to the committed root").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("a cheater is shown with its code, in the list, the feed and on its page", async () => {
+	const id = await join(13, { name: "a cheat", cheat: "smaller-k" });
+	await scored(id);
+	const page = await browser.open(`${validator.url}/probes?verdict=invalid`);
+	await page.getByText("ELEMENT_WRONG").first().waitFor();
+	assert.equal(await badges(page, "valid").count(), 0);
+	await page.goto(`${validator.url}/providers/${id}`);
+	await page.getByText("ELEMENT_WRONG").first().waitFor();
+	await page.getByText("Nothing is known of this host yet").or(page.getByText("not proven").first()).first().waitFor();
+	await page
+		.getByRole("link", { name: /^Probe / })
+		.first()
+		.click();
+	await page.getByRole("button", { name: "Verify in my browser" }).click();
+	await page.locator(".verify[data-status=invalid]").waitFor();
+	assert.equal(await page.locator(".check.is-failed").getByText("Openings", { exact: true }).count(), 1);
+	// The very opening is marked: what the validator's own check told, and what this browser finds.
+	for (const list of [page.locator("section", { has: page.getByText("As it ran") }), page.locator(".verify")]) {
+		await list
+			.locator("[data-state=wrong]")
+			.getByText(/✕ place \d of 4 is wrong/)
+			.waitFor();
+		assert.equal(await list.locator(".cells i.is-wrong").count(), 1);
+	}
+});
+
+test("a provider's page: claimed beside proven, figures, score worked out again, probes", async () => {
+	const page = await browser.open(`${validator.url}/providers/${signerOf(11).key}`);
+	await page.getByRole("heading", { name: "honest one" }).waitFor();
+	const table = page.locator("section", { has: page.getByRole("heading", { name: "Claimed and proven" }) });
+	await table.getByRole("cell", { name: "Toy card", exact: true }).waitFor();
+	await table.getByText("a name that no profile has").waitFor();
+	await table.getByText("int8 matrix").first().waitFor();
+	await page.getByText("worked out again in this browser: equal").waitFor();
+	await page.getByRole("img", { name: /int8 matrix: \d+ points?/ }).waitFor();
+	await page.getByRole("region", { name: "Probes" }).getByRole("link").first().waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	await page.goto(`${validator.url}/providers/${"0".repeat(64)}`);
+	await page.getByRole("alert").getByText("PROVIDER_UNKNOWN").waitFor();
+	browser.allow(/404/);
+});
+
+test("filters, search, order and comparison", async () => {
+	await scored(await join(14, { name: "another honest one" }));
+	const page = await browser.open(`${validator.url}/providers`);
+	const table = page.getByRole("region", { name: "Providers" });
+	await table.getByRole("link", { name: "a cheat" }).waitFor();
+	await page.getByLabel("Search").fill("honest");
+	await table.getByRole("link", { name: "a cheat" }).waitFor({ state: "detached" });
+	assert.equal(await table.getByRole("link").count(), 2);
+	assert.match(page.url(), /q=honest/);
+	await page.getByLabel(/^GPUs/).fill("2");
+	await page.getByText("Nobody has proven that").waitFor();
+	await page.getByRole("button", { name: "Clear" }).click();
+	await table.getByRole("link", { name: "a cheat" }).waitFor();
+	await table.getByRole("button", { name: "Name" }).click();
+	await eventually(async () => (await table.getByRole("link").first().textContent()) === "a cheat");
+	assert.equal(await table.locator("th[aria-sort=ascending]").textContent(), "Name ↑");
+	await table.getByRole("button", { name: "Name" }).click();
+	await eventually(async () => (await table.getByRole("link").last().textContent()) === "a cheat");
+
+	await page.getByLabel("Compare honest one").check();
+	await page.getByLabel("Compare another honest one").check();
+	assert.deepEqual(await seriousFindings(page), []);
+	await page.getByRole("button", { name: "Compare 2 of 2" }).click();
+	await page.getByRole("heading", { name: "Compare" }).waitFor();
+	await page
+		.getByRole("row", { name: /int8 matrix/ })
+		.getByText("×")
+		.waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("nothing that a provider says becomes markup", async () => {
+	const evil = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>`;
+	const claim = toyClaimOf("GPU-evil");
+	const devices = claim.devices.map((device) => ({ ...device, name: "<b onclick=window.hit=1>card</b>" }));
+	const host = { ...claim.host, os: "<svg onload=window.hit=1>", cpu: "javascript:window.hit=1" };
+	const id = await join(15, { name: evil.slice(0, 90), claim: { ...claim, host, devices } });
+	await scored(id);
+	const page = await browser.open(`${validator.url}/providers?q=${encodeURIComponent("<img")}`);
+	await page.getByRole("link", { name: /^<img src=x/ }).click();
+	await page.getByRole("heading", { name: /^<img src=x/ }).waitFor();
+	await page.getByText("<b onclick=window.hit=1>card</b>").first().waitFor();
+	await page.goto(`${validator.url}/compare?a=${id}&b=${signerOf(11).key}`);
+	await page.getByRole("link", { name: /^<img src=x/ }).waitFor();
+	// Addresses are hostile, too.
+	await page.goto(`${validator.url}/providers?model=${encodeURIComponent(evil)}&sort=%3Cb%3E`);
+	await page.getByRole("heading", { name: "Providers" }).waitFor();
+	assert.equal(await page.evaluate(() => (window as { hit?: number }).hit), undefined);
+	assert.equal(await page.locator("main img, main script, main b").count(), 0);
+});
+
+test("epochs: what validators said beside the median, audited here", async () => {
+	const epoch = await eventually(async () => {
+		const { rows } = await validator.client.listEpochs({ query: { limit: 50 } });
+		for (const { number, state } of rows) {
+			if (state !== "closed") continue;
+			const scores = await validator.client.listEpochScores({ params: { number } });
+			if (scores.rows.length > 0) return number;
+		}
+		return null;
+	}).then(String);
+	const unknown = { number: Number(epoch), validator: "0".repeat(64) };
+	await assert.rejects(validator.client.getReport({ params: unknown }), { code: "REPORT_UNKNOWN" });
+	const page = await browser.open(`${validator.url}/epochs`);
+	await page.getByRole("region", { name: "Epochs" }).getByRole("link", { name: epoch, exact: true }).waitFor();
+	await page.goto(`${validator.url}/epochs/${epoch}`);
+	await page.getByText("✓ equal").waitFor();
+	await page.getByText("✓ signature holds").waitFor();
+	await page
+		.getByRole("region", { name: "Weights and rewards" })
+		.getByRole("columnheader", { name: "the first" })
+		.waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("rent: a key made here, reserved, the way in, released", async () => {
+	const id = await join(16, { name: "to let", rentable: true });
+	await scored(id);
+	const page = await browser.open(`${validator.url}/rent`);
+	await page.getByRole("button", { name: "Make a key in this browser" }).click();
+	await page.getByRole("button", { name: "Rent to let" }).click();
+	await page
+		.getByLabel("Your SSH public key")
+		.fill("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@somewhere");
+	await page.getByLabel("Hours").fill("2");
+	assert.deepEqual(await seriousFindings(page), []);
+	await page.getByRole("button", { name: "Reserve for 7.20" }).click();
+	await page.getByText("ssh -p 2222 renter@127.0.0.1").waitFor();
+	await page.getByText(/^1:59:\d\d$/).waitFor();
+	await page.getByRole("button", { name: "Release" }).click();
+	await page.locator("[data-rental=ended]").waitFor();
+	assert.equal((await validator.client.getProvider({ params: { id } })).rented, false);
+});
+
+test("by keyboard alone: skip, walk, sort, open", async () => {
+	const page = await browser.open(`${validator.url}/`);
+	await page.getByRole("heading", { name: "The network now" }).waitFor();
+	const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
+	const tabTo = async (name: string) => {
+		for (let i = 0; i < 60; i++) {
+			await page.keyboard.press("Tab");
+			if ((await focused()) === name) return;
+		}
+		assert.fail(`no way to ${name} by Tab`);
+	};
+	await page.keyboard.press("Tab");
+	assert.equal(await focused(), "Skip to content");
+	await page.keyboard.press("Enter");
+	assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+	await page.goto(`${validator.url}/`);
+	await tabTo("Providers");
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: "Providers" }).waitFor();
+	await page.getByRole("link", { name: "a cheat" }).waitFor();
+	await tabTo("Name");
+	await page.keyboard.press("Enter");
+	await page.locator("th[aria-sort=ascending]").waitFor();
+	await tabTo("a cheat");
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: "a cheat" }).waitFor();
+	assert.equal(await focused(), "a cheat", "the focus follows to the new page");
+});
+
+test("every page on a phone and in the dark: nothing spills over, nothing serious found", async () => {
+	const page = await browser.open(`${validator.url}/`);
+	await page.getByRole("heading", { name: "The network now" }).waitFor();
+	await page.setViewportSize({ width: 390, height: 800 });
+	await page.getByRole("button", { name: "Use the dark theme" }).click();
+	const id = signerOf(11).key;
+	const { rows } = await validator.client.listProbes({ query: { providerId: id } });
+	browser.allow(/404/);
+	const paths = ["/", "/providers", `/providers/${id}`, `/providers/${"0".repeat(64)}`, "/providers?q=nobody-at-all"];
+	paths.push("/probes", `/probes/${rows[0]!.id}`, "/epochs", "/rent", `/rent?provider=${id}`, "/verify");
+	for (const path of [...paths, `/compare?a=${id}&b=${signerOf(14).key}`, "/compare"]) {
+		await page.goto(validator.url + path);
+		await page.locator("h1").waitFor();
+		await page.locator(".loading").first().waitFor({ state: "detached" });
+		assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+		const width = await page.evaluate(() => document.documentElement.scrollWidth);
+		assert.ok(width <= 390, `${path} is ${width} px wide: ${await tooWide(page, 390)}`);
+		assert.deepEqual(await seriousFindings(page), [], path);
+	}
+});

@@ -1,0 +1,231 @@
+// The verify page in a real Chromium: the H200's evidence gives the verdict of the CLI, a spoiled file is refused with its code, offline too.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { buildWeb, compress, ensureBuilt } from "../../scripts/build-web.ts";
+import type { ApiServer } from "../../src/api/server/server-options.ts";
+import type { Verdict } from "../../src/protocol/probe/verdict.ts";
+import { createStaticFiles } from "../../src/validator/serving/static-files.ts";
+import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { formatFigure } from "../../web/parts/format.ts";
+import { startToyApi } from "../api/toy-api.test-kit.ts";
+import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const sample = join(root, "vectors/h200.assay");
+let server: ApiServer;
+let browser: Browser;
+let url: string;
+before(async () => {
+	await ensureBuilt();
+	// Its clock stands still, and with it the limits of an address.
+	({ server, url } = await startToyApi({ staticFile: createStaticFiles(), limits: { readsPerS: 100_000 } }));
+	browser = await startBrowser();
+});
+after(async () => {
+	await browser?.close();
+	await server?.close();
+});
+afterEach(async () => {
+	await browser.closePages();
+	browser.check();
+});
+
+/** What `assay verify --json` says. */
+async function cliVerdict(path: string): Promise<Verdict> {
+	const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "verify", "--json", path], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	let text = "";
+	for await (const chunk of child.stdout) text += chunk;
+	return JSON.parse(text) as Verdict;
+}
+
+const choose = (page: Page, name: string, buffer: Buffer) =>
+	page.getByLabel("Evidence file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
+
+test("the H200's evidence: the same verdict and figures as the CLI's", async () => {
+	const [page, cli] = await Promise.all([browser.open(`${url}/verify`), cliVerdict(sample)]);
+	assert.equal(cli.status, "valid");
+	await choose(page, "h200.assay", readFileSync(sample));
+	await page.locator(".verify[data-status=valid]").waitFor();
+	assert.ok(cli.status === "valid");
+	for (const device of new Set(cli.figures.map((figure) => figure.device))) {
+		const block = page.locator(".device-block", { has: page.getByRole("heading", { name: `Device ${device}:` }) });
+		const shown = await block
+			.locator("[data-figure]")
+			.evaluateAll((all) => all.map((one) => [one.getAttribute("data-figure"), one.textContent]));
+		const told: string[][] = cli.figures
+			.filter((figure) => figure.device === device)
+			.map((figure) => [figure.name, formatFigure(figure.value, figure.unit)]);
+		assert.deepEqual(shown, told);
+	}
+	await page.getByRole("heading", { name: /Device 0: H200/ }).waitFor();
+	await page.getByText("Leads to the committed root").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("spoiled files are refused with the code of what is wrong", async () => {
+	const page = await browser.open(`${url}/verify`);
+	const good = readFileSync(sample);
+	const flipped = Buffer.from(good);
+	flipped[good.length - 100]! ^= 1;
+	await choose(page, "flipped.assay", flipped);
+	await page.locator(".verify[data-status=invalid]").getByText("ATTACHMENT_HASH").waitFor();
+	await choose(page, "cut.assay", good.subarray(0, 1000));
+	await page.locator(".verify[data-status=invalid]").getByText("cut.assay").waitFor();
+	await choose(page, "<img src=x onerror=alert(1)>.assay", Buffer.from("<b>no evidence</b>"));
+	await page.locator(".verify[data-status=invalid]").getByText("<img src=x onerror=alert(1)>.assay").waitFor();
+	assert.equal(await page.locator("main img, main b").count(), 0);
+});
+
+test("several files at once, of any kind: each its verdict, the same as the CLI's; too large ones are not even read", async () => {
+	const page = await browser.open(`${url}/verify`);
+	const good = readFileSync(join(root, "vectors/devices/four-cpus.assay"));
+	const swapped = Buffer.from(good);
+	swapped.set(good.subarray(good.length - 200, good.length - 100), good.length - 100);
+	const noise = Buffer.alloc(1 << 20, "no evidence ");
+	const named = [
+		{ name: "good.assay", buffer: good },
+		{ name: "tampered.assay", buffer: swapped },
+		{ name: "picture.png", buffer: noise },
+		{ name: "empty", buffer: Buffer.alloc(0) },
+	];
+	await page
+		.getByLabel("Evidence file")
+		.setInputFiles(named.map(({ name, buffer }) => ({ name, buffer, mimeType: "application/octet-stream" })));
+	await page.getByText("4 of 4 verified").waitFor();
+	const folder = await mkdtemp(join(tmpdir(), "assay-verify-"));
+	try {
+		for (const { name, buffer } of named) {
+			// The CLI is asked about one of them: it costs a process.
+			const path = join(folder, name);
+			if (name === "tampered.assay") await writeFile(path, buffer);
+			const told = name === "tampered.assay" ? await cliVerdict(path) : verifyEvidence(buffer);
+			const row = page.locator(".files li", { has: page.getByRole("button", { name, exact: true }) });
+			assert.equal(
+				await row.locator(".badge").textContent(),
+				told.status === "valid" ? "✓valid" : `✕invalid${told.code}`,
+				name,
+			);
+		}
+	} finally {
+		await rm(folder, { recursive: true });
+	}
+	await page.getByRole("button", { name: "good.assay" }).click();
+	await page.locator(".verify[data-status=valid]").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	// By drag and drop, too; and one that no evidence is as large as.
+	await page.evaluate(() => {
+		const drop = (file: File) => {
+			const data = new DataTransfer();
+			data.items.add(file);
+			document.querySelector(".drop")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+		};
+		drop(new File([new Blob([new ArrayBuffer(257 * 2 ** 20)])], "huge.assay"));
+	});
+	await page.getByRole("alert").getByText("huge.assay has 257 MiB: larger than any evidence").waitFor();
+	await page.evaluate(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["dropped"], "dropped.assay"));
+		document.querySelector(".drop")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+	});
+	await page.locator(".verify[data-status=invalid]").getByText("dropped.assay").waitFor();
+});
+
+test("works without a network once it was open", async () => {
+	const page = await browser.open(`${url}/verify`);
+	await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+	await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+	await browser.context.setOffline(true);
+	browser.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+	try {
+		await page.reload();
+		await page.getByRole("heading", { name: "Verify evidence" }).waitFor();
+		await choose(page, "h200.assay", readFileSync(sample));
+		await page.locator(".verify[data-status=valid]").waitFor();
+	} finally {
+		await browser.context.setOffline(false);
+	}
+});
+
+test("files go out compressed, named by their hash, under a policy without inline code; unknown ones do not", async () => {
+	const page = await fetch(`${url}/`, { headers: { "accept-encoding": "br" } });
+	assert.deepEqual(
+		[page.status, page.headers.get("content-encoding"), page.headers.get("cache-control")],
+		[200, "br", "no-cache"],
+	);
+	const policy = page.headers.get("content-security-policy") ?? "";
+	for (const part of [
+		"default-src 'none'",
+		"script-src 'self'",
+		"style-src 'self'",
+		"connect-src 'self'",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"frame-ancestors 'none'",
+		"require-trusted-types-for 'script'",
+	])
+		assert.ok(policy.split(";").includes(part), `${part} in ${policy}`);
+	assert.doesNotMatch(policy, /unsafe|https?:|data:|blob:|\*/);
+	for (const [name, value] of [
+		["x-content-type-options", "nosniff"],
+		["referrer-policy", "no-referrer"],
+		["cross-origin-opener-policy", "same-origin"],
+		["cross-origin-resource-policy", "same-origin"],
+		["cross-origin-embedder-policy", "require-corp"],
+	])
+		assert.equal(page.headers.get(name!), value);
+	const html = await page.text();
+	assert.doesNotMatch(html, /<script>|<style|style=|onload=/);
+	const [, main] = /src="(\/main-[A-Z0-9]+\.js)"/.exec(html)!;
+	for (const [accepted, encoding] of [
+		["gzip, deflate", "gzip"],
+		["br;q=0, identity", null],
+	] as const) {
+		const file = await fetch(url + main, { headers: { "accept-encoding": accepted } });
+		assert.equal(file.headers.get("content-encoding"), encoding);
+		assert.match(file.headers.get("cache-control") ?? "", /immutable/);
+		assert.match(await file.text(), /createElement|function|=>/);
+	}
+	// WebAssembly is for the worker alone, and the worker may do nothing else.
+	const worker = (await readdir(join(root, "build/web"))).find((name) => /^verifier-worker-.*\.js$/.test(name));
+	const itsPolicy = (await fetch(`${url}/${worker}`)).headers.get("content-security-policy");
+	assert.equal(itsPolicy, "default-src 'none';script-src 'wasm-unsafe-eval'");
+	// As the browser reads the two: an empty program, compiled under each.
+	const compiles = async (path: string) => {
+		const opened = await browser.open(url + path);
+		return opened.evaluate(() => {
+			try {
+				return new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0)) instanceof WebAssembly.Module;
+			} catch {
+				return false;
+			}
+		});
+	};
+	browser.allow(/wasm|WebAssembly/);
+	assert.deepEqual([await compiles(`/${worker}`), await compiles("/verify")], [true, false]);
+	for (const path of ["/main.js", "/providers/a/b", "/v1/providers.html", "/web/index.html"])
+		assert.equal((await fetch(url + path)).status, 404, path);
+	const lost = await fetch(`${url}/nowhere/at/all`, { headers: { accept: "text/html,*/*" } });
+	assert.deepEqual([lost.status, lost.headers.get("content-type")], [404, "text/html; charset=utf-8"]);
+	const program = await fetch(`${url}/nowhere/at/all`);
+	assert.deepEqual(
+		[program.status, program.headers.get("content-type")],
+		[404, "application/problem+json; charset=utf-8"],
+	);
+	assert.equal(await createStaticFiles([join(root, "no-such-folder")])("/"), null);
+});
+
+test("the first view stays small", async () => {
+	const { files, firstView } = await buildWeb();
+	const bytes = firstView.reduce((sum, name) => sum + (compress(files.get(name)!).gz ?? files.get(name)!).length, 0);
+	assert.ok(bytes < 90_000, `${bytes} bytes`);
+	assert.ok(![...firstView].some((name) => name.startsWith("verifier-worker")), "the verifier is loaded when asked");
+});

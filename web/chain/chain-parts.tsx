@@ -1,0 +1,129 @@
+// Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way from running to final.
+import type { Chain, ChainPhase } from "../../src/api/types.ts";
+import { formatAgo } from "../parts/format.ts";
+import { exactTime } from "../parts/small.tsx";
+import { countdown, exactAmount, PHASES, shortAccount, shortAmount } from "./chain-format.ts";
+import { useChainNow } from "./use-chain.ts";
+
+export function Amount({ amount, token }: { amount: string; token: Chain["token"] }) {
+	return (
+		<span class="amount" title={`${exactAmount(amount, token.decimals)} ${token.symbol}`}>
+			{shortAmount(amount, token.decimals)} <span class="unit">{token.symbol}</span>
+		</span>
+	);
+}
+
+export function Account({ account, href, label }: { account: string; href?: string; label?: string }) {
+	const text = (
+		<code class="id" title={account}>
+			{shortAccount(account)}
+		</code>
+	);
+	return href === undefined ? (
+		text
+	) : (
+		<a href={href} aria-label={`${label ?? "Account"} ${shortAccount(account)}`}>
+			{text}
+		</a>
+	);
+}
+
+/** Relative to the validator's clock: a visitor's may be wrong. */
+export function ChainTime({ atMs, skewMs }: { atMs: number | null; skewMs: number }) {
+	const nowMs = useChainNow(skewMs);
+	if (atMs === null) return <span class="dim">–</span>;
+	return (
+		<time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs)}>
+			{formatAgo(atMs, nowMs)}
+		</time>
+	);
+}
+
+export function Countdown({ untilMs, skewMs }: { untilMs: number; skewMs: number }) {
+	const nowMs = useChainNow(skewMs);
+	return (
+		<time class="countdown" dateTime={new Date(untilMs).toISOString()} title={exactTime(untilMs)}>
+			{countdown(untilMs - nowMs)}
+		</time>
+	);
+}
+
+export function PhaseBadge({ phase }: { phase: ChainPhase }) {
+	const { word, mark, tone, about } = PHASES[phase];
+	return (
+		<span class={`badge is-${tone}`} title={about}>
+			<span aria-hidden="true" class="badge-mark">
+				{mark}
+			</span>
+			<span>{word}</span>
+		</span>
+	);
+}
+
+export interface EpochTimes {
+	readonly number: number;
+	readonly phase: ChainPhase;
+	readonly startsAtMs: number;
+	readonly endsAtMs: number;
+	readonly revealsAtMs: number;
+	readonly voidsAtMs: number;
+	readonly proposesAtMs: number;
+	readonly finalAtMs: number | null;
+	readonly nextAtMs: number | null;
+}
+
+const STEPS = ["running", "commit", "reveal", "void", "challenge", "final"] as const;
+const STEP_OF: Readonly<Record<ChainPhase, number>> = {
+	running: 0,
+	commit: 1,
+	reveal: 2,
+	void: 3,
+	proposable: 4,
+	challenge: 4,
+	final: 5,
+	lapsed: 5,
+};
+
+/** The way of an epoch, step by step; the step of now fills with time. */
+export function EpochRail({ epoch, skewMs }: { epoch: EpochTimes; skewMs: number }) {
+	const nowMs = useChainNow(skewMs);
+	const now = STEP_OF[epoch.phase];
+	const begins = [epoch.startsAtMs, epoch.endsAtMs, epoch.revealsAtMs, epoch.voidsAtMs, epoch.proposesAtMs];
+	const ends = [epoch.endsAtMs, epoch.revealsAtMs, epoch.voidsAtMs, epoch.proposesAtMs, epoch.finalAtMs];
+	return (
+		<ol class="rail" aria-label={`Epoch ${epoch.number}, step by step`}>
+			{STEPS.map((step, i) => {
+				const isLast = i === STEPS.length - 1;
+				const isNow = i === now && !isLast;
+				const isDone = i < now || (isLast && epoch.phase === "final");
+				const [from = 0, until = null] = [begins[i], ends[i]];
+				const share =
+					isNow && until !== null && until > from ? Math.min(1, Math.max(0, (nowMs - from) / (until - from))) : 0;
+				const state = isDone ? "done" : isNow ? "now" : "next";
+				const shown = isLast && epoch.phase === "lapsed" ? "lapsed" : isNow ? epoch.phase : step;
+				return (
+					<li key={step} class={`rail-step is-${state} is-${shown}`} aria-current={isNow ? "step" : undefined}>
+						<span class="rail-bar" aria-hidden="true">
+							<span class="rail-fill" style={{ width: `${isDone ? 100 : share * 100}%` }} />
+						</span>
+						<span class="rail-word" title={PHASES[shown].about}>
+							{PHASES[shown].word}
+							<span class="hidden">{isDone ? ", done" : isNow ? ", now" : ""}</span>
+						</span>
+						<span class="rail-time">
+							{isNow && until !== null && nowMs < until ? (
+								<>
+									<Countdown untilMs={until} skewMs={skewMs} /> left
+								</>
+							) : isNow ? (
+								"any moment"
+							) : isLast && epoch.phase === "final" ? (
+								<ChainTime atMs={epoch.finalAtMs} skewMs={skewMs} />
+							) : null}
+						</span>
+					</li>
+				);
+			})}
+		</ol>
+	);
+}

@@ -1,0 +1,88 @@
+// A score term by term, down to the evidence; worked out again here, so that a wrong sum would be seen.
+import type { Score, ScoreTerm } from "../../src/api/types.ts";
+import type { Explanation } from "../../src/market/scores/explanation.ts";
+import { mismatchesOf } from "../../src/market/scores/recompute.ts";
+import { formatFigure, formatScore, shortId } from "../parts/format.ts";
+
+const RULES: Readonly<Record<string, string>> = {
+	given: "read",
+	sum: "sum of",
+	min: "least of",
+	max: "most of",
+	mean: "mean of",
+	product: "product of",
+	capped: "product, at most 1, of",
+	cappedTimes: "product, at most 1, then times the last, of",
+	share: "share, at most 1, of",
+	shareOfSum: "sum over the last, at most 1, of",
+	power: "weighted product of powers of",
+	steps: "step by step over",
+};
+/** Deeper than any explanation of ours. */
+const DEEPEST = 16;
+
+/** What does not add up, as text; empty when all of it does. */
+export function wrongTerms(score: Score): readonly string[] {
+	try {
+		return mismatchesOf(score.terms as unknown as Explanation).map(
+			({ where, stated, recomputed }) => `${where}: says ${stated}, gives ${recomputed}`,
+		);
+	} catch (error) {
+		return [error instanceof Error ? error.message : "the terms cannot be followed"];
+	}
+}
+
+export function ScoreTree({ score }: { score: Score }) {
+	const wrong = wrongTerms(score);
+	return (
+		<>
+			<p>
+				Score <strong class="num">{formatScore(score.scorePpm)}</strong> ({score.mode}).{" "}
+				{wrong.length === 0 ? (
+					<span class="agrees">✓ worked out again in this browser: equal</span>
+				) : (
+					<span class="differs">✕ does not follow from its terms: {wrong.join("; ")}</span>
+				)}
+			</p>
+			{score.terms.why === "" ? null : <p class="dim">{score.terms.why}</p>}
+			<ul class="terms">
+				<Term term={score.terms.root} depth={0} />
+			</ul>
+		</>
+	);
+}
+
+function Term({ term, depth }: { term: ScoreTerm; depth: number }) {
+	const terms = term.from.filter((part): part is ScoreTerm => typeof part !== "string");
+	const sources = term.from.filter((part): part is string => typeof part === "string");
+	const line = (
+		<span class="term-line">
+			<span>{term.name}</span>
+			<span class="dim">
+				{terms.length === 0 ? sources.map(sourceName).join(", ") : (RULES[term.rule] ?? term.rule)}
+			</span>
+			<span class="num">{formatTerm(term.value, term.unit)}</span>
+		</span>
+	);
+	if (terms.length === 0 || depth >= DEEPEST) return <li>{line}</li>;
+	return (
+		<li>
+			<details open={depth < 2}>
+				<summary>{line}</summary>
+				<ul>
+					{terms.map((part, i) => (
+						<Term key={i} term={part} depth={depth + 1} />
+					))}
+				</ul>
+			</details>
+		</li>
+	);
+}
+
+/** Millionths are shares and scores here, some above 1: as the number that they are. */
+const formatTerm = (value: number, unit: string) => (unit === "ppm" ? formatScore(value) : formatFigure(value, unit));
+
+function sourceName(source: string): string {
+	if (/^[0-9a-f]{64}$/.test(source)) return `evidence ${shortId(source)}`;
+	return source.replace(/^params:/, "parameter ").replace(/^state:/, "");
+}

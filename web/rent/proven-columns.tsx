@@ -1,0 +1,112 @@
+// Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
+
+import { formatBytes, formatMoney, formatPpm, formatRate } from "../parts/format.ts";
+import type { Column, Sort } from "../parts/windowed-table.tsx";
+import { type Place, replaceQuery } from "../shell/router.ts";
+
+export interface ProvenRow {
+	readonly model: string | null;
+	readonly gpuCount: number;
+	readonly memoryBytes: number | null;
+	readonly fp16OpsPerS: number | null;
+	readonly memoryBytesPerS: number | null;
+	readonly uptimePpm: number;
+	readonly pricePerHourMicros: number;
+	readonly lastValidAtMs: number | null;
+}
+
+/** What the API sorts by: offers, and providers also by their last probe. */
+export const OFFER_SORTS = ["score", "price", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
+export const PROVIDER_SORTS = [...OFFER_SORTS, "lastProbe"] as const;
+
+/** Of prices the lowest and of names the first is wanted first; of all else the most. */
+export const descendingFirst = (key: string) => !["price", "name"].includes(key);
+
+export function sortOf<Key extends string>(
+	query: URLSearchParams,
+	keys: readonly Key[],
+	fallback: Key,
+): { readonly key: Key; readonly descending: boolean } {
+	const key = keys.find((one) => one === query.get("sort")) ?? fallback;
+	const order = query.get("sort") === key ? query.get("order") : null;
+	return { key, descending: order === null ? descendingFirst(key) : order === "down" };
+}
+
+export function setSort(place: Place, { key, descending }: Sort): void {
+	const query = new URLSearchParams(place.query);
+	query.set("sort", key);
+	query.set("order", descending ? "down" : "up");
+	replaceQuery(query);
+}
+
+const rate = (value: number | null, unit: string) => (value === null ? "–" : formatRate(value, unit));
+
+/** Cards by what they proved to be; without one, what the last valid proof leaves to say. */
+export function provenCards({
+	model,
+	gpuCount,
+	lastValidAtMs,
+}: Pick<ProvenRow, "model" | "gpuCount" | "lastValidAtMs">): string {
+	if (model !== null) return `${gpuCount} × ${model}`;
+	return lastValidAtMs === null ? "nothing" : gpuCount > 0 ? `${gpuCount} × unknown` : "no GPU";
+}
+
+const COLUMNS = {
+	proven: {
+		key: "proven",
+		title: "Proven",
+		widthRem: 8.5,
+		narrowRem: 7,
+		cell: (row) => <span class={row.model === null ? "dim" : ""}>{provenCards(row)}</span>,
+	},
+	fp16: {
+		key: "fp16",
+		title: "fp16",
+		isNumber: true,
+		canSort: true,
+		widthRem: 5,
+		cell: (row) => rate(row.fp16OpsPerS, "op/s"),
+	},
+	memory: {
+		key: "memory",
+		title: "Memory",
+		widthRem: 4.6,
+		isNumber: true,
+		canSort: true,
+		cell: (row) => (row.memoryBytes === null ? "–" : formatBytes(row.memoryBytes)),
+	},
+	bandwidth: {
+		key: "bandwidth",
+		title: "Bandwidth",
+		widthRem: 5.2,
+		isNumber: true,
+		isMinor: true,
+		canSort: true,
+		cell: (row) => rate(row.memoryBytesPerS, "B/s"),
+	},
+	uptime: {
+		key: "uptime",
+		title: "Uptime",
+		widthRem: 4,
+		isNumber: true,
+		isMinor: true,
+		canSort: true,
+		cell: (row) => formatPpm(row.uptimePpm),
+	},
+	price: {
+		key: "price",
+		title: "Price/h",
+		widthRem: 5.6,
+		isNumber: true,
+		canSort: true,
+		cell: (row) => formatMoney(row.pricePerHourMicros),
+	},
+} as const satisfies Readonly<Record<string, Column<ProvenRow>>>;
+
+/** One of the shared columns, for a table of this kind of rows. */
+export function provenColumn<Row extends ProvenRow>(
+	name: keyof typeof COLUMNS,
+	over: Partial<Column<Row>> = {},
+): Column<Row> {
+	return { ...(COLUMNS[name] as Column<Row>), ...over };
+}
