@@ -19,7 +19,7 @@ import type { Signer } from "../protocol/probe/signer.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { createAgentCalls } from "./agents/agent-calls.ts";
-import { createAgentRegistry } from "./agents/agent-pool.ts";
+import { createAgentPool } from "./agents/agent-pool.ts";
 import { startEpochKeeper } from "./epoch-keeper.ts";
 import { createEventHub } from "./event-hub.ts";
 import { loadSigner } from "./probe/signer.ts";
@@ -31,7 +31,6 @@ import { createTogetherGate } from "./probing/together-gate.ts";
 import { createVerifierPool } from "./probing/verifier-pool.ts";
 import { startRentalKeeper } from "./rentals/rental-keeper.ts";
 import { createScoreKeeper } from "./scoring/score-keeper.ts";
-import { failure, type ServiceContext } from "./service-context.ts";
 import { ensureAdminToken } from "./serving/admin-token.ts";
 import { createAuthSource } from "./serving/auth-source.ts";
 import { chainHandlers } from "./serving/chain-handlers.ts";
@@ -42,6 +41,7 @@ import { providerHandlers } from "./serving/provider-handlers.ts";
 import { createStaticFiles } from "./serving/static-files.ts";
 import type { FinalEpoch } from "./settlement/final-watch.ts";
 import { createValidatorConfig, dataPaths, type ValidatorConfig, type ValidatorSettings } from "./validator-config.ts";
+import { failure, type ValidatorContext } from "./validator-context.ts";
 import { createValidatorMetrics } from "./validator-metrics.ts";
 
 export type { Environment } from "../platform/environment.ts";
@@ -209,14 +209,14 @@ async function start(
 		config.chain === null ? null : await (await import("./settlement/chain-keeper.ts")).openChainKeeper(parts);
 	if (chain !== null) opened.push(() => chain.stop());
 	const base = { ...parts, beacon: async () => (await chain?.beacon()) ?? null, receipts: chain?.receipts ?? null };
-	const agents = createAgentRegistry(base, {
+	const agents = createAgentPool(base, {
 		...door,
 		onClaim: async (providerId, before, after) => {
 			if (await takeClaim({ ...base, turns }, { providerId, before, after })) wake();
 		},
 		onConnected: wake,
 	});
-	const x: ServiceContext = { ...base, agents: agents.agents };
+	const x: ValidatorContext = { ...base, agents: agents.agents };
 	const scores = createScoreKeeper(x);
 	const calls = createAgentCalls({ ...x, answerWithinMs: ANSWER_WITHIN_MS });
 	opened.push(() => calls.close());

@@ -9,7 +9,7 @@ import { repeat } from "../platform/environment.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import type { Epoch, Report, Weight } from "../store/store.ts";
-import { failure, type ServiceContext } from "./service-context.ts";
+import { failure, type ValidatorContext } from "./validator-context.ts";
 
 export interface EpochKeeper {
 	/** One round: whatever is due now. For tests and the loop. */
@@ -35,7 +35,7 @@ function slotAt({ genesis, epochSeconds }: EpochSchedule, nowMs: number): Slot |
 	return number < 0 ? null : { number, startsAtMs, endsAtMs: startsAtMs + epochSeconds * 1000 };
 }
 
-export function startEpochKeeper(x: ServiceContext, schedule: EpochSchedule | null = null): EpochKeeper {
+export function startEpochKeeper(x: ValidatorContext, schedule: EpochSchedule | null = null): EpochKeeper {
 	const { store, env, config, signer, hub } = x;
 	const { lengthMs, emissionMicros, graceMs } = config.epoch;
 

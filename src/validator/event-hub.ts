@@ -1,5 +1,5 @@
 // Everything that happens in the network, told to whoever listens at any process: one way in (the store's notifications, which bring this
-// process's own events back too) and many ways out (event streams of the API, the service's own ears). Nothing here is durable: the database
+// process's own events back too) and many ways out (event streams of the API, the validator itself). Nothing here is durable: the database
 // has what is true, an event only says that something may be worth reading again.
 
 import type { NetworkEvent } from "../api/types.ts";
@@ -33,15 +33,16 @@ export interface EventHub {
 	watch(o: WatchOptions): AsyncIterable<NetworkEvent>;
 	/** What has happened of a probe, as far as it is remembered. */
 	historyOf(probeId: string): readonly NetworkEvent[];
-	/** For the service itself. Returns how to stop listening. */
+	/** For the validator itself. Returns how to stop listening. */
 	listen(listener: (event: NetworkEvent) => void): () => void;
 	/** Waits for what was told so far to be sent. */
 	flush(): Promise<void>;
 	close(): void;
 }
 
-/** Between the service's own parts: gates of groups, questions to other processes' agents. Answers there hold access to hosts. */
-const isInternal = ({ kind }: { readonly kind: string }) => kind.startsWith("service.") || kind.startsWith("together.");
+/** Between the parts of validators: gates of groups, questions to other processes' agents. Answers there hold access to hosts. */
+const isInternal = ({ kind }: { readonly kind: string }) =>
+	kind.startsWith("internal.") || kind.startsWith("together.");
 
 /** Remembered for streams that come back: some minutes of a busy network. */
 const REMEMBERED = 2000;

@@ -108,7 +108,7 @@ export function createValidatorMetrics(
 		eventsLost: new Counter({ name: "assay_events_lost_total", help: "Events that could not be told", registers }),
 		failures: new Counter({
 			name: "assay_failures_total",
-			help: "Rounds of the service's loops that ended in an error",
+			help: "Rounds of the validator's loops that ended in an error",
 			labelNames: ["where"],
 			registers,
 		}),

@@ -1,5 +1,5 @@
 // The network's commands as a user meets them: one `assay up` with the real engine and an embedded database for the whole file, every command
-// against it, its table, its JSON, its errors. Not here: what the validator decides (validator/service), what the API refuses (api).
+// against it, its table, its JSON, its errors. Not here: what the validator decides (src/validator/), what the API refuses (api).
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -6,8 +6,8 @@ import { reportHash } from "../../src/api/report-hash.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { type EpochSchedule, startEpochKeeper } from "../../src/validator/epoch-keeper.ts";
-import type { ServiceContext } from "../../src/validator/service-context.ts";
 import { createValidatorConfig } from "../../src/validator/validator-config.ts";
+import type { ValidatorContext } from "../../src/validator/validator-context.ts";
 import { eventually, makeDataDir, signerOf, startToyValidator, type ToyValidator } from "./toy-agent.test-kit.ts";
 
 const HOUR = 3_600_000;
@@ -119,7 +119,7 @@ test("with a chain an epoch has the chain's number and times; an older count is 
 		const env = { nowMs: () => atS * 1000, after: () => () => {} };
 		const parts = { store, env, config, signer: signerOf(83), hub: { tell() {} }, log: { info() {} } };
 		const turn = (schedule: EpochSchedule | null) =>
-			startEpochKeeper(parts as unknown as ServiceContext, schedule).turn();
+			startEpochKeeper(parts as unknown as ValidatorContext, schedule).turn();
 		const current = async () => {
 			const { number, startsAtMs, endsAtMs } = (await store.epochs.current())!;
 			return [number, startsAtMs / 1000, endsAtMs / 1000];

@@ -1,4 +1,4 @@
-// For tests and simulations of the service: validators on an embedded server with tiny plans, and toy providers that dial in over a real WebSocket
+// For tests and simulations of validators: they run on an embedded server with tiny plans, and toy providers that dial in over a real WebSocket
 // with a toy engine behind. Real frames, real verdicts; only the sizes are toys.
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";

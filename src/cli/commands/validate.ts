@@ -1,5 +1,5 @@
 // `assay validate`: one validator process, in the foreground: database, API, agents' door, probes, scores, rentals. Several may run side by side on
-// one database. Not here: what it does (validator/service); a whole network on one machine is `assay up`.
+// one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ValidatorSettings } from "../../validator/create-validator.ts";

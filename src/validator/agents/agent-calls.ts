@@ -1,10 +1,10 @@
 // Asks a provider for rental matters wherever its agent link is held: here directly, at another process by events of the store. Answers hold access to
-// hosts, so these events are for the service's ears only (event-hub.ts does not show them to anyone).
+// hosts, so these events are for the validator itself only (event-hub.ts does not show them to anyone).
 import type { AgentConnection, RentalHealth, RentedAccess, RentRequest } from "../../engine/agent/agent-connection.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
 export type AgentAsk =
 	| ({ readonly do: "rent" } & RentRequest)
@@ -20,8 +20,8 @@ export interface AgentCalls {
 	close(): void;
 }
 
-const ASK_EVENT = "service.ask";
-const ANSWER_EVENT = "service.answer";
+const ASK_EVENT = "internal.ask";
+const ANSWER_EVENT = "internal.answer";
 
 type Answer =
 	| { readonly ok: true; readonly value: Json }
@@ -46,7 +46,7 @@ async function ask(agent: AgentConnection, asked: AgentAsk): Promise<Json> {
 	}
 }
 
-export function createAgentCalls(x: ServiceContext & { readonly answerWithinMs: number }): AgentCalls {
+export function createAgentCalls(x: ValidatorContext & { readonly answerWithinMs: number }): AgentCalls {
 	const { hub, env, store, agents } = x;
 	const waiting = new Map<string, (answer: Answer) => void>();
 

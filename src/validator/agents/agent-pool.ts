@@ -9,11 +9,10 @@ import { createAgentDoor } from "../../engine/agent/create-agent-door.ts";
 import { createSlots } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
-import { failure, type ServiceContext } from "../service-context.ts";
-import { mayJoin } from "../serving/provider-handlers.ts";
+import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createAddressOf } from "./proxied-address.ts";
 
-export interface AgentRegistry {
+export interface AgentPool {
 	readonly agents: ReadonlyMap<string, AgentConnection>;
 	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	/** Ends the link if it is held here; the provider may not come back while it is removed. */
@@ -29,8 +28,13 @@ const ENTERED_AT_ONCE = 4;
 /** Of the connections that one address may have: hosts are set up anew now and then, but not all of them ten times an hour. */
 const NEW_PER_CONNECTION = 10;
 
-export function createAgentRegistry(
-	x: Omit<ServiceContext, "agents">,
+/** Whether a provider of this key may join at all. */
+export function mayJoin(join: "open" | readonly string[], key: string): boolean {
+	return join === "open" || join.includes(key);
+}
+
+export function createAgentPool(
+	x: Omit<ValidatorContext, "agents">,
 	o: {
 		/** The claim before and now; null: none was known. */
 		readonly onClaim: (providerId: string, before: HostClaim | null, after: HostClaim) => Promise<void>;
@@ -42,7 +46,7 @@ export function createAgentRegistry(
 		/** New providers an hour and address: a row is for ever, and keys cost nothing. */
 		readonly newPerHour?: number;
 	},
-): AgentRegistry {
+): AgentPool {
 	const { store, env, config, hub, log, metrics } = x;
 	/** Entered in the store. */
 	const agents = new Map<string, AgentConnection>();

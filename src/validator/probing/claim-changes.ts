@@ -4,7 +4,7 @@
 import { onChanged } from "../../market/schedule/schedule.ts";
 import type { Turns } from "../../platform/keyed-mutex.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { memoryOf, memoryToJson, rememberState, scheduleStateOf } from "./provider-memory.ts";
 
 export function isOtherHost(before: HostClaim, after: HostClaim): boolean {
@@ -26,7 +26,7 @@ export function isOtherHost(before: HostClaim, after: HostClaim): boolean {
 }
 
 export async function takeClaim(
-	x: Pick<ServiceContext, "store" | "env" | "config" | "hub"> & { readonly turns: Turns },
+	x: Pick<ValidatorContext, "store" | "env" | "config" | "hub"> & { readonly turns: Turns },
 	o: { readonly providerId: string; readonly before: HostClaim | null; readonly after: HostClaim },
 ): Promise<boolean> {
 	const { store, env, config, hub } = x;

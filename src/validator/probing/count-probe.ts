@@ -8,7 +8,7 @@ import type { Turns } from "../../platform/keyed-mutex.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { DeviceRow, FinishProbe, Provider } from "../../store/store.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import {
 	type KeptTogether,
 	memoryOf,
@@ -33,7 +33,7 @@ export interface EndedProbe {
 
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
-	x: Pick<ServiceContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts"> & {
+	x: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts"> & {
 		readonly turns: Turns;
 	},
 	ended: EndedProbe,
@@ -67,14 +67,14 @@ export async function countProbe(
  * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault only, and a cheater could put a cheaper one before it: so
  * every invalid probe is looked through. Noted before it is counted, so that no crash loses it; twice is the same note.
  */
-async function noteFraud(receipts: ServiceContext["receipts"], ended: EndedProbe): Promise<void> {
+async function noteFraud(receipts: ValidatorContext["receipts"], ended: EndedProbe): Promise<void> {
 	const { verdict, evidence, probeId, providerId } = ended;
 	if (receipts === null || evidence === null || verdict.status !== "invalid") return;
 	await receipts.note({ evidence: evidence.sha256, probeId, providerId });
 }
 
 function finishOf(
-	x: Pick<ServiceContext, "config" | "signer">,
+	x: Pick<ValidatorContext, "config" | "signer">,
 	provider: Provider,
 	ended: EndedProbe,
 	random01: number,

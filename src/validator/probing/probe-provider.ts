@@ -11,7 +11,7 @@ import type { ProbeJob, Provider } from "../../store/store.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
 import { runProbe } from "../probe/run-probe.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
 import { createProbeProgress, type MayTell } from "./probe-progress.ts";
@@ -19,7 +19,7 @@ import type { KeptTogether } from "./provider-memory.ts";
 import type { TogetherGate } from "./together-gate.ts";
 import type { OnChecked, VerifierPool } from "./verifier-pool.ts";
 
-export interface ProbeContext extends ServiceContext {
+export interface ProbeContext extends ValidatorContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
 	readonly slots: Slots;

@@ -5,11 +5,11 @@ import type { Turns } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { PendingProbe } from "../../store/store.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
 
-export type RecoverContext = ServiceContext & { readonly pool: VerifierPool; readonly turns: Turns };
+export type RecoverContext = ValidatorContext & { readonly pool: VerifierPool; readonly turns: Turns };
 
 export interface Recovered {
 	/** Providers whose probes were counted now. */

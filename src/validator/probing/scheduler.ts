@@ -3,7 +3,7 @@
 
 import { repeat } from "../../platform/environment.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
-import { failure } from "../service-context.ts";
+import { failure } from "../validator-context.ts";
 import { type ProbeContext, probeProvider } from "./probe-provider.ts";
 import { recoverProbes } from "./recover-probes.ts";
 import type { SuspicionWatch } from "./suspicion-watch.ts";

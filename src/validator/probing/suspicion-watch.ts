@@ -9,7 +9,7 @@ import { clearedPairs, fallenFigures, onCleared, onSuspected, suspectGroups } fr
 import type { Turns } from "../../platform/keyed-mutex.ts";
 import type { ProbeJob, Provider } from "../../store/store.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import {
 	type KeptTogether,
 	memoryOf,
@@ -43,7 +43,7 @@ interface Wish {
 }
 
 export function createSuspicionWatch(
-	x: ServiceContext & { readonly turns: Turns; readonly scores: ScoreKeeper },
+	x: ValidatorContext & { readonly turns: Turns; readonly scores: ScoreKeeper },
 ): SuspicionWatch {
 	const { store, env, config, turns } = x;
 	const wishes = new Map<string, Wish>();

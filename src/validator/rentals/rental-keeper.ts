@@ -19,7 +19,7 @@ import type { Provider, ProviderFilter, Rental, RentalChange } from "../../store
 import type { AgentCalls } from "../agents/agent-calls.ts";
 import { memoryOf, memoryToJson } from "../probing/provider-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
-import { failure, type ServiceContext } from "../service-context.ts";
+import { failure, type ValidatorContext } from "../validator-context.ts";
 
 export interface RentWish {
 	readonly customer: string;
@@ -49,7 +49,7 @@ const WATCH_EVERY_MS = 1000;
 const MAX_CANDIDATES = 10;
 
 export function startRentalKeeper(
-	x: ServiceContext & {
+	x: ValidatorContext & {
 		readonly calls: AgentCalls;
 		readonly scores: ScoreKeeper;
 		readonly turns: Turns;

@@ -10,7 +10,7 @@ import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { Provider } from "../../store/store.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import { memoryOf, scheduleStateOf } from "../probing/provider-memory.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
 export interface ScoreKeeper {
 	/** Null: there is no such provider. */
@@ -24,7 +24,7 @@ export interface ScoreKeeper {
 /** Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs a row. */
 const MAX_AROUND = 500;
 
-export function createScoreKeeper(x: Pick<ServiceContext, "store" | "config" | "env" | "hub">): ScoreKeeper {
+export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" | "env" | "hub">): ScoreKeeper {
 	const { store, config, env } = x;
 
 	async function proofOf(provider: Provider): Promise<Proof | null> {

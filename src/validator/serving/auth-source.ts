@@ -1,11 +1,11 @@
 // Who a token or a key is, for the API: tokens and nonces lie in the store, roles of keys follow from what the key is known as.
 import type { AuthSource } from "../../api/server/server-options.ts";
-import type { ServiceContext } from "../service-context.ts";
-import { mayJoin } from "./provider-handlers.ts";
+import { mayJoin } from "../agents/agent-pool.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
 type KeyRole = Awaited<ReturnType<AuthSource["rolesOfKey"]>>[number];
 
-export function createAuthSource({ store, env, config, signer }: ServiceContext): AuthSource {
+export function createAuthSource({ store, env, config, signer }: ValidatorContext): AuthSource {
 	return {
 		async findToken(secret) {
 			const token = await store.tokens.find(secret, { nowMs: env.nowMs() });

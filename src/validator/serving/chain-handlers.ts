@@ -2,8 +2,8 @@
 import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ServiceContext } from "../service-context.ts";
 import type { ChainHome } from "../settlement/chain-home.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
 type Names =
 	| "getChain"
@@ -15,7 +15,7 @@ type Names =
 	| "getProviderChain";
 
 export function chainHandlers(
-	{ env, store }: Pick<ServiceContext, "env" | "store">,
+	{ env, store }: Pick<ValidatorContext, "env" | "store">,
 	home: ChainHome | null,
 ): Pick<Handlers, Names> {
 	async function open(chain: ChainHome) {

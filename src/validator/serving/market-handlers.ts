@@ -7,7 +7,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../store/store.ts";
 import type { RentalKeeper } from "../rentals/rental-keeper.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin } from "./caller.ts";
 import { offerView, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
@@ -24,7 +24,7 @@ type Names =
 	| "extendRental"
 	| "releaseRental";
 
-export function marketHandlers(x: ServiceContext, rentals: RentalKeeper): Pick<Handlers, Names> {
+export function marketHandlers(x: ValidatorContext, rentals: RentalKeeper): Pick<Handlers, Names> {
 	const { store, env } = x;
 	const mustEpoch = async (number: number) => {
 		const epoch = await store.epochs.get(number);

@@ -1,7 +1,7 @@
 // Routes of the network at a glance, readiness, tokens and the audit log.
 import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf } from "./caller.ts";
 import { withoutUndefined } from "./provider-views.ts";
 
@@ -17,7 +17,7 @@ export interface ReadyCheck {
 const GLANCE_MS = 1000;
 
 export function networkHandlers(
-	x: ServiceContext,
+	x: ValidatorContext,
 	o: { readonly version: string; readonly checks: readonly ReadyCheck[] },
 ): Pick<Handlers, Names> {
 	const { store, env, config } = x;
@@ -94,7 +94,7 @@ export function networkHandlers(
 }
 
 /** Tokens are few: an admin's list, page by page. */
-async function findToken({ store }: ServiceContext, id: string) {
+async function findToken({ store }: ValidatorContext, id: string) {
 	let cursor: string | null = null;
 	do {
 		const page: Awaited<ReturnType<typeof store.tokens.list>> = await store.tokens.list({ limit: 500, cursor });

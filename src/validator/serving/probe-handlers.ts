@@ -3,7 +3,7 @@ import type { Handlers } from "../../api/routes.ts";
 import type { NetworkEvent } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Probe } from "../../store/store.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { withoutUndefined } from "./provider-views.ts";
 
 type Names =
@@ -17,7 +17,7 @@ type Names =
 
 const ENDS = ["probe.verdict", "probe.abandoned"];
 
-export function probeHandlers(x: ServiceContext): Pick<Handlers, Names> {
+export function probeHandlers(x: ValidatorContext): Pick<Handlers, Names> {
 	const { store } = x;
 	const must = async (id: string): Promise<Probe> => {
 		const probe = await store.probes.get(id);

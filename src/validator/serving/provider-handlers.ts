@@ -6,8 +6,9 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
 import type { Provider } from "../../store/store.ts";
+import { mayJoin } from "../agents/agent-pool.ts";
 import { memoryOf } from "../probing/provider-memory.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin, requireOwner } from "./caller.ts";
 import { providerSummary, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
@@ -27,12 +28,8 @@ export function targetToProviderId(target: string): string {
 	return bytesToHex(tagged("assay/provider/1", utf8ToBytes(target)));
 }
 
-export function mayJoin(join: "open" | readonly string[], key: string): boolean {
-	return join === "open" || join.includes(key);
-}
-
 export function providerHandlers(
-	x: ServiceContext,
+	x: ValidatorContext,
 	act: {
 		readonly scoreAgain: (providerId: string) => Promise<void>;
 		/** Ends the agent link, wherever it is held. */

@@ -8,7 +8,7 @@ import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { repeat } from "../../platform/environment.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { createReceiptKeeper, type ReceiptKeeper } from "../receipts/receipt-keeper.ts";
-import { failure, type ServiceContext } from "../service-context.ts";
+import { failure, type ValidatorContext } from "../validator-context.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
 import { openChainMemory } from "./chain-memory.ts";
 import { createChainPublicFiles } from "./chain-public-files.ts";
@@ -43,7 +43,9 @@ const LEASE = "chain";
 const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
 
-export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon" | "receipts">): Promise<ChainKeeper> {
+export async function openChainKeeper(
+	x: Omit<ValidatorContext, "agents" | "beacon" | "receipts">,
+): Promise<ChainKeeper> {
 	const { config, env, store } = x;
 	const open = await store.epochs.current();
 	const last = open ?? (await store.epochs.list({ limit: 1 })).rows[0] ?? null;
@@ -65,7 +67,7 @@ export async function openChainKeeper(x: Omit<ServiceContext, "agents" | "beacon
 }
 
 async function createChainKeeper(
-	x: Omit<ServiceContext, "agents" | "beacon" | "receipts">,
+	x: Omit<ValidatorContext, "agents" | "beacon" | "receipts">,
 	home: ChainHome,
 ): Promise<ChainKeeper> {
 	const { config, env, store, log, hub } = x;

@@ -10,7 +10,7 @@ import { deviceCommitment, normalDeviceUuid } from "../../protocol/chain/device-
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { memoryOf } from "../probing/provider-memory.ts";
 import { createScoreKeeper } from "../scoring/score-keeper.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
 /** As it is served; `parseAttestations` reads it. */
 export interface ProviderAttestations {
@@ -37,7 +37,7 @@ const LOOK_EVERY_MS = 1000;
 const PATH = /^\/chain\/devices\/([0-9a-f]{64})\.json$/;
 export const attestationsPath = (providerKey: string): string => `/chain/devices/${providerKey}.json`;
 
-export interface DeviceAttesterOptions extends Pick<ServiceContext, "store" | "config" | "env" | "hub"> {
+export interface DeviceAttesterOptions extends Pick<ValidatorContext, "store" | "config" | "env" | "hub"> {
 	readonly at: ContractAddresses;
 	readonly account: ChainAccount;
 	readonly book: Pick<ProviderBook, "accountOf" | "refresh">;

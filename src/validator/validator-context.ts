@@ -1,4 +1,4 @@
-// What the parts of the service share. Made once by create-validator.ts; no part reaches around it.
+// What the parts of a validator share. Made once by create-validator.ts; no part reaches around it.
 import type { Logger } from "pino";
 import type { AgentConnection } from "../engine/agent/agent-connection.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -10,7 +10,7 @@ import type { ReceiptKeeper } from "./receipts/receipt-keeper.ts";
 import type { ValidatorConfig } from "./validator-config.ts";
 import type { ValidatorMetrics } from "./validator-metrics.ts";
 
-export interface ServiceContext {
+export interface ValidatorContext {
 	readonly config: ValidatorConfig;
 	readonly env: Environment;
 	readonly store: Store;
@@ -27,7 +27,7 @@ export interface ServiceContext {
 }
 
 /** One line in the log and one in the metrics; the loop goes on. */
-export function failure(x: Pick<ServiceContext, "log" | "metrics">, where: string): (error: unknown) => void {
+export function failure(x: Pick<ValidatorContext, "log" | "metrics">, where: string): (error: unknown) => void {
 	return (error) => {
 		x.metrics.failures.inc({ where });
 		x.log.error({ where, err: error }, "a round failed");
