@@ -1,23 +1,37 @@
-// One after the other, by name: changes of one provider's memory read, decide and write, and must not overtake each other in this process.
-// Between processes the lease on a provider does the same for probes; what else is written (suspicion, changed claims) is rare and small.
+// A mutex, plain and by key: of everything that runs under one key, only one runs at a time, first come first served.
+// It holds within this process only; between processes leases in the database do the same.
 
-export interface Turns {
-	take<T>(name: string, run: () => Promise<T>): Promise<T>;
-	/** Everything that was begun has ended. */
-	settled(): Promise<void>;
+export interface Mutex {
+	run<T>(act: () => Promise<T>): Promise<T>;
+	/** Resolves once nothing runs or waits. */
+	idle(): Promise<void>;
 }
 
-export function createTurns(): Turns {
+export interface KeyedMutex {
+	run<T>(key: string, act: () => Promise<T>): Promise<T>;
+	/** Resolves once nothing runs or waits under any key. */
+	idle(): Promise<void>;
+}
+
+export function createMutex(): Mutex {
+	const { run, idle } = createKeyedMutex();
+	return { run: (act) => run("", act), idle };
+}
+
+export function createKeyedMutex(): KeyedMutex {
 	const last = new Map<string, Promise<unknown>>();
 	return {
-		take(name, run) {
-			const turn = (last.get(name) ?? Promise.resolve()).then(run, run);
-			const quiet = turn.catch(() => {});
-			last.set(name, quiet);
-			void quiet.then(() => last.get(name) === quiet && last.delete(name));
-			return turn;
+		run(key, act) {
+			const result = (last.get(key) ?? Promise.resolve()).then(act);
+			const ended = result.then(
+				() => {},
+				() => {},
+			);
+			last.set(key, ended);
+			void ended.then(() => last.get(key) === ended && last.delete(key));
+			return result;
 		},
-		async settled() {
+		async idle() {
 			while (last.size > 0) await Promise.all(last.values());
 		},
 	};

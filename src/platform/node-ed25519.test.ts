@@ -24,21 +24,27 @@ test("signs the same bytes as the portable one, and each takes the other's", () 
 	}
 });
 
-test("a key of small order, no key at all, and other spellings are refused", () => {
+test("both refuse keys of small order, keys that are none, and other spellings", () => {
 	const hash = new Uint8Array(32).fill(1);
-	// The neutral point: with R the same and S = 0 the equation holds for every message.
-	const neutral = `01${"00".repeat(31)}`;
-	assert.ok(isWeakKey(neutral));
-	assert.ok(!isNodeSignature(neutral, `${neutral}${"00".repeat(32)}`, hash));
 	const { key, sign } = createNodeSigner(new Uint8Array(32).fill(2));
 	const signature = bytesToHex(sign(hash));
-	assert.ok(!isWeakKey(key));
+	// The same signature with its second half larger by the group's order.
+	const order = 2n ** 252n + 27742317777372353535851937790883648493n;
+	const half = BigInt(`0x${bytesToHex(sign(hash).slice(32).reverse())}`) + order;
+	const respelled = `${signature.slice(0, 64)}${(half.toString(16).padStart(64, "0").match(/../g) ?? []).reverse().join("")}`;
+	assert.ok(!isWeakKey(key) && isNodeSignature(key, signature, hash) && isSignature(key, signature, hash));
+	// Points of order 1, 2 and 4, with a signature that fits every message under the first.
+	const small = ["01".padEnd(64, "0"), `ec${"f".repeat(60)}7f`, "0".repeat(64)];
+	for (const point of small) assert.ok(isWeakKey(point), point);
 	for (const [k, s] of [
+		...small.map((point) => [point, "01".padEnd(128, "0")] as const),
+		[key, respelled],
 		["", signature],
 		[key, ""],
 		[key.toUpperCase(), signature],
 		["ff".repeat(32), signature],
 		[key, `${signature}00`],
+		[key, signature.slice(2)],
 	] as const)
-		assert.ok(!isNodeSignature(k, s, hash), `${k} ${s}`);
+		assert.ok(!isNodeSignature(k, s, hash) && !isSignature(k, s, hash), `${k} ${s}`);
 });

@@ -1,24 +1,23 @@
-// Slots: never more at once than there are, none lost when somebody gives up waiting.
+// The semaphore: never more holders than it counts, none lost when a waiter gives up.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSlots } from "./semaphore.ts";
+import { createSemaphore } from "./semaphore.ts";
 
-test("the third waits for one of two; who gives up waiting takes nothing along", async () => {
-	const slots = createSlots(2);
-	const never = new AbortController().signal;
-	const [first, second] = [await slots.acquire(never), await slots.acquire(never)];
+test("the third waits for one of two, and a waiter that gives up takes no place", async () => {
+	const semaphore = createSemaphore(2);
+	const [first, second] = [await semaphore.acquire(), await semaphore.acquire()];
 	const quitter = new AbortController();
-	const left = slots.acquire(quitter.signal);
-	const third = slots.acquire(never);
+	const left = semaphore.acquire(quitter.signal);
+	const third = semaphore.acquire();
 	quitter.abort(new Error("enough"));
 	await assert.rejects(left, /enough/);
-	assert.equal(slots.taken(), 2);
+	assert.equal(semaphore.taken(), 2);
 	first();
 	first();
 	const release = await third;
-	assert.equal(slots.taken(), 2, "released twice is released once");
+	assert.equal(semaphore.taken(), 2, "released twice is released once");
 	second();
 	release();
-	assert.equal(slots.taken(), 0);
-	await assert.rejects(slots.acquire(quitter.signal), /enough/);
+	assert.equal(semaphore.taken(), 0);
+	await assert.rejects(semaphore.acquire(quitter.signal), /enough/);
 });

@@ -1,12 +1,12 @@
-// So many at once and no more, first come first served. For what loads this process: probes that wait for a silent host's first word do not.
+// A counting semaphore: at most `count` holders at a time, first come first served.
 
-export interface Slots {
-	/** Gives back how to release it. Throws what `signal` was aborted with. */
-	acquire(signal: AbortSignal): Promise<() => void>;
+export interface Semaphore {
+	/** Resolves to the release function. Throws what `signal` was aborted with. */
+	acquire(signal?: AbortSignal): Promise<() => void>;
 	readonly taken: () => number;
 }
 
-export function createSlots(count: number): Slots {
+export function createSemaphore(count: number): Semaphore {
 	const waiting: (() => void)[] = [];
 	let taken = 0;
 
@@ -19,20 +19,20 @@ export function createSlots(count: number): Slots {
 	return {
 		taken: () => taken,
 		async acquire(signal) {
-			signal.throwIfAborted();
+			signal?.throwIfAborted();
 			if (taken < count) taken += 1;
 			else
 				await new Promise<void>((resolve, reject) => {
 					const enter = () => {
-						signal.removeEventListener("abort", leave);
+						signal?.removeEventListener("abort", leave);
 						resolve();
 					};
 					const leave = () => {
 						waiting.splice(waiting.indexOf(enter), 1);
-						reject(signal.reason);
+						reject(signal?.reason);
 					};
 					waiting.push(enter);
-					signal.addEventListener("abort", leave, { once: true });
+					signal?.addEventListener("abort", leave, { once: true });
 				});
 			let isHeld = true;
 			return () => {

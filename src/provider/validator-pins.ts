@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeDurably } from "../platform/durable-file.ts";
+import { createMutex } from "../platform/keyed-mutex.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { hexToBytes } from "../protocol/bytes/bytes.ts";
 
@@ -16,7 +17,7 @@ export async function createValidatorPins(folder: string, trusted: readonly stri
 	const path = join(folder, "validators.json");
 	const pins = await readPins(path);
 	/** Dialling several validators at once must not lose one's pin to another's. */
-	let writing: Promise<void> = Promise.resolve();
+	const mutex = createMutex();
 	return {
 		async trust(url, key) {
 			const pinned = pins.get(url);
@@ -40,8 +41,7 @@ export async function createValidatorPins(folder: string, trusted: readonly stri
 			}
 			if (pinned === key) return;
 			pins.set(url, key);
-			writing = writing.then(() => writePins(path, pins));
-			await writing;
+			await mutex.run(() => writePins(path, pins));
 		},
 	};
 }

@@ -10,9 +10,9 @@ import type { EpochParams } from "../chain/contracts/scoreboard.ts";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import { packageRoot } from "../engine/builds.ts";
 import { type Environment, realEnvironment, repeat } from "../platform/environment.ts";
-import { createTurns } from "../platform/keyed-mutex.ts";
+import { createKeyedMutex } from "../platform/keyed-mutex.ts";
 import { createNodeSigner } from "../platform/node-ed25519.ts";
-import { createSlots } from "../platform/semaphore.ts";
+import { createSemaphore } from "../platform/semaphore.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
@@ -198,8 +198,8 @@ async function start(
 		onVerified: (seconds) => metrics.verifySeconds.observe(seconds),
 	});
 	opened.push(() => pool.close());
-	const turns = createTurns();
-	opened.push(() => turns.settled());
+	const mutex = createKeyedMutex();
+	opened.push(() => mutex.idle());
 
 	let scheduler: Scheduler | null = null;
 	const wake = () => scheduler?.wake();
@@ -212,7 +212,7 @@ async function start(
 	const agents = createAgentPool(base, {
 		...door,
 		onClaim: async (providerId, before, after) => {
-			if (await takeClaim({ ...base, turns }, { providerId, before, after })) wake();
+			if (await takeClaim({ ...base, mutex }, { providerId, before, after })) wake();
 		},
 		onConnected: wake,
 	});
@@ -220,7 +220,7 @@ async function start(
 	const scores = createScoreKeeper(x);
 	const calls = createAgentCalls({ ...x, answerWithinMs: ANSWER_WITHIN_MS });
 	opened.push(() => calls.close());
-	const rentals = startRentalKeeper({ ...x, calls, scores, turns, onFree: wake });
+	const rentals = startRentalKeeper({ ...x, calls, scores, mutex, onFree: wake });
 	opened.push(() => rentals.stop());
 
 	const version = packageVersion();
@@ -278,10 +278,10 @@ async function start(
 	if (config.probes) {
 		const gate = createTogetherGate({ hub, nowMs: env.nowMs, after: env.after });
 		opened.push(() => gate.close());
-		const suspicion = createSuspicionWatch({ ...x, turns, scores });
+		const suspicion = createSuspicionWatch({ ...x, mutex, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
-		const slots = createSlots(config.concurrency);
-		scheduler = await startScheduler({ ...x, gate, pool, slots, turns, mayTell, scores, suspicion });
+		const semaphore = createSemaphore(config.concurrency);
+		scheduler = await startScheduler({ ...x, gate, pool, semaphore, mutex, mayTell, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.

@@ -1,10 +1,10 @@
 // Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the handlers. docs/network.md §7.
 // Order matters: what needs no body is checked before the body is read, a nonce is only taken by a request that would be let in.
+import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { requestHash, SIGNATURE_HEADERS, SIGNATURE_WINDOW_MS } from "../request-signature.ts";
 import type { Caller, CallerRole, Route, RouteRole } from "../route.ts";
 import { TOKEN_PATTERN } from "../schemas/admin.ts";
-import { isFastSignature } from "./is-fast-signature.ts";
 import type { AuthSource } from "./server-options.ts";
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -95,7 +95,7 @@ export async function callerBySignature(
 	auth: AuthSource,
 ): Promise<Caller> {
 	const parts = { audience, ...request, timeMs: signed.timeMs, nonce: signed.nonce };
-	if (!isFastSignature(signed.key, signed.signature, requestHash(parts)))
+	if (!isNodeSignature(signed.key, signed.signature, requestHash(parts)))
 		throw new AssayError("REQUEST_SIGNATURE", "the signature is not of this request, for this server");
 	const roles = await auth.rolesOfKey(signed.key);
 	if (route.role !== "public" && roles.length === 0)

@@ -16,6 +16,7 @@ import {
 	type Transport,
 } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { createKeyedMutex, type KeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { splitLogs } from "../history/split-logs.ts";
 import { feesNow, replacementFees } from "../sending/fees.ts";
@@ -231,13 +232,11 @@ export async function sendCall(
 
 const MAX_ATTEMPTS = 3;
 
-const turns = new WeakMap<Rpc, Map<Hex, Promise<unknown>>>();
+const mutexes = new WeakMap<Rpc, KeyedMutex>();
 
 /** One at a time of an account: two that are signed at once would get one nonce. Until it was handed in, not until it is mined. */
 export function inTurn<T>(client: ChainClient, account: PrivateKeyAccount, act: () => Promise<T>): Promise<T> {
-	const ofNode = turns.get(client.rpc) ?? new Map<Hex, Promise<unknown>>();
-	turns.set(client.rpc, ofNode);
-	const next = (ofNode.get(account.address) ?? Promise.resolve()).then(act, act);
-	ofNode.set(account.address, next);
-	return next;
+	const mutex = mutexes.get(client.rpc) ?? createKeyedMutex();
+	mutexes.set(client.rpc, mutex);
+	return mutex.run(account.address, act);
 }

@@ -19,6 +19,7 @@ import {
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
@@ -153,25 +154,23 @@ async function open(o: EmbeddedOptions, lock: Server): Promise<EmbeddedChain> {
 	}
 
 	// One at a time: nobody sees a block before it is on disk.
-	let last: Promise<unknown> = Promise.resolve();
+	const mutex = createMutex();
 	let closed = false;
-	const queued = <T>(run: () => Promise<T>): Promise<T> => {
-		const next = last.then(() => {
+	const queued = <T>(run: () => Promise<T>): Promise<T> =>
+		mutex.run(() => {
 			if (closed || isBroken)
 				throw new AssayError("CHAIN_CLOSED", "the embedded chain is closed", { hint: "Start it again." });
 			return run();
 		});
-		last = next.catch(() => {});
-		return next;
-	};
 	return {
 		genesis,
 		rpc: (method, params) => queued(() => answer(method, params)),
 		mine: () => queued(() => block([])),
 		async close() {
 			if (closed) return;
-			await last;
-			closed = true;
+			await mutex.run(async () => {
+				closed = true;
+			});
 			await promisify(close)(file);
 			await new Promise((resolve) => lock.close(resolve));
 		},

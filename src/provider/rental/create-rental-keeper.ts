@@ -2,6 +2,7 @@
 // anybody comes back. One rental at a time; one thing at a time. The book (rental-book.ts) is written first, so that a provider killed at
 // any moment ends, at its next start, whatever is over, unfinished or unknown.
 import type { RentalHealth, RentedAccess, RentRequest } from "../../engine/agent/agent-connection.ts";
+import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
@@ -43,14 +44,8 @@ export async function createRentalKeeper(o: RentalKeeperOptions): Promise<Rental
 	let entries = await readBook(o.bookPath);
 	let timer: NodeJS.Timeout | undefined;
 	let stopped = false;
-	let queue: Promise<unknown> = Promise.resolve();
-
-	/** One after the other: an expiry in the middle of an extension would be nobody's friend. */
-	function inTurn<T>(run: () => Promise<T>): Promise<T> {
-		const result = queue.then(run);
-		queue = result.catch(() => {});
-		return result;
-	}
+	/** An expiry must not come in the middle of an extension. */
+	const mutex = createMutex();
 
 	async function note(next: readonly BookEntry[]): Promise<void> {
 		await writeBook(o.bookPath, next);
@@ -101,7 +96,7 @@ export async function createRentalKeeper(o: RentalKeeperOptions): Promise<Rental
 	function schedule(): void {
 		clearTimeout(timer);
 		if (stopped) return;
-		timer = setTimeout(() => void inTurn(() => sweep(false)).then(schedule), nextLookMs(entries, o.nowMs()));
+		timer = setTimeout(() => void mutex.run(() => sweep(false)).then(schedule), nextLookMs(entries, o.nowMs()));
 	}
 
 	function find(rental: string, validatorKey: string): BookEntry {
@@ -164,31 +159,31 @@ export async function createRentalKeeper(o: RentalKeeperOptions): Promise<Rental
 		}
 	}
 
-	await inTurn(() => sweep(true));
+	await mutex.run(() => sweep(true));
 	schedule();
 	return {
-		rent: (r) => inTurn(() => rent(r)),
+		rent: (r) => mutex.run(() => rent(r)),
 		extend: ({ rental, untilMs, validatorKey }) =>
-			inTurn(async () => {
+			mutex.run(async () => {
 				const entry = find(rental, validatorKey);
 				checkEnd(untilMs);
 				await replace({ ...entry, untilMs });
 				o.onEvent({ kind: "extended", rental, untilMs });
 				schedule();
 			}),
-		unrent: ({ rental, validatorKey }) => inTurn(() => remove(find(rental, validatorKey), "released")),
-		checkRental: ({ rental, validatorKey }) => inTurn(() => o.maker.health(find(rental, validatorKey).name)),
+		unrent: ({ rental, validatorKey }) => mutex.run(() => remove(find(rental, validatorKey), "released")),
+		checkRental: ({ rental, validatorKey }) => mutex.run(() => o.maker.health(find(rental, validatorKey).name)),
 		get rentals() {
 			return entries;
 		},
 		endAll: () =>
-			inTurn(async () => {
+			mutex.run(async () => {
 				for (const entry of entries) await remove(entry, "ended");
 			}),
 		async stop() {
 			stopped = true;
 			clearTimeout(timer);
-			await queue;
+			await mutex.idle();
 		},
 	};
 }

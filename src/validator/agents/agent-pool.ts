@@ -6,7 +6,8 @@ import { addressGroup } from "../../api/server/rate-limit.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
 import type { AgentConnection, AgentDoor } from "../../engine/agent/agent-connection.ts";
 import { createAgentDoor } from "../../engine/agent/create-agent-door.ts";
-import { createSlots } from "../../platform/semaphore.ts";
+import { createKeyedMutex } from "../../platform/keyed-mutex.ts";
+import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
@@ -51,13 +52,9 @@ export function createAgentPool(
 	/** Entered in the store. */
 	const agents = new Map<string, AgentConnection>();
 	/** One change of one provider after the other: a quick reconnect must not end up as "disconnected". */
-	const turns = new Map<string, Promise<void>>();
-
-	function inTurn(providerId: string, run: () => Promise<void>): void {
-		const turn = (turns.get(providerId) ?? Promise.resolve()).then(run).catch(failure(x, "agents"));
-		turns.set(providerId, turn);
-		void turn.then(() => turns.get(providerId) === turn && turns.delete(providerId));
-	}
+	const mutex = createKeyedMutex();
+	const inTurn = (providerId: string, run: () => Promise<void>) =>
+		void mutex.run(providerId, run).catch(failure(x, "agents"));
 
 	const newPerHour = o.newPerHour ?? NEW_PER_CONNECTION * (o.perAddress ?? 64);
 	const fresh = new Map<string, number>();
@@ -110,9 +107,9 @@ export function createAgentPool(
 	 * After a restart thousands dial in at once: so many are entered at a time, that probes and API find a free connection to the database. One that
 	 * cannot be entered is sent away, for it dials again; a link that nobody knows of would stay, and its provider never be probed.
 	 */
-	const entering = createSlots(ENTERED_AT_ONCE);
+	const entering = createSemaphore(ENTERED_AT_ONCE);
 	async function enterInSlot(connection: AgentConnection): Promise<void> {
-		const leaveSlot = await entering.acquire(new AbortController().signal);
+		const leaveSlot = await entering.acquire();
 		try {
 			await enter(connection);
 		} catch (error) {
@@ -175,7 +172,7 @@ export function createAgentPool(
 		async close() {
 			unlisten();
 			await door.close();
-			while (turns.size > 0) await Promise.all(turns.values());
+			await mutex.idle();
 		},
 	};
 }

@@ -2,7 +2,7 @@
 // rule decides whether that makes it due. Temperatures and free memory change all the time and mean nothing here.
 
 import { onChanged } from "../../market/schedule/schedule.ts";
-import type { Turns } from "../../platform/keyed-mutex.ts";
+import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { memoryOf, memoryToJson, rememberState, scheduleStateOf } from "./provider-memory.ts";
@@ -26,7 +26,7 @@ export function isOtherHost(before: HostClaim, after: HostClaim): boolean {
 }
 
 export async function takeClaim(
-	x: Pick<ValidatorContext, "store" | "env" | "config" | "hub"> & { readonly turns: Turns },
+	x: Pick<ValidatorContext, "store" | "env" | "config" | "hub"> & { readonly mutex: KeyedMutex },
 	o: { readonly providerId: string; readonly before: HostClaim | null; readonly after: HostClaim },
 ): Promise<boolean> {
 	const { store, env, config, hub } = x;
@@ -34,7 +34,7 @@ export async function takeClaim(
 	const nowMs = env.nowMs();
 	await store.providers.setClaim(id, after, { nowMs });
 	if (before !== null && !isOtherHost(before, after)) return false;
-	await x.turns.take(id, async () => {
+	await x.mutex.run(id, async () => {
 		const provider = await store.providers.get(id);
 		if (provider === null) return;
 		const { state, actions } = onChanged(scheduleStateOf(provider), nowMs, config.params);

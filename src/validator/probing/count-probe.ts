@@ -4,7 +4,7 @@
 import { nextProbe } from "../../market/schedule/schedule.ts";
 import type { Outcome } from "../../market/schedule/schedule-state.ts";
 import { nextReliabilityPpm, nextUptimePpm } from "../../market/scores/reliability.ts";
-import type { Turns } from "../../platform/keyed-mutex.ts";
+import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { DeviceRow, FinishProbe, Provider } from "../../store/store.ts";
@@ -34,13 +34,13 @@ export interface EndedProbe {
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
 	x: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts"> & {
-		readonly turns: Turns;
+		readonly mutex: KeyedMutex;
 	},
 	ended: EndedProbe,
 ): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
 	await noteFraud(x.receipts, ended);
 	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
-	const result = await x.turns.take(ended.providerId, async () => {
+	const result = await x.mutex.run(ended.providerId, async () => {
 		const provider = await x.store.providers.get(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
 		const random01 = x.env.randomBelow(2 ** 32) / 2 ** 32;

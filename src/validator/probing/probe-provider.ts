@@ -1,8 +1,8 @@
 // One probe of one provider, in the order of docs/network.md §4: row, probe, evidence made durable, then everything counted at once. Evidence is
 // written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
 import type { ReceiptsWanted } from "../../engine/agent/agent-connection.ts";
-import type { Turns } from "../../platform/keyed-mutex.ts";
-import type { Slots } from "../../platform/semaphore.ts";
+import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
+import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
@@ -22,8 +22,8 @@ import type { OnChecked, VerifierPool } from "./verifier-pool.ts";
 export interface ProbeContext extends ValidatorContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
-	readonly slots: Slots;
-	readonly turns: Turns;
+	readonly semaphore: Semaphore;
+	readonly mutex: KeyedMutex;
 	readonly mayTell: MayTell;
 }
 
@@ -87,7 +87,7 @@ export async function probeProvider(
 			async beforeStage(name) {
 				// Suspects pass: one of them with a slot would wait for another without.
 				if (job.together !== null) await holdForGroup(x, job, name, signal);
-				else release ??= await x.slots.acquire(signal);
+				else release ??= await x.semaphore.acquire(signal);
 			},
 			async verify(evidence, expect) {
 				// Receipts first: evidence that lies there without them would look as if nobody had asked.

@@ -6,7 +6,7 @@
 
 import type { SuspectView, Suspicion } from "../../market/schedule/schedule-state.ts";
 import { clearedPairs, fallenFigures, onCleared, onSuspected, suspectGroups } from "../../market/schedule/suspicion.ts";
-import type { Turns } from "../../platform/keyed-mutex.ts";
+import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { ProbeJob, Provider } from "../../store/store.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
@@ -43,9 +43,9 @@ interface Wish {
 }
 
 export function createSuspicionWatch(
-	x: ValidatorContext & { readonly turns: Turns; readonly scores: ScoreKeeper },
+	x: ValidatorContext & { readonly mutex: KeyedMutex; readonly scores: ScoreKeeper },
 ): SuspicionWatch {
-	const { store, env, config, turns } = x;
+	const { store, env, config, mutex } = x;
 	const wishes = new Map<string, Wish>();
 	const fallen = new Map<string, number>();
 
@@ -56,7 +56,7 @@ export function createSuspicionWatch(
 	}
 
 	async function suspect(id: string, suspicion: Suspicion, nowMs: number): Promise<void> {
-		await turns.take(id, async () => {
+		await mutex.run(id, async () => {
 			const provider = await store.providers.get(id);
 			if (provider === null) return;
 			const { state } = onSuspected(scheduleStateOf(provider), suspicion, nowMs);
@@ -112,7 +112,7 @@ export function createSuspicionWatch(
 		for (const { id } of members) {
 			const cleared = pairs.flatMap(([a, b]) => (a === id ? [b] : b === id ? [a] : []));
 			if (cleared.length === 0) continue;
-			await turns.take(id, async () => {
+			await mutex.run(id, async () => {
 				const provider = await store.providers.get(id);
 				if (provider === null) return;
 				const memory = rememberState(memoryOf(provider.schedule), onCleared(scheduleStateOf(provider)));
@@ -159,7 +159,7 @@ export function createSuspicionWatch(
 		},
 		async judge(group) {
 			const name = `together/${group.id}`;
-			await turns.take(name, async () => {
+			await mutex.run(name, async () => {
 				const members = await store.providers.getMany(group.providerIds);
 				if (members.some(({ schedule }) => memoryOf(schedule).together?.group !== group.id)) return;
 				// Of several processes one judges; which one does not matter.

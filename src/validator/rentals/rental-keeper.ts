@@ -12,7 +12,7 @@ import {
 	reserve,
 } from "../../market/rentals/rental-rules.ts";
 import { repeat } from "../../platform/environment.ts";
-import type { Turns } from "../../platform/keyed-mutex.ts";
+import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Provider, ProviderFilter, Rental, RentalChange } from "../../store/store.ts";
@@ -52,7 +52,7 @@ export function startRentalKeeper(
 	x: ValidatorContext & {
 		readonly calls: AgentCalls;
 		readonly scores: ScoreKeeper;
-		readonly turns: Turns;
+		readonly mutex: KeyedMutex;
 		/** A provider has come free: it is due at once. */
 		readonly onFree: () => void;
 		readonly watchEveryMs?: number;
@@ -115,7 +115,7 @@ export function startRentalKeeper(
 			x.log.info({ rental: rental.id, err: error }, "the provider could not be told of the end of a rental");
 		});
 		// Time in which nobody could probe it does not age its proof.
-		await x.turns.take(providerId, async () => {
+		await x.mutex.run(providerId, async () => {
 			const provider = await store.providers.get(providerId);
 			const memory = provider === null ? null : memoryOf(provider.schedule);
 			if (memory === null || memory.proof === null) return;

@@ -13,6 +13,7 @@ import {
 	type WeightLeaf,
 	weightLeafHash,
 } from "../../market/epochs/weight-proposal.ts";
+import { createMutex } from "../../platform/keyed-mutex.ts";
 import { type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak, keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import type { ReportArchive } from "../settlement/report-archive.ts";
@@ -52,7 +53,7 @@ const MAX_VERDICTS = 10_000;
 
 export function createChainLeaves(archive: ReportArchive, folder: string) {
 	const verdicts = new Map<string, { readonly file: string; readonly state: LeafState; readonly count: number }>();
-	let reading: Promise<void> = Promise.resolve();
+	const mutex = createMutex();
 	const made = new Map<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>();
 
 	/** Says whether a file is still the same; empty when there is none. */
@@ -164,11 +165,7 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 			const found = made.get(epoch);
 			if (found?.key === key) return found.leaves;
 			// One epoch at a time: whoever asks for many of them waits, and nobody else does.
-			const leaves = reading.then(() => read(epoch, past, files));
-			reading = leaves.then(
-				() => {},
-				() => {},
-			);
+			const leaves = mutex.run(() => read(epoch, past, files));
 			made.delete(epoch);
 			made.set(epoch, { key, leaves });
 			if (made.size > MAX_EPOCHS) made.delete(made.keys().next().value!);
