@@ -22,12 +22,14 @@ const DOORS = ["src/engine", "src/store", "src/chain", "src/api"];
 /** One known primitive a file; a new one is named here, so that the room cannot become an attic. */
 const PLATFORM = [
 	"bounded-fetch",
+	"bounded-map",
 	"durable-file",
 	"environment",
 	"key-file",
 	"keyed-mutex",
 	"node-ed25519",
 	"semaphore",
+	"token-bucket",
 ];
 const floors: Readonly<Record<string, Room>> = {
 	// The dashboard: pure floors, the typed client and what signs reports; nothing that a browser does not have.

@@ -9,8 +9,10 @@ test("the third waits for one of two, and a waiter that gives up takes no place"
 	const quitter = new AbortController();
 	const left = semaphore.acquire(quitter.signal);
 	const third = semaphore.acquire();
+	assert.equal(semaphore.waiting(), 2);
 	quitter.abort(new Error("enough"));
 	await assert.rejects(left, /enough/);
+	assert.equal(semaphore.waiting(), 1);
 	assert.equal(semaphore.taken(), 2);
 	first();
 	first();

@@ -4,6 +4,7 @@ export interface Semaphore {
 	/** Resolves to the release function. Throws what `signal` was aborted with. */
 	acquire(signal?: AbortSignal): Promise<() => void>;
 	readonly taken: () => number;
+	readonly waiting: () => number;
 }
 
 export function createSemaphore(count: number): Semaphore {
@@ -18,6 +19,7 @@ export function createSemaphore(count: number): Semaphore {
 
 	return {
 		taken: () => taken,
+		waiting: () => waiting.length,
 		async acquire(signal) {
 			signal?.throwIfAborted();
 			if (taken < count) taken += 1;

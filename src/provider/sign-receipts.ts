@@ -1,6 +1,8 @@
 // Signs receipts of probes with the provider's account (docs/chain.md §5). What they say was seen by the agent link (src/engine/agent/receipt-watch.ts), never told by the
 // validator; here they get account, probe and signature. The chain's code and the key are loaded when the first receipts are wanted.
+
 import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
+import { BoundedMap } from "../platform/bounded-map.ts";
 import { receiptOf } from "../protocol/chain/probe-receipt.ts";
 import { loadProviderAccount } from "./chain-account.ts";
 
@@ -21,7 +23,7 @@ export function createReceiptSigner(o: {
 }): ReceiptSigner {
 	let loading: ReturnType<typeof load> | null = null;
 	/** Which challenges of a probe have a receipt: no probe gets a second one that says something else, on whichever channel it is asked for. */
-	const signed = new Map<string, Set<number>>();
+	const signed = new BoundedMap<string, Set<number>>(PROBES_KEPT);
 
 	async function load() {
 		const [account, { signReceipt }] = await Promise.all([
@@ -42,7 +44,6 @@ export function createReceiptSigner(o: {
 	function isFirst(probe: string, challenge: number): boolean {
 		const challenges = signed.get(probe) ?? new Set();
 		if (challenges.has(challenge)) return false;
-		if (!signed.has(probe) && signed.size >= PROBES_KEPT) signed.delete(signed.keys().next().value as string);
 		signed.set(probe, challenges.add(challenge));
 		return true;
 	}

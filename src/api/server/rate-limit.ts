@@ -1,17 +1,15 @@
 // How many requests an address may make: one bucket per address and class, refilled all the time. Clock and limits are arguments.
 // Addresses are counted by what one customer of a provider gets: one IPv4 address, one IPv6 /64.
+
 import { isIPv6 } from "node:net";
+import { BoundedMap } from "../../platform/bounded-map.ts";
+import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import type { RateClass } from "../route.ts";
 
 export interface RateLimiter {
 	/** 0 when allowed, else how long to wait in milliseconds. */
 	take(address: string, rate: RateClass): number;
 	readonly size: number;
-}
-
-interface Bucket {
-	left: number;
-	atMs: number;
 }
 
 /** Beyond this many addresses the longest unused ones are forgotten: bounded memory matters more than exact counts. */
@@ -22,24 +20,16 @@ export function createRateLimiter(
 	nowMs: () => number,
 	largest = LARGEST,
 ): RateLimiter {
-	const buckets: Readonly<Record<RateClass, Map<string, Bucket>>> = { read: new Map(), write: new Map() };
+	const buckets: Readonly<Record<RateClass, Map<string, TokenBucket>>> = {
+		read: new BoundedMap(largest),
+		write: new BoundedMap(largest),
+	};
 	return {
 		take(address, rate) {
-			const limit = perS[rate];
-			const now = nowMs();
-			const held = buckets[rate];
 			const key = addressGroup(address);
-			const bucket = held.get(key) ?? { left: limit, atMs: now };
-			// A clock that was set back must neither refill nor drain.
-			bucket.left = Math.min(limit, bucket.left + (Math.max(0, now - bucket.atMs) * limit) / 1000);
-			bucket.atMs = now;
-			// Taken out and put in again: a Map keeps this order, so its first key is the longest unused.
-			held.delete(key);
-			held.set(key, bucket);
-			if (held.size > largest) held.delete(held.keys().next().value!);
-			if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * 1000) / limit);
-			bucket.left -= 1;
-			return 0;
+			const bucket = buckets[rate].get(key) ?? createTokenBucket({ perS: perS[rate], burst: perS[rate] });
+			buckets[rate].set(key, bucket);
+			return bucket.take(nowMs()) ? 0 : bucket.waitMs();
 		},
 		get size() {
 			return buckets.read.size + buckets.write.size;

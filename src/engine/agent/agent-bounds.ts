@@ -35,16 +35,3 @@ export const AGENT_BOUNDS: AgentBounds = {
 	signMs: 5000,
 	rentalMs: 120_000,
 };
-
-/** A token bucket that holds two seconds' worth; false when it is dry. */
-export function createBucket(perS: number): (atUs: number) => boolean {
-	let tokens = 2 * perS;
-	let lastUs: number | null = null;
-	return (atUs) => {
-		tokens = Math.min(2 * perS, tokens + ((atUs - (lastUs ?? atUs)) * perS) / 1e6);
-		lastUs = atUs;
-		if (tokens < 1) return false;
-		tokens -= 1;
-		return true;
-	};
-}

@@ -4,12 +4,14 @@
 //
 // Attacks it bounds: silence and trickling (only whole messages and answered pings count as life), floods (rates, sizes; the library refuses
 // larger messages before it buffers them), a far side that does not read (unsent bytes), garbage, replays and reordering (the seal).
+
 import type { RawData, WebSocket } from "ws";
+import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import { printable } from "../client/printable.ts";
-import { type AgentBounds, createBucket } from "./agent-bounds.ts";
+import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentEnd } from "./agent-connection.ts";
 import { type AgentParties, type AgentSide, sealingKey } from "./agent-handshake.ts";
 import { type AgentMessage, decodeProviderMessage, decodeValidatorMessage, encodeMessage } from "./agent-messages.ts";
@@ -68,16 +70,17 @@ export class AgentSocket {
 	private readonly pings: { payload: Uint8Array; sentAtUs: number; settle: (us: number | null) => void }[] = [];
 	private readonly rttsUs: number[] = [];
 	private readonly timers: NodeJS.Timeout[] = [];
-	private readonly controlFits: (atUs: number) => boolean;
-	private readonly dataFits: (atUs: number) => boolean;
-	private readonly paceFits: (atUs: number) => boolean;
+	private readonly controlBucket: TokenBucket;
+	private readonly dataBucket: TokenBucket;
+	private readonly paceBucket: TokenBucket;
 
 	constructor(o: AgentSocketOptions) {
 		this.o = o;
 		this.far = o.side === "provider" ? "validator" : "provider";
-		this.controlFits = createBucket(o.bounds.controlPerS);
-		this.dataFits = createBucket(o.bounds.dataPerS);
-		this.paceFits = createBucket(o.bounds.dataPerS / 2);
+		const bucket = (perS: number) => createTokenBucket({ perS, burst: 2 * perS });
+		this.controlBucket = bucket(o.bounds.controlPerS);
+		this.dataBucket = bucket(o.bounds.dataPerS);
+		this.paceBucket = bucket(o.bounds.dataPerS / 2);
 		this.lastHeardUs = o.clockUs();
 		this.lastBeatUs = this.lastHeardUs;
 		const { promise, resolve } = Promise.withResolvers<AgentEnd>();
@@ -149,7 +152,7 @@ export class AgentSocket {
 			done();
 			return;
 		}
-		const inPace = this.paceFits(this.o.clockUs());
+		const inPace = this.paceBucket.take(this.o.clockUs() / 1000);
 		this.o.ws.send(this.sealer.data(channel, bytes), { binary: true }, () => {
 			if (inPace) done();
 			else setTimeout(done, PACE_MS);
@@ -213,7 +216,7 @@ export class AgentSocket {
 		if (isBinary !== (this.unseal !== null)) throw bad("text after the handshake, or sealed bytes before its keys");
 		const opened: Opened = this.unseal ? this.unseal(bytes) : { kind: "control", json: bytes.toString("utf8") };
 		if (opened.kind === "data") {
-			if (!this.dataFits(atUs)) throw flood("more data messages a second than fit");
+			if (!this.dataBucket.take(atUs / 1000)) throw flood("more data messages a second than fit");
 			const fits = takeData(this.turns, this.far, opened.channel);
 			if (fits === "wrong") throw bad("data of a channel that is not open");
 			this.lastHeardUs = atUs;
@@ -245,7 +248,7 @@ export class AgentSocket {
 	}
 
 	private countControl(): void {
-		if (!this.controlFits(this.o.clockUs()))
+		if (!this.controlBucket.take(this.o.clockUs() / 1000))
 			throw flood(`more than ${this.o.bounds.controlPerS} control messages a second`);
 	}
 

@@ -1,13 +1,15 @@
 // The validator's door for agents: upgrades HTTP requests of any server to agent connections, and bounds how many may knock. The limits per
 // address come before any signature is checked, because checking costs more than asking. Page: docs/network.md §2.
+
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { BoundedMap } from "../../platform/bounded-map.ts";
+import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { acceptAgent } from "./accept-agent.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
-import { createBucket } from "./agent-bounds.ts";
 import type { AgentConnection, AgentDoor } from "./agent-connection.ts";
 import { closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 
@@ -31,26 +33,22 @@ export interface AgentDoorOptions {
 	readonly bounds?: Partial<AgentBounds>;
 }
 
-/** Addresses remembered for their rate; the oldest go first. */
+/** Addresses remembered for their rate; those longest unused go first. */
 const ADDRESSES_KEPT = 10_000;
 
 export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 	const server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
 	const connections = new Map<string, AgentConnection>();
 	const held = new Map<string, number>();
-	const knocks = new Map<string, (atUs: number) => boolean>();
+	const knocks = new BoundedMap<string, TokenBucket>(ADDRESSES_KEPT);
 	const { perAddress = 64, knocksPerS = 10, unproven = 256 } = o;
 	const pending = new Set<WebSocket>();
 	let isOpen = true;
 
 	function mayKnock(address: string): boolean {
-		let bucket = knocks.get(address);
-		if (!bucket) {
-			if (knocks.size >= ADDRESSES_KEPT) knocks.delete(knocks.keys().next().value!);
-			bucket = createBucket(knocksPerS);
-			knocks.set(address, bucket);
-		}
-		return bucket(o.clockUs()) && (held.get(address) ?? 0) < perAddress && pending.size < unproven;
+		const bucket = knocks.get(address) ?? createTokenBucket({ perS: knocksPerS, burst: 2 * knocksPerS });
+		knocks.set(address, bucket);
+		return bucket.take(o.clockUs() / 1000) && (held.get(address) ?? 0) < perAddress && pending.size < unproven;
 	}
 
 	function count(address: string, change: 1 | -1): void {

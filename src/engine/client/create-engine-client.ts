@@ -1,6 +1,7 @@
 // Makes an engine client from a link: waits for READY, then one method per request of engine/FRAMES.md.
 // Each method says which replies fit its request and how many; conversation.ts does ids, deadlines and endings.
 // Roots and openings are recorded as they came, also when they are wrong: verify/ judges them. Only their number is bounded.
+import { createTokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Reading } from "../../protocol/probe/evidence.ts";
 import type { Link } from "../links/link.ts";
@@ -22,7 +23,6 @@ import { printable } from "./printable.ts";
 const MAX_SURPLUS = 16;
 /** An engine may report 10 a second (FRAMES.md). Ten times that for long is a flood; bursts of two seconds are forgiven. */
 const PROGRESS_PER_S = 100;
-const PROGRESS_BURST = 2 * PROGRESS_PER_S;
 /** A leaf is 1 KiB and no tree of FRAMES.md is deeper than 24; what an opening has above this counts as unasked. */
 const FAIR_OPENING_BYTES = 1024 + 32 * 32;
 const PING_BYTES = 16;
@@ -42,14 +42,12 @@ function onlyDone(reply: Reply): Ending {
 	return doneEnding(reply, 0);
 }
 
-/** A token bucket on the verifier's clock. */
+/** On the verifier's clock. */
 function createProgressLimit(): (atUs: number) => void {
-	let tokens = PROGRESS_BURST;
-	let lastUs: number | null = null;
+	const bucket = createTokenBucket({ perS: PROGRESS_PER_S, burst: 2 * PROGRESS_PER_S });
 	return (atUs) => {
-		tokens = Math.min(PROGRESS_BURST, tokens + ((atUs - (lastUs ?? atUs)) * PROGRESS_PER_S) / 1e6) - 1;
-		lastUs = atUs;
-		if (tokens < 0) throw violation(`more than ${PROGRESS_PER_S} PROGRESS frames a second`, "LINK_FLOOD");
+		if (!bucket.take(atUs / 1000))
+			throw violation(`more than ${PROGRESS_PER_S} PROGRESS frames a second`, "LINK_FLOOD");
 	};
 }
 

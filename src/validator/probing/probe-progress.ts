@@ -1,5 +1,6 @@
 // A probe's own events as events of the network: started, stage with its challenges, roots now and then, opened, checking, openings as they are checked. The verdict is told when it is counted
 // (count-probe.ts), not here. Rates are bounded twice: per probe, and for all probes of this process together.
+import { createTokenBucket } from "../../platform/token-bucket.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import type { EventHub } from "../event-hub.ts";
@@ -13,16 +14,8 @@ const ROOTS_EVERY_MS = 500;
 export type MayTell = (isMinor: boolean) => boolean;
 
 export function createProgressBudget(perS: number, nowMs: () => number): MayTell {
-	let tokens = perS;
-	let lastMs = nowMs();
-	return (isMinor) => {
-		const atMs = nowMs();
-		tokens = Math.min(perS, tokens + ((atMs - lastMs) * perS) / 1000);
-		lastMs = atMs;
-		if (tokens < (isMinor ? 1 + perS / 2 : 1)) return false;
-		tokens -= 1;
-		return true;
-	};
+	const bucket = createTokenBucket({ perS, burst: perS });
+	return (isMinor) => bucket.take(nowMs(), isMinor ? perS / 2 : 0);
 }
 
 /** An event has some 3 KiB: this many challenges of a stage are named, this many counts of checked openings sent, in one. */

@@ -1,5 +1,6 @@
 // The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the weight that was proposed, its share. Files of the archive are
 // believed when they give the root on chain, and never otherwise. Kept for few epochs; whether a file is right is remembered for many, as long as the file is the same.
+
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { keptRoot } from "../../chain/contracts/scoreboard.ts";
@@ -13,6 +14,7 @@ import {
 	type WeightLeaf,
 	weightLeafHash,
 } from "../../market/epochs/weight-proposal.ts";
+import { BoundedMap } from "../../platform/bounded-map.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak, keccakNode } from "../../protocol/hash/keccak-tree.ts";
@@ -52,9 +54,11 @@ const MAX_EPOCHS = 16;
 const MAX_VERDICTS = 10_000;
 
 export function createChainLeaves(archive: ReportArchive, folder: string) {
-	const verdicts = new Map<string, { readonly file: string; readonly state: LeafState; readonly count: number }>();
+	const verdicts = new BoundedMap<string, { readonly file: string; readonly state: LeafState; readonly count: number }>(
+		MAX_VERDICTS,
+	);
 	const mutex = createMutex();
-	const made = new Map<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>();
+	const made = new BoundedMap<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>(MAX_EPOCHS);
 
 	/** Says whether a file is still the same; empty when there is none. */
 	async function fileOf(epoch: number, name: string): Promise<string> {
@@ -67,9 +71,7 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 		if (known?.file === file) return known.state;
 		// Throws for what can be no leaf.
 		const state = (await isRight().catch(() => false)) ? "right" : "wrong";
-		verdicts.delete(key);
 		verdicts.set(key, { file, state, count });
-		if (verdicts.size > MAX_VERDICTS) verdicts.delete(verdicts.keys().next().value!);
 		return state;
 	}
 
@@ -166,9 +168,7 @@ export function createChainLeaves(archive: ReportArchive, folder: string) {
 			if (found?.key === key) return found.leaves;
 			// One epoch at a time: whoever asks for many of them waits, and nobody else does.
 			const leaves = mutex.run(() => read(epoch, past, files));
-			made.delete(epoch);
 			made.set(epoch, { key, leaves });
-			if (made.size > MAX_EPOCHS) made.delete(made.keys().next().value!);
 			leaves.catch(() => made.delete(epoch));
 			return leaves;
 		},

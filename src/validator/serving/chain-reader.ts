@@ -4,7 +4,9 @@
 import { type ChainHistory, createChainHistory } from "../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, type Rpc, RpcRefusal } from "../../chain/node/rpc.ts";
+import { BoundedMap } from "../../platform/bounded-map.ts";
 import type { Environment } from "../../platform/environment.ts";
+import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainHome } from "../settlement/chain-home.ts";
@@ -63,24 +65,19 @@ export async function createChainReader(
 		});
 
 	// Not the client that sends: that one waits for minutes where a visitor should be told.
-	let open = 0;
-	const waiting: (() => void)[] = [];
+	const semaphore = createSemaphore(MAX_OPEN);
 	const bounded: Rpc = async (method, params) => {
 		// The id is known, and viem asks for it when it is made.
 		if (method === "eth_chainId") return `0x${home.client.chainId.toString(16)}`;
-		if (open >= MAX_OPEN) {
-			if (waiting.length >= MAX_WAITING) throw unreachable("too many questions wait for the chain's node");
-			await new Promise<void>((resolve) => waiting.push(resolve));
-		}
-		open++;
+		if (semaphore.waiting() >= MAX_WAITING) throw unreachable("too many questions wait for the chain's node");
+		const release = await semaphore.acquire();
 		try {
 			return await within(ANSWER_WITHIN_MS, node(method, params), `the chain's node gave no answer to ${method}`);
 		} catch (error) {
 			if (error instanceof RpcRefusal || error instanceof AssayError) throw error;
 			throw unreachable("the chain's node cannot be reached", error);
 		} finally {
-			open--;
-			waiting.shift()?.();
+			release();
 		}
 	};
 	const client = await createChainClient(bounded, { confirmations: home.client.confirmations });
@@ -113,15 +110,14 @@ export async function createChainReader(
 		return newest.head;
 	}
 
-	const kept = new Map<string, { readonly hash: Hex; readonly value: Promise<unknown> }>();
-	const settled = new Map<string, Promise<unknown>>();
+	const kept = new BoundedMap<string, { readonly hash: Hex; readonly value: Promise<unknown> }>(MAX_KEPT);
+	const settled = new BoundedMap<string, Promise<unknown>>(MAX_SETTLED);
 
 	function once<T>(key: string, make: () => Promise<T>): Promise<T> {
 		const found = settled.get(key);
 		if (found !== undefined) return found as Promise<T>;
 		const value = told(make());
 		settled.set(key, value);
-		trim(settled, MAX_SETTLED);
 		value.catch(() => settled.delete(key));
 		return value;
 	}
@@ -131,9 +127,7 @@ export async function createChainReader(
 		const found = kept.get(key);
 		if (found?.hash === now.hash) return found.value as Promise<T>;
 		const value = told(make(now));
-		kept.delete(key);
 		kept.set(key, { hash: now.hash, value });
-		trim(kept, MAX_KEPT);
 		value.catch(() => {
 			if (kept.get(key)?.value === value) kept.delete(key);
 		});
@@ -175,13 +169,6 @@ export async function createChainReader(
 		blockAtMs,
 		transaction: (hash, block) => sinceBlock(`transaction ${hash} ${block}`, block, () => receiptOf(hash, block)),
 	};
-}
-
-function trim<K>(map: Map<K, unknown>, most: number): void {
-	for (const key of map.keys()) {
-		if (map.size <= most) return;
-		map.delete(key);
-	}
 }
 
 /** Whatever viem wrapped it in: what may be told. */
