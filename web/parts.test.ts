@@ -3,12 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { reportHash } from "../src/api/report-hash.ts";
-import { bytesToHex } from "../src/protocol/bytes/bytes.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
-import { createSigner } from "../src/protocol/probe/signer.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
-import { auditEpoch, type SignedReport } from "./chain/epoch-audit.ts";
 import {
 	figureTitle,
 	formatAgo,
@@ -150,34 +146,6 @@ test("claimed beside proven: the H200 agrees, half the memory differs", () => {
 		["Card", "Memory"],
 	);
 	assert.deepEqual(claimedAndProven({ claim: null, devices: [], figures: [] }), []);
-});
-
-test("an epoch's audit sees a wrong weight, a wrong share and a wrong signature", () => {
-	const signers = [1, 2, 3].map((n) => createSigner(new Uint8Array(32).fill(n)));
-	const [a, b] = ["a".repeat(64), "b".repeat(64)];
-	const reportOf = (n: number, scores: Record<string, number>): SignedReport => {
-		const unsigned = { validator: signers[n]!.key, epoch: 5, scores };
-		return { ...unsigned, signature: bytesToHex(signers[n]!.sign(reportHash(unsigned))) };
-	};
-	const reports = [
-		reportOf(0, { [a]: 600_000, [b]: 200_000 }),
-		reportOf(1, { [a]: 600_000, [b]: 200_000 }),
-		reportOf(2, { [a]: 0, [b]: 1_000_000 }),
-	];
-	const published = [
-		{ epoch: 5, providerId: a, weightPpm: 600_000, shareMicros: 75 },
-		{ epoch: 5, providerId: b, weightPpm: 200_000, shareMicros: 25 },
-	];
-	const stakes = new Map(signers.map(({ key }) => [key, 1]));
-	const asked = { reports, stakes, published, emissionMicros: 100, clipPpm: 100_000, quorumPpm: 666_666 };
-	assert.deepEqual([auditEpoch(asked).wrong, auditEpoch(asked).unsigned, auditEpoch(asked).quorum], [0, [], true]);
-	assert.deepEqual(auditEpoch(asked).rows[0]!.scores, [600_000, 600_000, 0]);
-	const spoiled = (change: object) => published.map((row, i) => (i === 0 ? { ...row, ...change } : row));
-	assert.equal(auditEpoch({ ...asked, published: spoiled({ weightPpm: 600_001 }) }).wrong, 1);
-	assert.equal(auditEpoch({ ...asked, published: spoiled({ shareMicros: 76 }) }).wrong, 1);
-	const forged = [...reports.slice(0, 2), { ...reports[2]!, scores: { [a]: 1, [b]: 1 } }];
-	assert.deepEqual(auditEpoch({ ...asked, reports: forged }).unsigned, [signers[2]!.key]);
-	assert.equal(auditEpoch({ ...asked, reports: reports.slice(0, 1) }).quorum, false);
 });
 
 test("a connection string is only made of what looks like a host and a user", () => {

@@ -36,10 +36,9 @@ export function apiPage(): string {
 			.map((parameter) => `\`${parameter.name}${parameter.required ? "" : "?"}\``);
 		const body = operation.requestBody?.content["application/json"]?.schema;
 		const takes = [query.join(" "), body === undefined ? "" : `body: ${bodyFields(body)}`].filter(Boolean).join("; ");
-		const role = route.signed ? `${route.role}, signed` : route.role;
 		const gives = route.kind === "json" ? String(route.status) : `${route.status}, ${route.kind}`;
 		const codes = (route.problems ?? []).map((code) => `\`${code}\` ${STATUS_OF_CODE[code]}`).join(", ");
-		return `| \`${name}\` | \`${route.method} ${path}\` | ${role} | ${route.summary} | ${takes} | ${gives} | ${codes} |`;
+		return `| \`${name}\` | \`${route.method} ${path}\` | ${route.role} | ${route.summary} | ${takes} | ${gives} | ${codes} |`;
 	});
 	return `# The API
 
@@ -47,7 +46,7 @@ Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test
 
 Reads are public. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request (docs/network.md §7) by a key that has the role; admins may
 call everything. Errors are problem documents (\`application/problem+json\`) with a code of docs/codes.md. Lists are paged: \`{rows, cursor}\`, \`cursor\` null on the last
-page, \`limit\` at most 500. Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB (\`sendReport\`: 4 MiB). An address may make ${DEFAULT_LIMITS.readsPerS} reads and ${DEFAULT_LIMITS.writesPerS} writes a second and hold
+page, \`limit\` at most 500. Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads and ${DEFAULT_LIMITS.writesPerS} writes a second and hold
 ${DEFAULT_LIMITS.streamsPerAddress} event streams; one that lets more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB pile up is cut off. A stream goes on after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing more.
 
 Every route can also answer \`REQUEST_BAD\` 400, \`CREDENTIALS_REFUSED\` 401, \`RATE_LIMITED\` 429, \`SERVER_FAILED\` 500; those with a role \`CREDENTIALS_MISSING\`,

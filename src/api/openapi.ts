@@ -55,7 +55,6 @@ function operation(name: string, route: Route, components: Json): Json {
 	const parameters = [...fields("path", route.params, components), ...fields("query", route.query, components)];
 	if (route.kind === "events")
 		parameters.push({ name: "last-event-id", in: "header", required: false, schema: { type: "string" } });
-	const security = route.signed ? [{ signature: [] }] : [{ token: [] }, { signature: [] }];
 	return {
 		operationId: name,
 		summary: route.summary,
@@ -71,7 +70,7 @@ function operation(name: string, route: Route, components: Json): Json {
 					},
 				}),
 		responses: { [route.status]: success(route, components), ...problems(route) },
-		security: route.role === "public" ? [] : security,
+		security: route.role === "public" ? [] : [{ token: [] }, { signature: [] }],
 	};
 }
 

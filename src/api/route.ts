@@ -26,10 +26,6 @@ export interface Route {
 	readonly reply?: z.ZodType;
 	/** When some bodies need a higher role than the route itself; asked after the body was found right. */
 	readonly bodyRole?: (body: never) => RouteRole;
-	/** A token is not enough: the caller must sign the request. */
-	readonly signed?: true;
-	/** When other than the server's. */
-	readonly bodyLimitBytes?: number;
 	/** Codes of problems that this route's handler gives besides those that every route can give. */
 	readonly problems?: readonly string[];
 }
@@ -42,8 +38,6 @@ export interface Caller {
 	readonly role: CallerRole;
 	readonly key: string | null;
 	readonly tokenId: string | null;
-	/** True when this very request was signed by `key`. */
-	readonly signed: boolean;
 }
 
 export interface Call<R extends Route> {

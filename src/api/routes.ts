@@ -5,7 +5,7 @@ import type { Handler, RateClass, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
 import * as chain from "./schemas/chain.ts";
 import * as network from "./schemas/network.ts";
-import { epochNumber, page, probeId, providerId, publicKey, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
+import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
 import * as provider from "./schemas/provider.ts";
 import * as receipt from "./schemas/receipt.ts";
@@ -15,7 +15,6 @@ import { figurePoint } from "./schemas/verdict.ts";
 
 const read = { method: "GET", role: "public", kind: "json", rate: "read", status: 200 } as const;
 const write = { method: "POST", kind: "json", rate: "write", status: 200 } as const;
-const MiB = 1024 * 1024;
 
 const byProvider = z.strictObject({ id: providerId });
 const byProbe = z.strictObject({ id: probeId });
@@ -175,52 +174,6 @@ export const routes = {
 		summary: "An evidence file by its hash",
 		params: z.strictObject({ sha256 }),
 		problems: ["EVIDENCE_UNKNOWN"],
-	},
-
-	listEpochs: {
-		...read,
-		path: "/v1/epochs",
-		summary: "Epochs, newest first",
-		query: score.epochsQuery,
-		reply: page(score.epochSummary),
-		problems: ["CURSOR_BAD"],
-	},
-	getEpoch: {
-		...read,
-		path: "/v1/epochs/:number",
-		summary: "One epoch, its parameters and who reported",
-		params: z.strictObject({ number: epochNumber }),
-		reply: score.epoch,
-		problems: ["EPOCH_UNKNOWN"],
-	},
-	listEpochScores: {
-		...read,
-		path: "/v1/epochs/:number/scores",
-		summary: "Weights of one closed epoch and their shares of its emission",
-		params: z.strictObject({ number: epochNumber }),
-		query: score.epochsQuery,
-		reply: page(score.epochScore),
-		problems: ["EPOCH_UNKNOWN", "CURSOR_BAD"],
-	},
-	getReport: {
-		...read,
-		path: "/v1/epochs/:number/reports/:validator",
-		summary: "One validator's signed scores of one epoch, to hold it to them",
-		params: z.strictObject({ number: epochNumber, validator: publicKey }),
-		reply: score.report,
-		problems: ["EPOCH_UNKNOWN", "REPORT_UNKNOWN"],
-	},
-	sendReport: {
-		...write,
-		path: "/v1/reports",
-		summary: "A validator's signed scores of one epoch",
-		role: "validator",
-		status: 201,
-		signed: true,
-		bodyLimitBytes: 4 * MiB,
-		body: score.reportBody,
-		reply: score.reportReceipt,
-		problems: ["CALLER_OTHER", "EPOCH_UNKNOWN", "EPOCH_CLOSED", "REPORT_SIGNATURE"],
 	},
 
 	getChain: {

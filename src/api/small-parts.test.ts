@@ -1,11 +1,9 @@
-// Parts that need no server: buckets and addresses, hostile text, fields from text, the report's own signature.
+// Parts that need no server: buckets and addresses, hostile text, fields from text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { z } from "zod";
-import { signerOf } from "../../tests/api/toy-api.test-kit.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
-import { isReportSigned, reportHash } from "./report-hash.ts";
 import { requestHash } from "./request-signature.ts";
 import { parseBody } from "./server/parse-body.ts";
 import { addressGroup, createRateLimiter } from "./server/rate-limit.ts";
@@ -81,18 +79,6 @@ test("fields from text: one spelling each", () => {
 	for (const odd of ["1", "True", "yes", ""]) assert.equal(typeof read(`b=${odd}`).b, "string", odd);
 	assert.deepEqual(read("s=a&s=b&s=c"), { s: ["a", "b", "c"] });
 	assert.equal(Object.getPrototypeOf(parseQuery("__proto__=x")), null);
-});
-
-test("a report is signed by what it says, in any order of its keys", () => {
-	const signer = signerOf("validator");
-	const [one, two] = ["1".repeat(64), "2".repeat(64)];
-	const report = { validator: signer.key, epoch: 7, scores: { [one]: 5, [two]: 6 } };
-	const signature = bytesToHex(signer.sign(reportHash(report)));
-	assert.ok(isReportSigned({ ...report, signature }));
-	assert.ok(isReportSigned({ ...report, scores: { [two]: 6, [one]: 5 }, signature }));
-	assert.ok(!isReportSigned({ ...report, epoch: 8, signature }));
-	assert.ok(!isReportSigned({ ...report, scores: { [one]: 6, [two]: 5 }, signature }));
-	assert.ok(!isReportSigned({ ...report, validator: signerOf("admin").key, signature }));
 });
 
 test("no two requests share a hash by moving a border between their parts", () => {

@@ -40,7 +40,6 @@ const errorExits: Readonly<Record<string, number>> = {
 	RECEIPTS_UNKNOWN: exitCodes.unknown.code,
 	SCORE_UNKNOWN: exitCodes.unknown.code,
 	EPOCH_UNKNOWN: exitCodes.unknown.code,
-	REPORT_UNKNOWN: exitCodes.unknown.code,
 	RENTAL_UNKNOWN: exitCodes.unknown.code,
 	TOKEN_UNKNOWN: exitCodes.unknown.code,
 	OFFER_NONE: exitCodes.unknown.code,

@@ -65,7 +65,6 @@ test("what cannot be used is refused by name, with its limits", () => {
 	assert.match(refusal({ baseScoresPpm: { L4: 0.3 } }), /baseScoresPpm\.L4: must be an integer/);
 	assert.match(refusal({ baseScoresPpm: [] }), /baseScoresPpm: must be an object/);
 	assert.match(refusal({ rentedBonusPpm: 900_000 }), /rentedBonusPpm/, "being rented is no punishment");
-	assert.match(refusal({ quorumPpm: 500_000 }), /quorumPpm/, "half is no majority");
 });
 
 test("rows that contradict one another are refused", () => {

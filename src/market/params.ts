@@ -47,9 +47,6 @@ export interface Params {
 	readonly ramBytes: number;
 	readonly diskReadBytesPerS: number;
 	readonly diskWriteBytesPerS: number;
-	// weights, §5
-	readonly clipPpm: number;
-	readonly quorumPpm: number;
 	// rental, §6
 	readonly leastRentalMs: number;
 	readonly mostRentalMs: number;
@@ -162,16 +159,6 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	ramBytes: rate(128 * 2 ** 30, "B", "ours: 8 GiB for each of the 16 vCPUs"),
 	diskReadBytesPerS: rate(3_000_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
 	diskWriteBytesPerS: rate(1_500_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
-
-	clipPpm: ppm(
-		100_000,
-		"ours: GPU figures of three probes agreed within 1.7 %, CPU figures of a shared host within a half",
-	),
-	quorumPpm: ppm(
-		666_666,
-		"ours: two thirds must report; less than a third of all stake is then never half of what reports",
-		500_001,
-	),
 
 	leastRentalMs: ms(MINUTE, "ours, as the API", 1),
 	mostRentalMs: ms(30 * DAY, "ours, as the API", 1),

@@ -6,7 +6,6 @@ import { createChainStore } from "./chain.ts";
 import { integer, name } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import { createDeviceStore } from "./devices.ts";
-import { createEpochStore } from "./epochs.ts";
 import { createEvents } from "./events.ts";
 import { openEvidenceFolder } from "./files/evidence.ts";
 import { createAuditStore } from "./journal.ts";
@@ -24,7 +23,6 @@ import { createRentalStore } from "./rentals.ts";
 import { createScoreStore } from "./scores.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import { createNonceStore, createTokenStore } from "./tokens.ts";
-import { createValidatorStore } from "./validators.ts";
 
 /** The embedded server's folder inside a data folder. */
 export const serverFolder = (dataDir: string): string => join(resolve(dataDir), "postgres");
@@ -102,9 +100,7 @@ export async function openStore(o: StoreOptions): Promise<Store> {
 			work: work.store,
 			leases: leases.store,
 			scores: createScoreStore(context),
-			epochs: createEpochStore(context),
 			chain: createChainStore(context),
-			validators: createValidatorStore(context),
 			rentals: createRentalStore(context),
 			tokens: createTokenStore(context),
 			nonces: createNonceStore(context),

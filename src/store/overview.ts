@@ -10,7 +10,7 @@ export function createOverview({ database }: StoreContext): Store["overview"] {
 	return async ({ nowMs }) => {
 		// Hours are counted whole: the day's window ends with the current hour.
 		const since = Math.floor((integer("nowMs", nowMs) - DAY_MS) / HOUR_MS) * HOUR_MS;
-		const [providers, models, running, hours, epoch] = await Promise.all([
+		const [providers, models, running, hours] = await Promise.all([
 			database.read(
 				`SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'paused') AS paused,
 					count(*) FILTER (WHERE state = 'active' AND connected_to IS NOT NULL) AS connected,
@@ -31,7 +31,6 @@ export function createOverview({ database }: StoreContext): Store["overview"] {
 					sum(evidence_files)::bigint AS files, sum(evidence_bytes)::bigint AS bytes FROM probe_hours GROUP BY verdict`,
 				[since],
 			),
-			database.read("SELECT max(number) AS number FROM epochs"),
 		]);
 		const total: Record<VerdictStatus, number> = { valid: 0, invalid: 0, inconclusive: 0 };
 		const day = { ...total };
@@ -53,7 +52,6 @@ export function createOverview({ database }: StoreContext): Store["overview"] {
 			},
 			probes: { running: running[0].running, day, total },
 			evidence,
-			epoch: epoch[0].number,
 		};
 	};
 }

@@ -1,4 +1,4 @@
-// What the store keeps and how it refuses: providers, probes, evidence, scores, epochs, rentals, tokens, audit, on both servers.
+// What the store keeps and how it refuses: providers, probes, evidence, scores, rentals, tokens, audit, on both servers.
 // The queue and its processes are in work.test.ts and processes.test.ts.
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -236,50 +236,6 @@ onBothServers((server) => {
 		assert.deepEqual(await store.scores.all({ sinceMs: 20 }), [{ providerId: id, scorePpm: 700 }]);
 		assert.deepEqual(await store.scores.all({ sinceMs: 21 }), []);
 		await assert.rejects(store.scores.put([{ ...score(30, 1), providerId: idOf("nobody") }]), code("STORE_NOT_FOUND"));
-	});
-
-	test("an epoch takes reports while it is open and closes once", async () => {
-		const epoch = { number: 1, startsAtMs: 0, endsAtMs: 10, emissionMicros: 1000, params: {} };
-		assert.equal(await store.epochs.open(epoch), true);
-		assert.equal(await store.epochs.open(epoch), false);
-		assert.equal(await store.epochs.open({ ...epoch, number: 2 }), false, "one is open at a time");
-		const report = { epoch: 1, validator: "v1", scores: { [idOf("a")]: 5 }, signature: "s", receivedAtMs: 3 };
-		assert.equal(await store.epochs.putReport(report), true);
-		assert.equal(await store.epochs.putReport({ ...report, scores: { [idOf("a")]: 6 } }), true);
-		assert.equal(await store.epochs.putReport({ ...report, epoch: 7 }), false);
-		assert.deepEqual(
-			(await store.epochs.reports(1)).map((row) => row.scores),
-			[{ [idOf("a")]: 6 }],
-		);
-		const weights = [
-			{ providerId: idOf("a"), weightPpm: 600_000, shareMicros: 600 },
-			{ providerId: idOf("b"), weightPpm: 400_000, shareMicros: 400 },
-		];
-		const closing = { number: 1, weights, closedAtMs: 11, actor: "v1" };
-		assert.deepEqual(
-			await Promise.all([store.epochs.close(closing), store.epochs.close(closing)]).then((won) => won.sort()),
-			[false, true],
-		);
-		assert.equal(await store.epochs.putReport(report), false);
-		const first = await store.epochs.weights(1, { limit: 1 });
-		const second = await store.epochs.weights(1, { limit: 1, cursor: first.cursor });
-		assert.deepEqual(
-			[...first.rows, ...second.rows].map((row) => row.shareMicros),
-			[600, 400],
-		);
-		assert.equal(second.cursor, null);
-		assert.equal((await store.epochs.weightsOf(idOf("b"))).rows[0]?.weightPpm, 400_000);
-		assert.equal(await store.epochs.current(), null);
-		assert.equal((await store.epochs.get(1))?.state, "closed");
-	});
-
-	test("validators are put, changed and removed", async () => {
-		await store.validators.put({ key: "k", name: "a", stake: 5 }, by);
-		await store.validators.put({ key: "k", name: "a", stake: 6 }, by);
-		assert.deepEqual(await store.validators.list(), [{ key: "k", name: "a", stake: 6 }]);
-		assert.equal(await store.validators.remove("k", by), true);
-		assert.equal(await store.validators.remove("k", by), false);
-		await assert.rejects(store.validators.put({ key: "k", name: "a", stake: -1 }, by), code("STORE_INPUT"));
 	});
 
 	test("a provider has one open rental; changes are guarded by the state before", async () => {

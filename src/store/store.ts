@@ -42,9 +42,7 @@ export interface Store {
 	readonly work: WorkStore;
 	readonly leases: LeaseStore;
 	readonly scores: ScoreStore;
-	readonly epochs: EpochStore;
 	readonly chain: ChainStore;
-	readonly validators: ValidatorStore;
 	readonly rentals: RentalStore;
 	readonly tokens: TokenStore;
 	readonly nonces: NonceStore;
@@ -439,7 +437,7 @@ export interface Lease {
 	readonly expiresAtMs: number;
 }
 
-/** Named leases of this process: "provider/<id>", "epoch", anything. Held leases are renewed by the store until released. */
+/** Named leases of this process: "provider/<id>", "chain", anything. Held leases are renewed by the store until released. */
 export interface LeaseStore {
 	/** True: held by this process (again). False: another holds it and is not expired. */
 	acquire(name: string): Promise<boolean>;
@@ -488,7 +486,7 @@ export interface ChainStore {
 	intents(key: ChainKey, account: string): ChainIntentStore;
 }
 
-// ---- scores, epochs, validators
+// ---- scores
 
 export interface Score {
 	readonly providerId: string;
@@ -514,76 +512,6 @@ export interface ScoreStore {
 	all(options: {
 		readonly sinceMs: number;
 	}): Promise<readonly { readonly providerId: string; readonly scorePpm: number }[]>;
-}
-
-export type EpochState = "open" | "closed";
-
-export interface Epoch {
-	readonly number: number;
-	readonly state: EpochState;
-	readonly startsAtMs: number;
-	readonly endsAtMs: number;
-	readonly emissionMicros: number;
-	readonly params: Json;
-	readonly closedAtMs: number | null;
-}
-
-export interface Report {
-	readonly epoch: number;
-	/** The validator's key. */
-	readonly validator: string;
-	readonly scores: { readonly [providerId: string]: number };
-	readonly signature: string;
-	readonly receivedAtMs: number;
-}
-
-export interface Weight {
-	readonly epoch: number;
-	readonly providerId: string;
-	readonly weightPpm: number;
-	readonly shareMicros: number;
-}
-
-export interface EpochStore {
-	/** False: that number exists already. */
-	open(epoch: {
-		readonly number: number;
-		readonly startsAtMs: number;
-		readonly endsAtMs: number;
-		readonly emissionMicros: number;
-		readonly params: Json;
-	}): Promise<boolean>;
-	current(): Promise<Epoch | null>;
-	/** Other times for an epoch that is open: its schedule is elsewhere, and was put right. False: it is closed or unknown. */
-	move(epoch: { readonly number: number; readonly startsAtMs: number; readonly endsAtMs: number }): Promise<boolean>;
-	get(number: number): Promise<Epoch | null>;
-	list(options?: PageOptions): Promise<Page<Epoch>>;
-	/** One per validator and epoch; the last one before the epoch closes counts. False: the epoch is closed or unknown. */
-	putReport(report: Report): Promise<boolean>;
-	reports(number: number): Promise<readonly Report[]>;
-	/** open → closed with all its weights, once. False: it was closed before. */
-	close(options: {
-		readonly number: number;
-		readonly weights: readonly Omit<Weight, "epoch">[];
-		readonly closedAtMs: number;
-		readonly actor: string;
-	}): Promise<boolean>;
-	weights(number: number, options?: PageOptions): Promise<Page<Weight>>;
-	weightsOf(providerId: string, options?: PageOptions): Promise<Page<Weight>>;
-}
-
-export interface Validator {
-	readonly key: string;
-	readonly name: string;
-	/** Integer, any unit: only proportions count. */
-	readonly stake: number;
-}
-
-export interface ValidatorStore {
-	put(validator: Validator, options: { readonly nowMs: number; readonly actor: string }): Promise<void>;
-	remove(key: string, options: { readonly nowMs: number; readonly actor: string }): Promise<boolean>;
-	get(key: string): Promise<Validator | null>;
-	list(): Promise<readonly Validator[]>;
 }
 
 // ---- rentals
@@ -726,7 +654,7 @@ export interface AuditStore {
 
 /** Small (canonical JSON of at most 4 KiB), told to all processes; not stored. */
 export interface StoreEvent {
-	/** "probe", "provider", "rental", "epoch", … */
+	/** "probe", "provider", "rental", … */
 	readonly kind: string;
 	readonly subject: string;
 	readonly atMs: number;
@@ -757,5 +685,4 @@ export interface Overview {
 		readonly total: Readonly<Record<VerdictStatus, number>>;
 	};
 	readonly evidence: { readonly files: number; readonly bytes: number };
-	readonly epoch: number | null;
 }

@@ -1,4 +1,4 @@
-// One validator process: opens the store, serves the API, lets agents in, keeps providers probed and scored, watches rentals and epochs. All wiring,
+// One validator process: opens the store, serves the API, lets agents in, keeps providers probed and scored, watches rentals and the chain. All wiring,
 // no rules: those are in market/ and verify/. Any number of processes share one database. Page: docs/network.md.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,6 @@ import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { createAgentCalls } from "./agents/agent-calls.ts";
 import { createAgentPool } from "./agents/agent-pool.ts";
-import { startEpochKeeper } from "./epoch-keeper.ts";
 import { createEventHub } from "./event-hub.ts";
 import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
@@ -174,7 +173,6 @@ async function start(
 	opened.push(() => store.close());
 	const signer: Signer =
 		config.secretKey === null ? await loadSigner(paths.key, env.randomBytes) : createNodeSigner(config.secretKey);
-	await ensureValidator(store, config, signer, env);
 	const adminTokenFile = await ensureAdminToken({ store, path: paths.adminToken, nowMs: env.nowMs() });
 
 	const registry = new Registry();
@@ -258,8 +256,6 @@ async function start(
 	// Before the API: its server would wait for their sockets.
 	opened.push(() => agents.close());
 
-	const epochs = startEpochKeeper(x, chain?.params ?? null);
-	opened.push(() => epochs.stop());
 	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after: env.after, onError: failure(x, "prune") }, async () => {
 		const before = Math.max(0, env.nowMs() - config.keepHistoryMs);
 		await store.prune({ probesBeforeMs: before, scoresBeforeMs: before, nowMs: env.nowMs() });
@@ -315,13 +311,6 @@ type StaticFiles = (path: string) => Promise<StaticFile | null>;
 /** The leaves that a chain's roots commit to are public files as well. */
 function chainFilesFirst(chain: { readonly staticFile: StaticFiles } | null, others: StaticFiles): StaticFiles {
 	return async (path) => (await chain?.staticFile(path)) ?? others(path);
-}
-
-/** Its own line among the validators, with the stake that was configured; an admin's later change stands. */
-async function ensureValidator(store: Store, config: ValidatorConfig, signer: Signer, env: Environment): Promise<void> {
-	if ((await store.validators.get(signer.key)) !== null) return;
-	const { name, stake } = config;
-	await store.validators.put({ key: signer.key, name, stake }, { nowMs: env.nowMs(), actor: "system" });
 }
 
 async function listen(api: ApiServer, { listen: at }: ValidatorConfig): Promise<string> {

@@ -18,10 +18,8 @@ export interface ValidatorConfig {
 	/** Tables of several networks can share one server. */
 	readonly schema: string;
 	readonly listen: { readonly host: string; readonly port: number };
-	/** Shown in the network's list of validators. */
+	/** Shown to whoever asks for the network. */
 	readonly name: string;
-	/** Of this validator; only proportions count. Used when the validator registers itself for the first time. */
-	readonly stake: number;
 	/** The 32 bytes of the Ed25519 seed; null: kept in `dataDir`/validator.key, made at the first start. */
 	readonly secretKey: Uint8Array | null;
 	/** Which providers may dial in: every key, or these. ssh and local ones are added by an admin in any case. */
@@ -44,12 +42,6 @@ export interface ValidatorConfig {
 	readonly ssh: { readonly identityFile: string | null; readonly connectTimeoutMs: number };
 	/** For local providers: how to start an engine. Null: our own build. */
 	readonly openLocalLink: (() => Promise<Link>) | null;
-	readonly epoch: {
-		readonly lengthMs: number;
-		readonly emissionMicros: number;
-		/** How long after its end an epoch waits for other validators' reports. */
-		readonly graceMs: number;
-	};
 	/** Where scores, stakes and rewards are published; null: nowhere. */
 	readonly chain: ChainSettings | null;
 	/** market/params: overrides as given, and the whole checked table. */
@@ -86,12 +78,11 @@ export interface ProbeSettings {
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
 export interface ValidatorSettings
-	extends Omit<Loose<ValidatorConfig>, "listen" | "probe" | "ssh" | "epoch" | "api" | "params" | "chain"> {
+	extends Omit<Loose<ValidatorConfig>, "listen" | "probe" | "ssh" | "api" | "params" | "chain"> {
 	readonly dataDir: string;
 	readonly listen?: Loose<ValidatorConfig["listen"]>;
 	readonly probe?: Loose<ProbeSettings>;
 	readonly ssh?: Loose<ValidatorConfig["ssh"]>;
-	readonly epoch?: Loose<ValidatorConfig["epoch"]>;
 	readonly api?: Loose<ValidatorConfig["api"]>;
 	/** {} is the embedded chain. */
 	readonly chain?: Loose<ChainSettings> | null | undefined;
@@ -107,7 +98,6 @@ const DEFAULTS: Omit<ValidatorConfig, "dataDir" | "params"> = {
 	schema: "assay",
 	listen: { host: "127.0.0.1", port: 7373 },
 	name: "validator",
-	stake: 1,
 	secretKey: null,
 	join: "open",
 	openCustomers: true,
@@ -135,8 +125,6 @@ const DEFAULTS: Omit<ValidatorConfig, "dataDir" | "params"> = {
 	},
 	ssh: { identityFile: null, connectTimeoutMs: 20_000 },
 	openLocalLink: null,
-	// 72 min of probing and then some, as SN27's tempo of 360 blocks.
-	epoch: { lengthMs: 72 * 60_000, emissionMicros: 1_000_000_000, graceMs: 60_000 },
 	chain: null,
 	api: { limits: {}, trustProxy: null, staticFile: null },
 	progressPerS: 50,
@@ -165,7 +153,7 @@ function filled<T extends object>(defaults: T, given: object): T {
 	for (const [name, value] of Object.entries(given)) {
 		if (value === undefined) continue;
 		const before = result[name];
-		result[name] = ["listen", "probe", "ssh", "epoch", "api"].includes(name) ? filled(before as object, value) : value;
+		result[name] = ["listen", "probe", "ssh", "api"].includes(name) ? filled(before as object, value) : value;
 	}
 	return result as T;
 }
@@ -179,7 +167,6 @@ function mistakes(config: ValidatorConfig): string[] {
 	if (config.dataDir === "") wrong.push("dataDir is missing");
 	if (!/^[a-z][a-z0-9_]{0,30}$/.test(config.schema)) wrong.push("schema must be a short lower-case name");
 	whole("listen.port", config.listen.port, 0, 65535);
-	whole("stake", config.stake, 0, Number.MAX_SAFE_INTEGER);
 	whole("concurrency", config.concurrency, 1, 256);
 	whole("waiting", config.waiting, 0, 512);
 	whole("verifierThreads", config.verifierThreads, 0, 64);
@@ -197,13 +184,12 @@ function mistakes(config: ValidatorConfig): string[] {
 	// The provider kills its engine at its limit: whoever is killed before the deadline would look as if it had hung up on us.
 	if (config.probe.limits.minutes * 60_000 <= config.probe.totalMs)
 		wrong.push("probe.limits.minutes must be longer than probe.totalMs");
-	whole("epoch.lengthMs", config.epoch.lengthMs, 100, 365 * DAY);
-	whole("epoch.graceMs", config.epoch.graceMs, 0, DAY);
-	whole("epoch.emissionMicros", config.epoch.emissionMicros, 0, Number.MAX_SAFE_INTEGER);
 	if (config.chain !== null) {
-		const { rpcUrl, stakeTokens, windowSeconds, firstEpochSeconds, confirmations, mostFeeGwei } = config.chain;
+		const { rpcUrl, stakeTokens, epochSeconds, windowSeconds, firstEpochSeconds, confirmations, mostFeeGwei } =
+			config.chain;
 		if (rpcUrl !== null && !/^https?:\/\//.test(rpcUrl)) wrong.push("chain.rpcUrl must begin with http:// or https://");
 		whole("chain.stakeTokens", stakeTokens, 1, 1_000_000);
+		whole("chain.epochSeconds", epochSeconds, 1, 31_536_000);
 		whole("chain.windowSeconds", windowSeconds, 1, 86_400);
 		whole("chain.firstEpochSeconds", firstEpochSeconds, 1, 31_536_000);
 		whole("chain.mostFeeGwei", mostFeeGwei, 1, 1_000_000_000);

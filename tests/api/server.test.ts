@@ -109,10 +109,10 @@ test("a handler that fails, or gives something else, is a 500 that tells nothing
 					throw new Error("password is hunter2");
 				},
 				getProbe: () => ({ ...probe, id: "not an id, hunter2" }),
-				getEpoch: () => {
+				getChainEpoch: () => {
 					throw new AssayError("SSH_FAILED", "hunter2");
 				},
-				listEpochs: () => {
+				listChainEpochs: () => {
 					throw new AssayError("SSH_FAILED", "told");
 				},
 				ready: () => {
@@ -121,7 +121,7 @@ test("a handler that fails, or gives something else, is a 500 that tells nothing
 			},
 		},
 		async ({ url }) => {
-			for (const path of ["/v1/network", `/v1/probes/${probe.id}`, "/v1/epochs/7"]) {
+			for (const path of ["/v1/network", `/v1/probes/${probe.id}`, "/v1/chain/epochs/7"]) {
 				const response = await fetch(url + path);
 				const text = await response.text();
 				assert.equal(response.status, 500, path);

@@ -129,16 +129,6 @@ const token: Token = {
 	expiresAtMs: null,
 	revokedAtMs: null,
 };
-const epoch = {
-	number: 7,
-	state: "closed" as const,
-	startsAtMs: NOW_MS - 9000,
-	endsAtMs: NOW_MS,
-	closedAtMs: NOW_MS,
-	emissionMicros: 1_000_000,
-	params: { clip: 10 },
-	reports: [{ validator: AUDIENCE, receivedAtMs: NOW_MS, scores: 1, signature: hex("1", 128) }],
-};
 const bytes32 = `0x${hex("2", 64)}`;
 const at = { hash: bytes32, block: 9 };
 const accountOf = (digit: string) => `0x${hex(digit, 40)}`;
@@ -296,8 +286,7 @@ export const toyHandlers: Handlers = {
 		nowMs: NOW_MS,
 		scoring: "assay",
 		intervalMs: 4_320_000,
-		validators: [{ key: AUDIENCE, name: "v", stake: 1 }],
-		epoch: 7,
+		validator: { key: AUDIENCE, name: "v" },
 		providers: { active: 1, paused: 0, connected: 1, rented: 0, proven: 1 },
 		gpus: 1,
 		models: [{ model: "h200", gpus: 1, providers: 1 }],
@@ -355,26 +344,6 @@ export const toyHandlers: Handlers = {
 		})(),
 		sizeBytes: evidenceBytes.length,
 		sha256: EVIDENCE,
-	}),
-	listEpochs: () => ({ rows: [epoch], cursor: null }),
-	getEpoch: () => epoch,
-	listEpochScores: () => ({
-		rows: [{ epoch: 7, providerId: provider.id, weightPpm: 5, shareMicros: 5 }],
-		cursor: null,
-	}),
-	getReport: () => ({
-		validator: AUDIENCE,
-		epoch: 7,
-		scores: { [provider.id]: 5 },
-		signature: hex("1", 128),
-		receivedAtMs: 5,
-	}),
-	sendReport: ({ body }) => ({
-		validator: body.validator,
-		epoch: body.epoch,
-		scores: Object.keys(body.scores).length,
-		sha256: EVIDENCE,
-		receivedAtMs: NOW_MS,
 	}),
 	getChain: () => ({ chain }),
 	listChainEpochs: () => ({ rows: [chainEpoch], cursor: null }),
@@ -479,11 +448,6 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	watchProbe: { params: { id: probe.id } },
 	watchEvents: { query: { kind: "probe" } },
 	getEvidence: { params: { sha256: EVIDENCE } },
-	listEpochs: {},
-	getEpoch: { params: { number: 7 } },
-	listEpochScores: { params: { number: 7 } },
-	getReport: { params: { number: 7, validator: AUDIENCE } },
-	sendReport: { body: { validator: AUDIENCE, epoch: 7, scores: { [provider.id]: 5 }, signature: hex("1", 128) } },
 	getChain: {},
 	listChainEpochs: { query: { limit: 5 } },
 	getChainEpoch: { params: { number: 7 } },

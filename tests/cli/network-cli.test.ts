@@ -217,7 +217,7 @@ test("history and scores: curves, terms, evidence hashes, epochs", async () => {
 	assert.match(tree.out, new RegExp(`gemm.int8 .* from evidence ${score.terms.evidence.slice(0, 12)}`));
 	assert.match(tree.out, /from params:reliabilityStepPpm/);
 	assert.match((await assay("scores")).out, /this machine +\d\.\d{6}/);
-	assert.match((await assay("scores", "--epoch", "last")).out, /no epoch is closed yet|^epoch /);
+	assert.match((await assay("scores", "--epoch", "last")).out, /no epoch is final yet|^epoch /);
 	assert.equal((await assay("scores", "--epoch", "4294967295")).code, exitCodes.unknown.code);
 });
 

@@ -63,7 +63,7 @@ let aheadMs = 0;
 const nowMs = () => Date.now() + aheadMs;
 before(async () => {
 	validator = await startToyValidator(
-		{ dataDir: data.path, epoch: { lengthMs: HOUR }, params: { maxAgeMs: 10 * HOUR }, chain: {} },
+		{ dataDir: data.path, params: { maxAgeMs: 10 * HOUR }, chain: { epochSeconds: 3600 } },
 		{ nowMs },
 	);
 });

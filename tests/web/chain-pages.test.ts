@@ -56,10 +56,9 @@ before(async () => {
 	validator = await startToyValidator(
 		{
 			dataDir: data.path,
-			epoch: { lengthMs: 3_600_000 },
 			params: { maxAgeMs: 36_000_000 },
 			// Turns are a tenth of a window.
-			chain: { windowSeconds: 2 },
+			chain: { epochSeconds: 3600, windowSeconds: 2 },
 			probes: false,
 		},
 		{ nowMs },

@@ -1,6 +1,4 @@
-// Epochs: the chain's where there is one, with reports, weights, rewards, transactions and an audit; the database's signed ones where there is none.
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+// Epochs of the chain: reports, weights, rewards, transactions and an audit. A validator without a chain has none.
 import type { Chain } from "../../src/api/types.ts";
 import ChainEpochPage from "../chain/chain-epoch.tsx";
 import ChainEpochList from "../chain/chain-epochs.tsx";
@@ -29,7 +27,13 @@ export default function EpochsPage({ place }: PageProps) {
 				{trouble === null ? <Loading what="the chain" lines={6} /> : <Failed trouble={trouble} again={reload} />}
 			</>
 		);
-	if (value.chain === null) return <Signed number={number} />;
+	if (value.chain === null)
+		return (
+			<>
+				<PageTitle>Epochs</PageTitle>
+				<Empty title="There are no epochs without a chain" />
+			</>
+		);
 	const shown: { chain: Chain; skewMs: number } = { chain: value.chain, skewMs: value.skewMs };
 	return (
 		<>
@@ -40,13 +44,4 @@ export default function EpochsPage({ place }: PageProps) {
 			)}
 		</>
 	);
-}
-
-/** Signatures need a curve: loaded only where there is no chain. */
-function Signed({ number }: { number: number | null }) {
-	const [View, setView] = useState<ComponentType<{ number: number | null }> | null>(null);
-	useEffect(() => {
-		void import("../chain/signed-epochs.tsx").then(({ default: view }) => setView(() => view));
-	}, []);
-	return View === null ? <Loading what="epochs" /> : <View number={number} />;
 }

@@ -18,13 +18,11 @@ export default function OverviewPage() {
 		async (signal) => (await api.listProbes({ query: { limit: FEED_ROWS } }, { signal })).rows,
 	);
 	const chain = useChain();
-	const epoch = useLoaded("epoch", async (signal) => (await api.listEpochs({ query: { limit: 1 } }, { signal })).rows);
 	useReloadOn(
 		({ kind }) => kind !== "probe.progress",
 		() => {
 			network.reload();
 			recent.reload();
-			epoch.reload();
 		},
 	);
 	const [progress, setProgress] = useState<ReadonlyMap<string, string>>(new Map());
@@ -82,20 +80,7 @@ export default function OverviewPage() {
 									note="report every provider’s score, each epoch"
 								/>
 							) : (
-								<Tile
-									name="Epoch"
-									value={now.epoch === null ? "–" : formatCount(now.epoch)}
-									note={
-										epoch.value?.[0] ? (
-											<>
-												ends <Time atMs={epoch.value[0].endsAtMs} />; {now.validators.length}{" "}
-												{now.validators.length === 1 ? "validator" : "validators"}
-											</>
-										) : (
-											"none yet"
-										)
-									}
-								/>
+								<Tile name="Epoch" value="–" note={chain.value === null ? "" : "none without a chain"} />
 							)}
 						</dl>
 						<ChainState chain={chain} />

@@ -1,6 +1,6 @@
 // The network at a glance, its health, its events, the table of codes, and the problem document that every error is.
 import { z } from "zod";
-import { atMs, code, count, epochNumber, json, providerId, publicKey, said } from "./primitives.ts";
+import { atMs, code, count, json, providerId, publicKey, said } from "./primitives.ts";
 import { scoring } from "./score.ts";
 
 /** `audience` is whom signed requests must name. */
@@ -17,8 +17,7 @@ export const network = z.object({
 	nowMs: atMs,
 	scoring,
 	intervalMs: count,
-	validators: z.array(z.object({ key: publicKey, name: said, stake: count })),
-	epoch: epochNumber.nullable(),
+	validator: z.object({ key: publicKey, name: said }).describe("Who answers"),
 	providers: z.object({ active: count, paused: count, connected: count, rented: count, proven: count }),
 	gpus: count.describe("Proven"),
 	models: z.array(z.object({ model: said, gpus: count, providers: count })),
@@ -37,7 +36,7 @@ export const eventKind = z
 	.regex(/^[a-z]+([.-][a-z]+)*$/)
 	.max(64)
 	.describe(
-		"e.g. probe.started, probe.progress, probe.verdict, provider.changed, rental.changed, epoch.closed, missed",
+		"e.g. probe.started, probe.progress, probe.verdict, provider.changed, rental.changed, chain.accused, missed",
 	);
 
 /** Public: whoever makes events puts no customer and no access into them. */
@@ -45,7 +44,7 @@ export const networkEvent = z.object({
 	id: eventId.describe("Give the last one as Last-Event-ID to go on after it"),
 	atMs,
 	kind: eventKind,
-	subject: said.describe("What it is about: the id of a probe, provider, rental or epoch"),
+	subject: said.describe("What it is about: the id of a probe, provider or rental"),
 	providerId: providerId.nullable(),
 	detail: json,
 });

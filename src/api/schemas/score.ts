@@ -1,19 +1,6 @@
-// Scores, epochs, reports: what market/ computed and validators said. A score comes with the tree of terms it multiplies out from.
+// Scores: what market/ computed. A score comes with the tree of terms it multiplies out from.
 import { z } from "zod";
-import {
-	atMs,
-	count,
-	epochNumber,
-	json,
-	micros,
-	paging,
-	ppm,
-	providerId,
-	publicKey,
-	said,
-	sha256,
-	signature,
-} from "./primitives.ts";
+import { atMs, ppm, providerId, said, sha256 } from "./primitives.ts";
 
 export const scoring = said.describe("holistic, or sn27 for the compatible mode");
 
@@ -55,54 +42,4 @@ export const score = z.object({
 		why: said.describe("Why a score is 0; empty otherwise"),
 		root: scoreTerm,
 	}),
-});
-
-export const epoch = z.object({
-	number: epochNumber,
-	state: z.enum(["open", "closed"]),
-	startsAtMs: atMs,
-	endsAtMs: atMs,
-	closedAtMs: atMs.nullable(),
-	emissionMicros: micros,
-	/** Every parameter that the scores and weights of this epoch follow. */
-	params: json,
-	reports: z.array(z.object({ validator: publicKey, receivedAtMs: atMs, scores: count, signature })),
-});
-export const epochSummary = epoch.omit({ params: true, reports: true });
-
-export const epochScore = z.object({
-	epoch: epochNumber,
-	providerId,
-	weightPpm: ppm.describe("Stake-weighted clipped median over the validators' reports"),
-	shareMicros: micros.describe("Of the emission"),
-});
-
-export const epochsQuery = z.strictObject({ ...paging });
-
-/** The route's body limit follows from it: some 80 bytes each. */
-export const MAX_REPORT = 20_000;
-
-/** Signed by itself (report-hash.ts), not only as a request: a third party can hold a validator to what it said. */
-export const reportBody = z.strictObject({
-	validator: publicKey,
-	epoch: epochNumber,
-	scores: z
-		.record(providerId, ppm)
-		.refine((scores) => Object.keys(scores).length <= MAX_REPORT, `more than ${MAX_REPORT} providers`)
-		.describe("scorePpm by provider"),
-	signature,
-});
-export const report = z.object({
-	validator: publicKey,
-	epoch: epochNumber,
-	scores: z.record(providerId, ppm),
-	signature,
-	receivedAtMs: atMs,
-});
-export const reportReceipt = z.object({
-	validator: publicKey,
-	epoch: epochNumber,
-	scores: count,
-	sha256,
-	receivedAtMs: atMs,
 });

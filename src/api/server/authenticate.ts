@@ -21,7 +21,7 @@ export type Credentials =
 	| { readonly kind: "token"; readonly secret: string }
 	| { readonly kind: "signed"; readonly signed: Signed };
 
-export const ANYONE: Caller = { role: "public", key: null, tokenId: null, signed: false };
+export const ANYONE: Caller = { role: "public", key: null, tokenId: null };
 
 /** From headers alone. Throws for credentials that cannot be meant. */
 export function readCredentials(headers: Headers, nowMs: number): Credentials {
@@ -76,8 +76,7 @@ export async function callerBeforeBody(
 	const token = await auth.findToken(credentials.secret);
 	if (token === null) throw new AssayError("CREDENTIALS_REFUSED", "the token is unknown, revoked or expired");
 	requireRole([token.role], route.role);
-	if (route.signed) throw new AssayError("REQUEST_SIGNATURE", "this route takes signed requests only");
-	return { role: token.role, key: token.key, tokenId: token.id, signed: false };
+	return { role: token.role, key: token.key, tokenId: token.id };
 }
 
 export interface ReceivedRequest {
@@ -104,7 +103,7 @@ export async function callerBySignature(
 	// Kept twice as long as the signature holds, since processes that share nonces need not agree on the time.
 	if (!(await auth.takeNonce(signed.key, signed.nonce, signed.timeMs + 2 * SIGNATURE_WINDOW_MS)))
 		throw new AssayError("REQUEST_REPLAYED", "a request with this nonce was already seen");
-	return { role: roleUsed(roles, route.role), key: signed.key, tokenId: null, signed: true };
+	return { role: roleUsed(roles, route.role), key: signed.key, tokenId: null };
 }
 
 export function requireRole(roles: readonly CallerRole[], needed: RouteRole): void {

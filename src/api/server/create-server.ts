@@ -177,7 +177,6 @@ export function createApiServer<H extends Handlers>(
 			url: route.path,
 			config: { name },
 			exposeHeadRoute: route.method === "GET",
-			...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: Math.max(route.bodyLimitBytes, limits.bodyBytes) }),
 			handler: (request, reply) => answer(name, route, handlers[name], request, reply, sender),
 		});
 

@@ -132,9 +132,6 @@ export function claimAndCollectCall(
 	return callOf(at.rewards, { abi: rewardsAbi, functionName: "multicall", args: [calls] });
 }
 
-export const sweepCall = (at: ContractAddresses, epoch: number): Call =>
-	callOf(at.rewards, { abi: rewardsAbi, functionName: "sweep", args: [BigInt(epoch)] });
-
 /** What was claimed for whom of an epoch, from its events. */
 export async function readClaims({ viem }: ChainClient, at: ContractAddresses, epoch: number) {
 	const logs = await viem.getContractEvents({
@@ -146,21 +143,4 @@ export async function readClaims({ viem }: ChainClient, at: ContractAddresses, e
 		strict: true,
 	});
 	return logs.map(({ args }) => ({ provider: args.provider.toLowerCase() as Hex, amount: args.amount }));
-}
-
-/** Every payment, oldest first; of one provider, or of all. */
-export async function readCollections({ viem }: ChainClient, at: ContractAddresses, provider: Hex | null = null) {
-	const logs = await viem.getContractEvents({
-		address: at.rewards,
-		abi: rewardsAbi,
-		eventName: "Collected",
-		args: provider === null ? {} : { provider },
-		fromBlock: BigInt(at.deployedAtBlock),
-		strict: true,
-	});
-	return logs.map(({ args, blockNumber }) => ({
-		provider: args.provider.toLowerCase() as Hex,
-		amount: args.amount,
-		block: Number(blockNumber),
-	}));
 }

@@ -1,13 +1,14 @@
-// `assay scores`: who has which score; of one provider every term of it down to the evidence; of a closed epoch the weights and shares.
-import type { EpochScore, ProviderSummary } from "../../api/types.ts";
+// `assay scores`: who has which score; of one provider every term of it down to the evidence; of an epoch of the chain the weights and shares.
+import type { ChainWeight, ProviderSummary } from "../../api/types.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { formatTokens } from "../chain/chain-connection.ts";
 import type { Command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { numberOption, parseOptions } from "../parse-options.ts";
 import { formatPercent } from "../print/format.ts";
 import { scoreLine, scoreTree } from "../print/score-lines.ts";
 import { type Shown, showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { type Column, formatAgo, formatPrice, formatScore, shortId, shown, table } from "../print/table.ts";
+import { type Column, formatAgo, formatScore, shortId, shown, table } from "../print/table.ts";
 
 const scoreColumns: readonly Column<ProviderSummary>[] = [
 	{ title: "id", cell: ({ id }) => shortId(id) },
@@ -22,11 +23,13 @@ const scoreColumns: readonly Column<ProviderSummary>[] = [
 	{ title: "", cell: ({ state, rented }) => (state !== "active" ? state : rented ? "rented" : "") },
 ];
 
-const weightColumns: readonly Column<EpochScore>[] = [
-	{ title: "provider", cell: ({ providerId }) => shortId(providerId) },
+const weightColumns: readonly Column<ChainWeight>[] = [
+	{ title: "provider", cell: ({ providerId, account }) => shortId(providerId ?? account) },
 	{ title: "weight", right: true, cell: ({ weightPpm }) => formatScore(weightPpm) },
-	{ title: "share", right: true, cell: ({ shareMicros }) => formatPrice(shareMicros) },
+	{ title: "share", right: true, cell: ({ share }) => (share === null ? "–" : formatTokens(BigInt(share))) },
 ];
+
+const isFinal = ({ phase }: { readonly phase: string }) => phase === "final";
 
 export const scoresCommand: Command = {
 	name: "scores",
@@ -36,7 +39,7 @@ export const scoresCommand: Command = {
 Without a provider: all of them, best first. With one (id, its beginning, or name): every term of its score and where it was read.
 Whoever has the evidence can compute it again: docs/scores.md.
 
-  --epoch N         weights of that epoch and the shares of its emission; last: of the last one that is closed
+  --epoch N         weights of that epoch of the chain and the shares of what it pays; last: of the last one that is final
   --limit N         rows, at most 500 (default 50)
 ${watchOptions.help}
 ${apiOptions.help}
@@ -60,22 +63,17 @@ exit codes: done 0, usage 64, no such provider, score or epoch 67, nobody answer
 
 		const ofEpoch = (): Promise<Shown> =>
 			withApi(api, async (client) => {
-				const closed =
-					wanted === null
-						? (await client.listEpochs({ query: { limit: 20 } })).rows.find(({ state }) => state === "closed")
-						: undefined;
-				if (wanted === null && closed === undefined)
-					return { json: { rows: [], cursor: null }, text: () => "  no epoch is closed yet" };
-				const number = wanted ?? closed!.number;
-				const epoch = await client.getEpoch({ params: { number } });
-				const page = await client.listEpochScores({ params: { number }, query: { limit } });
+				const number = wanted ?? (await client.listChainEpochs({ query: { limit: 20 } })).rows.find(isFinal)?.number;
+				if (number === undefined) return { json: { rows: [], cursor: null }, text: () => "  no epoch is final yet" };
+				const epoch = await client.getChainEpoch({ params: { number } });
+				const page = await client.listChainWeights({ params: { number }, query: { limit } });
 				const provider = subject === undefined ? null : await findProvider(client, subject);
 				const rows = provider === null ? page.rows : page.rows.filter(({ providerId }) => providerId === provider.id);
 				return {
 					json: { epoch, ...page, rows },
 					text: (paint) =>
 						[
-							`epoch ${number}, ${epoch.state}; ${epoch.reports.length} reports; emission ${formatPrice(epoch.emissionMicros)}`,
+							`epoch ${number}, ${epoch.phase}; ${epoch.reports} reports; pays ${formatTokens(BigInt(epoch.pot ?? 0))}`,
 							rows.length === 0 ? "  no weights" : table(weightColumns, rows, paint),
 						].join("\n"),
 				};

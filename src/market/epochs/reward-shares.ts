@@ -1,15 +1,20 @@
-// An emission split by weight into whole units that sum exactly to it: largest remainders, ties by provider id. docs/network.md §5.
-import type { RewardShares } from "./validator-report.ts";
+// An emission split by weight into whole units that sum exactly to it: largest remainders, ties by provider id. docs/scores.md.
 
+export interface RewardShare {
+	readonly providerId: string;
+	readonly amount: bigint;
+}
+
+/** Sorted by providerId, amounts above 0 only. INVARIANT: they sum to the emission, unless every weight is 0: then there are none. */
 export function rewardShares(
 	weights: readonly { readonly providerId: string; readonly weightPpm: number }[],
 	emission: bigint,
-): RewardShares {
+): readonly RewardShare[] {
 	if (emission < 0n) throw new RangeError("an emission cannot be negative");
 	if (new Set(weights.map(({ providerId }) => providerId)).size !== weights.length)
 		throw new RangeError("a provider has two weights");
 	const total = weights.reduce((sum, { weightPpm }) => sum + BigInt(weightPpm), 0n);
-	if (total === 0n) return { shares: [], undistributed: emission };
+	if (total === 0n) return [];
 	const parts = weights.map(({ providerId, weightPpm }) => {
 		const exact = emission * BigInt(weightPpm);
 		return { providerId, whole: exact / total, remainder: exact % total };
@@ -20,9 +25,8 @@ export function rewardShares(
 		a.remainder === b.remainder ? (a.providerId < b.providerId ? -1 : 1) : a.remainder > b.remainder ? -1 : 1,
 	);
 	const lucky = new Set(order.slice(0, Number(left)).map(({ providerId }) => providerId));
-	const shares = parts
+	return parts
 		.map(({ providerId, whole }) => ({ providerId, amount: lucky.has(providerId) ? whole + 1n : whole }))
 		.filter(({ amount }) => amount > 0n)
 		.sort((a, b) => (a.providerId < b.providerId ? -1 : 1));
-	return { shares, undistributed: 0n };
 }

@@ -3,10 +3,10 @@
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccakLeaf } from "../../protocol/hash/keccak-tree.ts";
-import { weightedMedian } from "./network-weights.ts";
 import { rewardShares } from "./reward-shares.ts";
 import type { ScoreReport } from "./score-report.ts";
 import { createSortedTree, type Opening, type SortedTree } from "./sorted-openings.ts";
+import { weightedMedian } from "./weighted-median.ts";
 
 export interface WeightLeaf {
 	readonly provider: Hex;
@@ -75,7 +75,7 @@ export function createWeightProposal(reports: readonly CountedReport[], emission
 		rewardShares(
 			weights.map(({ provider, weightPpm }) => ({ providerId: provider, weightPpm })),
 			emission,
-		).shares.map(({ providerId, amount }) => [providerId, amount]),
+		).map(({ providerId, amount }) => [providerId, amount]),
 	);
 	let [weightBefore, amountBefore] = [0n, 0n];
 	let threshold: { remainder: bigint; provider: Hex } | null = null;

@@ -89,9 +89,8 @@ without figures are worth 0.
 the rest of the host play no part.
 
 ## Weights and rewards
-For each provider the stake-weighted median of the validators' scores (the least score at or below which half of the reporting stake lies), each report first clipped to the median ± \`clipPpm\` of it. A median does not move when what
-lies around it is clipped: it always lies between two honest reports while liars hold less than half of the reporting stake. The clip says who lay outside. A provider that a report leaves out is 0 in it. A report with anything but integers from
-0 to 10⁶, or two reports of one validator, count as none. Less than \`quorumPpm\` of the stake reporting: no weights, the last ones stand.
+The chain's epochs are in docs/chain.md. For each provider the weight is the stake-weighted median of the validators' scores: the least score at or below which half of the
+reporting stake lies. While liars hold less than half of it, the median lies between two honest reports. A provider that a report leaves out is 0 in it.
 Rewards: ⌊emission × weight ÷ Σ weights⌋, what is left over goes by the largest remainders, ties by provider id. Nobody has weight: nothing is given out.
 
 ## Parameters

@@ -5,6 +5,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Sql } from "./database.ts";
 import { tables } from "./migrations/001-tables.ts";
 import { chain } from "./migrations/002-chain.ts";
+import { noEpochs } from "./migrations/003-no-epochs.ts";
 
 interface Migration {
 	readonly number: number;
@@ -15,6 +16,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
 	{ number: 1, name: "tables", sql: tables },
 	{ number: 2, name: "chain", sql: chain },
+	{ number: 3, name: "no-epochs", sql: noEpochs },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

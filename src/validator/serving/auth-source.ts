@@ -15,7 +15,6 @@ export function createAuthSource({ store, env, config, signer }: ValidatorContex
 			// Whoever holds the validator's own key owns the validator.
 			if (key === signer.key) return ["admin", "validator"];
 			const roles: KeyRole[] = [];
-			if ((await store.validators.get(key)) !== null) roles.push("validator");
 			if (mayJoin(config.join, key) || (await store.providers.get(key)) !== null) roles.push("provider");
 			if (config.openCustomers) roles.push("customer");
 			return roles;

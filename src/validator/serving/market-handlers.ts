@@ -1,36 +1,18 @@
-// Routes of epochs, reports, offers and rentals.
-import { isReportSigned, reportHash } from "../../api/report-hash.ts";
+// Routes of offers and rentals.
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
 import type { Rental as RentalReply } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../store/store.ts";
 import type { RentalKeeper } from "../rentals/rental-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin } from "./caller.ts";
 import { offerView, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
-type Names =
-	| "listEpochs"
-	| "getEpoch"
-	| "listEpochScores"
-	| "getReport"
-	| "sendReport"
-	| "listOffers"
-	| "rent"
-	| "listRentals"
-	| "getRental"
-	| "extendRental"
-	| "releaseRental";
+type Names = "listOffers" | "rent" | "listRentals" | "getRental" | "extendRental" | "releaseRental";
 
 export function marketHandlers(x: ValidatorContext, rentals: RentalKeeper): Pick<Handlers, Names> {
-	const { store, env } = x;
-	const mustEpoch = async (number: number) => {
-		const epoch = await store.epochs.get(number);
-		if (epoch === null) throw new AssayError("EPOCH_UNKNOWN", `there is no epoch ${number}`);
-		return epoch;
-	};
+	const { store } = x;
 	/** Of others a rental is unknown, not forbidden: its id must tell nothing. */
 	const mustRental = async (id: string, caller: Caller): Promise<Rental> => {
 		const rental = await store.rentals.get(id);
@@ -40,48 +22,6 @@ export function marketHandlers(x: ValidatorContext, rentals: RentalKeeper): Pick
 	};
 
 	return {
-		async listEpochs({ query }) {
-			return store.epochs.list({ limit: query.limit, ...withoutUndefined({ cursor: query.cursor }) });
-		},
-		async getEpoch({ params }) {
-			const epoch = await mustEpoch(params.number);
-			const reports = await store.epochs.reports(params.number);
-			return {
-				...epoch,
-				params: epoch.params as never,
-				reports: reports.map(({ validator, receivedAtMs, scores, signature }) => ({
-					validator,
-					receivedAtMs,
-					scores: Object.keys(scores).length,
-					signature,
-				})),
-			};
-		},
-		async listEpochScores({ params, query }) {
-			await mustEpoch(params.number);
-			return store.epochs.weights(params.number, { limit: query.limit, ...withoutUndefined({ cursor: query.cursor }) });
-		},
-		async getReport({ params: { number, validator } }) {
-			await mustEpoch(number);
-			const found = (await store.epochs.reports(number)).find((report) => report.validator === validator);
-			if (found === undefined)
-				throw new AssayError("REPORT_UNKNOWN", `this validator has not reported in epoch ${number}`);
-			return found;
-		},
-		async sendReport({ body, caller }) {
-			if (caller.key !== body.validator)
-				throw new AssayError("CALLER_OTHER", "a report is sent by the validator that signed it");
-			if (!isReportSigned(body))
-				throw new AssayError("REPORT_SIGNATURE", "the report's signature is not of its content");
-			await mustEpoch(body.epoch);
-			const receivedAtMs = env.nowMs();
-			if (!(await store.epochs.putReport({ ...body, receivedAtMs })))
-				throw new AssayError("EPOCH_CLOSED", `epoch ${body.epoch} takes no reports any more`);
-			const { validator, epoch, scores } = body;
-			const sha256 = bytesToHex(reportHash(body));
-			return { validator, epoch, scores: Object.keys(scores).length, sha256, receivedAtMs };
-		},
-
 		async listOffers({ query }) {
 			const { q, sort, descending, limit, cursor, ...wants } = query;
 			const page = await store.providers.list({

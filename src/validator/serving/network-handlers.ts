@@ -20,9 +20,8 @@ export function networkHandlers(
 	x: ValidatorContext,
 	o: { readonly version: string; readonly checks: readonly ReadyCheck[] },
 ): Pick<Handlers, Names> {
-	const { store, env, config } = x;
-	const count = (nowMs: number) =>
-		Promise.all([store.overview({ nowMs }), store.work.counts({ nowMs }), store.validators.list()]);
+	const { store, env, config, signer } = x;
+	const count = (nowMs: number) => Promise.all([store.overview({ nowMs }), store.work.counts({ nowMs })]);
 	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
 	function latest(nowMs: number): { readonly atMs: number; readonly counted: ReturnType<typeof count> } {
 		if (glance === null || Math.abs(nowMs - glance.atMs) >= GLANCE_MS) {
@@ -53,14 +52,13 @@ export function networkHandlers(
 		},
 		async network() {
 			const { atMs, counted } = latest(env.nowMs());
-			const [overview, counts, validators] = await counted;
+			const [overview, counts] = await counted;
 			return {
 				version: o.version,
 				nowMs: atMs,
 				scoring: config.params.scoring,
 				intervalMs: config.params.intervalMs,
-				validators: validators.map(({ key, name, stake }) => ({ key, name, stake })),
-				epoch: overview.epoch,
+				validator: { key: signer.key, name: config.name },
 				providers: overview.providers,
 				gpus: overview.gpus,
 				models: overview.models,

@@ -49,8 +49,6 @@ export interface HomeOptions {
 	readonly settings: ChainSettings;
 	/** Null: of a chain that is there already; nothing is deployed. */
 	readonly epochSeconds: number | null;
-	/** The number of the first epoch where contracts are deployed; default 0. */
-	readonly firstEpoch?: number;
 	readonly nowMs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 }
@@ -198,7 +196,7 @@ async function findContracts(
 					epochSeconds: o.epochSeconds,
 					windowSeconds,
 					firstEpochSeconds,
-					firstEpoch: o.firstEpoch ?? 0,
+					firstEpoch: 0,
 					nowS: Math.floor(o.nowMs() / 1000),
 				};
 	if (kept !== null) {
@@ -210,7 +208,7 @@ async function findContracts(
 		if (!isOurs || schedule === null) return kept;
 		const stranded = await findStranded(client, kept, [own, ...(await localProvider(o.dataDir))], schedule);
 		if (stranded === null) return kept;
-		schedule = { ...schedule, firstEpoch: Math.max(schedule.firstEpoch, stranded.epoch) };
+		schedule = { ...schedule, firstEpoch: stranded.epoch };
 		// Leaves of epochs of the contracts that are given up.
 		await rm(join(folder, "epochs"), { recursive: true, force: true });
 	}

@@ -46,15 +46,11 @@ const KEEP_SECONDS = 90 * 86_400;
 export async function openChainKeeper(
 	x: Omit<ValidatorContext, "agents" | "beacon" | "receipts">,
 ): Promise<ChainKeeper> {
-	const { config, env, store } = x;
-	const open = await store.epochs.current();
-	const last = open ?? (await store.epochs.list({ limit: 1 })).rows[0] ?? null;
+	const { config, env } = x;
 	const home = await openChainHome({
 		dataDir: config.dataDir,
 		settings: config.chain!,
-		epochSeconds: Math.max(1, Math.round(config.epoch.lengthMs / 1000)),
-		// One count of epochs, also where a database had its own before there was a chain.
-		firstEpoch: last === null ? 0 : last.number + (open === null ? 1 : 0),
+		epochSeconds: config.chain!.epochSeconds,
 		nowMs: env.nowMs,
 		randomBytes: env.randomBytes,
 	});

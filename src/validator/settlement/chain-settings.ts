@@ -12,6 +12,8 @@ export interface ChainSettings {
 	readonly mostFeeGwei: number;
 	/** Whole tokens that this validator stakes on the embedded chain. */
 	readonly stakeTokens: number;
+	/** Length of an epoch of the embedded chain. */
+	readonly epochSeconds: number;
 	/** Longest a window of the embedded chain is, in seconds; a tenth of an epoch otherwise. */
 	readonly windowSeconds: number;
 	/** How long after the deployment the first epoch of the embedded chain ends, in seconds; a whole epoch at most. */
@@ -25,6 +27,8 @@ export const chainDefaults: ChainSettings = {
 	// Five times what Ethereum asked in its dearest hours of the last years.
 	mostFeeGwei: 500,
 	stakeTokens: 10_000,
+	// 72 min of probing and then some, as SN27's tempo of 360 blocks.
+	epochSeconds: 4320,
 	// One process commits, reveals and proposes within seconds of the windows' beginnings.
 	windowSeconds: 20,
 	// A first probe and its score take 7 to 20 s: measured on 2 arm64 cores and on a host with an H200.

@@ -12,7 +12,7 @@ export interface EmbeddedSchedule {
 	readonly epochSeconds: number;
 	readonly windowSeconds: number;
 	readonly firstEpochSeconds: number;
-	/** The number of the first epoch: where the database's count is. */
+	/** The number of the first epoch: above 0 when contracts take the place of others that were given up. */
 	readonly firstEpoch: number;
 	readonly nowS: number;
 }
