@@ -11,14 +11,10 @@ import {
 	fundRewards,
 } from "../../src/chain/contracts/deploy.ts";
 import { approveCall, registerCall, transferCall } from "../../src/chain/contracts/registry.ts";
-import {
-	accountOf,
-	type Call,
-	type ChainClient,
-	createChainClient,
-	sendCall,
-} from "../../src/chain/node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
 import { openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf, type Call } from "../../src/chain/sending/sign.ts";
 
 export const UNIT = 10n ** 18n;
 export const STAKE = 3000n * UNIT;

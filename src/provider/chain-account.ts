@@ -1,7 +1,7 @@
 // The provider's account on a chain: its stake and rewards belong to it, and it signs the receipts of probes (docs/chain.md §5). Made on first use; a spoilt
 // file is refused and never replaced, for whatever the account holds is lost with its key. Not the Ed25519 key that names the provider.
 import { join } from "node:path";
-import type { ChainAccount } from "../chain/node/chain-client.ts";
+import type { ChainAccount } from "../chain/sending/sign.ts";
 import { loadKeyBytes } from "../platform/key-file.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 
@@ -19,6 +19,6 @@ export async function loadProviderAccount(
 		randomBytes,
 		spoiltHint: "Restore it from a copy: whatever the account holds is lost with its key.",
 	});
-	const { accountOf } = await import("../chain/node/chain-client.ts");
+	const { accountOf } = await import("../chain/sending/sign.ts");
 	return accountOf(`0x${bytesToHex(secret)}`);
 }

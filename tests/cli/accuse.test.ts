@@ -14,16 +14,12 @@ import {
 	transferCall,
 } from "../../src/chain/contracts/registry.ts";
 import { isReceiptSigned, signReceipt } from "../../src/chain/contracts/slashing.ts";
-import {
-	accountOf,
-	type ChainAccount,
-	type ChainClient,
-	createChainClient,
-	sendCall,
-} from "../../src/chain/node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
 import { type RpcServer, serveRpc } from "../../src/chain/node/serve-rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../src/chain/node/toy-node.test-kit.ts";
 import { memoryIntents } from "../../src/chain/sending/publish.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import type { Link } from "../../src/engine/links/link.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";

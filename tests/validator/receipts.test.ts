@@ -14,8 +14,9 @@ import {
 } from "../../src/chain/contracts/registry.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
 import { isReceiptSigned, proveGemmCall, readIsPunished, receiptDigest } from "../../src/chain/contracts/slashing.ts";
-import { createChainClient, sendCall } from "../../src/chain/node/chain-client.ts";
-import { httpRpc } from "../../src/chain/node/rpc.ts";
+import { createChainClient } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/http-rpc.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import { auditScores } from "../../src/market/epochs/audit-scores.ts";

@@ -14,8 +14,10 @@ import {
 } from "../../src/chain/contracts/registry.ts";
 import { claimCall, readIsClaimed } from "../../src/chain/contracts/rewards.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
-import { accountOf, createChainClient, sendCall } from "../../src/chain/node/chain-client.ts";
-import { httpRpc } from "../../src/chain/node/rpc.ts";
+import { createChainClient } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/http-rpc.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf } from "../../src/chain/sending/sign.ts";
 import { createScoreReport } from "../../src/market/epochs/score-report.ts";
 import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import { given } from "../../src/market/scores/recompute.ts";

@@ -8,7 +8,9 @@ import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
-import { type ChainClient, callOf, sendCall } from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
+import { sendCall } from "../sending/send-call.ts";
+import { callOf } from "../sending/sign.ts";
 
 export interface ContractAddresses {
 	readonly chainId: number;

@@ -2,7 +2,8 @@
 import { type Hex, verifyTypedData } from "viem";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
-import { type Call, type ChainAccount, type ChainClient, callOf } from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
+import { type Call, type ChainAccount, callOf } from "../sending/sign.ts";
 import type { ContractAddresses } from "./deploy.ts";
 
 export const ROLES = { none: 0, provider: 1, validator: 2 } as const;

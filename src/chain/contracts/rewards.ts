@@ -2,7 +2,8 @@
 // docs/chain.md §4.
 import { encodeFunctionData, type Hex } from "viem";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
-import { type Call, type ChainClient, callOf } from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
+import { type Call, callOf } from "../sending/sign.ts";
 import type { ContractAddresses } from "./deploy.ts";
 import type { ChainOpening, ChainProposal, ChainWeightLeaf } from "./scoreboard.ts";
 

@@ -2,7 +2,8 @@
 // Reads that depend on the clock ask for the pending block: the newest one may be minutes old where nobody sends anything.
 import type { Hex } from "viem";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
-import { type Call, type ChainClient, callOf } from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
+import { type Call, callOf } from "../sending/sign.ts";
 import type { ContractAddresses } from "./deploy.ts";
 
 export interface EpochWindows {

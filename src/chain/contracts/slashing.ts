@@ -13,7 +13,8 @@ import type { PrivateKeyAccount } from "viem/accounts";
 import type { ReceiptDomain } from "../../protocol/chain/probe-receipt.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
-import { type Call, type ChainClient, callOf } from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
+import { type Call, callOf } from "../sending/sign.ts";
 import type { ContractAddresses } from "./deploy.ts";
 
 type Arguments<Name extends "proveGemm" | "proveConflict" | "proveRevealConflict"> = ContractFunctionArgs<

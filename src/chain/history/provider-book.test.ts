@@ -14,15 +14,10 @@ import {
 	unstakeCall,
 	withdrawCall,
 } from "../contracts/registry.ts";
-import {
-	accountOf,
-	type ChainAccount,
-	type ChainClient,
-	callOf,
-	createChainClient,
-	sendCall,
-} from "../node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
+import { sendCall } from "../sending/send-call.ts";
+import { accountOf, type ChainAccount, callOf } from "../sending/sign.ts";
 import { type BookEntry, type BookState, openProviderBook, type ProviderBook } from "./provider-book.ts";
 import { foldLedger, type LedgerEvent } from "./stake-ledger.ts";
 

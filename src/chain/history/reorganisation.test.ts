@@ -4,10 +4,13 @@ import { test } from "node:test";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { type ContractAddresses, deployContracts, deployDefaults } from "../contracts/deploy.ts";
 import { readBalance, transferCall } from "../contracts/registry.ts";
-import { accountOf, type ChainClient, createChainClient, sendCall } from "../node/chain-client.ts";
-import { type RetryOptions, withRetries } from "../node/rpc.ts";
+import { type ChainClient, createChainClient } from "../node/chain-client.ts";
+import { type RetryOptions, withRetries } from "../node/http-rpc.ts";
+import type { Rpc } from "../node/rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
 import { memoryIntents, publish } from "../sending/publish.ts";
+import { sendCall } from "../sending/send-call.ts";
+import { accountOf } from "../sending/sign.ts";
 import { type FollowedEvent, followEvents, memoryCursor } from "./follow-events.ts";
 
 const receiver = accountOf(`0x${"22".repeat(32)}`).address;
@@ -18,13 +21,15 @@ interface Stage {
 	readonly at: ContractAddresses;
 }
 
+const quick = { firstDelayMs: 1, mostDelayMs: 4 };
+
 /** Waiting mines a block, so that confirmations come; `onWait` may do worse. */
 async function stage(
 	o: { onWait?: (node: ToyNode, wait: number) => Promise<void>; retry?: Partial<RetryOptions> } = {},
 ): Promise<Stage> {
 	const node = await createToyNode();
 	let wait = 0;
-	const client = await createChainClient(withRetries(node.rpc, { ...clock(node), ...o.retry }), {
+	const client = await createChainClient(withRetries(awayFor(node, 30), { ...quick, ...o.retry }), {
 		confirmations: 12,
 		sleep: async () => {
 			await node.mine(1);
@@ -36,16 +41,12 @@ async function stage(
 	return { node, client, at };
 }
 
-/** A clock that moves by waiting alone. */
-function clock(node: ToyNode): Partial<RetryOptions> {
-	let nowMs = 0;
-	return {
-		nowMs: () => nowMs,
-		sleep: async (ms) => {
-			nowMs += ms;
-			// Five minutes out, then back.
-			if (nowMs > 300_000) node.down = false;
-		},
+/** Answers again after so many questions into the void. */
+function awayFor(node: ToyNode, asks: number): Rpc {
+	let left = asks;
+	return (method, params) => {
+		if (node.down !== false && left-- === 0) node.down = false;
+		return node.rpc(method, params);
 	};
 }
 
@@ -79,7 +80,7 @@ for (const depth of [2, 5, 10])
 		assert.equal(await readBalance(s.client, s.at, receiver), 7n);
 	});
 
-test("a node that is away for minutes, and one whose answer is lost: sent again, mined once", async () => {
+test("a node that is away for many questions, and one whose answer is lost: sent again, mined once", async () => {
 	for (const down of [true, "after"] as const) {
 		const s = await stage();
 		s.node.down = down;
@@ -89,7 +90,7 @@ test("a node that is away for minutes, and one whose answer is lost: sent again,
 });
 
 test("a node that stays away is an error, and the intent is there for the next process, which sends the same bytes", async () => {
-	const s = await stage({ retry: { patienceMs: 10_000 } });
+	const s = await stage({ retry: { patienceMs: 20 } });
 	const journal = memoryIntents();
 	const dying = {
 		...journal,

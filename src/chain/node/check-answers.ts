@@ -1,7 +1,7 @@
 // What a node's answers must look like before anybody reckons with them, and that they are of the chain that was asked for. A node is somebody else's program: it
 // may be broken, hostile, or one of several behind a balancer. Nonsense is asked again like an outage; another chain than before is CHAIN_OTHER.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc-errors.ts";
+import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
 
 type Shape = (answer: unknown) => boolean;
 

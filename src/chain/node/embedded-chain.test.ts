@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { deployContracts, deployDefaults } from "../contracts/deploy.ts";
 import { approveCall, ROLES, readAccount, registerCall } from "../contracts/registry.ts";
-import { accountOf, createChainClient, sendCall } from "./chain-client.ts";
+import { sendCall } from "../sending/send-call.ts";
+import { accountOf } from "../sending/sign.ts";
+import { createChainClient } from "./chain-client.ts";
 import { openEmbeddedChain } from "./embedded-chain.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assay-chain-"));

@@ -5,7 +5,8 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { createChainClient } from "./chain-client.ts";
-import { httpRpc, type RetryOptions, RpcRefusal, withRetries } from "./rpc.ts";
+import { httpRpc, type RetryOptions, withRetries } from "./http-rpc.ts";
+import { RpcRefusal } from "./rpc.ts";
 
 type Answer = (response: ServerResponse, asked: { id: number; method: string }) => void;
 
@@ -33,19 +34,10 @@ after(() => {
 	server.closeAllConnections();
 });
 
-/** Patience that passes by waiting alone: five tries. */
-function impatient(): Partial<RetryOptions> {
-	let nowMs = 0;
-	return {
-		patienceMs: 1000,
-		nowMs: () => nowMs,
-		sleep: async (ms) => {
-			nowMs += ms;
-		},
-	};
-}
+/** Five tries at most: 2, 4, 8 and 16 ms apart. */
+const impatient: Partial<RetryOptions> = { patienceMs: 30, firstDelayMs: 2 };
 const ask = (options: Parameters<typeof httpRpc>[1] = {}, method = "eth_blockNumber") =>
-	withRetries(httpRpc(url, options), impatient())(method, []);
+	withRetries(httpRpc(url, options), impatient)(method, []);
 const saying =
 	(text: string, status = 200): Answer =>
 	(response) => {
@@ -139,7 +131,7 @@ test("a socket that hangs, one that trickles, one that is shut, one that leads e
 
 test("another chain behind the same address is noticed after an outage, and nothing of it believed", async () => {
 	answer = honest;
-	const rpc = withRetries(httpRpc(url), impatient());
+	const rpc = withRetries(httpRpc(url), impatient);
 	const client = await createChainClient(rpc);
 	assert.equal(await client.viem.getBlockNumber(), 16n);
 	let failures = 0;
@@ -156,8 +148,30 @@ test("another chain behind the same address is noticed after an outage, and noth
 
 test("a name and a password of the address go into a header", async () => {
 	answer = honest;
-	await withRetries(httpRpc(url.replace("//", "//me:p%40ss@")), impatient())("eth_blockNumber", []);
+	await withRetries(httpRpc(url.replace("//", "//me:p%40ss@")), impatient)("eth_blockNumber", []);
 	assert.equal(authorization, `Basic ${Buffer.from("me:p@ss").toString("base64")}`);
 	await ask();
 	assert.equal(authorization, undefined);
+});
+
+test("an outage of minutes is waited out, asked every 15 seconds at most; a longer one is told", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+	const asking = async (downMs: number) => {
+		const [from, askedMs] = [Date.now(), [] as number[]];
+		let isOver = false;
+		const rpc = withRetries(async () => {
+			askedMs.push(Date.now() - from);
+			if (Date.now() - from < downMs) throw new Error("the line is dead");
+			return "0x10";
+		});
+		const answer = rpc("eth_blockNumber", []).finally(() => {
+			isOver = true;
+		});
+		answer.catch(() => {});
+		for (; !isOver; t.mock.timers.tick(100)) await new Promise((resolve) => setImmediate(resolve));
+		assert.ok(askedMs.every((ms, i) => ms - (askedMs[i - 1] ?? 0) <= 15_000));
+		return answer;
+	};
+	assert.equal(await asking(300_000), "0x10");
+	await assert.rejects(asking(3_600_000), { code: "CHAIN_UNREACHABLE" });
 });

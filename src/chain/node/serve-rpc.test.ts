@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, test } from "node:test";
-import { httpRpc } from "./rpc.ts";
+import { httpRpc } from "./http-rpc.ts";
 import { type RpcServer, serveRpc } from "./serve-rpc.ts";
 import { createToyNode } from "./toy-node.test-kit.ts";
 

@@ -1,7 +1,7 @@
 // A node that tests can take down and make reorganise: a real EVM whose newest blocks can be replaced by others. A transaction is mined at once; what a fork
 // drops is forgotten by the node as well, as by one that was restarted.
 import { keccak256 } from "viem";
-import { accountOf } from "./chain-client.ts";
+import { accountOf } from "../sending/sign.ts";
 import { createEdrProvider } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
 

@@ -3,15 +3,9 @@
 import type { TransactionReceipt } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import {
-	type Call,
-	type ChainClient,
-	inTurn,
-	type SignedTransaction,
-	signCall,
-	signReplacement,
-} from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
 import { broadcast, settle } from "./settle.ts";
+import { type Call, type SignedTransaction, signCall, signReplacement } from "./sign.ts";
 
 /** Of one nonce, oldest first: the first, and what took its place for a higher fee. */
 export type SentIntent = readonly SignedTransaction[];
@@ -45,7 +39,7 @@ export async function publish(
 	for (let attempt = 0; attempt < 8; attempt++) {
 		if (sent === null) {
 			if (await intent.isDone()) return null;
-			sent = await inTurn(client, account, async () => {
+			sent = await client.nonceLock.run<SentIntent>(account.address, async () => {
 				const first = [await signCall(client, account, await intent.call())];
 				await journal.put(intent.id, first);
 				await handIn(first);

@@ -2,9 +2,10 @@
 // waited for until it is deep enough. INVARIANT: whatever happens, one of them at most is mined, because their nonce is used once. docs/chain.md §10.
 import { BaseError, type Hex, type TransactionReceipt } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { ChainClient, SignedTransaction } from "../node/chain-client.ts";
+import type { ChainClient } from "../node/chain-client.ts";
 import { RpcRefusal } from "../node/rpc.ts";
 import { refusal } from "./refusal.ts";
+import type { SignedTransaction } from "./sign.ts";
 
 /** Ten minutes of polls. */
 const MAX_POLLS = 300;

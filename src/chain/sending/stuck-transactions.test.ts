@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { parseTransaction } from "viem";
-import { accountOf, type ChainClient, createChainClient, sendCall } from "../node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import type { Rpc } from "../node/rpc.ts";
 import { createToyNode, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
 import { memoryIntents, publish, type SentIntent } from "./publish.ts";
+import { sendCall } from "./send-call.ts";
+import { accountOf } from "./sign.ts";
 
 const GWEI = 10n ** 9n;
 let receivers = 0x40;

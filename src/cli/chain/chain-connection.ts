@@ -158,7 +158,7 @@ const NODE_PATIENCE_MS = 5000;
 
 /** A node by its URL that has answered. Throws CHAIN_UNREACHABLE. */
 export async function reachNode(url: string): Promise<Rpc> {
-	const { httpRpc, withRetries } = await import("../../chain/node/rpc.ts");
+	const { httpRpc, withRetries } = await import("../../chain/node/http-rpc.ts");
 	if (!/^https?:\/\//.test(url))
 		throw new AssayError("USAGE", `--rpc takes a URL with http:// or https://, not '${url}'`);
 	await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);

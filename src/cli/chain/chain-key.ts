@@ -2,7 +2,7 @@
 // on the machine.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ChainAccount } from "../../chain/node/chain-client.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CliIo } from "../command.ts";
 
@@ -22,7 +22,7 @@ export async function readKeyOption(
 	const text = path === undefined ? io.env.ASSAY_CHAIN_KEY : await readKeyFile(resolve(io.cwd, path));
 	if (text === undefined || text === "") return null;
 	const digits = text.trim().replace(/^0x/i, "");
-	const { accountOf } = await import("../../chain/node/chain-client.ts");
+	const { accountOf } = await import("../../chain/sending/sign.ts");
 	try {
 		if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new RangeError("not 64 hex digits");
 		return accountOf(`0x${digits.toLowerCase()}`);

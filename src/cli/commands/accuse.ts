@@ -63,8 +63,10 @@ exit codes: proven 0, usage 64, unreadable file 66, no fraud, no receipt, alread
 			);
 		const key = await readKeyOption("accuse", values, io);
 		return withChain("accuse", values, io, async (home) => {
-			const [{ refusedBecause, sendCall, signCall }, slashing, { readAccount }] = await Promise.all([
-				import("../../chain/node/chain-client.ts"),
+			const [{ refusedBecause }, { sendCall }, { signCall }, slashing, { readAccount }] = await Promise.all([
+				import("../../chain/sending/refusal.ts"),
+				import("../../chain/sending/send-call.ts"),
+				import("../../chain/sending/sign.ts"),
 				import("../../chain/contracts/slashing.ts"),
 				import("../../chain/contracts/registry.ts"),
 			]);

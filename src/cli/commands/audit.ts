@@ -3,7 +3,7 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { ChainAccount } from "../../chain/node/chain-client.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { EpochAudit } from "../../validator/audit/audit-epoch.ts";
 import type { EvidenceAudit, ProofTime } from "../../validator/audit/audit-evidence.ts";
@@ -156,7 +156,7 @@ async function ownAccount(folder: string): Promise<ChainAccount | null> {
 	if (!existsSync(keyFile)) return null;
 	const [{ loadSecret }, { accountOf }] = await Promise.all([
 		import("../../validator/settlement/chain-files.ts"),
-		import("../../chain/node/chain-client.ts"),
+		import("../../chain/sending/sign.ts"),
 	]);
 	const secret = await loadSecret(keyFile, () => new Uint8Array(32));
 	return accountOf(`0x${Buffer.from(secret).toString("hex")}`);

@@ -2,7 +2,7 @@
 // any provider: the contract pays the account of the leaf and nobody else.
 import { join } from "node:path";
 import type { RewardClaim } from "../../chain/contracts/rewards.ts";
-import type { Call } from "../../chain/node/chain-client.ts";
+import type { Call } from "../../chain/sending/sign.ts";
 import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../validator/settlement/chain-home.ts";
@@ -121,7 +121,7 @@ const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
 async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
 	const [{ refusedBecause }, rewards, { readEpochParams }] = await Promise.all([
-		import("../../chain/node/chain-client.ts"),
+		import("../../chain/sending/refusal.ts"),
 		import("../../chain/contracts/rewards.ts"),
 		import("../../chain/contracts/scoreboard.ts"),
 	]);
@@ -158,7 +158,7 @@ async function payOne(
 	},
 ): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
 	const [chain, rewards] = await Promise.all([
-		import("../../chain/node/chain-client.ts"),
+		import("../../chain/sending/send-call.ts"),
 		import("../../chain/contracts/rewards.ts"),
 	]);
 	const { client, at, account } = home;

@@ -72,7 +72,7 @@ export async function addStake(
 ): Promise<bigint> {
 	const { client, at, account } = actor;
 	const [{ sendCall }, registry, { signChainKey }] = await Promise.all([
-		import("../../chain/node/chain-client.ts"),
+		import("../../chain/sending/send-call.ts"),
 		import("../../chain/contracts/registry.ts"),
 		import("../../protocol/chain/key-binding.ts"),
 	]);
@@ -137,7 +137,7 @@ exit codes: done 0, usage 64, no chain, no answer or refused by the contract 69`
 		const act = async (actor: ChainActor) => {
 			const { client, at, account } = actor;
 			const [chain, registry] = await Promise.all([
-				import("../../chain/node/chain-client.ts"),
+				import("../../chain/sending/send-call.ts"),
 				import("../../chain/contracts/registry.ts"),
 			]);
 			await requireGas(actor, GAS.small);

@@ -2,7 +2,7 @@
 // shows everything that a real one has. On any other chain its owner stakes; then only what is missing is said. Safe to repeat after a crash anywhere.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { ChainAccount } from "../../chain/node/chain-client.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatTokens } from "../chain/chain-connection.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
@@ -29,14 +29,16 @@ export async function registerLocalProvider(o: {
 	readonly isEmbedded: boolean;
 }): Promise<LocalRegistration> {
 	const bytes = (size: number) => new Uint8Array(randomBytes(size));
-	const [chain, rpc, registry, home, { loadKeyFile }, { loadProviderAccount }] = await Promise.all([
-		import("../../chain/node/chain-client.ts"),
-		import("../../chain/node/rpc.ts"),
-		import("../../chain/contracts/registry.ts"),
-		import("../../validator/settlement/chain-home.ts"),
-		import("../../platform/key-file.ts"),
-		import("../../provider/chain-account.ts"),
-	]);
+	const [{ createChainClient }, rpc, { sendCall }, registry, home, { loadKeyFile }, { loadProviderAccount }] =
+		await Promise.all([
+			import("../../chain/node/chain-client.ts"),
+			import("../../chain/node/http-rpc.ts"),
+			import("../../chain/sending/send-call.ts"),
+			import("../../chain/contracts/registry.ts"),
+			import("../../validator/settlement/chain-home.ts"),
+			import("../../platform/key-file.ts"),
+			import("../../provider/chain-account.ts"),
+		]);
 	const signer = await loadKeyFile({
 		path: join(o.providerFolder, "provider.key"),
 		name: "the provider's key",
@@ -48,7 +50,7 @@ export async function registerLocalProvider(o: {
 	const at = await home.readContracts(home.contractsPath(folder, !o.isEmbedded));
 	if (at === null)
 		return { state: "missing", account: account.address, line: "the contracts are not in the data folder" };
-	const client = await chain.createChainClient(rpc.withRetries(rpc.httpRpc(o.url), { patienceMs: 30_000 }), {
+	const client = await createChainClient(rpc.withRetries(rpc.httpRpc(o.url), { patienceMs: 30_000 }), {
 		confirmations: 1,
 		pollMs: 50,
 	});
@@ -73,7 +75,7 @@ export async function registerLocalProvider(o: {
 	// Each step only when it is missing: whatever died in between, nothing is given twice.
 	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n) await give(actor, treasurer, GAS_WEI);
 	const has = await registry.readBalance(client, at, address);
-	if (has < amount) await chain.sendCall(client, treasurer, registry.transferCall(at, address, amount - has));
+	if (has < amount) await sendCall(client, treasurer, registry.transferCall(at, address, amount - has));
 	await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
 	return told("registered", `account ${address}, ${formatTokens(amount)} staked`);
 }
@@ -96,6 +98,6 @@ export async function registrationLine(o: {
 }
 
 async function give({ client, account }: ChainActor, treasurer: ChainAccount, value: bigint): Promise<void> {
-	const { sendCall } = await import("../../chain/node/chain-client.ts");
+	const { sendCall } = await import("../../chain/sending/send-call.ts");
 	await sendCall(client, treasurer, { to: account.address, data: "0x", value });
 }

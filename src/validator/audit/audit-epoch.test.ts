@@ -11,9 +11,11 @@ import { approveCall, registerCall, setEndpointCall } from "../../chain/contract
 import { claimCall } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { proveRevealConflictCall, signReport } from "../../chain/contracts/slashing.ts";
-import { accountOf, type ChainClient, createChainClient, sendCall, signCall } from "../../chain/node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/node/toy-node.test-kit.ts";
 import { memoryIntents } from "../../chain/sending/publish.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { accountOf, signCall } from "../../chain/sending/sign.ts";
 import { createScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
 import { createWeightProposal, shareOf } from "../../market/epochs/weight-proposal.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";

@@ -3,7 +3,8 @@
 
 import { type ChainHistory, createChainHistory } from "../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
-import { httpRpc, type Rpc, RpcRefusal } from "../../chain/node/rpc.ts";
+import { httpRpc } from "../../chain/node/http-rpc.ts";
+import { type Rpc, RpcRefusal } from "../../chain/node/rpc.ts";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { createSemaphore } from "../../platform/semaphore.ts";

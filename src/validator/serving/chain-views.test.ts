@@ -10,9 +10,11 @@ import { type ContractAddresses, deployContracts, deployDefaults } from "../../c
 import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
 import { commitCall } from "../../chain/contracts/scoreboard.ts";
 import { createChainHistory } from "../../chain/history/chain-history.ts";
-import { accountOf, type ChainClient, createChainClient, sendCall } from "../../chain/node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/node/toy-node.test-kit.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { accountOf } from "../../chain/sending/sign.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";

@@ -4,17 +4,14 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
 import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/contracts/registry.ts";
-import {
-	accountOf,
-	type ChainAccount,
-	type ChainClient,
-	createChainClient,
-	sendCall,
-} from "../../chain/node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/node/embedded-chain.ts";
-import { httpRpc, type Rpc, withRetries } from "../../chain/node/rpc.ts";
+import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
+import type { Rpc } from "../../chain/node/rpc.ts";
 import { serveRpc } from "../../chain/node/serve-rpc.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";

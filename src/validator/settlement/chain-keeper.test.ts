@@ -15,8 +15,10 @@ import {
 import { approveCall, readBalance, registerCall, transferCall } from "../../chain/contracts/registry.ts";
 import { claimAndCollectCall, readIsClaimed } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
-import { accountOf, createChainClient, sendCall } from "../../chain/node/chain-client.ts";
-import { httpRpc } from "../../chain/node/rpc.ts";
+import { createChainClient } from "../../chain/node/chain-client.ts";
+import { httpRpc } from "../../chain/node/http-rpc.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { accountOf } from "../../chain/sending/sign.ts";
 import { createScoreReport } from "../../market/epochs/score-report.ts";
 import { createWeightProposal, shareOf } from "../../market/epochs/weight-proposal.ts";
 import { given } from "../../market/scores/recompute.ts";

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
-import { accountOf, type SignedTransaction } from "../../chain/node/chain-client.ts";
+import { accountOf, type SignedTransaction } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";

@@ -12,15 +12,11 @@ import { approveCall, readAccount, readBalance, registerCall, transferCall } fro
 import { claimCall, collectCall, readPot } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { signReport } from "../../chain/contracts/slashing.ts";
-import {
-	accountOf,
-	type ChainAccount,
-	type ChainClient,
-	createChainClient,
-	sendCall,
-} from "../../chain/node/chain-client.ts";
+import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/node/toy-node.test-kit.ts";
 import { memoryIntents } from "../../chain/sending/publish.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { createScoreReport, readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
 import { createWeightProposal, shareOf, type WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";

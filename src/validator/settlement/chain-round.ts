@@ -6,8 +6,9 @@ import { readVotingStake } from "../../chain/contracts/registry.ts";
 import { readEmission, readLastFixed } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { signReport } from "../../chain/contracts/slashing.ts";
-import type { ChainAccount, ChainClient } from "../../chain/node/chain-client.ts";
+import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import {
 	createScoreReport,
 	malformedAt,

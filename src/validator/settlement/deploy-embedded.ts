@@ -5,7 +5,8 @@ import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } 
 import { readRegistered } from "../../chain/contracts/registry.ts";
 import { readLastFixed } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
-import type { ChainAccount, ChainClient } from "../../chain/node/chain-client.ts";
+import type { ChainClient } from "../../chain/node/chain-client.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 export interface EmbeddedSchedule {

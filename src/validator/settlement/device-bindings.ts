@@ -4,7 +4,7 @@
 import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
 import { signAttestation } from "../../chain/contracts/registry.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
-import type { ChainAccount } from "../../chain/node/chain-client.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
 import { deviceCommitment, normalDeviceUuid } from "../../protocol/chain/device-commitment.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";

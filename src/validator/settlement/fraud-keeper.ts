@@ -4,8 +4,10 @@
 
 import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
 import { proveGemmCall, readIsPunished, receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
-import { type ChainAccount, type ChainClient, refusedBecause } from "../../chain/node/chain-client.ts";
+import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
+import { refusedBecause } from "../../chain/sending/refusal.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { receiptOf } from "../../protocol/chain/probe-receipt.ts";
 import type { FraudNote, ReceiptKeeper } from "../receipts/receipt-keeper.ts";

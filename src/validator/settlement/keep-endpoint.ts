@@ -2,7 +2,7 @@
 // from outside (`assay chain endpoint`), and a process behind a proxy cannot know.
 
 import { ROLES, readAccount, setEndpointCall } from "../../chain/contracts/registry.ts";
-import { sendCall } from "../../chain/node/chain-client.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
 import type { ChainHome } from "./chain-home.ts";
 
 export async function keepEndpoint({ client, at, account, isEmbedded }: ChainHome, url: string): Promise<void> {

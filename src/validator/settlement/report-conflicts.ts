@@ -10,8 +10,9 @@ import {
 	proveRevealConflictCall,
 	readIsPunished,
 } from "../../chain/contracts/slashing.ts";
-import type { ChainAccount, ChainClient } from "../../chain/node/chain-client.ts";
+import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 /** A signed root of one validator's epoch. */

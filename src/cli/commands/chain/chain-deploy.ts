@@ -22,7 +22,8 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 		throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start", "chain");
 	const epochSeconds = Math.floor(numberOption("chain", "epoch-seconds", values["epoch-seconds"], 40, 31_536_000));
 	const fund = BigInt(Math.floor(numberOption("chain", "fund", values.fund, 0, 1e9))) * 10n ** 18n;
-	const [{ accountOf, createChainClient }, deploying, files, home, { readBalance }] = await Promise.all([
+	const [{ accountOf }, { createChainClient }, deploying, files, home, { readBalance }] = await Promise.all([
+		import("../../../chain/sending/sign.ts"),
 		import("../../../chain/node/chain-client.ts"),
 		import("../../../chain/contracts/deploy.ts"),
 		import("../../../validator/settlement/chain-files.ts"),

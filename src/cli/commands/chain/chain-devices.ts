@@ -24,7 +24,7 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 	const wanted = wantedDevices(values);
 	return withProviderChain("chain", values, io, async (actor, signer) => {
 		const [{ sendCall }, registry] = await Promise.all([
-			import("../../../chain/node/chain-client.ts"),
+			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
 		]);
 		const { client, at, account } = actor;
@@ -77,7 +77,7 @@ export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<n
 	const wanted = wantedDevices(values);
 	return withProviderChain("chain", values, io, async (actor) => {
 		const [{ sendCall }, registry] = await Promise.all([
-			import("../../../chain/node/chain-client.ts"),
+			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
 		]);
 		const { client, at, account } = actor;

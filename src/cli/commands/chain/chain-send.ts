@@ -22,7 +22,7 @@ export async function send(to: string, text: string, values: SendValues, io: Cli
 	const key = await readKeyOption("chain", values, io);
 	return withChain("chain", values, io, async (home) => {
 		const [{ sendCall }, registry, { treasurerOf }] = await Promise.all([
-			import("../../../chain/node/chain-client.ts"),
+			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
 			import("../../../validator/settlement/chain-home.ts"),
 		]);
@@ -60,7 +60,7 @@ export async function setEndpoint(
 		throw usageError(`an endpoint is a URL with http:// or https://, not '${endpoint}'`, "chain");
 	return withChain("chain", values, io, async (home) => {
 		const [{ sendCall }, { setEndpointCall, readAccount }] = await Promise.all([
-			import("../../../chain/node/chain-client.ts"),
+			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
 		]);
 		const { client, at, account } = home;

@@ -1,7 +1,7 @@
 // Requests for events that a node finds too wide: cut until it answers, nothing twice, nothing left out; other refusals stay refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Rpc, RpcRefusal } from "../node/rpc.ts";
+import { type Rpc, RpcRefusal } from "./rpc.ts";
 import { splitLogs } from "./split-logs.ts";
 
 function bounded(most: number, head = 10_000) {

@@ -1,0 +1,122 @@
+// A node behind HTTP: viem's client for the request, the bound on an answer's size and the login in an address; viem's
+// retries for outages. A node is somebody else's program, and viem trusts it in three things that are therefore done here:
+// the deadline covers an answer's last byte (viem's ends with its headers), an answer must name the request it is for, and
+// an error must be one. Results are checked for their shape in check-answers.ts.
+import { ResponseBodyTooLargeError, withRetry } from "viem";
+import { getHttpRpcClient } from "viem/utils";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { checkAnswers, pinChain } from "./check-answers.ts";
+import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
+
+export interface HttpOptions {
+	/** For a whole answer, its last byte included: a socket that trickles is cut off as well. */
+	readonly withinMs: number;
+	/** Of an answer, unpacked. A page of 10,000 events has some 8 MB. */
+	readonly mostBytes: number;
+	readonly signal: AbortSignal | null;
+}
+
+const httpDefaults: HttpOptions = { withinMs: 20_000, mostBytes: 32 << 20, signal: null };
+
+/** JSON-RPC over HTTP, of one chain. Anything but a well-formed answer counts as an outage. */
+export const httpRpc = (url: string, options: Partial<HttpOptions> = {}): Rpc =>
+	pinChain(checkAnswers(postedRpc(url, { ...httpDefaults, ...options })));
+
+function postedRpc(url: string, { withinMs, mostBytes, signal }: HttpOptions): Rpc {
+	const node = getHttpRpcClient(url, {
+		maxResponseBodySize: mostBytes,
+		// ATTACK: a node must not send us on to an address that only this machine can reach.
+		fetchOptions: { redirect: "error" },
+		timeout: 0,
+		fetchFn: (address, init) => {
+			const late = AbortSignal.timeout(withinMs);
+			return fetch(address, { ...init, signal: signal === null ? late : AbortSignal.any([late, signal]) });
+		},
+		onResponse: ({ status }) => {
+			if (status === 429) throw new Error("the node is busy");
+		},
+	});
+	let last = 0;
+	return async (method, params) => {
+		const id = ++last;
+		return resultOf(await node.request({ body: { id, method, params } }).catch(notUnderstood), id);
+	};
+}
+
+function notUnderstood(error: Error): never {
+	if (error instanceof ResponseBodyTooLargeError) throw new NodeNonsense("an answer without end", { cause: error });
+	if (error.cause instanceof SyntaxError) throw new NodeNonsense("no JSON");
+	throw error;
+}
+
+function resultOf(answer: unknown, id: number): unknown {
+	if (typeof answer !== "object" || answer === null || Array.isArray(answer)) throw new NodeNonsense("no object");
+	const { id: echoed, result, error = null } = answer as Readonly<Record<"id" | "result" | "error", unknown>>;
+	if (typeof error !== "object" || Array.isArray(error)) throw new NodeNonsense("an error that is none");
+	// Of a refusal before it was read the id is null.
+	if (echoed !== id && !(echoed === null && error !== null)) throw new NodeNonsense("an answer to another request");
+	if (error !== null) {
+		const refusal = new RpcRefusal(error);
+		// "Limit exceeded": busy, not refused.
+		throw refusal.code === -32005 ? new Error("the node is busy") : refusal;
+	}
+	if (result === undefined) throw new NodeNonsense("neither a result nor an error");
+	return result;
+}
+
+export interface RetryOptions {
+	/** Gives up after this long without an answer. */
+	readonly patienceMs: number;
+	/** Twice as long after each try. */
+	readonly firstDelayMs: number;
+	readonly mostDelayMs: number;
+	/** Ends all waiting: CHAIN_CLOSED. */
+	readonly signal: AbortSignal | null;
+}
+
+const retryDefaults: RetryOptions = {
+	// Outages of minutes are ordinary; a commit window is longer.
+	patienceMs: 10 * 60_000,
+	firstDelayMs: 200,
+	mostDelayMs: 15_000,
+	signal: null,
+};
+
+/**
+ * The same node, asked again while it is out of reach; one that answers with an error is not. Sending a signed transaction
+ * twice is harmless: its nonce is used once.
+ */
+export function withRetries(rpc: Rpc, options: Partial<RetryOptions> = {}): Rpc {
+	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...retryDefaults, ...options };
+	const delayMs = (count: number) => Math.min(mostDelayMs, firstDelayMs * 2 ** count);
+	const isAnswer = (error: unknown) => error instanceof RpcRefusal || error instanceof AssayError;
+	return async (method, params) => {
+		const begunMs = Date.now();
+		try {
+			return await withRetry(() => rpc(method, params), {
+				retryCount: Number.POSITIVE_INFINITY,
+				delay: ({ count }) => delayMs(count),
+				shouldRetry: ({ count, error }) => !isAnswer(error) && Date.now() - begunMs + delayMs(count) <= patienceMs,
+				...(signal === null ? {} : { signal }),
+			});
+		} catch (error) {
+			if (isAnswer(error)) throw error;
+			throw signal?.aborted ? connectionClosed() : gaveUp(method, error);
+		}
+	};
+}
+
+function gaveUp(method: string, cause: unknown): AssayError {
+	return cause instanceof NodeNonsense
+		? new AssayError("CHAIN_NODE", `the chain's node answers ${method} with nonsense: ${cause.message}`, {
+				hint: "Check the RPC URL: is it a node's? Nothing was believed, it is tried again later.",
+				cause,
+			})
+		: new AssayError("CHAIN_UNREACHABLE", `the chain's node gave no answer to ${method}`, {
+				hint: "Check the RPC URL and the node; nothing is lost, it is tried again later.",
+				cause,
+			});
+}
+
+export const connectionClosed = (): AssayError =>
+	new AssayError("CHAIN_CLOSED", "the connection to the chain is closed", { hint: "Start again." });

@@ -1,0 +1,89 @@
+// Transactions signed here and by no node: nonce from the chain, gas estimated and padded, fees within the client's cap.
+// Handing them in is settle.ts.
+import {
+	type Abi,
+	type EncodeFunctionDataParameters,
+	encodeFunctionData,
+	type Hex,
+	keccak256,
+	parseTransaction,
+} from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import type { ChainClient } from "../node/chain-client.ts";
+import { type Fees, feesNow, replacementFees } from "./fees.ts";
+import { refusal } from "./refusal.ts";
+
+/** An account whose key is here. */
+export type ChainAccount = PrivateKeyAccount;
+
+export const accountOf = (privateKey: Hex): ChainAccount => privateKeyToAccount(privateKey);
+
+export interface Call {
+	/** Null: a deployment. */
+	readonly to: Hex | null;
+	readonly data: Hex;
+	readonly value?: bigint;
+}
+
+/** A transaction that is signed and so has its hash before anybody has seen it. */
+export interface SignedTransaction {
+	readonly raw: Hex;
+	readonly hash: Hex;
+	readonly from: Hex;
+	readonly nonce: number;
+}
+
+/** Refused by the contract: CHAIN_REFUSED with the contract's own words. */
+export async function signCall(client: ChainClient, account: ChainAccount, call: Call): Promise<SignedTransaction> {
+	const { data, value = 0n } = call;
+	const to = call.to === null ? {} : { to: call.to };
+	const request = { from: account.address, ...to, data, value: `0x${value.toString(16)}` };
+	const estimate = await client.rpc("eth_estimateGas", [request, "pending"]).catch((error: unknown) => {
+		throw refusal(error);
+	});
+	const nonce = await client.viem.getTransactionCount({ address: account.address, blockTag: "pending" });
+	// State may have moved a little when it is mined: storage that was warm for the estimate is then cold.
+	const gas = (BigInt(estimate as string) * 5n) / 4n + 20_000n;
+	return sign(client, account, { nonce, ...to, data, value, gas, ...(await feesNow(client)) });
+}
+
+/** The same act better paid, with the same nonce: one of them at most is ever mined. Null: the cap does not allow it. */
+export async function signReplacement(
+	client: ChainClient,
+	account: ChainAccount,
+	before: SignedTransaction,
+): Promise<SignedTransaction | null> {
+	const { to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(before.raw as `0x02${string}`);
+	const fees = await replacementFees(client, {
+		maxFeePerGas: maxFeePerGas ?? 0n,
+		maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+	});
+	if (fees === null) return null;
+	return sign(client, account, {
+		nonce: before.nonce,
+		...(to ? { to } : {}),
+		data: data ?? "0x",
+		value: value ?? 0n,
+		gas: gas ?? 0n,
+		...fees,
+	});
+}
+
+async function sign(
+	{ chainId }: ChainClient,
+	account: ChainAccount,
+	transaction: Fees & { nonce: number; to?: Hex; data: Hex; value: bigint; gas: bigint },
+): Promise<SignedTransaction> {
+	const raw = await account.signTransaction({ type: "eip1559", chainId, ...transaction });
+	return { raw, hash: keccak256(raw), from: account.address, nonce: transaction.nonce };
+}
+
+/** For which chain a transaction was signed. */
+export const chainIdOf = (raw: Hex): number | null => parseTransaction(raw).chainId ?? null;
+
+export function callOf<const TAbi extends Abi | readonly unknown[]>(
+	to: Hex,
+	parameters: EncodeFunctionDataParameters<TAbi>,
+): Call {
+	return { to, data: encodeFunctionData(parameters as EncodeFunctionDataParameters) };
+}
