@@ -172,11 +172,7 @@ const ELSEWHERE: readonly (readonly [weakness: string, file: string, title: stri
 		"devices without figures are worth nothing",
 	],
 	["cards that figures cannot tell apart", "src/market/scores/score-provider.test.ts", "SN27 cannot tell these apart"],
-	[
-		"listings of claimed specs",
-		"src/market/rentals/search-offers.test.ts",
-		"what a provider calls itself does not count",
-	],
+	["listings of claimed specs", "src/store/tables.test.ts", "a search by proven figures finds exactly those"],
 	[
 		"validators test at random times and collide",
 		"tests/store/processes.test.ts",

@@ -78,9 +78,6 @@ async function sign(
 	return { raw, hash: keccak256(raw), from: account.address, nonce: transaction.nonce };
 }
 
-/** For which chain a transaction was signed. */
-export const chainIdOf = (raw: Hex): number | null => parseTransaction(raw).chainId ?? null;
-
 export function callOf<const TAbi extends Abi | readonly unknown[]>(
 	to: Hex,
 	parameters: EncodeFunctionDataParameters<TAbi>,

@@ -6,7 +6,6 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { DEFAULT_PARAMS } from "../params.ts";
 import type { RentalRecord } from "./rental.ts";
 import {
-	accruedMicros,
 	activate,
 	expire,
 	extend,
@@ -162,12 +161,6 @@ test("other fields of a row go through untouched, and the row is not changed in 
 	const next = activate(row, T0, P);
 	assert.deepEqual([next.access, next.devices], [{ port: 22 }, [0, 1]]);
 	assert.equal(row.state, "reserved");
-});
-
-test("what has run up so far is what a release would charge", () => {
-	assert.equal(accruedMicros(active, T0 + 90_000, P), 90_000);
-	assert.equal(accruedMicros(reserved, T0 + 90_000, P), 0);
-	assert.equal(accruedMicros(release(active, T0 + 90_000, P), T0 + HOUR, P), 90_000);
 });
 
 test("conservation: charged + refund = paid, to the micro-unit, whatever happens when", () => {

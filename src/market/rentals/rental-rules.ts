@@ -109,12 +109,6 @@ function reservedUntilMs({ reservedAtMs, untilMs }: RentalRecord, { reserveTimeo
 	return Math.min(untilMs, reservedAtMs + reserveTimeoutMs);
 }
 
-/** What would be charged if it ended now by its customer's will: for display. */
-export function accruedMicros(rental: RentalRecord, nowMs: number, params: Params): number {
-	if (rental.chargedMicros !== null) return rental.chargedMicros;
-	return release(rental, nowMs, params).chargedMicros!;
-}
-
 /** Never more than from its start to its end as paid for, never less than nothing, whatever clocks say. */
 function ended<R extends RentalRecord>(
 	rental: R,

@@ -1,4 +1,4 @@
-// One rental as it is kept, and what is asked of it. Shapes only; the transitions are in rental-rules.ts, offers in search-offers.ts.
+// One rental as it is kept, and what is asked of it. Shapes only; the transitions are in rental-rules.ts.
 // A record of what is owed: no money moves here. docs/network.md §6.
 
 export type RentalEnd = "released" | "expired" | "failed";
@@ -35,40 +35,3 @@ export interface RentalTerms {
 	readonly pricePerHourMicros: number;
 	readonly durationMs: number;
 }
-
-/** One provider as a customer may search it. Everything about devices is proven; the offer's name and price are the provider's word. */
-export interface OfferView {
-	readonly providerId: string;
-	readonly name: string;
-	readonly pricePerHourMicros: number;
-	/** Offered, connected, active, not rented. */
-	readonly rentable: boolean;
-	readonly scorePpm: number;
-	readonly uptimePpm: number;
-	readonly provenAtMs: number;
-	readonly evidence: string;
-	readonly gpus: readonly OfferedGpu[];
-}
-
-export interface OfferedGpu {
-	readonly profile: string | null;
-	readonly state: string;
-	/** Best proven figure by name, e.g. "gemm.fp16", "memory.resident". */
-	readonly figures: Readonly<Record<string, number>>;
-}
-
-/** A provider fits when `devices` of its GPUs each meet every limit. */
-export interface OfferFilter {
-	readonly profile?: string;
-	readonly devices?: number;
-	readonly leastMemoryBytes?: number;
-	readonly leastBytesPerS?: number;
-	/** Least proven figure by name. */
-	readonly leastFigures?: Readonly<Record<string, number>>;
-	readonly mostPricePerHourMicros?: number;
-	readonly leastUptimePpm?: number;
-	readonly leastScorePpm?: number;
-	readonly rentableOnly?: boolean;
-}
-
-export type OfferOrder = "price" | "score" | "price-per-score" | "memory" | "uptime";

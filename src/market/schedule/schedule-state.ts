@@ -11,7 +11,6 @@ export type Why =
 	| "abandoned"
 	| "changed"
 	| "rental-ended"
-	| "resumed"
 	| "suspected"
 	| "rented"
 	| "paused"

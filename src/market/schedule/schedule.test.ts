@@ -5,24 +5,14 @@ import fc from "fast-check";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
 import { codes } from "../../protocol/codes.ts";
 import { createParams, DEFAULT_PARAMS } from "../params.ts";
-import {
-	dueNow,
-	isProbed,
-	nextProbe,
-	onChanged,
-	onPaused,
-	onRegistered,
-	onRemoved,
-	onRentalEnded,
-	onRented,
-	onResumed,
-} from "./schedule.ts";
+import { isProbed, nextProbe, onChanged } from "./schedule.ts";
+import { freshState, resting } from "./schedule-state.test-kit.ts";
 import type { Decision, Outcome, ScheduleState } from "./schedule-state.ts";
 
 const P = DEFAULT_PARAMS;
 const MIN = 60_000;
 const T0 = 1_800_000_000_000;
-const fresh = onRegistered(T0).state;
+const fresh = freshState(T0);
 
 function outcome(status: Outcome["status"], code: string | null, startedAtMs = T0, tookMs = 10_000): Outcome {
 	return { status, code, startedAtMs, endedAtMs: startedAtMs + tookMs };
@@ -36,12 +26,6 @@ function after(
 	return nextProbe(state, outcome(status, code, startedAtMs), P, 0.5);
 }
 const countOf = ({ actions }: Decision) => actions.find((action) => action.do === "count")?.as;
-
-test("a new provider is due at once", () => {
-	const { state, actions } = onRegistered(T0);
-	assert.deepEqual(actions, [{ do: "probe-at", atMs: T0, why: "registered" }]);
-	assert.equal(state.nextProbeAtMs, T0);
-});
 
 test("after a valid probe: the interval from its start, plus a draw below the jitter", () => {
 	const at = (random01: number) => nextProbe(fresh, outcome("valid", null), P, random01).state.nextProbeAtMs!;
@@ -166,43 +150,16 @@ test("abandoned: due again at once, counts for nothing; but what kills us is not
 	assert.equal(state.lastVerdict, null, "no verdict was reached");
 });
 
-test("rented: skipped, then due at once; what ends meanwhile does not make it due", () => {
-	const rented = onRented(after(fresh, "valid").state);
-	assert.deepEqual(rented.actions, [{ do: "rest", why: "rented" }]);
-	assert.deepEqual(dueNow([{ providerId: "a", state: rented.state }], T0 * 2, 10), []);
-	const ended = after(rented.state, "valid");
-	assert.equal(ended.state.nextProbeAtMs, null);
-	assert.equal(countOf(ended), "success", "it still counts");
-	assert.equal(onChanged(rented.state, T0 + 5, P).state.nextProbeAtMs, null);
-	assert.deepEqual(onRentalEnded(rented.state, T0 + 9).actions, [
-		{ do: "probe-at", atMs: T0 + 9, why: "rental-ended" },
-	]);
-});
-
-test("paused or removed: never; resumed: at once", () => {
-	for (const [decision, why] of [
-		[onPaused(fresh), "paused"],
-		[onRemoved(fresh), "removed"],
-	] as const) {
-		assert.deepEqual(decision.actions, [{ do: "rest", why }]);
-		assert.equal(isProbed(decision.state), false);
-		for (const later of [
-			after(decision.state, "inconclusive", "ABORTED"),
-			onChanged(decision.state, T0 + 1, P),
-			onRentalEnded(decision.state, T0 + 1),
-		])
+test("rented, paused or removed: what ends or changes meanwhile does not make it due", () => {
+	for (const why of ["rented", "paused", "removed"] as const) {
+		const state = resting(after(fresh, "valid").state, why);
+		assert.equal(isProbed(state), false);
+		const ended = after(state, "valid");
+		assert.equal(countOf(ended), "success", "it still counts");
+		assert.deepEqual(ended.actions.at(-1), { do: "rest", why });
+		for (const later of [ended, after(state, "inconclusive", "ABORTED"), onChanged(state, T0 + 5, P)])
 			assert.equal(later.state.nextProbeAtMs, null);
 	}
-	assert.equal(onResumed(onPaused(fresh).state, T0 + 7, P).state.nextProbeAtMs, T0 + 7);
-	const rented = onPaused(onRented(fresh).state).state;
-	assert.deepEqual(onResumed(rented, T0 + 7, P).actions, [{ do: "rest", why: "rented" }]);
-});
-
-test("pausing and resuming in turn costs no more probes than changing does", () => {
-	let state = onResumed(onPaused(fresh).state, T0 + 1, P).state;
-	state = after(state, "valid", null, T0 + 1).state;
-	state = onResumed(onPaused(state).state, T0 + 2 * MIN, P).state;
-	assert.equal(state.nextProbeAtMs, T0 + 1 + 10 * MIN);
 });
 
 test("changed: due at once, at most once in ten minutes, and none is lost", () => {
@@ -235,29 +192,6 @@ test("a change during a probe is proven after it", () => {
 	assert.equal(after(again, "valid", null, T0 + 10_000).state.nextProbeAtMs, T0 + 10_000 + 10 * MIN);
 });
 
-test("who is due: the longest waiting first, ties by name, no more than asked for", () => {
-	const entry = (providerId: string, nextProbeAtMs: number | null) => ({
-		providerId,
-		state: { ...fresh, nextProbeAtMs },
-	});
-	const entries = [
-		entry("c", T0 - 5),
-		entry("b", T0 - 9),
-		entry("a", T0 - 5),
-		entry("d", T0 + 1),
-		entry("e", null),
-		entry("f", T0),
-	];
-	assert.deepEqual(
-		dueNow(entries, T0, 10).map(({ providerId }) => providerId),
-		["b", "a", "c", "f"],
-	);
-	assert.deepEqual(
-		dueNow(entries, T0, 2).map(({ providerId }) => providerId),
-		["b", "a"],
-	);
-});
-
 test("whatever happens in whatever order: never due while resting, always due while active, storable", () => {
 	const event = fc.oneof(
 		fc.record({
@@ -265,7 +199,7 @@ test("whatever happens in whatever order: never due while resting, always due wh
 			code: fc.constantFrom(null, "OPENING_WITHHELD", "ELEMENT_WRONG"),
 			random01: fc.double({ min: 0, max: 0.999, noNaN: true }),
 		}),
-		fc.constantFrom("changed", "rented", "unrented", "paused", "resumed"),
+		fc.constantFrom("changed", "rented", "paused"),
 	);
 	fc.assert(
 		fc.property(fc.array(fc.tuple(event, fc.integer({ min: 0, max: 100 * MIN })), { maxLength: 40 }), (events) => {
@@ -275,10 +209,7 @@ test("whatever happens in whatever order: never due while resting, always due wh
 				nowMs += waitMs;
 				const before = state;
 				if (what === "changed") state = onChanged(state, nowMs, P).state;
-				else if (what === "rented") state = onRented(state).state;
-				else if (what === "unrented") state = onRentalEnded(state, nowMs).state;
-				else if (what === "paused") state = onPaused(state).state;
-				else if (what === "resumed") state = onResumed(state, nowMs, P).state;
+				else if (what === "rented" || what === "paused") state = resting(state, what);
 				else {
 					const decision = nextProbe(state, { ...what, startedAtMs: nowMs - 10, endedAtMs: nowMs }, P, what.random01);
 					state = decision.state;

@@ -15,26 +15,6 @@ export function isMishap({ status, code, together }: Pick<Outcome, "status" | "c
 	return MISHAPS.includes(code) && !(together === true && code === "STREAM_LATE");
 }
 
-/** A new provider is due at once. */
-export function onRegistered(nowMs: number): Decision {
-	const state: ScheduleState = {
-		status: "active",
-		rented: false,
-		nextProbeAtMs: nowMs,
-		why: "registered",
-		lastStartedAtMs: null,
-		lastVerdict: null,
-		failures: 0,
-		retried: 0,
-		validSinceWithheld: null,
-		changeProbeAtMs: null,
-		changedAtMs: null,
-		suspicion: null,
-		suspectProbeAtMs: null,
-	};
-	return decided(state);
-}
-
 /** After a probe has ended. `random01` in [0, 1) is drawn for this call alone: it makes the moment of the next probe unpredictable. */
 export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params, random01: number): Decision {
 	if (!(random01 >= 0 && random01 < 1)) throw new RangeError("a draw must lie in [0, 1)");
@@ -103,50 +83,11 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 /** Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept, not lost. */
 export function onChanged(state: ScheduleState, nowMs: number, params: Params): Decision {
 	const noted = { ...state, changedAtMs: nowMs };
-	return isProbed(noted) ? decided(dueForChange(noted, nowMs, params, "changed")) : decided(noted);
-}
-
-/** Reserved or active: skipped until the rental ends. */
-export function onRented(state: ScheduleState): Decision {
-	return decided(dueAt({ ...state, rented: true }, null, "rented"));
-}
-
-export function onRentalEnded(state: ScheduleState, nowMs: number): Decision {
-	return decided(dueAt({ ...state, rented: false }, nowMs, "rental-ended"));
-}
-
-export function onPaused(state: ScheduleState): Decision {
-	return decided(dueAt({ ...state, status: "paused" }, null, "paused"));
-}
-
-export function onRemoved(state: ScheduleState): Decision {
-	return decided(dueAt({ ...state, status: "removed" }, null, "removed"));
-}
-
-/** Due at once, but pausing and resuming in turn must not cost more probes than changing does. */
-export function onResumed(state: ScheduleState, nowMs: number, params: Params): Decision {
-	const active: ScheduleState = { ...state, status: "active", nextProbeAtMs: null };
-	return decided(isProbed(active) ? dueForChange(active, nowMs, params, "resumed") : dueAt(active, null, "rented"));
+	return decided(isProbed(noted) ? dueForChange(noted, nowMs, params) : noted);
 }
 
 export function isProbed({ status, rented }: ScheduleState): boolean {
 	return status === "active" && !rented;
-}
-
-/** Who is due, the longest waiting first; ties by id, so that two processes see one order. At most `most`. */
-export function dueNow<Entry extends { readonly providerId: string; readonly state: ScheduleState }>(
-	entries: readonly Entry[],
-	nowMs: number,
-	most: number,
-): Entry[] {
-	return entries
-		.filter(({ state }) => isProbed(state) && state.nextProbeAtMs !== null && state.nextProbeAtMs <= nowMs)
-		.sort(
-			(a, b) =>
-				a.state.nextProbeAtMs! - b.state.nextProbeAtMs! ||
-				(a.providerId < b.providerId ? -1 : a.providerId > b.providerId ? 1 : 0),
-		)
-		.slice(0, most);
 }
 
 /** The first moment at which a change may be proven: now, when it is already planned, or when the limiter allows. */
@@ -155,10 +96,10 @@ function changeDueAtMs({ changeProbeAtMs }: ScheduleState, nowMs: number, { chan
 	return changeProbeAtMs > nowMs ? changeProbeAtMs : Math.max(nowMs, changeProbeAtMs + changedLimitMs);
 }
 
-function dueForChange(state: ScheduleState, nowMs: number, params: Params, why: Why): ScheduleState {
+function dueForChange(state: ScheduleState, nowMs: number, params: Params): ScheduleState {
 	const atMs = changeDueAtMs(state, nowMs, params);
 	if (state.nextProbeAtMs !== null && state.nextProbeAtMs <= atMs) return state;
-	return dueAt({ ...state, changeProbeAtMs: atMs }, atMs, why);
+	return dueAt({ ...state, changeProbeAtMs: atMs }, atMs, "changed");
 }
 
 /** What is paused, removed or rented is never due, whatever ended meanwhile. */

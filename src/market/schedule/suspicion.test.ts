@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../params.ts";
 import { creditUuids } from "../scores/credit-uuids.ts";
-import { onPaused, onRegistered, onRented } from "./schedule.ts";
+import { freshState, resting } from "./schedule-state.test-kit.ts";
 import type { Outcome, SuspectView } from "./schedule-state.ts";
 import {
 	clearedPairs,
@@ -30,7 +30,7 @@ function view(
 ): SuspectView {
 	return {
 		providerId,
-		state: onRegistered(T0).state,
+		state: freshState(T0),
 		gpus: uuids.map((uuid) => ({ uuid, firstProvenAtMs: firstMs, profile })),
 		series: values.length === 0 ? [] : [{ uuid: uuids[0] ?? "", name: "gemm.int8", values }],
 		clearedWith,
@@ -102,8 +102,8 @@ test("who is rented or paused is not probed; the others of the group are not pro
 	const a = view("a", { uuids: ["1"] });
 	const b = view("b", { uuids: ["1"] });
 	assert.equal(groups(a, b).length, 1);
-	assert.equal(groups(a, { ...b, state: onRented(b.state).state }).length, 0);
-	assert.equal(groups(a, { ...b, state: onPaused(b.state).state }).length, 0);
+	assert.equal(groups(a, { ...b, state: resting(b.state, "rented") }).length, 0);
+	assert.equal(groups(a, { ...b, state: resting(b.state, "paused") }).length, 0);
 });
 
 test("pairs that passed together are no suspects any more; a third one is", () => {
@@ -178,7 +178,7 @@ test("cleared are those whose fill and stream overlapped, and only if they are v
 	]);
 	assert.deepEqual(clearedPairs([result("a", 0, 10), result("a", 0, 10)]), [], "nobody is cleared with itself");
 	assert.equal(
-		onCleared(onSuspected(onRegistered(T0).state, { kind: "fallen", sinceMs: T0, figures: [] }, T0).state).suspicion,
+		onCleared(onSuspected(freshState(T0), { kind: "fallen", sinceMs: T0, figures: [] }, T0).state).suspicion,
 		null,
 	);
 });

@@ -69,12 +69,11 @@ async function createChainKeeper(
 	const { config, env, store, log, hub } = x;
 	const { client, at, account } = home;
 	const archive = createReportArchive(join(home.folder, "epochs"));
-	const memory = await openChainMemory({
+	const memory = openChainMemory({
 		store,
 		client,
 		at,
 		account: account.address,
-		folder: home.folder,
 		lease: LEASE,
 	});
 	const book = await openProviderBook(client, at, memory.book);

@@ -1,8 +1,5 @@
-// The journal and the book in the store, and what older versions left as files: taken over once, only what is this chain's and this account's.
+// The journal and the book in the store.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
 import { accountOf, type SignedTransaction } from "../../chain/sending/sign.ts";
@@ -14,7 +11,6 @@ import { openChainMemory } from "./chain-memory.ts";
 const LEASE = "chain";
 const registry: Hex = `0x${"AB".repeat(20)}`;
 const account = accountOf(`0x${"31".repeat(32)}`);
-const stranger = accountOf(`0x${"32".repeat(32)}`);
 const data = makeDataDir();
 let store: Store;
 before(async () => {
@@ -30,7 +26,6 @@ const open = (of = store, chainId = 7) =>
 		client: { chainId },
 		at: { registry },
 		account: account.address,
-		folder: join(data.path, "chain"),
 		lease: LEASE,
 	});
 
@@ -40,35 +35,12 @@ async function signed(by: typeof account, chainId: number): Promise<SignedTransa
 	return { raw, hash: `0x${"cd".repeat(32)}`, from: by.address, nonce: 3 };
 }
 
-test("files of an older folder are taken over once", async () => {
-	const intents = join(data.path, "chain", "intents");
-	await mkdir(intents, { recursive: true });
-	const [own, foreign, other] = [await signed(account, 7), await signed(account, 8), await signed(stranger, 7)];
-	await writeFile(join(intents, "commit_4.json"), JSON.stringify(own));
-	await writeFile(join(intents, "commit_5.json"), JSON.stringify(foreign));
-	await writeFile(join(intents, "commit_6.json"), JSON.stringify(other));
-	await writeFile(join(data.path, "chain", "providers.json"), "{}");
-	const { journal, book } = await open();
-	assert.deepEqual(await journal.get("commit/4"), [own]);
-	assert.equal(await journal.get("commit/5"), null);
-	assert.equal(await journal.get("commit/6"), null);
-	assert.equal(await book.load(), null, "the older book had no stakes: it is read anew");
-	assert.deepEqual(
-		["commit_4", "commit_5", "commit_6"].map((name) => existsSync(join(intents, `${name}.json`))),
-		[false, true, true],
-	);
-
-	// Settled since then: it does not come back with the next start.
-	assert.equal(await store.leases.acquire(LEASE), true);
-	await journal.remove("commit/4");
-	assert.equal(await (await open()).journal.get("commit/4"), null);
-});
-
 test("who lost the lease writes no intent; what it had written is there for the one that holds it", async () => {
 	const second = await openStore({ dataDir: data.path });
 	try {
-		const mine = (await open()).journal;
-		const theirs = (await open(second)).journal;
+		assert.equal(await store.leases.acquire(LEASE), true);
+		const mine = open().journal;
+		const theirs = open(second).journal;
 		const one = await signed(account, 7);
 		await mine.put("reveal/1", [one]);
 		await assert.rejects(theirs.put("reveal/1", []), { code: "STORE_LEASE_LOST" });
@@ -84,7 +56,7 @@ test("who lost the lease writes no intent; what it had written is there for the 
 });
 
 test("the book's events and place, as they were saved", async () => {
-	const { book } = await open(store, 9);
+	const { book } = open(store, 9);
 	const entry = (block: number) =>
 		({ block, logIndex: 0, event: { kind: "staked", account: account.address, stake: "7" } }) as const;
 	const blocks = [{ number: 12, hash: `0x${"ef".repeat(32)}` }] as const;
@@ -92,5 +64,5 @@ test("the book's events and place, as they were saved", async () => {
 	assert.deepEqual(await book.load(), { blocks, entries: [entry(10), entry(12)] });
 	await book.save({ keepTo: 10, added: [], blocks: [] });
 	assert.deepEqual(await book.load(), { blocks: [], entries: [entry(10)] });
-	assert.equal(await (await open()).book.load(), null, "of another chain");
+	assert.equal(await open().book.load(), null, "of another chain");
 });

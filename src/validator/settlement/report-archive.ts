@@ -10,7 +10,7 @@ import type { Explanation } from "../../market/scores/explanation.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { encodeReasons, parseReasons, type ReasonEntries, type ReportReasons } from "./reasons-file.ts";
 
-/** Leaves as a validator gives them out, with its EIP-712 ScoreReport signature; null in files of before there were any. */
+/** Leaves as a validator gives them out, with its EIP-712 ScoreReport signature; null where the file has none: nobody believes it then. */
 export interface SignedLeaves {
 	readonly leaves: readonly ScoreLeaf[];
 	readonly signature: Hex | null;
@@ -21,7 +21,7 @@ export interface ReportArchive {
 	putDraft(epoch: number, validator: Hex, leaves: readonly ScoreLeaf[]): Promise<void>;
 	draft(epoch: number, validator: Hex): Promise<readonly ScoreLeaf[] | null>;
 	/** Public from here on. */
-	putReport(epoch: number, validator: Hex, leaves: readonly ScoreLeaf[], signature?: Hex | null): Promise<void>;
+	putReport(epoch: number, validator: Hex, leaves: readonly ScoreLeaf[], signature: Hex | null): Promise<void>;
 	report(epoch: number, validator: Hex): Promise<readonly ScoreLeaf[] | null>;
 	signedReport(epoch: number, validator: Hex): Promise<SignedLeaves | null>;
 	/** By proposer: it may be a wrong one. */
@@ -91,7 +91,7 @@ export function createReportArchive(folder: string): ReportArchive {
 			const found = await bytes(epoch, `draft-${validator}.json`);
 			return found === null ? null : parseReport(found);
 		},
-		putReport: (epoch, validator, leaves, signature = null) =>
+		putReport: (epoch, validator, leaves, signature) =>
 			put(epoch, archiveName("report", validator), encodeReport(leaves, signature)),
 		report: async (epoch, validator) => (await signedReport(epoch, validator))?.leaves ?? null,
 		signedReport,
