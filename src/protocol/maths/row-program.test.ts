@@ -1,22 +1,28 @@
 // The WebAssembly program against the plain JavaScript, function by function and as a whole.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { DOMAIN, philoxFill } from "../hash/philox.ts";
 import { fillRow } from "./entries.ts";
 import { createRowScratch, gemmElements } from "./gemm-element.ts";
 import { entriesPerBlock, GEMM_PRECISIONS } from "./precision.ts";
-import { assembleRowProgram, MAX_PROGRAM_K, startRowProgram } from "./row-program.ts";
+import { codeFile, rowProgramCode } from "./row-program.test-kit.ts";
+import { MAX_PROGRAM_K, rowProgramBytes, startRowProgram } from "./row-program.ts";
 
 const program = startRowProgram()!;
 
 test("the program is valid WebAssembly, small, and runs here", () => {
-	const bytes = assembleRowProgram();
+	const bytes = rowProgramBytes();
 	assert.ok(WebAssembly.validate(bytes));
 	assert.ok(bytes.length < 4096, "browsers compile that much at once on their main thread");
 	assert.notEqual(program, null);
 	const spoiled = bytes.slice();
 	spoiled[spoiled.length - 2]! ^= 0xff;
 	assert.ok(!WebAssembly.validate(spoiled));
+});
+
+test("the committed code is what its source assembles to", async () => {
+	assert.equal(readFileSync(codeFile, "utf8"), await rowProgramCode());
 });
 
 test("blocks are Philox's, also where the counter wraps", () => {
