@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { everything, IS_WAITING, LONG, runTasks, type Task } from "./run-tests.ts";
+import { runTasks, type Task, tasksOf } from "./run-tests.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
 after(() => rmSync(cwd, { recursive: true }));
@@ -50,7 +50,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	assert.match(printed.find((text) => text.includes("fails.mjs"))!, /broken/);
 });
 
-test("two at a time and one that waits; beside a build only what has no deadlines", async () => {
+test("three at a time; beside a build only what has no deadlines", async () => {
 	const log = join(cwd, "log");
 	writeFileSync(log, "");
 	// Where something must run beside another it stays until that one has started: else it is killed at its limit.
@@ -66,44 +66,43 @@ test("two at a time and one that waits; beside a build only what has no deadline
 	});
 	const { failed } = await runTasks(
 		[
-			task("deadline-1"),
-			task("waits-1", { isWaiting: true }, "deadline-3"),
-			task("waits-2", { isWaiting: true }),
+			task("deadline-1", {}, "deadline-3"),
 			task("build", { isBuild: true }, "pure-2"),
-			task("pure-1", { hasNoDeadlines: true, isWaiting: false }),
-			task("pure-2", { hasNoDeadlines: true }),
+			task("pure-1", { isPure: true }),
+			task("pure-2", { isPure: true }),
 			task("deadline-2", {}, "deadline-3"),
 			task("deadline-3"),
+			task("deadline-4"),
 		],
 		{ cwd, print: () => {} },
 	);
 	assert.deepEqual(failed, []);
 	const lines = readFileSync(log, "utf8").trim().split("\n");
-	assert.equal(lines.length, 16);
+	assert.equal(lines.length, 14);
 	const now = new Set<string>();
-	const together: string[][] = [];
 	for (const line of lines) {
 		if (line.startsWith("+")) now.add(line.slice(1));
 		else now.delete(line.slice(1));
-		together.push([...now]);
-	}
-	const count = (names: string[], kind: string) => names.filter((name) => name.startsWith(kind)).length;
-	for (const names of together) {
-		assert.ok(count(names, "waits") <= 1, names.join());
-		assert.ok(names.length - count(names, "waits") <= 2, names.join());
-		if (names.includes("build")) assert.equal(count(names, "pure") + 1, names.length, names.join());
+		assert.ok(now.size <= 3, [...now].join());
+		if (now.has("build")) assert.ok(![...now].some((name) => name.startsWith("deadline")), [...now].join());
 	}
 });
 
-test("whoever is named as long or waiting is there; every test file and the engine run once", () => {
+test("`test` runs every test file and the engine once; `check` only what knows no clock; `deep` what is random", () => {
 	const root = fileURLToPath(new URL("..", import.meta.url));
-	const names = everything(root).map(({ name }) => name);
-	for (const name of [...IS_WAITING, ...Object.keys(LONG)]) assert.ok(names.includes(name), name);
+	const names = tasksOf(root, ["test"]).tasks.map(({ name }) => name);
 	const tracked = spawnSync("git", ["ls-files", "*.test.ts"], { cwd: root, encoding: "utf8" })
 		.stdout.trim()
 		.split("\n");
 	// A clone has nothing else; a checkout that is being worked in may.
-	for (const name of ["engine", ...tracked.filter((file) => file !== "")])
+	for (const name of ["engine", "types", ...tracked.filter((file) => file !== "")])
 		assert.equal(names.filter((one) => one === name).length, 1, name);
 	assert.equal(names.length, new Set(names).size);
+	const quick = tasksOf(root, ["check"]).tasks;
+	assert.ok(quick.every(({ isPure, isBuild }) => isPure && !isBuild));
+	assert.ok(quick.some(({ name }) => name === "src/verify/hardware/mutation.test.ts"));
+	const deep = tasksOf(root, ["deep"]).tasks.map(({ name }) => name);
+	for (const name of ["engine", "src/verify/hardware/mutation.test.ts", "tests/api/hostile.test.ts"])
+		assert.ok(deep.includes(name), name);
+	assert.deepEqual(tasksOf(root, ["no-such-name"]).tasks, []);
 });

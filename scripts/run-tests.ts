@@ -1,60 +1,62 @@
-// Runs the engine's tests and every test file, each in a process of its own, so that two cores stay busy and deadlines do not depend on luck:
-// two at a time, and beside them one of those that mostly wait. While the engine is being compiled only tests without deadlines run.
-// Node's own runner takes files by their names and knows one number of places. Not here: what is tested; set-up (scripts/setup.sh).
-//   node scripts/run-tests.ts [part of a file's name]…   without names: everything, the engine too
-import { type ChildProcess, spawn } from "node:child_process";
-import { globSync } from "node:fs";
+// Runs one tier of the tests, each file in a process of its own.
+//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O: under a minute
+//   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
+//   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; results in bench/results/
+//   node scripts/run-tests.ts PART…      the test files whose path contains one of the parts
+// Node's own runner waits for ever for a file whose process does not end, and sorts the files itself; hence this one.
+// Not here: what is tested; set-up (scripts/setup.sh).
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface Task {
 	readonly name: string;
 	readonly command: readonly [string, ...string[]];
-	/** It compiles with all cores; tests with deadlines wait for its end. */
+	/** A file of tests: how many it ran is read from its report, and none is a failure. */
+	readonly isTestFile?: boolean;
+	/** It compiles with all cores: only tasks without deadlines run beside it. */
 	readonly isBuild?: boolean;
 	/** Its outcome cannot depend on how busy the machine is. */
-	readonly hasNoDeadlines?: boolean;
-	/** It has a place beside the two, because it hardly computes. */
-	readonly isWaiting?: boolean;
-	/** A file of Node's tests: how many it ran is read from its report, and none is a failure. */
-	readonly isTestFile?: boolean;
+	readonly isPure?: boolean;
 	/** After so long it hangs, and is killed. */
 	readonly limitMs?: number;
 }
 
 export interface Outcome {
 	readonly failed: readonly string[];
-	/** Over all test files. */
 	readonly counts: Readonly<Record<(typeof COUNTS)[number], number>>;
+	readonly seconds: Readonly<Record<string, number>>;
 }
 
 const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as const;
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
-const PLACES = 2;
-/** Far above the longest (two minutes) also on a busy machine: it only tells a file that never ends. */
+/** Far above the longest file, also on a busy machine: it only ends what hangs. */
 const LIMIT_MS = 900_000;
+/** One more than two cores: many of the tests mostly wait. */
+const AT_ONCE = 3;
+const DEEP_SCALE = 25;
+const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
 /** `print` gets the whole output of one task at a time. */
 export async function runTasks(
 	tasks: readonly Task[],
-	o: { readonly cwd: string; readonly print: (text: string) => void },
+	options: { readonly cwd: string; readonly print: (text: string) => void },
 ): Promise<Outcome> {
-	const left = [...tasks];
+	const waiting = [...tasks];
 	const running = new Map<Task, Promise<void>>();
 	const failed: string[] = [];
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
+	const seconds: Record<string, number> = {};
 	const mayStart = (task: Task): boolean => {
-		const beside = [...running.keys()].filter(
-			({ isWaiting = false }) => isWaiting === (task.isWaiting ?? false),
-		).length;
-		const isBuilding = [...running.keys(), ...left].some(({ isBuild }) => isBuild);
-		return (
-			beside < (task.isWaiting ? 1 : PLACES) && (!isBuilding || task.isBuild === true || task.hasNoDeadlines === true)
-		);
+		const isBuilding = [...running.keys(), ...waiting].some(({ isBuild }) => isBuild);
+		return running.size < AT_ONCE && (!isBuilding || task.isBuild === true || task.isPure === true);
 	};
 	const start = async (task: Task): Promise<void> => {
 		const startedAtMs = performance.now();
-		const { output, ending } = await outputOf(task, o.cwd);
-		const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+		const { output, ending } = await outputOf(task, options.cwd);
+		const took = Math.round((performance.now() - startedAtMs) / 100) / 10;
 		let wrong = ending;
 		if (task.isTestFile) {
 			for (const count of COUNTS)
@@ -62,14 +64,15 @@ export async function runTasks(
 			if (wrong === null && !/^ℹ tests [1-9]/m.test(output)) wrong = "no test in it";
 		}
 		if (wrong !== null) failed.push(`${task.name} (${wrong})`);
+		seconds[task.name] = took;
 		// Of a file that passed, the counts are in the last lines of the whole run.
 		const shown = wrong === null && task.isTestFile ? output.replace(SUMMARY, "") : output;
-		o.print(`== ${task.name}, ${seconds} s${wrong === null ? "" : `: FAILED, ${wrong}`}\n${shown}`);
+		options.print(`== ${task.name}, ${took} s${wrong === null ? "" : `: FAILED, ${wrong}`}\n${shown}`);
 	};
 	for (;;) {
-		for (let next = left.find(mayStart); next !== undefined; next = left.find(mayStart)) {
+		for (let next = waiting.find(mayStart); next !== undefined; next = waiting.find(mayStart)) {
 			const task = next;
-			left.splice(left.indexOf(task), 1);
+			waiting.splice(waiting.indexOf(task), 1);
 			running.set(
 				task,
 				start(task).finally(() => running.delete(task)),
@@ -78,7 +81,7 @@ export async function runTasks(
 		if (running.size === 0) break;
 		await Promise.race(running.values());
 	}
-	return { failed, counts };
+	return { failed, counts, seconds };
 }
 
 const children = new Set<ChildProcess>();
@@ -98,89 +101,87 @@ function outputOf(
 			stream.setEncoding("utf8").on("data", (text) => {
 				output += text;
 			});
-		const limit = setTimeout(() => {
-			child.kill("SIGKILL");
-			end(`not done after ${limitMs / 1000} s`);
-		}, limitMs);
 		const end = (ending: string | null) => {
 			clearTimeout(limit);
 			children.delete(child);
 			resolve({ output, ending });
 		};
+		const limit = setTimeout(() => {
+			child.kill("SIGKILL");
+			end(`not done after ${limitMs / 1000} s`);
+		}, limitMs);
 		child.on("error", (error) => end(error.message));
 		child.on("close", (code, signal) => end(code === 0 ? null : (signal ?? `exit ${code}`)));
 	});
 }
 
-/** Rooms that know no clock (src/protocol/purity.test.ts), and the contracts, whose clock is the chain's. */
-const HAS_NO_DEADLINES =
-	/^(src\/(protocol|market|verify)|vectors|contracts)\/|^src\/chain\/abi\.|^scripts\/(floors|readme)\./;
-
-/** Less than half of their time is computing (measured on two cores with one other file beside them). */
-export const IS_WAITING = [
-	"tests/network/simulation.test.ts",
-	"src/engine/links/create-ssh-link.test.ts",
-	"src/provider/rental/user-environment.test.ts",
-	"src/engine/agent/hostile-provider.test.ts",
-	"src/engine/links/create-local-link.test.ts",
+const ENGINE: Task = { name: "engine", command: ["bash", "engine/test/run.sh"], isBuild: true };
+const tool = (name: string, ...command: [string, ...string[]]): Task => ({ name, command, isPure: true });
+const STATIC: readonly Task[] = [
+	tool("types", "tsc", "-p", "."),
+	tool("lint and format", "biome", "check", "--error-on-warnings"),
+	tool("unused files, exports and packages", "knip"),
 ];
 
-/** The longest first, so that none is left alone at the end; seconds of computing on two cores of an arm64 machine, where more than ten. */
-export const LONG: Readonly<Record<string, number>> = {
-	"contracts/test/contracts.test.ts": 110,
-	"tests/web/dashboard.test.ts": 53,
-	"src/verify/hardware/mutation.test.ts": 46,
-	"scripts/release.test.ts": 36,
-	"tests/network/crash.test.ts": 34,
-	"tests/cheaters.test.ts": 34,
-	"tests/store/processes.test.ts": 31,
-	"tests/cli/network-cli.test.ts": 24,
-	"tests/web/verify-page.test.ts": 18,
-	"tests/api/hostile.test.ts": 16,
-	"src/verify/hardware/identify/rules.test.ts": 13,
-	"src/validator/audit/audit-epoch.test.ts": 13,
-	"tests/validator/restart.test.ts": 13,
-	"tests/honest.test.ts": 12,
-	"src/chain/abi.test.ts": 11,
-};
-/** Of the others those that start a browser, a database or processes come before those that only compute. */
-const STARTS_THINGS = /^(web|tests|src\/(validator|cli|store|provider))\//;
-
-export function everything(cwd: string): Task[] {
-	const rooms = ["src", "vectors", "scripts", "tests", "web", "contracts"];
-	const files = globSync(
-		rooms.map((room) => `${room}/**/*.test.ts`),
-		{ cwd },
-	);
-	const place = (file: string) =>
-		IS_WAITING.includes(file) ? 1000 - IS_WAITING.indexOf(file) : (LONG[file] ?? (STARTS_THINGS.test(file) ? 1 : 0));
-	files.sort((a, b) => place(b) - place(a) || (a < b ? -1 : 1));
-	return [
-		{ name: "engine", command: ["bash", "engine/test/run.sh"], isBuild: true },
-		...files.map((name) => ({
+/** The contracts' file is the longest, scenarios are long: they come first, so that none is left alone at the end. */
+export function testFiles(cwd: string): Task[] {
+	const rank = (file: string) => (file.startsWith("contracts/") ? 0 : file.startsWith("tests/") ? 1 : 2);
+	return globSync("{src,vectors,scripts,tests,web,contracts}/**/*.test.ts", { cwd })
+		.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+		.map((name) => ({
 			name,
 			command: [process.execPath, "--test-reporter=spec", name] as const,
 			isTestFile: true,
-			hasNoDeadlines: HAS_NO_DEADLINES.test(name),
-			isWaiting: IS_WAITING.includes(name),
-		})),
-	];
+			isPure: PURE.test(name),
+		}));
+}
+
+/** A random test names the setting that scales it (tests/fuzz.test-kit.ts, or ASSAY_FUZZ itself). */
+const isRandom = (cwd: string, file: string): boolean =>
+	/fuzz\.test-kit|ASSAY_FUZZ/.test(readFileSync(join(cwd, file), "utf8"));
+
+export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[]; scale: number } {
+	const files = testFiles(cwd);
+	const [tier] = words;
+	if (tier === "check") {
+		const quick = files.filter(({ name, isPure }) => isPure && !name.startsWith("contracts/"));
+		return { tasks: [...STATIC, ...quick], scale: 0.1 };
+	}
+	if (tier === "test") return { tasks: [...STATIC, ENGINE, ...files], scale: 1 };
+	if (tier === "deep")
+		return { tasks: [ENGINE, ...files.filter(({ name }) => isRandom(cwd, name))], scale: DEEP_SCALE };
+	return { tasks: [...files, ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
+}
+
+/** What a deep run found, beside the other measurements. */
+function keepResult(cwd: string, outcome: Outcome, scale: number): string {
+	const date = new Date().toISOString().slice(0, 10);
+	const file = `bench/results/deep-${process.arch}-${date}.json`;
+	const commit = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { cwd, encoding: "utf8" }).trim();
+	const machine = `${cpus().length} × ${cpus()[0]?.model ?? process.arch}`;
+	writeFileSync(join(cwd, file), `${JSON.stringify({ date, commit, machine, scale, ...outcome }, null, "\t")}\n`);
+	return file;
 }
 
 if (import.meta.main) {
 	const cwd = fileURLToPath(new URL("..", import.meta.url));
-	const names = process.argv.slice(2);
-	const tasks = everything(cwd).filter(({ name }) => names.length === 0 || names.some((part) => name.includes(part)));
-	const startedAtMs = performance.now();
+	const words = process.argv.slice(2);
+	const { tasks, scale } = tasksOf(cwd, words);
+	process.env.ASSAY_FUZZ ??= String(scale);
+	process.env.PATH = [join(cwd, "node_modules/.bin"), process.env.PATH].join(delimiter);
+	// Hundreds of processes read the same sources: what Node made of them is kept, where bin/assay.mjs keeps it too.
+	process.env.NODE_COMPILE_CACHE ??= join(cwd, "build/node-compile-cache");
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 		process.once(signal, () => {
 			for (const child of children) child.kill(signal);
 			process.exit(130);
 		});
-	const { failed, counts } = await runTasks(tasks, { cwd, print: (text) => process.stdout.write(text) });
-	for (const count of COUNTS) console.log(`ℹ ${count} ${counts[count]}`);
+	const startedAtMs = performance.now();
+	const outcome = await runTasks(tasks, { cwd, print: (text) => process.stdout.write(text) });
+	for (const count of COUNTS) console.log(`ℹ ${count} ${outcome.counts[count]}`);
 	console.log(`ℹ duration ${((performance.now() - startedAtMs) / 1000).toFixed(0)} s`);
+	if (words[0] === "deep") console.log(`ℹ results in ${keepResult(cwd, outcome, scale)}`);
 	if (tasks.length === 0) console.log("FAILED: no test has such a name");
-	for (const one of failed) console.log(`FAILED ${one}`);
-	process.exitCode = failed.length > 0 || tasks.length === 0 ? 1 : 0;
+	for (const one of outcome.failed) console.log(`FAILED ${one}`);
+	process.exitCode = outcome.failed.length > 0 || tasks.length === 0 ? 1 : 0;
 }

@@ -1,8 +1,9 @@
 // Parts that need no server: buckets and addresses, hostile text, fields from text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { z } from "zod";
+import { signerOf } from "../../tests/api/toy-api.test-kit.ts";
+import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { requestHash } from "./request-signature.ts";
 import { parseBody } from "./server/parse-body.ts";
@@ -52,7 +53,7 @@ test("bodies: what JSON says comes out, whatever else is refused", () => {
 			if (/__proto__|constructor|prototype|\\u0000|\\ud[89a-f]/.test(text)) return;
 			assert.deepEqual(parseBody(utf8ToBytes(text)), JSON.parse(text));
 		}),
-		{ numRuns: 300 },
+		{ numRuns: scaled(300) },
 	);
 	fc.assert(
 		fc.property(fc.uint8Array(), (bytes) => {
@@ -62,7 +63,7 @@ test("bodies: what JSON says comes out, whatever else is refused", () => {
 				assert.equal((error as { code: string }).code, "BODY_BAD");
 			}
 		}),
-		{ numRuns: 300 },
+		{ numRuns: scaled(300) },
 	);
 });
 

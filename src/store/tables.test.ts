@@ -1,8 +1,8 @@
 // The tables themselves: migrations, the audit log's chain, and paging over every order of the list of providers.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import fc from "fast-check";
 import pg from "pg";
+import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import type { AssayError } from "../protocol/assay-error.ts";
 import { migrate } from "./postgres/migrations.ts";
 import { onBothServers } from "./postgres/servers.test-kit.ts";
@@ -205,7 +205,7 @@ onBothServers((server) => {
 				assert.deepEqual(seen, ordered(expected, sort, descending));
 				assert.equal(await store.providers.count(filter), expected.length);
 			}),
-			{ numRuns: 40 },
+			{ numRuns: scaled(40) },
 		);
 	});
 
@@ -248,7 +248,7 @@ onBothServers((server) => {
 				});
 				assert.deepEqual([...found].sort(), expected.map((row) => row.id).sort());
 			}),
-			{ numRuns: 60 },
+			{ numRuns: scaled(60) },
 		);
 	});
 
@@ -270,7 +270,7 @@ onBothServers((server) => {
 			fc.asyncProperty(fc.oneof(fc.string(), encoded, almost), fc.constantFrom(...SORTS), async (cursor, sort) => {
 				assert.ok(await refused(cursor, sort));
 			}),
-			{ numRuns: 150 },
+			{ numRuns: scaled(150) },
 		);
 		const { cursor } = await store.providers.list({ sort: "price", limit: 1 });
 		await assert.rejects(store.providers.list({ sort: "name", cursor }), code("CURSOR_BAD"));

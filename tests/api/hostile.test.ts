@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
-import fc from "fast-check";
 import { routeRows } from "../../src/api/routes.ts";
 import { problem } from "../../src/api/schemas/network.ts";
 import { codes } from "../../src/protocol/codes.ts";
+import { fc, scaled } from "../fuzz.test-kit.ts";
 import { inputs, provider, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
 
 let api: ToyApi;
@@ -250,7 +250,7 @@ test("10,000 fuzzed bodies: never a 5xx", async () => {
 	});
 	const seen = new Map<number, number>();
 	// Sampled and sent eight at a time: a property with one request each would wait for 10,000 round trips.
-	const all = fc.sample(fc.oneof(...cases), { numRuns: 10_000, seed: 27 });
+	const all = fc.sample(fc.oneof(...cases), { numRuns: scaled(2000), seed: 27 });
 	let next = 0;
 	const sendAll = async (): Promise<void> => {
 		while (next < all.length) {
@@ -261,7 +261,10 @@ test("10,000 fuzzed bodies: never a 5xx", async () => {
 		}
 	};
 	await Promise.all(Array.from({ length: 8 }, sendAll));
-	assert.ok((seen.get(400) ?? 0) > 5000, "most are refused");
-	assert.ok((seen.get(200) ?? 0) + (seen.get(201) ?? 0) > 100, "some are right, so the handlers were reached");
+	assert.ok((seen.get(400) ?? 0) > all.length / 2, "most are refused");
+	assert.ok(
+		(seen.get(200) ?? 0) + (seen.get(201) ?? 0) > all.length / 100,
+		"some are right, so the handlers were reached",
+	);
 	assert.equal(({} as { role?: string }).role, undefined, "no prototype was changed");
 });

@@ -1,7 +1,7 @@
 // Control messages as hostile text: each kind is read when it is right, and refused with any field missing, surplus or of the wrong kind.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
 import {
@@ -124,7 +124,7 @@ test("text that is no message is refused, whatever it is", () => {
 			assert.throws(() => decodeProviderMessage(json), isBad);
 			assert.throws(() => decodeValidatorMessage(json), isBad);
 		}),
-		{ numRuns: 500 },
+		{ numRuns: scaled(500) },
 	);
 });
 

@@ -1,7 +1,7 @@
 // The order of messages: what an honest conversation does, and every way to speak out of turn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage } from "./agent-messages.ts";
@@ -146,6 +146,6 @@ test("whatever is said, the state stays small", () => {
 				for (const channel of turns.channels.keys()) assert.ok(channel <= turns.lastChannel);
 			}
 		}),
-		{ numRuns: 300 },
+		{ numRuns: scaled(300) },
 	);
 });

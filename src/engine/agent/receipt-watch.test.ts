@@ -1,7 +1,7 @@
 // What the agent would sign: only what its engine answered, whatever a validator sends. Frames are real; the engine's side is written by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { factsOfGemm } from "../../protocol/chain/probe-receipt.ts";
 import { encodeFrame, encodeReply, encodeRequest, type GemmRequest, KIND } from "../wire/frames.ts";
 import { ReceiptWatch } from "./receipt-watch.ts";
@@ -59,7 +59,7 @@ test("however the bytes are cut, the same is seen", () => {
 			assert.deepEqual(watch.take(0), right);
 			assert.deepEqual(watch.take(8), factsOfGemm(8, gemm, bytes(9), [bytes(4)]));
 		}),
-		{ numRuns: 60 },
+		{ numRuns: scaled(60) },
 	);
 });
 
@@ -230,6 +230,6 @@ test("whatever a validator sends, a receipt is for a request of its own and the 
 				assert.equal(fits.length, 1);
 			}
 		}),
-		{ numRuns: 500 },
+		{ numRuns: scaled(500) },
 	);
 });

@@ -1,6 +1,7 @@
 // The codec of engine/FRAMES.md: every frame there and back, at every cut of the stream, and every way a frame can be wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { scaled } from "../../../tests/fuzz.test-kit.ts";
 import {
 	decodeReply,
 	decodeRequest,
@@ -259,7 +260,7 @@ test("a missing or surplus byte, a reserved bit, an unknown word is a bad frame"
 });
 
 test("random payloads never do worse than a bad frame", () => {
-	for (let run = 0; run < 20_000; run++) {
+	for (let run = 0; run < scaled(20_000); run++) {
 		// Half of them of a kind that exists, of a size that may fit.
 		const kinds = Object.values(KIND);
 		const frame = {

@@ -1,7 +1,7 @@
 // Proposals of weights: sums to the unit, thresholds that give every share again, and every kind of fault found with its openings.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { keccakRootFromPath } from "../../protocol/hash/keccak-tree.ts";
 import { rewardShares } from "./reward-shares.ts";
@@ -66,7 +66,7 @@ test("medians and shares are market's, to the unit, and follow from leaf and thr
 				assert.equal(faultOf(proposal, leaves, reports), null);
 			},
 		),
-		{ numRuns: 150 },
+		{ numRuns: scaled(150) },
 	);
 });
 

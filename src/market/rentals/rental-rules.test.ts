@@ -1,7 +1,7 @@
 // Every transition from every state, and money that neither appears nor vanishes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { DEFAULT_PARAMS } from "../params.ts";
 import type { RentalRecord } from "./rental.ts";

@@ -1,7 +1,7 @@
 // The schedule's rules, each with its negative twin; and what SN27's schedule gets wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
 import { codes } from "../../protocol/codes.ts";
 import { createParams, DEFAULT_PARAMS } from "../params.ts";

@@ -1,7 +1,7 @@
 // Base scores of all profiles: SN27's where it has one, else a formula that is fitted, monotone and not worth cutting cards for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { createParams, DEFAULT_PARAMS, type Params } from "../params.ts";
 import { baseScorePpm, bestBasePpm, FORMULA_EIGHTHS, formulaTerm } from "./base-score.ts";
 import { given } from "./recompute.ts";

@@ -1,7 +1,7 @@
 // Every rule of an explanation with its rounding, and every way in which an explanation can be wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import type { Rule, Term } from "./explanation.ts";
 import { given, mismatchesOf, recompute, term } from "./recompute.ts";
 

