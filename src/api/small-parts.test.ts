@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { signerOf } from "../../tests/api/toy-api.test-kit.ts";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { requestHash } from "./request-signature.ts";

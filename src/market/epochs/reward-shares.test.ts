@@ -1,7 +1,7 @@
 // Rewards to the last unit.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { rewardShares } from "./reward-shares.ts";
 
 const ppm = fc.integer({ min: 0, max: 1_000_000 });

@@ -1,7 +1,7 @@
 // The median over validators' reports, against any minority of stake.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../../tests/fuzz.test-kit.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { createScoreReport } from "./score-report.ts";
 import { type CountedReport, medianWeights } from "./weight-proposal.ts";
