@@ -2,7 +2,7 @@
 // file is refused and never replaced, for whatever the account holds is lost with its key. Not the Ed25519 key that names the provider.
 import { join } from "node:path";
 import type { ChainAccount } from "../chain/sending/sign.ts";
-import { loadKeyBytes } from "../platform/key-file.ts";
+import { loadAccountKey } from "../platform/key-file.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 
 export const chainAccountPath = (dataFolder: string): string => join(dataFolder, "chain-account.key");
@@ -12,12 +12,11 @@ export async function loadProviderAccount(
 	dataFolder: string,
 	randomBytes: (size: number) => Uint8Array,
 ): Promise<ChainAccount> {
-	const secret = await loadKeyBytes({
+	const secret = await loadAccountKey({
 		path: chainAccountPath(dataFolder),
 		name: "the provider's account on the chain",
 		elsewhere: "Set ASSAY_HOME to",
 		randomBytes,
-		spoiltHint: "Restore it from a copy: whatever the account holds is lost with its key.",
 	});
 	const { accountOf } = await import("../chain/sending/sign.ts");
 	return accountOf(`0x${bytesToHex(secret)}`);

@@ -1,8 +1,7 @@
 // Which validators this provider serves: the keys that its owner named, else the first key seen at each URL, kept in a file and held to ever after.
 // A key that changes is refused: whoever answers there now is somebody else until the owner says otherwise.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeDurably } from "../platform/durable-file.ts";
+import { readIfPresent, removeDrafts, writeDurably } from "../platform/durable-file.ts";
 import { createMutex } from "../platform/keyed-mutex.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { hexToBytes } from "../protocol/bytes/bytes.ts";
@@ -15,6 +14,7 @@ export interface ValidatorPins {
 /** `trusted` keys, if any, are the only ones served, at whatever URL. Throws AssayError FILE_UNREADABLE. */
 export async function createValidatorPins(folder: string, trusted: readonly string[]): Promise<ValidatorPins> {
 	const path = join(folder, "validators.json");
+	await removeDrafts(folder);
 	const pins = await readPins(path);
 	/** Dialling several validators at once must not lose one's pin to another's. */
 	const mutex = createMutex();
@@ -52,15 +52,9 @@ async function readPins(path: string): Promise<Map<string, string>> {
 			hint: "Repair or move the file away; moved away, the next key seen at each URL is pinned anew.",
 			cause,
 		});
-	let text: string;
 	try {
-		text = await readFile(path, "utf8");
-	} catch (cause) {
-		if ((cause as NodeJS.ErrnoException).code === "ENOENT") return new Map();
-		throw broken(cause);
-	}
-	try {
-		const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
+		const text = await readIfPresent(path);
+		const entries = Object.entries(JSON.parse(String(text ?? "{}")) as Record<string, unknown>);
 		if (!entries.every(([, key]) => typeof key === "string" && hexToBytes(key, 32) !== null)) throw broken();
 		return new Map(entries as [string, string][]);
 	} catch (cause) {

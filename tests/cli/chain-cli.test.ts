@@ -13,8 +13,7 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
-import { loadSecret } from "../../src/validator/settlement/chain-files.ts";
-import { chainFolder, openChainHome, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
+import { chainFolder, loadChainKey, openChainHome, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
 import { chainDefaults } from "../../src/validator/settlement/chain-settings.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-chain-cli-"));
@@ -93,7 +92,7 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 });
 
 test("any node by its URL: deployed, staked, shown; another chain's contracts are refused", async () => {
-	const secret = await loadSecret(join(chainFolder(outside), "account.key"), bytes);
+	const secret = await loadChainKey(chainFolder(outside), "account", bytes);
 	const account = accountOf(toHex(secret));
 	const client = await createChainClient(node.rpc, { confirmations: 1 });
 	const early = await assay("chain", "status", "--data", outside, "--rpc", server.url);

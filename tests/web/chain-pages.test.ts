@@ -24,8 +24,7 @@ import { given } from "../../src/market/scores/recompute.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
-import { loadSecret } from "../../src/validator/settlement/chain-files.ts";
-import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
+import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
 import { exactAmount, shortAccount, shortAmount } from "../../web/chain/chain-format.ts";
 import {
 	eventually,
@@ -114,7 +113,7 @@ async function bindDevice(): Promise<void> {
 			amount: stake,
 		}),
 	);
-	const secret = await loadSecret(join(chainFolder(data.path), "account.key"), () => new Uint8Array(8));
+	const secret = await loadChainKey(chainFolder(data.path), "account", () => new Uint8Array(8));
 	const attestation = {
 		device: toHex(new Uint8Array(32).fill(0xd1)),
 		provider: ownAccount.address,

@@ -3,22 +3,13 @@
 //
 // The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so the journal is the state. A block is
 // on disk before anyone hears of it. Blocks are made when a transaction comes, and otherwise at most every `blockEveryMs`, and only when somebody looks at blocks.
+
 import { createHash } from "node:crypto";
-import {
-	close,
-	fdatasync,
-	ftruncate,
-	mkdirSync,
-	openSync,
-	readFileSync,
-	realpathSync,
-	renameSync,
-	write,
-	writeFileSync,
-} from "node:fs";
+import { close, fdatasync, ftruncate, mkdirSync, openSync, readFileSync, realpathSync, write } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
@@ -85,10 +76,11 @@ export async function openEmbeddedChain(o: EmbeddedOptions): Promise<EmbeddedCha
 }
 
 async function open(o: EmbeddedOptions, lock: Server): Promise<EmbeddedChain> {
-	const genesis = readGenesis(o);
+	const genesis = await loadGenesis(o);
 	const evm = await createEdrProvider(genesis);
 	const path = join(o.folder, "blocks.jsonl");
 	const file = openSync(path, "a+", 0o600);
+	await syncFolder(o.folder);
 	const journal = readFileSync(path, "utf8");
 	// A line without its end was being written when the process died: nobody heard of that block.
 	const whole = journal.slice(0, journal.lastIndexOf("\n") + 1);
@@ -177,15 +169,11 @@ async function open(o: EmbeddedOptions, lock: Server): Promise<EmbeddedChain> {
 	};
 }
 
-function readGenesis({ folder, genesis }: EmbeddedOptions): Genesis {
+async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<Genesis> {
 	const path = join(folder, "genesis.json");
-	try {
-		return JSON.parse(readFileSync(path, "utf8")) as Genesis;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-	}
-	writeFileSync(`${path}.new`, `${JSON.stringify(genesis)}\n`, { mode: 0o600, flush: true });
-	renameSync(`${path}.new`, path);
+	const kept = await readIfPresent(path);
+	if (kept !== null) return JSON.parse(String(kept)) as Genesis;
+	await writeDurably(path, `${JSON.stringify(genesis)}\n`);
 	return genesis;
 }
 

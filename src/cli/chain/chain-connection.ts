@@ -110,8 +110,8 @@ async function namedContracts(values: ChainValues, io: CliIo): Promise<ContractA
 	const found = await readContractsFile(resolve(io.cwd, values.contracts));
 	const kept = join(dataDirOf(values, io), "chain", "contracts-external.json");
 	if (!existsSync(kept)) {
-		const { writeWhole } = await import("../../validator/settlement/chain-files.ts");
-		await writeWhole(kept, `${JSON.stringify(found)}\n`);
+		const { writeDurably } = await import("../../platform/durable-file.ts");
+		await writeDurably(kept, `${JSON.stringify(found)}\n`);
 	}
 	return found;
 }

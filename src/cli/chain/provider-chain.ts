@@ -123,8 +123,8 @@ async function contractsOf(
 			hint: `The node is of chain ${client.chainId}, the contracts of ${at.chainId}. Name others with --contracts.`,
 		});
 	if (values.contracts !== undefined) {
-		const { writeWhole } = await import("../../validator/settlement/chain-files.ts");
-		await writeWhole(join(folder, KEPT), `${JSON.stringify(at)}\n`);
+		const { writeDurably } = await import("../../platform/durable-file.ts");
+		await writeDurably(join(folder, KEPT), `${JSON.stringify(at)}\n`);
 	}
 	return at;
 }

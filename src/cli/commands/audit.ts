@@ -152,13 +152,12 @@ async function accuse(values: Values, io: CliIo, chain: ReadingChain, found: Epo
 
 /** Null: this folder is no validator's. Nothing is made. */
 async function ownAccount(folder: string): Promise<ChainAccount | null> {
-	const keyFile = join(folder, "account.key");
-	if (!existsSync(keyFile)) return null;
-	const [{ loadSecret }, { accountOf }] = await Promise.all([
-		import("../../validator/settlement/chain-files.ts"),
+	if (!existsSync(join(folder, "account.key"))) return null;
+	const [{ loadChainKey }, { accountOf }] = await Promise.all([
+		import("../../validator/settlement/chain-home.ts"),
 		import("../../chain/sending/sign.ts"),
 	]);
-	const secret = await loadSecret(keyFile, () => new Uint8Array(32));
+	const secret = await loadChainKey(folder, "account", () => new Uint8Array(32));
 	return accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 }
 

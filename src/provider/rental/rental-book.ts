@@ -1,8 +1,7 @@
 // The book of rentals on this host: a file that says what exists, for whom and until when, written before anything is made and after everything
 // is gone. A provider that was killed reads it and knows what to end. Pure decisions and the file's codec; no environments here.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeDurably } from "../../platform/durable-file.ts";
+import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex, int, list, object, oneOf, type Shape, text } from "../../protocol/bytes/shape.ts";
 import { ENVIRONMENT_NAME } from "./environment.ts";
@@ -49,15 +48,10 @@ const bookShape = object({
 
 /** Throws AssayError FILE_UNREADABLE: with a spoilt book nobody knows what has to end, so nothing is started. */
 export async function readBook(path: string): Promise<BookEntry[]> {
-	let json: string;
 	try {
-		json = await readFile(path, "utf8");
-	} catch (cause) {
-		if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
-		throw spoilt(path, cause);
-	}
-	try {
-		const value: unknown = JSON.parse(json);
+		const json = await readIfPresent(path);
+		if (json === null) return [];
+		const value: unknown = JSON.parse(String(json));
 		const fault = bookShape(value, "book");
 		if (fault) throw new Error(`${fault.where} ${fault.detail}`);
 		return (value as { rentals: BookEntry[] }).rentals;

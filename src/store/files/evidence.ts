@@ -1,9 +1,11 @@
 // The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note pending/<probe id> with the hash.
 // Everything is durable before `put` resolves: written aside, fsynced, renamed, and the folder fsynced, so that a power cut leaves a whole
 // file or none. Not here: whether the evidence is true. Page: docs/network.md §4.
+
 import { createHash, randomBytes } from "node:crypto";
-import { access, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { access, open, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex } from "../check-input.ts";
 import type { EvidenceStore } from "../store.ts";
@@ -24,8 +26,7 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 		string,
 	];
 	try {
-		for (const folder of [files, notes, drafts]) await mkdir(folder, { recursive: true, mode: 0o755 });
-		await syncFolder(dataDir);
+		for (const folder of [files, notes, drafts]) await makeFolder(folder, 0o755);
 	} catch (cause) {
 		throw unwritable(dataDir, cause);
 	}
@@ -36,22 +37,7 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 	};
 	const noteOf = (probeId: string): string => join(notes, hex("a probe's id", probeId, 32));
 
-	/** Aside and on the disk, not yet under its name. */
-	const writeDraft = async (bytes: Uint8Array): Promise<string> => {
-		const draft = join(drafts, randomBytes(12).toString("hex"));
-		const file = await open(draft, "wx", 0o644);
-		try {
-			await file.writeFile(bytes);
-			await file.sync();
-		} finally {
-			await file.close();
-		}
-		return draft;
-	};
-	const moveTo = async (draft: string, path: string): Promise<void> => {
-		await rename(draft, path);
-		await syncFolder(dirname(path));
-	};
+	const write = (path: string, content: Uint8Array | string) => writeDurably(path, content, { mode: 0o644, drafts });
 
 	return {
 		store: {
@@ -59,28 +45,16 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 				const note = noteOf(probeId);
 				const sha256 = createHash("sha256").update(bytes).digest("hex");
 				const path = fileOf(sha256);
-				try {
-					if ((await mkdir(dirname(path), { recursive: true })) !== undefined) await syncFolder(files);
-					const draft = await writeDraft(bytes);
-					// The note first: whoever is killed here leaves a note without a file, which says nothing, never a file without a note,
-					// which nobody would count.
-					await moveTo(await writeDraft(Buffer.from(`${sha256}\n`)), note);
-					await moveTo(draft, path);
-				} catch (cause) {
-					throw unwritable(path, cause);
-				}
+				// The note first: whoever is killed here leaves a note without a file, which says nothing, never a file without a note,
+				// which nobody would count.
+				await write(note, `${sha256}\n`);
+				await write(path, bytes);
 				return { sha256, bytes: bytes.length };
 			},
 			async get(sha256) {
 				const path = fileOf(sha256);
-				let bytes: Buffer;
-				try {
-					bytes = await readFile(path);
-				} catch (cause) {
-					if ((cause as NodeJS.ErrnoException).code === "ENOENT")
-						throw new AssayError("EVIDENCE_MISSING", `the evidence ${sha256} is not in ${files}`, { cause });
-					throw new AssayError("FILE_UNREADABLE", `${path} cannot be read`, { cause });
-				}
+				const bytes = await readIfPresent(path);
+				if (bytes === null) throw new AssayError("EVIDENCE_MISSING", `the evidence ${sha256} is not in ${files}`);
 				const found = createHash("sha256").update(bytes).digest("hex");
 				if (found !== sha256) throw new AssayError("EVIDENCE_CORRUPT", `the evidence file ${path} hashes to ${found}`);
 				return bytes;
@@ -107,16 +81,10 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 			return found;
 		},
 
-		async sweep(olderThanMs) {
-			for (const name of await readdir(drafts)) {
-				const path = join(drafts, name);
-				const entry = await stat(path).catch(() => null);
-				if (entry && Date.now() - entry.mtimeMs > olderThanMs) await rm(path, { force: true });
-			}
-		},
+		sweep: (olderThanMs) => removeDrafts(drafts, olderThanMs),
 
 		async writable() {
-			const probe = join(drafts, randomBytes(12).toString("hex"));
+			const probe = join(drafts, `${randomBytes(12).toString("hex")}.draft`);
 			try {
 				await (await open(probe, "wx", 0o600)).close();
 				await rm(probe, { force: true });
@@ -125,15 +93,6 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 			}
 		},
 	};
-}
-
-async function syncFolder(path: string): Promise<void> {
-	const folder = await open(path, "r");
-	try {
-		await folder.sync();
-	} finally {
-		await folder.close();
-	}
 }
 
 function unwritable(path: string, cause: unknown): AssayError {

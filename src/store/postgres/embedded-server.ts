@@ -3,6 +3,7 @@
 //
 // No lock is needed: the cluster is made beside and renamed into place, and of two servers started at once PostgreSQL itself lets one live.
 // One machine at a time: two machines on one network folder cannot see each other's processes.
+
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -10,6 +11,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Account, type Command, commandAs, handOver, serverAccount } from "./postgres-account.ts";
 import { findPostgresBinaries } from "./postgres-binaries.ts";
@@ -101,7 +103,7 @@ async function initialise(o: EmbeddedServerOptions, binaries: string, account: A
 	await handOver(draft, account);
 	const passwordFile = `${draft}.password`;
 	try {
-		await writeFile(passwordFile, `${randomBytes(24).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+		await writeDurably(passwordFile, `${randomBytes(24).toString("hex")}\n`);
 		await handOver(passwordFile, account);
 		const args = [`--pgdata=${draft}`, `--username=${USER}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
 		args.push("--encoding=UTF8", "--no-locale", "--no-instructions", ...(durable ? [] : ["--no-sync"]));
@@ -110,7 +112,9 @@ async function initialise(o: EmbeddedServerOptions, binaries: string, account: A
 		if (code !== 0) throw new AssayError("POSTGRES_FAILED", `initdb failed: ${output.trim().slice(-2000)}`);
 		// Kept inside the cluster, so that both appear at once.
 		await rename(passwordFile, join(draft, "assay-password"));
+		await syncFolder(draft);
 		await rename(draft, join(folder, "data"));
+		await syncFolder(folder);
 	} catch (cause) {
 		// Another process was first: its cluster is as good as ours.
 		if (!isOccupied(cause)) throw cause;

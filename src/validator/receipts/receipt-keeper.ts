@@ -1,14 +1,15 @@
 // A validator's receipts while it runs: who has to give them, where they are kept, and which evidence waits to be brought before the chain. Page: docs/chain.md §5.
 // Notes of such evidence are files, written before its verdict is counted: whoever dies when, the next process finds them. Not here: the accusing (fraud-keeper.ts).
-import { mkdir, readdir, rm } from "node:fs/promises";
+
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import { given } from "../../market/scores/recompute.ts";
+import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Hex, ReceiptDomain, ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
 import { createReceiptFolder } from "../../store/files/receipt-folder.ts";
-import { readText, writeWhole } from "../settlement/chain-files.ts";
 import { createReceiptCollector, type ReceiptCollector } from "./collect-receipts.ts";
 
 /** Evidence that may be fraud: its hash, and whose it is. */
@@ -108,8 +109,7 @@ export function createReceiptKeeper(o: {
 		get: files.get,
 		async note(note) {
 			if (((await readable(note.evidence))?.receipts ?? []).length === 0) return;
-			await mkdir(noteFolder, { recursive: true, mode: 0o700 });
-			await writeWhole(noteOf(note.evidence), `${JSON.stringify(note)}\n`);
+			await writeDurably(noteOf(note.evidence), `${JSON.stringify(note)}\n`);
 		},
 		async notes() {
 			const names = await readdir(noteFolder).catch((error: NodeJS.ErrnoException) => {
@@ -117,9 +117,9 @@ export function createReceiptKeeper(o: {
 				throw error;
 			});
 			const texts = await Promise.all(
-				names.filter((name) => name.endsWith(".json")).map((name) => readText(join(noteFolder, name))),
+				names.filter((name) => name.endsWith(".json")).map((name) => readIfPresent(join(noteFolder, name))),
 			);
-			return texts.flatMap((text) => (text === null ? [] : (JSON.parse(text) as FraudNote)));
+			return texts.flatMap((text) => (text === null ? [] : (JSON.parse(String(text)) as FraudNote)));
 		},
 		dropNote: (evidence) => rm(noteOf(evidence), { force: true }),
 		async reported(explanation) {

@@ -1,6 +1,7 @@
 // Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
 // URL, with contracts that somebody deployed. Also the account's key. Page: docs/chain.md.
-import { mkdir, readFile, rm } from "node:fs/promises";
+
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
 import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/contracts/registry.ts";
@@ -12,6 +13,8 @@ import type { Rpc } from "../../chain/node/rpc.ts";
 import { serveRpc } from "../../chain/node/serve-rpc.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
+import { makeFolder, readIfPresent, removeDrafts, writeDurably } from "../../platform/durable-file.ts";
+import { loadAccountKey } from "../../platform/key-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
@@ -19,7 +22,6 @@ import { toHex } from "../../protocol/chain/hex.ts";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
-import { loadSecret, readText, writeWhole } from "./chain-files.ts";
 import type { ChainSettings } from "./chain-settings.ts";
 import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
 
@@ -51,12 +53,27 @@ export interface HomeOptions {
 }
 
 export const chainFolder = (dataDir: string): string => join(dataDir, "chain");
+
+/** Of the validator's own account, or of the one that holds the embedded chain's money. Throws AssayError KEY_UNUSABLE. */
+export const loadChainKey = (
+	folder: string,
+	name: "account" | "treasurer",
+	randomBytes: (size: number) => Uint8Array,
+): Promise<Uint8Array> =>
+	loadAccountKey({
+		path: join(folder, `${name}.key`),
+		name: `the key of the ${name} on the chain`,
+		elsewhere: "Name with --data",
+		randomBytes,
+	});
+
 const UNIT = 10n ** 18n;
 
 export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 	const folder = chainFolder(o.dataDir);
-	await mkdir(folder, { recursive: true, mode: 0o700 });
-	const secret = await loadSecret(join(folder, "account.key"), o.randomBytes);
+	await makeFolder(folder);
+	await removeDrafts(folder);
+	const secret = await loadChainKey(folder, "account", o.randomBytes);
 	const account = accountOf(toHex(secret));
 	const closing: (() => Promise<void>)[] = [];
 	const stopped = new AbortController();
@@ -111,7 +128,7 @@ async function openNode(
 	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
 	if (rpcUrl !== null)
 		return { rpc: connect(rpcUrl), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
-	const secret = await loadSecret(join(folder, "treasurer.key"), o.randomBytes);
+	const secret = await loadChainKey(folder, "treasurer", o.randomBytes);
 	const treasurer = accountOf(toHex(secret));
 	const keptAccountOf = (key: string) =>
 		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
@@ -140,7 +157,7 @@ async function openNode(
 	closing.push(() => chain.close());
 	const server = await serveRpc(chain.rpc);
 	closing.push(() => server.close());
-	await writeWhole(place, `${JSON.stringify({ url: server.url })}\n`);
+	await writeDurably(place, `${JSON.stringify({ url: server.url })}\n`);
 	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
 }
 
@@ -148,7 +165,7 @@ async function openNode(
 async function openDoor(place: string, busy: unknown): Promise<string> {
 	for (let left = BUSY_TRIES; left > 0; left--) {
 		try {
-			const { url } = JSON.parse((await readText(place)) ?? "{}") as { readonly url?: string };
+			const { url } = JSON.parse(String((await readIfPresent(place)) ?? "{}")) as { readonly url?: string };
 			await httpRpc(url ?? "")("eth_chainId", []);
 			return url ?? "";
 		} catch {
@@ -217,13 +234,16 @@ async function findContracts(
 		});
 	const at = await deployEmbedded(client, treasurer, schedule);
 	// Last: a deployment that was cut short is begun anew.
-	await writeWhole(path, `${JSON.stringify(at)}\n`);
+	await writeDurably(path, `${JSON.stringify(at)}\n`);
 	return at;
 }
 
 /** The account of this machine's own provider under `assay up`, which registers anew by itself. */
 async function localProvider(dataDir: string): Promise<readonly Hex[]> {
-	const secret = hexToBytes(((await readText(join(dataDir, "provider", "chain-account.key"))) ?? "").trim(), 32);
+	const secret = hexToBytes(
+		String((await readIfPresent(join(dataDir, "provider", "chain-account.key"))) ?? "").trim(),
+		32,
+	);
 	return secret === null ? [] : [accountOf(toHex(secret)).address];
 }
 

@@ -26,8 +26,7 @@ import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { archiveSource, auditEpoch } from "../audit/audit-epoch.ts";
-import { loadSecret } from "./chain-files.ts";
-import { chainFolder, readContracts, treasurerOf } from "./chain-home.ts";
+import { chainFolder, loadChainKey, readContracts, treasurerOf } from "./chain-home.ts";
 import { createReportArchive } from "./report-archive.ts";
 
 const HOUR = 3_600_000;
@@ -150,9 +149,7 @@ test("a second validator, with a database of its own, joins over JSON-RPC: each 
 		{ nowMs },
 	);
 	try {
-		const account = accountOf(
-			toHex(await loadSecret(join(chainFolder(place.path), "account.key"), () => new Uint8Array(8))),
-		);
+		const account = accountOf(toHex(await loadChainKey(chainFolder(place.path), "account", () => new Uint8Array(8))));
 		assert.equal(account.address, other.chain!.account);
 		const amount = 10_000n * 10n ** 18n;
 		const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;

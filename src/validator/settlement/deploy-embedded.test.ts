@@ -1,4 +1,5 @@
 // The embedded chain's first epoch: short, and begun anew for whoever stopped before its windows and came back after them; never once something came of it.
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -11,9 +12,9 @@ import * as board from "../../chain/contracts/scoreboard.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { createScoreReport } from "../../market/epochs/score-report.ts";
+import { writeDurably } from "../../platform/durable-file.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";
-import { writeWhole } from "./chain-files.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
 import { chainDefaults } from "./chain-settings.ts";
 import { createReportScores, waitsUntil } from "./report-scores.ts";
@@ -62,7 +63,7 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	await stake(home);
 	// Its own provider is nobody else.
 	const secret = new Uint8Array(randomBytes(32));
-	await writeWhole(join(data.path, "provider", "chain-account.key"), `${Buffer.from(secret).toString("hex")}\n`);
+	await writeDurably(join(data.path, "provider", "chain-account.key"), `${Buffer.from(secret).toString("hex")}\n`);
 	await register(home, accountOf(toHex(secret)));
 	await home.close();
 

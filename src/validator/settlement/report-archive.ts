@@ -1,12 +1,14 @@
 // The leaves behind the roots on chain, as files: our own reports and proposals, written before anything is sent, and others' as they were found. A file is kept
 // by epoch, kind and account, and whoever reads one checks it against the chain: nothing here is believed. A draft, and the reasons behind it, become public when
 // the report is revealed and signed: who could read them earlier could commit to a copy. docs/chain.md §10.
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
+import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { encodeReasons, parseReasons, type ReasonEntries, type ReportReasons } from "./reasons-file.ts";
 
@@ -54,27 +56,9 @@ const archiveName = (kind: ArchiveKind, account: Hex): string =>
 export function createReportArchive(folder: string): ReportArchive {
 	const place = (epoch: number, name: string) => join(folder, String(epoch), name);
 
-	async function put(epoch: number, name: string, content: string | Uint8Array | Readable): Promise<void> {
-		await mkdir(join(folder, String(epoch)), { recursive: true, mode: 0o700 });
-		const path = place(epoch, name);
-		const file = await open(`${path}.new`, "w", 0o600);
-		try {
-			await file.writeFile(content);
-			await file.sync();
-		} finally {
-			await file.close();
-		}
-		await rename(`${path}.new`, path);
-	}
-
-	async function bytes(epoch: number, name: string): Promise<Buffer | null> {
-		try {
-			return await readFile(place(epoch, name));
-		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-			throw error;
-		}
-	}
+	const put = (epoch: number, name: string, content: string | Uint8Array | Readable) =>
+		writeDurably(place(epoch, name), content);
+	const bytes = (epoch: number, name: string) => readIfPresent(place(epoch, name));
 
 	const signedReport = async (epoch: number, validator: Hex) => {
 		const found = await bytes(epoch, archiveName("report", validator));

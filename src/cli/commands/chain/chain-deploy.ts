@@ -26,12 +26,12 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 		import("../../../chain/sending/sign.ts"),
 		import("../../../chain/node/chain-client.ts"),
 		import("../../../chain/contracts/deploy.ts"),
-		import("../../../validator/settlement/chain-files.ts"),
+		import("../../../platform/durable-file.ts"),
 		import("../../../validator/settlement/chain-home.ts"),
 		import("../../../chain/contracts/registry.ts"),
 	]);
 	const folder = home.chainFolder(dataDirOf(values, io));
-	const secret = await files.loadSecret(`${folder}/account.key`, (size) => new Uint8Array(randomBytes(size)));
+	const secret = await home.loadChainKey(folder, "account", (size) => new Uint8Array(randomBytes(size)));
 	const own = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 	const account = (await readKeyOption("chain", values, io)) ?? own;
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
@@ -41,7 +41,7 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	const at = await deploying.deployContracts(client, account, deploying.deployDefaults({ genesis, epochSeconds }));
 	if (fund > 0n) await deploying.fundRewards(client, account, at, fund);
 	const path = home.contractsPath(folder, true);
-	await files.writeWhole(path, `${JSON.stringify(at)}\n`);
+	await files.writeDurably(path, `${JSON.stringify(at)}\n`);
 	if (values.json) io.out.write(toJson(at));
 	else {
 		const lines = Object.entries(at).map(([name, value]) => `${name.padEnd(16)} ${value}`);
