@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { importsOf } from "./imports-of.test-kit.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -75,12 +76,6 @@ const floors: Readonly<Record<string, Room>> = {
 /** Names that make a pure floor impure: clocks, randomness, the surroundings. */
 const impure =
 	/\b(Date\.now|new Date|performance\.now|Math\.random|crypto\.getRandomValues|setTimeout|setInterval|fetch\(|process\.|Buffer\b)/;
-
-export function importsOf(source: string): string[] {
-	const pattern =
-		/(?<!["'])\bfrom\s*["']([^"']+)["']|(?:^|\n)\s*import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/g;
-	return [...source.matchAll(pattern)].map((m) => m[1] ?? m[2] ?? m[3] ?? "");
-}
 
 /**
  * Source without comments and without the words of its strings, which only talk about processes and clocks. What a template's `${…}` computes

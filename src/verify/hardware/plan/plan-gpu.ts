@@ -1,5 +1,6 @@
 // The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
-// the other precisions → each card alone → scalar chains → the sustained run. Before the release the cards read each other's memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
+// the other precisions → each card alone → scalar chains → the sustained run. Before the release the cards read each other's
+// memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { FmaPrecision, GemmPrecision, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
@@ -21,10 +22,52 @@ import {
 } from "./plan-stage.ts";
 import type { Seen } from "./probe-plan.ts";
 
+const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
+const gpusWith = (seen: Seen, precision: GemmPrecision | FmaPrecision) =>
+	devicesOf(seen, "gpu").filter((device) => claimOf(seen, device).precisions.includes(precision));
+
 export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
-	const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
-	const gpusWith = (seen: Seen, precision: GemmPrecision | FmaPrecision) =>
-		devicesOf(seen, "gpu").filter((device) => claimOf(seen, device).precisions.includes(precision));
+	return [
+		...warmUpPhases,
+		...memoryPhases(budgets, samples),
+		...peerPhases("gpu", budgets, samples),
+		{ name: "gpu release", step: (seen) => (gpusWith(seen, "int8").length > 0 ? { act: "release" } : null) },
+		...budgets.precisions.map((precision) => ({
+			name: `gpu gemm ${precision}`,
+			step: (seen: Seen) =>
+				stage(
+					seen,
+					gpusWith(seen, precision).map((device) =>
+						precisionSpec(device, claimOf(seen, device), precision, samples, {
+							budgetS: budgets.precisionS,
+							opsPerS: speedOf(seen, device, "int8").opsPerS,
+						}),
+					),
+				),
+		})),
+		...alonePhases("gpu", "fp16", budgets),
+		...scalarPhases(budgets, samples),
+		sustainedPhase(options),
+	];
+}
+
+const warmUpPhases: readonly Phase[] = [
+	{
+		name: "gpu warm-up",
+		step: (seen) =>
+			warm(
+				gpusWith(seen, "int8").map((device) => {
+					// 8192³ is 1.1 Top: a millisecond at an H200's peak, a tenth of a second on a card of 10 Top/s.
+					const n = claimOf(seen, device).freeBytes >= 2 ** 31 ? 8192 : 2048;
+					return { kind: "gemm", device, precision: "int8", m: n, n, k: n, rounds: 3, passes: 0 };
+				}),
+			),
+	},
+	{ name: "gpu warm-up, longer", step: (seen) => warm(longerRuns(seen, gpusWith(seen, "int8"), "gemm")) },
+];
+
+/** Fill the memory, once more and smaller where a card refused, then stream over what is kept. */
+function memoryPhases(budgets: Budgets, samples: number): Phase[] {
 	const fills = (seen: Seen) =>
 		gpusWith(seen, "int8").map((device) =>
 			fillSpec(device, claimOf(seen, device), samples, {
@@ -34,18 +77,6 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 			}),
 		);
 	return [
-		{
-			name: "gpu warm-up",
-			step: (seen) =>
-				warm(
-					gpusWith(seen, "int8").map((device) => {
-						// 8192³ is 1.1 Top: a millisecond at an H200's peak, a tenth of a second on a card of 10 Top/s.
-						const n = claimOf(seen, device).freeBytes >= 2 ** 31 ? 8192 : 2048;
-						return { kind: "gemm", device, precision: "int8", m: n, n, k: n, rounds: 3, passes: 0 };
-					}),
-				),
-		},
-		{ name: "gpu warm-up, longer", step: (seen) => warm(longerRuns(seen, gpusWith(seen, "int8"), "gemm")) },
 		{
 			name: "gpu fill",
 			step: (seen) => stage(seen, fills(seen), { mayShrink: true, hold: true, readEveryMs: 1000 }),
@@ -75,22 +106,11 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				});
 			},
 		},
-		...peerPhases("gpu", budgets, samples),
-		{ name: "gpu release", step: (seen) => (gpusWith(seen, "int8").length > 0 ? { act: "release" } : null) },
-		...budgets.precisions.map((precision) => ({
-			name: `gpu gemm ${precision}`,
-			step: (seen: Seen) =>
-				stage(
-					seen,
-					gpusWith(seen, precision).map((device) =>
-						precisionSpec(device, claimOf(seen, device), precision, samples, {
-							budgetS: budgets.precisionS,
-							opsPerS: speedOf(seen, device, "int8").opsPerS,
-						}),
-					),
-				),
-		})),
-		...alonePhases("gpu", "fp16", budgets),
+	];
+}
+
+function scalarPhases(budgets: Budgets, samples: number): Phase[] {
+	return [
 		{
 			name: "gpu fma warm-up",
 			step: (seen) =>
@@ -120,27 +140,30 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 					),
 				),
 		})),
-		{
-			name: "gpu sustained",
-			step: (seen) =>
-				options.sustainMs > 0 && gpusWith(seen, "int8").length > 0
-					? stage(
-							seen,
-							gpusWith(seen, "int8").map((device) =>
-								sustainedSpec(
-									device,
-									claimOf(seen, device).freeBytes,
-									speedOf(seen, device, "int8").opsPerS,
-									options.samples ?? SUSTAINED_SAMPLES,
-								),
-							),
-							{
-								stopAfterMs: options.sustainMs,
-								deadlineMs: options.sustainMs + 30_000,
-								readEveryMs: readEveryMs(options.sustainMs, devicesOf(seen, "gpu").length),
-							},
-						)
-					: null,
-		},
 	];
+}
+
+function sustainedPhase(options: PlanOptions): Phase {
+	return {
+		name: "gpu sustained",
+		step: (seen) =>
+			options.sustainMs > 0 && gpusWith(seen, "int8").length > 0
+				? stage(
+						seen,
+						gpusWith(seen, "int8").map((device) =>
+							sustainedSpec(
+								device,
+								claimOf(seen, device).freeBytes,
+								speedOf(seen, device, "int8").opsPerS,
+								options.samples ?? SUSTAINED_SAMPLES,
+							),
+						),
+						{
+							stopAfterMs: options.sustainMs,
+							deadlineMs: options.sustainMs + 30_000,
+							readEveryMs: readEveryMs(options.sustainMs, devicesOf(seen, "gpu").length),
+						},
+					)
+				: null,
+	};
 }
