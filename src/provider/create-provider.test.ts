@@ -402,12 +402,12 @@ test("a rented host is not probed, a probed host is not rented, and rentals outl
 		async (_door, { provider }, far) => {
 			assert.deepEqual(far.offer.ssh, { host: "gpu.example", port: 2222 });
 			const link = await far.openLink(PROBE);
-			await assert.rejects(far.rent(request), isCode("PROVIDER_BUSY"));
+			await assert.rejects(far.ask("rent", request), isCode("PROVIDER_BUSY"));
 			await link.close();
-			const access = await far.rent(request);
+			const { ssh: access } = await far.ask("rent", request);
 			assert.deepEqual([access.host, access.port, access.user], ["gpu.example", 2222, [...toys.made][0]]);
 			await assert.rejects(far.openLink(PROBE), isCode("PROVIDER_RENTED"));
-			assert.equal((await far.checkRental({ rental: request.rental })).healthy, true);
+			assert.equal((await far.ask("check", { rental: request.rental })).healthy, true);
 			assert.equal(provider.rentals.length, 1);
 		},
 		{ dataFolder, rental },
@@ -424,9 +424,9 @@ test("a rented host is not probed, a probed host is not rented, and rentals outl
 test("a host that is not for rent says so", () =>
 	together(async (_door, _running, far) => {
 		const request = { rental: "ab".repeat(16), publicKey: "x", untilMs: 1, devices: [] };
-		await assert.rejects(far.rent(request), isCode("RENTAL_UNAVAILABLE"));
+		await assert.rejects(far.ask("rent", request), isCode("RENTAL_UNAVAILABLE"));
 		await far
-			.unrent({ rental: request.rental })
+			.ask("unrent", { rental: request.rental })
 			.catch((error: unknown) => assert.ok(isCode("RENTAL_UNAVAILABLE")(error)));
 	}));
 

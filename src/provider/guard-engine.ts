@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import type { EngineLimits } from "../engine/agent/agent-connection.ts";
+import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import { createLocalLink } from "../engine/links/create-local-link.ts";
 import type { Link } from "../engine/links/link.ts";
 

@@ -1,5 +1,7 @@
 // What a provider tells its owner while it runs; the command line prints it, tests wait for it. Plain objects.
-import type { AgentEnd, EngineLimits } from "../engine/agent/agent-connection.ts";
+import type { EngineLimits } from "../engine/agent/agent-calls.ts";
+import type { AgentEnd } from "../engine/agent/agent-connection.ts";
+import { AssayError } from "../protocol/assay-error.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 
 export type ProviderEvent =
@@ -28,3 +30,9 @@ export type ProviderEvent =
 	  }
 	/** Something to be looked at; the provider goes on. */
 	| { readonly kind: "trouble"; readonly code: string; readonly detail: string };
+
+/** `otherwise` is the code of an error that has none. */
+export function errorToEvent(error: unknown, otherwise: string): { readonly code: string; readonly detail: string } {
+	const code = error instanceof AssayError ? error.code : otherwise;
+	return { code, detail: error instanceof Error ? error.message : String(error) };
+}

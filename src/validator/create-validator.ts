@@ -18,8 +18,8 @@ import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { createAgentCalls } from "./agents/agent-calls.ts";
 import { createAgentPool } from "./agents/agent-pool.ts";
+import { createAgentAsker } from "./agents/ask-agent.ts";
 import { createEventHub } from "./event-hub.ts";
 import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
@@ -92,8 +92,6 @@ export interface DoorSettings {
 	readonly bounds?: Partial<AgentBounds>;
 }
 
-/** How long a question to another process's agent waits: a container image may have to be pulled there. */
-const ANSWER_WITHIN_MS = 330_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const AGE_EVERY_MS = 60_000;
 /** One process at a time, so many providers a round. */
@@ -216,9 +214,9 @@ async function start(
 	});
 	const x: ValidatorContext = { ...base, agents: agents.agents };
 	const scores = createScoreKeeper(x);
-	const calls = createAgentCalls({ ...x, answerWithinMs: ANSWER_WITHIN_MS });
-	opened.push(() => calls.close());
-	const rentals = startRentalKeeper({ ...x, calls, scores, mutex, onFree: wake });
+	const asker = createAgentAsker(x);
+	opened.push(() => asker.close());
+	const rentals = startRentalKeeper({ ...x, asker, scores, mutex, onFree: wake });
 	opened.push(() => rentals.stop());
 
 	const version = packageVersion();

@@ -67,7 +67,7 @@ test("a rental outlives the provider's death, and ends when asked; with --end-re
 	const first = provide("--rentable", "--ssh-host", "127.0.0.1");
 	const far = await door.next();
 	assert.deepEqual(far.offer.ssh, { host: "127.0.0.1", port });
-	const access = await far.rent(request);
+	const { ssh: access } = await far.ask("rent", request);
 	const session = client.start(access, customer, "echo in; sleep 1000");
 	assert.equal(await session.first, "in\n");
 	first.child.kill("SIGKILL");
@@ -78,16 +78,16 @@ test("a rental outlives the provider's death, and ends when asked; with --end-re
 	const second = provide("--rentable", "--ssh-host", "127.0.0.1");
 	const back = await door.next();
 	assert.equal(back.providerKey, far.providerKey);
-	assert.deepEqual(await back.checkRental({ rental }), { healthy: true, detail: "" });
+	assert.deepEqual(await back.ask("check", { rental }), { healthy: true, detail: "" });
 	await assert.rejects(
 		back.openLink({ probe: "00".repeat(16), limits: { memoryBytes: 1e9, minutes: 1 } }),
 		(e) => e instanceof AssayError && e.code === "PROVIDER_RENTED",
 	);
-	await back.unrent({ rental });
+	await back.ask("unrent", { rental });
 	assert.equal(exists(access.user), false);
 	await session.ended;
 
-	const next = await back.rent({ ...request, rental: "6b".repeat(16) });
+	const { ssh: next } = await back.ask("rent", { ...request, rental: "6b".repeat(16) });
 	second.child.kill("SIGTERM");
 	assert.equal((await second.ended).code, 0);
 	assert.equal((await client.run(next, customer, "echo still")).stdout, "still\n");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { decodeProviderMessage } from "../../src/engine/agent/agent-messages.ts";
+import { decodeMessage } from "../../src/engine/agent/agent-messages.ts";
 import { parseClaim } from "../../src/protocol/probe/claim-codec.ts";
 import type { GemmSpec } from "../../src/protocol/probe/evidence.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
@@ -99,7 +99,7 @@ test("a pickle, a script and a poisoned object are refused as what they are", ()
 	assert.equal(outcomeOf({ verdict: verifyEvidence(pickle) }), "invalid FILE_NOT_EVIDENCE");
 	const poison = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
 	assert.equal(parseClaim(poison).ok, false);
-	assert.throws(() => decodeProviderMessage(poison), { code: "AGENT_MESSAGE_BAD" });
+	assert.throws(() => decodeMessage("provider", poison), { code: "AGENT_MESSAGE_BAD" });
 	assert.equal(({} as { polluted?: number }).polluted, undefined);
 });
 

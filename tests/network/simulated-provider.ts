@@ -105,9 +105,6 @@ const MAX_PAUSE_MS = 2000;
 /** Dials, serves, dials again, until stopped. */
 export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise<void> {
 	const signer = simulatedSigner(o.number);
-	const nothingToRent = async () => {
-		throw new AssayError("RENTAL_UNAVAILABLE", "a simulated provider has nothing to rent");
-	};
 	let pauseMs = FIRST_PAUSE_MS;
 	while (!o.signal.aborted) {
 		const done = await o.dialling.take();
@@ -125,10 +122,6 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 						o.onProbe?.();
 						return openToyEngine(o.kind, signer.key, giveBack);
 					},
-					rent: nothingToRent,
-					extend: nothingToRent,
-					unrent: nothingToRent,
-					checkRental: nothingToRent,
 				},
 				clockUs: () => performance.now() * 1000,
 				randomBytes: (size) => new Uint8Array(randomBytes(size)),

@@ -101,13 +101,13 @@ export async function startToyAgent(o: ToyAgentOptions) {
 		async rent({ rental }) {
 			if (o.rentable !== true) throw new AssayError("RENTAL_UNAVAILABLE", "a toy has nothing to rent");
 			rented.add(rental);
-			return { host: "127.0.0.1", port: 2222, user: "renter", hostKey: HOST_KEY };
+			return { ssh: { host: "127.0.0.1", port: 2222, user: "renter", hostKey: HOST_KEY } };
 		},
 		async extend() {},
 		async unrent({ rental }) {
 			rented.delete(rental);
 		},
-		checkRental: async ({ rental }) => ({ healthy: rented.has(rental), detail: "" }),
+		check: async ({ rental }) => ({ healthy: rented.has(rental), detail: "" }),
 		...o.handlers,
 	};
 	const env = realEnvironment();

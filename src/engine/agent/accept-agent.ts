@@ -1,22 +1,18 @@
-// The validator's end of an agent link: lets a provider prove its key, then opens engines on it, rents it, hears of its changes.
+// The validator's end of an agent link: lets a provider prove its key, then opens engines on it, asks it, hears of its changes.
 // What it hands out is bounded in time and bytes whatever the provider does. Page: docs/network.md §2.
 // Not here: which providers to accept (`admit`), the HTTP server and limits per address (create-agent-door.ts).
 import type { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
-import { printable } from "../client/printable.ts";
+import type { Link } from "../links/link.ts";
+import { AgentAsks } from "./agent-asks.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type { AgentConnection, AgentOffer, RentalHealth, RentedAccess, SignedChallenge } from "./agent-connection.ts";
+import type { CallReply, CallRequest, PlainCall, SignedChallenge } from "./agent-calls.ts";
+import { isAnswer, MAX_RECEIPTS } from "./agent-calls.ts";
+import type { AgentConnection, AgentEnd, OpenRequest } from "./agent-connection.ts";
 import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
-import {
-	AGENT_VERSION,
-	type AgentMessage,
-	MAX_RECEIPTS,
-	type ProviderMessage,
-	type ValidatorMessage,
-} from "./agent-messages.ts";
+import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
 import { AgentSocket, closeCodes } from "./agent-socket.ts";
 import { type ChannelLink, createChannelLink } from "./channel-link.ts";
 
@@ -36,267 +32,203 @@ export interface AcceptAgentOptions {
 const FRESH_PINGS = 3;
 /** How long fresh pings may hold up an opening; the figure is a finding, not worth more. */
 const PING_WAIT_MS = 3000;
-/** A provider runs one engine at a time; more open questions than this are a mistake of ours. */
-const MAX_UNANSWERED = 32;
-
-type Answer = Exclude<ProviderMessage, { type: "hello" | "proof" | "close" | "changed" | "signed" }>;
-interface Waiting {
-	resolve(answer: Answer): void;
-	reject(error: AssayError): void;
-}
 
 /** Settles when the provider is proven and welcome. Throws AssayError otherwise; the WebSocket is closed then. */
-export async function acceptAgent(ws: WebSocket, o: AcceptAgentOptions): Promise<AgentConnection> {
-	const bounds = { ...AGENT_BOUNDS, ...o.bounds };
-	const own = createNonce(o.randomBytes(32));
-	const proven = Promise.withResolvers<void>();
-	const waiting = new Map<string, Waiting>();
-	const channels = new Map<number, ChannelLink>();
-	const listeners = new Set<(claim: HostClaim) => void>();
-	/** Channels whose `sign` is unanswered; the entry stays when we stop waiting, for a late answer is no offence. */
-	const signing = new Map<number, (receipts: readonly SignedChallenge[]) => void>();
-	let parties: AgentParties | null = null;
-	let claim: HostClaim | null = null;
-	let offer: AgentOffer | null = null;
-	let lastChannel = 0;
-	let lateBytes = 0;
+export async function acceptAgent(ws: WebSocket, options: AcceptAgentOptions): Promise<AgentConnection> {
+	const agent = new AcceptedAgent(ws, options);
+	try {
+		await agent.proven.promise;
+	} catch (error) {
+		await agent.closed;
+		throw error;
+	}
+	return agent;
+}
 
-	function hello(message: ProviderMessage & { type: "hello" }): void {
-		if (message.version !== AGENT_VERSION)
-			throw new AssayError("AGENT_MESSAGE_BAD", `the provider speaks version ${message.version} of the agent link`);
-		parties = {
-			providerNonce: message.nonce,
-			validatorNonce: own.nonce,
-			providerKey: message.key,
-			validatorKey: o.signer.key,
-		};
-		const shared = own.agree(message.nonce);
-		socket.send({
-			type: "prove",
-			key: o.signer.key,
-			nonce: own.nonce,
-			signature: signProof("validator", parties, o.signer),
+class AcceptedAgent implements AgentConnection {
+	readonly address: string;
+	readonly closed: Promise<AgentEnd>;
+	readonly proven = Promise.withResolvers<void>();
+	private readonly options: AcceptAgentOptions;
+	private readonly bounds: AgentBounds;
+	private readonly socket: AgentSocket;
+	private readonly asks: AgentAsks;
+	private readonly channels = new Map<number, ChannelLink>();
+	private readonly listeners = new Set<(claim: HostClaim) => void>();
+	/** Known after `hello`. */
+	private parties: AgentParties | null = null;
+	/** Known after `proof`. */
+	private proof: Notice<"proof"> | null = null;
+	private latestClaim: HostClaim | null = null;
+	private lastChannel = 0;
+	private lateBytes = 0;
+	/** The last `unrent`, answered or not: a host still busy with removing an environment would refuse an engine as rented. */
+	private leaving: Promise<unknown> = Promise.resolve();
+
+	constructor(ws: WebSocket, options: AcceptAgentOptions) {
+		const { address, clockUs, randomBytes } = options;
+		this.options = options;
+		this.address = address;
+		this.bounds = { ...AGENT_BOUNDS, ...options.bounds };
+		this.socket = new AgentSocket({
+			...{ ws, side: "validator", bounds: this.bounds, clockUs, randomBytes },
+			onMessage: (message) => this.onMessage(message),
+			onData: (channel, bytes, isLate) => this.onData(channel, bytes, isLate),
 		});
-		socket.seal(shared, parties);
+		this.asks = new AgentAsks(this.socket, this.bounds);
+		this.closed = this.socket.closed;
+		void this.closed.then((end) => this.onEnd(end));
 	}
 
-	function proof(message: ProviderMessage & { type: "proof" }): void {
-		if (!isProof("provider", parties!, message.signature))
+	get providerKey(): string {
+		return this.parties!.providerKey;
+	}
+
+	get claim(): HostClaim {
+		return this.latestClaim!;
+	}
+
+	get offer(): AgentOffer {
+		return this.proof!.offer;
+	}
+
+	get rttUs(): number | null {
+		return this.socket.rttUs;
+	}
+
+	get isClosed(): boolean {
+		return this.socket.isEnded;
+	}
+
+	async ask<N extends PlainCall>(name: N, request: CallRequest<N>): Promise<CallReply<N>> {
+		const answer = this.asks.ask(name, request);
+		if (name === "unrent") this.leaving = Promise.allSettled([this.leaving, answer]);
+		return (await answer) as CallReply<N>;
+	}
+
+	async openLink({ probe, limits, receipts = null }: OpenRequest): Promise<Link> {
+		await this.leaving;
+		await Promise.race([this.freshPings(), new Promise((resolve) => setTimeout(resolve, PING_WAIT_MS).unref())]);
+		const channel = ++this.lastChannel;
+		await this.asks.ask("open", { channel, probe, limits, receipts });
+		const opened = this.channels.get(channel);
+		// Its engine may have ended in the same breath.
+		if (!opened) throw new AssayError("LINK_CLOSED", "the provider's engine ended as soon as it was opened");
+		return opened.link;
+	}
+
+	onChanged(listener: (claim: HostClaim) => void): () => void {
+		this.listeners.add(listener);
+		return () => this.listeners.delete(listener);
+	}
+
+	async close({ closeCode = closeCodes.normal, code = "AGENT_CLOSED" } = {}): Promise<void> {
+		this.socket.end(closeCode, code, "this validator closed it");
+		await this.closed;
+	}
+
+	private onMessage(message: AgentMessage): void {
+		if (isAnswer(message)) {
+			// Made at once: the engine's first bytes may be in the same packet.
+			if (message.type === "opened") this.addChannel(message.channel, message.engineSha256);
+			this.asks.settle(message);
+		} else if (message.type === "hello") this.onHello(message);
+		else if (message.type === "proof") this.onProof(message);
+		else if (message.type === "changed") {
+			this.latestClaim = message.claim;
+			for (const listener of [...this.listeners]) listener(message.claim);
+		} else if (message.type === "close") {
+			this.asks.drop(message.channel);
+			this.channels.get(message.channel)?.onEnd("the provider says that its engine has ended");
+			this.channels.delete(message.channel);
+			this.lateBytes = 0;
+		}
+	}
+
+	private onHello({ version, key, nonce }: Notice<"hello">): void {
+		if (version !== AGENT_VERSION)
+			throw new AssayError("AGENT_MESSAGE_BAD", `the provider speaks version ${version} of the agent link`);
+		const { signer, randomBytes } = this.options;
+		const own = createNonce(randomBytes(32));
+		this.parties = {
+			...{ providerNonce: nonce, validatorNonce: own.nonce },
+			...{ providerKey: key, validatorKey: signer.key },
+		};
+		const shared = own.agree(nonce);
+		const signature = signProof("validator", this.parties, signer);
+		this.socket.send({ type: "prove", key: signer.key, nonce: own.nonce, signature });
+		this.socket.seal(shared, this.parties);
+	}
+
+	private onProof(message: Notice<"proof">): void {
+		if (!isProof("provider", this.parties!, message.signature))
 			throw new AssayError("AGENT_PROOF_WRONG", "the provider's signature is not that of its key");
-		claim = message.claim;
-		offer = message.offer;
+		this.proof = message;
+		this.latestClaim = message.claim;
 		try {
-			o.admit?.(parties!.providerKey);
+			this.options.admit?.(this.providerKey);
 		} catch (error) {
 			if (!(error instanceof AssayError)) throw error;
-			socket.end(closeCodes.refused, error.code, error.message);
+			this.socket.end(closeCodes.refused, error.code, error.message);
 			return;
 		}
-		socket.send({ type: "welcome", providerId: parties!.providerKey });
-		proven.resolve();
+		this.socket.send({ type: "welcome", providerId: this.providerKey });
+		this.proven.resolve();
 	}
 
-	function onMessage(message: AgentMessage): void {
-		switch (message.type) {
-			case "hello":
-				hello(message);
-				return;
-			case "proof":
-				proof(message);
-				return;
-			case "changed":
-				claim = message.claim;
-				for (const listener of [...listeners]) listener(message.claim);
-				return;
-			case "signed":
-				signing.get(message.channel)?.(message.receipts);
-				signing.delete(message.channel);
-				return;
-			case "close":
-				channels.get(message.channel)?.onEnd("the provider says that its engine has ended");
-				channels.delete(message.channel);
-				signing.delete(message.channel);
-				lateBytes = 0;
-				return;
-			default: {
-				const answer = message as Answer;
-				// Made at once: the engine's first bytes may be in the same packet.
-				if (answer.type === "opened") channels.set(answer.channel, channelLink(answer));
-				const key = String("channel" in answer ? answer.channel : answer.rental);
-				waiting.get(key)?.resolve(answer);
-				waiting.delete(key);
-			}
+	private onData(channel: number, bytes: Uint8Array, isLate: boolean): void {
+		if (!isLate) {
+			this.channels.get(channel)?.onData(bytes);
+			return;
 		}
+		// Under way when we closed: what an engine can have in its pipes, not what it goes on sending.
+		this.lateBytes += bytes.length;
+		if (this.lateBytes > this.bounds.bufferedBytes)
+			throw new AssayError("AGENT_FLOOD", "the provider goes on sending for a channel that was closed");
 	}
 
-	function channelLink({ channel, engineSha256 }: Answer & { type: "opened" }): ChannelLink {
-		return createChannelLink(socket, {
-			channel,
-			engineSha256,
-			providerKey: parties!.providerKey,
-			handshakeUs: socket.rttUs,
-			closeMs: bounds.closeMs,
-			sendClose: () => socket.send({ type: "close", channel }),
-			signReceipts: (challenges) => signReceipts(channel, challenges),
-		});
+	private onEnd({ code, detail }: AgentEnd): void {
+		const error = new AssayError(code, detail, { hint: "The provider dials again by itself." });
+		this.proven.reject(error);
+		for (const [channel, link] of this.channels) {
+			this.asks.drop(channel);
+			link.onEnd(detail);
+		}
+		this.channels.clear();
+		this.asks.rejectAll(error);
 	}
 
-	/** Null: no answer in time, or an earlier question is still unanswered. A silent provider keeps its connection: its silence is what is recorded. */
-	async function signReceipts(
+	private async freshPings(): Promise<void> {
+		for (let i = 0; i < FRESH_PINGS; i++) await this.socket.ping();
+	}
+
+	private addChannel(channel: number, engineSha256: string | null): void {
+		const facts = {
+			...{ channel, engineSha256, providerKey: this.providerKey },
+			...{ handshakeUs: this.socket.rttUs, closeMs: this.bounds.closeMs },
+			sendClose: () => this.socket.send({ type: "close", channel }),
+			signReceipts: (challenges: readonly number[]) => this.signReceipts(channel, challenges),
+		};
+		this.channels.set(channel, createChannelLink(this.socket, facts));
+	}
+
+	/**
+	 * Null: no answer in time, or an earlier question is still unanswered. A silent provider keeps its connection: its silence is
+	 * what is recorded.
+	 */
+	private async signReceipts(
 		channel: number,
 		challenges: readonly number[],
 	): Promise<readonly SignedChallenge[] | null> {
 		const receipts: SignedChallenge[] = [];
 		for (let at = 0; at < challenges.length; at += MAX_RECEIPTS) {
-			const open = channels.get(channel);
-			if (socket.isEnded || !open || open.isClosing() || signing.has(channel)) return null;
-			const { promise, resolve } = Promise.withResolvers<readonly SignedChallenge[] | null>();
-			signing.set(channel, resolve);
-			const timer = setTimeout(() => resolve(null), bounds.signMs);
-			void open.link.closed.then(() => resolve(null));
-			socket.send({ type: "sign", channel, challenges: challenges.slice(at, at + MAX_RECEIPTS) });
-			const answer = await promise;
-			clearTimeout(timer);
+			const request = { channel, challenges: challenges.slice(at, at + MAX_RECEIPTS) };
+			const isOpen = this.channels.get(channel)?.isClosing() === false;
+			if (!isOpen || !this.socket.maySend({ type: "sign", ...request })) return null;
+			const answer = await this.asks.ask("sign", request);
 			if (answer === null) return null;
-			receipts.push(...answer);
+			receipts.push(...answer.receipts);
 		}
 		return receipts;
 	}
-
-	const socket = new AgentSocket({
-		ws,
-		side: "validator",
-		bounds,
-		clockUs: o.clockUs,
-		randomBytes: o.randomBytes,
-		onMessage,
-		onData(channel, bytes, late) {
-			if (!late) {
-				channels.get(channel)?.onData(bytes);
-				return;
-			}
-			// Under way when we closed: what an engine can have in its pipes, not what it goes on sending.
-			lateBytes += bytes.length;
-			if (lateBytes > bounds.bufferedBytes)
-				throw new AssayError("AGENT_FLOOD", "the provider goes on sending for a channel that was closed");
-		},
-	});
-	void socket.closed.then((end) => {
-		const error = new AssayError(end.code, end.detail, { hint: "The provider dials again by itself." });
-		proven.reject(error);
-		for (const channel of channels.values()) channel.onEnd(end.detail);
-		channels.clear();
-		for (const { reject } of waiting.values()) reject(error);
-		waiting.clear();
-	});
-
-	/**
-	 * Sends a request and waits for its answer. Throws AssayError when it is refused or the connection ends. A question left unanswered leaves
-	 * unknown what the provider has done: the connection ends, and starts anew with everything asked again.
-	 */
-	async function ask(request: ValidatorMessage, key: string, timeoutMs: number): Promise<Answer> {
-		if (socket.isEnded) throw new AssayError("AGENT_CLOSED", "the agent link is closed");
-		if (waiting.has(key) || waiting.size + channels.size >= MAX_UNANSWERED)
-			throw new AssayError("PROVIDER_BUSY", "an earlier request to this provider is still unanswered");
-		const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-		waiting.set(key, { resolve, reject });
-		const timer = setTimeout(() => {
-			socket.fail("AGENT_SILENT", `the provider did not answer to ${request.type} in time`);
-		}, timeoutMs);
-		try {
-			socket.send(request);
-			const answer = await promise;
-			if (answer.type === "refused") throw refusalToError(answer);
-			return answer;
-		} finally {
-			clearTimeout(timer);
-		}
-	}
-
-	const askRental = (request: ValidatorMessage & { rental: string }) => ask(request, request.rental, bounds.rentalMs);
-	/** The last `unrent`, answered or not: a host still busy with removing an environment would refuse an engine as rented. */
-	let leaving: Promise<unknown> = Promise.resolve();
-
-	try {
-		await proven.promise;
-	} catch (error) {
-		await socket.closed;
-		throw error;
-	}
-	const { providerKey } = parties! as AgentParties;
-
-	return {
-		providerKey,
-		get claim() {
-			return claim!;
-		},
-		offer: offer!,
-		address: o.address,
-		get rttUs() {
-			return socket.rttUs;
-		},
-		get isClosed() {
-			return socket.isEnded;
-		},
-		async openLink({ probe, limits, receipts = null }) {
-			await leaving;
-			const pings = (async () => {
-				for (let i = 0; i < FRESH_PINGS; i++) await socket.ping();
-			})();
-			await Promise.race([pings, new Promise((resolve) => setTimeout(resolve, PING_WAIT_MS).unref())]);
-			const channel = ++lastChannel;
-			await ask({ type: "open", channel, probe, limits, receipts }, String(channel), bounds.openMs);
-			const opened = channels.get(channel);
-			// Its engine may have ended in the same breath.
-			if (!opened) throw new AssayError("LINK_CLOSED", "the provider's engine ended as soon as it was opened");
-			return opened.link;
-		},
-		async rent(request) {
-			const answer = await askRental({ type: "rent", ...request });
-			return (answer as Answer & { type: "rented" }).ssh satisfies RentedAccess;
-		},
-		async extend({ rental, untilMs }) {
-			await askRental({ type: "extend", rental, untilMs });
-		},
-		async unrent({ rental }) {
-			const answer = askRental({ type: "unrent", rental });
-			leaving = Promise.allSettled([leaving, answer]);
-			try {
-				await answer;
-			} catch (error) {
-				if (!(error instanceof AssayError && error.code === "RENTAL_UNKNOWN")) throw error;
-			}
-		},
-		async checkRental({ rental }) {
-			const { healthy, detail } = (await askRental({ type: "check", rental })) as Answer & { type: "checked" };
-			return { healthy, detail } satisfies RentalHealth;
-		},
-		onChanged(listener) {
-			listeners.add(listener);
-			return () => listeners.delete(listener);
-		},
-		closed: socket.closed,
-		async close({ closeCode = closeCodes.normal, code = "AGENT_CLOSED" } = {}) {
-			socket.end(closeCode, code, "this validator closed it");
-			await socket.closed;
-		},
-	};
-}
-
-/** What a provider may refuse with; any other word of its own is told as AGENT_REFUSED. */
-const REFUSALS: readonly string[] = [
-	...[
-		"PROVIDER_BUSY",
-		"PROVIDER_RENTED",
-		"PROVIDER_LIMIT",
-		"PROVIDER_STOPPING",
-		"PUBLIC_KEY_BAD",
-		"ENGINE_NOT_STARTED",
-	],
-	...["RENTAL_UNAVAILABLE", "RENTAL_UNKNOWN", "RENTAL_TIME", "RENTAL_FAILED"],
-];
-
-function refusalToError({ code, detail }: { readonly code: string; readonly detail: string }): AssayError {
-	const known = REFUSALS.includes(code) ? (code as keyof typeof codes) : "AGENT_REFUSED";
-	return new AssayError(known, `the provider refused: ${printable(detail, 300)}`, { hint: codes[known].hint });
 }

@@ -1,27 +1,19 @@
-// The agent link's public shapes: what a validator holds of a connected provider, and what a provider holds of a validator it dialled.
-// Types only; accept-agent.ts and dial-agent.ts make them. Page: docs/network.md §2.
+// The agent link's public shapes: what a validator holds of a connected provider, and what a provider holds of a validator it
+// dialled. Types only; accept-agent.ts and dial-agent.ts make them, agent-calls.ts lists the questions. Page: docs/network.md §2.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Link } from "../links/link.ts";
-
-/** What a provider asks for its devices. Its own words: nothing here is proven. */
-export interface AgentOffer {
-	readonly name: string;
-	readonly pricePerHourMicros: number;
-	/** Whether `rent` can succeed at all on this host. */
-	readonly rentable: boolean;
-	/** Where customers reach the environments; null when not rentable. */
-	readonly ssh: { readonly host: string; readonly port: number } | null;
-}
-
-export interface EngineLimits {
-	/** Of host memory, for the engine's process. */
-	readonly memoryBytes: number;
-	/** From the start of the engine to its end; the provider kills it then. */
-	readonly minutes: number;
-}
+import type {
+	CallReply,
+	CallRequest,
+	EngineLimits,
+	PlainCall,
+	ReceiptsWanted,
+	SignedChallenge,
+} from "./agent-calls.ts";
+import type { AgentOffer } from "./agent-messages.ts";
 
 export interface OpenRequest {
 	/** 32 hex digits. */
@@ -29,43 +21,6 @@ export interface OpenRequest {
 	readonly limits: EngineLimits;
 	/** Null or absent: no receipts will be asked for. */
 	readonly receipts?: ReceiptsWanted | null;
-}
-
-/** The contract that receipts are signed for (docs/chain.md §5). */
-export interface ReceiptsWanted {
-	readonly chainId: number;
-	/** 40 hex digits. */
-	readonly slashing: string;
-}
-
-export interface SignedChallenge {
-	readonly challenge: number;
-	/** By the provider's account on the chain, 130 hex digits. Hostile: not checked here. */
-	readonly signature: string;
-}
-
-export interface RentRequest {
-	/** 32 hex digits. */
-	readonly rental: string;
-	/** One line as in authorized_keys, without options. */
-	readonly publicKey: string;
-	readonly untilMs: number;
-	/** UUIDs of devices of the claim; empty: all of them. */
-	readonly devices: readonly string[];
-}
-
-/** How a customer logs in. */
-export interface RentedAccess {
-	readonly host: string;
-	readonly port: number;
-	readonly user: string;
-	/** `ssh-ed25519 AAAA…` of the server that answers there. */
-	readonly hostKey: string;
-}
-
-export interface RentalHealth {
-	readonly healthy: boolean;
-	readonly detail: string;
 }
 
 /** Why a connection is over; the same words at both ends, as far as each can know. */
@@ -89,38 +44,36 @@ export interface AgentConnection {
 	/** The best WebSocket ping so far; null before the first one came back. */
 	readonly rttUs: number | null;
 	readonly isClosed: boolean;
-	/** A fresh engine. Throws AssayError: what the provider refused with (PROVIDER_BUSY, PROVIDER_RENTED, …), AGENT_SILENT, AGENT_CLOSED. */
-	openLink(o: OpenRequest): Promise<Link>;
-	/** Throws AssayError like openLink. One request at a time per rental. */
-	rent(o: RentRequest): Promise<RentedAccess>;
-	extend(o: { readonly rental: string; readonly untilMs: number }): Promise<void>;
-	/** A rental that the provider does not (or no longer) know counts as ended. */
-	unrent(o: { readonly rental: string }): Promise<void>;
-	/** Whether the environment of a rental answers, as the provider sees it. */
-	checkRental(o: { readonly rental: string }): Promise<RentalHealth>;
+	/** A fresh engine. Throws AssayError as `ask` does. */
+	openLink(request: OpenRequest): Promise<Link>;
+	/** Throws AssayError: what the provider refused with (PROVIDER_BUSY, PROVIDER_RENTED, …), AGENT_SILENT, AGENT_CLOSED. */
+	ask<N extends PlainCall>(name: N, request: CallRequest<N>): Promise<CallReply<N>>;
 	/** Returns how to stop listening. */
 	onChanged(listener: (claim: HostClaim) => void): () => void;
 	/** Settles once; never rejects. */
 	readonly closed: Promise<AgentEnd>;
 	/** Orderly by default; `code` is a row of protocol/codes.ts and goes to the provider as the reason. */
-	close(o?: { readonly closeCode?: number; readonly code?: string }): Promise<void>;
+	close(why?: { readonly closeCode?: number; readonly code?: string }): Promise<void>;
 }
 
-/** What a provider does when a proven, trusted validator asks. Throwing AssayError refuses with its code. */
-export interface AgentHandlers {
+interface ByValidator {
+	readonly validatorKey: string;
+}
+
+/** What a provider does when a proven, trusted validator asks. Throwing AssayError refuses with its code, as a missing handler does. */
+export type AgentHandlers = {
+	readonly [N in PlainCall]?: (request: CallRequest<N> & ByValidator) => Promise<CallReply<N>>;
+} & {
 	/** The link's engine is piped to the channel and closed when the channel or the connection ends. */
-	open(o: OpenRequest & { readonly validatorKey: string }): Promise<Link>;
-	rent(o: RentRequest & { readonly validatorKey: string }): Promise<RentedAccess>;
-	extend(o: { readonly rental: string; readonly untilMs: number; readonly validatorKey: string }): Promise<void>;
-	unrent(o: { readonly rental: string; readonly validatorKey: string }): Promise<void>;
-	checkRental(o: { readonly rental: string; readonly validatorKey: string }): Promise<RentalHealth>;
-	/** Receipts for what the engine answered on a channel of this probe; what is left out or throws stays unsigned. Absent: nothing is ever signed. */
-	signReceipts?(o: {
-		readonly validatorKey: string;
-		readonly probe: string;
-		readonly wanted: ReceiptsWanted;
-		readonly facts: readonly ReceiptFacts[];
-	}): Promise<readonly SignedChallenge[]>;
+	open(request: OpenRequest & ByValidator): Promise<Link>;
+	/** Signs what the engine answered on a channel of this probe; what is left out or throws stays unsigned. */
+	signReceipts?(request: ReceiptsRequest): Promise<readonly SignedChallenge[]>;
+};
+
+export interface ReceiptsRequest extends ByValidator {
+	readonly probe: string;
+	readonly wanted: ReceiptsWanted;
+	readonly facts: readonly ReceiptFacts[];
 }
 
 /** The provider's end of one connection. */

@@ -1,9 +1,15 @@
-// Who is at the other end of an agent link: the signed handshake, and the keys that everything after it is sealed with. Page: docs/network.md §2.
+// Who is at the other end of an agent link: the signed handshake, and the keys that everything after it is sealed with.
+// Page: docs/network.md §2.
 //
-// The nonces are fresh X25519 public keys, so each signature vouches for a key agreement and not only for a moment. Attacks: a signature
-// shown back to its maker (the role is inside), a handshake relayed by a validator that dials another one as if it were the provider (both
-// keys are inside, and the relay knows neither half of the agreement, so it can carry the sealed bytes or cut them, nothing else),
-// an old handshake played again (both nonces are fresh, so is the agreement), a point of small order (refused by the library).
+// The pattern is signed Diffie-Hellman as in ISO/IEC 9798-3 (the base of SIGMA and TLS 1.3): each side signs both ephemeral
+// X25519 keys, both identities and its own role. In Noise's notation it is IX with signatures in place of the static keys' DH
+// (-> e, s  <- e, ee, s, sig  -> sig), so identities are not hidden, and each session's keys are fresh (forward secrecy).
+// The page calls the ephemeral keys nonces.
+//
+// Attacks: a signature shown back to its maker (the role is inside), a handshake relayed by a validator that dials another one as
+// if it were the provider (both keys are inside, and the relay knows neither half of the agreement, so it can carry the sealed
+// bytes or cut them, nothing else), an old handshake played again (both nonces are fresh, so is the agreement), a point of small
+// order (refused by the library).
 import { createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

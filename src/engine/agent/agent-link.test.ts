@@ -135,24 +135,24 @@ test("rentals are asked for and answered; one that is not known counts as ended"
 		...NO_HANDLERS,
 		rent: async (o: object) => {
 			calls.push(["rent", o]);
-			return access;
+			return { ssh: access };
 		},
 		extend: note("extend"),
 		unrent: unknown,
-		checkRental: async () => ({ healthy: false, detail: "tired\u001b[2J" }),
+		check: async () => ({ healthy: false, detail: "tired\u001b[2J" }),
 	};
 	const near = await dialAgent(dialOptions(door.url, { handlers }));
 	const far = await door.next();
 	const request = { rental, publicKey: hostKey, untilMs: 77, devices: ["GPU-1"] };
-	assert.deepEqual(await far.rent(request), access);
-	await far.extend({ rental, untilMs: 99 });
+	assert.deepEqual((await far.ask("rent", request)).ssh, access);
+	await far.ask("extend", { rental, untilMs: 99 });
 	const validatorKey = door.signer.key;
 	assert.deepEqual(calls, [
 		["rent", { ...request, validatorKey }],
 		["extend", { rental, untilMs: 99, validatorKey }],
 	]);
-	await far.unrent({ rental });
-	assert.deepEqual(await far.checkRental({ rental }), { healthy: false, detail: "tired [2J" });
+	await far.ask("unrent", { rental });
+	assert.deepEqual(await far.ask("check", { rental }), { healthy: false, detail: "tired [2J" });
 	await near.close();
 	await door.stop();
 });
@@ -175,10 +175,10 @@ test("an engine is asked for only when the end of a rental is through, however i
 	};
 	const near = await dialAgent(dialOptions(door.url, { handlers }));
 	const far = await door.next();
-	const ended = assert.rejects(far.unrent({ rental: "aa".repeat(16) }), isCode("RENTAL_FAILED"));
+	const ended = assert.rejects(far.ask("unrent", { rental: "aa".repeat(16) }), isCode("RENTAL_FAILED"));
 	const opening = far.openLink({ probe: PROBE, limits: LIMITS });
 	// The other way is open meanwhile: a question sent after both is answered before either.
-	await assert.rejects(far.checkRental({ rental: "bb".repeat(16) }));
+	await assert.rejects(far.ask("check", { rental: "bb".repeat(16) }));
 	assert.deepEqual(order, []);
 	remove();
 	await ended;

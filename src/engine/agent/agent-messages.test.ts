@@ -4,13 +4,7 @@ import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
-import {
-	AGENT_VERSION,
-	type AgentMessage,
-	decodeProviderMessage,
-	decodeValidatorMessage,
-	errorToRefusal,
-} from "./agent-messages.ts";
+import { AGENT_VERSION, type AgentMessage, decodeMessage, errorToRefusal } from "./agent-messages.ts";
 
 const HEX = "ab".repeat(32);
 const RENTAL = "cd".repeat(16);
@@ -53,8 +47,8 @@ const validator: readonly AgentMessage[] = [
 const isBad = (error: unknown) => error instanceof AssayError && /^(AGENT_MESSAGE|CLAIM)_BAD$/.test(error.code);
 
 for (const [name, decode, messages] of [
-	["provider", decodeProviderMessage, provider],
-	["validator", decodeValidatorMessage, validator],
+	["provider", decodeMessage.bind(null, "provider"), provider],
+	["validator", decodeMessage.bind(null, "validator"), validator],
 ] as const)
 	for (const message of messages)
 		test(`${name}'s ${message.type} is read as it was written, and spoilt in no way`, () => {
@@ -84,9 +78,9 @@ for (const [name, decode, messages] of [
 
 test("each end reads only what the other may say", () => {
 	for (const message of provider)
-		if (message.type !== "close") assert.throws(() => decodeValidatorMessage(JSON.stringify(message)), isBad);
+		if (message.type !== "close") assert.throws(() => decodeMessage("validator", JSON.stringify(message)), isBad);
 	for (const message of validator)
-		if (message.type !== "close") assert.throws(() => decodeProviderMessage(JSON.stringify(message)), isBad);
+		if (message.type !== "close") assert.throws(() => decodeMessage("provider", JSON.stringify(message)), isBad);
 });
 
 const rented = provider.find(({ type }) => type === "rented") as Extract<AgentMessage, { type: "rented" }>;
@@ -99,7 +93,7 @@ for (const [what, ssh] of Object.entries({
 	"a host key with a second line": { ...rented.ssh, hostKey: `${hostKey}\nevil` },
 }))
 	test(`a rental's access is refused with ${what}`, () => {
-		assert.throws(() => decodeProviderMessage(JSON.stringify({ ...rented, ssh })), isBad);
+		assert.throws(() => decodeMessage("provider", JSON.stringify({ ...rented, ssh })), isBad);
 	});
 
 test("text that is no message is refused, whatever it is", () => {
@@ -116,13 +110,13 @@ test("text that is no message is refused, whatever it is", () => {
 		'{"type":"toString"}',
 		"x".repeat(70_000),
 	]) {
-		assert.throws(() => decodeProviderMessage(json), isBad);
-		assert.throws(() => decodeValidatorMessage(json), isBad);
+		assert.throws(() => decodeMessage("provider", json), isBad);
+		assert.throws(() => decodeMessage("validator", json), isBad);
 	}
 	fc.assert(
 		fc.property(fc.oneof(fc.string(), fc.json()), (json) => {
-			assert.throws(() => decodeProviderMessage(json), isBad);
-			assert.throws(() => decodeValidatorMessage(json), isBad);
+			assert.throws(() => decodeMessage("provider", json), isBad);
+			assert.throws(() => decodeMessage("validator", json), isBad);
 		}),
 		{ numRuns: scaled(500) },
 	);
@@ -130,8 +124,11 @@ test("text that is no message is refused, whatever it is", () => {
 
 test("a claim of a message is read by the claim's own rules", () => {
 	const evil = { ...CLAIM, devices: [] };
-	assert.throws(() => decodeProviderMessage(JSON.stringify({ type: "changed", claim: evil })), isBad);
-	const shown = decodeProviderMessage(JSON.stringify({ type: "changed", claim: { ...CLAIM, why: "\u001b[31mred" } }));
+	assert.throws(() => decodeMessage("provider", JSON.stringify({ type: "changed", claim: evil })), isBad);
+	const shown = decodeMessage(
+		"provider",
+		JSON.stringify({ type: "changed", claim: { ...CLAIM, why: "\u001b[31mred" } }),
+	);
 	assert.ok(shown.type === "changed" && !shown.claim.why.includes("\u001b"));
 });
 

@@ -5,7 +5,7 @@ import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage } from "./agent-messages.ts";
-import { START, type Turns, takeData, takeTurn } from "./agent-protocol.ts";
+import { type AgentState, judgeData, nextState, START } from "./agent-protocol.ts";
 
 type Said = readonly [AgentSide, AgentMessage];
 const HEX = "ab".repeat(32);
@@ -34,17 +34,17 @@ const signed = (channel: number) => P({ type: "signed", channel, receipts: [] })
 const changed = P({ type: "changed", claim: CLAIM });
 
 /** The state after all of it, or what was wrong. */
-function play(said: readonly Said[], from: Turns = START): Turns | string {
-	let turns = from;
+function play(said: readonly Said[], from: AgentState = START): AgentState | string {
+	let state = from;
 	for (const [side, message] of said) {
-		const turn = takeTurn(turns, side, message);
-		if (!turn.ok) return turn.detail;
-		turns = turn.turns;
+		const step = nextState(state, side, message);
+		if (!step.ok) return step.detail;
+		state = step.state;
 	}
-	return turns;
+	return state;
 }
 
-const talking = play(handshake) as Turns;
+const talking = play(handshake) as AgentState;
 
 const fine: Readonly<Record<string, readonly Said[]>> = {
 	"an engine that ends by itself": [open(1), opened(1), closeBy("provider", 1)],
@@ -80,6 +80,7 @@ const wrong: Readonly<Record<string, readonly Said[]>> = {
 	"sign after our own close": [open(1), opened(1), closeBy("validator", 1), sign(1)],
 	"two questions about one channel": [open(1), opened(1), sign(1), sign(1)],
 	"signed without sign": [open(1), opened(1), signed(1)],
+	"sign refused": [open(1), opened(1), sign(1), refused(1)],
 	"signed twice": [open(1), opened(1), sign(1), signed(1), signed(1)],
 	"signed after close": [open(1), opened(1), sign(1), closeBy("provider", 1), signed(1)],
 	"signed for another channel": [open(1), opened(1), open(2), opened(2), sign(1), signed(2)],
@@ -95,6 +96,10 @@ const wrong: Readonly<Record<string, readonly Said[]>> = {
 	"opened by the validator": [open(1), ["validator", opened(1)[1]]],
 	"hello again": [handshake[0]!],
 	"welcome again": [handshake[3]!],
+	"65 unanswered questions": Array.from({ length: 65 }, (_, i) =>
+		V({ type: "check", rental: i.toString(16).padStart(32, "0") }),
+	),
+	"65 open channels": Array.from({ length: 65 }, (_, i) => [open(i + 1), opened(i + 1)]).flat(),
 	"65 channels": Array.from({ length: 65 }, (_, i) => open(i + 1)),
 };
 for (const [name, said] of Object.entries(wrong))
@@ -102,31 +107,31 @@ for (const [name, said] of Object.entries(wrong))
 
 test("the handshake allows one order only", () => {
 	for (let i = 0; i < handshake.length; i++) {
-		const before = play(handshake.slice(0, i)) as Turns;
+		const before = play(handshake.slice(0, i)) as AgentState;
 		for (const [j, [side, message]] of handshake.entries()) {
 			const other: AgentSide = side === "provider" ? "validator" : "provider";
-			assert.equal(takeTurn(before, side, message).ok, i === j);
-			assert.equal(takeTurn(before, other, message).ok, false);
+			assert.equal(nextState(before, side, message).ok, i === j);
+			assert.equal(nextState(before, other, message).ok, false);
 		}
 		for (const [side, message] of [open(1), rent, changed, closeBy("validator", 1)])
-			assert.equal(takeTurn(before, side, message).ok, false);
-		assert.equal(takeData(before, "provider", 1), "wrong");
+			assert.equal(nextState(before, side, message).ok, false);
+		assert.equal(judgeData(before, "provider", 1), "wrong");
 	}
 });
 
 test("data belongs to an open channel; late data is told from wrong data", () => {
-	const after = (...said: readonly Said[]) => play(said, talking) as Turns;
-	assert.equal(takeData(after(open(1)), "provider", 1), "wrong");
-	assert.equal(takeData(after(open(1), opened(1)), "provider", 1), "fits");
-	assert.equal(takeData(after(open(1), opened(1)), "validator", 1), "fits");
-	assert.equal(takeData(after(open(1), opened(1)), "provider", 2), "wrong");
+	const after = (...said: readonly Said[]) => play(said, talking) as AgentState;
+	assert.equal(judgeData(after(open(1)), "provider", 1), "wrong");
+	assert.equal(judgeData(after(open(1), opened(1)), "provider", 1), "fits");
+	assert.equal(judgeData(after(open(1), opened(1)), "validator", 1), "fits");
+	assert.equal(judgeData(after(open(1), opened(1)), "provider", 2), "wrong");
 	const closing = after(open(1), opened(1), closeBy("validator", 1));
-	assert.equal(takeData(closing, "provider", 1), "late");
+	assert.equal(judgeData(closing, "provider", 1), "late");
 	const gone = after(open(1), opened(1), closeBy("provider", 1));
-	assert.equal(takeData(gone, "provider", 1), "wrong");
-	assert.equal(takeData(gone, "validator", 1), "late");
-	assert.equal(takeData(gone, "validator", 2), "wrong");
-	assert.equal(takeData(gone, "validator", 0), "wrong");
+	assert.equal(judgeData(gone, "provider", 1), "wrong");
+	assert.equal(judgeData(gone, "validator", 1), "late");
+	assert.equal(judgeData(gone, "validator", 2), "wrong");
+	assert.equal(judgeData(gone, "validator", 0), "wrong");
 });
 
 test("whatever is said, the state stays small", () => {
@@ -137,13 +142,13 @@ test("whatever is said, the state stays small", () => {
 	);
 	fc.assert(
 		fc.property(fc.array(any, { maxLength: 60 }), (said) => {
-			let turns = talking;
+			let state = talking;
 			for (const [side, message] of said) {
-				const turn = takeTurn(turns, side, message);
-				if (turn.ok) turns = turn.turns;
-				assert.ok(turns.channels.size <= 64 && turns.asks.size <= 64);
-				for (const channel of turns.signing) assert.ok(turns.channels.has(channel));
-				for (const channel of turns.channels.keys()) assert.ok(channel <= turns.lastChannel);
+				const step = nextState(state, side, message);
+				if (step.ok) state = step.state;
+				assert.ok(state.channels.size <= 64 && state.asks.size <= 64);
+				for (const subject of state.asks.keys()) assert.ok(typeof subject === "string" || state.channels.has(subject));
+				for (const channel of state.channels.keys()) assert.ok(channel <= state.lastChannel);
 			}
 		}),
 		{ numRuns: scaled(300) },

@@ -14,8 +14,8 @@ import { printable } from "../client/printable.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentEnd } from "./agent-connection.ts";
 import { type AgentParties, type AgentSide, sealingKey } from "./agent-handshake.ts";
-import { type AgentMessage, decodeProviderMessage, decodeValidatorMessage, encodeMessage } from "./agent-messages.ts";
-import { START, type Turns, takeData, takeTurn } from "./agent-protocol.ts";
+import { type AgentMessage, decodeMessage, MAX_DATA_BYTES } from "./agent-messages.ts";
+import { type AgentState, judgeData, nextState, START } from "./agent-protocol.ts";
 import { createSealer, createUnsealer, MAX_MESSAGE_BYTES, type Opened, type Sealer } from "./agent-seal.ts";
 
 /** For both ends' WebSocket library. Compression would let a peer make us inflate, and blur timings. */
@@ -58,9 +58,9 @@ export interface AgentSocketOptions {
 
 export class AgentSocket {
 	readonly closed: Promise<AgentEnd>;
-	private readonly o: AgentSocketOptions;
+	private readonly options: AgentSocketOptions;
 	private readonly far: AgentSide;
-	private turns: Turns = START;
+	private state: AgentState = START;
 	private sealer: Sealer | null = null;
 	private unseal: ((sealed: Uint8Array) => Opened) | null = null;
 	private ended: AgentEnd | null = null;
@@ -74,18 +74,18 @@ export class AgentSocket {
 	private readonly dataBucket: TokenBucket;
 	private readonly paceBucket: TokenBucket;
 
-	constructor(o: AgentSocketOptions) {
-		this.o = o;
-		this.far = o.side === "provider" ? "validator" : "provider";
+	constructor(options: AgentSocketOptions) {
+		const { ws, side, bounds, clockUs } = options;
+		this.options = options;
+		this.far = side === "provider" ? "validator" : "provider";
 		const bucket = (perS: number) => createTokenBucket({ perS, burst: 2 * perS });
-		this.controlBucket = bucket(o.bounds.controlPerS);
-		this.dataBucket = bucket(o.bounds.dataPerS);
-		this.paceBucket = bucket(o.bounds.dataPerS / 2);
-		this.lastHeardUs = o.clockUs();
+		this.controlBucket = bucket(bounds.controlPerS);
+		this.dataBucket = bucket(bounds.dataPerS);
+		this.paceBucket = bucket(bounds.dataPerS / 2);
+		this.lastHeardUs = clockUs();
 		this.lastBeatUs = this.lastHeardUs;
 		const { promise, resolve } = Promise.withResolvers<AgentEnd>();
 		this.closed = promise;
-		const { ws } = o;
 		ws.on("message", (data, isBinary) => this.guard(() => this.read(data, isBinary)));
 		ws.on("ping", () => this.guard(() => this.countControl()));
 		ws.on("pong", (payload) => this.guard(() => this.pong(payload)));
@@ -106,11 +106,11 @@ export class AgentSocket {
 			resolve(this.ended);
 		});
 		const handshake = setTimeout(() => {
-			if (this.turns.phase !== "talk") this.fail("AGENT_SILENT", "the handshake was not complete in time");
-		}, o.bounds.handshakeMs);
+			if (this.state.phase !== "talk") this.fail("AGENT_SILENT", "the handshake was not complete in time");
+		}, bounds.handshakeMs);
 		this.timers.push(
 			handshake,
-			setInterval(() => this.beat(), o.bounds.pingMs),
+			setInterval(() => this.beat(), bounds.pingMs),
 		);
 	}
 
@@ -120,7 +120,7 @@ export class AgentSocket {
 
 	/** Whether the handshake is over. */
 	get isTalking(): boolean {
-		return this.turns.phase === "talk";
+		return this.state.phase === "talk";
 	}
 
 	/** The best of the last pings; null before the first. */
@@ -130,32 +130,38 @@ export class AgentSocket {
 
 	/** From here on everything is sealed, in both directions. */
 	seal(shared: Uint8Array, parties: AgentParties): void {
-		this.sealer = createSealer(sealingKey(this.o.side, shared, parties));
+		this.sealer = createSealer(sealingKey(this.options.side, shared, parties));
 		this.unseal = createUnsealer(sealingKey(this.far, shared, parties));
+	}
+
+	/** Whether `send` would send it now. */
+	maySend(message: AgentMessage): boolean {
+		return !this.ended && nextState(this.state, this.options.side, message).ok;
 	}
 
 	/** Nothing is sent on a connection that has ended. Out of turn is our own mistake and throws. */
 	send(message: AgentMessage): void {
 		if (this.ended) return;
-		const turn = takeTurn(this.turns, this.o.side, message);
-		if (!turn.ok) throw new Error(`agent link: we spoke out of turn: ${turn.detail}`);
-		this.turns = turn.turns;
-		const json = encodeMessage(message);
-		if (this.sealer) this.o.ws.send(this.sealer.control(json), { binary: true });
-		else this.o.ws.send(json);
+		const step = nextState(this.state, this.options.side, message);
+		if (!step.ok) throw new Error(`agent link: we spoke out of turn: ${step.detail}`);
+		this.state = step.state;
+		const json = JSON.stringify(message);
+		if (this.sealer) this.options.ws.send(this.sealer.control(json), { binary: true });
+		else this.options.ws.send(json);
 		this.checkUnsent();
 	}
 
-	/** At most MAX_DATA_BYTES. `done` when the bytes have left this process and the next may come. */
-	sendData(channel: number, bytes: Uint8Array, done: () => void): void {
-		if (this.ended || !this.sealer) {
+	/** In pieces, each when the one before has left this process; the rest is dropped when `isUnwanted` says so. Then `done`. */
+	sendData(channel: number, bytes: Uint8Array, isUnwanted: () => boolean, done: () => void): void {
+		if (this.ended || !this.sealer || bytes.length === 0 || isUnwanted()) {
 			done();
 			return;
 		}
-		const inPace = this.paceBucket.take(this.o.clockUs() / 1000);
-		this.o.ws.send(this.sealer.data(channel, bytes), { binary: true }, () => {
-			if (inPace) done();
-			else setTimeout(done, PACE_MS);
+		const inPace = this.paceBucket.take(this.options.clockUs() / 1000);
+		const next = () => this.sendData(channel, bytes.subarray(MAX_DATA_BYTES), isUnwanted, done);
+		this.options.ws.send(this.sealer.data(channel, bytes.subarray(0, MAX_DATA_BYTES)), { binary: true }, () => {
+			if (inPace) next();
+			else setTimeout(next, PACE_MS);
 		});
 		this.checkUnsent();
 	}
@@ -164,28 +170,28 @@ export class AgentSocket {
 	ping(): Promise<number | null> {
 		if (this.ended) return Promise.resolve(null);
 		return new Promise((settle) => {
-			const payload = this.o.randomBytes(PING_BYTES);
-			this.pings.push({ payload, sentAtUs: this.o.clockUs(), settle });
-			this.o.ws.ping(payload);
+			const payload = this.options.randomBytes(PING_BYTES);
+			this.pings.push({ payload, sentAtUs: this.options.clockUs(), settle });
+			this.options.ws.ping(payload);
 		});
 	}
 
 	/** Stops reading while our own side is full: the far side then waits in its kernel, and its silence is our doing. */
 	pause(): void {
-		if (this.pausedBy++ === 0 && !this.ended) this.o.ws.pause();
+		if (this.pausedBy++ === 0 && !this.ended) this.options.ws.pause();
 	}
 
 	resume(): void {
 		if (--this.pausedBy > 0) return;
-		this.lastHeardUs = this.o.clockUs();
-		this.o.ws.resume();
+		this.lastHeardUs = this.options.clockUs();
+		this.options.ws.resume();
 	}
 
 	/** Ends the connection and tells the far side why. The first reason stays. */
 	end(closeCode: number, code: string, detail: string): void {
 		if (this.ended) return;
 		this.ended = { closeCode, code, detail };
-		const { ws } = this.o;
+		const { ws } = this.options;
 		if (this.pausedBy > 0) ws.resume();
 		ws.close(closeCode, code);
 		this.timers.push(setTimeout(() => ws.terminate(), GOODBYE_MS));
@@ -212,28 +218,28 @@ export class AgentSocket {
 
 	private read(data: RawData, isBinary: boolean): void {
 		const bytes = data as Buffer;
-		const atUs = this.o.clockUs();
+		const atUs = this.options.clockUs();
 		if (isBinary !== (this.unseal !== null)) throw bad("text after the handshake, or sealed bytes before its keys");
 		const opened: Opened = this.unseal ? this.unseal(bytes) : { kind: "control", json: bytes.toString("utf8") };
 		if (opened.kind === "data") {
 			if (!this.dataBucket.take(atUs / 1000)) throw flood("more data messages a second than fit");
-			const fits = takeData(this.turns, this.far, opened.channel);
+			const fits = judgeData(this.state, this.far, opened.channel);
 			if (fits === "wrong") throw bad("data of a channel that is not open");
 			this.lastHeardUs = atUs;
-			this.o.onData(opened.channel, opened.bytes, fits === "late");
+			this.options.onData(opened.channel, opened.bytes, fits === "late");
 			return;
 		}
 		this.countControl();
-		const message = this.far === "provider" ? decodeProviderMessage(opened.json) : decodeValidatorMessage(opened.json);
-		const turn = takeTurn(this.turns, this.far, message);
-		if (!turn.ok) throw bad(turn.detail);
-		this.turns = turn.turns;
+		const message = decodeMessage(this.far, opened.json);
+		const step = nextState(this.state, this.far, message);
+		if (!step.ok) throw bad(step.detail);
+		this.state = step.state;
 		this.lastHeardUs = atUs;
-		if (!turn.late) this.o.onMessage(message);
+		if (!step.isLate) this.options.onMessage(message);
 	}
 
 	private pong(payload: Uint8Array): void {
-		const atUs = this.o.clockUs();
+		const atUs = this.options.clockUs();
 		const at = this.pings.findIndex((ping) => equalBytes(ping.payload, payload));
 		if (at < 0) {
 			this.countControl();
@@ -248,23 +254,23 @@ export class AgentSocket {
 	}
 
 	private countControl(): void {
-		if (!this.controlBucket.take(this.o.clockUs() / 1000))
-			throw flood(`more than ${this.o.bounds.controlPerS} control messages a second`);
+		if (!this.controlBucket.take(this.options.clockUs() / 1000))
+			throw flood(`more than ${this.options.bounds.controlPerS} control messages a second`);
 	}
 
 	private checkUnsent(): void {
-		if (this.o.ws.bufferedAmount > this.o.bounds.bufferedBytes)
+		if (this.options.ws.bufferedAmount > this.options.bounds.bufferedBytes)
 			this.fail("AGENT_FLOOD", "the far side does not read what it is sent");
 	}
 
 	private beat(): void {
 		if (this.ended || this.pausedBy > 0) return;
-		const nowUs = this.o.clockUs();
+		const nowUs = this.options.clockUs();
 		// If this process was held up or asleep, the far side's words may be lying in the socket: it was we who did not listen.
-		if (nowUs - this.lastBeatUs > 2000 * this.o.bounds.pingMs) this.lastHeardUs = nowUs;
+		if (nowUs - this.lastBeatUs > 2000 * this.options.bounds.pingMs) this.lastHeardUs = nowUs;
 		this.lastBeatUs = nowUs;
-		if (nowUs - this.lastHeardUs > 1000 * this.o.bounds.deadMs)
-			this.fail("AGENT_SILENT", `nothing came for ${this.o.bounds.deadMs / 1000} s`);
+		if (nowUs - this.lastHeardUs > 1000 * this.options.bounds.deadMs)
+			this.fail("AGENT_SILENT", `nothing came for ${this.options.bounds.deadMs / 1000} s`);
 		// One unanswered ping at a time is enough to tell; more would pile up on a connection that hangs.
 		else if (this.pings.length === 0) void this.ping();
 	}

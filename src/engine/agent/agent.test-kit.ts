@@ -9,9 +9,9 @@ import { AssayError as Failure } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
-import type { AgentConnection, AgentDoor, AgentHandlers, AgentOffer } from "./agent-connection.ts";
+import type { AgentConnection, AgentDoor, AgentHandlers } from "./agent-connection.ts";
 import { type AgentParties, createNonce, sealingKey, signProof } from "./agent-handshake.ts";
-import { AGENT_VERSION } from "./agent-messages.ts";
+import { AGENT_VERSION, type AgentOffer } from "./agent-messages.ts";
 import { createSealer, createUnsealer } from "./agent-seal.ts";
 import { createAgentDoor } from "./create-agent-door.ts";
 import type { DialAgentOptions } from "./dial-agent.ts";
@@ -51,7 +51,7 @@ const no = (): never => {
 	throw new Failure("AGENT_REFUSED", "this toy does not do that");
 };
 
-export const NO_HANDLERS: AgentHandlers = { open: no, rent: no, extend: no, unrent: no, checkRental: no };
+export const NO_HANDLERS: AgentHandlers = { open: no };
 
 export interface TestDoor {
 	readonly url: string;

@@ -50,17 +50,7 @@ export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): Cha
 	const input = new Writable({
 		highWaterMark: MAX_DATA_BYTES,
 		write(chunk: Uint8Array, _encoding, done) {
-			let at = 0;
-			const next = () => {
-				if (at >= chunk.length || isOver) {
-					done();
-					return;
-				}
-				const piece = chunk.subarray(at, at + MAX_DATA_BYTES);
-				at += piece.length;
-				socket.sendData(facts.channel, piece, next);
-			};
-			next();
+			socket.sendData(facts.channel, chunk, () => isOver, done);
 		},
 		// The end of an engine's input is its end (FRAMES.md).
 		final(done) {

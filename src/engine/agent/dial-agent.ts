@@ -1,22 +1,20 @@
-// The provider's end of an agent link: dials a validator, has it prove its key before saying anything of itself, then does what its handlers
-// allow. A validator is hostile too: what it sends is parsed strictly and bounded, and it can ask for nothing but what the page lists.
-// Page: docs/network.md §2. Not here: whom to trust (`trust`), when to dial again, engines and rentals (src/provider/).
+// The provider's end of an agent link: dials a validator, has it prove its key before saying anything of itself, then does what
+// its handlers allow. A validator is hostile too: what it sends is parsed strictly and bounded, and it can ask for nothing but
+// what agent-calls.ts lists. Page: docs/network.md §2.
+// Not here: whom to trust (`trust`), when to dial again, engines and rentals (src/provider/).
 import { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { printable } from "../client/printable.ts";
 import type { Link } from "../links/link.ts";
+import { answerAsk } from "./agent-asks.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type {
-	AgentHandlers,
-	AgentOffer,
-	OpenRequest,
-	SignedChallenge,
-	ValidatorConnection,
-} from "./agent-connection.ts";
-import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
-import { AGENT_VERSION, type AgentMessage, errorToRefusal, type ValidatorMessage } from "./agent-messages.ts";
+import type { AskMessage, CallRequest, PlainCall, ReceiptsWanted, SignedChallenge } from "./agent-calls.ts";
+import { isAsk } from "./agent-calls.ts";
+import type { AgentEnd, AgentHandlers, ValidatorConnection } from "./agent-connection.ts";
+import { type AgentParties, createNonce, isProof, type NoncePair, signProof } from "./agent-handshake.ts";
+import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
 import { AgentSocket, closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 import { createEnginePipe, type EnginePipe } from "./engine-pipe.ts";
 import { ReceiptWatch } from "./receipt-watch.ts";
@@ -39,213 +37,179 @@ export interface DialAgentOptions {
 }
 
 /** Settles when the validator has welcomed us. Throws AssayError; nothing is left open then. */
-export async function dialAgent(o: DialAgentOptions): Promise<ValidatorConnection> {
-	const bounds = { ...AGENT_BOUNDS, ...o.bounds };
-	const ws = await connect(o, bounds);
-	const own = createNonce(o.randomBytes(32));
-	const welcomed = Promise.withResolvers<void>();
-	const pipes = new Map<number, EnginePipe>();
-	const watched = new Map<number, Pick<OpenRequest, "probe" | "receipts"> & { readonly watch: ReceiptWatch }>();
-	let validatorKey = "";
-	let refusal: AssayError | null = null;
+export async function dialAgent(options: DialAgentOptions): Promise<ValidatorConnection> {
+	const bounds = { ...AGENT_BOUNDS, ...options.bounds };
+	const validator = new DialledValidator(await connect(options, bounds), options, bounds);
+	try {
+		await validator.welcomed.promise;
+	} catch (error) {
+		await validator.closed;
+		throw error;
+	}
+	return validator;
+}
 
-	async function prove(message: ValidatorMessage & { type: "prove" }): Promise<void> {
-		const parties: AgentParties = {
-			providerNonce: own.nonce,
-			validatorNonce: message.nonce,
-			providerKey: o.signer.key,
-			validatorKey: message.key,
-		};
-		if (!isProof("validator", parties, message.signature))
-			throw new AssayError("AGENT_PROOF_WRONG", "the validator's signature is not that of its key");
-		const shared = own.agree(message.nonce);
-		// At once, before anything is waited for: what follows from there is sealed.
-		socket.seal(shared, parties);
-		await o.trust(message.key);
-		validatorKey = message.key;
-		socket.send({
-			type: "proof",
-			signature: signProof("provider", parties, o.signer),
-			claim: o.claim(),
-			offer: o.offer,
+/** An engine that a channel leads to. `watch` null: nobody wants receipts of it. */
+interface Channel {
+	readonly pipe: EnginePipe;
+	readonly probe: string;
+	readonly wanted: ReceiptsWanted | null;
+	readonly watch: ReceiptWatch | null;
+}
+
+class DialledValidator implements ValidatorConnection {
+	readonly url: string;
+	readonly closed: Promise<AgentEnd>;
+	readonly welcomed = Promise.withResolvers<void>();
+	validatorKey = "";
+	private readonly options: DialAgentOptions;
+	private readonly bounds: AgentBounds;
+	private readonly socket: AgentSocket;
+	private readonly own: NoncePair;
+	private readonly channels = new Map<number, Channel>();
+	/** Why we hung up, in our own words. */
+	private refusal: AssayError | null = null;
+
+	constructor(ws: WebSocket, options: DialAgentOptions, bounds: AgentBounds) {
+		const { url, signer, signal, clockUs, randomBytes } = options;
+		this.url = url;
+		this.options = options;
+		this.bounds = bounds;
+		this.own = createNonce(randomBytes(32));
+		this.socket = new AgentSocket({
+			...{ ws, side: "provider", bounds, clockUs, randomBytes },
+			onMessage: (message) => this.onMessage(message),
+			onData: (channel, bytes, isLate) => void (isLate || this.channels.get(channel)?.pipe.write(bytes)),
 		});
+		this.closed = this.socket.closed;
+		const abort = () => this.hangUp();
+		signal?.addEventListener("abort", abort, { once: true });
+		void this.closed.then((end) => {
+			signal?.removeEventListener("abort", abort);
+			for (const { pipe } of this.channels.values()) void pipe.close();
+			this.welcomed.reject(this.refusal ?? new AssayError(end.code, end.detail));
+		});
+		ws.resume();
+		if (signal?.aborted) this.hangUp();
+		else this.socket.send({ type: "hello", version: AGENT_VERSION, key: signer.key, nonce: this.own.nonce });
 	}
 
-	function onMessage(message: AgentMessage): void {
-		switch (message.type) {
-			case "prove":
-				prove(message).catch(endWith);
-				return;
-			case "welcome":
-				if (message.providerId !== o.signer.key) throw new AssayError("AGENT_MESSAGE_BAD", "welcome for somebody else");
-				welcomed.resolve();
-				return;
-			case "open":
-				void open(message);
-				return;
-			case "sign":
-				void sign(message);
-				return;
-			case "close":
-				void pipes.get(message.channel)?.close();
-				return;
-			case "rent":
-			case "extend":
-			case "unrent":
-			case "check":
-				void answerRental(message);
-		}
+	sendChanged(claim: HostClaim): void {
+		this.socket.send({ type: "changed", claim });
 	}
 
-	function endWith(error: unknown): void {
-		if (error instanceof AssayError) refusal = error;
-		const code = refusal?.code ?? "AGENT_CLOSED";
-		if (code === "AGENT_PROOF_WRONG") socket.fail(code, refusal!.message);
-		else socket.end(closeCodes.refused, code, refusal?.message ?? `a fault of this end: ${String(error)}`);
+	async close(): Promise<void> {
+		this.hangUp();
+		await this.closed;
+		// Whoever waits for the end waits for the engines too.
+		await Promise.all([...this.channels.values()].map(({ pipe }) => pipe.ended));
 	}
 
-	async function open(message: ValidatorMessage & { type: "open" }): Promise<void> {
-		const { channel, probe, limits, receipts } = message;
-		let link: Link;
-		try {
-			link = await o.handlers.open({ probe, limits, receipts, validatorKey });
-		} catch (error) {
-			socket.send({ type: "refused", channel, ...errorToRefusal(error) });
-			return;
-		}
-		if (socket.isEnded) {
-			await link.close();
-			return;
-		}
-		socket.send({ type: "opened", channel, engineSha256: link.engineSha256 });
-		const watch = receipts === null || !o.handlers.signReceipts ? null : new ReceiptWatch();
-		if (watch) watched.set(channel, { probe, receipts, watch });
-		const pipe = createEnginePipe(socket, { channel, link, unreadBytes: bounds.bufferedBytes, watch });
-		pipes.set(channel, pipe);
+	private hangUp(): void {
+		this.socket.end(closeCodes.away, "PROVIDER_STOPPING", "this provider is being stopped");
+	}
+
+	private onMessage(message: AgentMessage): void {
+		if (message.type === "prove") this.onProve(message).catch((error) => this.endWith(error));
+		else if (message.type === "welcome") {
+			if (message.providerId !== this.options.signer.key)
+				throw new AssayError("AGENT_MESSAGE_BAD", "welcome for somebody else");
+			this.welcomed.resolve();
+		} else if (message.type === "close") void this.channels.get(message.channel)?.pipe.close();
+		else if (message.type === "open") void this.open(message);
+		else if (message.type === "sign")
+			void answerAsk(this.socket, message, async () => ({ receipts: await this.signReceipts(message) }));
+		else if (isAsk(message)) void answerAsk(this.socket, message, () => this.runHandler(message));
+	}
+
+	private async onProve({ key, nonce, signature }: Notice<"prove">): Promise<void> {
+		const { signer, trust, claim, offer } = this.options;
+		const parties: AgentParties = {
+			...{ providerNonce: this.own.nonce, validatorNonce: nonce },
+			...{ providerKey: signer.key, validatorKey: key },
+		};
+		if (!isProof("validator", parties, signature))
+			throw new AssayError("AGENT_PROOF_WRONG", "the validator's signature is not that of its key");
+		// At once, before anything is waited for: what follows from there is sealed.
+		this.socket.seal(this.own.agree(nonce), parties);
+		await trust(key);
+		this.validatorKey = key;
+		const proof = signProof("provider", parties, signer);
+		this.socket.send({ type: "proof", signature: proof, claim: claim(), offer });
+	}
+
+	private endWith(error: unknown): void {
+		if (error instanceof AssayError) this.refusal = error;
+		const code = this.refusal?.code ?? "AGENT_CLOSED";
+		if (code === "AGENT_PROOF_WRONG") this.socket.fail(code, this.refusal!.message);
+		else this.socket.end(closeCodes.refused, code, this.refusal?.message ?? `a fault of this end: ${String(error)}`);
+	}
+
+	private async runHandler({ type, ...request }: AskMessage & { readonly type: PlainCall }): Promise<unknown> {
+		const handler = this.options.handlers[type] as ((request: object) => Promise<unknown>) | undefined;
+		if (handler === undefined) throw new AssayError("AGENT_REFUSED", `this provider does not do ${type}`);
+		return handler({ ...request, validatorKey: this.validatorKey });
+	}
+
+	private async open(message: AskMessage & { readonly type: "open" }): Promise<void> {
+		const { channel, probe, limits, receipts: wanted } = message;
+		const { handlers } = this.options;
+		let link: Link | null = null;
+		const isOpened = await answerAsk(this.socket, message, async () => {
+			link = await handlers.open({ probe, limits, receipts: wanted, validatorKey: this.validatorKey });
+			return { engineSha256: link.engineSha256 };
+		});
+		if (link === null) return;
+		if (!isOpened) return (link as Link).close();
+		const watch = wanted === null || !handlers.signReceipts ? null : new ReceiptWatch();
+		const pipe = createEnginePipe(this.socket, { channel, link, unreadBytes: this.bounds.bufferedBytes, watch });
+		this.channels.set(channel, { pipe, probe, wanted, watch });
 		await pipe.ended;
-		pipes.delete(channel);
-		watched.delete(channel);
-		socket.send({ type: "close", channel });
+		this.channels.delete(channel);
+		this.socket.send({ type: "close", channel });
 	}
 
 	/** Only what our own engine answered on this very channel; the rest, and whatever goes wrong here, is left out. */
-	async function sign({ channel, challenges }: ValidatorMessage & { type: "sign" }): Promise<void> {
-		const seen = watched.get(channel);
-		let receipts: readonly SignedChallenge[] = [];
-		const facts = challenges.flatMap((challenge) => seen?.watch.take(challenge) ?? []);
-		if (seen?.receipts && facts.length > 0) {
-			const { probe, receipts: wanted } = seen;
-			const signing = o.handlers.signReceipts?.({ validatorKey, probe, wanted, facts });
-			receipts = (await signing?.catch(() => [])) ?? [];
-		}
-		// Ended meanwhile: our `close` was the answer.
-		if (pipes.has(channel)) socket.send({ type: "signed", channel, receipts });
+	private async signReceipts(request: CallRequest<"sign">): Promise<readonly SignedChallenge[]> {
+		const { probe, wanted, watch } = this.channels.get(request.channel) ?? {};
+		const facts = request.challenges.flatMap((challenge) => watch?.take(challenge) ?? []);
+		if (!probe || !wanted || facts.length === 0) return [];
+		const { validatorKey } = this;
+		const signing = this.options.handlers.signReceipts?.({ validatorKey, probe, wanted, facts });
+		return (await signing?.catch(() => [])) ?? [];
 	}
-
-	async function answerRental(message: ValidatorMessage & { rental: string }): Promise<void> {
-		const { rental } = message;
-		try {
-			socket.send(await rentalAnswer(message));
-		} catch (error) {
-			socket.send({ type: "refused", rental, ...errorToRefusal(error) });
-		}
-	}
-
-	async function rentalAnswer(message: ValidatorMessage & { rental: string }): Promise<AgentMessage> {
-		const { rental } = message;
-		switch (message.type) {
-			case "rent": {
-				const { publicKey, untilMs, devices } = message;
-				const ssh = await o.handlers.rent({ rental, publicKey, untilMs, devices, validatorKey });
-				return { type: "rented", rental, ssh };
-			}
-			case "extend":
-				await o.handlers.extend({ rental, untilMs: message.untilMs, validatorKey });
-				return { type: "extended", rental };
-			case "unrent":
-				await o.handlers.unrent({ rental, validatorKey });
-				return { type: "unrented", rental };
-			default: {
-				const { healthy, detail } = await o.handlers.checkRental({ rental, validatorKey });
-				return { type: "checked", rental, healthy, detail: printable(detail, 300) };
-			}
-		}
-	}
-
-	const socket = new AgentSocket({
-		ws,
-		side: "provider",
-		bounds,
-		clockUs: o.clockUs,
-		randomBytes: o.randomBytes,
-		onMessage,
-		onData(channel, bytes, late) {
-			if (!late) pipes.get(channel)?.write(bytes);
-		},
-	});
-	const abort = () => socket.end(closeCodes.away, "PROVIDER_STOPPING", "this provider is being stopped");
-	o.signal?.addEventListener("abort", abort, { once: true });
-	void socket.closed.then((end) => {
-		o.signal?.removeEventListener("abort", abort);
-		for (const pipe of pipes.values()) void pipe.close();
-		welcomed.reject(refusal ?? new AssayError(end.code, end.detail));
-	});
-	ws.resume();
-	if (o.signal?.aborted) abort();
-	else socket.send({ type: "hello", version: AGENT_VERSION, key: o.signer.key, nonce: own.nonce });
-
-	try {
-		await welcomed.promise;
-	} catch (error) {
-		await socket.closed;
-		throw error;
-	}
-	return {
-		url: o.url,
-		validatorKey,
-		sendChanged(claim) {
-			socket.send({ type: "changed", claim });
-		},
-		closed: socket.closed,
-		async close() {
-			abort();
-			await socket.closed;
-			// Whoever waits for the end waits for the engines too.
-			await Promise.all([...pipes.values()].map((pipe) => pipe.ended));
-		},
-	};
 }
 
 /** The WebSocket, open. Throws AssayError VALIDATOR_UNREACHABLE. */
-function connect(o: DialAgentOptions, bounds: AgentBounds): Promise<WebSocket> {
+function connect({ url, signal }: DialAgentOptions, bounds: AgentBounds): Promise<WebSocket> {
 	return new Promise((resolve, reject) => {
-		const ws = new WebSocket(o.url, {
+		const ws = new WebSocket(url, {
 			...SOCKET_OPTIONS,
 			followRedirects: false,
 			handshakeTimeout: bounds.handshakeMs,
 		});
 		const abort = () => ws.terminate();
-		o.signal?.addEventListener("abort", abort, { once: true });
+		signal?.addEventListener("abort", abort, { once: true });
 		ws.once("open", () => {
-			o.signal?.removeEventListener("abort", abort);
+			signal?.removeEventListener("abort", abort);
 			// Nothing may come before somebody listens: an error that nobody hears ends the process.
 			ws.on("error", () => {});
 			ws.pause();
 			resolve(ws);
 		});
 		ws.once("error", (cause) => {
-			o.signal?.removeEventListener("abort", abort);
+			signal?.removeEventListener("abort", abort);
 			// After the first error the library may tell of another while it closes.
 			ws.on("error", () => {});
 			const words = printable(cause.message || (cause as NodeJS.ErrnoException).code || "no answer", 200);
 			reject(
-				new AssayError("VALIDATOR_UNREACHABLE", `${o.url} cannot be reached: ${words}`, {
+				new AssayError("VALIDATOR_UNREACHABLE", `${url} cannot be reached: ${words}`, {
 					hint: "Check the URL, and that the validator runs.",
 					cause,
 				}),
 			);
 		});
-		if (o.signal?.aborted) abort();
+		if (signal?.aborted) abort();
 	});
 }
 

@@ -25,26 +25,16 @@ export interface EnginePipeOptions {
 	readonly watch: ReceiptWatch | null;
 }
 
-export function createEnginePipe(socket: AgentSocket, o: EnginePipeOptions): EnginePipe {
-	const { channel, link, unreadBytes, watch } = o;
+export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions): EnginePipe {
+	const { channel, link, unreadBytes, watch } = options;
 	const { promise: drained, resolve } = Promise.withResolvers<void>();
 	let closing = false;
 	const sink = new Writable({
 		highWaterMark: MAX_DATA_BYTES,
 		write(chunk: Uint8Array, _encoding, done) {
-			let at = 0;
 			watch?.fromEngine(chunk);
-			const next = () => {
-				// Nobody wants the rest of a closed channel, but it must flow away, or the engine could not end.
-				if (at >= chunk.length || closing) {
-					done();
-					return;
-				}
-				const piece = chunk.subarray(at, at + MAX_DATA_BYTES);
-				at += piece.length;
-				socket.sendData(channel, piece, next);
-			};
-			next();
+			// Nobody wants the rest of a closed channel, but it must flow away, or the engine could not end.
+			socket.sendData(channel, chunk, () => closing, done);
 		},
 	});
 	sink.on("finish", resolve);

@@ -222,7 +222,7 @@ test("rental questions left unanswered cost a bounded time", () =>
 		async (door) => {
 			await dialRaw(door.url);
 			const connection = await door.next();
-			await assert.rejects(connection.checkRental({ rental: "00".repeat(16) }), isCode("AGENT_SILENT"));
+			await assert.rejects(connection.ask("check", { rental: "00".repeat(16) }), isCode("AGENT_SILENT"));
 		},
 		{ rentalMs: 50 },
 	));

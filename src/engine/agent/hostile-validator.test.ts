@@ -41,7 +41,7 @@ function wary(url: string, more: Partial<DialAgentOptions> = {}): DialAgentOptio
 	};
 	return dialOptions(url, {
 		claim: never,
-		handlers: { open: never, rent: never, extend: never, unrent: never, checkRental: never },
+		handlers: { open: never, rent: never, extend: never, unrent: never, check: never },
 		...more,
 	});
 }

@@ -4,11 +4,19 @@ import { isSafeText } from "./safe-text.ts";
 
 /** Null when right; else where and why. */
 export type Fault = { readonly where: string; readonly detail: string } | null;
-export type Shape = (value: unknown, where: string) => Fault;
+/** Checks a value; `T` is what a value that passes is. */
+export interface Shape<T = unknown> {
+	(value: unknown, where: string): Fault;
+	/** For the compiler only, never set. */
+	readonly type?: T;
+}
+export type Typed<S> = S extends Shape<infer T> ? T : never;
+export type Fields = Readonly<Record<string, Shape>>;
+export type TypedFields<F extends Fields> = { readonly [K in keyof F]: Typed<F[K]> };
 
 const fault = (where: string, detail: string): Fault => ({ where, detail });
 
-export function int(min = 0, max: number = Number.MAX_SAFE_INTEGER): Shape {
+export function int(min = 0, max: number = Number.MAX_SAFE_INTEGER): Shape<number> {
 	return (value, where) =>
 		typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
 			? null
@@ -16,7 +24,7 @@ export function int(min = 0, max: number = Number.MAX_SAFE_INTEGER): Shape {
 }
 
 /** Plain text of bounded length: nothing that a terminal would obey. */
-export function text(maxChars: number, minChars = 0): Shape {
+export function text(maxChars: number, minChars = 0): Shape<string> {
 	return (value, where) => {
 		if (typeof value !== "string") return fault(where, "must be text");
 		if (value.length > maxChars || value.length < minChars)
@@ -25,7 +33,7 @@ export function text(maxChars: number, minChars = 0): Shape {
 	};
 }
 
-export function hex(bytes: number): Shape {
+export function hex(bytes: number): Shape<string> {
 	const pattern = new RegExp(`^[0-9a-f]{${2 * bytes}}$`);
 	return (value, where) =>
 		typeof value === "string" && pattern.test(value)
@@ -33,16 +41,20 @@ export function hex(bytes: number): Shape {
 			: fault(where, `must be ${2 * bytes} lower-case hex digits`);
 }
 
-export function oneOf(...allowed: readonly (string | number | boolean)[]): Shape {
-	return (value, where) =>
-		allowed.includes(value as string) ? null : fault(where, `must be one of ${allowed.join(", ")}`);
+/** Text that the pattern matches; `words` say what it must be. */
+export function pattern(regex: RegExp, words: string): Shape<string> {
+	return (value, where) => (typeof value === "string" && regex.test(value) ? null : fault(where, words));
 }
 
-export function orNull(shape: Shape): Shape {
+export function oneOf<const T extends string | number | boolean>(...allowed: readonly T[]): Shape<T> {
+	return (value, where) => (allowed.includes(value as T) ? null : fault(where, `must be one of ${allowed.join(", ")}`));
+}
+
+export function orNull<T>(shape: Shape<T>): Shape<T | null> {
 	return (value, where) => (value === null ? null : shape(value, where));
 }
 
-export function list(item: Shape, max: number): Shape {
+export function list<T>(item: Shape<T>, max: number): Shape<readonly T[]> {
 	return (value, where) => {
 		if (!Array.isArray(value)) return fault(where, "must be a list");
 		if (value.length > max) return fault(where, `must have at most ${max} items`);
@@ -55,7 +67,7 @@ export function list(item: Shape, max: number): Shape {
 }
 
 /** Exactly these keys, no others. */
-export function object(fields: Readonly<Record<string, Shape>>): Shape {
+export function object<F extends Fields>(fields: F): Shape<TypedFields<F>> {
 	const names = Object.keys(fields);
 	return (value, where) => {
 		if (typeof value !== "object" || value === null || Array.isArray(value)) return fault(where, "must be an object");

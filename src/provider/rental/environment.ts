@@ -1,6 +1,6 @@
 // What a rental lives in on this host: something with a name, one customer's key, and an end. Two kinds exist (container-environment.ts,
-// user-environment.ts); the book of rentals (create-rental-keeper.ts) decides when one is made and when it goes. Types only.
-import type { RentalHealth } from "../../engine/agent/agent-connection.ts";
+// user-environment.ts); the book of rentals (host-rentals.ts) decides when one is made and when it goes. Types only.
+import type { RentalHealth } from "../../engine/agent/agent-calls.ts";
 
 export interface EnvironmentRequest {
 	/** Chosen and noted before anything is made, so that a crash leaves nothing without a name. */

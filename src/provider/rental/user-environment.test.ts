@@ -8,9 +8,9 @@ import { after, before, beforeEach, test } from "node:test";
 import { freePort } from "../../engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ProviderEvent } from "../provider-event.ts";
-import { createRentalKeeper, type RentalKeeper } from "./create-rental-keeper.ts";
 import type { EnvironmentMaker } from "./environment.ts";
 import { findEnvironments } from "./find-environments.ts";
+import { type HostRentals, openHostRentals } from "./host-rentals.ts";
 import { createSshClient, needRoot, type SshClient, type TestKey } from "./rental.test-kit.ts";
 import { bookPath, readBook } from "./rental-book.ts";
 import { processesOf } from "./user-environment.ts";
@@ -26,13 +26,13 @@ let customer: TestKey;
 let stranger: TestKey;
 let dataFolder = "";
 let maker: EnvironmentMaker;
-let keeper: RentalKeeper;
+let rentals: HostRentals;
 let events: ProviderEvent[] = [];
 /** Moved by tests: hours pass at once. */
 let shiftMs = 0;
 
-async function startKeeper(): Promise<RentalKeeper> {
-	return createRentalKeeper({
+async function startRentals(): Promise<HostRentals> {
+	return openHostRentals({
 		maker,
 		bookPath: bookPath(dataFolder),
 		sshHost: "127.0.0.1",
@@ -76,27 +76,29 @@ before(async () => {
 	});
 });
 after(async () => {
-	await keeper?.endAll();
-	await keeper?.stop();
+	await rentals?.endAll();
+	await rentals?.stop();
 	await maker?.rest();
 	client?.stop();
 });
 beforeEach(async () => {
-	await keeper?.endAll();
-	await keeper?.stop();
+	await rentals?.endAll();
+	await rentals?.stop();
 	shiftMs = 0;
 	events = [];
-	keeper = await startKeeper();
+	rentals = await startRentals();
 });
 
-const rent = (o: { rental?: string; publicKey?: string; hours?: number } = {}) =>
-	keeper.rent({
+const rent = async (o: { rental?: string; publicKey?: string; hours?: number } = {}) => {
+	const { ssh } = await rentals.rent({
 		rental: o.rental ?? rentalId(),
 		publicKey: o.publicKey ?? customer.line,
 		untilMs: Date.now() + (o.hours ?? 1) * HOUR,
 		devices: [],
 		validatorKey: V,
 	});
+	return ssh;
+};
 
 test("the customer gets in, as a user of their own; another key, a password, root and other users do not", async () => {
 	const access = await rent();
@@ -193,7 +195,7 @@ test("at the end everything is killed and gone: processes, sessions, files, cron
 	const madeFolder = mkdirSync("/var/spool/cron/crontabs", { recursive: true });
 	writeFileSync(join("/var/spool/cron/crontabs", access.user), "* * * * * id\n");
 
-	await keeper.unrent({ rental, validatorKey: V });
+	await rentals.unrent({ rental, validatorKey: V });
 	assert.notEqual((await session.ended).code, 0);
 	assert.equal(exists(access.user), false);
 	assert.deepEqual(processesOf(uid), []);
@@ -211,7 +213,7 @@ test("at the end everything is killed and gone: processes, sessions, files, cron
 	// Nobody is there to be logged in to.
 	assert.notEqual((await client.run(access, customer, "id")).code, 0);
 	assert.deepEqual(events.at(-1), { kind: "unrented", rental, why: "released" });
-	await assert.rejects(keeper.unrent({ rental, validatorKey: V }), isCode("RENTAL_UNKNOWN"));
+	await assert.rejects(rentals.unrent({ rental, validatorKey: V }), isCode("RENTAL_UNKNOWN"));
 });
 
 test("a fork bomb ends too", async () => {
@@ -222,7 +224,7 @@ test("a fork bomb ends too", async () => {
 	const bomb = "ulimit -u 60; f() { sleep 0.01; f & f; }; (f >/dev/null 2>&1 &) ; sleep 1; echo lit";
 	const lit = client.start(access, customer, bomb);
 	await lit.first;
-	await keeper.unrent({ rental, validatorKey: V });
+	await rentals.unrent({ rental, validatorKey: V });
 	assert.deepEqual(processesOf(uid), []);
 	assert.equal(exists(access.user), false);
 	await lit.ended;
@@ -231,17 +233,17 @@ test("a fork bomb ends too", async () => {
 test("a rental ends by itself when its time is over, and not before; extended it stays", async () => {
 	const rental = rentalId();
 	const access = await rent({ rental });
-	await keeper.extend({ rental, untilMs: Date.now() + 3 * HOUR, validatorKey: V });
+	await rentals.extend({ rental, untilMs: Date.now() + 3 * HOUR, validatorKey: V });
 	assert.equal((await client.run(access, customer, "echo here")).stdout, "here\n");
-	await keeper.stop();
+	await rentals.stop();
 	// Two hours later, had it not been extended, it would be over.
 	shiftMs = 2 * HOUR;
-	keeper = await startKeeper();
+	rentals = await startRentals();
 	assert.equal(exists(access.user), true);
-	assert.equal(keeper.rentals.length, 1);
+	assert.equal(rentals.rentals.length, 1);
 	const over = Promise.withResolvers<void>();
 	const untilMs = Date.now() + shiftMs + 300;
-	await keeper.extend({ rental, untilMs, validatorKey: V });
+	await rentals.extend({ rental, untilMs, validatorKey: V });
 	const look = setInterval(() => events.some((e) => e.kind === "unrented") && over.resolve(), 20);
 	await over.promise;
 	clearInterval(look);
@@ -255,43 +257,43 @@ test("a provider that was killed goes on with its rental, and ends it if it is o
 	const session = client.start(access, customer, "echo in; sleep 1000");
 	assert.equal(await session.first, "in\n");
 	// Killed: no clean stop, only the clock and this process's memory are gone.
-	await keeper.stop();
-	keeper = await startKeeper();
+	await rentals.stop();
+	rentals = await startRentals();
 	assert.equal((await client.run(access, customer, "echo still")).stdout, "still\n");
-	assert.deepEqual(await keeper.checkRental({ rental, validatorKey: V }), { healthy: true, detail: "" });
-	await keeper.stop();
+	assert.deepEqual(await rentals.check({ rental, validatorKey: V }), { healthy: true, detail: "" });
+	await rentals.stop();
 	shiftMs = 2 * HOUR;
-	keeper = await startKeeper();
+	rentals = await startRentals();
 	assert.equal(exists(access.user), false);
-	assert.deepEqual(keeper.rentals, []);
+	assert.deepEqual(rentals.rentals, []);
 	await session.ended;
 });
 
 test("what was half made when the provider died is taken away", async () => {
 	const rental = rentalId();
 	const access = await rent({ rental });
-	await keeper.stop();
+	await rentals.stop();
 	// As if killed between making the user and noting that it is there.
 	const [entry] = await readBook(bookPath(dataFolder));
 	writeFileSync(bookPath(dataFolder), JSON.stringify({ rentals: [{ ...entry, state: "making" }] }));
-	keeper = await startKeeper();
+	rentals = await startRentals();
 	assert.equal(exists(access.user), false);
 	// And one that no book knows, as if the book had been lost.
 	const lost = await rent();
-	await keeper.stop();
+	await rentals.stop();
 	writeFileSync(bookPath(dataFolder), JSON.stringify({ rentals: [] }));
-	keeper = await startKeeper();
+	rentals = await startRentals();
 	assert.equal(exists(lost.user), false);
 });
 
 test("a spoilt book is not read as an empty one", async () => {
-	await keeper.stop();
+	await rentals.stop();
 	for (const text of ["", "{}", '{"rentals":[{"name":"root"}]}', '{"rentals":[{"name":"../x"}]}']) {
 		writeFileSync(bookPath(dataFolder), text);
-		await assert.rejects(startKeeper(), isCode("FILE_UNREADABLE"));
+		await assert.rejects(startRentals(), isCode("FILE_UNREADABLE"));
 	}
 	writeFileSync(bookPath(dataFolder), JSON.stringify({ rentals: [] }));
-	keeper = await startKeeper();
+	rentals = await startRentals();
 });
 
 test("one rental at a time, and only its own validator may touch it", async () => {
@@ -302,9 +304,9 @@ test("one rental at a time, and only its own validator may touch it", async () =
 	assert.deepEqual(await rent({ rental }), access);
 	await assert.rejects(rent({ rental, publicKey: stranger.line }), isCode("PROVIDER_RENTED"));
 	for (const run of [
-		() => keeper.unrent({ rental, validatorKey: OTHER_V }),
-		() => keeper.extend({ rental, untilMs: Date.now() + HOUR, validatorKey: OTHER_V }),
-		() => keeper.checkRental({ rental, validatorKey: OTHER_V }),
+		() => rentals.unrent({ rental, validatorKey: OTHER_V }),
+		() => rentals.extend({ rental, untilMs: Date.now() + HOUR, validatorKey: OTHER_V }),
+		() => rentals.check({ rental, validatorKey: OTHER_V }),
 	])
 		await assert.rejects(run(), isCode("RENTAL_UNKNOWN"));
 	assert.equal(exists(access.user), true);
@@ -323,8 +325,8 @@ test("keys with anything more than a key, wrong ends and unknown devices are ref
 	await assert.rejects(rent({ hours: -1 }), isCode("RENTAL_TIME"));
 	await assert.rejects(rent({ hours: 1000 }), isCode("RENTAL_TIME"));
 	const asked = { rental: rentalId(), publicKey: customer.line, untilMs: Date.now() + HOUR, validatorKey: V };
-	await assert.rejects(keeper.rent({ ...asked, devices: ["GPU-none"] }), isCode("RENTAL_UNAVAILABLE"));
-	assert.deepEqual(keeper.rentals, []);
+	await assert.rejects(rentals.rent({ ...asked, devices: ["GPU-none"] }), isCode("RENTAL_UNAVAILABLE"));
+	assert.deepEqual(rentals.rentals, []);
 	assert.deepEqual(await maker.list(), []);
 });
 

@@ -16,7 +16,7 @@ import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Provider, ProviderFilter, Rental, RentalChange } from "../../store/store.ts";
-import type { AgentCalls } from "../agents/agent-calls.ts";
+import type { AgentAsker } from "../agents/ask-agent.ts";
 import { memoryOf, memoryToJson } from "../probing/provider-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
@@ -50,7 +50,7 @@ const MAX_CANDIDATES = 10;
 
 export function startRentalKeeper(
 	x: ValidatorContext & {
-		readonly calls: AgentCalls;
+		readonly asker: AgentAsker;
 		readonly scores: ScoreKeeper;
 		readonly mutex: KeyedMutex;
 		/** A provider has come free: it is due at once. */
@@ -58,7 +58,7 @@ export function startRentalKeeper(
 		readonly watchEveryMs?: number;
 	},
 ): RentalKeeper {
-	const { store, env, config, calls, metrics } = x;
+	const { store, env, config, asker, metrics } = x;
 	const { params } = config;
 	/** When each open rental was last asked for its health. */
 	const checkedAtMs = new Map<string, number>();
@@ -111,7 +111,7 @@ export function startRentalKeeper(
 		const { providerId, reservedAtMs, endedAtMs } = rental;
 		// First of all, so that the probe that is due now finds it under way and waits. The provider ends the rental by itself at the latest at its
 		// time; asking only makes it sooner. Not waited for here: it may never answer.
-		void calls.unrent(providerId, { rental: rental.id }).catch((error) => {
+		void asker.ask(providerId, "unrent", { rental: rental.id }).catch((error) => {
 			x.log.info({ rental: rental.id, err: error }, "the provider could not be told of the end of a rental");
 		});
 		// Time in which nobody could probe it does not age its proof.
@@ -152,7 +152,7 @@ export function startRentalKeeper(
 		const { id, providerId, publicKey, untilMs } = rental;
 		const actor = x.signer.key;
 		try {
-			const access = await calls.rent(providerId, { rental: id, publicKey, untilMs, devices: [] });
+			const { ssh: access } = await asker.ask(providerId, "rent", { rental: id, publicKey, untilMs, devices: [] });
 			const active = await carryOut(rental, activate(rental, env.nowMs(), params), actor, { access });
 			if (active !== null) {
 				checkedAtMs.set(id, env.nowMs());
@@ -160,7 +160,7 @@ export function startRentalKeeper(
 				return active;
 			}
 			// Released or expired while the environment was made: it must not stay.
-			await calls.unrent(providerId, { rental: id }).catch(() => {});
+			await asker.ask(providerId, "unrent", { rental: id }).catch(() => {});
 		} catch (error) {
 			if (!(error instanceof AssayError)) throw error;
 			const refused = await carryOut(rental, refuse(rental, env.nowMs(), `${error.code}: ${error.message}`), actor);
@@ -196,7 +196,7 @@ export function startRentalKeeper(
 	async function checkHealth(rental: Rental, actor: string): Promise<void> {
 		let isHealthy = false;
 		try {
-			isHealthy = (await calls.check(rental.providerId, { rental: rental.id })).healthy;
+			isHealthy = (await asker.ask(rental.providerId, "check", { rental: rental.id })).healthy;
 		} catch (error) {
 			if (!(error instanceof AssayError)) throw error;
 		}
@@ -244,7 +244,7 @@ export function startRentalKeeper(
 			const rental = await mustFind(id);
 			const longer = extend(rental, addedMs, env.nowMs(), params);
 			// The provider first: a customer must not be charged for time that the host does not grant.
-			await calls.extend(rental.providerId, { rental: id, untilMs: longer.untilMs });
+			await asker.ask(rental.providerId, "extend", { rental: id, untilMs: longer.untilMs });
 			const changed = await carryOut(rental, longer, actor, { ifUntilMs: rental.untilMs });
 			if (changed === null) throw new AssayError("RENTAL_STATE", "the rental was changed or ended at this very moment");
 			return changed;

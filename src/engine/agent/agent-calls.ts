@@ -1,0 +1,158 @@
+// The questions of the agent link, one row each, as src/api/routes.ts has the API's routes. The codec (agent-messages.ts),
+// the order of messages (agent-protocol.ts), both ends (agent-asks.ts) and every type follow from the rows: a new question
+// is one row here and one handler at the provider. Page: docs/network.md §2. Not here: messages that nobody answers.
+import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
+import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
+import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
+import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/probe/evidence-shape.ts";
+import type { AgentBounds } from "./agent-bounds.ts";
+import type { AgentSide } from "./agent-handshake.ts";
+
+export const MAX_DETAIL_CHARS = 500;
+/** Probe receipts of one message: 256 signatures fill two thirds of a control message. */
+export const MAX_RECEIPTS = 256;
+
+export interface AgentCall {
+	readonly asker: AgentSide;
+	/** The field that names what the question is about. Each subject has one unanswered question at a time. */
+	readonly subject: SubjectField;
+	readonly request: Fields;
+	/** The `type` of the answer. */
+	readonly reply: string;
+	readonly answer: Fields;
+	/** When it passes, the connection ends: nobody knows what the far side did, so it starts anew and asks everything again. */
+	readonly deadline: keyof AgentBounds;
+	/** The asker goes on without an answer when the deadline passes; there is nothing to refuse, and a late answer is no offence. */
+	readonly isOptional?: true;
+	/** The refusal that means that what was asked for is done already. */
+	readonly doneCode?: string;
+}
+
+/** What questions are about, with the shape of its name on the wire. */
+export const subjects = { channel: int(1, 0xffff_ffff), rental: hex(16) } as const;
+export type SubjectField = keyof typeof subjects;
+/** Numbers are channels; other subjects have names that never meet. */
+export type Subject = number | string;
+
+export const bool = oneOf(true, false);
+export const port = int(1, 65535);
+// Neither host nor user may begin with a dash: both become arguments of somebody's ssh.
+export const sshHost = pattern(/^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$/, "must be a host name or an address");
+const sshUser = pattern(/^[a-z_][a-z0-9_-]{0,31}$/, "must be a user's name");
+const sshKey: Shape<string> = (value, where) => {
+	const parsed = typeof value === "string" ? parseSshPublicKey(value) : null;
+	return parsed?.ok === true ? null : { where, detail: parsed?.detail ?? "must be text" };
+};
+const deviceId = pattern(/^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/, "must be a device's UUID");
+const challenge = int(0, MAX_CHALLENGES - 1);
+
+/** Of the engine's process: host memory, and minutes from its start to its end. The provider kills it beyond either. */
+const limits = object({ memoryBytes: int(1), minutes: int(1, 7 * 24 * 60) });
+/** The contract that probe receipts are signed for (docs/chain.md §5). */
+const receiptsWanted = object({ chainId: int(1), slashing: hex(20) });
+/** By the provider's account on the chain. Hostile: the signature is not checked here. */
+const signedChallenge = object({ challenge, signature: hex(65) });
+/** How a customer logs in; `hostKey` is `ssh-ed25519 AAAA…` of the server that answers there. */
+const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
+
+export const agentCalls = {
+	/** Starts an engine and opens a channel to it. `receipts` null: none will be asked for. */
+	open: {
+		asker: "validator",
+		subject: "channel",
+		request: { probe: hex(16), limits, receipts: orNull(receiptsWanted) },
+		reply: "opened",
+		answer: { engineSha256: orNull(hex(32)) },
+		deadline: "openMs",
+	},
+	/** Receipts of finished gemm challenges; what the provider leaves out stays unsigned. */
+	sign: {
+		asker: "validator",
+		subject: "channel",
+		request: { challenges: list(challenge, MAX_RECEIPTS) },
+		reply: "signed",
+		answer: { receipts: list(signedChallenge, MAX_RECEIPTS) },
+		deadline: "signMs",
+		isOptional: true,
+	},
+	/** `publicKey` is one line as in authorized_keys, without options; no `devices` means all of the claim. */
+	rent: {
+		asker: "validator",
+		subject: "rental",
+		request: { publicKey: text(4096), untilMs: int(), devices: list(deviceId, MAX_DEVICES) },
+		reply: "rented",
+		answer: { ssh: access },
+		deadline: "rentalMs",
+	},
+	extend: {
+		asker: "validator",
+		subject: "rental",
+		request: { untilMs: int() },
+		reply: "extended",
+		answer: {},
+		deadline: "rentalMs",
+	},
+	/** A rental that the provider does not know, or no longer, counts as ended. */
+	unrent: {
+		asker: "validator",
+		subject: "rental",
+		request: {},
+		reply: "unrented",
+		answer: {},
+		deadline: "rentalMs",
+		doneCode: "RENTAL_UNKNOWN",
+	},
+	/** Whether the environment of a rental answers, as the provider sees it. */
+	check: {
+		asker: "validator",
+		subject: "rental",
+		request: {},
+		reply: "checked",
+		answer: { healthy: bool, detail: text(MAX_DETAIL_CHARS) },
+		deadline: "rentalMs",
+	},
+} as const satisfies Readonly<Record<string, AgentCall>>;
+
+type Calls = typeof agentCalls;
+export type CallName = keyof Calls;
+/** Questions that are asked and answered and leave nothing open between the two ends: those that are not about a channel. */
+export type PlainCall = { [N in CallName]: Calls[N]["subject"] extends "channel" ? never : N }[CallName];
+
+type About<N extends CallName> = { readonly [S in Calls[N]["subject"]]: Typed<(typeof subjects)[S]> };
+type Answered<N extends CallName> = TypedFields<Calls[N]["answer"]>;
+export type CallRequest<N extends CallName> = About<N> & TypedFields<Calls[N]["request"]>;
+/** Without the subject; nothing where the answer says no more than that it was done. */
+export type CallReply<N extends CallName> = Awaited<
+	keyof Answered<N> extends never ? Promise<void> : Promise<Answered<N>>
+>;
+
+export type AskMessage = { [N in CallName]: { readonly type: N } & CallRequest<N> }[CallName];
+export type AnswerMessage =
+	| { [N in CallName]: { readonly type: Calls[N]["reply"] } & About<N> & Answered<N> }[CallName]
+	| Refusal;
+/** Answers any question that is not optional. */
+export type Refusal = { readonly type: "refused"; readonly code: string; readonly detail: string } & {
+	[S in SubjectField]: { readonly [F in S]: Typed<(typeof subjects)[S]> };
+}[SubjectField];
+
+export type EngineLimits = Typed<typeof limits>;
+export type ReceiptsWanted = Typed<typeof receiptsWanted>;
+export type SignedChallenge = Typed<typeof signedChallenge>;
+export type RentRequest = CallRequest<"rent">;
+export type RentedAccess = Typed<typeof access>;
+export type RentalHealth = CallReply<"check">;
+
+const rows: Readonly<Record<string, AgentCall>> = agentCalls;
+const replies = new Set(Object.values(rows).map(({ reply }) => reply));
+
+/** The row of a question; the compiler sees the general shape. */
+export const callOf = (name: CallName): AgentCall => rows[name]!;
+
+export const isAsk = (message: { readonly type: string }): message is AskMessage => Object.hasOwn(rows, message.type);
+
+export const isAnswer = (message: { readonly type: string }): message is AnswerMessage =>
+	message.type === "refused" || replies.has(message.type);
+
+export function subjectOf(message: AskMessage | AnswerMessage): Subject {
+	return "channel" in message ? message.channel : message.rental;
+}

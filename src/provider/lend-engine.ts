@@ -1,0 +1,99 @@
+// The host's one engine, lent to one user at a time: to a validator, within limits, or to this provider itself, which asks it
+// what the host has. Not here: how limits are enforced (guard-engine.ts), who may ask at all (the agent link).
+import type { EngineLimits } from "../engine/agent/agent-calls.ts";
+import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
+import { createEngineClient } from "../engine/client/create-engine-client.ts";
+import { within } from "../engine/links/child-link.ts";
+import { createLocalLink } from "../engine/links/create-local-link.ts";
+import type { Link } from "../engine/links/link.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import type { HostClaim } from "../protocol/probe/evidence.ts";
+import { openGuardedEngine } from "./guard-engine.ts";
+import type { ProviderEvent } from "./provider-event.ts";
+
+export interface EngineLenderOptions {
+	readonly engine: { readonly command: string; readonly args: readonly string[] };
+	readonly env: Readonly<Record<string, string | undefined>>;
+	/** The most that a validator may ask for. */
+	readonly limits: EngineLimits;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	readonly onEvent: (event: ProviderEvent) => void;
+}
+
+const READY_MS = 20_000;
+/** The first HELLO wakes every card and driver. */
+const HELLO_MS = 120_000;
+
+export class EngineLender {
+	private readonly options: EngineLenderOptions;
+	private readonly isRented: () => boolean;
+	private isLent = false;
+	private isStopping = false;
+	/** Settles when the engine of now is gone. */
+	private gone: Promise<unknown> = Promise.resolve();
+
+	constructor(options: EngineLenderOptions, isRented: () => boolean) {
+		this.options = options;
+		this.isRented = isRented;
+	}
+
+	get isBusy(): boolean {
+		return this.isLent;
+	}
+
+	/** Throws AssayError: PROVIDER_STOPPING, _LIMIT, _RENTED, _BUSY, or ENGINE_NOT_STARTED. */
+	async lend({ validatorKey, probe, limits }: Parameters<AgentHandlers["open"]>[0]): Promise<Link> {
+		const { engine, env, onEvent } = this.options;
+		this.checkFree(limits);
+		this.isLent = true;
+		let killed: string | null = null;
+		const onKilled = (why: string) => {
+			killed = why;
+		};
+		try {
+			const link = await openGuardedEngine({ ...engine, env, limits, onKilled });
+			onEvent({ kind: "opened", validatorKey, probe, limits });
+			this.gone = link.closed.then(() => {
+				this.isLent = false;
+				onEvent({ kind: "closed", validatorKey, probe, killed });
+			});
+			return link;
+		} catch (error) {
+			this.isLent = false;
+			throw error;
+		}
+	}
+
+	/** What `assay devices` prints. To be called when the engine is free. Throws AssayError. */
+	async readClaim(): Promise<HostClaim> {
+		const { engine, env, clockUs, randomBytes } = this.options;
+		this.isLent = true;
+		try {
+			const link = await createLocalLink({ ...engine, env });
+			// It closes the link itself when no engine answers.
+			const client = await createEngineClient(link, { clockUs, readyDeadlineMs: READY_MS, randomBytes });
+			return await client.hello({ deadlineMs: HELLO_MS }).finally(() => client.close());
+		} finally {
+			this.isLent = false;
+		}
+	}
+
+	/** Lends no more, and waits up to `drainMs` for the engine that is lent now. */
+	async stop(drainMs: number): Promise<void> {
+		this.isStopping = true;
+		await within(this.gone, drainMs);
+	}
+
+	private checkFree(wanted: EngineLimits): void {
+		const { limits } = this.options;
+		if (this.isStopping) throw new AssayError("PROVIDER_STOPPING", "this provider is being stopped");
+		if (wanted.memoryBytes > limits.memoryBytes || wanted.minutes > limits.minutes)
+			throw new AssayError(
+				"PROVIDER_LIMIT",
+				`at most ${limits.memoryBytes} bytes of memory and ${limits.minutes} min are allowed here`,
+			);
+		if (this.isRented()) throw new AssayError("PROVIDER_RENTED", "this provider is rented");
+		if (this.isLent) throw new AssayError("PROVIDER_BUSY", "this provider's engine is in use");
+	}
+}
