@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
-import { createEngineClient } from "../src/engine/client/engine-client.ts";
+import { createEngineClient } from "../src/engine/client/create-engine-client.ts";
 import { createLocalLink } from "../src/engine/links/create-local-link.ts";
 import { ERROR_CODE } from "../src/engine/wire/frames.ts";
 import type { ChallengeSpec, GemmSpec, HostClaim } from "../src/protocol/probe/evidence.ts";

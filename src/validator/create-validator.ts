@@ -43,10 +43,6 @@ import { createValidatorConfig, dataPaths, type ValidatorConfig, type ValidatorS
 import { failure, type ValidatorContext } from "./validator-context.ts";
 import { createValidatorMetrics } from "./validator-metrics.ts";
 
-export type { Environment } from "../platform/environment.ts";
-export { realEnvironment } from "../platform/environment.ts";
-export type { ValidatorConfig, ValidatorSettings } from "./validator-config.ts";
-
 export interface Validator {
 	readonly config: ValidatorConfig;
 	/** Resolves when the API answers and the first round of recovery is done. Throws AssayError; nothing is left open then. */

@@ -9,8 +9,10 @@
 //   of 30 ticks (0.75 s) in mid-stream are forgiven, and computing takes longer the busier the machine is;
 // - the providers' process computes for one of its toys at a time (simulated-provider.ts).
 // What is left is the market's rule that the first late stream is asked again (docs/network.md §3).
+
 import type { ChallengeSpec, GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
-import { fixedPlan, type Plan, type Step } from "../../src/verify/hardware/plan/probe-plan.ts";
+import type { Plan, Step } from "../../src/verify/hardware/plan/probe-plan.ts";
+import { fixedPlan } from "../toy/fixed-plan.ts";
 
 export const TICK_MS = 25;
 export const PACE_MS = TICK_MS + 5;

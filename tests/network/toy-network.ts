@@ -10,7 +10,7 @@ import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer, stopEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { debianBinaries } from "../../src/store/postgres/postgres-binaries.ts";
 import { urlOf } from "../../src/store/postgres/servers.test-kit.ts";
-import type { ValidatorSettings } from "../../src/validator/create-validator.ts";
+import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import { type ChildProgram, startChild, type Usage } from "./child-program.ts";
 import type { ProvidersStatus, StartProviders } from "./provider-process.ts";
 import type { SimulatedKind } from "./simulated-kinds.ts";

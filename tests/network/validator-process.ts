@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createLogger } from "../../src/platform/environment.ts";
-import { createValidator, type DoorSettings, type ValidatorSettings } from "../../src/validator/create-validator.ts";
+import { createValidator, type DoorSettings } from "../../src/validator/create-validator.ts";
+import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";
 import { kindNamed } from "./simulated-kinds.ts";
 import { openToyEngine } from "./simulated-provider.ts";

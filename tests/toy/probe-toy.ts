@@ -2,6 +2,7 @@
 // a process of its own behind a local link (for what it does to the wire). For tests.
 // Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time. Where a device streams its own memory, its
 // clock runs slower than the wall's: a toy in JavaScript reads some 0.5 GB/s, and residency is judged against real cards' links.
+
 import { createHash } from "node:crypto";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -16,8 +17,8 @@ import {
 	type ProbeResult,
 	runProbe,
 } from "../../src/validator/probe/run-probe.ts";
-import { fixedPlan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { CHEATS } from "./cheats.ts";
+import { fixedPlan } from "./fixed-plan.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { ToyEngine } from "./toy-engine.ts";
 

@@ -1,5 +1,6 @@
 // For tests and simulations of validators: they run on an embedded server with tiny plans, and toy providers that dial in over a real WebSocket
 // with a toy engine behind. Real frames, real verdicts; only the sizes are toys.
+
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,13 +14,11 @@ import { type Environment, realEnvironment } from "../../src/platform/environmen
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { ChallengeSpec, HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
-import {
-	createValidator,
-	type RunningValidator,
-	type ValidatorSettings,
-} from "../../src/validator/create-validator.ts";
-import { fixedPlan, type Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
+import { createValidator, type RunningValidator } from "../../src/validator/create-validator.ts";
+import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
+import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { CHEATS } from "../toy/cheats.ts";
+import { fixedPlan } from "../toy/fixed-plan.ts";
 import { toyClaim } from "../toy/toy-claim.ts";
 import { type Cheat, ToyEngine } from "../toy/toy-engine.ts";
 

@@ -1,6 +1,6 @@
 // `assay devices [TARGET]`: what a host says it has. Claims only; `assay probe` is what proves them.
 import { randomBytes } from "node:crypto";
-import { createEngineClient } from "../../engine/client/engine-client.ts";
+import { createEngineClient } from "../../engine/client/create-engine-client.ts";
 import type { DeviceClaim } from "../../protocol/probe/evidence.ts";
 import type { Command } from "../command.ts";
 import { linkOptions, openTarget } from "../open-target.ts";

@@ -2,7 +2,7 @@
 // one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { ValidatorSettings } from "../../validator/create-validator.ts";
+import type { ValidatorSettings } from "../../validator/validator-config.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import type { Command } from "../command.ts";
 import { defaultDataDir, makeDataDir } from "../data-folder.ts";

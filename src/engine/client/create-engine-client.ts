@@ -1,21 +1,15 @@
 // Makes an engine client from a link: waits for READY, then one method per request of engine/FRAMES.md.
 // Each method says which replies fit its request and how many; conversation.ts does ids, deadlines and endings.
 // Roots and openings are recorded as they came, also when they are wrong: verify/ judges them. Only their number is bounded.
+
 import { createTokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Reading } from "../../protocol/probe/evidence.ts";
+import type { RootRecord } from "../../protocol/probe/records.ts";
 import type { Link } from "../links/link.ts";
 import { PROTOCOL_VERSION, type Reply, type Request } from "../wire/frames.ts";
 import { Conversation, type Outcome, type ReplyHandler, violation } from "./conversation.ts";
-import type {
-	Answer,
-	Ending,
-	EngineClient,
-	EngineClientOptions,
-	OpeningRecord,
-	RootRecord,
-	RunOptions,
-} from "./engine-client.ts";
+import type { Answer, Ending, EngineClient, EngineClientOptions, OpeningRecord, RunOptions } from "./engine-client.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
 

@@ -4,11 +4,6 @@ import type { End, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 import type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "../wire/frames.ts";
 
-/** As the engine numbered them; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
-export type { RootRecord } from "../../protocol/probe/records.ts";
-export type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, Place, StreamRequest } from "../wire/frames.ts";
-export { createEngineClient } from "./create-engine-client.ts";
-
 /** As on the wire: the path in one piece, whatever its length. */
 export interface OpeningRecord {
 	readonly round: number;
@@ -30,6 +25,7 @@ export interface Ending {
 export interface Answer extends Ending {
 	readonly sentAtUs: number;
 	readonly endedAtUs: number;
+	/** As the engine numbered them; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
 	readonly roots: readonly RootRecord[];
 }
 

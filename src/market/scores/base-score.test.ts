@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { createParams, DEFAULT_PARAMS, type Params } from "../params.ts";
-import { baseScorePpm, bestBasePpm, FORMULA_EIGHTHS, formulaTerm } from "./base-score.ts";
+import { baseTerm, bestBasePpm, FORMULA_EIGHTHS, formulaTerm } from "./base-score.ts";
 import { given } from "./recompute.ts";
 import type { CardFacts } from "./score-input.ts";
 import { SN27_SCORES_PPM } from "./score-sn27.ts";
 import { CARDS, profile } from "./scored-host.test-kit.ts";
 
 const P = DEFAULT_PARAMS;
+const baseScorePpm = (card: CardFacts, params: Params) => baseTerm(card, params).value;
 const formula = (fp16: number, memory: number, bandwidth: number, params: Params = P) =>
 	formulaTerm(given("", "op/s", fp16), given("", "B", memory), given("", "B/s", bandwidth), params).value;
 const formulaOf = (card: CardFacts, params: Params = P) =>

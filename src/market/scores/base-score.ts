@@ -47,7 +47,3 @@ export function formulaTerm(fp16: Term, memory: Term, bandwidth: Term, params: P
 		FORMULA_EIGHTHS,
 	);
 }
-
-export function baseScorePpm(card: CardFacts, params: Params): number {
-	return baseTerm(card, params).value;
-}

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import { DEFAULT_PARAMS, PARAM_ROWS, type ParamRow } from "../params.ts";
-import { baseScorePpm, FORMULA_EIGHTHS } from "./base-score.ts";
+import { baseTerm, FORMULA_EIGHTHS } from "./base-score.ts";
 
 export const SCORES_PAGE = new URL("../../../docs/scores.md", import.meta.url);
 
@@ -31,7 +31,7 @@ const parameters = () =>
 const bases = () =>
 	PROFILES.map((card) => {
 		const source = Object.hasOwn(P.baseScoresPpm, card.id) ? "SN27" : "formula";
-		return `| ${card.id} | ${(baseScorePpm(card, P) / 1e6).toFixed(6)} | ${source} |`;
+		return `| ${card.id} | ${(baseTerm(card, P).value / 1e6).toFixed(6)} | ${source} |`;
 	});
 
 export function scoresPage(): string {

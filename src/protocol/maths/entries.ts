@@ -5,13 +5,6 @@ import { type PhiloxKey, philoxFill } from "../hash/philox.ts";
 import type { GemmPrecision } from "../probe/evidence.ts";
 import { entriesPerBlock } from "./precision.ts";
 
-/** Raw draw (8 bits for int8 and fp8, 16 for the others) to entry. */
-export function entryFromRaw(precision: GemmPrecision, raw: number): number {
-	if (precision === "int8") return (raw << 24) >> 24;
-	if (precision === "fp8") return ((raw * 17) >> 8) - 8;
-	return ((raw * 363) >> 16) - 181;
-}
-
 /**
  * Row `row` of matrix `domain` (DOMAIN.a or DOMAIN.b) into out[0 … k−1]. k is a multiple of 16, so that a row begins
  * with a block of its own (the protocol asks for multiples of 128). `words` is room for the raw draws, at least k/2 words.

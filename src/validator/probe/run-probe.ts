@@ -18,9 +18,9 @@ import { planProbe } from "../../verify/hardware/plan/plan-probe.ts";
 import type { Plan, Seen, WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "./probe-event.ts";
-import { releaseAll, runStage, type StageContext } from "./run-stage.ts";
+import { releaseAll, runStage } from "./run-stage.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
-import type { OnCommitted } from "./stage-context.ts";
+import type { OnCommitted, StageContext } from "./stage-context.ts";
 
 export interface ProbeDeadlines {
 	readonly readyMs: number;

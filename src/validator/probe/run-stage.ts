@@ -31,8 +31,6 @@ export type StageEnd =
 	| { readonly end: "done" | "broken"; readonly warmUps: readonly WarmUpSeen[] }
 	| { readonly end: "too-big"; readonly specs: readonly ChallengeSpec[] };
 
-export type { StageContext } from "./stage-context.ts";
-
 export async function runStage(x: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
 	const first = x.answered.length;
 	x.onEvent({

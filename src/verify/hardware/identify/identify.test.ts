@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Figure } from "../../../protocol/probe/evidence.ts";
-import { alikePairs } from "./alike.ts";
+import { alikePairs } from "./alike.test-kit.ts";
 import { identifyDevice } from "./identify.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";

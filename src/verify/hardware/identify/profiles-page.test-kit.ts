@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { PRECISIONS } from "../../../protocol/maths/precision.ts";
 import type { Precision } from "../../../protocol/probe/evidence.ts";
-import { alikePairs } from "./alike.ts";
+import { alikePairs } from "./alike.test-kit.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";
 import { RULES } from "./rules.ts";

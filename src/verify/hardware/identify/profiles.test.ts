@@ -6,7 +6,8 @@ import { FAMILIES } from "./families.ts";
 import { card, headroom, isDoubtful, normalName, type Profile } from "./profile.ts";
 import { PROFILES, profilesNamed } from "./profiles.ts";
 import { PROFILES_PAGE, profilesPage } from "./profiles-page.test-kit.ts";
-import { DERIVED_LIMITS, RULES } from "./rules.ts";
+import { RULES } from "./rules.ts";
+import { BANDWIDTH_SHARE, INT32_SHARE, LOWEST_CLOCK, SCALAR_SHARE } from "./shares.ts";
 
 /** What is wrong with a profile by itself; the tests below spoil one to see that each line can fail. */
 function insane(profile: Profile): string[] {
@@ -172,6 +173,14 @@ test("a card's own clock and rates override its family's", () => {
 	assert.equal(headroom(own, "fp16"), 2 * headroom(plain, "fp16"));
 	assert.equal(plain.reportedBytes, null);
 });
+
+/** The numbers in the table's reasons, worked out from shares.ts, so that neither moves alone. */
+const DERIVED_LIMITS = {
+	"bandwidth-below": BANDWIDTH_SHARE.low * LOWEST_CLOCK,
+	"scalar-below": LOWEST_CLOCK * SCALAR_SHARE.low * 0.92,
+	"scalar-to-bandwidth": ((LOWEST_CLOCK * SCALAR_SHARE.low) / BANDWIDTH_SHARE.high) * 0.85,
+	"int32-below": LOWEST_CLOCK * INT32_SHARE.low * 0.85,
+};
 
 test("the margins are no tighter than the shares they follow from", () => {
 	for (const [rule, derived] of Object.entries(DERIVED_LIMITS)) {

@@ -5,7 +5,7 @@
 import { PRECISIONS } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim, Precision } from "../../../protocol/probe/evidence.ts";
 import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
-import { BANDWIDTH_SHARE, INT32_SHARE, LOWEST_CLOCK, MATRIX_SHARE, SCALAR_SHARE } from "./shares.ts";
+import { LOWEST_CLOCK, MATRIX_SHARE } from "./shares.ts";
 import type { ProvenVector } from "./vector.ts";
 
 /** `limit` is a share of the named card's own fact (or of the ratio of two of them). */
@@ -208,11 +208,3 @@ function ratioContradictions(profile: Profile, vector: ProvenVector): Contradict
 	check("fp16-to-int8", share("fp16"), share("int8"));
 	return found;
 }
-
-/** The numbers in the table's reasons, worked out from shares.ts: a test compares them, so that neither moves alone. */
-export const DERIVED_LIMITS: Readonly<Partial<Record<RuleName, number>>> = {
-	"bandwidth-below": BANDWIDTH_SHARE.low * LOWEST_CLOCK,
-	"scalar-below": LOWEST_CLOCK * SCALAR_SHARE.low * 0.92,
-	"scalar-to-bandwidth": ((LOWEST_CLOCK * SCALAR_SHARE.low) / BANDWIDTH_SHARE.high) * 0.85,
-	"int32-below": LOWEST_CLOCK * INT32_SHARE.low * 0.85,
-};

@@ -91,11 +91,6 @@ export interface Seen {
 
 export type Plan = (seen: Seen) => Step;
 
-/** The plan that asks these stages, one after the other, whatever comes back: what tests use for tiny shapes. */
-export function fixedPlan(stages: readonly Extract<Step, { act: "stage" }>[]): Plan {
-	return (seen) => stages[seen.steps.length] ?? { act: "finish" };
-}
-
 /** Multiply-adds count as two operations, as everybody counts them. */
 export function opsOfRound(
 	spec:
