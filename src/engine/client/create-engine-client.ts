@@ -1,15 +1,32 @@
-// Makes an engine client from a link: waits for READY, then one method per request of engine/FRAMES.md.
-// Each method says which replies fit its request and how many; conversation.ts does ids, deadlines and endings.
-// Roots and openings are recorded as they came, also when they are wrong: verify/ judges them. Only their number is bounded.
-
+// Makes an engine client from a link: waits for READY, then one method per request of engine/FRAMES.md. Each method says which
+// replies fit its request and how many; conversation.ts does ids, deadlines and endings. Roots and openings are recorded as they
+// came, also when they are wrong: verify/ judges them. Only their number is bounded.
 import { createTokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Reading } from "../../protocol/probe/evidence.ts";
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import type { HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 import type { Link } from "../links/link.ts";
-import { PROTOCOL_VERSION, type Reply, type Request } from "../wire/frames.ts";
-import { Conversation, type Outcome, type ReplyHandler, violation } from "./conversation.ts";
-import type { Answer, Ending, EngineClient, EngineClientOptions, OpeningRecord, RunOptions } from "./engine-client.ts";
+import {
+	type CopyRequest,
+	type FmaRequest,
+	type GemmRequest,
+	type OpenRequest,
+	PROTOCOL_VERSION,
+	type Reply,
+	type Request,
+	type StreamRequest,
+} from "../wire/frames.ts";
+import { Conversation, type Outcome, violation } from "./conversation.ts";
+import type {
+	Answer,
+	Ending,
+	EngineClient,
+	EngineClientOptions,
+	OpenAnswer,
+	RunOptions,
+	Within,
+} from "./engine-client.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
 
@@ -25,81 +42,177 @@ const DEFAULT_KEEP_ALIVE_MS = 30_000;
 const KEEP_ALIVE_DEADLINE_MS = 60_000;
 const COMPLETE: Ending = { end: "complete", code: null, detail: "" };
 
-function doneEnding(reply: Reply & { kind: "done" }, received: number): Ending {
-	// The stream loses nothing, so a count that differs from what came is a lie about the answer itself.
+type ReplyOf<K extends Reply["kind"]> = Extract<Reply, { kind: K }>;
+
+/** Throws AssayError when no engine of our protocol answers; the link is closed then. */
+export async function createEngineClient(link: Link, options: EngineClientOptions): Promise<EngineClient> {
+	const talk = new Conversation(link, options.clockUs);
+	try {
+		return new LinkedEngine(talk, await awaitReady(talk, options.readyDeadlineMs), options);
+	} catch (error) {
+		await talk.close();
+		throw error;
+	}
+}
+
+/** The engine's version. Throws AssayError. */
+async function awaitReady(talk: Conversation, deadlineMs: number): Promise<string> {
+	let ready: ReplyOf<"ready"> | null = null;
+	const { ending } = await talk.awaitReady((reply) => {
+		if (reply.kind !== "ready") throw violation(`${reply.kind} where READY must come first`);
+		ready = reply;
+		return COMPLETE;
+	}, deadlineMs);
+	const hint =
+		ending.end === "garbage"
+			? "Something other than the engine writes to the stream; a login script on the host that prints text does this."
+			: "See what the engine said above; `assay doctor` tells whether this machine can run it.";
+	const { version, engineVersion } = mustComplete<ReplyOf<"ready">>(ending, ready, "the engine did not start", hint);
+	if (version !== PROTOCOL_VERSION)
+		throw new AssayError(
+			"ENGINE_VERSION",
+			`the engine speaks version ${version} of the wire, we speak ${PROTOCOL_VERSION}`,
+			{ hint: "Use an engine of the same release: let assay upload its own." },
+		);
+	return printable(engineVersion, 64);
+}
+
+function mustComplete<T>(ending: Ending, reply: T | null, doing: string, hint: string): T {
+	if (ending.end === "complete" && reply !== null) return reply;
+	throw new AssayError(ending.code ?? "REPLY_WRONG", `${doing}: ${ending.detail}`, { hint });
+}
+
+/** The stream loses nothing, so a count that differs from what came is a lie about the answer itself. */
+function doneEnding(reply: ReplyOf<"done">, received: number): Ending {
 	if (reply.count !== received) throw violation(`DONE counts ${reply.count} where ${received} came`);
 	return reply.cancelled ? { end: "stopped", code: null, detail: "" } : COMPLETE;
 }
 
-function onlyDone(reply: Reply): Ending {
-	if (reply.kind !== "done") throw violation(`${reply.kind} where only DONE fits`);
-	return doneEnding(reply, 0);
-}
+class LinkedEngine implements EngineClient {
+	readonly version: string;
+	private readonly talk: Conversation;
+	private readonly options: EngineClientOptions;
+	private readonly keepAlive: NodeJS.Timeout | undefined;
+	private isPinging = false;
 
-/** On the verifier's clock. */
-function createProgressLimit(): (atUs: number) => void {
-	const bucket = createTokenBucket({ perS: PROGRESS_PER_S, burst: 2 * PROGRESS_PER_S });
-	return (atUs) => {
-		if (!bucket.take(atUs / 1000))
-			throw violation(`more than ${PROGRESS_PER_S} PROGRESS frames a second`, "LINK_FLOOD");
-	};
-}
-
-function endingToError(ending: Ending, doing: string, hint: string): AssayError {
-	return new AssayError(ending.code ?? "REPLY_WRONG", `${doing}: ${ending.detail}`, { hint });
-}
-
-/** Throws AssayError when no engine of our protocol answers; the link is closed then. */
-export async function createEngineClient(link: Link, o: EngineClientOptions): Promise<EngineClient> {
-	const talk = new Conversation(link, o.clockUs);
-	let version = "";
-	let wireVersion = 0;
-	const ready = await talk.awaitReady((reply) => {
-		if (reply.kind !== "ready") throw violation(`${reply.kind} where READY must come first`);
-		version = printable(reply.engineVersion, 64);
-		wireVersion = reply.version;
-		return COMPLETE;
-	}, o.readyDeadlineMs);
-	if (ready.ending.end !== "complete") {
-		await talk.close();
-		const garbled = ready.ending.end === "garbage";
-		throw endingToError(
-			ready.ending,
-			"the engine did not start",
-			garbled
-				? "Something other than the engine writes to the stream; a login script on the host that prints text does this."
-				: "See what the engine said above; `assay doctor` tells whether this machine can run it.",
-		);
-	}
-	if (wireVersion !== PROTOCOL_VERSION) {
-		await talk.close();
-		throw new AssayError(
-			"ENGINE_VERSION",
-			`the engine speaks version ${wireVersion} of the wire, we speak ${PROTOCOL_VERSION}`,
-			{
-				hint: "Use an engine of the same release: let assay upload its own.",
-			},
-		);
+	constructor(talk: Conversation, version: string, options: EngineClientOptions) {
+		this.talk = talk;
+		this.version = version;
+		this.options = options;
+		const everyMs = options.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS;
+		if (everyMs > 0) this.keepAlive = setInterval(() => this.keepAwake(), everyMs).unref();
 	}
 
-	async function ping(deadlineMs: number): Promise<Outcome> {
-		const payload = o.randomBytes(PING_BYTES);
-		return talk.ask(
-			{ kind: "ping", payload },
-			(reply) => {
-				if (reply.kind !== "pong") throw violation(`${reply.kind} in answer to PING`);
-				const same = reply.payload.length === payload.length && payload.every((byte, i) => byte === reply.payload[i]);
-				if (!same) throw violation("PONG does not carry the bytes of its PING");
-				return COMPLETE;
-			},
-			{ deadlineMs },
-		);
+	async hello({ deadlineMs }: Within): Promise<HostClaim> {
+		const { ending, reply } = await this.askOne({ kind: "hello", version: PROTOCOL_VERSION }, "claim", deadlineMs);
+		const hint = "The engine on the host is broken or not ours.";
+		return parseClaim(mustComplete(ending, reply, "the engine did not say what it has", hint).json);
 	}
 
-	async function run(request: Request, asked: number, options: RunOptions): Promise<Answer> {
-		const roots: RootRecord[] = [];
-		const limitProgress = createProgressLimit();
-		// A callback that throws is our own mistake: the engine and the other requests must not suffer for it. It is told at the end.
+	async ping({ deadlineMs }: Within): Promise<number> {
+		const { ending, reply, sentAtUs, endedAtUs } = await this.echo(deadlineMs);
+		mustComplete(ending, reply, "the engine did not echo", "The connection or the engine is stuck; try again.");
+		return endedAtUs - sentAtUs;
+	}
+
+	gemm(request: GemmRequest, options: RunOptions): Promise<Answer> {
+		return this.run({ kind: "gemm", ...request }, request.rounds, options);
+	}
+
+	fma(request: FmaRequest, options: RunOptions): Promise<Answer> {
+		return this.run({ kind: "fma", ...request }, request.rounds, options);
+	}
+
+	stream(request: StreamRequest, options: RunOptions): Promise<Answer> {
+		return this.run({ kind: "stream", ...request }, request.passes, options);
+	}
+
+	copy(request: CopyRequest, options: RunOptions): Promise<Answer> {
+		return this.run({ kind: "copy", ...request }, 1, options);
+	}
+
+	async read(device: number, { deadlineMs }: Within): Promise<Reading | null> {
+		const { ending, reply, endedAtUs } = await this.askOne({ kind: "read", device }, "reading", deadlineMs);
+		if (ending.end !== "complete" || reply === null) return null;
+		const { kind: _, ...said } = reply;
+		// All 0: nothing could be read.
+		return Object.values(said).every((value) => value === 0) ? null : { device, atUs: endedAtUs, ...said };
+	}
+
+	async open(request: OpenRequest, options: Within): Promise<OpenAnswer> {
+		const toRecord = ({ round, index, leaf, path }: ReplyOf<"opening">) => {
+			this.talk.countUnasked(Math.max(0, leaf.length + path.length - FAIR_OPENING_BYTES));
+			return { round, index, leaf, path };
+		};
+		const asked = { kind: "opening", count: request.places.length, toRecord } as const;
+		const { ending, sentAtUs, endedAtUs, records } = await this.askMany({ kind: "open", ...request }, asked, options);
+		return { ...ending, sentAtUs, receivedAtUs: endedAtUs, openings: records };
+	}
+
+	async release(session: number, { deadlineMs }: Within): Promise<Ending> {
+		const check = (reply: ReplyOf<"done">) => doneEnding(reply, 0);
+		return (await this.askOne({ kind: "release", session }, "done", deadlineMs, check)).ending;
+	}
+
+	async close(): Promise<void> {
+		clearInterval(this.keepAlive);
+		await this.talk.close();
+	}
+
+	private async keepAwake(): Promise<void> {
+		if (this.isPinging) return;
+		this.isPinging = true;
+		await this.echo(KEEP_ALIVE_DEADLINE_MS);
+		this.isPinging = false;
+	}
+
+	private echo(deadlineMs: number) {
+		const payload = this.options.randomBytes(PING_BYTES);
+		return this.askOne({ kind: "ping", payload }, "pong", deadlineMs, (reply) => {
+			if (!equalBytes(reply.payload, payload)) throw violation("PONG does not carry the bytes of its PING");
+			return COMPLETE;
+		});
+	}
+
+	/** A request with one reply. */
+	private async askOne<K extends Reply["kind"]>(
+		request: Request,
+		kind: K,
+		deadlineMs: number,
+		toEnding: (reply: ReplyOf<K>) => Ending = () => COMPLETE,
+	): Promise<Outcome & { readonly reply: ReplyOf<K> | null }> {
+		let said: ReplyOf<K> | null = null;
+		const handler = (reply: Reply) => {
+			if (reply.kind !== kind) throw violation(`${reply.kind} in answer to ${request.kind.toUpperCase()}`);
+			said = reply as ReplyOf<K>;
+			return toEnding(said);
+		};
+		const outcome = await this.talk.ask(request, handler, { deadlineMs });
+		return { ...outcome, reply: said };
+	}
+
+	private async run(request: Request, count: number, options: RunOptions): Promise<Answer> {
+		const toRecord = ({ index, root }: ReplyOf<"root">, atUs: number): RootRecord => ({ index, atUs, root });
+		const asked = { kind: "root", count, toRecord, onRecord: options.onRoot } as const;
+		const { ending, sentAtUs, endedAtUs, records } = await this.askMany(request, asked, options);
+		return { ...ending, sentAtUs, endedAtUs, roots: records };
+	}
+
+	/** A request with so many replies, PROGRESS between them and DONE at the end. */
+	private async askMany<K extends "root" | "opening", T>(
+		request: Request,
+		asked: {
+			readonly kind: K;
+			readonly count: number;
+			readonly toRecord: (reply: ReplyOf<K>, atUs: number) => T;
+			readonly onRecord?: ((record: T) => void) | undefined;
+		},
+		options: RunOptions,
+	): Promise<Outcome & { readonly records: readonly T[] }> {
+		const { kind, count, toRecord, onRecord } = asked;
+		const records: T[] = [];
+		const progress = createTokenBucket({ perS: PROGRESS_PER_S, burst: 2 * PROGRESS_PER_S });
+		// A callback that throws is our own mistake: neither the engine nor other requests must suffer for it. It is told at the end.
 		const failures: unknown[] = [];
 		const tell = (callback: () => void) => {
 			try {
@@ -108,126 +221,24 @@ export async function createEngineClient(link: Link, o: EngineClientOptions): Pr
 				failures.push(error);
 			}
 		};
-		const handler: ReplyHandler = (reply, atUs) => {
-			switch (reply.kind) {
-				case "root": {
-					if (roots.length >= asked + MAX_SURPLUS)
-						throw violation(`more roots than the ${asked} asked for`, "LINK_FLOOD");
-					const record = { index: reply.index, atUs, root: reply.root };
-					roots.push(record);
-					tell(() => options.onRoot?.(record));
-					return null;
-				}
-				case "progress":
-					limitProgress(atUs);
-					tell(() => options.onProgress?.(reply.done, reply.total));
-					return null;
-				case "done":
-					return doneEnding(reply, roots.length);
-				default:
-					throw violation(`${reply.kind} in answer to ${request.kind.toUpperCase()}`);
+		const handler = (reply: Reply, atUs: number): Ending | null => {
+			if (reply.kind === "done") return doneEnding(reply, records.length);
+			if (reply.kind === "progress") {
+				if (!progress.take(atUs / 1000))
+					throw violation(`more than ${PROGRESS_PER_S} PROGRESS frames a second`, "LINK_FLOOD");
+				tell(() => options.onProgress?.(reply.done, reply.total));
+				return null;
 			}
+			if (reply.kind !== kind) throw violation(`${reply.kind} in answer to ${request.kind.toUpperCase()}`);
+			if (records.length >= count + MAX_SURPLUS)
+				throw violation(`more ${kind}s than the ${count} asked for`, "LINK_FLOOD");
+			const record = toRecord(reply as ReplyOf<K>, atUs);
+			records.push(record);
+			tell(() => onRecord?.(record));
+			return null;
 		};
-		const { ending, sentAtUs, endedAtUs } = await talk.ask(request, handler, options);
+		const outcome = await this.talk.ask(request, handler, options);
 		if (failures.length > 0) throw failures[0];
-		return { ...ending, sentAtUs, endedAtUs, roots };
+		return { ...outcome, records };
 	}
-
-	const keepAliveMs = o.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS;
-	let pinging = false;
-	const keepAlive =
-		keepAliveMs > 0
-			? setInterval(async () => {
-					if (pinging) return;
-					pinging = true;
-					await ping(KEEP_ALIVE_DEADLINE_MS);
-					pinging = false;
-				}, keepAliveMs).unref()
-			: undefined;
-
-	return {
-		version,
-		async hello({ deadlineMs }) {
-			let json = "";
-			const { ending } = await talk.ask(
-				{ kind: "hello", version: PROTOCOL_VERSION },
-				(reply) => {
-					if (reply.kind !== "claim") throw violation(`${reply.kind} in answer to HELLO`);
-					json = reply.json;
-					return COMPLETE;
-				},
-				{ deadlineMs },
-			);
-			if (ending.end !== "complete") {
-				throw endingToError(
-					ending,
-					"the engine did not say what it has",
-					"The engine on the host is broken or not ours.",
-				);
-			}
-			return parseClaim(json);
-		},
-		async ping({ deadlineMs }) {
-			const { ending, sentAtUs, endedAtUs } = await ping(deadlineMs);
-			if (ending.end !== "complete") {
-				throw endingToError(ending, "the engine did not echo", "The connection or the engine is stuck; try again.");
-			}
-			return endedAtUs - sentAtUs;
-		},
-		gemm: (r, options) => run({ kind: "gemm", ...r }, r.rounds, options),
-		fma: (r, options) => run({ kind: "fma", ...r }, r.rounds, options),
-		stream: (r, options) => run({ kind: "stream", ...r }, r.passes, options),
-		copy: (r, options) => run({ kind: "copy", ...r }, 1, options),
-		async read(device, { deadlineMs }) {
-			let reading: Omit<Reading, "device" | "atUs"> | null = null;
-			const { ending, endedAtUs } = await talk.ask(
-				{ kind: "read", device },
-				(reply) => {
-					if (reply.kind !== "reading") throw violation(`${reply.kind} in answer to READ`);
-					const { kind: _, ...said } = reply;
-					reading = said;
-					return COMPLETE;
-				},
-				{ deadlineMs },
-			);
-			const said = reading as Omit<Reading, "device" | "atUs"> | null;
-			if (ending.end !== "complete" || said === null) return null;
-			// All 0: nothing could be read.
-			return Object.values(said).every((value) => value === 0) ? null : { device, atUs: endedAtUs, ...said };
-		},
-		async open(r, options) {
-			const openings: OpeningRecord[] = [];
-			const limitProgress = createProgressLimit();
-			const handler: ReplyHandler = (reply, atUs) => {
-				switch (reply.kind) {
-					case "opening": {
-						if (openings.length >= r.places.length + MAX_SURPLUS) {
-							throw violation(`more openings than the ${r.places.length} asked for`, "LINK_FLOOD");
-						}
-						const { round, index, leaf, path } = reply;
-						talk.countUnasked(Math.max(0, leaf.length + path.length - FAIR_OPENING_BYTES));
-						openings.push({ round, index, leaf, path });
-						return null;
-					}
-					case "progress":
-						limitProgress(atUs);
-						return null;
-					case "done":
-						return doneEnding(reply, openings.length);
-					default:
-						throw violation(`${reply.kind} in answer to OPEN`);
-				}
-			};
-			const { ending, sentAtUs, endedAtUs } = await talk.ask({ kind: "open", ...r }, handler, options);
-			return { ...ending, sentAtUs, receivedAtUs: endedAtUs, openings };
-		},
-		async release(session, options) {
-			const { ending } = await talk.ask({ kind: "release", session }, onlyDone, options);
-			return ending;
-		},
-		async close() {
-			clearInterval(keepAlive);
-			await talk.close();
-		},
-	};
 }

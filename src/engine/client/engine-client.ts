@@ -35,9 +35,12 @@ export interface OpenAnswer extends Ending {
 	readonly openings: readonly OpeningRecord[];
 }
 
-export interface RunOptions {
-	/** From the sending of the request to its DONE. When it passes, the link is closed: a late answer counts for nothing. */
+export interface Within {
+	/** From the sending of the request to its last reply. When it passes, the link is closed: a late answer counts for nothing. */
 	readonly deadlineMs: number;
+}
+
+export interface RunOptions extends Within {
 	readonly onRoot?: (root: RootRecord) => void;
 	/** Advisory, never evidence: the host may say anything here. */
 	readonly onProgress?: (done: number, total: number) => void;
@@ -50,19 +53,19 @@ export interface EngineClient {
 	/** Of the engine, as READY told it. */
 	readonly version: string;
 	/** Throws AssayError when the engine misbehaves here: there is no probe without a claim. */
-	hello(o: { deadlineMs: number }): Promise<HostClaim>;
+	hello(within: Within): Promise<HostClaim>;
 	/** Microseconds from PING to PONG; the payload is random and checked. Throws AssayError like hello. */
-	ping(o: { deadlineMs: number }): Promise<number>;
-	gemm(r: GemmRequest, o: RunOptions): Promise<Answer>;
-	fma(r: FmaRequest, o: RunOptions): Promise<Answer>;
-	stream(r: StreamRequest, o: RunOptions): Promise<Answer>;
+	ping(within: Within): Promise<number>;
+	gemm(request: GemmRequest, options: RunOptions): Promise<Answer>;
+	fma(request: FmaRequest, options: RunOptions): Promise<Answer>;
+	stream(request: StreamRequest, options: RunOptions): Promise<Answer>;
 	/** One root, when the bytes are durable. */
-	copy(r: CopyRequest, o: RunOptions): Promise<Answer>;
+	copy(request: CopyRequest, options: RunOptions): Promise<Answer>;
 	/** What the device says of itself now; null when it cannot say, was not asked in time, or the link is gone. Never throws. */
-	read(device: number, o: { deadlineMs: number }): Promise<Reading | null>;
-	open(r: OpenRequest, o: { deadlineMs: number }): Promise<OpenAnswer>;
+	read(device: number, within: Within): Promise<Reading | null>;
+	open(request: OpenRequest, within: Within): Promise<OpenAnswer>;
 	/** Never throws; the ending tells whether the engine agreed. */
-	release(session: number, o: { deadlineMs: number }): Promise<Ending>;
+	release(session: number, within: Within): Promise<Ending>;
 	close(): Promise<void>;
 }
 
