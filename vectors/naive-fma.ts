@@ -19,7 +19,7 @@ interface Exact {
 	readonly power: number;
 }
 
-export function bitsToExact(format: "fp32" | "fp64", bits: bigint): Exact {
+function bitsToExact(format: "fp32" | "fp64", bits: bigint): Exact {
 	const { bits: width, fractionBits } = FORMATS[format];
 	const exponentBits = width - 1 - fractionBits;
 	const bias = 2 ** (exponentBits - 1) - 1;
@@ -31,7 +31,7 @@ export function bitsToExact(format: "fp32" | "fp64", bits: bigint): Exact {
 }
 
 /** Nearest, ties to even. `zeroBits` is what an exact zero becomes: its sign depends on the operation. */
-export function exactToBits(format: "fp32" | "fp64", value: Exact, zeroBits: bigint): bigint {
+function exactToBits(format: "fp32" | "fp64", value: Exact, zeroBits: bigint): bigint {
 	if (value.integer === 0n) return zeroBits;
 	const { bits: width, fractionBits } = FORMATS[format];
 	const bias = 2 ** (width - 2 - fractionBits) - 1;

@@ -39,7 +39,7 @@ export function philox(key: readonly [bigint, bigint], counter: readonly bigint[
 	return [x0, x1, x2, x3].map(Number);
 }
 
-export function seedKey(seed: Bytes): [bigint, bigint] {
+function seedKey(seed: Bytes): [bigint, bigint] {
 	return [word(seed, 0), word(seed, 1)];
 }
 

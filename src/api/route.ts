@@ -3,11 +3,11 @@ import type { z } from "zod";
 import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** Who may call. Admins may call everything; public is for anyone. */
 export type RouteRole = "public" | "customer" | "provider" | "validator" | "admin";
 export type CallerRole = "public" | "reader" | "customer" | "provider" | "validator" | "admin";
-export type RouteKind = "json" | "binary" | "events" | "text";
+type RouteKind = "json" | "binary" | "events" | "text";
 export type RateClass = "read" | "write";
 
 export interface Route {
@@ -68,7 +68,7 @@ type FrozenParts<T> = T extends readonly (infer Item)[]
 		: T;
 
 /** What a handler gives. For events: an endless iteration that ends itself when `signal` is aborted. */
-export type HandlerReply<R extends Route> = R["kind"] extends "json"
+type HandlerReply<R extends Route> = R["kind"] extends "json"
 	? Frozen<Input<R["reply"]>>
 	: R["kind"] extends "binary"
 		? BinaryReply

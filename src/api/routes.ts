@@ -343,7 +343,7 @@ export type RouteName = keyof Routes;
 /** Answered by the server itself; every other route needs a handler. */
 export const OWN_ROUTES = ["health", "codes", "openapi", "metrics"] as const satisfies readonly RouteName[];
 export type OwnRouteName = (typeof OWN_ROUTES)[number];
-export type HandledRouteName = Exclude<RouteName, OwnRouteName>;
+type HandledRouteName = Exclude<RouteName, OwnRouteName>;
 
 /** One handler for each route; a missing one is a type error, and so is a surplus one where createApiServer takes them. */
 export type Handlers = { readonly [Name in HandledRouteName]: Handler<Routes[Name]> };

@@ -8,14 +8,14 @@ import type { EventStore, StoreEvent } from "../store/store.ts";
 import { createProbeHistory } from "./probing/probe-history.ts";
 
 /** Public: no customer, no access, no secret may stand in `detail`. Integers and strings only, some 3 KiB at most. */
-export interface Told {
+interface Told {
 	readonly kind: string;
 	readonly subject: string;
 	readonly providerId: string | null;
 	readonly detail: Json;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
 	readonly wants: (event: NetworkEvent) => boolean;
 	/** Go on after this one, if it is still remembered. */
 	readonly after: string | null;

@@ -58,7 +58,7 @@ export interface ValidatorConfig {
 	readonly keepHistoryMs: number;
 }
 
-export interface ProbeSettings {
+interface ProbeSettings {
 	readonly quick: boolean;
 	readonly sustainMs: number;
 	/** Null: as the plan has it. */

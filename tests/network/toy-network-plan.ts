@@ -14,7 +14,7 @@ import type { ChallengeSpec, GemmSpec, StreamSpec } from "../../src/protocol/pro
 import type { Plan, Step } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { fixedPlan } from "../toy/fixed-plan.ts";
 
-export const TICK_MS = 25;
+const TICK_MS = 25;
 export const PACE_MS = TICK_MS + 5;
 
 /** Microseconds of the probes: the wall's, slowed down. */

@@ -10,7 +10,7 @@ import { fillRow } from "../../src/protocol/maths/entries.ts";
 import { BLOCK_STEPS, fmix32, laneBytes } from "../../src/protocol/maths/recurrence.ts";
 import type { FmaPrecision, GemmPrecision } from "../../src/protocol/probe/evidence.ts";
 
-export const LEAF_BYTES = 1024;
+const LEAF_BYTES = 1024;
 
 export interface Shape {
 	readonly precision: GemmPrecision;

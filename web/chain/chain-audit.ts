@@ -17,13 +17,13 @@ import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
 import { some } from "./chain-format.ts";
 import { reasonsOf, reportOf, weightsOf } from "./chain-leaf-files.ts";
 
-export interface AuditCheck {
+interface AuditCheck {
 	readonly title: string;
 	readonly state: "equal" | "differs" | "unknown";
 	readonly found: string;
 }
 
-export interface AuditDifference {
+interface AuditDifference {
 	readonly what: string;
 	/** A provider's or validator's account. */
 	readonly who: string;

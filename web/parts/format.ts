@@ -9,7 +9,7 @@ const PREFIXES = [
 	[1e3, "k"],
 ] as const;
 
-export function threeDigits(value: number): string {
+function threeDigits(value: number): string {
 	return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 

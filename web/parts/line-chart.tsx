@@ -18,7 +18,7 @@ const MAX_DOTS = 60;
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /** Round numbers from 0 to at least `most`. */
-export function ticksUpTo(most: number, wanted = 4): number[] {
+function ticksUpTo(most: number, wanted = 4): number[] {
 	if (!(most > 0)) return [0];
 	const raw = most / wanted;
 	const scale = 10 ** Math.floor(Math.log10(raw));

@@ -32,7 +32,7 @@ const SPARE_ROWS = 8;
 const STEP_ROWS = 4;
 
 /** Which rows are in the document, for a box that is scrolled so far. */
-export function windowOf(o: { readonly rows: number; readonly topPx: number; readonly heightPx: number }): {
+function windowOf(o: { readonly rows: number; readonly topPx: number; readonly heightPx: number }): {
 	readonly first: number;
 	readonly last: number;
 } {

@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, string>> = {
 	copy: "copy of kept products",
 };
 
-export function challengeTitle({ what, precision }: Pick<ShownChallenge, "what" | "precision">): string {
+function challengeTitle({ what, precision }: Pick<ShownChallenge, "what" | "precision">): string {
 	return `${precision} ${WORDS[what] ?? what}`.trim();
 }
 

@@ -3,9 +3,9 @@ import type { Provider } from "../../src/api/types.ts";
 import { profilesNamed } from "../../src/verify/hardware/identify/profiles.ts";
 import { figureTitle, formatBytes, formatFigure } from "../parts/format.ts";
 
-export type Mark = "agrees" | "differs" | "unsure" | "none";
+type Mark = "agrees" | "differs" | "unsure" | "none";
 
-export interface ClaimLine {
+interface ClaimLine {
 	readonly what: string;
 	/** Host's words, or what the data sheet of the claimed card says. */
 	readonly claimed: string;

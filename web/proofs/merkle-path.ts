@@ -5,7 +5,7 @@ import { fmaLeaves, gemmLeaves, streamGroups } from "../../src/protocol/probe/ch
 import type { ChallengeRecord, Evidence } from "../../src/protocol/probe/evidence.ts";
 import { decodeOpenings, decodeRoots, type OpeningRecord } from "../../src/protocol/probe/records.ts";
 
-export interface PathLevel {
+interface PathLevel {
 	/** Position among the nodes of its level, and how many there are. */
 	readonly index: number;
 	readonly width: number;

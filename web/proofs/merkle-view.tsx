@@ -3,7 +3,7 @@ import type { ChallengeSpec, Evidence } from "../../src/protocol/probe/evidence.
 import type { Place } from "./challenge-list.tsx";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./merkle-path.ts";
 
-export function specTitle(spec: ChallengeSpec): string {
+function specTitle(spec: ChallengeSpec): string {
 	if (spec.kind === "gemm") return `${spec.precision} ${spec.m}×${spec.n}×${spec.k} on device ${spec.device}`;
 	if (spec.kind === "fma") return `${spec.precision} ${spec.lanes} lanes × ${spec.steps} on device ${spec.device}`;
 	return `${spec.kind} of challenge ${spec.of} on device ${spec.device}`;

@@ -21,7 +21,7 @@ export interface LiveChallenge {
 	readonly end: string | null;
 }
 
-export interface LiveStage {
+interface LiveStage {
 	readonly stage: number;
 	readonly name: string;
 }

@@ -22,7 +22,7 @@ const RULES: Readonly<Record<string, string>> = {
 const DEEPEST = 16;
 
 /** What does not add up, as text; empty when all of it does. */
-export function wrongTerms(score: Score): readonly string[] {
+function wrongTerms(score: Score): readonly string[] {
 	try {
 		return mismatchesOf(score.terms as unknown as Explanation).map(
 			({ where, stated, recomputed }) => `${where}: says ${stated}, gives ${recomputed}`,

@@ -38,7 +38,7 @@ export function provenQuery(query: URLSearchParams): Record<string, string | num
 	return asked;
 }
 
-export function setQuery(place: Place, key: string, value: string): void {
+function setQuery(place: Place, key: string, value: string): void {
 	const query = new URLSearchParams(place.query);
 	if (value === "") query.delete(key);
 	else query.set(key, value);

@@ -10,7 +10,7 @@ export interface Place {
 
 const listeners = new Set<() => void>();
 
-export function currentPlace(): Place {
+function currentPlace(): Place {
 	const { pathname, search } = location;
 	const parts = pathname.split("/").filter((part) => part !== "");
 	return { parts, query: new URLSearchParams(search), href: pathname + search };

@@ -33,7 +33,7 @@ const windows = {
 	nextAtMs: atMs.nullable().describe("When the phase ends by itself; null when only an act or nothing ends it"),
 };
 
-export const chainParams = z.object({
+const chainParams = z.object({
 	epochSeconds: seconds,
 	commitSeconds: seconds,
 	revealSeconds: seconds,

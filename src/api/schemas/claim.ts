@@ -4,7 +4,7 @@ import { count, said } from "./primitives.ts";
 
 const precision = z.enum(["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"]);
 
-export const deviceClaim = z.object({
+const deviceClaim = z.object({
 	kind: z.enum(["gpu", "cpu", "disk"]),
 	name: said,
 	uuid: said,

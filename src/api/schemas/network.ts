@@ -31,7 +31,7 @@ export const network = z.object({
 });
 
 const eventId = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/);
-export const eventKind = z
+const eventKind = z
 	.string()
 	.regex(/^[a-z]+([.-][a-z]+)*$/)
 	.max(64)

@@ -16,7 +16,6 @@ export const probeId = hex(32, "Name of a probe");
 export const rentalId = hex(32, "Name of a rental");
 export const tokenId = hex(16, "Name of a token");
 export const sha256 = hex(64, "SHA-256");
-export const signature = hex(128, "Ed25519 signature");
 
 /** A profile of docs/profiles.md. */
 export const modelName = z
@@ -50,14 +49,9 @@ export const cursor = z
 	.string()
 	.regex(/^[A-Za-z0-9_=.~-]{1,2000}$/)
 	.describe("Opaque; as the page before gave it, for the same query");
-export const limit = z.int().min(1).max(MAX_PAGE).default(50);
+const limit = z.int().min(1).max(MAX_PAGE).default(50);
 export const paging = { cursor: cursor.optional(), limit };
 
 /** `cursor` is null on the last page. */
 export const page = <T extends z.ZodType>(row: T) =>
 	z.object({ rows: z.array(row).max(MAX_PAGE), cursor: cursor.nullable() });
-
-export interface Page<T> {
-	readonly rows: readonly T[];
-	readonly cursor: string | null;
-}

@@ -5,7 +5,7 @@ import { linkKind } from "./provider.ts";
 import { device, figure, figureName, finding, verdictStatus } from "./verdict.ts";
 
 /** abandoned: the process that ran it died before there was evidence; counts for nothing (docs/network.md §4). */
-export const probeState = z.enum(["running", "done", "abandoned"]);
+const probeState = z.enum(["running", "done", "abandoned"]);
 
 export const probeSummary = z.object({
 	id: probeId,

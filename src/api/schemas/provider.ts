@@ -19,7 +19,7 @@ import { currentFigure, device, verdictStatus } from "./verdict.ts";
 
 export const linkKind = z.enum(["agent", "ssh", "local"]);
 /** active: on its schedule. paused: left alone. removed: kept for its history only. */
-export const providerState = z.enum(["active", "paused", "removed"]);
+const providerState = z.enum(["active", "paused", "removed"]);
 
 /** Proven, of the largest group of equal cards; figures are those of the weakest card of the group. */
 export const provenSummary = {

@@ -5,7 +5,7 @@ import { atMs, count, micros, paging, ppm, providerId, rentalId, said } from "./
 import { holding, provenFilters, provenSummary, SORTS, searchText } from "./provider.ts";
 
 const MINUTE_MS = 60_000;
-export const MAX_RENTAL_MS = 30 * 24 * 60 * MINUTE_MS;
+const MAX_RENTAL_MS = 30 * 24 * 60 * MINUTE_MS;
 
 export const offer = z.object({
 	providerId,
@@ -27,10 +27,10 @@ export const offersQuery = z.strictObject({
 	...paging,
 });
 
-export const rentalState = z.enum(["reserved", "active", "ended", "refused"]);
-export const rentalEnd = z.enum(["released", "expired", "failed"]);
+const rentalState = z.enum(["reserved", "active", "ended", "refused"]);
+const rentalEnd = z.enum(["released", "expired", "failed"]);
 
-export const rentalAccess = z.object({ host: said, port: z.int().min(1).max(65535), user: said, hostKey: said });
+const rentalAccess = z.object({ host: said, port: z.int().min(1).max(65535), user: said, hostKey: said });
 
 export const rental = z.object({
 	id: rentalId,
@@ -53,7 +53,7 @@ export const rental = z.object({
 });
 
 /** One line of an authorized_keys file without options: options could widen what the key may do on the host. */
-export const sshPublicKey = z
+const sshPublicKey = z
 	.string()
 	.max(1000)
 	.regex(/^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]{40,800}={0,2}( [\x21-\x7e]{1,100})?$/)

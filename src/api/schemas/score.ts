@@ -14,7 +14,7 @@ export interface ScoreTerm {
 	readonly from: readonly (string | ScoreTerm)[];
 }
 
-export const scoreTerm: z.ZodType<ScoreTerm, ScoreTerm> = z
+const scoreTerm: z.ZodType<ScoreTerm, ScoreTerm> = z
 	.lazy(() =>
 		z.object({
 			name: said,

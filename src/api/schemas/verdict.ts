@@ -31,7 +31,7 @@ export const currentFigure = z.object({
 
 export const figurePoint = z.object({ atMs, value: z.int(), unit: said, probeId });
 
-export const identityState = z.enum(["confirmed", "consistent", "other", "unknown", "unknown-name", "unjudged"]);
+const identityState = z.enum(["confirmed", "consistent", "other", "unknown", "unknown-name", "unjudged"]);
 
 /** `claimedName`, `uuid` and `memoryBytes` are the host's words; `profile` is the card that its figures prove, null when none. */
 export const device = z.object({

@@ -106,7 +106,7 @@ export async function callerBySignature(
 	return { role: roleUsed(roles, route.role), key: signed.key, tokenId: null };
 }
 
-export function requireRole(roles: readonly CallerRole[], needed: RouteRole): void {
+function requireRole(roles: readonly CallerRole[], needed: RouteRole): void {
 	if (needed !== "public" && !roles.some((role) => mayCall(role, needed)))
 		throw new AssayError("ROLE_WRONG", `the role ${needed} is needed`);
 }

@@ -152,7 +152,7 @@ export function createSender({ limits, logger, metrics }: SenderParts): Sender {
 }
 
 /** The one path that is upgraded: the agent link, docs/network.md §2. */
-export const AGENT_PATH = "/agent";
+const AGENT_PATH = "/agent";
 
 /** The hooks' headers (security, request id) are on fastify's reply, which a hijacked one no longer sends. */
 function writeHead(raw: ServerResponse, headers: Readonly<Record<string, unknown>>): void {

@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 import type { CallerRole } from "../route.ts";
 import type { Handlers } from "../routes.ts";
 
-export interface TokenRecord {
+interface TokenRecord {
 	readonly id: string;
 	readonly role: Exclude<CallerRole, "public">;
 	/** For whom the token speaks; null when for nobody. */

@@ -118,7 +118,7 @@ export function shareOf(
 	return exact / proposal.totalWeight + (oneMore ? 1n : 0n);
 }
 
-export interface ReportOpening {
+interface ReportOpening {
 	readonly validator: Hex;
 	readonly count: number;
 	readonly openings: readonly Opening<ScoreReport["leaves"][number]>[];

@@ -1,7 +1,7 @@
 // What the schedule keeps of one provider, what can happen to it, and what is decided. Shapes only; the rules are in schedule.ts
 // and suspicion.ts, the page is docs/network.md §3.
 
-export type VerdictStatus = "valid" | "invalid" | "inconclusive";
+type VerdictStatus = "valid" | "invalid" | "inconclusive";
 
 /** Why a provider is due, or is not. */
 export type Why =

@@ -10,7 +10,7 @@ import type { Action, Decision, Outcome, ScheduleState, Why } from "./schedule-s
 const MISHAPS: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"];
 
 /** In a simultaneous probe lateness is the very sign that was looked for. */
-export function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | "together">): boolean {
+function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | "together">): boolean {
 	if (status !== "invalid" || code === null) return false;
 	return MISHAPS.includes(code) && !(together === true && code === "STREAM_LATE");
 }

@@ -3,7 +3,7 @@
 import { isSafeText } from "./safe-text.ts";
 
 /** Null when right; else where and why. */
-export type Fault = { readonly where: string; readonly detail: string } | null;
+type Fault = { readonly where: string; readonly detail: string } | null;
 /** Checks a value; `T` is what a value that passes is. */
 export interface Shape<T = unknown> {
 	(value: unknown, where: string): Fault;

@@ -62,7 +62,7 @@ export interface ReceiptFile extends ReceiptDomain {
 }
 
 /** A probe's id has 16 bytes, the contract's word 32: zeros follow. */
-export const probeIdWord = (probeId: string): Hex => `0x${probeId}${"0".repeat(32)}`;
+const probeIdWord = (probeId: string): Hex => `0x${probeId}${"0".repeat(32)}`;
 
 export function receiptOf(provider: Hex, probeId: string, facts: ReceiptFacts): ProbeReceipt {
 	const { challenge, precision, m, n, k, rounds, seed, end } = facts;

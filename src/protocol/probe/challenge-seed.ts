@@ -8,7 +8,7 @@ import type { ChallengeSpec, EvidenceBody } from "./evidence.ts";
 
 export type Beacon = EvidenceBody["beacon"];
 
-export function beaconBytes(beacon: Beacon): Uint8Array {
+function beaconBytes(beacon: Beacon): Uint8Array {
 	return beacon === null ? new Uint8Array(0) : utf8ToBytes(encodeCanonicalJson(beacon));
 }
 

@@ -25,7 +25,7 @@ export function fmaLeaves(spec: Pick<FmaSpec, "precision" | "lanes">): number {
 }
 
 /** Rounds still in device memory once `rounds` were run. */
-export function keptRounds(spec: Pick<GemmSpec, "keep">, rounds: number): number {
+function keptRounds(spec: Pick<GemmSpec, "keep">, rounds: number): number {
 	return Math.min(spec.keep, rounds);
 }
 

@@ -87,7 +87,7 @@ export type DecodeResult =
 	| { readonly ok: true; readonly evidence: Evidence }
 	| { readonly ok: false; readonly code: DecodeCode; readonly where: string; readonly detail: string };
 
-export type DecodeCode =
+type DecodeCode =
 	| "FILE_TOO_LARGE"
 	| "FILE_NOT_EVIDENCE"
 	| "FILE_TRUNCATED"

@@ -5,7 +5,7 @@ import { hex, int, list, object, oneOf, orNull, type Shape, text, variants } fro
 import { FMA_PRECISIONS, GEMM_PRECISIONS, PRECISIONS } from "../maths/precision.ts";
 
 export const MAX_DEVICES = 64;
-export const MAX_TEXT = 256;
+const MAX_TEXT = 256;
 /** 16 devices with a table of peers, or 64 with a dozen challenges each. */
 export const MAX_CHALLENGES = 1024;
 /** An envelope of 2 MiB holds them; a probe reads less often when a run is long. */

@@ -30,7 +30,7 @@ export interface StreamSample {
 }
 
 /** draw(range): the next u64 v of the sample stream gives (v·range) >> 64. */
-export function createDraw(seed: Uint8Array): (range: number) => number {
+function createDraw(seed: Uint8Array): (range: number) => number {
 	let block = new Uint8Array(0);
 	let blocks = 0;
 	let at = 0;

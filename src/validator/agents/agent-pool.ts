@@ -21,7 +21,7 @@ export interface AgentPool {
 	close(): Promise<void>;
 }
 
-export const SEND_AWAY_EVENT = "provider.removed";
+const SEND_AWAY_EVENT = "provider.removed";
 
 const HOUR_MS = 3_600_000;
 /** Of the store's ten connections. */

@@ -43,7 +43,7 @@ export interface EpochAudit {
 	readonly conflicts: readonly FoundConflict[];
 }
 
-export interface FoundConflict extends SignedRoot {
+interface FoundConflict extends SignedRoot {
 	readonly validator: Hex;
 	readonly revealed: Hex;
 }

@@ -7,7 +7,7 @@ import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { memoryOf, memoryToJson, rememberState, scheduleStateOf } from "./provider-memory.ts";
 
-export function isOtherHost(before: HostClaim, after: HostClaim): boolean {
+function isOtherHost(before: HostClaim, after: HostClaim): boolean {
 	const facts = ({ engine, host, driver, devices }: HostClaim) =>
 		JSON.stringify([
 			[engine.version, engine.arch, engine.cuda],

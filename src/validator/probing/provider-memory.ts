@@ -12,7 +12,7 @@ import type { Identity } from "../../protocol/probe/verdict.ts";
 import type { Provider } from "../../store/store.ts";
 
 /** Where the score's inputs lie: figures and devices are in the probe's row, what that row does not hold is here. */
-export interface KeptProof {
+interface KeptProof {
 	readonly probeId: string;
 	readonly evidence: string;
 	readonly provenAtMs: number;
@@ -22,7 +22,7 @@ export interface KeptProof {
 	readonly rentedMs: number;
 }
 
-export interface KeptSeries {
+interface KeptSeries {
 	readonly uuid: string;
 	readonly name: string;
 	readonly values: readonly number[];

@@ -4,7 +4,7 @@
 import type { NetworkEvent } from "../../api/types.ts";
 import type { EventHub } from "../event-hub.ts";
 
-export const GATE_EVENT = "together.gate";
+const GATE_EVENT = "together.gate";
 
 export interface TogetherGate {
 	/** Resolves when every member of the group stands at `gate` or has left it; false: the time ran out first. */

@@ -21,7 +21,7 @@ import { memoryOf, memoryToJson } from "../probing/provider-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 
-export interface RentWish {
+interface RentWish {
 	readonly customer: string;
 	readonly actor: string;
 	readonly providerId: string | null;

@@ -12,13 +12,13 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainHome } from "../settlement/chain-home.ts";
 
-export interface ChainHead {
+interface ChainHead {
 	readonly number: number;
 	readonly hash: Hex;
 	readonly atMs: number;
 }
 
-export interface SentTransaction {
+interface SentTransaction {
 	readonly from: Hex;
 	readonly gasUsed: number;
 	readonly atMs: number;

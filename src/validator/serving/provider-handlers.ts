@@ -24,7 +24,7 @@ type Names =
 	| "askProbe";
 
 /** A host without a key of its own is named by how it is reached, docs/network.md §1. */
-export function targetToProviderId(target: string): string {
+function targetToProviderId(target: string): string {
 	return bytesToHex(tagged("assay/provider/1", utf8ToBytes(target)));
 }
 

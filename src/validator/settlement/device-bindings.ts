@@ -23,7 +23,7 @@ export interface ProviderAttestations {
 	readonly attestations: readonly SignedAttestation[];
 }
 
-export interface SignedAttestation {
+interface SignedAttestation {
 	readonly device: Hex;
 	/** How the provider calls it: a claim. */
 	readonly name: string;

@@ -138,7 +138,7 @@ const isDecimal = (value: unknown, bits: number): value is string =>
 	typeof value === "string" && /^\d{1,39}$/.test(value) && BigInt(value) >> BigInt(bits) === 0n;
 
 /** Hostile bytes: null for whatever is no list of leaves. Whether they are the right ones only their root tells. */
-export const parseReport = (bytes: Uint8Array): readonly ScoreLeaf[] | null => parseSignedReport(bytes)?.leaves ?? null;
+const parseReport = (bytes: Uint8Array): readonly ScoreLeaf[] | null => parseSignedReport(bytes)?.leaves ?? null;
 
 /** The signature has a signature's shape; whose it is, is for the caller to check. */
 export function parseSignedReport(bytes: Uint8Array): SignedLeaves | null {

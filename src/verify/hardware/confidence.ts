@@ -9,6 +9,6 @@ export function confidenceOf({ index, opens }: Pick<Answered, "index" | "opens">
 }
 
 /** The largest skipped share that passes with probability above 1 %. */
-export function skippedShareAt99(samples: ChallengeRecord["spec"]["samples"]): number {
+function skippedShareAt99(samples: ChallengeRecord["spec"]["samples"]): number {
 	return samples === 0 ? 1 : 1 - 0.01 ** (1 / samples);
 }

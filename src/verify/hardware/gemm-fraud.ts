@@ -19,7 +19,7 @@ import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { checkSpecs } from "./checks/check-specs.ts";
 
 /** As the contract's proveGemm wants it. */
-export interface GemmFraud {
+interface GemmFraud {
 	readonly seed: Hex;
 	readonly roots: readonly Hex[];
 	readonly leaf: number;

@@ -12,7 +12,7 @@ import { type ProvenVector, vectorOf } from "./vector.ts";
 /** As in protocol/verdict.ts, and contradicted: the claimed card cannot have given these figures. */
 export type JudgedState = IdentityState | "contradicted";
 
-export interface Ranked {
+interface Ranked {
 	readonly id: string;
 	/** Share of the likelihood among all profiles, 0…1. */
 	readonly likelihood: number;
@@ -38,7 +38,7 @@ export interface IdentityJudgement {
 /** Within a factor of 30 in likelihood, figures do not decide: one figure half a spread off can make as much. */
 export const ALIKE_LOG = Math.log(30);
 /** One figure 4.5 spreads off, or several by 2–3: noise does not do that to a card of the table. */
-export const UNKNOWN_FIT = -10;
+const UNKNOWN_FIT = -10;
 /** A fact this much larger makes a card worth more. */
 const WORTH_MORE = 1.25;
 
@@ -124,7 +124,7 @@ function isComplete({ full, bytesPerS, rates }: ProvenVector): boolean {
 }
 
 /** Would somebody gain by passing `other` off as `profile`? */
-export function isWorthMore(profile: Profile, other: Profile): boolean {
+function isWorthMore(profile: Profile, other: Profile): boolean {
 	const rate = (precision: "int8" | "fp16" | "fp32") =>
 		(profile.rates[precision] ?? 0) / (other.rates[precision] ?? Number.POSITIVE_INFINITY);
 	const gains = [

@@ -5,7 +5,7 @@ import type { GemmPrecision, Precision } from "../../../protocol/probe/evidence.
 /** Which kernels run on it, and so which share of the peak they reach. */
 export type Architecture = "turing" | "ampere" | "ada" | "hopper" | "blackwell-dc" | "blackwell";
 /** How far a card may run above its printed boost clock depends on who bought it. */
-export type Market = "geforce" | "workstation" | "datacentre";
+type Market = "geforce" | "workstation" | "datacentre";
 /** A fact that sources disagree on, or that follows from units nobody has measured. It never accuses. */
 export type DoubtfulFact = Precision | "memory" | "bandwidth";
 

@@ -18,7 +18,7 @@ export interface ProvenVector {
 }
 
 /** 95 % of what is free is asked for; 85 % allows for a driver's reserve and a display. */
-export const FULL_FILL = 0.85;
+const FULL_FILL = 0.85;
 /** What the probe fills memory with; src/verify/hardware/plan/gpu-sizes.ts takes less on small cards. */
 const MAX_K = 16384;
 

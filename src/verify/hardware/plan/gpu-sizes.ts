@@ -9,7 +9,7 @@ const GiB = 2 ** 30;
 /** FRAMES.md: rounds 1 … 2²⁰. */
 const MAX_ROUNDS = 2 ** 20;
 
-export interface Shape {
+interface Shape {
 	readonly m: number;
 	readonly n: number;
 	readonly k: number;
@@ -20,7 +20,7 @@ export interface Shape {
  * W B/s it costs k·W/R reads (about 40 to 70 on an H200 at k = 16384). Smaller n on smaller cards keeps what does not fit
  * into a whole product below 5 % of the memory.
  */
-export function fillShape(freeBytes: number): Shape {
+function fillShape(freeBytes: number): Shape {
 	if (freeBytes >= 64 * GiB) return { m: 16384, n: 16384, k: 16384 };
 	if (freeBytes >= 12 * GiB) return { m: 8192, n: 8192, k: 16384 };
 	if (freeBytes >= 4 * GiB) return { m: 4096, n: 4096, k: 8192 };
@@ -28,14 +28,14 @@ export function fillShape(freeBytes: number): Shape {
 }
 
 /** What a gemm needs beside its kept products: both operands, hashes of two tree levels, and a margin for the driver. */
-export function workspaceBytes({ m, n, k }: Shape, freeBytes: number): number {
+function workspaceBytes({ m, n, k }: Shape, freeBytes: number): number {
 	// 1 % but 64 … 256 MiB: a fixed 256 MiB alone would be the whole 5 % of a 5 GiB card.
 	const margin = Math.min(256 * MiB, Math.max(64 * MiB, Math.floor(freeBytes / 100)));
 	return (m + n) * k + ((m * n) / 512) * 64 + margin;
 }
 
 /** How many products fit; at least 1, so that a card without room refuses (and the record says so) instead of being skipped. */
-export function fillKeep(shape: Shape, freeBytes: number): number {
+function fillKeep(shape: Shape, freeBytes: number): number {
 	const keep = Math.floor((freeBytes - workspaceBytes(shape, freeBytes)) / (2 * shape.m * shape.n));
 	return Math.min(MAX_ROUNDS, Math.max(1, keep));
 }
@@ -100,7 +100,7 @@ export const GPU_FMA = { lanes: 2 ** 20, steps: 8192 } as const;
  * Lanes of one round on a GPU: about 10 ms of work, at most 2²⁴ (128 MiB of fp64). A round's launches, tree and root cost some
  * 0.15 ms on an H200: at 2²⁰ lanes that was a third of the time, and the figure showed 43 of 60 Tflop/s.
  */
-export function gpuFmaLanes(opsPerS: number): number {
+function gpuFmaLanes(opsPerS: number): number {
 	let lanes: number = GPU_FMA.lanes;
 	while (lanes < 2 ** 24 && opsOfRound({ kind: "fma", lanes, steps: GPU_FMA.steps }) < 0.01 * opsPerS) lanes *= 2;
 	return lanes;

@@ -71,7 +71,7 @@ export function speedOf(seen: Seen, device: number, precision: string): { opsPer
 	return { opsPerS: best?.opsPerS ?? 1e9, bytesPerS: best?.bytesPerS || 1e9 };
 }
 
-export function expectedS(seen: Seen, spec: ChallengeSpec): number {
+function expectedS(seen: Seen, spec: ChallengeSpec): number {
 	if (spec.kind === "stream" || spec.kind === "copy") return 0;
 	const { opsPerS } = speedOf(seen, spec.device, spec.kind === "gemm" ? "int8" : spec.precision);
 	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / opsPerS;
