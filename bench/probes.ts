@@ -112,9 +112,11 @@ writeFileSync(
 	`${JSON.stringify(result, null, "\t").replace(/\[\n\t+([\d.,\n\t]+?)\n\t+\]/g, (_, list: string) => `[${list.replace(/\n\t+/g, " ")}]`)}\n`,
 );
 for (const { device: at, name, unit, median: value, spread, ceilings } of result.figures) {
-	const beside = ceilings.map((c) => `${c.ratio.toFixed(3)} of ${c.of} (${formatFigure(Math.round(c.value), unit)})`);
+	const beside = ceilings.map(
+		(c) => `${c.ratio.toFixed(3)} of ${c.of} (${formatFigure({ name, unit, value: Math.round(c.value) })})`,
+	);
 	console.log(
-		`device ${at}  ${name.padEnd(24)} ${formatFigure(value, unit).padStart(13)}  spread ${(100 * spread).toFixed(1).padStart(4)} %  ${beside.join(", ")}`.trimEnd(),
+		`device ${at}  ${name.padEnd(24)} ${formatFigure({ name, value, unit }).padStart(13)}  spread ${(100 * spread).toFixed(1).padStart(4)} %  ${beside.join(", ")}`.trimEnd(),
 	);
 }
 console.log(`${probes.length} probes in ${result.probeSeconds.join(", ")} s → ${path.slice(root.length)}`);

@@ -261,9 +261,9 @@ test("a Node that is too old for the validator is told so, and a missing Postgre
 		assert.equal(refused.code, 69);
 		assert.equal(JSON.parse(refused.out).error.code, "NODE_TOO_OLD");
 	}
-	assert.throws(() => requireNode("up", "22.11.0"), { code: "NODE_TOO_OLD" });
-	requireNode("up", "22.12.0");
-	requireNode("up", "24.0.0");
+	assert.throws(() => requireNode("22.11.0"), { code: "NODE_TOO_OLD" });
+	requireNode("22.12.0");
+	requireNode("24.0.0");
 	// Debian's programs would do as well: then nothing is missing.
 	if ((await debianBinaries()) !== null) return;
 	const missing = assay(process.execPath, ["up", "--json", "--data", join(scratch, "nowhere")]);

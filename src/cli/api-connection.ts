@@ -1,5 +1,5 @@
-// How a command reaches a validator's API, and as whom: by --api, ASSAY_API or the network that runs on this machine; with ASSAY_TOKEN, the local
-// network's own admin token, or a customer's key. A token of this machine's network is never sent to any other address.
+// How a command reaches a validator's API, and as whom: by --api, ASSAY_API or the network that runs on this machine; with
+// ASSAY_TOKEN, the local network's admin token, or a customer's key. The local admin token is never sent to any other address.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,29 +9,18 @@ import { loadKeyFile } from "../platform/key-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { CliIo } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
-import { usageError } from "./parse-options.ts";
+import { flag, group, text, usageError, type Values } from "./options.ts";
 import { readRunningUp } from "./up/up-file.ts";
 
 /** Where `assay up` begins to look for a free port. */
 export const DEFAULT_PORT = 4747;
 
-export const apiOptions = {
-	options: {
-		api: { type: "string" },
-		data: { type: "string" },
-		key: { type: "string" },
-		json: { type: "boolean", default: false },
-	},
-	help: `  --api URL         the validator's API (or ASSAY_API; default: the network of assay up on this machine)
-  --data FOLDER     where that network's data are, for its address and its admin's token
-  --json            what the API said, as JSON on standard output`,
-} as const;
-
-interface ApiValues {
-	readonly api?: string | undefined;
-	readonly data?: string | undefined;
-	readonly key?: string | undefined;
-}
+export const apiOptions = group("connection to the API", {
+	api: text("URL", "the validator's API (or ASSAY_API; default: the network that assay up runs on this machine)"),
+	data: text("FOLDER", "data folder of that network, for its address and its admin token"),
+	key: text("FILE", "sign requests with this key; without it ASSAY_TOKEN or the local admin token is sent"),
+	json: flag("print the API's reply as JSON"),
+});
 
 export interface ApiConnection {
 	readonly client: ApiClient;
@@ -42,20 +31,19 @@ export interface ApiConnection {
 
 /** `customer`: signs with the customer's key, unless a token was given. `owner`: by token. */
 export async function openApi(
-	command: string,
-	values: ApiValues,
+	values: Partial<Values<typeof apiOptions>>,
 	io: CliIo,
 	as: "owner" | "customer" = "owner",
 ): Promise<ApiConnection> {
 	const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
 	const local = await readRunningUp(dataDir);
-	// Whoever names a folder means the network that runs from it, not whichever happens to be on this machine.
+	// Naming a folder means the network that runs from it, not whichever happens to run on this machine.
 	if (values.data !== undefined && values.api === undefined && local?.url == null)
 		throw new AssayError("API_UNREACHABLE", `no network runs from ${dataDir}`, {
 			hint: `Start one with \`assay up --data ${values.data}\`, or name a validator with --api URL.`,
 		});
 	const named = values.api ?? (io.env.ASSAY_API || undefined);
-	const url = named === undefined ? (local?.url ?? `http://127.0.0.1:${DEFAULT_PORT}`) : parseApiUrl(command, named);
+	const url = named === undefined ? (local?.url ?? `http://127.0.0.1:${DEFAULT_PORT}`) : parseApiUrl(named);
 	const isLocal = local?.url !== null && local?.url !== undefined && sameOrigin(local.url, url);
 	const token = io.env.ASSAY_TOKEN || (isLocal && as === "owner" ? await localToken(dataDir) : undefined);
 	const keyPath = values.key ?? (as === "customer" && token === undefined ? customerKeyPath(io.env) : undefined);
@@ -82,7 +70,7 @@ export async function openApi(
 	return { client, url, caller: signer?.key ?? null };
 }
 
-/** Runs one command's work and tells, when nobody answers, how to reach somebody. */
+/** Runs one command's work; errors get a hint on how to reach a validator, or which credentials to use. */
 export async function withApi<T>(connection: ApiConnection, work: (client: ApiClient) => Promise<T>): Promise<T> {
 	try {
 		return await work(connection.client);
@@ -113,16 +101,16 @@ function customerKeyPath(env: CliIo["env"]): string {
 	return join(customerFolder(env), "customer.key");
 }
 
-/** Readable by its owner only: whoever may not read it goes on without. */
+/** Readable by its owner only: anyone else goes on without it. */
 async function localToken(dataDir: string): Promise<string | undefined> {
 	const text = await readFile(join(dataDir, "admin.token"), "utf8").catch(() => "");
 	return text.trim() === "" ? undefined : text.trim();
 }
 
-export function parseApiUrl(command: string, text: string): string {
-	const url = URL.canParse(text) ? new URL(text) : null;
+export function parseApiUrl(given: string): string {
+	const url = URL.canParse(given) ? new URL(given) : null;
 	if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "")
-		throw usageError(`--api takes http://HOST[:PORT] or https://…, not '${text}'`, command);
+		throw usageError(`--api takes http://HOST[:PORT] or https://…, not '${given}'`);
 	return url.href.replace(/\/+$/, "");
 }
 

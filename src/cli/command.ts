@@ -1,5 +1,6 @@
-// What a command is: a name, its help, and a function from arguments to an exit code. One command per file.
+// What a command is: a name, rows of options, and a function (or one for each verb) from values to an exit code. One command a file.
 // Commands write results to `out` and everything else (progress, errors) to `err`, so that `--json` output stays clean.
+import { type Options, parseOptions, usageError, type Values } from "./options.ts";
 
 export interface CliIo {
 	readonly out: NodeJS.WriteStream;
@@ -10,11 +11,63 @@ export interface CliIo {
 	readonly interrupted: AbortSignal;
 }
 
-export interface Command {
+export interface Verb<O extends Options = Options> {
+	/** Its arguments as the usage line has them: `FILE`, `[PROVIDER]`, `[COMMAND…]`. How many there may be follows from it. */
+	readonly takes?: string;
+	/** Options that the usage line names: those without which it does not work. */
+	readonly needs?: string;
+	/** What it does, for commands with several verbs. */
+	readonly does?: string;
+	run(values: Values<O>, io: CliIo, ...args: string[]): Promise<number>;
+}
+
+export interface CommandRow<O extends Options = Options> {
 	readonly name: string;
 	/** One line for the list of commands. */
 	readonly summary: string;
-	/** The whole help page, beginning with its usage line. */
-	readonly help: string;
+	/** What help says beneath the usage lines; paragraphs are separated by an empty line. */
+	readonly about: string;
+	readonly options: O;
+	/** Exit codes besides 0 and 64, with what they mean here. */
+	readonly exits?: Readonly<Record<number, string>>;
+	/** By name; "": without a verb. */
+	readonly verbs: Readonly<Record<string, Verb<O>>>;
+}
+
+export interface Command extends CommandRow {
 	run(args: readonly string[], io: CliIo): Promise<number>;
+}
+
+/** A command of a single action says `takes`, `needs` and `run` itself, the others `verbs`. */
+export function command<O extends Options>(
+	row: Omit<CommandRow<O>, "verbs"> & (Verb<O> | { readonly verbs: CommandRow<O>["verbs"] }),
+): Command {
+	const verbs = "verbs" in row ? row.verbs : { "": row };
+	return {
+		...(row as unknown as CommandRow),
+		verbs: verbs as unknown as CommandRow["verbs"],
+		async run(args, io) {
+			const { values, positionals } = parseOptions(row.options, args);
+			const [verb, given] = chosen(row.name, verbs, positionals);
+			return verb.run(values, io, ...given);
+		},
+	};
+}
+
+function chosen<O extends Options>(
+	name: string,
+	verbs: CommandRow<O>["verbs"],
+	positionals: string[],
+): readonly [Verb<O>, string[]] {
+	const [first = "", ...rest] = positionals;
+	const names = Object.keys(verbs).filter(Boolean);
+	if (names.length > 0 && !Object.hasOwn(verbs, first))
+		throw usageError(`${name} takes ${names.join(", ")}${first === "" ? "" : `, not '${first}'`}`);
+	const [verb, given] = names.length > 0 ? [verbs[first]!, rest] : [verbs[""]!, positionals];
+	const words = (verb.takes ?? "").split(" ").filter(Boolean);
+	const missing = words.filter((word) => !word.startsWith("["))[given.length];
+	if (missing !== undefined) throw usageError(`an argument is missing: ${missing}`);
+	if (given.length > words.length && !words.at(-1)?.includes("…"))
+		throw usageError(`too many arguments: ${given.slice(words.length).join(" ")}`);
+	return [verb, given];
 }

@@ -1,4 +1,4 @@
-// The exit codes of every command. docs/cli.md lists them; a test keeps the two in step.
+// The exit codes of every command. docs/cli.md lists them, made from this table.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Verdict } from "../protocol/probe/verdict.ts";
 
@@ -8,11 +8,11 @@ export const exitCodes = {
 	inconclusive: { code: 2, meaning: "the verdict is inconclusive: nothing was proven either way" },
 	usage: { code: 64, meaning: "the command line is wrong" },
 	input: { code: 66, meaning: "a file cannot be read" },
-	unknown: { code: 67, meaning: "nothing, or more than one thing, has that name" },
+	unknown: { code: 67, meaning: "no match for that name, or more than one" },
 	unavailable: { code: 69, meaning: "something needed is missing: a host, the engine, a program" },
-	internal: { code: 70, meaning: "a fault in assay itself" },
+	internal: { code: 70, meaning: "a bug in assay" },
 	output: { code: 74, meaning: "a file cannot be written" },
-	busy: { code: 75, meaning: "not now: it runs already, is rented or in use, or too much was asked; try again later" },
+	busy: { code: 75, meaning: "not now: already running, rented or in use, or too many requests; try again later" },
 	refused: { code: 77, meaning: "access was refused: login, host key, permissions" },
 	interrupted: { code: 130, meaning: "stopped by Ctrl-C" },
 } as const;
@@ -67,7 +67,7 @@ const errorExits: Readonly<Record<string, number>> = {
 	KEY_UNUSABLE: exitCodes.refused.code,
 };
 
-/** Errors of the surroundings end in 69 unless a finer code is listed; anything that is no AssayError is our own fault. */
+/** Coded errors end in 69 unless a finer exit is listed; anything that is no AssayError is a bug of ours. */
 export function errorToExitCode(error: unknown): number {
 	if (!(error instanceof AssayError)) return exitCodes.internal.code;
 	return errorExits[error.code] ?? exitCodes.unavailable.code;

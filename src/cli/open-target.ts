@@ -1,4 +1,4 @@
-// From a target on the command line to a link: parses it, finds the engine, logs in. The options are shared by all commands that connect.
+// From a target on the command line to a link: parses it, finds the engine, logs in. All commands that connect share its options.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,27 +11,16 @@ import { parseTarget, targetToText } from "../engine/links/parse-target.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { signerPath } from "../validator/probe/signer.ts";
 import type { CliIo } from "./command.ts";
-import { numberOption, usageError } from "./parse-options.ts";
+import { flag, group, number, text, usageError, type Values } from "./options.ts";
 
-export const linkOptions = {
-	options: {
-		identity: { type: "string" },
-		"ask-password": { type: "boolean", default: false },
-		engine: { type: "string" },
-		timeout: { type: "string" },
-	},
-	help: `  --identity FILE    private key for ssh:// targets (otherwise ssh's own configuration and agent decide)
-  --ask-password     ask for the ssh password (or set ASSAY_SSH_PASSWORD)
-  --timeout SECONDS  for connecting over ssh (default 20)
-  --engine FILE      run this engine for a local target instead of our own build`,
-} as const;
+export const linkOptions = group("connection to the host", {
+	identity: text("FILE", "private key for ssh:// targets (default: ssh's own configuration and agent decide)"),
+	"ask-password": flag("ask for the ssh password (or set ASSAY_SSH_PASSWORD)"),
+	timeout: number("SECONDS", "time limit for connecting over ssh (default 20)", [1, 600]),
+	engine: text("FILE", "run this engine on a local target instead of our own build"),
+});
 
-export interface LinkValues {
-	readonly identity?: string | undefined;
-	readonly "ask-password"?: boolean | undefined;
-	readonly engine?: string | undefined;
-	readonly timeout?: string | undefined;
-}
+export const TARGET_HELP = "TARGET is local, which is the default, or ssh://user@host[:port].";
 
 /** Reads a line from the terminal without showing it. */
 async function askPassword(io: CliIo, target: string): Promise<string> {
@@ -54,23 +43,20 @@ async function askPassword(io: CliIo, target: string): Promise<string> {
 }
 
 export function openTarget(
-	command: string,
-	text: string,
-	values: LinkValues,
+	named: string,
+	values: Values<typeof linkOptions>,
 	io: CliIo,
 ): { readonly name: string; open(): Promise<Link> } {
-	const target = parseTarget(text);
+	const target = parseTarget(named);
 	const name = targetToText(target);
-	const timeoutMs =
-		values.timeout === undefined ? undefined : 1000 * numberOption(command, "timeout", values.timeout, 1, 600);
 	const engineFor = (platform: Platform) =>
 		findEngine(platform, {
 			onBuild: (p) => io.err.write(`  building the engine for ${p}, once; this takes a minute or two\n`),
 		});
 
 	if (target.kind === "local") {
-		if (values.identity !== undefined || values["ask-password"] === true)
-			throw usageError("--identity and --ask-password are for ssh:// targets", command);
+		if (values.identity !== undefined || values["ask-password"])
+			throw usageError("--identity and --ask-password are for ssh:// targets");
 		return {
 			name,
 			async open() {
@@ -83,11 +69,11 @@ export function openTarget(
 			},
 		};
 	}
-	if (values.engine !== undefined) throw usageError("--engine is for local targets", command);
+	if (values.engine !== undefined) throw usageError("--engine is for local targets");
 	return {
 		name,
 		async open() {
-			const password = values["ask-password"] === true ? await askPassword(io, name) : io.env.ASSAY_SSH_PASSWORD;
+			const password = values["ask-password"] ? await askPassword(io, name) : io.env.ASSAY_SSH_PASSWORD;
 			const begun = process.hrtime.bigint();
 			return createSshLink(
 				{
@@ -97,7 +83,7 @@ export function openTarget(
 					env: io.env,
 					...(values.identity === undefined ? {} : { identityFile: values.identity }),
 					...(password === undefined || password === "" ? {} : { password }),
-					...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
+					...(values.timeout === undefined ? {} : { connectTimeoutMs: 1000 * values.timeout }),
 				},
 				engineFor,
 			);

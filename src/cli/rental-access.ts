@@ -8,8 +8,8 @@ import type { Rental } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { customerFolder } from "./api-connection.ts";
 import type { CliIo } from "./command.ts";
+import type { Paint } from "./print/paint.ts";
 import { formatAgo, shortId, shown } from "./print/table.ts";
-import type { Paint } from "./print/verdict-table.ts";
 
 const KEY_NAMES = ["id_ed25519", "id_ecdsa", "id_rsa"] as const;
 

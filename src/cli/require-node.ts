@@ -1,13 +1,17 @@
 // The validator's queue (pg-boss) is made for Node 22.12 and newer; all other commands run under Node 20.
 import { AssayError } from "../protocol/assay-error.ts";
 
-const LEAST = [22, 12] as const;
+const MIN_NODE = [22, 12] as const;
 
 /** Throws NODE_TOO_OLD. */
-export function requireNode(command: string, version = process.versions.node): void {
+export function requireNode(version = process.versions.node): void {
 	const [major = 0, minor = 0] = version.split(".").map(Number);
-	if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return;
-	throw new AssayError("NODE_TOO_OLD", `assay ${command} needs Node ${LEAST.join(".")} or newer, this is ${version}`, {
-		hint: "Install a newer Node; probe, verify, devices and provide run under this one.",
-	});
+	if (major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])) return;
+	throw new AssayError(
+		"NODE_TOO_OLD",
+		`this command needs Node ${MIN_NODE.join(".")} or newer; this is Node ${version}`,
+		{
+			hint: "Install a newer Node; probe, verify, devices and provide run under this one.",
+		},
+	);
 }

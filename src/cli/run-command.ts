@@ -1,11 +1,12 @@
-// Picks a command, runs it, turns errors into a sentence, a hint and an exit code. Everything of the process comes as an argument, so that a test
-// can run a hundred commands without a hundred processes. Not here: what any command does; signals and streams (main.ts).
+// Picks a command, runs it, turns errors into a sentence, a hint and an exit code. Everything of the process comes as an argument, so
+// that a test can run a hundred commands without a hundred processes. Not here: what any command does; signals and streams (main.ts).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { CliIo, Command } from "./command.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
+import { helpText } from "./help.ts";
 
 /** Loaded when called for: verifying a file needs neither links nor plans, and starts faster without them. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
@@ -31,17 +32,19 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
 	validate: async () => (await import("./commands/validate.ts")).validateCommand,
 };
 
+export const loadCommands = (): Promise<Command[]> => Promise.all(Object.values(loaders).map((load) => load()));
+
 async function overview(): Promise<string> {
-	const commands = await Promise.all(Object.values(loaders).map((load) => load()));
+	const commands = await loadCommands();
 	const width = Math.max(...commands.map((c) => c.name.length)) + 2;
 	return [
-		"assay proves GPUs: exact challenges on the verifier's clock, evidence that anyone can check again.",
+		"assay proves what a GPU machine can really do: exact challenges, timed by the verifier, and evidence anyone can check.",
 		"",
 		"usage: assay COMMAND [OPTIONS]",
 		"",
 		...commands.map((c) => `  ${c.name.padEnd(width)}${c.summary}`),
 		"",
-		"  assay COMMAND --help   tells all about one command",
+		"  assay COMMAND --help   full help for one command",
 		"  assay --version",
 		"",
 		"exit codes: " +
@@ -75,29 +78,28 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 		});
 	const command = await loaders[name]!();
 	if (rest.includes("--help") || rest.includes("-h")) {
-		io.out.write(`${command.help}\n`);
+		io.out.write(`${helpText(command)}\n`);
 		return 0;
 	}
 	return command.run(rest, io);
 }
 
-/** Never throws: what went wrong is told and becomes the exit code. */
+/** Never throws: an error is printed and becomes the exit code. */
 export async function runCommand(args: readonly string[], io: CliIo): Promise<number> {
 	try {
 		return await dispatch(args, io);
 	} catch (error) {
 		if (error instanceof AssayError) {
-			// Whoever asked for JSON gets the error as JSON too, beside the sentence on standard error.
-			if (args.includes("--json")) {
-				const { code, message, hint } = error;
-				io.out.write(`${JSON.stringify({ error: { code, message, hint } }, null, 2)}\n`);
-			}
-			io.err.write(`assay: ${error.message} [${error.code}]\n${error.hint === "" ? "" : `  ${error.hint}\n`}`);
+			const { code, message } = error;
+			const hint = error.hint === "" && code === "USAGE" ? `See: assay ${args[0]} --help` : error.hint;
+			// With --json the error is JSON too, beside the sentence on standard error.
+			if (args.includes("--json")) io.out.write(`${JSON.stringify({ error: { code, message, hint } }, null, 2)}\n`);
+			io.err.write(`assay: ${message} [${code}]\n${hint === "" ? "" : `  ${hint}\n`}`);
 			if (io.env.ASSAY_DEBUG !== undefined && error.cause !== undefined)
 				io.err.write(`  cause: ${String(error.cause)}\n`);
 		} else {
 			io.err.write(
-				`assay: a fault in assay itself [INTERNAL]\n${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+				`assay: a bug in assay [INTERNAL]\n${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
 			);
 		}
 		return errorToExitCode(error);

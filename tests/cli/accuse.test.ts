@@ -350,7 +350,7 @@ test("assay accuse: proves, tells what was taken, and says why not", async () =>
 	}
 	assert.equal(await stakeOf(account), STAKE);
 	const dry = await assay(bad, receipts, "--dry-run");
-	assert.deepEqual([dry.code, /the chain would take it/.test(dry.out)], [0, true], dry.err);
+	assert.deepEqual([dry.code, /the contract would accept this proof/.test(dry.out)], [0, true], dry.err);
 	assert.equal(await stakeOf(account), STAKE);
 	const proven = await assay(bad, receipts);
 	assert.equal(proven.code, 0, proven.err);

@@ -78,7 +78,7 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 	assert.deepEqual([refused.code, /StakeTooSmall/.test(refused.err)], [69, true]);
 	assert.match(
 		(await assay("unstake", "500.5", "--data", mine)).out,
-		/^stake {2}3000\nleaves 500\.5, to be withdrawn from /,
+		/^stake {5}3000\nunstaking 500\.5, can be withdrawn from /,
 	);
 	assert.match((await assay("unstake", "--withdraw", "--data", mine)).err, /StillLocked/);
 	const shown = await assay("chain", "status", "--data", mine);

@@ -148,7 +148,7 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 	assert.deepEqual((await sentByClaim()).slice(-2), [1, 0]);
 
 	const text = await assayClaim();
-	assert.match(text, /was paid/);
+	assert.match(text, /already paid/);
 	assert.match(text, /paid \S+ to 0x1a/);
 	assert.doesNotMatch(text, /paid \S+ to 0x2b/);
 	assert.deepEqual(await balances(), due);

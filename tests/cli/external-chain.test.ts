@@ -191,7 +191,7 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 
 	await validator.stop();
 	validator = await start();
-	assert.match(await done("claim", "--epoch", String(epoch)), /nothing to claim|was paid/);
+	assert.match(await done("claim", "--epoch", String(epoch)), /nothing to claim|already paid/);
 	await done("chain", "endpoint", validator.url);
 	assert.deepEqual(JSON.parse(await done("audit", String(epoch), ...stranger)).differences, []);
 });

@@ -16,9 +16,9 @@ import type { CliIo } from "../../src/cli/command.ts";
 import { parseSpan } from "../../src/cli/commands/rent.ts";
 import { makeDataDir } from "../../src/cli/data-folder.ts";
 import { findProvider } from "../../src/cli/find-by-name.ts";
+import { plain } from "../../src/cli/print/paint.ts";
 import { scoreLine, scoreTree } from "../../src/cli/print/score-lines.ts";
 import { formatAgo, shown, sparkline, table } from "../../src/cli/print/table.ts";
-import { plain } from "../../src/cli/print/verdict-table.ts";
 import { accessLines, readPublicKey } from "../../src/cli/rental-access.ts";
 import { readRunningUp, takeUpFile } from "../../src/cli/up/up-file.ts";
 
@@ -30,7 +30,7 @@ const freshFolder = () => {
 	mkdirSync(folder);
 	return folder;
 };
-const surroundings = (env: Record<string, string>): CliIo => ({
+const ioWith = (env: Record<string, string>): CliIo => ({
 	out: process.stdout,
 	err: process.stderr,
 	env: { HOME: scratch, ...env },
@@ -137,7 +137,7 @@ test("of a public key only kind and key are sent; a private one is never read as
 	const folder = freshFolder();
 	const file = join(folder, "id.pub");
 	writeFileSync(file, `ssh-ed25519 ${"A".repeat(60)} somebody@somewhere\n`);
-	const io = surroundings({});
+	const io = ioWith({});
 	assert.deepEqual(readPublicKey(file, io), { publicKey: `ssh-ed25519 ${"A".repeat(60)}`, identityFile: undefined });
 	writeFileSync(join(folder, "id"), "-----BEGIN OPENSSH PRIVATE KEY-----\n");
 	assert.equal(readPublicKey(file, io).identityFile, join(folder, "id"));
@@ -246,7 +246,7 @@ test("the local network's token goes to the local network and to nobody else", a
 	await hold.publish({ url, key: "00".repeat(32) });
 	try {
 		const ask = async (values: { api?: string; data?: string }, env: Record<string, string> = {}) => {
-			const api = await openApi("providers", values, surroundings(env));
+			const api = await openApi(values, ioWith(env));
 			await assert.rejects(
 				withApi(api, (client) => client.getProvider({ params: { id: "0".repeat(64) } })),
 				{ code: "PROVIDER_UNKNOWN" },
@@ -263,10 +263,10 @@ test("the local network's token goes to the local network and to nobody else", a
 		server.closeAllConnections();
 		server.close();
 	}
-	await assert.rejects(openApi("providers", { data }, surroundings({})), { code: "API_UNREACHABLE" });
+	await assert.rejects(openApi({ data }, ioWith({})), { code: "API_UNREACHABLE" });
 	for (const bad of ["", "x", "ftp://x", "http://u@h", "http://h?x", "file:///etc/passwd"])
-		assert.throws(() => parseApiUrl("providers", bad), { code: "USAGE" });
-	assert.equal(parseApiUrl("providers", "https://h:1/"), "https://h:1");
+		assert.throws(() => parseApiUrl(bad), { code: "USAGE" });
+	assert.equal(parseApiUrl("https://h:1/"), "https://h:1");
 });
 
 test("verifying a file loads no web server, no database driver, no schemas", () => {

@@ -1,6 +1,5 @@
-// How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder, over the door of the process that runs it or by itself.
-// Loads the chain's code only when a command runs.
-
+// How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder, through the process
+// that runs it or opened here. Loads the chain's code only when a command runs.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -12,33 +11,27 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainHome } from "../../validator/settlement/chain-home.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
-import { numberOption, usageError } from "../parse-options.ts";
+import { flag, group, text, usageError, type Values, whole } from "../options.ts";
 import { requireNode } from "../require-node.ts";
 
-export const chainOptions = {
-	options: {
-		data: { type: "string" },
-		rpc: { type: "string" },
-		contracts: { type: "string" },
-		confirmations: { type: "string" },
-		"most-fee": { type: "string" },
-		json: { type: "boolean", default: false },
-	},
-	help: `  --data FOLDER     of the validator (default: network in ASSAY_HOME, or assay/network in the user's data folder)
-  --rpc URL         any node instead of the embedded chain (or ASSAY_RPC)
-  --contracts FILE  the contracts' addresses there, as deploy wrote them (default: those of the data folder)
-  --confirmations N blocks to wait for after each transaction there (default 1)
-  --most-fee GWEI   most to offer for a unit of gas (default 500)
-  --json            as JSON`,
-} as const;
+/** Those that `assay up` and `assay validate` take too. */
+export const nodeOptions = {
+	rpc: text("URL", "node of any EVM chain, instead of the embedded chain (or ASSAY_RPC)"),
+	contracts: text("FILE", "addresses of the contracts on that chain (default: those in the data folder)"),
+	confirmations: whole("N", "blocks to wait for after each transaction on that chain (default 1)", [1, 1000]),
+	"most-fee": whole("GWEI", "highest fee to offer for a unit of gas (default 500)", [1, 1e9]),
+};
 
-export interface ChainValues {
-	readonly data?: string | undefined;
-	readonly rpc?: string | undefined;
-	readonly contracts?: string | undefined;
-	readonly confirmations?: string | undefined;
-	readonly "most-fee"?: string | undefined;
-}
+export const chainOptions = group("connection to the chain", {
+	data: text(
+		"FOLDER",
+		"data folder of the validator (default: network in ASSAY_HOME, or ~/.local/share/assay/network)",
+	),
+	...nodeOptions,
+	json: flag("print the result as JSON"),
+});
+
+export type ChainValues = Partial<Omit<Values<typeof chainOptions>, "json">>;
 
 export const dataDirOf = (values: ChainValues, io: CliIo): string =>
 	resolve(io.cwd, values.data ?? defaultDataDir(io.env));
@@ -46,31 +39,30 @@ export const dataDirOf = (values: ChainValues, io: CliIo): string =>
 export const rpcUrlOf = (values: ChainValues, io: CliIo): string | null => values.rpc ?? (io.env.ASSAY_RPC || null);
 
 export async function withChain<T>(
-	command: string,
 	values: ChainValues,
 	io: CliIo,
 	act: (home: ChainHome, dataDir: string) => Promise<T>,
 ): Promise<T> {
-	requireNode(command);
+	requireNode();
 	const dataDir = dataDirOf(values, io);
 	const rpcUrl = rpcUrlOf(values, io);
 	if (values.contracts !== undefined && rpcUrl === null)
-		throw usageError("--contracts is for a chain that --rpc names", command);
+		throw usageError("--contracts is for a chain that --rpc names");
 	if (rpcUrl === null && !existsSync(join(dataDir, "chain", "contracts.json")))
 		throw new AssayError("CHAIN_MISSING", `there is no embedded chain in ${dataDir}`, {
-			hint: "`assay up` makes one; another chain is named by --rpc.",
+			hint: "`assay up` creates one; --rpc names the node of another chain.",
 		});
 	const [{ openChainHome }, { chainDefaults }] = await Promise.all([
 		import("../../validator/settlement/chain-home.ts"),
 		import("../../validator/settlement/chain-settings.ts"),
 	]);
 	const contracts = await namedContracts(values, io);
-	// The validator waits out outages for minutes; whoever types a wrong URL should hear of it at once.
+	// The validator waits out outages for minutes; a mistyped URL should be reported at once.
 	if (rpcUrl !== null) await reachNode(rpcUrl);
-	const confirmations = confirmationsOf(command, values, rpcUrl);
+	const confirmations = confirmationsOf(values, rpcUrl);
 	const home = await openChainHome({
 		dataDir,
-		settings: { ...chainDefaults, rpcUrl, contracts, confirmations, ...mostFeeOf(command, values) },
+		settings: { ...chainDefaults, rpcUrl, contracts, confirmations, ...mostFeeOf(values) },
 		epochSeconds: null,
 		nowMs: () => Date.now(),
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
@@ -84,7 +76,6 @@ export async function withChain<T>(
 
 /** Of `assay up` and `assay validate`: a chain that a URL names. Throws CHAIN_UNREACHABLE, FILE_UNREADABLE or USAGE. */
 export async function externalChain(
-	command: string,
 	values: ChainValues,
 	io: CliIo,
 	rpcUrl: string,
@@ -99,8 +90,8 @@ export async function externalChain(
 		rpcUrl,
 		contracts: await namedContracts(values, io),
 		// A process that nobody watches waits until nothing is taken back any more.
-		confirmations: values.confirmations === undefined ? null : confirmationsOf(command, values, rpcUrl),
-		...mostFeeOf(command, values),
+		confirmations: values.confirmations ?? null,
+		...mostFeeOf(values),
 	};
 }
 
@@ -127,15 +118,14 @@ export interface ReadingChain {
 
 /** As withChain, but with --rpc nothing is made in any folder: whoever audits needs a node and the contracts' addresses. */
 export async function withReadingChain<T>(
-	command: string,
 	values: ChainValues,
 	io: CliIo,
 	act: (chain: ReadingChain) => Promise<T>,
 ): Promise<T> {
 	const rpcUrl = rpcUrlOf(values, io);
 	if (rpcUrl === null)
-		return withChain(command, values, io, ({ client, at, folder }, dataDir) => act({ client, at, folder, dataDir }));
-	requireNode(command);
+		return withChain(values, io, ({ client, at, folder }, dataDir) => act({ client, at, folder, dataDir }));
+	requireNode();
 	const dataDir = dataDirOf(values, io);
 	const folder = join(dataDir, "chain");
 	const kept = join(folder, "contracts-external.json");
@@ -165,19 +155,16 @@ export async function reachNode(url: string): Promise<Rpc> {
 	return withRetries(httpRpc(url), { patienceMs: 60_000 });
 }
 
-/** Nothing where nothing is said: the default is the validator's. */
-const mostFeeOf = (command: string, values: ChainValues): { readonly mostFeeGwei?: number } =>
-	values["most-fee"] === undefined
-		? {}
-		: { mostFeeGwei: Math.floor(numberOption(command, "most-fee", values["most-fee"], 1, 1e9)) };
+/** Empty where the option is absent: the default is the validator's. */
+const mostFeeOf = (values: ChainValues): { readonly mostFeeGwei?: number } =>
+	values["most-fee"] === undefined ? {} : { mostFeeGwei: values["most-fee"] };
 
-/** Null: whatever the chain at hand needs. A command that is watched waits for one block: what a reorganisation drops is sent again by the node, or by its user. */
-export const confirmationsOf = (command: string, values: ChainValues, rpcUrl: string | null): number | null =>
-	values.confirmations === undefined
-		? rpcUrl === null
-			? null
-			: 1
-		: Math.floor(numberOption(command, "confirmations", values.confirmations, 1, 1000));
+/**
+ * Null: whatever the embedded chain needs. A command that somebody watches waits for one block: a transaction that a
+ * reorganisation drops is sent again by the node, or by the user.
+ */
+export const confirmationsOf = ({ confirmations }: ChainValues, rpcUrl: string | null): number | null =>
+	confirmations ?? (rpcUrl === null ? null : 1);
 
 export async function readContractsFile(path: string): Promise<ContractAddresses> {
 	try {
@@ -196,10 +183,6 @@ export async function readContractsFile(path: string): Promise<ContractAddresses
 	}
 }
 
-/** bigint as decimal text. */
-export const toJson = (value: unknown): string =>
-	`${JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one), 2)}\n`;
-
 const UNIT = 10n ** 18n;
 
 /** Whole tokens with up to six digits, cut. */
@@ -210,9 +193,9 @@ export function formatTokens(amount: bigint): string {
 	return `${amount / UNIT}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-export function parseTokens(command: string, text: string): bigint {
-	const found = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(text);
+export function parseTokens(given: string): bigint {
+	const found = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(given);
 	const amount = found === null ? 0n : BigInt(found[1]!) * UNIT + BigInt((found[2] ?? "").padEnd(18, "0"));
-	if (amount === 0n) throw usageError(`an amount of tokens is a number above 0, not '${text}'`, command);
+	if (amount === 0n) throw usageError(`an amount of tokens is a number above 0, not '${given}'`);
 	return amount;
 }

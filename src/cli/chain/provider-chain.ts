@@ -1,5 +1,5 @@
-// How a provider's own commands on chain find their account and their chain: its keys in the provider's data folder, a node by --rpc, else the embedded chain of
-// this machine. The validator's counterpart is chain-connection.ts. Page: docs/chain.md.
+// How a provider's own chain commands find their account and their chain: its keys in the provider's data folder, a node by
+// --rpc, else the embedded chain of this machine. The validator's counterpart is chain-connection.ts. Page: docs/chain.md.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -10,7 +10,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir, defaultProviderDir } from "../data-folder.ts";
-import { usageError } from "../parse-options.ts";
+import { flag, text, usageError } from "../options.ts";
 import { requireNode } from "../require-node.ts";
 import {
 	type ChainValues,
@@ -30,25 +30,23 @@ export interface ChainActor {
 }
 
 export const providerOptions = {
-	options: { provider: { type: "boolean", default: false }, network: { type: "string" } },
-	help: `  --provider        for this machine's provider instead of the validator; --data is then the provider's folder, as of assay provide,
-                    or that of assay up (default: provider in ASSAY_HOME, or that of assay up)
-  --network FOLDER  with --provider and without --rpc: the data folder of the network whose embedded chain it is`,
-} as const;
+	provider: flag(
+		"act for this machine's provider instead of the validator; --data is then the folder of assay provide or assay up" +
+			" (default: provider in ASSAY_HOME, or that of assay up)",
+	),
+	network: text("FOLDER", "with --provider and without --rpc: data folder of the network that runs the embedded chain"),
+};
 
-export interface ProviderValues extends ChainValues {
-	readonly network?: string | undefined;
-}
+export type ProviderValues = ChainValues & { readonly network?: string | undefined };
 
 /** Throws CHAIN_MISSING, CHAIN_UNREACHABLE, KEY_UNUSABLE or USAGE. */
 export async function withProviderChain<T>(
-	command: string,
 	values: ProviderValues,
 	io: CliIo,
 	act: (actor: ChainActor, signer: Signer, folder: string) => Promise<T>,
 ): Promise<T> {
-	requireNode(command);
-	const folder = providerFolderOf(command, values, io);
+	requireNode();
+	const folder = providerFolderOf(values, io);
 	// Nothing is made up: whoever mistyped a folder would send tokens to a provider that nobody runs.
 	if (!existsSync(join(folder, "provider.key")))
 		throw new AssayError("KEY_UNUSABLE", `there is no provider in ${folder}`, {
@@ -70,7 +68,7 @@ export async function withProviderChain<T>(
 	if (rpcUrl !== null) {
 		const { createChainClient } = await import("../../chain/node/chain-client.ts");
 		const rpc = await reachNode(rpcUrl);
-		const client = await createChainClient(rpc, { confirmations: confirmationsOf(command, values, rpcUrl) ?? 1 });
+		const client = await createChainClient(rpc, { confirmations: confirmationsOf(values, rpcUrl) ?? 1 });
 		const at = await contractsOf(values, io, folder, client);
 		return act({ client, at, account, url: rpcUrl }, signer, folder);
 	}
@@ -79,12 +77,12 @@ export async function withProviderChain<T>(
 	const isInside = basename(folder) === "provider" && existsSync(join(beside, "chain"));
 	const data = values.network ?? (isInside ? beside : defaultDataDir(io.env));
 	const { confirmations, contracts } = values;
-	return withChain(command, { data, confirmations, contracts }, io, ({ client, at, url }) =>
+	return withChain({ data, confirmations, contracts }, io, ({ client, at, url }) =>
 		act({ client, at, account, url }, signer, folder),
 	);
 }
 
-function providerFolderOf(command: string, values: ProviderValues, io: CliIo): string {
+function providerFolderOf(values: ProviderValues, io: CliIo): string {
 	if (values.data !== undefined) {
 		const named = resolve(io.cwd, values.data);
 		// The folder of `assay up`, as its other commands take it, has its provider inside.
@@ -95,8 +93,7 @@ function providerFolderOf(command: string, values: ProviderValues, io: CliIo): s
 	const network = resolve(io.cwd, values.network ?? defaultDataDir(io.env));
 	const [own, ofUp] = [defaultProviderDir(io.env), join(network, "provider")];
 	const [hasOwn, hasUp] = [own, ofUp].map((folder) => existsSync(join(folder, "provider.key")));
-	if (hasOwn && hasUp)
-		throw usageError(`there are two providers, in ${own} and in ${ofUp}: name one with --data`, command);
+	if (hasOwn && hasUp) throw usageError(`there are two providers, in ${own} and in ${ofUp}: name one with --data`);
 	return hasUp ? ofUp : own;
 }
 

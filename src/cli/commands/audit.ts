@@ -1,5 +1,5 @@
-// `assay audit EPOCH`: computes an epoch again from the chain, the reports' leaves, the scores' terms and the evidence, and tells every difference. Needs a node and the
-// contracts' addresses, nothing else. What is compared with what: docs/chain.md §10.
+// `assay audit EPOCH`: recomputes an epoch from the chain, the reports' leaves, the scores' terms and the evidence, and lists every
+// difference. Needs a node and the contracts' addresses, nothing else. What is compared with what: docs/chain.md §10.
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,53 +8,49 @@ import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { EpochAudit } from "../../validator/audit/audit-epoch.ts";
 import type { EvidenceAudit, ProofTime } from "../../validator/audit/audit-evidence.ts";
 import { readEvidenceFrom } from "../chain/audit-files.ts";
-import { chainOptions, type ReadingChain, toJson, withReadingChain } from "../chain/chain-connection.ts";
+import { chainOptions, type ReadingChain, withReadingChain } from "../chain/chain-connection.ts";
 import { keyOptions, readKeyOption } from "../chain/chain-key.ts";
 import { GAS, requireGas } from "../chain/require-funds.ts";
-import type { CliIo, Command } from "../command.ts";
+import { type CliIo, command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { numberOption, parseOptions, usageError } from "../parse-options.ts";
-import { shown, table } from "../print/table.ts";
-import { paintFor } from "../print/verdict-table.ts";
+import { account, flag, list, readNumber, text, usageError, type Values, whole } from "../options.ts";
+import { paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
+import { plural, shown, table } from "../print/table.ts";
 
 const options = {
-	...chainOptions.options,
-	evidence: { type: "boolean", default: false },
-	"evidence-folder": { type: "string" },
-	"no-evidence": { type: "boolean", default: false },
-	sample: { type: "string" },
-	provider: { type: "string", multiple: true },
-	accuse: { type: "boolean", default: false },
-	...keyOptions.options,
-} as const;
+	evidence: flag(
+		"also verify evidence, as assay verify does, and derive the scores from it; files come from the data folder or from the" +
+			" validators. Prints between which two blocks each proof was made",
+	),
+	"evidence-folder": text("DIR", "take evidence files from this folder, by their hashes"),
+	sample: whole("N", "verify N evidence files of each report, drawn at random (with --evidence)", [1, 1e6]),
+	provider: list("ACCOUNT", "verify only this provider's evidence (with --evidence)", account),
+	accuse: flag(
+		"prove on chain who signed another report than it revealed, from this validator's account or --key-file; the accuser" +
+			" gets a share",
+	),
+	"no-evidence": flag("do not even compare this validator's own files with their hashes"),
+	...keyOptions,
+	...chainOptions,
+};
 
-type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
+type AuditValues = Values<typeof options>;
 
-export const auditCommand: Command = {
+export const auditCommand = command({
 	name: "audit",
-	summary: "computes an epoch again from chain and evidence",
-	help: `usage: assay audit EPOCH [OPTIONS]
+	summary: "recompute an epoch from the chain and the evidence",
+	about: `Reads the roots, stakes, weights and payments of an epoch from the chain, and the signed leaves and the terms behind them
+from this data folder or from the validators. Recomputes every score (from its terms), every weight and every share, and lists
+every difference. It needs no account and no data folder: anyone can run it with --rpc and --contracts.`,
+	takes: "EPOCH",
+	options,
+	exits: { 1: "differences found", 69: "no chain or no answer" },
 
-Reads roots, stakes, weights and payments of an epoch from the chain; the signed leaves and the terms behind them from this data folder or from the
-validators themselves; and computes every score (from its terms), every weight and every share again. Every difference is listed. It needs no account and
-no data folder: with --rpc and --contracts anyone can run it.
-
-  --evidence            verify evidence again as well, as assay verify does, and work the scores out from it; files come from the data folder or from the
-                        validators. Tells between which two blocks each proof was made
-  --evidence-folder DIR take evidence files from there, by their hashes
-  --sample N            of each report N evidence files, drawn at random (with --evidence)
-  --provider ACCOUNT    only these providers' evidence (with --evidence); may be given several times
-  --accuse              prove on chain who signed another report than it revealed, from this validator's account or --key-file: the accuser gets a share
-  --no-evidence         do not even compare this validator's own files with their hashes
-${chainOptions.help}
-
-exit codes: no difference 0, differences 1, usage 64, no chain or no answer 69`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions("audit", args, options, { min: 1, max: 1 });
-		const epoch = Math.floor(numberOption("audit", "epoch", positionals[0]!, 0, 1e12));
+	async run(values, io, given) {
+		const epoch = Math.floor(readNumber("EPOCH", given!, 0, 1e12));
 		const choose = chooserOf(values, io);
-		return withReadingChain("audit", values, io, async (chain) => {
+		return withReadingChain(values, io, async (chain) => {
 			const [{ archiveSource, auditEpoch }, { createReportArchive }, { createLeafFetcher }] = await Promise.all([
 				import("../../validator/audit/audit-epoch.ts"),
 				import("../../validator/settlement/report-archive.ts"),
@@ -76,27 +72,28 @@ exit codes: no difference 0, differences 1, usage 64, no chain or no answer 69`,
 				choose,
 			});
 			const accused = values.accuse ? await accuse(values, io, chain, found) : [];
-			if (values.json) io.out.write(toJson({ ...found, accused }));
-			else io.out.write(`${auditText(found, io)}${accused.map((who) => `${who} was slashed\n`).join("")}`);
+			printResult(
+				values,
+				io,
+				{ ...found, accused },
+				() => `${auditText(found, io)}${accused.map((who) => `${who} was slashed\n`).join("")}`,
+			);
 			return found.differences.length === 0 ? 0 : exitCodes.invalid.code;
 		});
 	},
-};
+});
 
-function chooserOf(values: Values, io: CliIo): (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[] {
-	const count = values.sample === undefined ? null : Math.floor(numberOption("audit", "sample", values.sample, 1, 1e6));
+function chooserOf(values: AuditValues, io: CliIo): (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[] {
+	const { sample: count } = values;
 	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
-	if (!isVerified && (count !== null || values.provider !== undefined))
-		throw usageError("--sample and --provider choose among evidence files: they go with --evidence", "audit");
-	for (const who of values.provider ?? [])
-		if (!/^0x[0-9a-fA-F]{40}$/.test(who))
-			throw usageError(`--provider takes an account, 0x and 40 hex digits, not '${who}'`, "audit");
+	if (!isVerified && (count !== undefined || values.provider !== undefined))
+		throw usageError("--sample and --provider choose among evidence files: they go with --evidence");
 	const wanted = values.provider === undefined ? null : new Set(values.provider.map((who) => who.toLowerCase()));
 	return (leaves) => {
 		const among = leaves.filter(({ provider }) => wanted === null || wanted.has(provider));
-		if (count !== null) return drawn(among, count);
+		if (count !== undefined) return drawn(among, count);
 		if (isVerified && among.length > MANY)
-			io.err.write(`  verifying ${among.length} evidence files; --sample ${MANY} draws some\n`);
+			io.err.write(`  verifying ${among.length} evidence files; --sample ${MANY} checks a random sample\n`);
 		return among;
 	};
 }
@@ -115,7 +112,7 @@ function drawn<T>(among: readonly T[], count: number): readonly T[] {
 }
 
 /** Verified on request; otherwise this validator's own files are compared with their hashes, where it has any. */
-async function evidenceAuditOf(values: Values, io: CliIo, chain: ReadingChain): Promise<EvidenceAudit | null> {
+async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingChain): Promise<EvidenceAudit | null> {
 	if (values["no-evidence"]) return null;
 	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
 	const { client, at, folder, dataDir } = chain;
@@ -132,18 +129,17 @@ async function evidenceAuditOf(values: Values, io: CliIo, chain: ReadingChain): 
 }
 
 /** Whose stake was taken by this. */
-async function accuse(values: Values, io: CliIo, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
+async function accuse(values: AuditValues, io: CliIo, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
 	if (found.conflicts.length === 0) return [];
 	const { client, at, folder } = chain;
 	const [{ createReportConflicts }, { memoryIntents }] = await Promise.all([
 		import("../../validator/settlement/report-conflicts.ts"),
 		import("../../chain/sending/publish.ts"),
 	]);
-	const account = (await readKeyOption("audit", values, io)) ?? (await ownAccount(folder));
-	if (account === null)
-		throw usageError("--accuse needs an account: --key-file, or a validator's data folder", "audit");
-	await requireGas({ client, account }, GAS.stake);
-	const conflicts = createReportConflicts({ client, at, account, journal: memoryIntents() });
+	const sender = (await readKeyOption(values, io)) ?? (await ownAccount(folder));
+	if (sender === null) throw usageError("--accuse needs an account: --key-file, or a validator's data folder");
+	await requireGas({ client, account: sender }, GAS.stake);
+	const conflicts = createReportConflicts({ client, at, account: sender, journal: memoryIntents() });
 	const accused: string[] = [];
 	for (const { validator, revealed, ...signed } of found.conflicts)
 		if (await conflicts.againstReveal(found.epoch, validator, revealed, signed)) accused.push(validator);
@@ -168,7 +164,7 @@ const MAX_PROOFS = 20;
 function auditText(found: EpochAudit, io: CliIo): string {
 	const { epoch, validators, providers, scores, evidenceFiles, claims, proposal, differences, notes, made } = found;
 	const lines = [
-		`epoch ${epoch}: ${validators} reports, ${providers} providers, ${scores} scores computed again, weights ${proposal}, ${evidenceFiles} evidence files, ${claims} claims`,
+		`epoch ${epoch}: ${plural(validators, "report")}, ${plural(providers, "provider")}, ${plural(scores, "score")} recomputed, weights ${proposal}, ${plural(evidenceFiles, "evidence file")}, ${plural(claims, "claim")}`,
 		...notes.map((note) => `note: ${shown(note, 400)}`),
 		...made.slice(0, MAX_PROOFS).map(proofLine),
 		...(made.length > MAX_PROOFS ? [`… and ${made.length - MAX_PROOFS} more proofs: --provider or --json`] : []),
@@ -180,11 +176,10 @@ function auditText(found: EpochAudit, io: CliIo): string {
 		{ title: "what", cell: ({ what }: Row) => what },
 		{ title: "whose", cell: ({ who }: Row) => shown(who, 42) },
 		{ title: "stated", cell: ({ stated }: Row) => shown(stated, 60) },
-		{ title: "right", cell: ({ right }: Row) => shown(right, 60) },
+		{ title: "recomputed", cell: ({ right }: Row) => shown(right, 60) },
 	];
 	const rows = table(columns, differences.slice(0, MAX_LINES), paintFor(io.out, io.env));
-	const count = `${differences.length} ${differences.length === 1 ? "difference" : "differences"}`;
-	return `${lines.join("\n")}\n${rows}\n${count}\n`;
+	return `${lines.join("\n")}\n${rows}\n${plural(differences.length, "difference")}\n`;
 }
 
 function proofLine({ provider, after, before, saidMs }: ProofTime): string {

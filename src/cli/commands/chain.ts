@@ -1,13 +1,14 @@
-// `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on another chain, tokens, devices. Each subcommand has a file.
-// Not here: running an embedded chain (`assay up`).
+// `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on another chain, tokens,
+// devices. Each verb but status has a file. Not here: running an embedded chain (`assay up`).
 import type { ChainHome } from "../../validator/settlement/chain-home.ts";
-import { chainOptions, formatTokens, toJson, withChain } from "../chain/chain-connection.ts";
+import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
 import { keyOptions } from "../chain/chain-key.ts";
 import { providerOptions, withProviderChain } from "../chain/provider-chain.ts";
-import type { CliIo, Command } from "../command.ts";
-import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { type CliIo, command } from "../command.ts";
+import { list, text, type Values, whole } from "../options.ts";
+import { paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 import { type Column, shown, table } from "../print/table.ts";
-import { paintFor } from "../print/verdict-table.ts";
 
 interface EpochLine {
 	readonly epoch: number;
@@ -28,88 +29,69 @@ const columns: readonly Column<EpochLine>[] = [
 ];
 
 const options = {
-	...chainOptions.options,
-	...providerOptions.options,
-	...keyOptions.options,
-	epochs: { type: "string", default: "5" },
-	"epoch-seconds": { type: "string", default: "4320" },
-	fund: { type: "string", default: "100000000" },
-	coins: { type: "string" },
-	validator: { type: "string" },
-	device: { type: "string", multiple: true },
-} as const;
-
-type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
-
-/** By name, with how many arguments follow it. */
-const SUBCOMMANDS: Readonly<
-	Record<string, { readonly takes: number; run(values: Values, io: CliIo, rest: string[]): Promise<number> }>
-> = {
-	status: { takes: 0, run: (values, io) => (values.provider ? providerStatus(values, io) : status(values, io)) },
-	deploy: { takes: 0, run: async (values, io) => (await import("./chain/chain-deploy.ts")).deploy(values, io) },
-	send: {
-		takes: 2,
-		run: async (values, io, [to, tokens]) => (await import("./chain/chain-send.ts")).send(to!, tokens!, values, io),
-	},
-	endpoint: {
-		takes: 1,
-		run: async (values, io, [url]) => (await import("./chain/chain-send.ts")).setEndpoint(url!, values, io),
-	},
-	bind: { takes: 0, run: async (values, io) => (await import("./chain/chain-devices.ts")).bindDevices(values, io) },
-	release: {
-		takes: 0,
-		run: async (values, io) => (await import("./chain/chain-devices.ts")).releaseDevices(values, io),
-	},
+	epochs: whole("N", "status: epochs to show", [1, 100], 5),
+	"epoch-seconds": whole(
+		"N",
+		"deploy: length of an epoch; each of its four windows is a tenth of it",
+		[40, 31_536_000],
+		4320,
+	),
+	fund: whole("TOKENS", "deploy: tokens set aside for rewards, of a supply of 1000000000", [0, 1e9], 100_000_000),
+	...keyOptions,
+	coins: text("N", "send: also this much of the chain's own coin, for gas"),
+	validator: text("URL", "bind: the validator's API"),
+	device: list("ID", "bind, release: only this device, 0x and 64 hex digits (default: all)", {
+		pattern: /^0x[0-9a-fA-F]{64}$/,
+		is: "a device, 0x and 64 hex digits",
+	}),
+	...providerOptions,
+	...chainOptions,
 };
 
-export const chainCommand: Command = {
+type ChainCommandValues = Values<typeof options>;
+
+export const chainCommand = command({
 	name: "chain",
-	summary: "the chain: status of epochs and stakes, deployment of the contracts, tokens, devices",
-	help: `usage: assay chain status [OPTIONS]
-       assay chain deploy --rpc URL [OPTIONS]
-       assay chain send ACCOUNT TOKENS [OPTIONS]
-       assay chain endpoint URL [OPTIONS]
-       assay chain bind --validator URL [OPTIONS]
-       assay chain release [OPTIONS]
-
-status shows the chain, this validator's account and stake on it, and the last epochs; with --provider this provider's account, stake and devices.
-deploy puts a token and the contracts on a chain and writes their addresses to chain/contracts-external.json of the data folder. send gives an account tokens
-(and with --coins gas), on the embedded chain from its treasury. endpoint says where others reach this validator. bind takes what a validator attests of this
-provider's GPUs and makes them this provider's on chain; release gives them up; both are
-always the provider's, --data its folder. docs/chain.md.
-
-  --epochs N        status: epochs to show (default 5)
-  --epoch-seconds N deploy: how long an epoch is (default 4320); each of its four windows is a tenth of it
-  --fund TOKENS     deploy: put aside for rewards (default 100000000, a tenth of the supply)
-${keyOptions.help}
-  --coins N         send: so much of the chain's own coin as well, for gas
-  --validator URL   bind: the validator's API
-  --device ID       bind, release: this device only (0x and 64 hex digits); may be given several times (default: all)
-${providerOptions.help}
-${chainOptions.help}
-
-exit codes: done 0, usage 64, no chain, no answer or refused 69, a device is another provider's 75`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions("chain", args, options, { min: 1, max: 3 });
-		const [name, ...rest] = positionals as [string, ...string[]];
-		const found = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name]! : null;
-		if (found === null) throw usageError(`chain takes ${Object.keys(SUBCOMMANDS).join(", ")}, not '${name}'`, "chain");
-		if (rest.length !== found.takes)
-			throw usageError(
-				`chain ${name} takes ${found.takes === 0 ? "no" : found.takes} arguments after its name`,
-				"chain",
-			);
-		return found.run(values, io, rest);
+	summary: "epochs and stakes on chain; deploy the contracts, send tokens, bind devices",
+	about: "bind and release always act for this machine's provider; --data is then its folder. Page: docs/chain.md.",
+	options,
+	exits: { 69: "no chain, no answer or refused", 75: "a device belongs to another provider" },
+	verbs: {
+		status: {
+			does: "the chain, this validator's account and stake, the last epochs; with --provider the provider's account, stake and devices",
+			run: (values, io) => (values.provider ? providerStatus(values, io) : status(values, io)),
+		},
+		deploy: {
+			needs: "--rpc URL",
+			does: "deploy a token and the contracts; their addresses go to chain/contracts-external.json in the data folder",
+			run: async (values, io) => (await import("./chain/chain-deploy.ts")).deploy(values, io),
+		},
+		send: {
+			takes: "ACCOUNT TOKENS",
+			does: "send tokens (with --coins also gas); on the embedded chain they come from its treasury",
+			run: async (values, io, to, tokens) => (await import("./chain/chain-send.ts")).send(to!, tokens!, values, io),
+		},
+		endpoint: {
+			takes: "URL",
+			does: "publish where others reach this validator",
+			run: async (values, io, url) => (await import("./chain/chain-send.ts")).setEndpoint(url!, values, io),
+		},
+		bind: {
+			needs: "--validator URL",
+			does: "fetch a validator's statements on this provider's GPUs and bind the GPUs to this provider on chain",
+			run: async (values, io) => (await import("./chain/chain-devices.ts")).bindDevices(values, io),
+		},
+		release: {
+			does: "give up devices that are bound to this provider",
+			run: async (values, io) => (await import("./chain/chain-devices.ts")).releaseDevices(values, io),
+		},
 	},
-};
+});
 
-async function status(values: Values, io: CliIo): Promise<number> {
-	const count = Math.floor(numberOption("chain", "epochs", values.epochs, 1, 100));
-	return withChain("chain", values, io, async (home) => {
-		const found = await readStatus(home, count);
-		if (values.json) io.out.write(toJson(found));
-		else {
+async function status(values: ChainCommandValues, io: CliIo): Promise<number> {
+	return withChain(values, io, async (home) => {
+		const found = await readStatus(home, values.epochs);
+		return printResult(values, io, found, () => {
 			const { account, stake, unbonding, balance, coins, endpoint } = found.validator;
 			const paint = paintFor(io.out, io.env);
 			const lines = [
@@ -122,16 +104,15 @@ async function status(values: Values, io: CliIo): Promise<number> {
 				...(endpoint === "" ? [] : [`endpoint   ${shown(endpoint, 100)}`]),
 				`epoch      ${found.epoch} now`,
 			];
-			io.out.write(`${lines.join("\n")}\n\n${table(columns, found.epochs, paint)}\n`);
-		}
-		return 0;
+			return `${lines.join("\n")}\n\n${table(columns, found.epochs, paint)}\n`;
+		});
 	});
 }
 
-const leaving = (unbonding: bigint): string => (unbonding > 0n ? `, ${formatTokens(unbonding)} on its way out` : "");
+const leaving = (unbonding: bigint): string => (unbonding > 0n ? `, ${formatTokens(unbonding)} being unstaked` : "");
 
-async function providerStatus(values: Values, io: CliIo): Promise<number> {
-	return withProviderChain("chain", values, io, async ({ client, at, account, url }, signer, folder) => {
+async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<number> {
+	return withProviderChain(values, io, async ({ client, at, account, url }, signer, folder) => {
 		const registry = await import("../../chain/contracts/registry.ts");
 		const { address } = account;
 		const { role, stake, unbonding, unlockAt, signingKey } = await registry.readAccount(client, at, address);
@@ -142,20 +123,18 @@ async function providerStatus(values: Values, io: CliIo): Promise<number> {
 			await registry.readDevicesOf(client, at, address),
 		];
 		const found = { chainId: client.chainId, url, contracts: at, provider: signer.key, account: address, isRegistered };
-		if (values.json) io.out.write(toJson({ ...found, stake, unbonding, unlockAt, tokens, wei, devices }));
-		else {
+		return printResult(values, io, { ...found, stake, unbonding, unlockAt, tokens, wei, devices }, () => {
 			const lines = [
 				`chain      ${client.chainId}, ${url}`,
 				`provider   ${signer.key}, in ${folder}`,
 				`account    ${address}, ${formatTokens(tokens)} tokens, ${formatTokens(wei)} coins for gas`,
 				isRegistered
 					? `stake      ${formatTokens(stake)}${leaving(unbonding)}`
-					: "stake      none: not registered; assay stake TOKENS --provider registers it",
+					: "stake      none: not registered; register with assay stake TOKENS --provider",
 				...devices.map(({ device, until }) => `device     ${device}, until ${new Date(until * 1000).toISOString()}`),
 			];
-			io.out.write(`${lines.join("\n")}\n`);
-		}
-		return 0;
+			return `${lines.join("\n")}\n`;
+		});
 	});
 }
 

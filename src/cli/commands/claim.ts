@@ -1,16 +1,17 @@
-// `assay claim`: pays out rewards of final epochs: claims them and collects all that the account is owed, in one transaction an account where it can. Anyone may do so for
-// any provider: the contract pays the account of the leaf and nobody else.
+// `assay claim`: claims the rewards of final epochs and collects all that an account is owed, in one transaction an account where
+// possible. Anyone may do so for any provider: the contract pays the account in the leaf and nobody else.
 import { join } from "node:path";
 import type { RewardClaim } from "../../chain/contracts/rewards.ts";
 import type { Call } from "../../chain/sending/sign.ts";
 import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../validator/settlement/chain-home.ts";
-import { chainOptions, formatTokens, toJson, withChain } from "../chain/chain-connection.ts";
-import type { Command } from "../command.ts";
-import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
+import { command } from "../command.ts";
+import { flag, list, usageError, whole } from "../options.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 import { type Column, shortId, table } from "../print/table.ts";
-import { paintFor } from "../print/verdict-table.ts";
 
 interface Paid {
 	readonly epoch: number;
@@ -34,65 +35,55 @@ interface Outcome {
 }
 
 const options = {
-	...chainOptions.options,
-	epoch: { type: "string" },
-	provider: { type: "string", multiple: true },
-	"dry-run": { type: "boolean", default: false },
-} as const;
+	epoch: whole("N", "only this epoch (default: the last 20)", [0, 1e12]),
+	provider: list("WHO", "an account (0x…) or, on the embedded chain, a provider's key (default: all)"),
+	"dry-run": flag("show what would be claimed and paid, send nothing"),
+	...chainOptions,
+};
 
-export const claimCommand: Command = {
+export const claimCommand = command({
 	name: "claim",
-	summary: "claims rewards of final epochs",
-	help: `usage: assay claim [OPTIONS]
+	summary: "claim the rewards of final epochs",
+	about: `Claims the rewards of final epochs and pays them, with anything still owed from before, to the providers' accounts. Fees
+come from this data folder's account.`,
+	options,
+	exits: { 69: "no chain or no answer" },
 
-Claims the rewards of final epochs and pays them, with whatever is owed from before, to the providers' accounts; fees come from this data folder's
-account. Without options: all of the last 20 epochs.
-
-  --epoch N          of that epoch only
-  --provider WHO     an account (0x…), or on the embedded chain a provider's key; may be given several times (default: all)
-  --dry-run          show, claim and pay nothing
-${chainOptions.help}
-
-exit codes: done 0, usage 64, no chain or no answer 69`,
-
-	async run(args, io) {
-		const { values } = parseOptions("claim", args, options, { min: 0, max: 0 });
-		const only = values.epoch === undefined ? null : Math.floor(numberOption("claim", "epoch", values.epoch, 0, 1e12));
-		return withChain("claim", values, io, async (home) => {
+	async run(values, io) {
+		return withChain(values, io, async (home) => {
 			const wanted =
 				values.provider === undefined ? null : new Set(values.provider.map((who) => accountFor(home, who)));
-			const outcome = await claimAll(home, { only, wanted, isDry: values["dry-run"] });
-			const { claims, collected, withheld } = outcome;
-			if (values.json) io.out.write(toJson(outcome));
-			else if (claims.length + collected.length + withheld.length === 0) io.out.write("  nothing to claim\n");
-			else {
-				const paint = paintFor(io.out, io.env);
-				if (claims.length > 0) io.out.write(`${table(claimColumns, claims, paint)}\n`);
-				for (const { provider, amount } of collected)
-					io.out.write(
-						`  ${values["dry-run"] ? "would pay" : "paid"} ${formatTokens(amount)} to ${shortId(provider)}\n`,
-					);
-				if (withheld.length > 0)
-					io.out.write(
-						`  weights of epoch ${withheld.join(", ")} are not here, and their proposer does not give them\n`,
-					);
-			}
-			return 0;
+			const isDry = values["dry-run"];
+			const outcome = await claimAll(home, { only: values.epoch ?? null, wanted, isDry });
+			return printResult(values, io, outcome, () => outcomeText(outcome, isDry, paintFor(io.out, io.env)));
 		});
 	},
-};
+});
+
+function outcomeText({ claims, collected, withheld }: Outcome, isDry: boolean, paint: Paint): string {
+	const lines = [
+		...(claims.length === 0 ? [] : [table(claimColumns, claims, paint)]),
+		...collected.map(
+			({ provider, amount }) => `  ${isDry ? "would pay" : "paid"} ${formatTokens(amount)} to ${shortId(provider)}`,
+		),
+		...(withheld.length === 0
+			? []
+			: [`  the weights of epoch ${withheld.join(", ")} are not here, and their proposer does not serve them`]),
+	];
+	return `${lines.length === 0 ? "  nothing to claim" : lines.join("\n")}\n`;
+}
 
 const claimColumns: readonly Column<Paid>[] = [
 	{ title: "epoch", right: true, cell: ({ epoch }) => String(epoch) },
 	{ title: "account", cell: ({ provider }) => shortId(provider) },
 	{ title: "tokens", right: true, cell: ({ amount }) => formatTokens(amount) },
-	{ title: "", cell: ({ state }) => state },
+	{ title: "", cell: ({ state }) => state.replace(/^was /, "already ") },
 ];
 
 function accountFor({ keptAccountOf }: ChainHome, who: string): Hex {
 	if (/^0x[0-9a-fA-F]{40}$/.test(who)) return who.toLowerCase() as Hex;
 	if (/^[0-9a-f]{64}$/.test(who) && keptAccountOf !== null) return keptAccountOf(who).address.toLowerCase() as Hex;
-	throw usageError(`--provider takes an account (0x and 40 hex digits) or, on the embedded chain, a key`, "claim");
+	throw usageError(`--provider takes an account (0x and 40 hex digits) or, on the embedded chain, a key`);
 }
 
 interface OpenClaim extends RewardClaim {
@@ -119,7 +110,7 @@ const MAX_CLAIMS = 20;
 const MAX_CLAIM_GAS = 90_000n;
 const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
-async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
+async function claimAll(home: ChainHome, asked: Asked): Promise<Outcome> {
 	const [{ refusedBecause }, rewards, { readEpochParams }] = await Promise.all([
 		import("../../chain/sending/refusal.ts"),
 		import("../../chain/contracts/rewards.ts"),
@@ -129,11 +120,11 @@ async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
 	const nowS = Date.now() / 1000;
 	const closedS = nowS - (await rewards.readClaimSeconds(home.client, home.at));
 	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
-	const { leaves, withheld } = await finalLeaves(home, o, current);
+	const { leaves, withheld } = await finalLeaves(home, asked, current);
 	const claims: Paid[] = [];
 	const collected: Collected[] = [];
-	for (const provider of new Set([...leaves.keys(), ...(o.wanted ?? [])])) {
-		const of = { provider, leaves: leaves.get(provider) ?? [], current, closedS, isDry: o.isDry };
+	for (const provider of new Set([...leaves.keys(), ...(asked.wanted ?? [])])) {
+		const of = { provider, leaves: leaves.get(provider) ?? [], current, closedS, isDry: asked.isDry };
 		const paid = await payOne(home, of).catch((error) => {
 			// Anyone may claim for anyone, and somebody did meanwhile: look again, what is left is less.
 			if (!["AlreadyClaimed", "NothingOwed"].includes(refusedBecause(error) ?? "")) throw error;
@@ -148,7 +139,13 @@ async function claimAll(home: ChainHome, o: Asked): Promise<Outcome> {
 /** Claims what can be and pays all that is owed. */
 async function payOne(
 	home: ChainHome,
-	o: {
+	{
+		provider,
+		leaves,
+		current,
+		closedS,
+		isDry,
+	}: {
 		readonly provider: Hex;
 		readonly leaves: readonly OpenClaim[];
 		readonly current: number;
@@ -162,25 +159,24 @@ async function payOne(
 		import("../../chain/contracts/rewards.ts"),
 	]);
 	const { client, at, account } = home;
-	const { provider } = o;
-	const owed = await rewards.readOwed(client, at, provider, o.current);
+	const owed = await rewards.readOwed(client, at, provider, current);
 	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
 		if (await rewards.readIsClaimed(client, at, leaf.epoch, provider))
 			return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
-		return leaf.finalAt <= o.closedS ? "lapsed" : "can be claimed";
+		return leaf.finalAt <= closedS ? "lapsed" : "can be claimed";
 	};
-	const states = await Promise.all(o.leaves.map(stateOf));
-	const open = o.leaves.filter((_, i) => states[i] === "can be claimed");
+	const states = await Promise.all(leaves.map(stateOf));
+	const open = leaves.filter((_, i) => states[i] === "can be claimed");
 	const amount = [...owed, ...open].reduce((sum, one) => sum + one.amount, 0n);
 	const words = owed.map(({ word }) => word);
-	for (let from = 0; !o.isDry && amount > 0n && (from === 0 || from < open.length); from += MAX_CLAIMS) {
+	for (let from = 0; !isDry && amount > 0n && (from === 0 || from < open.length); from += MAX_CLAIMS) {
 		const batch = open.slice(from, from + MAX_CLAIMS);
 		const calls = await callsFor(home, provider, batch, from === 0 ? words : []);
 		for (const call of calls) await chain.sendCall(client, account, call);
 	}
-	const claims = o.leaves.map(({ epoch, amount }, i): Paid => {
+	const claims = leaves.map(({ epoch, amount }, i): Paid => {
 		const state = states[i]!;
-		return { epoch, provider, amount, state: state === "can be claimed" && !o.isDry ? "paid" : state };
+		return { epoch, provider, amount, state: state === "can be claimed" && !isDry ? "paid" : state };
 	});
 	return { claims, amount };
 }
@@ -202,7 +198,7 @@ async function callsFor(
 	return [rewards.claimAllCall(at, batch), rewards.collectCall(at, provider, [...paid])];
 }
 
-async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<Final> {
+async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: number): Promise<Final> {
 	const [board, market, { createReportArchive }, { createLeafFetcher }, { toHex }] = await Promise.all([
 		import("../../chain/contracts/scoreboard.ts"),
 		import("../../market/epochs/weight-proposal.ts"),
@@ -222,7 +218,7 @@ async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<
 			return null;
 		}
 	};
-	const epochs = o.only !== null ? [o.only] : Array.from({ length: 20 }, (_, i) => current - 20 + i);
+	const epochs = only !== null ? [only] : Array.from({ length: 20 }, (_, i) => current - 20 + i);
 	const found = new Map<Hex, OpenClaim[]>();
 	const withheld: number[] = [];
 	for (const epoch of epochs.filter((one) => one >= 0)) {
@@ -238,7 +234,7 @@ async function finalLeaves(home: ChainHome, o: Asked, current: number): Promise<
 		if (tree === null) withheld.push(epoch);
 		for (const [index, leaf] of (tree?.leaves ?? []).entries()) {
 			// The contract credits nothing to the zero address.
-			if (leaf.provider === ZERO_ADDRESS || (o.wanted !== null && !o.wanted.has(leaf.provider))) continue;
+			if (leaf.provider === ZERO_ADDRESS || (wanted !== null && !wanted.has(leaf.provider))) continue;
 			const list = found.get(leaf.provider) ?? [];
 			list.push({ epoch, proposal, opening: tree!.open(index), amount: market.shareOf(proposal, leaf), finalAt });
 			found.set(leaf.provider, list);

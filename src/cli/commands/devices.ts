@@ -1,12 +1,13 @@
 // `assay devices [TARGET]`: what a host says it has. Claims only; `assay probe` is what proves them.
 import { randomBytes } from "node:crypto";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
-import type { DeviceClaim } from "../../protocol/probe/evidence.ts";
-import type { Command } from "../command.ts";
-import { linkOptions, openTarget } from "../open-target.ts";
-import { parseOptions } from "../parse-options.ts";
+import type { DeviceClaim, HostClaim } from "../../protocol/probe/evidence.ts";
+import { command } from "../command.ts";
+import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
+import { flag } from "../options.ts";
 import { formatBytes } from "../print/format.ts";
-import { paintFor } from "../print/verdict-table.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 
 function unitsOf({ kind, units }: DeviceClaim): string {
 	if (kind === "disk") return "";
@@ -29,26 +30,20 @@ function deviceLine(device: DeviceClaim, index: number): string {
 	return `  ${device.kind} ${index}  ${device.name}\n         ${parts.filter((p) => p !== "").join(", ")}`;
 }
 
-export const devicesCommand: Command = {
+export const devicesCommand = command({
 	name: "devices",
-	summary: "lists what a host claims to have",
-	help: `usage: assay devices [local | ssh://user@host[:port]] [OPTIONS]
+	summary: "list what a host claims to have",
+	about: `Starts the engine on the target and prints what it says about the host. A claim proves nothing: use assay probe.
 
-Starts the engine on the target and prints what it says about the host. A claim proves nothing: use assay probe.
+${TARGET_HELP}`,
+	takes: "[TARGET]",
+	options: { json: flag("print the claim as JSON"), ...linkOptions },
+	exits: { 69: "unreachable", 77: "refused" },
 
-${linkOptions.help}
-  --json            the claim as JSON on standard output`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions(
-			"devices",
-			args,
-			{ json: { type: "boolean", default: false }, ...linkOptions.options },
-			{ min: 0, max: 1 },
-		);
+	async run(values, io, named = "local") {
 		const begun = process.hrtime.bigint();
 		const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
-		const target = openTarget("devices", positionals[0] ?? "local", values, io);
+		const target = openTarget(named, values, io);
 		const link = await target.open();
 		try {
 			const client = await createEngineClient(link, {
@@ -57,28 +52,22 @@ ${linkOptions.help}
 				randomBytes: (n) => randomBytes(n),
 			});
 			const claim = await client.hello({ deadlineMs: 30_000 });
-			if (values.json) {
-				io.out.write(`${JSON.stringify(claim, null, 2)}\n`);
-			} else {
-				const paint = paintFor(io.out, io.env);
-				const driver =
-					claim.driver === null
-						? `no GPU driver: ${claim.why}`
-						: `driver ${claim.driver.version}, CUDA ${claim.driver.cuda}`;
-				io.out.write(
-					`${[
-						`${paint.strong(target.name)} claims:`,
-						`  ${claim.host.cpu}, ${claim.host.cores} cores, ${formatBytes(claim.host.ramBytes)} RAM, ${claim.host.os}`,
-						`  engine ${claim.engine.version} (${claim.engine.arch}), ${driver}`,
-						...claim.devices.map(deviceLine),
-						paint.dim("  claims only; assay probe proves them"),
-					].join("\n")}\n`,
-				);
-			}
+			printResult(values, io, claim, () => claimText(target.name, claim, paintFor(io.out, io.env)));
 			await client.close();
 			return 0;
 		} finally {
 			await link.close();
 		}
 	},
-};
+});
+
+function claimText(target: string, { driver, why, host, engine, devices }: HostClaim, paint: Paint): string {
+	const gpuDriver = driver === null ? `no GPU driver: ${why}` : `driver ${driver.version}, CUDA ${driver.cuda}`;
+	return `${[
+		`${paint.strong(target)} claims:`,
+		`  ${host.cpu}, ${host.cores} cores, ${formatBytes(host.ramBytes)} RAM, ${host.os}`,
+		`  engine ${engine.version} (${engine.arch}), ${gpuDriver}`,
+		...devices.map(deviceLine),
+		paint.dim("  claims only; assay probe proves them"),
+	].join("\n")}\n`;
+}

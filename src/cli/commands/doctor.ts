@@ -3,10 +3,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { engineFile, isCheckout } from "../../engine/builds.ts";
-import type { Command } from "../command.ts";
+import { command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { parseOptions } from "../parse-options.ts";
-import { paintFor } from "../print/verdict-table.ts";
+import { flag } from "../options.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 
 interface Check {
 	readonly name: string;
@@ -54,7 +55,7 @@ function lookAround(): Check[] {
 		},
 		{
 			name: "engine",
-			what: `the program that is probed, for ${own}`,
+			what: `the program that runs the challenges, for ${own}`,
 			needed: compiler === null || !hasSources,
 			found: ownEngine,
 			remedy: buildRemedy,
@@ -68,7 +69,7 @@ function lookAround(): Check[] {
 		},
 		{
 			name: "nvcc",
-			what: "builds the engine's GPU code; without it the engine knows the CPU only",
+			what: "builds the engine's GPU code; without it the engine supports the CPU only",
 			needed: false,
 			found: versionOf("nvcc", ["--version"], /release \d+\.\d+/),
 			remedy: "install NVIDIA's CUDA toolkit 13",
@@ -108,33 +109,26 @@ function lookAround(): Check[] {
 	return checks.filter((check) => hasSources || check.forSources !== true);
 }
 
-export const doctorCommand: Command = {
+export const doctorCommand = command({
 	name: "doctor",
-	summary: "says what this machine can build and run, and what to install",
-	help: `usage: assay doctor [--json]
+	summary: "check what this machine can build and run, and what to install",
+	about: "Looks for everything that assay can use on this machine and says how to get what is missing.",
+	options: { json: flag("print the checks as JSON") },
+	exits: { 0: "this machine can probe", 69: "something needed is missing" },
 
-Looks for everything that assay can use io and says how to get what is missing.
-
-exit codes: 0 this machine can probe, 69 something needed is missing`,
-
-	async run(args, io) {
-		const { values } = parseOptions("doctor", args, { json: { type: "boolean", default: false } }, { min: 0, max: 0 });
+	async run(values, io) {
 		const checks = lookAround();
 		const isReady = checks.every((check) => !check.needed || check.found !== null);
-		if (values.json) {
-			io.out.write(`${JSON.stringify({ ready: isReady, checks }, null, 2)}\n`);
-		} else {
-			const paint = paintFor(io.out, io.env);
-			const width = Math.max(...checks.map((check) => check.name.length)) + 2;
-			for (const check of checks) {
-				const mark =
-					check.found !== null ? paint.good("ok     ") : check.needed ? paint.bad("missing") : paint.unsure("absent ");
-				io.out.write(
-					`  ${mark}  ${check.name.padEnd(width)}${check.found ?? check.remedy}\n${paint.dim(`  ${"".padEnd(9 + width)}${check.what}`)}\n`,
-				);
-			}
-			io.out.write(isReady ? "This machine can probe: assay probe\n" : "Something needed is missing.\n");
-		}
+		printResult(values, io, { ready: isReady, checks }, () => checksText(checks, isReady, paintFor(io.out, io.env)));
 		return isReady ? exitCodes.valid.code : exitCodes.unavailable.code;
 	},
-};
+});
+
+function checksText(checks: readonly Check[], isReady: boolean, paint: Paint): string {
+	const width = Math.max(...checks.map((check) => check.name.length)) + 2;
+	const lines = checks.flatMap(({ name, what, needed, found, remedy }) => {
+		const mark = found !== null ? paint.good("ok     ") : needed ? paint.bad("missing") : paint.unsure("absent ");
+		return [`  ${mark}  ${name.padEnd(width)}${found ?? remedy}`, paint.dim(`  ${"".padEnd(9 + width)}${what}`)];
+	});
+	return `${[...lines, isReady ? "This machine can probe: assay probe" : "Something needed is missing."].join("\n")}\n`;
+}

@@ -1,39 +1,31 @@
-// `assay evidence PROBE --out FILE`: fetches the evidence file of a probe, as it was written. What is in it is for `assay verify` to say.
+// `assay evidence PROBE --out FILE`: fetches the evidence file of a probe, byte for byte. Judging it is up to `assay verify`.
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
-import type { Command } from "../command.ts";
+import { command } from "../command.ts";
 import { findProbe } from "../find-by-name.ts";
-import { parseOptions, usageError } from "../parse-options.ts";
+import { text, usageError } from "../options.ts";
 import { formatBytes } from "../print/format.ts";
+import { printResult } from "../print/print-result.ts";
 
-export const evidenceCommand: Command = {
+export const evidenceCommand = command({
 	name: "evidence",
-	summary: "fetches the evidence file of a probe, for assay verify",
-	help: `usage: assay evidence PROBE [--out FILE] [OPTIONS]
+	summary: "fetch the evidence file of a probe, for assay verify",
+	about: "PROBE is a probe's id, the beginning of it, or the SHA-256 of an evidence file.",
+	takes: "PROBE",
+	options: {
+		out: text("FILE", "where it goes (default: PROBE.assay in this folder)"),
+		receipts: text("FILE", "also fetch what the provider signed, for assay accuse; PROBE must then be a probe's id"),
+		...apiOptions,
+	},
+	exits: { 67: "no such probe or evidence", 69: "no answer", 74: "file not writable" },
 
-PROBE is a probe's id, the beginning of it, or the SHA-256 of an evidence file.
-
-  --out FILE        where it goes (default: PROBE.assay in this folder)
-  --receipts FILE   also what the provider signed of it, for assay accuse; PROBE is then a probe's id
-${apiOptions.help}
-
-exit codes: done 0, usage 64, no such probe or evidence 67, nobody answers 69, file not writable 74`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions(
-			"evidence",
-			args,
-			{ ...apiOptions.options, out: { type: "string" }, receipts: { type: "string" } },
-			{ min: 1, max: 1 },
-		);
-		const subject = positionals[0]!;
-		const api = await openApi("evidence", values, io);
+	async run(values, io, subject = "") {
+		const api = await openApi(values, io);
 		const isHash = /^[0-9a-f]{64}$/.test(subject);
-		if (isHash && values.receipts !== undefined)
-			throw usageError("--receipts goes with a probe's id, not with a hash", "evidence");
+		if (isHash && values.receipts !== undefined) throw usageError("--receipts goes with a probe's id, not with a hash");
 		const { id, sha256, bytes, receipts } = await withApi(api, async (client) => {
 			if (isHash)
 				return {
@@ -49,20 +41,20 @@ exit codes: done 0, usage 64, no such probe or evidence 67, nobody answers 69, f
 		});
 		// The server may err or lie; the name of evidence is its hash.
 		if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-			throw new AssayError("EVIDENCE_CORRUPT", `what ${api.url} sent is not the file of that name`, {
+			throw new AssayError("EVIDENCE_CORRUPT", `${api.url} sent another file than the one of that hash`, {
 				hint: "Ask again, or ask another validator.",
 			});
 		const path = resolve(io.cwd, values.out ?? `${id}.assay`);
 		write(path, bytes);
 		if (receipts !== null) write(resolve(io.cwd, values.receipts!), `${JSON.stringify(receipts)}\n`);
-		io.out.write(
-			values.json
-				? `${JSON.stringify({ path, bytes: bytes.length, sha256 }, null, 2)}\n`
-				: `${path}: ${formatBytes(bytes.length)}, sha256 ${sha256}\n`,
+		return printResult(
+			values,
+			io,
+			{ path, bytes: bytes.length, sha256 },
+			() => `${path}: ${formatBytes(bytes.length)}, sha256 ${sha256}\n`,
 		);
-		return 0;
 	},
-};
+});
 
 function write(path: string, content: Uint8Array | string): void {
 	try {

@@ -2,16 +2,17 @@
 import type { ApiClient } from "../../api/create-client.ts";
 import type { FigurePoint, ProbeSummary, ProviderSummary } from "../../api/types.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
-import type { Command } from "../command.ts";
+import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
-import { numberOption, parseOptions } from "../parse-options.ts";
+import { whole } from "../options.ts";
+import { figureLabel } from "../print/figures.ts";
 import { formatFigure, formatPercent } from "../print/format.ts";
+import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { shown, sparkline, table } from "../print/table.ts";
-import { figureLabel, type Paint } from "../print/verdict-table.ts";
+import { plural, shown, sparkline, table } from "../print/table.ts";
 import { probeColumns } from "./probes.ts";
 
-/** One request each: more would be a page of its own, and a burst that the API's limits are made against. */
+/** One request each: more would be a burst that the API's limits refuse. */
 const MAX_CURVES = 24;
 
 interface Curve {
@@ -43,7 +44,8 @@ function curveText(curves: readonly Curve[], paint: Paint): string {
 			{
 				title: "now",
 				right: true,
-				cell: ({ points: [now] }) => (now === undefined ? "" : formatFigure(now.value, shown(now.unit))),
+				cell: ({ name, points: [now] }) =>
+					now === undefined ? "" : formatFigure({ name, value: now.value, unit: shown(now.unit) }),
 			},
 			{ title: "oldest to newest", cell: ({ points }) => sparkline(points.map(({ value }) => value).reverse()) },
 			{
@@ -69,7 +71,7 @@ function historyText(
 	const tally = (verdict: string) => probes.filter((one) => one.verdict === verdict).length;
 	return [
 		`${paint.strong(shown(provider.name))}  ${provider.id}`,
-		`  of the last ${probes.length} probes ${tally("valid")} valid, ${tally("invalid")} invalid, ${tally("inconclusive")} inconclusive; ` +
+		`  of the last ${plural(probes.length, "probe")} ${tally("valid")} valid, ${tally("invalid")} invalid, ${tally("inconclusive")} inconclusive; ` +
 			`reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}`,
 		"",
 		probes.length === 0 ? "  no probes yet" : table(probeColumns(Date.now(), false), probes, paint),
@@ -77,34 +79,25 @@ function historyText(
 	].join("\n");
 }
 
-export const historyCommand: Command = {
+export const historyCommand = command({
 	name: "history",
 	summary: "a provider's probes, verdicts and figures over time",
-	help: `usage: assay history PROVIDER [OPTIONS]
+	about: "PROVIDER is an id, the beginning of one, or a name.",
+	takes: "PROVIDER",
+	options: {
+		limit: whole("N", "probes, and points of each curve, at most 500", [1, 500], 20),
+		device: whole("N", "only the figures of this device", [0, 63]),
+		...watchOptions,
+		...apiOptions,
+	},
+	exits: { 67: "no such provider", 69: "no answer" },
 
-A PROVIDER is named by its id, the beginning of it, or its name.
-
-  --limit N         probes and points of each curve, at most 500 (default 20)
-  --device N        only the figures of this device
-${watchOptions.help}
-${apiOptions.help}
-
-exit codes: done 0, usage 64, no such provider 67, nobody answers 69`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions(
-			"history",
-			args,
-			{ ...apiOptions.options, ...watchOptions.options, limit: { type: "string" }, device: { type: "string" } },
-			{ min: 1, max: 1 },
-		);
-		const limit = values.limit === undefined ? 20 : Math.floor(numberOption("history", "limit", values.limit, 1, 500));
-		const device =
-			values.device === undefined ? undefined : Math.floor(numberOption("history", "device", values.device, 0, 63));
-		const api = await openApi("history", values, io);
-		return showOrWatch("history", values, io, async () => {
+	async run(values, io, subject) {
+		const { limit, device } = values;
+		const api = await openApi(values, io);
+		return showOrWatch(values, io, async () => {
 			const found = await withApi(api, async (client) => {
-				const provider = await findProvider(client, positionals[0]!);
+				const provider = await findProvider(client, subject!);
 				const params = { id: provider.id };
 				const { rows } = await client.listProviderProbes({ params, query: { limit } });
 				return { provider, probes: rows, figures: await curvesOf(client, provider.id, limit, device) };
@@ -112,4 +105,4 @@ exit codes: done 0, usage 64, no such provider 67, nobody answers 69`,
 			return { json: found, text: (paint) => historyText(found.provider, found.probes, found.figures, paint) };
 		});
 	},
-};
+});

@@ -9,15 +9,16 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
 import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
-import type { Command } from "../command.ts";
+import { command } from "../command.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
-import { linkOptions, openTarget } from "../open-target.ts";
-import { numberOption, parseOptions } from "../parse-options.ts";
+import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
+import { flag, number, text, whole } from "../options.ts";
 import { type ComparedFigure, compareFigures, comparisonTable } from "../print/compare-figures.ts";
 import { formatBytes, formatDuration } from "../print/format.ts";
 import { createLiveProgress, silentProgress } from "../print/live-progress.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
-import { findingLines, type Paint, paintFor, verdictLine, verdictTable } from "../print/verdict-table.ts";
+import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
 import { readEvidence } from "../read-evidence.ts";
 
 function defaultOut(target: string, startedAtMs: number): string {
@@ -98,49 +99,40 @@ function reportText(report: ProbeReport, paint: Paint): string {
 	return `${lines.join("\n")}\n`;
 }
 
-export const probeCommand: Command = {
+export const probeCommand = command({
 	name: "probe",
-	summary: "proves a host: its GPUs, its memory, its CPU",
-	help: `usage: assay probe [local | ssh://user@host[:port]] [OPTIONS]
+	summary: "prove a host: its GPUs, memory, CPU and disk",
+	about: `Starts the engine on the target, sends challenges to every device, times the answers with this machine's clock, and
+writes an evidence file that anyone can check again with assay verify.
 
-Starts the engine on the target, puts challenges to every device, checks the answers on this machine's clock,
-and leaves a file that anyone can check again with assay verify.
+${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the verdict says that no GPU was proven.`,
+	takes: "[TARGET]",
+	options: {
+		quick: flag("quick probe, a few seconds: less memory, fewer precisions, fewer spot checks"),
+		sustain: number(
+			"MINUTES",
+			"then run the matrix challenge for that long and report how the speed holds",
+			[0.05, 1440],
+		),
+		samples: whole("N", "spot checks per challenge (default 128, with --quick 32)", [1, 2048]),
+		compare: text("FILE", "show the figures beside those of an earlier evidence file"),
+		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder)"),
+		json: flag("print verdict, claim and evidence path as JSON"),
+		...linkOptions,
+	},
+	exits: {
+		0: "valid",
+		1: "invalid",
+		2: "inconclusive",
+		69: "unreachable",
+		74: "file not writable",
+		77: "refused",
+		130: "Ctrl-C",
+	},
 
-  --quick            a few seconds: smaller fills, fewer precisions, fewer places
-  --sustain MINUTES  then run the matrix challenge for that long and report how the speed holds
-  --samples N        places opened per challenge (default 128; quick 32)
-  --compare FILE     show the figures beside those of an earlier evidence file
-  --out FILE         where the evidence goes (default: HOST-TIME.assay in this folder)
-${linkOptions.help}
-  --json             verdict, claim and evidence path as JSON on standard output
-
-No GPU is not an error: the CPU is probed, and the verdict says that no GPU was proven.
-
-exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file not writable 74, refused 77, Ctrl-C 130`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions(
-			"probe",
-			args,
-			{
-				json: { type: "boolean", default: false },
-				quick: { type: "boolean", default: false },
-				sustain: { type: "string" },
-				samples: { type: "string" },
-				out: { type: "string" },
-				compare: { type: "string" },
-				...linkOptions.options,
-			},
-			{ min: 0, max: 1 },
-		);
-		const sustainMs =
-			values.sustain === undefined
-				? 0
-				: Math.round(numberOption("probe", "sustain", values.sustain, 0.05, 1440) * 60_000);
-		const samples =
-			values.samples === undefined ? undefined : Math.floor(numberOption("probe", "samples", values.samples, 1, 2048));
+	async run(values, io, named = "local") {
 		const before = values.compare === undefined ? null : provenFigures(values.compare);
-		const target = openTarget("probe", positionals[0] ?? "local", values, io);
+		const target = openTarget(named, values, io);
 		const signer = await loadSigner(signerPath(io.env), (n) => randomBytes(n));
 
 		const begun = process.hrtime.bigint();
@@ -149,9 +141,9 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file n
 		const paint = paintFor(io.err, io.env);
 		const progress = values.json && io.err.isTTY !== true ? silentProgress : createLiveProgress(io.err, paint);
 		if (progress !== silentProgress)
-			io.err.write(`${paint.strong("assay")} probes ${target.name}${values.quick ? ", quickly" : ""}\n`);
+			io.err.write(`${paint.strong("assay")} probes ${target.name}${values.quick ? " (quick probe)" : ""}\n`);
 
-		// Opened here and not by the probe: a host that we cannot reach or log in to is an error of the surroundings, not a verdict.
+		// Opened here and not by the probe: a host that we cannot reach or log in to is an error, not a verdict.
 		const link = await target.open().catch((error: unknown) => {
 			progress.end();
 			throw error;
@@ -160,8 +152,8 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file n
 			openLink: async () => link,
 			target: target.name,
 			quick: values.quick,
-			sustainMs,
-			...(samples === undefined ? {} : { samples }),
+			sustainMs: Math.round((values.sustain ?? 0) * 60_000),
+			...(values.samples === undefined ? {} : { samples: values.samples }),
 			signer,
 			clockUs,
 			nowMs: () => Date.now(),
@@ -178,4 +170,4 @@ exit codes: valid 0, invalid 1, inconclusive 2, usage 64, unreachable 69, file n
 		io.out.write(values.json ? reportJson(report) : reportText(report, paintFor(io.out, io.env)));
 		return exit;
 	},
-};
+});

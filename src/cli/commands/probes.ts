@@ -1,16 +1,16 @@
-// `assay probes`: what was asked of whom and what came of it, newest first; with an id one probe, with its figures and findings.
+// `assay probes`: probes and their verdicts, newest first; with an id one probe with its figures and findings.
 import type { Probe, ProbeSummary } from "../../api/types.ts";
 import { codes } from "../../protocol/codes.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
-import type { Command } from "../command.ts";
+import { command } from "../command.ts";
 import { findProbe, findProvider } from "../find-by-name.ts";
-import { numberOption, parseOptions } from "../parse-options.ts";
+import { text, whole } from "../options.ts";
+import { figureLines } from "../print/figures.ts";
 import { formatBytes } from "../print/format.ts";
+import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { type Column, formatAgo, shortId, shown, table, verdictStyle } from "../print/table.ts";
-import type { Paint } from "../print/verdict-table.ts";
 import { given } from "../proven-filters.ts";
-import { figureLines } from "../up/up-report.ts";
 
 export function probeColumns(nowMs: number, withProvider: boolean): readonly Column<ProbeSummary>[] {
 	return [
@@ -58,55 +58,41 @@ export function probeText(probe: Probe, nowMs: number, paint: Paint): string {
 	].join("\n");
 }
 
-export const probesCommand: Command = {
+export const probesCommand = command({
 	name: "probes",
-	summary: "lists probes and their verdicts; shows one",
-	help: `usage: assay probes [PROBE] [OPTIONS]
+	summary: "list probes and their verdicts, or show one",
+	about: "PROBE is an id or the beginning of one.",
+	takes: "[PROBE]",
+	options: {
+		provider: text("NAME", "only probes of this provider (id, its beginning, or name)"),
+		verdict: text("WORD", "valid, invalid or inconclusive"),
+		state: text("WORD", "running, done or abandoned"),
+		code: text("CODE", "only probes that ended with this code"),
+		limit: whole("N", "rows, at most 500", [1, 500], 20),
+		...watchOptions,
+		...apiOptions,
+	},
+	exits: { 67: "no such probe", 69: "no answer" },
 
-Probes are named by their id or the beginning of it.
-
-  --provider NAME   only of this provider (id, its beginning, or name)
-  --verdict WORD    valid, invalid or inconclusive; --state running, done or abandoned; --code CODE
-  --limit N         rows, at most 500 (default 20)
-${watchOptions.help}
-${apiOptions.help}
-
-exit codes: done 0, usage 64, no such probe 67, nobody answers 69`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions(
-			"probes",
-			args,
-			{
-				...apiOptions.options,
-				...watchOptions.options,
-				provider: { type: "string" },
-				verdict: { type: "string" },
-				state: { type: "string" },
-				code: { type: "string" },
-				limit: { type: "string" },
-			},
-			{ min: 0, max: 1 },
-		);
-		const limit = values.limit === undefined ? 20 : Math.floor(numberOption("probes", "limit", values.limit, 1, 500));
-		const api = await openApi("probes", values, io);
-		const [subject] = positionals;
+	async run(values, io, subject) {
+		const api = await openApi(values, io);
 		if (subject !== undefined)
-			return showOrWatch("probes", values, io, async () => {
+			return showOrWatch(values, io, async () => {
 				const probe = await withApi(api, async (client) =>
 					client.getProbe({ params: { id: (await findProbe(client, subject)).id } }),
 				);
 				return { json: probe, text: (paint) => probeText(probe, Date.now(), paint) };
 			});
-		return showOrWatch("probes", values, io, async () => {
+		return showOrWatch(values, io, async () => {
+			const { limit, code } = values;
 			const page = await withApi(api, async (client) => {
 				const providerId = values.provider === undefined ? undefined : (await findProvider(client, values.provider)).id;
 				const words = { verdict: values.verdict as "valid" | undefined, state: values.state as "done" | undefined };
-				return client.listProbes({ query: { limit, ...given({ providerId, code: values.code, ...words }) } });
+				return client.listProbes({ query: { limit, ...given({ providerId, code, ...words }) } });
 			});
 			const text = (paint: Paint) =>
 				page.rows.length === 0 ? "  no probes" : table(probeColumns(Date.now(), true), page.rows, paint);
 			return { json: page, text };
 		});
 	},
-};
+});

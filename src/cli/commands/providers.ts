@@ -1,10 +1,14 @@
-// `assay providers`: who is in the network, what each proved, and what an admin does about it: add by ssh, pause, resume, remove, probe now.
-import type { ProviderSummary } from "../../api/types.ts";
+// `assay providers`: who is in the network and what each has proven; an admin also adds, pauses, resumes, removes and probes them.
+import type { ApiClient } from "../../api/create-client.ts";
+import type { Provider, ProviderSummary } from "../../api/types.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
-import type { CliIo, Command } from "../command.ts";
+import { type CliIo, command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
-import { numberOption, parseOptions, usageError } from "../parse-options.ts";
-import { formatBytes, formatFigure, formatPercent, formatRate } from "../print/format.ts";
+import { flag, group, number, text, usageError, type Values } from "../options.ts";
+import { figureLines } from "../print/figures.ts";
+import { formatBytes, formatPercent, formatRate } from "../print/format.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import {
 	type Column,
@@ -16,9 +20,7 @@ import {
 	table,
 	verdictStyle,
 } from "../print/table.ts";
-import { type Paint, paintFor } from "../print/verdict-table.ts";
 import { filterOptions, given, listQuery } from "../proven-filters.ts";
-import { figureLines } from "../up/up-report.ts";
 
 const SORTS = [
 	"score",
@@ -34,65 +36,72 @@ const SORTS = [
 ] as const;
 
 const options = {
-	...apiOptions.options,
-	...filterOptions.options,
-	...watchOptions.options,
-	rented: { type: "boolean" },
-	free: { type: "boolean" },
-	connected: { type: "boolean" },
-	link: { type: "string" },
-	state: { type: "string" },
-	name: { type: "string" },
-	price: { type: "string" },
-	why: { type: "string" },
-} as const;
-
-type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
-
-export const providersCommand: Command = {
-	name: "providers",
-	summary: "lists providers by what they proved; adds, pauses and removes them",
-	help: `usage: assay providers [FILTERS] [OPTIONS]
-       assay providers show PROVIDER
-       assay providers add ssh://user@host[:port] | local   [--name NAME] [--price AMOUNT]
-       assay providers pause | resume | remove | probe PROVIDER
-
-A PROVIDER is named by its id, the beginning of it, or its name. Changes need an admin's token: the local network's own, or ASSAY_TOKEN.
-
-${filterOptions.help}
-  --sort WORD       ${SORTS.join(", ")}; --reverse turns it round
-  --rented, --free, --connected, --link agent|ssh|local, --state active|paused|removed
-${watchOptions.help}
-${apiOptions.help}
-
-exit codes: done 0, usage 64, no such provider 67, nobody answers 69, not now 75, refused 77`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions("providers", args, options, { min: 0, max: 2 });
-		const [verb, subject] = positionals;
-		if (verb === undefined) return list(values, io);
-		if (!["show", "add", "pause", "resume", "remove", "probe"].includes(verb))
-			throw usageError(`providers knows show, add, pause, resume, remove and probe, not '${verb}'`, "providers");
-		if (subject === undefined)
-			throw usageError(`providers ${verb} needs ${verb === "add" ? "a target" : "a provider"}`, "providers");
-		return verb === "show" ? show(subject, values, io) : act(verb, subject, values, io);
-	},
+	name: text("NAME", "add: how the host is listed"),
+	price: number("AMOUNT", "add: price of an hour of the whole host", [0, 1e9]),
+	why: text("TEXT", "probe: reason, for the journal"),
+	...watchOptions,
+	...filterOptions,
+	sort: { ...filterOptions.sort, help: SORTS.join(", ") },
+	...group("filters", {
+		rented: flag("only rented providers"),
+		free: flag("only providers that are not rented"),
+		connected: flag("only connected providers"),
+		link: text("KIND", "agent, ssh or local"),
+		state: text("WORD", "active, paused or removed"),
+	}),
+	...apiOptions,
 };
 
-async function list(values: Values, io: CliIo): Promise<number> {
-	if (values.rented === true && values.free === true)
-		throw usageError("--rented and --free exclude each other", "providers");
+type ProvidersValues = Values<typeof options>;
+
+export const providersCommand = command({
+	name: "providers",
+	summary: "list providers by what they proved; add, pause and remove them",
+	about: `PROVIDER is an id, the beginning of one, or a name. Changes need an admin token: that of the local network, or
+ASSAY_TOKEN.`,
+	options,
+	exits: { 67: "no such provider", 69: "no answer", 75: "not now", 77: "refused" },
+	verbs: {
+		"": { run: list },
+		show: {
+			takes: "PROVIDER",
+			does: "what one provider claims and has proven",
+			run: (values, io, who) => show(who!, values, io),
+		},
+		add: {
+			takes: "TARGET",
+			does: "add a host: ssh://user@host[:port] or local",
+			run: (values, io, target) => add(target!, values, io),
+		},
+		pause: { takes: "PROVIDER", does: "stop probing it", run: (values, io, who) => change(who!, true, values, io) },
+		resume: { takes: "PROVIDER", does: "probe it again", run: (values, io, who) => change(who!, false, values, io) },
+		remove: {
+			takes: "PROVIDER",
+			does: "remove it; its history stays",
+			run: (values, io, who) => act(who!, values, io, (client, id) => client.removeProvider({ params: { id } })),
+		},
+		probe: {
+			takes: "PROVIDER",
+			does: "make its next probe due now",
+			run: (values, io, who) =>
+				act(who!, values, io, (client, id) => client.askProbe({ params: { id }, body: given({ why: values.why }) })),
+		},
+	},
+});
+
+async function list(values: ProvidersValues, io: CliIo): Promise<number> {
+	if (values.rented && values.free) throw usageError("--rented and --free exclude each other");
 	const query = {
-		...listQuery<(typeof SORTS)[number]>("providers", values, ["price", "name", "nextProbe"]),
+		...listQuery<(typeof SORTS)[number]>(values, ["price", "name", "nextProbe"]),
 		...given({
-			rented: values.rented === true ? true : values.free === true ? false : undefined,
-			connected: values.connected === true ? true : undefined,
+			rented: values.rented ? true : values.free ? false : undefined,
+			connected: values.connected ? true : undefined,
 			link: values.link as "agent" | undefined,
 			state: values.state as "active" | undefined,
 		}),
 	};
-	const api = await openApi("providers", values, io);
-	return showOrWatch("providers", values, io, async () => {
+	const api = await openApi(values, io);
+	return showOrWatch(values, io, async () => {
 		const page = await withApi(api, (client) => client.listProviders({ query }));
 		return { json: page, text: (paint) => listText(page.rows, page.cursor !== null, Date.now(), paint) };
 	});
@@ -110,7 +119,7 @@ function columns(nowMs: number): readonly Column<ProviderSummary>[] {
 		{
 			title: "fp16",
 			right: true,
-			cell: ({ fp16OpsPerS }) => (fp16OpsPerS === null ? "" : formatRate(fp16OpsPerS, "op/s")),
+			cell: ({ fp16OpsPerS }) => (fp16OpsPerS === null ? "" : formatRate(fp16OpsPerS, "FLOPS")),
 		},
 		{
 			title: "verdict",
@@ -141,73 +150,79 @@ function stateOf({ state, rented, connected, link }: ProviderSummary): string {
 }
 
 function listText(rows: readonly ProviderSummary[], isCut: boolean, nowMs: number, paint: Paint): string {
-	if (rows.length === 0) return "  no provider fits";
+	if (rows.length === 0) return "  no provider matches";
 	const text = table(columns(nowMs), rows, paint);
 	return isCut ? `${text}\n${paint.dim(`  the first ${rows.length}; --limit shows more`)}` : text;
 }
 
-async function show(subject: string, values: Values, io: CliIo): Promise<number> {
-	const api = await openApi("providers", values, io);
-	return showOrWatch("providers", values, io, async () => {
+async function show(subject: string, values: ProvidersValues, io: CliIo): Promise<number> {
+	const api = await openApi(values, io);
+	return showOrWatch(values, io, async () => {
 		const provider = await withApi(api, async (client) =>
 			client.getProvider({ params: { id: (await findProvider(client, subject)).id } }),
 		);
-		const nowMs = Date.now();
-		const text = (paint: Paint) => {
-			const claimed = (provider.claim?.devices ?? []).map(
-				({ kind, name, memoryBytes }) => `            ${kind}  ${shown(name)} (${formatBytes(memoryBytes)})`,
-			);
-			const [first] = provider.figures;
-			return [
-				`${paint.strong(shown(provider.name))}  ${provider.id}`,
-				`  ${provider.link}${provider.target === null || provider.target === "" ? "" : ` ${shown(provider.target, 200)}`}, ${stateOf(provider) || "active"}; registered ${formatAgo(provider.registeredAtMs, nowMs)}`,
-				`  score ${formatScore(provider.scorePpm)}, reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}, ` +
-					(provider.rentable ? `${formatPrice(provider.pricePerHourMicros)} an hour` : "not for rent"),
-				`  last verdict ${provider.lastCode ?? provider.lastVerdict ?? "none"} ${formatAgo(provider.lastProbeAtMs, nowMs)}; next probe ${formatAgo(provider.nextProbeAtMs, nowMs)}`,
-				...(provider.suspicion === null ? [] : [paint.unsure(`  suspected: ${shown(provider.suspicion)}`)]),
-				...(claimed.length === 0 ? [] : ["  claims", ...claimed]),
-				...(first === undefined ? [] : [`  proven ${formatAgo(first.atMs, nowMs)}, evidence ${first.evidenceSha256}`]),
-				...figureLines(
-					{ devices: provider.devices, figures: provider.figures.map((one) => ({ ...one, challenge: 0 })) },
-					paint,
-				),
-				...provider.holdings.map(
-					({ model, count, figures }) =>
-						`  holds ${count} × ${shown(model)}: fp16 ${formatFigure(figures["gemm.fp16"] ?? 0, "op/s")} each`,
-				),
-			].join("\n");
-		};
-		return { json: provider, text };
+		return { json: provider, text: (paint) => providerText(provider, Date.now(), paint) };
 	});
 }
 
-async function act(verb: string, subject: string, values: Values, io: CliIo): Promise<number> {
-	const pricePerHourMicros =
-		values.price === undefined ? undefined : Math.round(numberOption("providers", "price", values.price, 0, 1e9) * 1e6);
-	const offer = given({ name: values.name, pricePerHourMicros });
-	const api = await openApi("providers", values, io);
-	const done = await withApi(api, async (client) => {
-		if (verb === "add") {
-			if (subject !== "local" && !subject.startsWith("ssh://"))
-				throw usageError(`providers add takes ssh://user@host[:port] or local, not '${subject}'`, "providers");
-			const body =
-				subject === "local"
-					? { link: "local" as const, ...offer }
-					: { link: "ssh" as const, target: subject, ...offer };
-			return client.registerProvider({ body });
-		}
-		const { id } = await findProvider(client, subject);
-		if (verb === "probe") return client.askProbe({ params: { id }, body: given({ why: values.why }) });
-		if (verb === "remove") return client.removeProvider({ params: { id } });
-		return client.changeProvider({ params: { id }, body: { ...offer, paused: verb === "pause" } });
-	});
-	const paint = paintFor(io.out, io.env);
-	io.out.write(
-		values.json
-			? `${JSON.stringify(done, null, 2)}\n`
-			: "dueAtMs" in done
-				? `${shortId(done.providerId)} is due now\n`
-				: `${listText([done], false, Date.now(), paint)}\n`,
+function providerText(provider: Provider, nowMs: number, paint: Paint): string {
+	const claimed = (provider.claim?.devices ?? []).map(
+		({ kind, name, memoryBytes }) => `            ${kind}  ${shown(name)} (${formatBytes(memoryBytes)})`,
 	);
-	return 0;
+	const [first] = provider.figures;
+	const target = provider.target === null || provider.target === "" ? "" : ` ${shown(provider.target, 200)}`;
+	const price = provider.rentable ? `${formatPrice(provider.pricePerHourMicros)} an hour` : "not for rent";
+	const figures = provider.figures.map((one) => ({ ...one, challenge: 0 }));
+	return [
+		`${paint.strong(shown(provider.name))}  ${provider.id}`,
+		`  ${provider.link}${target}, ${stateOf(provider) || "active"}; registered ${formatAgo(provider.registeredAtMs, nowMs)}`,
+		`  score ${formatScore(provider.scorePpm)}, reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}, ${price}`,
+		`  last verdict ${provider.lastCode ?? provider.lastVerdict ?? "none"} ${formatAgo(provider.lastProbeAtMs, nowMs)}; next probe ${formatAgo(provider.nextProbeAtMs, nowMs)}`,
+		...(provider.suspicion === null ? [] : [paint.unsure(`  suspected: ${shown(provider.suspicion)}`)]),
+		...(claimed.length === 0 ? [] : ["  claims", ...claimed]),
+		...(first === undefined ? [] : [`  proven ${formatAgo(first.atMs, nowMs)}, evidence ${first.evidenceSha256}`]),
+		...figureLines({ devices: provider.devices, figures }, paint),
+		...provider.holdings.map(
+			({ model, count, figures: held }) =>
+				`  holds ${count} × ${shown(model)}: fp16 ${formatRate(held["gemm.fp16"] ?? 0, "FLOPS")} each`,
+		),
+	].join("\n");
+}
+
+const offerOf = ({ name, price }: ProvidersValues) =>
+	given({ name, pricePerHourMicros: price === undefined ? undefined : Math.round(price * 1e6) });
+
+async function add(target: string, values: ProvidersValues, io: CliIo): Promise<number> {
+	if (target !== "local" && !target.startsWith("ssh://"))
+		throw usageError(`providers add takes ssh://user@host[:port] or local, not '${target}'`);
+	const offer = offerOf(values);
+	const body = target === "local" ? { link: "local" as const, ...offer } : { link: "ssh" as const, target, ...offer };
+	const api = await openApi(values, io);
+	return tell(await withApi(api, (client) => client.registerProvider({ body })), values, io);
+}
+
+const change = (subject: string, paused: boolean, values: ProvidersValues, io: CliIo): Promise<number> =>
+	act(subject, values, io, (client, id) =>
+		client.changeProvider({ params: { id }, body: { ...offerOf(values), paused } }),
+	);
+
+type Changed = ProviderSummary | { readonly providerId: string; readonly dueAtMs: number };
+
+async function act(
+	subject: string,
+	values: ProvidersValues,
+	io: CliIo,
+	ask: (client: ApiClient, id: string) => Promise<Changed>,
+): Promise<number> {
+	const api = await openApi(values, io);
+	const done = await withApi(api, async (client) => ask(client, (await findProvider(client, subject)).id));
+	return tell(done, values, io);
+}
+
+function tell(done: Changed, values: ProvidersValues, io: CliIo): number {
+	return printResult(values, io, done, () =>
+		"dueAtMs" in done
+			? `${shortId(done.providerId)} is due now\n`
+			: `${listText([done], false, Date.now(), paintFor(io.out, io.env))}\n`,
+	);
 }

@@ -2,13 +2,13 @@
 import type { ChainWeight, ProviderSummary } from "../../api/types.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { formatTokens } from "../chain/chain-connection.ts";
-import type { Command } from "../command.ts";
+import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
-import { numberOption, parseOptions } from "../parse-options.ts";
+import { readNumber, text, whole } from "../options.ts";
 import { formatPercent } from "../print/format.ts";
 import { scoreLine, scoreTree } from "../print/score-lines.ts";
 import { type Shown, showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { type Column, formatAgo, formatScore, shortId, shown, table } from "../print/table.ts";
+import { type Column, formatAgo, formatScore, plural, shortId, shown, table } from "../print/table.ts";
 
 const scoreColumns: readonly Column<ProviderSummary>[] = [
 	{ title: "id", cell: ({ id }) => shortId(id) },
@@ -31,35 +31,27 @@ const weightColumns: readonly Column<ChainWeight>[] = [
 
 const isFinal = ({ phase }: { readonly phase: string }) => phase === "final";
 
-export const scoresCommand: Command = {
+export const scoresCommand = command({
 	name: "scores",
 	summary: "scores, explained term by term down to the evidence",
-	help: `usage: assay scores [PROVIDER] [OPTIONS]
+	about: `Without a provider: all of them, best first. With one (id, its beginning, or name): every term of its score and where it
+came from. Anyone with the evidence can recompute it: docs/scores.md.`,
+	takes: "[PROVIDER]",
+	options: {
+		epoch: text("N", "weights of that epoch of the chain and each provider's share; last: the newest final epoch"),
+		limit: whole("N", "rows, at most 500", [1, 500], 50),
+		...watchOptions,
+		...apiOptions,
+	},
+	exits: { 67: "no such provider, score or epoch", 69: "no answer" },
 
-Without a provider: all of them, best first. With one (id, its beginning, or name): every term of its score and where it was read.
-Whoever has the evidence can compute it again: docs/scores.md.
-
-  --epoch N         weights of that epoch of the chain and the shares of what it pays; last: of the last one that is final
-  --limit N         rows, at most 500 (default 50)
-${watchOptions.help}
-${apiOptions.help}
-
-exit codes: done 0, usage 64, no such provider, score or epoch 67, nobody answers 69`,
-
-	async run(args, io) {
-		const { values, positionals } = parseOptions(
-			"scores",
-			args,
-			{ ...apiOptions.options, ...watchOptions.options, epoch: { type: "string" }, limit: { type: "string" } },
-			{ min: 0, max: 1 },
-		);
-		const limit = values.limit === undefined ? 50 : Math.floor(numberOption("scores", "limit", values.limit, 1, 500));
+	async run(values, io, subject) {
+		const { limit } = values;
 		const wanted =
 			values.epoch === undefined || values.epoch === "last"
 				? null
-				: Math.floor(numberOption("scores", "epoch", values.epoch, 0, 0xffff_ffff));
-		const api = await openApi("scores", values, io);
-		const [subject] = positionals;
+				: Math.floor(readNumber("--epoch", values.epoch, 0, 0xffff_ffff));
+		const api = await openApi(values, io);
 
 		const ofEpoch = (): Promise<Shown> =>
 			withApi(api, async (client) => {
@@ -73,7 +65,7 @@ exit codes: done 0, usage 64, no such provider, score or epoch 67, nobody answer
 					json: { epoch, ...page, rows },
 					text: (paint) =>
 						[
-							`epoch ${number}, ${epoch.phase}; ${epoch.reports} reports; pays ${formatTokens(BigInt(epoch.pot ?? 0))}`,
+							`epoch ${number}, ${epoch.phase}; ${plural(epoch.reports, "report")}; pays ${formatTokens(BigInt(epoch.pot ?? 0))}`,
 							rows.length === 0 ? "  no weights" : table(weightColumns, rows, paint),
 						].join("\n"),
 				};
@@ -101,11 +93,6 @@ exit codes: done 0, usage 64, no such provider, score or epoch 67, nobody answer
 				text: (paint) => (page.rows.length === 0 ? "  no providers" : table(scoreColumns, page.rows, paint)),
 			};
 		};
-		return showOrWatch(
-			"scores",
-			values,
-			io,
-			values.epoch !== undefined ? ofEpoch : subject === undefined ? ofAll : ofOne,
-		);
+		return showOrWatch(values, io, values.epoch !== undefined ? ofEpoch : subject === undefined ? ofAll : ofOne);
 	},
-};
+});

@@ -1,103 +1,78 @@
-// `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is this host. Prints what happens and
-// stays until Ctrl-C; everything is in the data folder, and the next start finds it. Not here: what any of them does.
+// `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is this host. Prints what
+// happens and stays until Ctrl-C; everything is in the data folder, and the next start finds it. Not here: what any of them does.
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import type { NetworkEvent, Score } from "../../api/types.ts";
+import type { ApiClient } from "../../api/create-client.ts";
+import type { NetworkEvent, ProviderSummary, Score } from "../../api/types.ts";
 import { findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { RunningValidator, Validator } from "../../validator/create-validator.ts";
 import { DEFAULT_PORT } from "../api-connection.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
-import type { CliIo, Command } from "../command.ts";
+import { type CliIo, command } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
-import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { flag, number, text, usageError, type Values, whole } from "../options.ts";
 import { postgresHint } from "../postgres-hint.ts";
-import { formatScore, shown } from "../print/table.ts";
-import { type Paint, paintFor } from "../print/verdict-table.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { formatScore, plural, shown } from "../print/table.ts";
 import { requireNode } from "../require-node.ts";
 import { freePort, type LocalProvider, startLocalProvider } from "../up/local-provider.ts";
 import { registrationLine } from "../up/register-local-provider.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "../up/up-chain.ts";
 import { takeUpFile } from "../up/up-file.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
-import { readParams } from "./validate.ts";
+import { logOption, readParams, validatorOptions } from "./validate.ts";
 
-const LEVELS = ["debug", "info", "warn", "error"] as const;
+const { data, database, name, quick, param, ...nodeOptions } = validatorOptions;
 
 const options = {
-	data: { type: "string" },
-	database: { type: "string" },
-	host: { type: "string", default: "127.0.0.1" },
-	port: { type: "string" },
-	name: { type: "string" },
-	price: { type: "string" },
-	"no-provider": { type: "boolean", default: false },
-	"no-rent": { type: "boolean", default: false },
-	"no-chain": { type: "boolean", default: false },
-	rpc: { type: "string" },
-	contracts: { type: "string" },
-	confirmations: { type: "string" },
-	"most-fee": { type: "string" },
-	quick: { type: "boolean", default: false },
-	param: { type: "string", multiple: true },
-	"until-scored": { type: "boolean", default: false },
-	"until-claimable": { type: "boolean", default: false },
-	log: { type: "string", default: "error" },
-	json: { type: "boolean", default: false },
-} as const;
+	data,
+	port: whole("N", `port of the API; 0 takes any (default ${DEFAULT_PORT}, or the next free one)`, [0, 65535]),
+	host: text("ADDRESS", "address to listen on; 0.0.0.0 lets other machines connect", {
+		fallback: "127.0.0.1",
+	}),
+	database,
+	...nodeOptions,
+	"no-chain": flag("do not publish scores on a chain"),
+	"no-provider": flag("do not offer this machine itself"),
+	name: { ...name, help: "how this machine is listed (default: its host name)" },
+	price: number("AMOUNT", "price of an hour of it (default 0)", [0, 1e9]),
+	"no-rent": flag("not for rent; otherwise, as root and with an OpenSSH server, it can be rented from this machine"),
+	quick,
+	param,
+	"until-scored": flag("exit with 0 as soon as something was proven and scored"),
+	"until-claimable": flag(
+		"exit with 0 as soon as an epoch's rewards can be claimed: with the embedded chain about 140 s after the first start",
+	),
+	log: logOption("error"),
+	json: flag("print one event a line as JSON"),
+};
 
-type Values = ReturnType<typeof parseOptions<typeof options>>["values"];
+type UpValues = Values<typeof options>;
 
-export const upCommand: Command = {
+export const upCommand = command({
 	name: "up",
-	summary: "runs the whole network on this machine",
-	help: `usage: assay up [OPTIONS]
+	summary: "run the whole network on this machine",
+	about: `Starts a database, an embedded chain, a validator with its API, and a provider for this machine; prints what happens; runs
+until Ctrl-C. Other hosts join with the command that it prints. The next start continues with the same data.`,
+	options,
+	exits: { 0: "stopped", 69: "something needed is missing", 74: "data folder not writable", 75: "already running" },
 
-Starts a database, an embedded chain, a validator with its API, and a provider for this machine; prints what happens; runs until Ctrl-C.
-Other hosts join with the line that it prints. A second start finds everything of the first.
-
-  --data FOLDER     everything is kept there (default: network in ASSAY_HOME, or assay/network in the user's data folder)
-  --port N          of the API and the agents' door (default: ${DEFAULT_PORT}, or the next one that is free; 0 takes any)
-  --host ADDRESS    to listen on (default 127.0.0.1: this machine only)
-  --database URL    any PostgreSQL server instead of an embedded one (or DATABASE_URL)
-  --rpc URL         any EVM chain instead of the embedded one (or ASSAY_RPC); its contracts: assay chain deploy, or
-  --contracts FILE  these
-  --confirmations N blocks until something counts there (default 12, and 1 on a node for development)
-  --most-fee GWEI   most to offer there for a unit of gas (default 500)
-  --no-chain        publish scores on no chain
-  --no-provider     this machine itself is not offered
-  --name NAME       how this machine is listed (default: its host name)
-  --price AMOUNT    asked for an hour of it (default 0)
-  --no-rent         it is not for rent. Otherwise, as root and with an OpenSSH server, it can be rented from this machine
-  --quick           quick probes: they prove less
-  --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
-  --until-scored    end, with 0, as soon as something was proven and scored
-  --until-claimable end, with 0, as soon as an epoch's rewards can be claimed: some 140 s after the first start with the embedded chain
-  --log LEVEL       of the validator: debug, info, warn or error, as JSON lines on standard error (default error)
-  --json            one event a line as JSON on standard output
-
-exit codes: stopped 0, usage 64, something needed is missing 69, data folder not writable 74, it runs already 75`,
-
-	async run(args, io) {
-		const { values } = parseOptions("up", args, options, { min: 0, max: 0 });
-		const level = LEVELS.find((one) => one === values.log);
-		if (level === undefined) throw usageError(`--log takes ${LEVELS.join(", ")}, not '${values.log}'`, "up");
-		const params = readParams("up", values.param ?? []);
+	async run(values, io) {
+		const params = readParams(values.param ?? []);
 		const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
-		const asked = values.port === undefined ? null : Math.floor(numberOption("up", "port", values.port, 0, 65535));
-		if (values.price !== undefined) numberOption("up", "price", values.price, 0, 1e9);
-		requireNode("up");
+		requireNode();
 		const hold = await takeUpFile(dataDir, Date.now());
 		const closing: (() => Promise<void>)[] = [() => hold.release()];
 		try {
 			const say = (text: string): void => void (values.json || io.out.write(`${text}\n`));
 			const paint = paintFor(io.out, io.env);
-			const port = asked ?? (await freePort(values.host, DEFAULT_PORT));
+			const port = values.port ?? (await freePort(values.host, DEFAULT_PORT));
 			const databaseUrl = values.database ?? (io.env.DATABASE_URL || undefined);
-			say(`${paint.strong("assay")} brings up a network in ${dataDir}`);
-			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, as named");
+			say(`${paint.strong("assay")} starts a network in ${dataDir}`);
+			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, external");
 			const chain = await chainSettings(values, io, say);
-			if (chain === null && values["until-claimable"]) throw usageError("--until-claimable needs a chain", "up");
+			if (chain === null && values["until-claimable"]) throw usageError("--until-claimable needs a chain");
 			const isTrial = chain !== null && chain.rpcUrl === null && params.hostOnlyPpm === undefined;
 			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
 			if (!values["no-provider"]) await ensureEngine(say);
@@ -115,14 +90,14 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 					listen: { host: values.host, port },
 					chain,
 				},
-				{ env: io.env, logger: createLogger(level) },
+				{ env: io.env, logger: createLogger(values.log) },
 			);
 			const running = await start(validator);
 			closing.push(() => validator.stop());
 			const url = reachable(running.url);
 			await hold.publish({ url, key: running.key });
 			say(`validator ${running.key}`);
-			say(`dashboard ${paint.strong(url)}   ${paint.dim(`and API; admin's token in ${running.adminTokenFile}`)}`);
+			say(`dashboard ${paint.strong(url)}   ${paint.dim(`and API; admin token in ${running.adminTokenFile}`)}`);
 			if (running.chain !== null)
 				say(
 					`chain     ${withoutLogin(running.chain.url)}   ${paint.dim(`scoreboard ${running.chain.scoreboard}; assay chain status`)}`,
@@ -131,49 +106,40 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 				for (const line of stakeLines(running.chain.account, url, dataDir, values.rpc)) say(paint.unsure(line));
 			if (isTrial)
 				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
-			return await live({
-				values,
-				io,
-				dataDir,
-				url,
-				running,
-				isEmbedded: chain?.rpcUrl === null,
-				closing,
-				say,
-				paint,
-			});
+			const isEmbedded = chain?.rpcUrl === null;
+			return await live({ values, io, dataDir, url, running, isEmbedded, closing, say, paint });
 		} finally {
 			const close = closing.splice(0).reverse();
 			// The provider and the validator at once: a probe between the two ends for both. The file last, when nothing runs any more.
 			const ends = await Promise.allSettled(close.slice(0, -1).map((end) => end()));
 			await close.at(-1)?.();
 			const failed = ends.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
-			if (failed) io.err.write(`assay: not all could be stopped in order: ${String(failed.reason)}\n`);
+			if (failed) io.err.write(`assay: not everything stopped cleanly: ${String(failed.reason)}\n`);
 		}
 	},
-};
+});
 
 /** Of a network that is tried on a machine of one's own; on a real chain a host without a GPU is worth nothing. docs/scores.md. */
 const TRIAL_HOST_ONLY_PPM = 10_000;
 
 async function ensureEngine(say: (text: string) => void): Promise<void> {
 	await findEngine(hostPlatform(), {
-		onBuild: (platform) => say(`engine    is built for ${platform}, once; this takes a minute or two`),
+		onBuild: (platform) => say(`engine    building for ${platform}; this happens once and takes a minute or two`),
 	});
 }
 
 /** The embedded chain, unless another one is named, none is wanted, or its EVM is not there. */
 async function chainSettings(
-	values: Values,
+	values: UpValues,
 	io: CliIo,
 	say: (text: string) => void,
 ): Promise<{ readonly rpcUrl: string | null } | null> {
 	if (values["no-chain"]) return null;
 	const rpcUrl = rpcUrlOf(values, io);
-	if (rpcUrl !== null) return externalChain("up", values, io, rpcUrl);
+	if (rpcUrl !== null) return externalChain(values, io, rpcUrl);
 	const { isEvmInstalled } = await import("../../chain/node/edr-provider.ts");
 	if (isEvmInstalled()) return { rpcUrl: null };
-	say("chain     none: @nomicfoundation/edr is not installed beside assay");
+	say("chain     none: @nomicfoundation/edr is not installed");
 	return null;
 }
 
@@ -199,16 +165,16 @@ function reachable(url: string): string {
 /** How other hosts come in, if they can. */
 function joinLine(host: string, url: string, key: string): string {
 	const { port } = new URL(url);
-	if (/^(127\.|localhost$|::1$)/.test(host)) return "for this machine only; --host 0.0.0.0 lets other hosts join";
+	if (/^(127\.|localhost$|::1$)/.test(host)) return "this machine only; --host 0.0.0.0 lets other hosts join";
 	const name = host === "0.0.0.0" || host === "::" ? hostname() : host.includes(":") ? `[${host}]` : host;
 	return `other hosts join with: assay provide --validator ws://${name}:${port} --trust ${key}`;
 }
 
-/** With --json the events themselves are what is said. */
+/** With --json the events themselves are the output. */
 const silent = { write: () => true, isTTY: false, columns: 80 };
 
 interface Live {
-	readonly values: Values;
+	readonly values: UpValues;
 	readonly io: CliIo;
 	readonly dataDir: string;
 	readonly url: string;
@@ -221,42 +187,26 @@ interface Live {
 }
 
 /** Resolves when it is to stop, with the exit code. */
-async function live(o: Live): Promise<number> {
-	const { values, io, url, running, say, paint } = o;
+async function live(network: Live): Promise<number> {
+	const { values, io, url, running, closing, say, paint } = network;
 	const { createApiClient } = await import("../../api/create-client.ts");
 	const client = createApiClient({ baseUrl: url, retries: 10 });
 	const tell = (event: object) => values.json && io.out.write(`${JSON.stringify(event)}\n`);
 	const { resolve: end, promise: ended, reject: fail } = Promise.withResolvers<number>();
-	ended.catch(() => {}); // awaited below; until then a failure must not look like one that nobody looks at
+	ended.catch(() => {}); // awaited below; until then a rejection must not look unhandled
 	io.interrupted.addEventListener("abort", () => end(0), { once: true });
 	if (io.interrupted.aborted) return 0;
 	const scored = (score: Score) => {
 		tell({ kind: "score", ...score });
-		// A provider of which nothing was proven has a score too: 0.
+		// A provider that has proven nothing has a score too: 0.
 		if (values["until-scored"] && score.terms.evidence !== null) end(0);
 	};
-	tell({
-		kind: "up",
-		url,
-		key: running.key,
-		dataDir: o.dataDir,
-		adminTokenFile: running.adminTokenFile,
-		chain: running.chain === null ? null : { ...running.chain, url: withoutLogin(running.chain.url) },
-	});
-	const before = await client.network();
-	const best = (await client.listProviders({ query: { sort: "score", limit: 1 } })).rows[0];
-	const total = before.probes.total;
-	const probes = total.valid + total.invalid + total.inconclusive;
-	if (best !== undefined) {
-		const { active, paused } = before.providers;
-		say(
-			`found     ${active + paused} ${active + paused === 1 ? "provider" : "providers"}, ${probes} ${probes === 1 ? "probe" : "probes"} (${total.valid} valid), ` +
-				`${before.evidence.files} evidence ${before.evidence.files === 1 ? "file" : "files"}; best score ${formatScore(best.scorePpm)} (${shown(best.name)})`,
-		);
-		tell({ kind: "found", providers: before.providers, probes: total, evidence: before.evidence });
-	}
+	const { key, adminTokenFile } = running;
+	const chain = running.chain === null ? null : { ...running.chain, url: withoutLogin(running.chain.url) };
+	tell({ kind: "up", url, key, dataDir: network.dataDir, adminTokenFile, chain });
+	const best = await tellFound(client, say, tell);
 	if (running.chain !== null) say(paint.dim(`          ${epochLine(running.chain.params, Date.now() / 1000)}`));
-	say(paint.dim(`          ${joinLine(values.host, url, running.key)}`));
+	say(paint.dim(`          ${joinLine(values.host, url, key)}`));
 
 	const report = createUpReport({ stream: values.json ? silent : io.out, paint, client, onScore: scored });
 	const stopWatching = new AbortController();
@@ -264,17 +214,17 @@ async function live(o: Live): Promise<number> {
 	const watching = watch(events, report, tell).catch((error: unknown) => {
 		if (!stopWatching.signal.aborted) fail(error);
 	});
-	o.closing.push(async () => {
+	closing.push(async () => {
 		stopWatching.abort();
 		await watching;
 		report.end();
 	});
 	if (values["until-scored"] && best !== undefined && best.scorePpm !== null && best.lastValidAtMs !== null) {
-		say("          a score is there already");
+		say("          there is a score already");
 		end(0);
 	} else if (!values["no-provider"]) {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
-		o.closing.push(await offer(o, report, isAwaited ? fail : () => {}));
+		closing.push(await offer(network, report, isAwaited ? fail : () => {}));
 	}
 	const stopLooking = watchRewards(running, (final) => {
 		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
@@ -287,20 +237,40 @@ async function live(o: Live): Promise<number> {
 	return code;
 }
 
-/** Starts this machine's provider; gives how to stop it. */
+/** What an earlier run left, if anything; gives the provider with the best score. */
+async function tellFound(
+	client: ApiClient,
+	say: (text: string) => void,
+	tell: (event: object) => void,
+): Promise<ProviderSummary | undefined> {
+	const { providers, probes, evidence } = await client.network();
+	const best = (await client.listProviders({ query: { sort: "score", limit: 1 } })).rows[0];
+	if (best === undefined) return;
+	const { valid, invalid, inconclusive } = probes.total;
+	const counts = [
+		plural(providers.active + providers.paused, "provider"),
+		`${plural(valid + invalid + inconclusive, "probe")} (${valid} valid)`,
+		plural(evidence.files, "evidence file"),
+	];
+	say(`found     ${counts.join(", ")}; best score ${formatScore(best.scorePpm)} (${shown(best.name)})`);
+	tell({ kind: "found", providers, probes: probes.total, evidence });
+	return best;
+}
+
+/** Starts this machine's provider; gives the function that stops it. */
 async function offer(
 	{ values, io, dataDir, url, running, isEmbedded, say, paint }: Live,
 	report: UpReport,
 	onEnd: (error: AssayError) => void,
 ): Promise<() => Promise<void>> {
-	// Before its first probe: who has an account is asked for receipts, and is paid there.
+	// Before its first probe: a provider with an account is asked for receipts, and is paid there.
 	const line = await registrationLine({ dataDir, running, isEmbedded });
 	const provider: LocalProvider = await startLocalProvider({
 		validator: url.replace(/^http/, "ws"),
 		key: running.key,
 		dataFolder: join(dataDir, "provider"),
 		name: values.name,
-		pricePerHour: values.price,
+		pricePerHour: values.price === undefined ? undefined : String(values.price),
 		rentable: !values["no-rent"],
 		env: io.env,
 		onEvent(event) {
@@ -308,7 +278,7 @@ async function offer(
 				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
 		},
 		onEnd: (said) => {
-			// Its own last word has a code; whoever waits for a score of this machine waits in vain.
+			// Its last line has a code; a score of this machine will not come.
 			const code = /\[([A-Z_]+)\]/.exec(said)?.[1] ?? "PROVIDER_STOPPING";
 			onEnd(new AssayError(code, "this machine's provider ended before there was a score"));
 			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600)}`));

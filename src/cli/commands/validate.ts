@@ -1,102 +1,83 @@
-// `assay validate`: one validator process, in the foreground: database, API, agents' door, probes, scores, rentals. Several may run side by side on
-// one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
+// `assay validate`: one validator process, in the foreground: database, API, agents, probes, scores, rentals. Several may run side by
+// side on one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
 import { resolve } from "node:path";
-import { AssayError } from "../../protocol/assay-error.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
-import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
-import type { Command } from "../command.ts";
+import { externalChain, nodeOptions, rpcUrlOf } from "../chain/chain-connection.ts";
+import { command } from "../command.ts";
 import { defaultDataDir, makeDataDir } from "../data-folder.ts";
-import { numberOption, parseOptions, usageError } from "../parse-options.ts";
+import { choice, flag, list, text, usageError, whole } from "../options.ts";
 import { requireNode } from "../require-node.ts";
 
 /** `host:port`, `:port` or `[v6]:port`. */
-export function parseListen(command: string, text: string): { readonly host: string; readonly port: number } {
-	const found = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]*)):([0-9]{1,5})$/.exec(text);
+export function parseListen(given: string): { readonly host: string; readonly port: number } {
+	const found = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]*)):([0-9]{1,5})$/.exec(given);
 	const port = Number(found?.[3]);
-	if (!found || port > 65535) throw usageError(`--listen takes HOST:PORT, not '${text}'`, command);
+	if (!found || port > 65535) throw usageError(`--listen takes HOST:PORT, not '${given}'`);
 	return { host: found[1] || found[2] || "127.0.0.1", port };
 }
 
+/** Those that `assay up` and `assay validate` share. */
+export const validatorOptions = {
+	data: text("FOLDER", "where everything is stored (default: network in ASSAY_HOME, or ~/.local/share/assay/network)"),
+	database: text("URL", "any PostgreSQL server instead of an embedded one (or DATABASE_URL)"),
+	name: text("NAME", "how it is listed"),
+	quick: flag("quick probes: they prove less"),
+	param: list("NAME=VALUE", "a parameter of docs/scores.md, such as intervalMs=600000"),
+	...nodeOptions,
+	confirmations: {
+		...nodeOptions.confirmations,
+		help: "blocks until something counts there (default 12, on a dev node 1)",
+	},
+};
+
+export const logOption = <D extends LogLevel>(fallback: D) =>
+	choice("LEVEL", LEVELS, "log level: debug, info, warn or error, as JSON lines on standard error", fallback);
+
 const LEVELS = ["debug", "info", "warn", "error"] as const;
+type LogLevel = (typeof LEVELS)[number];
 
-export const validateCommand: Command = {
+export const validateCommand = command({
 	name: "validate",
-	summary: "runs a validator: keeps providers proven and scored, serves the API",
-	help: `usage: assay validate [OPTIONS]
+	summary: "run a validator: probe and score providers, serve the API",
+	about: `Runs one validator process until Ctrl-C. Providers connect with assay provide. Several validators may share one database;
+they should then share the data folder too, or each has its own evidence.`,
+	options: {
+		...validatorOptions,
+		listen: text(
+			"HOST:PORT",
+			"address of the API and of the agents' WebSocket; port 0 takes any (default 127.0.0.1:7373)",
+		),
+		concurrency: whole("N", "probes at once (default 16)", [1, 256]),
+		join: list("KEY", "only this provider may connect (default: everyone)"),
+		chain: flag("publish on the embedded chain of the data folder"),
+		"api-only": flag("serve the API and the agents' WebSocket, probe nothing"),
+		log: logOption("warn"),
+		json: flag("print the start-up message as JSON"),
+	},
+	exits: { 0: "stopped", 69: "something needed is missing", 74: "data folder not writable", 77: "refused" },
 
-Runs one validator process until Ctrl-C. Providers dial in with assay provide; several validators may share one database.
-
-  --data FOLDER       evidence, key, admin's token, and without --database the database itself
-                      (default: network in ASSAY_HOME, or assay/network in the user's data folder)
-  --database URL      any PostgreSQL server (or DATABASE_URL); the data folder should then be shared as well, or each has its own evidence
-  --listen HOST:PORT  of the API and the agents' door (default 127.0.0.1:7373; port 0 takes any)
-  --name NAME         shown in the list of validators
-  --concurrency N     probes at once (default 16)
-  --quick             quick probes: they prove less
-  --join KEY          only this provider may dial in; may be given several times (default: everyone)
-  --param NAME=VALUE  a parameter of docs/scores.md, such as intervalMs=600000; may be given several times
-  --chain             publish on the embedded chain of the data folder
-  --rpc URL           publish on any EVM chain (or ASSAY_RPC), docs/chain.md; its contracts are those that assay chain deploy wrote to the data folder, or
-  --contracts FILE    these
-  --confirmations N   blocks until something counts there (default 12, and 1 on a node for development)
-  --most-fee GWEI     most to offer there for a unit of gas (default 500)
-  --api-only          serve the API and the agents' door, probe nothing
-  --log LEVEL         debug, info, warn or error, as JSON lines on standard error (default warn)
-  --json              what is printed at the start as JSON
-
-exit codes: stopped 0, usage 64, something needed is missing 69, data folder not writable 74, refused 77`,
-
-	async run(args, io) {
-		const { values } = parseOptions(
-			"validate",
-			args,
-			{
-				data: { type: "string" },
-				database: { type: "string" },
-				listen: { type: "string" },
-				name: { type: "string" },
-				concurrency: { type: "string" },
-				quick: { type: "boolean", default: false },
-				join: { type: "string", multiple: true },
-				param: { type: "string", multiple: true },
-				chain: { type: "boolean", default: false },
-				rpc: { type: "string" },
-				contracts: { type: "string" },
-				confirmations: { type: "string" },
-				"most-fee": { type: "string" },
-				"api-only": { type: "boolean", default: false },
-				log: { type: "string", default: "warn" },
-				json: { type: "boolean", default: false },
-			},
-			{ min: 0, max: 0 },
-		);
-		const level = LEVELS.find((one) => one === values.log);
-		if (level === undefined) throw usageError(`--log takes ${LEVELS.join(", ")}, not '${values.log}'`, "validate");
-		const databaseUrl = values.database ?? (io.env.DATABASE_URL || undefined);
+	async run(values, io) {
 		const rpcUrl = rpcUrlOf(values, io);
 		const settings: ValidatorSettings = {
 			dataDir: resolve(io.cwd, values.data ?? defaultDataDir(io.env)),
-			databaseUrl,
+			databaseUrl: values.database ?? (io.env.DATABASE_URL || undefined),
 			name: values.name,
 			probes: !values["api-only"],
 			probe: { quick: values.quick },
-			listen: values.listen === undefined ? {} : parseListen("validate", values.listen),
-			concurrency:
-				values.concurrency === undefined
-					? undefined
-					: Math.floor(numberOption("validate", "concurrency", values.concurrency, 1, 256)),
+			listen: values.listen === undefined ? {} : parseListen(values.listen),
+			concurrency: values.concurrency,
 			join: values.join,
-			params: readParams("validate", values.param ?? []),
-			chain: rpcUrl !== null ? await externalChain("validate", values, io, rpcUrl) : values.chain ? { rpcUrl } : null,
+			params: readParams(values.param ?? []),
+			chain: rpcUrl !== null ? await externalChain(values, io, rpcUrl) : values.chain ? { rpcUrl } : null,
 		};
-		requireNode("validate");
+		requireNode();
 		await makeDataDir(settings.dataDir);
 		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 		const [{ createValidator }, { createLogger }] = await Promise.all([
 			import("../../validator/create-validator.ts"),
 			import("../../platform/environment.ts"),
 		]);
-		const validator = createValidator(settings, { env: io.env, logger: createLogger(level) });
+		const validator = createValidator(settings, { env: io.env, logger: createLogger(values.log) });
 		const { url, key, adminTokenFile } = await validator.start();
 		const { dataDir } = validator.config;
 		io.out.write(
@@ -112,20 +93,20 @@ exit codes: stopped 0, usage 64, something needed is missing 69, data folder not
 		await validator.stop();
 		return 0;
 	},
-};
+});
 
 /** Numbers where they are numbers, JSON where it is an object, words otherwise; market/params checks them. */
-export function readParams(command: string, given: readonly string[]): Record<string, unknown> {
+export function readParams(given: readonly string[]): Record<string, unknown> {
 	return Object.fromEntries(
-		given.map((text) => {
-			const at = text.indexOf("=");
-			if (at <= 0) throw usageError(`--param takes NAME=VALUE, not '${text}'`, command);
-			const value = text.slice(at + 1);
+		given.map((pair) => {
+			const split = pair.indexOf("=");
+			if (split <= 0) throw usageError(`--param takes NAME=VALUE, not '${pair}'`);
+			const [name, value] = [pair.slice(0, split), pair.slice(split + 1)];
 			try {
-				return [text.slice(0, at), JSON.parse(value)];
+				return [name, JSON.parse(value)];
 			} catch (cause) {
-				if (/^[a-z0-9-]+$/i.test(value)) return [text.slice(0, at), value];
-				throw new AssayError("USAGE", `--param ${text.slice(0, at)}: '${value}' cannot be read`, { cause });
+				if (/^[a-z0-9-]+$/i.test(value)) return [name, value];
+				throw usageError(`--param ${name}: '${value}' cannot be read`, cause);
 			}
 		}),
 	);

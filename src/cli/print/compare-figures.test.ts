@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import { compareFigures, comparisonTable } from "./compare-figures.ts";
-import { plain } from "./verdict-table.ts";
+import { plain } from "./paint.ts";
 
 const figure = (device: number, name: string, value: number): Figure => ({
 	device,
@@ -33,5 +33,5 @@ test("nothing in common gives no ratio", () => {
 
 test("the table shows both and the ratio", () => {
 	const table = comparisonTable(compareFigures([figure(0, "gemm.int8", 2e12)], [figure(0, "gemm.int8", 1e12)]), plain);
-	assert.match(table, /matrix int8 +2\.00 Top\/s +1\.00 Top\/s +× 0\.500/);
+	assert.match(table, /matrix int8 +2\.00 TOPS +1\.00 TOPS +× 0\.500/);
 });

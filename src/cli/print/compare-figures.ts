@@ -1,7 +1,8 @@
 // Two sets of proven figures side by side, with their ratio: `assay probe --compare FILE`. Pure.
 import type { Figure } from "../../protocol/probe/evidence.ts";
+import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
-import { bestFigures, figureLabel, type Paint } from "./verdict-table.ts";
+import type { Paint } from "./paint.ts";
 
 export interface ComparedFigure {
 	readonly device: number;
@@ -33,12 +34,13 @@ export function compareFigures(before: readonly Figure[], now: readonly Figure[]
 }
 
 export function comparisonTable(rows: readonly ComparedFigure[], paint: Paint): string {
-	const show = (value: number | null, unit: string) => (value === null ? "–" : formatFigure(value, unit));
+	const show = (value: number | null, { name, unit }: ComparedFigure) =>
+		value === null ? "–" : formatFigure({ name, value, unit });
 	const cells = rows.map((row) => [
 		`device ${row.device}`,
 		figureLabel(row.name),
-		show(row.before, row.unit),
-		show(row.now, row.unit),
+		show(row.before, row),
+		show(row.now, row),
 		row.ratio === null ? "" : `× ${row.ratio.toFixed(3)}`,
 	]);
 	const all = [["", "", "before", "now", ""], ...cells];

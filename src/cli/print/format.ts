@@ -1,4 +1,5 @@
 // Numbers for people: one place for units and rounding. Pure.
+import type { Figure } from "../../protocol/probe/evidence.ts";
 
 const scales: readonly (readonly [number, string])[] = [
 	[1e15, "P"],
@@ -12,7 +13,7 @@ function threeDigits(value: number): string {
 	return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-/** 949123456789000, "op/s" → "949 Top/s" */
+/** 949123456789000, "FLOPS" → "949 TFLOPS" */
 export function formatRate(value: number, unit: string): string {
 	for (const [scale, letter] of scales) if (value >= scale) return `${threeDigits(value / scale)} ${letter}${unit}`;
 	return `${value} ${unit}`;
@@ -55,8 +56,11 @@ export function formatPercent(share: number): string {
 	return `${threeDigits(share * 100)} %`;
 }
 
-export function formatFigure(value: number, unit: string): string {
+/** The trade counts operations on integers in OPS and on floats in FLOPS; evidence has op/s for both. */
+export const rateUnit = (precision: string): "OPS" | "FLOPS" => (/int\d/i.test(precision) ? "OPS" : "FLOPS");
+
+export function formatFigure({ name, value, unit }: Pick<Figure, "name" | "value" | "unit">): string {
 	if (unit === "B") return formatBytes(value);
 	if (unit === "ppm") return formatPercent(value / 1e6);
-	return formatRate(value, unit);
+	return formatRate(value, unit === "op/s" || unit === "flop/s" ? rateUnit(name) : unit);
 }

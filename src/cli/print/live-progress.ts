@@ -1,13 +1,15 @@
-// Progress of a probe on standard error: one line that renews itself on a terminal, one line per stage elsewhere.
+// Progress of a probe on standard error: one line that is rewritten on a terminal, one line per stage elsewhere.
 // Shows what the events say; nothing here is evidence.
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
-import { formatBytes, formatDuration, formatRate } from "./format.ts";
-import type { Paint } from "./verdict-table.ts";
+import { formatBytes, formatDuration, formatRate, rateUnit } from "./format.ts";
+import type { Paint } from "./paint.ts";
+import { createStatusLine } from "./status-line.ts";
+import { plural } from "./table.ts";
 
 export interface Progress {
 	show(event: ProbeEvent): void;
-	/** Clears the renewed line, so that what follows starts on a clean one. */
+	/** Clears the rewritten line, so that what follows starts on a clean one. */
 	end(): void;
 }
 
@@ -17,7 +19,7 @@ export const silentProgress: Progress = { show() {}, end() {} };
 function specTitle(spec: ChallengeSpec, stage: string): string {
 	if (spec.kind === "stream") {
 		const what = stage.startsWith("disk") ? "read from disk" : stage.includes("peers") ? "a peer's memory" : "memory";
-		return `${what}, ${spec.passes} passes`;
+		return `${what}, ${spec.passes} ${spec.passes === 1 ? "pass" : "passes"}`;
 	}
 	if (spec.kind === "copy") return "written to disk";
 	if (spec.kind === "fma") return `scalar ${spec.precision}`;
@@ -29,98 +31,81 @@ const bar = (share: number, width: number) => {
 	return "█".repeat(filled) + "░".repeat(width - filled);
 };
 
-export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Progress {
-	const isTerminal = stream.isTTY === true;
-	let lastPaintMs = 0;
-	let isLineOpen = false;
-	let stage = "";
-	/** What the device of a long run last said of itself. */
-	let said = "";
-	/** The newest root of each challenge of the stage at hand. */
-	const running = new Map<number, Extract<ProbeEvent, { kind: "root" }>>();
+/** Faster than anyone reads; every update costs a write. */
+const UPDATE_EVERY_MS = 80;
 
-	const line = (text: string) => {
-		if (isLineOpen) stream.write("\r\u001b[K");
-		isLineOpen = false;
-		stream.write(`${text}\n`);
-	};
+type RootEvent = Extract<ProbeEvent, { kind: "root" }>;
+
+export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Progress {
+	const { print, update, clear } = createStatusLine(stream);
+	let updatedMs = 0;
+	let stage = "";
+	/** What the device of a long run last reported. */
+	let reported = "";
+	/** The newest root of each challenge of the current stage. */
+	const running = new Map<number, RootEvent>();
+
 	const renew = (text: string) => {
-		if (!isTerminal) return;
 		const nowMs = performance.now();
-		if (nowMs - lastPaintMs < 80) return;
-		lastPaintMs = nowMs;
-		stream.write(`\r\u001b[K${text.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`);
-		isLineOpen = true;
+		if (nowMs - updatedMs < UPDATE_EVERY_MS) return;
+		updatedMs = nowMs;
+		update(text);
 	};
 	const closeStage = () => {
-		for (const root of running.values()) {
-			const unit =
-				root.spec.kind === "stream" || root.spec.kind === "copy"
-					? "B/s"
-					: root.spec.kind === "fma" && root.spec.precision !== "int32"
-						? "flop/s"
-						: "op/s";
-			line(
-				`  ${paint.good("✓")} device ${root.spec.device}  ${specTitle(root.spec, stage).padEnd(34)} ${formatRate(root.perS, unit).padStart(12)}  ${paint.dim(
-					`${root.done} roots in ${formatDuration(root.elapsedMs * 1000)}`,
-				)}`,
-			);
-		}
+		for (const root of running.values()) print(`  ${paint.good("✓")} ${rootText(root, stage, paint)}`);
 		running.clear();
 	};
 
 	return {
 		show(event) {
 			switch (event.kind) {
-				case "claim":
-					line(
-						`  the host claims ${event.claim.devices.map((d) => `${d.name} (${formatBytes(d.memoryBytes)})`).join(", ")}; echo ${formatDuration(event.rttUs)}`,
-					);
-					break;
+				case "claim": {
+					const devices = event.claim.devices.map((d) => `${d.name} (${formatBytes(d.memoryBytes)})`).join(", ");
+					return print(`  claimed: ${devices}; round trip ${formatDuration(event.rttUs)}`);
+				}
 				case "warm-up":
-					renew(`  … ${event.name}`);
-					break;
+					return renew(`  … ${event.name}`);
 				case "stage":
 					closeStage();
 					stage = event.name;
-					said = "";
-					renew(`  … ${event.name}`);
-					break;
+					reported = "";
+					return renew(`  … ${event.name}`);
 				case "root": {
 					running.set(event.challenge, event);
-					const share = event.of === 0 ? 0 : event.done / event.of;
-					renew(
-						`  ${bar(share, 20)} ${event.done}${event.of === 0 ? "" : `/${event.of}`} roots  ${specTitle(event.spec, stage)}  ${formatDuration(event.elapsedMs * 1000)}${said}`,
+					const { done, of } = event;
+					const count = of === 0 ? `${done}` : `${done}/${of}`;
+					const took = formatDuration(event.elapsedMs * 1000);
+					return renew(
+						`  ${bar(of === 0 ? 0 : done / of, 20)} ${count} rounds  ${specTitle(event.spec, stage)}  ${took}${reported}`,
 					);
-					break;
 				}
 				case "reading": {
 					const { coreMHz, powerMw, temperatureC } = event.reading;
-					said = `  says ${coreMHz} MHz, ${Math.round(powerMw / 1000)} W, ${temperatureC} °C`;
-					break;
+					reported = `  reports ${coreMHz} MHz, ${Math.round(powerMw / 1000)} W, ${temperatureC} °C`;
+					return;
 				}
 				case "answered":
 					if (event.end !== "complete" && event.end !== "stopped")
-						line(`  ${paint.bad("✗")} challenge ${event.challenge}: ${event.end}: ${event.detail}`);
-					break;
+						print(`  ${paint.bad("✗")} challenge ${event.challenge}: ${event.end}: ${event.detail}`);
+					return;
 				case "too-big":
-					line(`  ${event.name}: no room for that much; asking for less`);
-					break;
+					return print(`  ${event.name}: not enough free memory; asking for less`);
 				case "opened":
-					renew(`  ${event.openings} places opened`);
-					break;
+					return renew(`  ${plural(event.openings, "spot check")} opened`);
 				case "checking":
 					closeStage();
-					renew(`  checking ${formatBytes(event.bytes)} of evidence`);
-					break;
-				case "verdict":
-					break;
+					return renew(`  checking ${formatBytes(event.bytes)} of evidence`);
 			}
 		},
 		end() {
 			closeStage();
-			if (isLineOpen) stream.write("\r\u001b[K");
-			isLineOpen = false;
+			clear();
 		},
 	};
+}
+
+function rootText({ spec, perS, done, elapsedMs }: RootEvent, stage: string, paint: Paint): string {
+	const speed = formatRate(perS, "precision" in spec ? rateUnit(spec.precision) : "B/s");
+	const rounds = paint.dim(`${plural(done, "round")}, ${formatDuration(elapsedMs * 1000)}`);
+	return `device ${spec.device}  ${specTitle(spec, stage).padEnd(34)} ${speed.padStart(12)}  ${rounds}`;
 }

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";
 import { compareFigures, comparisonTable } from "./compare-figures.ts";
+import { figureLabel } from "./figures.ts";
+import { plain } from "./paint.ts";
 import { isPeerFigure, peerTables } from "./peer-table.ts";
-import { figureLabel, plain } from "./verdict-table.ts";
 
 const peer = (device: number, from: number, value: number): Figure => ({
 	device,
@@ -48,7 +49,14 @@ test("a pair that was not proven is a dash, and no peers are no table", () => {
 test("the new figures have words, and are compared like the others", () => {
 	assert.deepEqual(
 		["disk.write", "disk.read", "disk.stored", "gemm.fp16.alone", "scaling.fp16", "peer.bandwidth.3"].map(figureLabel),
-		["write speed", "read speed", "given back", "matrix fp16 alone", "fp16 together ÷ alone", "memory of device 3"],
+		[
+			"write speed",
+			"read speed",
+			"disk space verified",
+			"matrix fp16 alone",
+			"fp16 together ÷ alone",
+			"memory of device 3",
+		],
 	);
 	const scaling = { ...peer(0, 1, 950_000), name: "scaling.fp16", unit: "ppm" };
 	const table = comparisonTable(

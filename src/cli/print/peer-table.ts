@@ -1,7 +1,7 @@
 // Who reads whose memory how fast: one square table for each kind of device that has peers. Pure.
 import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";
 import { formatInUnit, unitFor } from "./format.ts";
-import type { Paint } from "./verdict-table.ts";
+import type { Paint } from "./paint.ts";
 
 const NAME = /^peer\.bandwidth\.(\d+)$/;
 

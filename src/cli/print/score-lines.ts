@@ -2,14 +2,14 @@
 // Pure. The numbers are the API's; `assay scores --json` has them exactly.
 import type { Score, ScoreTerm } from "../../api/types.ts";
 import { formatFigure } from "./format.ts";
+import type { Paint } from "./paint.ts";
 import { formatScore, shown } from "./table.ts";
-import type { Paint } from "./verdict-table.ts";
 
-function formatTerm({ value, unit }: ScoreTerm): string {
+function formatTerm({ name, value, unit }: ScoreTerm): string {
 	if (unit === "ppm") return formatScore(value);
 	if (unit === "1") return String(value);
 	if (unit === "ms") return `${value} ms`;
-	return formatFigure(value, shown(unit, 10));
+	return formatFigure({ name, value, unit: shown(unit, 10) });
 }
 
 const termsOf = (term: ScoreTerm) => term.from.filter((one): one is ScoreTerm => typeof one !== "string");

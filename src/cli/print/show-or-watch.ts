@@ -1,42 +1,30 @@
 // The end of every command that reads: a table or JSON once, or again and again with --watch until Ctrl-C.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CliIo } from "../command.ts";
-import { numberOption } from "../parse-options.ts";
-import { type Paint, paintFor } from "./verdict-table.ts";
+import { flag, number, type Values } from "../options.ts";
+import { type Paint, paintFor } from "./paint.ts";
+import { printResult } from "./print-result.ts";
 
 export const watchOptions = {
-	options: { watch: { type: "boolean", default: false }, every: { type: "string" } },
-	help: `  --watch           show it again and again, until Ctrl-C
-  --every SECONDS   how often (default 2)`,
-} as const;
+	watch: flag("refresh until Ctrl-C"),
+	every: number("SECONDS", "time between refreshes", [0.1, 3600], 2),
+};
 
 export interface Shown {
 	readonly json: unknown;
 	readonly text: (paint: Paint) => string;
 }
 
-interface WatchValues {
-	readonly json: boolean;
-	readonly watch?: boolean | undefined;
-	readonly every?: string | undefined;
-}
+/** Without watch options a command shows once. */
+type WatchValues = { readonly json: boolean } & Partial<Values<typeof watchOptions>>;
 
-export async function showOrWatch(
-	command: string,
-	values: WatchValues,
-	io: CliIo,
-	read: () => Promise<Shown>,
-): Promise<number> {
+export async function showOrWatch(values: WatchValues, io: CliIo, read: () => Promise<Shown>): Promise<number> {
 	const paint = paintFor(io.out, io.env);
-	const everyMs = values.every === undefined ? 2000 : numberOption(command, "every", values.every, 0.1, 3600) * 1000;
 	const first = await read();
-	if (values.watch !== true) {
-		io.out.write(values.json ? `${JSON.stringify(first.json, null, 2)}\n` : `${first.text(paint)}\n`);
-		return 0;
-	}
+	if (values.watch !== true) return printResult(values, io, first.json, () => `${first.text(paint)}\n`);
 	for (let shown: Shown | AssayError = first; ; ) {
 		io.out.write(values.json ? watchedJson(shown) : watchedText(shown, io, paint));
-		if (await interruptedWithin(everyMs, io.interrupted)) return 0;
+		if (await interruptedWithin(1000 * (values.every ?? 2), io.interrupted)) return 0;
 		// A validator that restarts is no reason to stop looking.
 		shown = await read().catch((error: unknown) => {
 			if (error instanceof AssayError) return error;

@@ -19,7 +19,7 @@ test("a long run is averaged down to the width", () => {
 
 test("the line names device, time, lowest and highest second", () => {
 	const curve = [1e12, 2e12, 1.5e12].map((opsPerS, i) => ({ endUs: (i + 1) * 1_000_000, opsPerS }));
-	assert.equal(curveLine(0, "int8", curve), "  device 0  int8 for 3.00 s: 1.00 Top/s … 2.00 Top/s  ▅█▇");
+	assert.equal(curveLine(0, "int8", curve), "  device 0  int8 for 3.00 s: 1.00 TOPS … 2.00 TOPS  ▅█▇");
 });
 
 const reading = (coreMHz: number, throttle: number): Reading => ({
@@ -35,12 +35,12 @@ const claim = { powerLimitW: 350, powerDefaultW: 700 } as DeviceClaim;
 
 test("what a device says of itself stands beneath, with its power limit", () => {
 	assert.deepEqual(readingLines([reading(1980, 0), reading(990, 4)], claim), [
-		"            it says of itself meanwhile:",
+		"            self-reported during the run (not proof):",
 		"            clock        990 … 1980 MHz  █▅",
 		"            memory clock 3201 … 3201 MHz  ██",
 		"            power        650 … 650 W (limit 350 W, 50 % of default)  ██",
 		"            temperature  60 … 60 °C  ██",
-		"            says that its clock was held down in 1 of 2 readings",
+		"            clock throttled in 1 of 2 readings",
 	]);
 	assert.deepEqual(readingLines([], claim), []);
 	const clockOnly = { ...reading(1500, 0), memoryMHz: 0, powerMw: 0, temperatureC: 0 };

@@ -3,7 +3,7 @@
 import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/probe/evidence.ts";
 import { decodeRoots } from "../../protocol/probe/records.ts";
 import { type CurvePoint, throughputCurve } from "../../verify/hardware/throughput-curve.ts";
-import { formatDuration, formatRate } from "./format.ts";
+import { formatDuration, formatRate, rateUnit } from "./format.ts";
 
 const BARS = "▁▂▃▄▅▆▇█";
 const MAX_BARS = 60;
@@ -29,7 +29,8 @@ export function curveLine(
 	isThrottled = false,
 ): string {
 	const rates = curve.map(({ opsPerS }) => opsPerS);
-	const span = `${formatRate(Math.min(...rates), "op/s")} … ${formatRate(Math.max(...rates), "op/s")}`;
+	const unit = rateUnit(precision);
+	const span = `${formatRate(Math.min(...rates), unit)} … ${formatRate(Math.max(...rates), unit)}`;
 	const mark = isThrottled ? "  THROTTLED" : "";
 	return `  device ${device}  ${precision} for ${formatDuration(curve.at(-1)?.endUs ?? 0)}: ${span}  ${sparkline(rates)}${mark}`;
 }
@@ -50,8 +51,8 @@ export function readingLines(readings: readonly Reading[], claim: DeviceClaim | 
 			: [],
 	);
 	const held = readings.filter(({ throttle }) => throttle !== 0).length;
-	if (held > 0) lines.push(`            says that its clock was held down in ${held} of ${readings.length} readings`);
-	return lines.length === 0 ? [] : ["            it says of itself meanwhile:", ...lines];
+	if (held > 0) lines.push(`            clock throttled in ${held} of ${readings.length} readings`);
+	return lines.length === 0 ? [] : ["            self-reported during the run (not proof):", ...lines];
 }
 
 function capOf(claim: DeviceClaim | undefined): string {

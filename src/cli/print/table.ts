@@ -1,7 +1,7 @@
 // Tables for people: columns as wide as their widest cell, numbers to the right. Cells from providers go through `shown` first.
 import { printable } from "../../engine/client/printable.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
-import type { Paint } from "./verdict-table.ts";
+import type { Paint } from "./paint.ts";
 
 export interface Column<Row> {
 	readonly title: string;
@@ -51,6 +51,9 @@ export function formatSpan(ms: number): string {
 	if (ms < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;
 	return `${Math.round(ms / 86_400_000)} d`;
 }
+
+/** "1 probe", "2 probes". */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 export const formatPrice = (micros: number) => (micros / 1e6).toFixed(micros % 10_000 === 0 ? 2 : 6);
 export const formatScore = (ppm: number | null) => (ppm === null ? "–" : (ppm / 1e6).toFixed(6));

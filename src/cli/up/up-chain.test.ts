@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { NetworkEvent } from "../../api/types.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
-import { paintFor } from "../print/verdict-table.ts";
+import { paintFor } from "../print/paint.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "./up-chain.ts";
 import { createUpReport } from "./up-report.ts";
 
@@ -55,7 +55,7 @@ test("each step of an epoch is a line; what is no step is a dispute; escapes do 
 		"chain     epoch 7: ended; committed to 2 scores",
 		"chain     epoch 7: scores revealed",
 		"chain     epoch 7: weights proposed, 2 providers",
-		"fraud     efefefefefef, probe cdcdcdcdcdcd: a wrong element was shown to the chain, account 0xababababab pays",
+		"fraud     efefefefefef, probe cdcdcdcdcdcd: a wrong result was proven on chain, account 0xababababab was slashed",
 		"chain     epoch 7: challenged 0xbad\ufffd[2J: weight",
 	]);
 });

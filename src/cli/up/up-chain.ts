@@ -4,7 +4,7 @@ import type { EpochTimes } from "../../chain/contracts/scoreboard.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import type { FinalEpoch } from "../../validator/settlement/final-watch.ts";
 import { formatTokens } from "../chain/chain-connection.ts";
-import type { Paint } from "../print/verdict-table.ts";
+import type { Paint } from "../print/paint.ts";
 
 /** A node's address may hold a name and a password: not for the screen. */
 export function withoutLogin(url: string): string {

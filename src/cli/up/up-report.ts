@@ -1,49 +1,42 @@
-// What `assay up` says while it runs: events of the network as lines, told by the API like to anybody else. On a terminal the progress of probes is
-// one line that renews itself; elsewhere one line for each stage. Nothing here decides anything.
+// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could. On a terminal the progress
+// of probes is one line that is rewritten; elsewhere one line for each stage. Nothing here decides anything.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { formatBytes, formatFigure, formatRate } from "../print/format.ts";
+import { figureLines } from "../print/figures.ts";
+import { formatBytes, formatRate, rateUnit } from "../print/format.ts";
+import type { Paint } from "../print/paint.ts";
 import { scoreLine } from "../print/score-lines.ts";
+import { createStatusLine, type LineStream } from "../print/status-line.ts";
 import { shortId, shown, verdictStyle } from "../print/table.ts";
-import { bestFigures, figureLabel, type Paint } from "../print/verdict-table.ts";
 
 export interface UpReport {
 	line(text: string): void;
 	show(event: NetworkEvent): Promise<void>;
-	/** Clears the renewed line. */
+	/** Clears the rewritten line. */
 	end(): void;
 }
+
+interface UpReportOptions {
+	readonly stream: LineStream;
+	readonly paint: Paint;
+	readonly client: ApiClient;
+	readonly onScore: (score: Score) => void;
+}
+
+type Detail = { readonly [key: string]: unknown };
 
 /** A score follows its verdict within milliseconds; on a loaded machine within a second or two. */
 const SCORE_WITHIN_MS = 15_000;
 
-export function createUpReport(o: {
-	readonly stream: Pick<NodeJS.WriteStream, "columns" | "isTTY"> & { write(text: string): unknown };
-	readonly paint: Paint;
-	readonly client: ApiClient;
-	readonly onScore: (score: Score) => void;
-}): UpReport {
-	const { stream, paint, client } = o;
+export function createUpReport(options: UpReportOptions): UpReport {
+	const { stream, paint, client } = options;
+	const { print, update, clear } = createStatusLine(stream);
 	const names = new Map<string, string>();
 	/** Providers whose figures were shown in full; later verdicts are one line each. */
-	const told = new Set<string>();
-	let isLineOpen = false;
+	const shownInFull = new Set<string>();
 
-	const clear = () => {
-		if (isLineOpen) stream.write("\r\u001b[K");
-		isLineOpen = false;
-	};
-	const line = (text: string) => {
-		clear();
-		stream.write(`${text}\n`);
-	};
-	const renew = (text: string) => {
-		if (stream.isTTY !== true) return;
-		stream.write(`\r\u001b[K${text.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
-		isLineOpen = true;
-	};
 	const nameOf = async (id: string | null): Promise<string> => {
 		if (id === null) return "?";
 		if (!names.has(id)) {
@@ -59,89 +52,93 @@ export function createUpReport(o: {
 		const devices = (claim?.devices ?? []).map(
 			(device) => `${shown(device.name)} (${formatBytes(device.memoryBytes)})`,
 		);
-		line(
+		print(
 			`${paint.strong("joined")}    ${shown(name)}, provider ${shortId(id)}; claims ${devices.slice(0, 4).join(", ") || "nothing"}`,
 		);
 	}
 
 	async function verdict(event: NetworkEvent, id: string): Promise<void> {
 		const probe = await client.getProbe({ params: { id: event.subject } });
-		const took =
-			probe.finishedAtMs === null ? "" : ` in ${((probe.finishedAtMs - probe.startedAtMs) / 1000).toFixed(1)} s`;
-		const style = verdictStyle(probe.verdict, paint);
-		const why = probe.code === null ? "" : `  ${probe.code}: ${shown(probe.detail ?? "", 200)}`;
-		const evidence = probe.evidenceBytes === null ? "" : paint.dim(`  evidence ${formatBytes(probe.evidenceBytes)}`);
-		line(
-			`${style((probe.verdict ?? "").toUpperCase().padEnd(9))} ${await nameOf(id)}, probe ${shortId(probe.id)}${took}${evidence}${why}`,
-		);
-		if (probe.verdict === "valid" && !told.has(id)) {
-			told.add(id);
-			for (const text of figureLines(probe, paint)) line(text);
+		print(verdictText(probe, await nameOf(id), paint));
+		if (probe.verdict === "valid" && !shownInFull.has(id)) {
+			shownInFull.add(id);
+			for (const text of figureLines(probe, paint)) print(text);
 		}
 		const score = await scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
 		if (score === null) return;
-		line(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
-		o.onScore(score);
+		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
+		options.onScore(score);
 	}
 
 	async function show(event: NetworkEvent): Promise<void> {
 		const { kind, subject, providerId: id } = event;
 		const detail = (typeof event.detail === "object" && event.detail !== null ? event.detail : {}) as Detail;
 		if (kind === "provider.connected") return connected(subject);
-		if (kind === "provider.disconnected") return line(`left      ${await nameOf(id)}`);
-		if (kind === "probe.started") return line(`probe     ${shortId(subject)} of ${await nameOf(id)} begins`);
-		if (kind === "probe.abandoned") return line(`probe     ${shortId(subject)} of ${await nameOf(id)} was given up`);
-		if (kind === "probe.progress") return progress(detail, await nameOf(id));
 		if (kind === "probe.verdict" && id !== null) return verdict(event, id);
-		if (kind === "rental.changed")
-			return line(
-				`rental    ${shortId(subject)} of ${await nameOf(id)}: ${shown(String(detail.state))} ${shown(String(detail.endReason ?? ""))}`.trimEnd(),
-			);
-		if (kind === "chain.accused" && id !== null) return fraud(subject, id, detail);
-		if (kind.startsWith("chain.")) return chainLine(kind.slice(6), subject, shown(String(detail.detail), 120));
-		if (kind.startsWith("suspicion."))
-			return line(paint.unsure(`suspicion ${kind.slice(10)} ${shown(JSON.stringify(event.detail), 200)}`));
-	}
-
-	async function fraud(probe: string, id: string, { account, amount }: Detail): Promise<void> {
-		const end = amount === null ? "accused" : `account ${shortId(shown(String(account)))} pays`;
-		const told = `a wrong element was shown to the chain, ${end}`;
-		line(paint.bad(`fraud     ${await nameOf(id)}, probe ${shortId(probe)}: ${told}`));
-	}
-
-	function chainLine(what: string, epoch: string, detail: string): void {
-		const told = CHAIN_STEPS[what]?.(detail);
-		// Final epochs are told with their rewards; anything else is a dispute.
-		if (told !== undefined) line(`chain     epoch ${shown(epoch)}: ${told}`);
-		else if (what !== "final") line(paint.unsure(`chain     epoch ${shown(epoch)}: ${shown(what)} ${detail}`));
-	}
-
-	function progress(detail: Detail, name: string): void {
-		if (detail.step === "stage" && stream.isTTY !== true)
-			line(paint.dim(`            ${name}: ${shown(String(detail.name))}`));
-		else if (detail.step === "stage" || detail.step === "warm-up")
-			renew(`            ${name}: ${shown(String(detail.name))}`);
-		else if (detail.step === "root") {
-			const unit = detail.what === "stream" || detail.what === "copy" ? "B/s" : "op/s";
-			const of = Number(detail.of) > 0 ? `/${detail.of}` : "";
-			renew(
-				`            ${name}: device ${detail.device} ${shown(String(detail.what))} ${detail.done}${of}  ${formatRate(Number(detail.perS), unit)}`,
-			);
-		} else if (detail.step === "checking")
-			renew(`            ${name}: checking ${formatBytes(Number(detail.bytes))} of evidence`);
+		if (kind === "probe.progress") {
+			const text = progressText(detail);
+			if (detail.step === "stage" && stream.isTTY !== true)
+				print(paint.dim(`            ${await nameOf(id)}: ${text}`));
+			else if (text !== null) update(`            ${await nameOf(id)}: ${text}`);
+			return;
+		}
+		const line = await eventLine(event, detail, () => nameOf(id), paint);
+		if (line !== null) print(line);
 	}
 
 	return {
-		line,
+		line: print,
 		end: clear,
 		async show(event) {
-			// A line less is no reason to end a network: whatever the API cannot say now it says to `assay providers` later.
+			// A missing line is no reason to end a network: `assay providers` shows later what the API cannot say now.
 			await show(event).catch((error: unknown) => {
 				if (!(error instanceof AssayError)) throw error;
-				line(paint.dim(`          ${error.message} [${error.code}]`));
+				print(paint.dim(`          ${error.message} [${error.code}]`));
 			});
 		},
 	};
+}
+
+function verdictText(probe: Probe, name: string, paint: Paint): string {
+	const { verdict, code, startedAtMs, finishedAtMs, evidenceBytes } = probe;
+	const head = verdictStyle(verdict, paint)((verdict ?? "").toUpperCase().padEnd(9));
+	const took = finishedAtMs === null ? "" : ` in ${((finishedAtMs - startedAtMs) / 1000).toFixed(1)} s`;
+	const evidence = evidenceBytes === null ? "" : paint.dim(`  evidence ${formatBytes(evidenceBytes)}`);
+	const why = code === null ? "" : `  ${code}: ${shown(probe.detail ?? "", 200)}`;
+	return `${head} ${name}, probe ${shortId(probe.id)}${took}${evidence}${why}`;
+}
+
+/** Null: nothing to show. */
+async function eventLine(
+	{ kind, subject, providerId: id, detail: raw }: NetworkEvent,
+	detail: Detail,
+	name: () => Promise<string>,
+	paint: Paint,
+): Promise<string | null> {
+	if (kind === "provider.disconnected") return `left      ${await name()}`;
+	if (kind === "probe.started") return `probe     ${shortId(subject)} of ${await name()} starts`;
+	if (kind === "probe.abandoned") return `probe     ${shortId(subject)} of ${await name()} was abandoned`;
+	if (kind === "rental.changed") {
+		const state = `${shown(String(detail.state))} ${shown(String(detail.endReason ?? ""))}`;
+		return `rental    ${shortId(subject)} of ${await name()}: ${state}`.trimEnd();
+	}
+	if (kind === "chain.accused" && id !== null) {
+		const end = detail.amount === null ? "accused" : `account ${shortId(shown(String(detail.account)))} was slashed`;
+		return paint.bad(
+			`fraud     ${await name()}, probe ${shortId(subject)}: a wrong result was proven on chain, ${end}`,
+		);
+	}
+	if (kind.startsWith("chain.")) return chainLine(kind.slice(6), subject, shown(String(detail.detail), 120), paint);
+	if (kind.startsWith("suspicion."))
+		return paint.unsure(`suspicion ${kind.slice(10)} ${shown(JSON.stringify(raw), 200)}`);
+	return null;
+}
+
+function chainLine(what: string, epoch: string, detail: string, paint: Paint): string | null {
+	const step = CHAIN_STEPS[what]?.(detail);
+	if (step !== undefined) return `chain     epoch ${shown(epoch)}: ${step}`;
+	// Final epochs are shown with their rewards; anything else is a dispute.
+	return what === "final" ? null : paint.unsure(`chain     epoch ${shown(epoch)}: ${shown(what)} ${detail}`);
 }
 
 const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {
@@ -150,19 +147,15 @@ const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {
 	proposed: (detail) => `weights proposed, ${detail}`,
 };
 
-type Detail = { readonly [key: string]: unknown };
-
-/** What was proven, device by device, the best of each. */
-export function figureLines({ devices, figures }: Pick<Probe, "devices" | "figures">, paint: Paint): string[] {
-	return devices.flatMap(({ device, kind, claimedName, profile }) => {
-		const own = bestFigures(figures.filter((figure) => figure.device === device && !figure.name.startsWith("peer.")));
-		if (own.length === 0) return [];
-		const values = own.map(({ name, value, unit }) => `${figureLabel(name)} ${formatFigure(value, unit)}`);
-		const isNamed = profile === null ? "" : `, proven ${shown(profile)}`;
-		const lines = [`          ${paint.strong(`${kind} ${device}`)}  ${shown(claimedName)}${paint.dim(isNamed)}`];
-		for (let i = 0; i < values.length; i += 3) lines.push(`                 ${values.slice(i, i + 3).join(" · ")}`);
-		return lines;
-	});
+/** Null: nothing to show. */
+function progressText(detail: Detail): string | null {
+	if (detail.step === "stage" || detail.step === "warm-up") return shown(String(detail.name));
+	if (detail.step === "checking") return `checking ${formatBytes(Number(detail.bytes))} of evidence`;
+	if (detail.step !== "root") return null;
+	const unit = detail.precision === undefined ? "B/s" : rateUnit(String(detail.precision));
+	const of = Number(detail.of) > 0 ? `/${detail.of}` : "";
+	const speed = formatRate(Number(detail.perS), unit);
+	return `device ${detail.device} ${shown(String(detail.what))} ${detail.done}${of}  ${speed}`;
 }
 
 /** The provider's score that is at least as new as a verdict; null when it does not come. */

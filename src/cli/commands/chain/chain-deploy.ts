@@ -1,27 +1,25 @@
-// `assay chain deploy`: puts a token and the contracts on a chain that a node's URL names, paid by a key that its user has or by this data folder's account.
-// An embedded chain needs none of this. Page: docs/chain.md.
+// `assay chain deploy`: deploys a token and the contracts on the chain of a node's URL, paid from the user's key or from this data
+// folder's account. An embedded chain needs none of this. Page: docs/chain.md.
 import { randomBytes } from "node:crypto";
-import { dataDirOf, formatTokens, reachNode, rpcUrlOf, toJson } from "../../chain/chain-connection.ts";
+import { type ChainValues, dataDirOf, formatTokens, reachNode, rpcUrlOf } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
-import { numberOption, usageError } from "../../parse-options.ts";
+import { usageError } from "../../options.ts";
+import { printResult } from "../../print/print-result.ts";
 
-export interface DeployValues {
-	readonly rpc?: string | undefined;
-	readonly data?: string | undefined;
-	readonly "epoch-seconds": string;
-	readonly fund: string;
-	readonly "key-file"?: string | undefined;
+interface DeployValues extends ChainValues {
+	readonly "epoch-seconds": number;
+	readonly fund: number;
+	readonly "key-file": string | undefined;
 	readonly json: boolean;
 }
 
 export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	const rpcUrl = rpcUrlOf(values, io);
-	if (rpcUrl === null)
-		throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start", "chain");
-	const epochSeconds = Math.floor(numberOption("chain", "epoch-seconds", values["epoch-seconds"], 40, 31_536_000));
-	const fund = BigInt(Math.floor(numberOption("chain", "fund", values.fund, 0, 1e9))) * 10n ** 18n;
+	if (rpcUrl === null) throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start");
+	const epochSeconds = values["epoch-seconds"];
+	const fund = BigInt(values.fund) * 10n ** 18n;
 	const [{ accountOf }, { createChainClient }, deploying, files, home, { readBalance }] = await Promise.all([
 		import("../../../chain/sending/sign.ts"),
 		import("../../../chain/node/chain-client.ts"),
@@ -33,7 +31,7 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	const folder = home.chainFolder(dataDirOf(values, io));
 	const secret = await home.loadChainKey(folder, "account", (size) => new Uint8Array(randomBytes(size)));
 	const own = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
-	const account = (await readKeyOption("chain", values, io)) ?? own;
+	const account = (await readKeyOption(values, io)) ?? own;
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
 	await requireGas({ client, account }, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
 	io.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
@@ -42,15 +40,12 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	if (fund > 0n) await deploying.fundRewards(client, account, at, fund);
 	const path = home.contractsPath(folder, true);
 	await files.writeDurably(path, `${JSON.stringify(at)}\n`);
-	if (values.json) io.out.write(toJson(at));
-	else {
+	const left = await readBalance(client, at, account.address);
+	return printResult(values, io, at, () => {
 		const lines = Object.entries(at).map(([name, value]) => `${name.padEnd(16)} ${value}`);
-		const left = await readBalance(client, at, account.address);
-		lines.push("", `written to ${path}`);
-		lines.push(`${formatTokens(left)} tokens are on ${account.address}`);
+		lines.push("", `written to ${path}`, `${formatTokens(left)} tokens are on ${account.address}`);
 		if (account.address !== own.address)
-			lines.push(`this data folder's validator will act as ${own.address}: assay chain send gives it tokens and gas`);
-		io.out.write(`${lines.join("\n")}\n`);
-	}
-	return 0;
+			lines.push(`this data folder's validator uses ${own.address}: give it tokens and gas with assay chain send`);
+		return `${lines.join("\n")}\n`;
+	});
 }

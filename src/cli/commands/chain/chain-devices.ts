@@ -2,27 +2,27 @@
 // Page: docs/chain.md §2.
 import type { DeviceBinding } from "../../../chain/contracts/registry.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { toJson } from "../../chain/chain-connection.ts";
 import { type ChainActor, type ProviderValues, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
-import { usageError } from "../../parse-options.ts";
+import { usageError } from "../../options.ts";
+import { printResult } from "../../print/print-result.ts";
 import { shown } from "../../print/table.ts";
 
-export interface DeviceValues extends ProviderValues {
-	readonly validator?: string | undefined;
-	readonly device?: string[] | undefined;
+type DeviceValues = ProviderValues & {
+	readonly validator: string | undefined;
+	readonly device: readonly string[] | undefined;
 	readonly json: boolean;
-}
+};
 
 type Hex = `0x${string}`;
 
 export async function bindDevices(values: DeviceValues, io: CliIo): Promise<number> {
 	const { validator: url } = values;
 	if (url === undefined || !/^https?:\/\//.test(url))
-		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider", "chain");
+		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider");
 	const wanted = wantedDevices(values);
-	return withProviderChain("chain", values, io, async (actor, signer) => {
+	return withProviderChain(values, io, async (actor, signer) => {
 		const [{ sendCall }, registry] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
@@ -63,19 +63,15 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 			if (isNew) await sendCall(client, account, registry.bindDeviceCall(at, statement, signature));
 			bound.push({ ...(await registry.readDevice(client, at, device)), name, isNew });
 		}
-		if (values.json) io.out.write(toJson({ account: account.address, devices: bound }));
-		else
-			for (const { device, name, until, isNew } of bound)
-				io.out.write(
-					`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "was bound"} until ${new Date(until * 1000).toISOString()}\n`,
-				);
-		return 0;
+		const line = ({ device, name, until, isNew }: (typeof bound)[number]) =>
+			`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "already bound"} until ${new Date(until * 1000).toISOString()}\n`;
+		return printResult(values, io, { account: account.address, devices: bound }, () => bound.map(line).join(""));
 	});
 }
 
 export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<number> {
 	const wanted = wantedDevices(values);
-	return withProviderChain("chain", values, io, async (actor) => {
+	return withProviderChain(values, io, async (actor) => {
 		const [{ sendCall }, registry] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
@@ -90,18 +86,15 @@ export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<n
 		const released = own.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
 		if (released.length > 0) await requireGas(actor, GAS.small * BigInt(released.length));
 		for (const { device } of released) await sendCall(client, account, registry.releaseDeviceCall(at, device));
-		if (values.json) io.out.write(toJson({ account: account.address, released: released.map(({ device }) => device) }));
-		else if (released.length === 0) io.out.write("no device is bound\n");
-		else for (const { device } of released) io.out.write(`${device}  released\n`);
-		return 0;
+		const ids = released.map(({ device }) => device);
+		return printResult(values, io, { account: account.address, released: ids }, () =>
+			ids.length === 0 ? "no device is bound\n" : ids.map((device) => `${device}  released\n`).join(""),
+		);
 	});
 }
 
-function wantedDevices({ device }: DeviceValues): ReadonlySet<string> | null {
-	for (const one of device ?? [])
-		if (!/^0x[0-9a-fA-F]{64}$/.test(one)) throw usageError(`a device is 0x and 64 hex digits, not '${one}'`, "chain");
-	return device === undefined ? null : new Set(device.map((one) => one.toLowerCase()));
-}
+const wantedDevices = ({ device }: DeviceValues): ReadonlySet<string> | null =>
+	device === undefined ? null : new Set(device.map((one) => one.toLowerCase()));
 
 const FETCH_WITHIN_MS = 20_000;
 const MAX_BYTES = 1 << 20;

@@ -1,33 +1,34 @@
-// `assay chain send` and `assay chain endpoint`: tokens and gas to another account, from a key at hand; and where this validator says that it can be reached.
+// `assay chain send` and `assay chain endpoint`: tokens and gas to another account; and the address where this validator is reached.
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { type ChainValues, formatTokens, parseTokens, toJson, withChain } from "../../chain/chain-connection.ts";
+import { type ChainValues, formatTokens, parseTokens, withChain } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
 import type { ChainActor } from "../../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
-import { usageError } from "../../parse-options.ts";
+import { usageError } from "../../options.ts";
+import { printResult } from "../../print/print-result.ts";
 
-export interface SendValues extends ChainValues {
-	readonly coins?: string | undefined;
-	readonly "key-file"?: string | undefined;
+interface SendValues extends ChainValues {
+	readonly coins: string | undefined;
+	readonly "key-file": string | undefined;
 	readonly json: boolean;
 }
 
-/** `text` is "0" where only coins are sent. */
-export async function send(to: string, text: string, values: SendValues, io: CliIo): Promise<number> {
-	if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw usageError(`an account is 0x and 40 hex digits, not '${to}'`, "chain");
-	const tokens = /^0+$/.test(text) ? 0n : parseTokens("chain", text);
-	const coins = values.coins === undefined ? 0n : parseTokens("chain", values.coins);
-	if (tokens === 0n && coins === 0n) throw usageError("there is nothing to send", "chain");
-	const key = await readKeyOption("chain", values, io);
-	return withChain("chain", values, io, async (home) => {
+/** `amount` is "0" where only coins are sent. */
+export async function send(to: string, amount: string, values: SendValues, io: CliIo): Promise<number> {
+	if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw usageError(`an account is 0x and 40 hex digits, not '${to}'`);
+	const tokens = /^0+$/.test(amount) ? 0n : parseTokens(amount);
+	const coins = values.coins === undefined ? 0n : parseTokens(values.coins);
+	if (tokens === 0n && coins === 0n) throw usageError("there is nothing to send");
+	const key = await readKeyOption(values, io);
+	return withChain(values, io, async (home) => {
 		const [{ sendCall }, registry, { treasurerOf }] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
 			import("../../../validator/settlement/chain-home.ts"),
 		]);
 		const { client, at, url } = home;
-		// Whoever has the embedded chain's folder has its treasury.
+		// The owner of the embedded chain's folder owns its treasury.
 		const account = key ?? (await treasurerOf(home)) ?? home.account;
 		const actor: ChainActor = { client, at, account, url };
 		await requireFunds(actor, { tokens, gas: GAS.small });
@@ -45,9 +46,12 @@ export async function send(to: string, text: string, values: SendValues, io: Cli
 		}
 		if (tokens > 0n) await sendCall(client, account, registry.transferCall(at, address, tokens));
 		const [has, wei] = [await registry.readBalance(client, at, address), await client.viem.getBalance({ address })];
-		if (values.json) io.out.write(toJson({ account: address, tokens: has, wei }));
-		else io.out.write(`${address}  ${formatTokens(has)} tokens, ${formatTokens(wei)} coins\n`);
-		return 0;
+		return printResult(
+			values,
+			io,
+			{ account: address, tokens: has, wei },
+			() => `${address}  ${formatTokens(has)} tokens, ${formatTokens(wei)} coins\n`,
+		);
 	});
 }
 
@@ -57,8 +61,8 @@ export async function setEndpoint(
 	io: CliIo,
 ): Promise<number> {
 	if (!/^https?:\/\//.test(endpoint))
-		throw usageError(`an endpoint is a URL with http:// or https://, not '${endpoint}'`, "chain");
-	return withChain("chain", values, io, async (home) => {
+		throw usageError(`an endpoint is a URL with http:// or https://, not '${endpoint}'`);
+	return withChain(values, io, async (home) => {
 		const [{ sendCall }, { setEndpointCall, readAccount }] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/registry.ts"),
@@ -67,7 +71,6 @@ export async function setEndpoint(
 		await requireGas(home, GAS.small);
 		await sendCall(client, account, setEndpointCall(at, endpoint));
 		const now = (await readAccount(client, at, account.address)).endpoint;
-		io.out.write(values.json ? toJson({ account: account.address, endpoint: now }) : `endpoint  ${now}\n`);
-		return 0;
+		return printResult(values, io, { account: account.address, endpoint: now }, () => `endpoint  ${now}\n`);
 	});
 }

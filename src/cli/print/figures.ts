@@ -1,0 +1,48 @@
+// Proven figures in words: their labels, the best of each name, and lines device by device. Pure.
+import type { Probe } from "../../api/types.ts";
+import type { Figure } from "../../protocol/probe/evidence.ts";
+import { formatFigure } from "./format.ts";
+import type { Paint } from "./paint.ts";
+import { isPeerFigure } from "./peer-table.ts";
+import { shown } from "./table.ts";
+
+const figureLabels: Readonly<Record<string, string>> = {
+	"memory.resident": "memory resident",
+	"memory.bandwidth": "memory speed",
+	"disk.write": "write speed",
+	"disk.read": "read speed",
+	"disk.stored": "disk space verified",
+};
+
+export function figureLabel(name: string): string {
+	return (
+		figureLabels[name] ??
+		name
+			.replace(/^gemm\.(\w+)\.sustained-ratio$/, "$1 last ÷ best tenth")
+			.replace(/^scaling\.(\w+)$/, "$1 together ÷ alone")
+			.replace(/^peer\.bandwidth\.(\d+)$/, "memory of device $1")
+			.replace(/^gemm\./, "matrix ")
+			.replace(/^fma\./, "scalar ")
+			.replace(/\.(sustained|alone)$/, " $1")
+	);
+}
+
+/** Of figures with one name (a probe may ask for one precision twice, in two shapes) the best: a device is at least that fast. */
+export function bestFigures(figures: readonly Figure[]): Figure[] {
+	const best = new Map<string, Figure>();
+	for (const figure of figures) if (figure.value > (best.get(figure.name)?.value ?? -1)) best.set(figure.name, figure);
+	return [...best.values()];
+}
+
+/** What was proven, device by device, the best of each. */
+export function figureLines({ devices, figures }: Pick<Probe, "devices" | "figures">, paint: Paint): string[] {
+	return devices.flatMap(({ device, kind, claimedName, profile }) => {
+		const own = bestFigures(figures.filter((figure) => figure.device === device && !isPeerFigure(figure)));
+		if (own.length === 0) return [];
+		const values = own.map((figure) => `${figureLabel(figure.name)} ${formatFigure(figure)}`);
+		const isNamed = profile === null ? "" : `, proven: ${shown(profile)}`;
+		const lines = [`          ${paint.strong(`${kind} ${device}`)}  ${shown(claimedName)}${paint.dim(isNamed)}`];
+		for (let i = 0; i < values.length; i += 3) lines.push(`                 ${values.slice(i, i + 3).join(" · ")}`);
+		return lines;
+	});
+}

@@ -1,0 +1,17 @@
+// A command's result on standard output: a text for people, or with --json the whole of it.
+import type { CliIo } from "../command.ts";
+
+/** bigint as decimal text. */
+export const toJson = (value: unknown): string =>
+	`${JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one), 2)}\n`;
+
+/** Gives the exit code of a command that is done. */
+export function printResult(
+	values: { readonly json: boolean },
+	io: Pick<CliIo, "out">,
+	result: unknown,
+	text: () => string,
+): 0 {
+	io.out.write(values.json ? toJson(result) : text());
+	return 0;
+}
