@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { answersAsContainerEngine, createContainerEnvironments } from "./container-environment.ts";
 import type { EnvironmentMaker } from "./environment.ts";
-import { createRentalSshd, SSHD } from "./rental-sshd.ts";
+import { RentalSshd, SSHD } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 import { createUserEnvironments } from "./user-environment.ts";
 
@@ -40,7 +40,7 @@ export async function findEnvironments(o: FindEnvironmentsOptions): Promise<Envi
 		const programs = o.containerProgram === undefined ? ["docker", "podman"] : [o.containerProgram];
 		for (const program of programs) {
 			if (!(await answersAsContainerEngine(program))) continue;
-			const sshd = createRentalSshd({
+			const sshd = new RentalSshd({
 				...ssh,
 				keysFolder: join(folder, "keys"),
 				allowUsers: userInfo().username,
@@ -59,7 +59,7 @@ export async function findEnvironments(o: FindEnvironmentsOptions): Promise<Envi
 	if ((await runProgram("useradd", ["--help"])).code !== 0)
 		throw none("there is no useradd on this host", "On Debian or Ubuntu: apt-get install passwd.");
 	const rentals = join(o.rentalsFolder ?? "/var/lib/assay-rentals", short);
-	const sshd = createRentalSshd({
+	const sshd = new RentalSshd({
 		...ssh,
 		keysFolder: join(rentals, "keys"),
 		allowUsers: "assay-????????",

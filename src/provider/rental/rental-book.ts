@@ -3,48 +3,29 @@
 import { join } from "node:path";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { hex, int, list, object, oneOf, type Shape, text } from "../../protocol/bytes/shape.ts";
+import { hex, int, list, object, oneOf, pattern, type Typed, text } from "../../protocol/bytes/shape.ts";
 import { ENVIRONMENT_NAME } from "./environment.ts";
 
-export interface BookEntry {
-	readonly rental: string;
+const entryShape = object({
+	rental: hex(16),
 	/** Whose it is: no other validator may touch it. */
-	readonly validatorKey: string;
-	readonly name: string;
-	/** Of its environment, and where it is reached: a provider started with other options still knows how to end it. */
-	readonly kind: "container" | "user";
-	readonly port: number;
-	readonly publicKey: string;
-	readonly untilMs: number;
+	validatorKey: hex(32),
+	name: pattern(ENVIRONMENT_NAME, "must be an environment's name"),
+	/** A provider started with other options still knows how to end an environment of this kind. */
+	kind: oneOf("container", "user"),
+	port: int(1, 65535),
+	publicKey: text(4096),
+	untilMs: int(),
 	/** `making`: nobody was told of it yet. `ending`: it must go, whatever happens. */
-	readonly state: "making" | "active" | "ending";
+	state: oneOf("making", "active", "ending"),
 	/** The name to log in with; empty while it is made. */
-	readonly user: string;
-	readonly hostKey: string;
-}
+	user: text(32),
+	hostKey: text(4096),
+});
+export type BookEntry = Typed<typeof entryShape>;
+const bookShape = object({ rentals: list(entryShape, 64) });
 
 export const bookPath = (dataFolder: string) => join(dataFolder, "rentals.json");
-
-const nameShape: Shape = (value, where) =>
-	typeof value === "string" && ENVIRONMENT_NAME.test(value) ? null : { where, detail: "must be an environment's name" };
-
-const bookShape = object({
-	rentals: list(
-		object({
-			rental: hex(16),
-			validatorKey: hex(32),
-			name: nameShape,
-			kind: oneOf("container", "user"),
-			port: int(1, 65535),
-			publicKey: text(4096),
-			untilMs: int(),
-			state: oneOf("making", "active", "ending"),
-			user: text(32),
-			hostKey: text(4096),
-		}),
-		64,
-	),
-});
 
 /** Throws AssayError FILE_UNREADABLE: with a spoilt book nobody knows what has to end, so nothing is started. */
 export async function readBook(path: string): Promise<BookEntry[]> {

@@ -28,146 +28,159 @@ export interface RentalSshdOptions {
 	readonly permitRootLogin: "no" | "prohibit-password";
 }
 
-export interface RentalSshd {
+export class RentalSshd {
 	readonly port: number;
+	private readonly options: RentalSshdOptions;
+	private readonly hostKeyFile: string;
+	private readonly configFile: string;
+	private readonly pidFile: string;
+	private readonly logFile: string;
+
+	constructor(options: RentalSshdOptions) {
+		const { folder, port } = options;
+		this.port = port;
+		this.options = options;
+		this.hostKeyFile = join(folder, "host_ed25519");
+		this.configFile = join(folder, "sshd_config");
+		this.pidFile = join(folder, "sshd.pid");
+		this.logFile = join(folder, "sshd.log");
+	}
+
 	/** `ssh-ed25519 AAAA…` */
-	hostKey(): Promise<string>;
+	async hostKey(): Promise<string> {
+		await this.prepare();
+		return readFileSync(`${this.hostKeyFile}.pub`, "utf8").trim().split(" ").slice(0, 2).join(" ");
+	}
+
 	/** Runs from now on, if it does not already. Throws AssayError RENTAL_FAILED. */
-	start(): Promise<void>;
-	stop(): Promise<void>;
-	/** Whether a server of SSH answers on the port. */
-	answers(): Promise<boolean>;
-	allow(user: string, line: string, gid: number): Promise<void>;
-	deny(user: string): Promise<void>;
-	isAllowed(user: string): boolean;
-}
-
-export function createRentalSshd(o: RentalSshdOptions): RentalSshd {
-	const hostKeyFile = join(o.folder, "host_ed25519");
-	const configFile = join(o.folder, "sshd_config");
-	const pidFile = join(o.folder, "sshd.pid");
-	const failed = (detail: string) =>
-		new AssayError("RENTAL_FAILED", detail, { hint: `See ${join(o.folder, "sshd.log")}.` });
-
-	function config(): string {
-		return `${[
-			`Port ${o.port}`,
-			...o.listen.map((address) => `ListenAddress ${address}`),
-			`HostKey ${hostKeyFile}`,
-			`PidFile ${pidFile}`,
-			`AllowUsers ${o.allowUsers}`,
-			`AuthorizedKeysFile ${join(o.keysFolder, "%u")}`,
-			`PermitRootLogin ${o.permitRootLogin}`,
-			"AuthenticationMethods publickey",
-			"PasswordAuthentication no",
-			"KbdInteractiveAuthentication no",
-			"HostbasedAuthentication no",
-			"PermitEmptyPasswords no",
-			// PAM would apply the host's own rules of who may log in and how; ours are here.
-			"UsePAM no",
-			"StrictModes yes",
-			"DisableForwarding yes",
-			"AllowTcpForwarding no",
-			"AllowStreamLocalForwarding no",
-			"AllowAgentForwarding no",
-			"X11Forwarding no",
-			"PermitTunnel no",
-			"GatewayPorts no",
-			"PermitUserEnvironment no",
-			"PermitUserRC no",
-			"AcceptEnv none",
-			"PrintMotd no",
-			"Subsystem sftp internal-sftp",
-			"LoginGraceTime 60",
-			"MaxAuthTries 3",
-			"MaxStartups 10:30:60",
-			"MaxSessions 32",
-			"ClientAliveInterval 30",
-			"ClientAliveCountMax 4",
-		].join("\n")}\n`;
-	}
-
-	async function prepare(): Promise<void> {
-		mkdirSync(o.folder, { recursive: true, mode: 0o700 });
-		chmodSync(o.folder, 0o700);
-		mkdirSync(o.keysFolder, { recursive: true, mode: 0o711 });
-		if (!existsSync(hostKeyFile)) {
-			const made = await runProgram("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", hostKeyFile]);
-			if (made.code !== 0) throw failed(`ssh-keygen made no host key: ${made.stderr}`);
+	async start(): Promise<void> {
+		if (this.runningPid() !== null) return;
+		await this.prepare();
+		// Where sshd gives up its rights before the login; the host's own start script makes it, if there is one.
+		if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
+		const log = openSync(this.logFile, "a", 0o600);
+		const limits = ["--core=0", `--nproc=${MAX_PROCESSES}`];
+		const child = spawn("prlimit", [...limits, SSHD, "-D", "-e", "-f", this.configFile], {
+			detached: true,
+			stdio: ["ignore", "ignore", log],
+			env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
+		});
+		closeSync(log);
+		let ended: string | null = null;
+		child.once("error", (error) => {
+			ended = error.message;
+		});
+		child.once("exit", (code) => {
+			ended = `exit code ${code}`;
+		});
+		child.unref();
+		for (const until = Date.now() + START_MS; Date.now() < until; await sleep(25)) {
+			if (ended !== null) throw this.failed(`the SSH server does not start: ${ended}`);
+			if (this.runningPid() !== null && (await this.answers())) return;
 		}
-		await writeFile(configFile, config(), { mode: 0o600 });
+		child.kill("SIGKILL");
+		throw this.failed("the SSH server does not answer");
 	}
 
-	/** The process id of our running server, or null. A number in a file may by now be anybody's: the command line tells. */
-	function runningPid(): number | null {
+	async stop(): Promise<void> {
+		const pid = this.runningPid();
+		if (pid === null) return;
+		process.kill(pid, "SIGTERM");
+		for (let i = 0; i < 200 && this.runningPid() !== null; i++) await sleep(25);
+		if (this.runningPid() === pid) process.kill(pid, "SIGKILL");
+		await rm(this.pidFile, { force: true });
+	}
+
+	/** Whether a server of SSH answers on the port. */
+	answers(): Promise<boolean> {
+		return hasBanner(this.port, this.options.listen[0] ?? "127.0.0.1");
+	}
+
+	async allow(user: string, line: string, gid: number): Promise<void> {
+		await this.prepare();
+		const path = this.keysOf(user);
+		await writeFile(path, `${line}\n`, { mode: 0o640 });
+		await chown(path, process.getuid?.() ?? 0, gid);
+	}
+
+	async deny(user: string): Promise<void> {
+		await rm(this.keysOf(user), { force: true });
+	}
+
+	isAllowed(user: string): boolean {
+		return existsSync(this.keysOf(user));
+	}
+
+	private keysOf(user: string): string {
+		return join(this.options.keysFolder, user);
+	}
+
+	private failed(detail: string): AssayError {
+		return new AssayError("RENTAL_FAILED", detail, { hint: `See ${this.logFile}.` });
+	}
+
+	private async prepare(): Promise<void> {
+		const { folder, keysFolder } = this.options;
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		chmodSync(folder, 0o700);
+		mkdirSync(keysFolder, { recursive: true, mode: 0o711 });
+		if (!existsSync(this.hostKeyFile)) {
+			const made = await runProgram("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", this.hostKeyFile]);
+			if (made.code !== 0) throw this.failed(`ssh-keygen made no host key: ${made.stderr}`);
+		}
+		const files = [`HostKey ${this.hostKeyFile}`, `PidFile ${this.pidFile}`];
+		await writeFile(this.configFile, `${[...files, ...sshdConfig(this.options)].join("\n")}\n`, { mode: 0o600 });
+	}
+
+	/** Null: not running. A number in a file may by now be anybody's: the command line tells. */
+	private runningPid(): number | null {
 		try {
-			const pid = Number(readFileSync(pidFile, "utf8").trim());
+			const pid = Number(readFileSync(this.pidFile, "utf8").trim());
 			if (!Number.isSafeInteger(pid) || pid <= 1) return null;
-			return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(configFile) ? pid : null;
+			return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(this.configFile) ? pid : null;
 		} catch {
 			return null;
 		}
 	}
-
-	const answers = () => bannerOf(o.port, o.listen[0] ?? "127.0.0.1");
-
-	return {
-		port: o.port,
-		async hostKey() {
-			await prepare();
-			return readFileSync(`${hostKeyFile}.pub`, "utf8").trim().split(" ").slice(0, 2).join(" ");
-		},
-		async start() {
-			if (runningPid() !== null) return;
-			await prepare();
-			// Where sshd gives up its rights before the login; the host's own start script makes it, if there is one.
-			if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
-			const log = openSync(join(o.folder, "sshd.log"), "a", 0o600);
-			const limits = ["--core=0", `--nproc=${MAX_PROCESSES}`];
-			const child = spawn("prlimit", [...limits, SSHD, "-D", "-e", "-f", configFile], {
-				detached: true,
-				stdio: ["ignore", "ignore", log],
-				env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
-			});
-			closeSync(log);
-			let ended: string | null = null;
-			child.once("error", (error) => {
-				ended = error.message;
-			});
-			child.once("exit", (code) => {
-				ended = `exit code ${code}`;
-			});
-			child.unref();
-			for (const until = Date.now() + START_MS; Date.now() < until; await sleep(25)) {
-				if (ended !== null) throw failed(`the SSH server does not start: ${ended}`);
-				if (runningPid() !== null && (await answers())) return;
-			}
-			child.kill("SIGKILL");
-			throw failed("the SSH server does not answer");
-		},
-		async stop() {
-			const pid = runningPid();
-			if (pid === null) return;
-			process.kill(pid, "SIGTERM");
-			for (let i = 0; i < 200 && runningPid() !== null; i++) await sleep(25);
-			if (runningPid() === pid) process.kill(pid, "SIGKILL");
-			await rm(pidFile, { force: true });
-		},
-		answers,
-		async allow(user, line, gid) {
-			await prepare();
-			const path = join(o.keysFolder, user);
-			await writeFile(path, `${line}\n`, { mode: 0o640 });
-			await chown(path, process.getuid?.() ?? 0, gid);
-		},
-		async deny(user) {
-			await rm(join(o.keysFolder, user), { force: true });
-		},
-		isAllowed: (user) => existsSync(join(o.keysFolder, user)),
-	};
 }
 
-function bannerOf(port: number, host: string): Promise<boolean> {
+function sshdConfig({ port, listen, allowUsers, keysFolder, permitRootLogin }: RentalSshdOptions): string[] {
+	return [
+		`Port ${port}`,
+		...listen.map((address) => `ListenAddress ${address}`),
+		`AllowUsers ${allowUsers}`,
+		`AuthorizedKeysFile ${join(keysFolder, "%u")}`,
+		`PermitRootLogin ${permitRootLogin}`,
+		"AuthenticationMethods publickey",
+		"PasswordAuthentication no",
+		"KbdInteractiveAuthentication no",
+		"HostbasedAuthentication no",
+		"PermitEmptyPasswords no",
+		// PAM would apply the host's own rules of who may log in and how; ours are here.
+		"UsePAM no",
+		"StrictModes yes",
+		"DisableForwarding yes",
+		"AllowTcpForwarding no",
+		"AllowStreamLocalForwarding no",
+		"AllowAgentForwarding no",
+		"X11Forwarding no",
+		"PermitTunnel no",
+		"GatewayPorts no",
+		"PermitUserEnvironment no",
+		"PermitUserRC no",
+		"AcceptEnv none",
+		"PrintMotd no",
+		"Subsystem sftp internal-sftp",
+		"LoginGraceTime 60",
+		"MaxAuthTries 3",
+		"MaxStartups 10:30:60",
+		"MaxSessions 32",
+		"ClientAliveInterval 30",
+		"ClientAliveCountMax 4",
+	];
+}
+
+function hasBanner(port: number, host: string): Promise<boolean> {
 	return new Promise((resolve) => {
 		const socket = connect({ host, port });
 		const done = (ok: boolean) => {

@@ -30,42 +30,21 @@ interface PasswdEntry {
 	readonly name: string;
 	readonly uid: number;
 	readonly gid: number;
-	readonly mark: string;
 }
 
 function failed(detail: string): AssayError {
 	return new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });
 }
 
-export function createUserEnvironments(o: UserEnvironmentOptions): EnvironmentMaker {
-	const homeOf = (name: string) => join(o.homesFolder, name);
-
-	async function passwd(name?: string): Promise<PasswdEntry[]> {
-		const found = await runProgram("getent", ["passwd", ...(name === undefined ? [] : [name])]);
-		return found.stdout
-			.split("\n")
-			.map((line) => line.split(":"))
-			.filter((fields) => ENVIRONMENT_NAME.test(fields[0] ?? "") && fields[4] === o.mark)
-			.map(([n, , uid, gid, mark]) => ({ name: n!, uid: Number(uid), gid: Number(gid), mark: mark! }));
-	}
-
-	/** useradd and userdel hold a lock on /etc/passwd; another program may have it for a moment. */
-	async function withLock(command: string, args: readonly string[], fine: readonly number[]): Promise<void> {
-		for (let i = 1; ; i++) {
-			const { code, stderr } = await runProgram(command, args);
-			if (fine.includes(code)) return;
-			const busy = /lock|currently used/.test(stderr);
-			if (!busy || i >= LOCK_TRIES) throw failed(`${command} failed (${code}): ${stderr}`);
-			await sleep(50 + randomInt(200));
-		}
-	}
+export function createUserEnvironments(options: UserEnvironmentOptions): EnvironmentMaker {
+	const homeOf = (name: string) => join(options.homesFolder, name);
 
 	return {
 		kind: "user",
-		port: o.sshd.port,
+		port: options.sshd.port,
 		async create({ name, publicKey, devices }) {
 			checkName(name);
-			const gpus = o.gpus();
+			const gpus = options.gpus();
 			if (devices.length > 0 && gpus.some((uuid) => !devices.includes(uuid)))
 				throw new AssayError(
 					"RENTAL_UNAVAILABLE",
@@ -74,7 +53,7 @@ export function createUserEnvironments(o: UserEnvironmentOptions): EnvironmentMa
 						hint: "Rent all devices, or one with docker or podman.",
 					},
 				);
-			mkdirSync(o.homesFolder, { recursive: true, mode: 0o711 });
+			mkdirSync(options.homesFolder, { recursive: true, mode: 0o711 });
 			const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 			const groups = deviceGroups();
 			const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
@@ -82,20 +61,20 @@ export function createUserEnvironments(o: UserEnvironmentOptions): EnvironmentMa
 			const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
 			// No ids below its own either: processes under such an id would not be found by the user's number at the end.
 			const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
-			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", o.mark, name];
+			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", options.mark, name];
 			await withLock("useradd", [...fixed, ...noIds, ...more, ...named], [0]);
-			const [user] = await passwd(name);
+			const [user] = await passwd(options.mark, name);
 			if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
 			chmodSync(homeOf(name), 0o700);
-			await o.sshd.allow(name, `restrict,pty ${publicKey}`, user.gid);
-			await o.sshd.start();
-			return { user: name, hostKey: await o.sshd.hostKey() };
+			await options.sshd.allow(name, `restrict,pty ${publicKey}`, user.gid);
+			await options.sshd.start();
+			return { user: name, hostKey: await options.sshd.hostKey() };
 		},
 		async remove(name) {
 			checkName(name);
 			// First, so that nobody logs in while the rest goes.
-			await o.sshd.deny(name);
-			const [user] = await passwd(name);
+			await options.sshd.deny(name);
+			const [user] = await passwd(options.mark, name);
 			if (user) {
 				if (!isOurs(user)) throw failed(`${name} is a user that was not made by us`);
 				await killAll(user);
@@ -106,23 +85,45 @@ export function createUserEnvironments(o: UserEnvironmentOptions): EnvironmentMa
 				await killAll(user);
 			}
 			await rm(homeOf(name), { recursive: true, force: true });
-			if ((await passwd(name)).length > 0 || existsSync(homeOf(name))) throw failed(`${name} could not be removed`);
+			if ((await passwd(options.mark, name)).length > 0 || existsSync(homeOf(name)))
+				throw failed(`${name} could not be removed`);
 		},
 		async health(name) {
-			const [user] = await passwd(name);
+			const [user] = await passwd(options.mark, name);
 			if (!user) return { healthy: false, detail: "its user is gone" };
-			if (!o.sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
+			if (!options.sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
 			// A server that was ended by somebody is started again before anyone is told.
-			if (!(await o.sshd.answers())) await o.sshd.start().catch(() => {});
-			return (await o.sshd.answers())
+			if (!(await options.sshd.answers())) await options.sshd.start().catch(() => {});
+			return (await options.sshd.answers())
 				? { healthy: true, detail: "" }
 				: { healthy: false, detail: "the SSH server does not answer" };
 		},
 		async list() {
-			return (await passwd()).filter(isOurs).map(({ name }) => name);
+			return (await passwd(options.mark)).filter(isOurs).map(({ name }) => name);
 		},
-		rest: () => o.sshd.stop(),
+		rest: () => options.sshd.stop(),
 	};
+}
+
+/** Users of this provider, or the one of this name. */
+async function passwd(mark: string, name?: string): Promise<PasswdEntry[]> {
+	const found = await runProgram("getent", ["passwd", ...(name === undefined ? [] : [name])]);
+	return found.stdout
+		.split("\n")
+		.map((line) => line.split(":"))
+		.filter((fields) => ENVIRONMENT_NAME.test(fields[0] ?? "") && fields[4] === mark)
+		.map(([login, , uid, gid]) => ({ name: login!, uid: Number(uid), gid: Number(gid) }));
+}
+
+/** useradd and userdel hold a lock on /etc/passwd; another program may have it for a moment. */
+async function withLock(command: string, args: readonly string[], fine: readonly number[]): Promise<void> {
+	for (let i = 1; ; i++) {
+		const { code, stderr } = await runProgram(command, args);
+		if (fine.includes(code)) return;
+		const busy = /lock|currently used/.test(stderr);
+		if (!busy || i >= LOCK_TRIES) throw failed(`${command} failed (${code}): ${stderr}`);
+		await sleep(50 + randomInt(200));
+	}
 }
 
 function checkName(name: string): void {
