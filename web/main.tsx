@@ -5,8 +5,15 @@ import { followNetwork } from "./shell/api.ts";
 import { takeLinkClicks } from "./shell/router.ts";
 import { type Pages, Shell } from "./shell/shell.tsx";
 import { serviceWorkerUrl } from "./shell/trusted-url.ts";
-import "./styles/base.css";
-import "./styles/parts.css";
+import "./chain/chain.css";
+import "./shell/base.css";
+import "./parts/panels.css";
+import "./parts/tables.css";
+import "./parts/forms.css";
+import "./proofs/proofs.css";
+import "./verify/verify.css";
+import "./rent/rent.css";
+import "./parts/narrow.css";
 
 const pages: Pages = {
 	"": { title: "Overview", inNav: true, load: async () => ({ default: OverviewPage }) },

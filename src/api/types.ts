@@ -19,6 +19,7 @@ export type ChainEpoch = z.output<typeof chain.chainEpoch>;
 export type ChainWeight = z.output<typeof chain.chainWeight>;
 export type ChainTransaction = z.output<typeof chain.chainTransaction>;
 export type ChainAccountView = z.output<typeof chain.chainAccount>;
+export type Network = z.output<typeof network.network>;
 export type NetworkEvent = z.output<typeof network.networkEvent>;
 export type Problem = z.output<typeof network.problem>;
 export type Probe = z.output<typeof probe.probe>;

@@ -203,7 +203,7 @@ test("filters, search, order and comparison", async () => {
 	assert.equal(await table.getByRole("link").count(), 2);
 	assert.match(page.url(), /q=honest/);
 	await page.getByLabel(/^GPUs/).fill("2");
-	await page.getByText("Nobody has proven that").waitFor();
+	await page.getByText("No matching hosts").waitFor();
 	await page.getByRole("button", { name: "Clear" }).click();
 	await table.getByRole("link", { name: "a cheat" }).waitFor();
 	await table.getByRole("button", { name: "Name" }).click();
@@ -256,7 +256,7 @@ test("rent: a key made here, reserved, the way in, released", async () => {
 	const id = await join(16, { name: "to let", rentable: true });
 	await scored(id);
 	const page = await browser.open(`${validator.url}/rent`);
-	await page.getByRole("button", { name: "Make a key in this browser" }).click();
+	await page.getByRole("button", { name: "Create a browser key" }).click();
 	await page.getByRole("button", { name: "Rent to let" }).click();
 	await page
 		.getByLabel("Your SSH public key")

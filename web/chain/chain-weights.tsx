@@ -24,86 +24,11 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 	const isFinal = epoch.phase === "final";
 	// The first row: they are sorted by weight.
 	const greatest = weights.rows[0]?.weightPpm || 1;
-	const columns = useMemo((): Column<ChainWeight>[] => {
-		const score = (value: number | null) => (value === null ? <span class="dim">–</span> : formatScore(value));
-		return [
-			{
-				key: "provider",
-				widthRem: 14,
-				narrowRem: 4.2,
-				title: "Provider",
-				cell: (row) => (
-					<>
-						{row.providerId === null ? null : (
-							<>
-								<a href={`/providers/${row.providerId}`}>{row.name || shortId(row.providerId)}</a>{" "}
-							</>
-						)}
-						<span class={row.providerId === null ? "" : "dim minor"}>
-							<Account account={row.account} />
-						</span>
-					</>
-				),
-			},
-			...validators.map((validator, i) => ({
-				key: validator,
-				widthRem: 7,
-				title: validator === chain.validator.account ? "This validator" : shortAccount(validator),
-				isNumber: true,
-				isMinor: true,
-				cell: (row: ChainWeight) => score(row.scores[i] ?? null),
-			})),
-			{
-				key: "median",
-				widthRem: 4.5,
-				title: "Median",
-				isNumber: true,
-				isMinor: true,
-				cell: (row) => score(row.medianPpm),
-			},
-			{
-				key: "weight",
-				widthRem: 9,
-				narrowRem: 3.4,
-				title: "Weight",
-				isNumber: true,
-				cell: (row) =>
-					row.weightPpm === null ? (
-						<span class="dim">–</span>
-					) : (
-						<span class="weight">
-							<meter min={0} max={greatest} value={row.weightPpm} aria-hidden="true" />
-							<span>{formatScore(row.weightPpm)}</span>
-						</span>
-					),
-			},
-			{
-				key: "share",
-				widthRem: 8,
-				narrowRem: 5.4,
-				title: "Reward",
-				isNumber: true,
-				cell: (row) =>
-					row.share === null ? <span class="dim">–</span> : <Amount amount={row.share} token={chain.token} />,
-			},
-			{
-				key: "claimed",
-				widthRem: 5.5,
-				narrowRem: 4.9,
-				title: "Claimed",
-				cell: (row) =>
-					row.claimed !== null ? (
-						<span class="agrees" title={`block ${row.claimed.block}`}>
-							✓ claimed
-						</span>
-					) : row.share === null || row.share === "0" ? (
-						<span class="dim">–</span>
-					) : (
-						<span class="dim">{isFinal ? "not yet" : "when final"}</span>
-					),
-			},
-		];
-	}, [validators, chain.token, chain.validator.account, isFinal, greatest]);
+	const { token, validator } = chain;
+	const columns = useMemo(
+		() => columnsOf({ validators, token, own: validator.account, isFinal, greatest }),
+		[validators, token, validator.account, isFinal, greatest],
+	);
 	return (
 		<Panel title="Weights and rewards" aside="each validator’s score, the stake-weighted median, and what it earns">
 			{weights.trouble !== null && weights.rows.length === 0 ? (
@@ -128,4 +53,96 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 			)}
 		</Panel>
 	);
+}
+
+function columnsOf({
+	validators,
+	token,
+	own,
+	isFinal,
+	greatest,
+}: {
+	validators: readonly string[];
+	token: Chain["token"];
+	own: string;
+	isFinal: boolean;
+	greatest: number;
+}): Column<ChainWeight>[] {
+	const score = (value: number | null) => (value === null ? <span class="dim">–</span> : formatScore(value));
+	return [
+		{
+			key: "provider",
+			widthRem: 14,
+			narrowRem: 4.2,
+			title: "Provider",
+			cell: (row) => (
+				<>
+					{row.providerId === null ? null : (
+						<>
+							<a href={`/providers/${row.providerId}`}>{row.name || shortId(row.providerId)}</a>{" "}
+						</>
+					)}
+					<span class={row.providerId === null ? "" : "dim minor"}>
+						<Account account={row.account} />
+					</span>
+				</>
+			),
+		},
+		...validators.map((validator, i) => ({
+			key: validator,
+			widthRem: 7,
+			title: validator === own ? "This validator" : shortAccount(validator),
+			isNumber: true,
+			isMinor: true,
+			cell: (row: ChainWeight) => score(row.scores[i] ?? null),
+		})),
+		{
+			key: "median",
+			widthRem: 4.5,
+			title: "Median",
+			isNumber: true,
+			isMinor: true,
+			cell: (row) => score(row.medianPpm),
+		},
+		{
+			key: "weight",
+			widthRem: 9,
+			narrowRem: 3.4,
+			title: "Weight",
+			isNumber: true,
+			cell: (row) =>
+				row.weightPpm === null ? (
+					<span class="dim">–</span>
+				) : (
+					<span class="weight">
+						<meter min={0} max={greatest} value={row.weightPpm} aria-hidden="true" />
+						<span>{formatScore(row.weightPpm)}</span>
+					</span>
+				),
+		},
+		{
+			key: "share",
+			widthRem: 8,
+			narrowRem: 5.4,
+			title: "Reward",
+			isNumber: true,
+			cell: (row) => (row.share === null ? <span class="dim">–</span> : <Amount amount={row.share} token={token} />),
+		},
+		{
+			key: "claimed",
+			widthRem: 5.5,
+			narrowRem: 4.9,
+			title: "Claimed",
+			cell: (row) =>
+				row.claimed !== null ? (
+					<span class="agrees" title={`block ${row.claimed.block}`}>
+						✓ claimed
+					</span>
+				) : row.share === null || row.share === "0" ? (
+					<span class="dim">–</span>
+				) : (
+					<span class="dim">{isFinal ? "not yet" : "when final"}</span>
+				),
+		},
+	];
 }

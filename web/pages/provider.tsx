@@ -70,61 +70,7 @@ export default function ProviderPage({ id }: { id: string }) {
 			>
 				{shown.name || shortId(shown.id)}
 			</PageTitle>
-			<dl class="tiles">
-				<Tile
-					name="Last verdict"
-					value={<VerdictBadge state={shown.lastVerdict} code={shown.lastCode} />}
-					note={
-						<>
-							<Time atMs={shown.lastProbeAtMs} />
-							{shown.failures > 0
-								? `, ${shown.failures} ${shown.failures === 1 ? "failure" : "failures in a row"}`
-								: ""}
-						</>
-					}
-				/>
-				<Tile
-					name="Score"
-					value={shown.scorePpm === null ? "–" : formatScore(shown.scorePpm)}
-					note={`reliability ${formatPpm(shown.reliabilityPpm)}`}
-				/>
-				<Tile
-					name="Proven"
-					value={provenCards(shown)}
-					note={
-						shown.lastValidAtMs === null ? (
-							"no valid proof yet"
-						) : (
-							<>
-								proof of <Time atMs={shown.lastValidAtMs} />
-							</>
-						)
-					}
-				/>
-				<Tile
-					name="Uptime"
-					value={formatPpm(shown.uptimePpm)}
-					note={shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"}
-				/>
-				<Tile
-					name="Next probe"
-					value={<Time atMs={shown.nextProbeAtMs} never="–" />}
-					note={shown.rented ? "not while rented" : "at a time it cannot foresee"}
-				/>
-				<Tile
-					name="Price an hour"
-					value={shown.rentable ? formatMoney(shown.pricePerHourMicros) : "–"}
-					note={
-						shown.rented ? (
-							"rented now"
-						) : shown.rentable && shown.lastVerdict === "valid" ? (
-							<a href={`/rent?provider=${shown.id}`}>Rent it</a>
-						) : (
-							"not offered"
-						)
-					}
-				/>
-			</dl>
+			<ProviderTiles provider={shown} />
 			{shown.suspicion === null ? null : (
 				<p class="unsure" role="note">
 					⚠ Under suspicion: {shown.suspicion}
@@ -158,6 +104,64 @@ export default function ProviderPage({ id }: { id: string }) {
 				<ProbeTable probes={probes} withProvider={false} />
 			</Panel>
 		</>
+	);
+}
+
+function ProviderTiles({ provider: shown }: { provider: Provider }) {
+	return (
+		<dl class="tiles">
+			<Tile
+				name="Last verdict"
+				value={<VerdictBadge state={shown.lastVerdict} code={shown.lastCode} />}
+				note={
+					<>
+						<Time atMs={shown.lastProbeAtMs} />
+						{shown.failures > 0 ? `, ${shown.failures} ${shown.failures === 1 ? "failure" : "failures in a row"}` : ""}
+					</>
+				}
+			/>
+			<Tile
+				name="Score"
+				value={shown.scorePpm === null ? "–" : formatScore(shown.scorePpm)}
+				note={`reliability ${formatPpm(shown.reliabilityPpm)}`}
+			/>
+			<Tile
+				name="Proven"
+				value={provenCards(shown)}
+				note={
+					shown.lastValidAtMs === null ? (
+						"no valid proof yet"
+					) : (
+						<>
+							proof of <Time atMs={shown.lastValidAtMs} />
+						</>
+					)
+				}
+			/>
+			<Tile
+				name="Uptime"
+				value={formatPpm(shown.uptimePpm)}
+				note={shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"}
+			/>
+			<Tile
+				name="Next probe"
+				value={<Time atMs={shown.nextProbeAtMs} never="–" />}
+				note={shown.rented ? "not while rented" : "at a random time"}
+			/>
+			<Tile
+				name="Price an hour"
+				value={shown.rentable ? formatMoney(shown.pricePerHourMicros) : "–"}
+				note={
+					shown.rented ? (
+						"rented now"
+					) : shown.rentable && shown.lastVerdict === "valid" ? (
+						<a href={`/rent?provider=${shown.id}`}>Rent it</a>
+					) : (
+						"not offered"
+					)
+				}
+			/>
+		</dl>
 	);
 }
 

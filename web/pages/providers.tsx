@@ -36,7 +36,7 @@ function ProvidersTable({ place }: PageProps) {
 	const columns = useMemo(() => columnsOf(chosen, toggle), [chosen, toggle]);
 	return (
 		<>
-			<PageTitle sub="Figures are proven, each of the weakest card of the host's largest group. Choose two to compare.">
+			<PageTitle sub="Per-GPU results; for mixed hosts, the slowest card of the largest group. Choose two to compare.">
 				Providers
 			</PageTitle>
 			<ProvenFilters place={place} models={network.value?.models.map(({ model }) => model) ?? []} />
@@ -62,13 +62,13 @@ function ProvidersTable({ place }: PageProps) {
 			) : providers.isFirst ? (
 				<Loading what="providers" lines={10} />
 			) : providers.rows.length === 0 ? (
-				<Empty title={isAnySet(place.query) ? "Nobody has proven that" : "No provider yet"}>
+				<Empty title={isAnySet(place.query) ? "No matching hosts" : "No provider yet"}>
 					{!isAnySet(place.query) ? (
 						<>
 							On a GPU machine: <code>assay provide {location.origin.replace(/^http/, "ws")}/agent</code>
 						</>
 					) : (
-						"Ask for less, or clear the filters."
+						"Relax or clear a filter."
 					)}
 				</Empty>
 			) : (

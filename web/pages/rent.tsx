@@ -60,7 +60,7 @@ export default function RentPage({ place }: PageProps) {
 				<Loading what="offers" />
 			) : offers.rows.length === 0 ? (
 				<Empty title="Nothing that fits can be rented now">
-					Ask for less, or come back: hosts are proven again all the time.
+					Relax a filter, or come back later: hosts are re-tested all the time.
 				</Empty>
 			) : (
 				<WindowedTable

@@ -42,20 +42,8 @@ function windowOf(o: { readonly rows: number; readonly topPx: number; readonly h
 	return { first, last: Math.min(o.rows, Math.ceil(below / STEP_ROWS) * STEP_ROWS) };
 }
 
-export function WindowedTable<Row>(p: {
-	label: string;
-	rows: readonly Row[];
-	rowKey: (row: Row) => string;
-	columns: readonly Column<Row>[];
-	sort?: Sort;
-	onSort?: (sort: Sort) => void;
-	/** The last rows are near. */
-	onNearEnd?: () => void;
-	/** More rows than these may follow. */
-	hasMore?: boolean;
-	descendingFirst?: (key: string) => boolean;
-}) {
-	const box = useRef<HTMLElement>(null);
+/** The window of a box that scrolls, looked at once a frame. */
+function useWindow(box: { readonly current: HTMLElement | null }): ReturnType<typeof windowOf> {
 	const [view, setView] = useState(() => windowOf({ rows: Number.MAX_SAFE_INTEGER, topPx: 0, heightPx: 800 }));
 	useEffect(() => {
 		const element = box.current;
@@ -79,6 +67,29 @@ export function WindowedTable<Row>(p: {
 			resized.disconnect();
 		};
 	}, []);
+	return view;
+}
+
+interface Sorting {
+	sort?: Sort;
+	onSort?: (sort: Sort) => void;
+	descendingFirst?: (key: string) => boolean;
+}
+
+export function WindowedTable<Row>(
+	p: {
+		label: string;
+		rows: readonly Row[];
+		rowKey: (row: Row) => string;
+		columns: readonly Column<Row>[];
+		/** The last rows are near. */
+		onNearEnd?: () => void;
+		/** More rows than these may follow. */
+		hasMore?: boolean;
+	} & Sorting,
+) {
+	const box = useRef<HTMLElement>(null);
+	const view = useWindow(box);
 	// Fewer rows than the window was made for (a filter): the last ones, until the box has scrolled up by itself.
 	const last = Math.min(p.rows.length, view.last);
 	const first = Math.min(view.first, Math.max(0, last - (view.last - view.first)));
@@ -104,38 +115,9 @@ export function WindowedTable<Row>(p: {
 				</colgroup>
 				<thead>
 					<tr>
-						{p.columns.map((column) => {
-							const isSorted = p.sort?.key === column.key;
-							const order = isSorted ? (p.sort?.descending ? "descending" : "ascending") : undefined;
-							return (
-								<th
-									key={column.key}
-									scope="col"
-									class={classOf(column)}
-									aria-sort={column.canSort ? (order ?? "none") : undefined}
-								>
-									{column.canSort ? (
-										<button
-											type="button"
-											class="sort"
-											onClick={() =>
-												p.onSort?.({
-													key: column.key,
-													descending: isSorted ? !p.sort?.descending : (p.descendingFirst?.(column.key) ?? false),
-												})
-											}
-										>
-											{column.title}
-											<span aria-hidden="true" class="sort-mark">
-												{order === undefined ? "" : order === "descending" ? " ↓" : " ↑"}
-											</span>
-										</button>
-									) : (
-										column.title
-									)}
-								</th>
-							);
-						})}
+						{p.columns.map((column) => (
+							<HeadCell key={column.key} column={column} {...p} />
+						))}
 					</tr>
 				</thead>
 				<tbody>
@@ -147,6 +129,26 @@ export function WindowedTable<Row>(p: {
 				</tbody>
 			</table>
 		</section>
+	);
+}
+
+function HeadCell<Row>({ column, sort, onSort, descendingFirst }: { column: Column<Row> } & Sorting) {
+	const isSorted = sort?.key === column.key;
+	const order = isSorted ? (sort?.descending ? "descending" : "ascending") : undefined;
+	const next = { key: column.key, descending: isSorted ? !sort?.descending : (descendingFirst?.(column.key) ?? false) };
+	return (
+		<th scope="col" class={classOf(column)} aria-sort={column.canSort ? (order ?? "none") : undefined}>
+			{column.canSort ? (
+				<button type="button" class="sort" onClick={() => onSort?.(next)}>
+					{column.title}
+					<span aria-hidden="true" class="sort-mark">
+						{order === undefined ? "" : order === "descending" ? " ↓" : " ↑"}
+					</span>
+				</button>
+			) : (
+				column.title
+			)}
+		</th>
 	);
 }
 

@@ -27,7 +27,7 @@ const LEAST_MEMORY_SHARE = 0.85;
 const LEAST_SPEED_SHARE = { gemm: 0.3, fma: 0.8, memory: 0.75 } as const;
 
 const IDENTITY: Readonly<Record<string, readonly [Mark, string]>> = {
-	confirmed: ["agrees", "the figures fit this card, and none of less worth"],
+	confirmed: ["agrees", "matches this card; no cheaper card could produce these results"],
 	consistent: ["agrees", "nothing speaks against it"],
 	other: ["differs", "another card explains the figures better"],
 	unknown: ["unsure", "no known card explains the figures"],

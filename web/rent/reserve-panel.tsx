@@ -1,5 +1,6 @@
 // Who rents, and the reservation of one provider: hours, SSH key, price before anything is asked. The request is signed here.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Provider } from "../../src/api/types.ts";
 import { formatMoney, formatPpm, shortId } from "../parts/format.ts";
 import { Failed, Id, Panel, Shown } from "../parts/small.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
@@ -36,7 +37,7 @@ export function CustomerPanel({ customer, onChange }: { customer: Customer | nul
 			</p>
 		);
 	return (
-		<Panel title="Who rents">
+		<Panel title="Sign in">
 			<form
 				class="row"
 				onSubmit={(event) => {
@@ -54,7 +55,7 @@ export function CustomerPanel({ customer, onChange }: { customer: Customer | nul
 						onChange();
 					}}
 				>
-					Make a key in this browser
+					Create a browser key
 				</button>
 				<label>
 					or use an API token
@@ -112,26 +113,7 @@ export function ReservePanel(p: {
 							reserve(offer.pricePerHourMicros);
 						}}
 					>
-						<dl class="facts">
-							<div>
-								<dt>Host</dt>
-								<dd>
-									<a href={`/providers/${offer.id}`}>{offer.name || shortId(offer.id)}</a>
-								</dd>
-							</div>
-							<div>
-								<dt>Proven</dt>
-								<dd>{provenCards(offer)}</dd>
-							</div>
-							<div>
-								<dt>Price an hour</dt>
-								<dd>{formatMoney(offer.pricePerHourMicros)}</dd>
-							</div>
-							<div>
-								<dt>Uptime</dt>
-								<dd>{formatPpm(offer.uptimePpm)}</dd>
-							</div>
-						</dl>
+						<OfferFacts offer={offer} />
 						<label>
 							Hours
 							<input
@@ -164,12 +146,12 @@ export function ReservePanel(p: {
 									: `Reserve for ${formatMoney(Math.ceil((offer.pricePerHourMicros * durationMs) / HOUR_MS) || 0)}`}
 							</button>
 							<button type="button" onClick={p.onCancel}>
-								Not now
+								Cancel
 							</button>
 							<span class="dim">
 								{customer === null
-									? "Make a key or give a token first."
-									: "What is not used is given back, to the second, when you release it."}
+									? "Create a key or enter a token first."
+									: "You are charged for the time you use, with a minimum of one minute."}
 							</span>
 						</div>
 					</form>
@@ -177,5 +159,30 @@ export function ReservePanel(p: {
 			</Shown>
 			{trouble === null ? null : <Failed trouble={trouble} />}
 		</Panel>
+	);
+}
+
+function OfferFacts({ offer }: { offer: Provider }) {
+	return (
+		<dl class="facts">
+			<div>
+				<dt>Host</dt>
+				<dd>
+					<a href={`/providers/${offer.id}`}>{offer.name || shortId(offer.id)}</a>
+				</dd>
+			</div>
+			<div>
+				<dt>Proven</dt>
+				<dd>{provenCards(offer)}</dd>
+			</div>
+			<div>
+				<dt>Price an hour</dt>
+				<dd>{formatMoney(offer.pricePerHourMicros)}</dd>
+			</div>
+			<div>
+				<dt>Uptime</dt>
+				<dd>{formatPpm(offer.uptimePpm)}</dd>
+			</div>
+		</dl>
 	);
 }
