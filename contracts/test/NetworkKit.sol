@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-import {AssayToken} from "../src/AssayToken.sol";
-import {IRegistry} from "../src/interfaces/IRegistry.sol";
-import {IRewards} from "../src/interfaces/IRewards.sol";
-import {IScoreboard} from "../src/interfaces/IScoreboard.sol";
-import {ISlashing} from "../src/interfaces/ISlashing.sol";
-import {Registry} from "../src/Registry.sol";
-import {Rewards} from "../src/Rewards.sol";
-import {Scoreboard} from "../src/Scoreboard.sol";
-import {Slashing} from "../src/Slashing.sol";
+import {IScoreboard} from "../src/epochs/IScoreboard.sol";
+import {Scoreboard} from "../src/epochs/Scoreboard.sol";
+import {IRewards} from "../src/rewards/IRewards.sol";
+import {Rewards} from "../src/rewards/Rewards.sol";
+import {ISlashing} from "../src/slashing/ISlashing.sol";
+import {Slashing} from "../src/slashing/Slashing.sol";
+import {AssayToken} from "../src/stake/AssayToken.sol";
+import {IRegistry} from "../src/stake/IRegistry.sol";
+import {Registry} from "../src/stake/Registry.sol";
 import {Cheats} from "./Cheats.sol";
-import {TreeKit} from "./TreeKit.sol";
 
-/// All five contracts as a deployment makes them, three validators with stakes 3000, 3000, 3000 and two providers.
+/// All five contracts as a deployment makes them, three validators with stakes 3000, 3000, 3000 and two
+/// providers.
 abstract contract NetworkKit is Cheats {
     uint64 internal constant GENESIS = 1_800_000_000;
     uint64 internal constant EPOCH = 4320;
     uint64 internal constant WINDOW = 600;
-    uint64 internal constant CHALLENGE = 3600;
+    uint64 internal constant DISPUTE = 3600;
     uint128 internal constant EMISSION = 1_000_000_007;
     uint128 internal constant STAKE = 3000;
 
@@ -58,7 +58,7 @@ abstract contract NetworkKit is Cheats {
         scoreboard = new Scoreboard(
             registry,
             vm.computeCreateAddress(address(this), nonce + 2),
-            IScoreboard.Params(GENESIS, EPOCH, WINDOW, WINDOW, WINDOW, CHALLENGE, 666_666, 500_000)
+            IScoreboard.Params(GENESIS, EPOCH, WINDOW, WINDOW, WINDOW, DISPUTE, 666_666, 500_000)
         );
         rewards = new Rewards(token, scoreboard, IRewards.Params(EMISSION, 30 days));
         slashing = new Slashing(registry, ISlashing.Params(500_000, 1_000_000));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-import {IScoreboard} from "../src/interfaces/IScoreboard.sol";
+import {IScoreboard} from "../src/epochs/IScoreboard.sol";
 
-/// The prover's side of both keccak trees, for tests: builds whole trees in memory and opens them. Shares no code with src/libraries.
+/// The prover's side of both keccak trees, for tests: builds whole trees in memory and opens them. Shares no
+/// code with src.
 library TreeKit {
     function node(bytes32 left, bytes32 right) internal pure returns (bytes32) {
         return keccak256(bytes.concat(hex"01", left, right));
@@ -118,7 +119,8 @@ library TreeKit {
         for (uint256 i = 0; i < count; i++) openings[i] = weightAt(leaves, first + i);
     }
 
-    /// The honest proposal: largest remainders as src/market/epochs/reward-shares.ts, the plain way. Weights are above 0, providers ascend.
+    /// The honest proposal: largest remainders as src/market/epochs/reward-shares.ts, the plain way. Weights
+    /// are above 0, providers ascend.
     function propose(address[] memory providers, uint32[] memory weights, uint128 emission)
         internal
         pure

@@ -1,5 +1,6 @@
-// The five contracts on an embedded chain with a clock of its own, three validators of equal stake and one provider: for tests that send
-// real transactions. Through src/chain, so that what is measured here is what a validator pays.
+// The five contracts on an embedded chain with a clock of its own, three validators of equal stake and one
+// provider: for tests that send real transactions. Through src/chain, so that what is measured here is what a
+// validator pays.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

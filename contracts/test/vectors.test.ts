@@ -1,4 +1,5 @@
-// contracts/vectors/chain.json is what its generator makes, and src/market agrees with every row. Solidity reads the same file (Vectors.t.sol).
+// contracts/vectors/chain.json is what its generator makes, and src/market agrees with every row. Solidity
+// reads the same file (Vectors.t.sol).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

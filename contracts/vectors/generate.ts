@@ -1,6 +1,7 @@
-// Golden data for the keccak trees, medians and shares of docs/chain.md: made from that page alone, nothing imported from src/, written for reading.
-// Solidity (contracts/test/Vectors.t.sol) and TypeScript (contracts/test/vectors.test.ts) both read chain.json. Lists run in parallel, so that
-// Solidity can parse them.
+// Golden data for the keccak trees, medians and shares of docs/chain.md: made from that page alone, nothing
+// imported from src/, written for reading. Solidity (contracts/test/epochs/Vectors.t.sol) and TypeScript
+// (contracts/test/vectors.test.ts) both read chain.json. Lists run in parallel, so that Solidity can parse
+// them.
 //   node contracts/vectors/generate.ts
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -33,7 +34,7 @@ function trees() {
 	return { providers, scores, evidence, roots };
 }
 
-/** Rows of five votes: the least score at or below which half of the stake lies; then the same once more of clipped votes. */
+/** Rows of five votes: the least score at or below which half of the stake lies. */
 function medians() {
 	const [scores, stakes, results]: [number[], number[], number[]] = [[], [], []];
 	const median = (votes: readonly { score: number; stake: number }[]): number => {
@@ -50,14 +51,9 @@ function medians() {
 			score: number(`vote ${row} ${i}`, spread),
 			stake: 1 + number(`stake ${row} ${i}`, row % 2 === 0 ? 3 : 1_000_000),
 		}));
-		const plain = median(votes);
-		// Clip 10 %, as src/market/params.ts: the median of the clipped votes is what a network pays by.
-		const low = Math.floor((plain * 9) / 10);
-		const high = Math.min(1_000_000, Math.ceil((plain * 11) / 10));
-		const clipped = median(votes.map(({ score, stake }) => ({ score: Math.min(high, Math.max(low, score)), stake })));
 		scores.push(...votes.map(({ score }) => score));
 		stakes.push(...votes.map(({ stake }) => stake));
-		results.push(clipped);
+		results.push(median(votes));
 	}
 	return { scores, stakes, results };
 }

@@ -1,5 +1,5 @@
 // The Registry's accounts as its events tell them: role, signing key that vouches for the account, stake, what is on its way out. The same arithmetic as
-// contracts/src/libraries/StakeBook.sol, in the order of the chain. Pure: events in, accounts out; reading them is provider-book.ts.
+// contracts/src/stake/StakeBook.sol, in the order of the chain. Pure: events in, accounts out; reading them is provider-book.ts.
 import type { Hex } from "viem";
 
 /** One event of the Registry, as it is kept. Amounts are decimal text; keys 64 hex digits without 0x, accounts lower case. */

@@ -1,4 +1,4 @@
-// A validator's report for the chain: (provider, score, evidence hash), sorted, under one root. Mirrors contracts/src/libraries/ReportTree.sol.
+// A validator's report for the chain: (provider, score, evidence hash), sorted, under one root. Mirrors contracts/src/epochs/ReportTree.sol.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak, keccakLeaf } from "../../protocol/hash/keccak-tree.ts";

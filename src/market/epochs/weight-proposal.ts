@@ -1,5 +1,5 @@
 // What an epoch's reports make of its emission, as the chain keeps it: stake-weighted medians, each provider's share by largest remainders, running sums, one root.
-// And the reverse: where a proposal of somebody else departs from that, with the openings that prove it. Mirrors contracts/src/libraries/WeightTree.sol.
+// And the reverse: where a proposal of somebody else departs from that, with the openings that prove it. Mirrors contracts/src/epochs/WeightTree.sol.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccakLeaf } from "../../protocol/hash/keccak-tree.ts";

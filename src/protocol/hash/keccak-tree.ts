@@ -1,4 +1,4 @@
-// Merkle trees by keccak256, as the contracts hash them (contracts/src/libraries/KeccakTree.sol, docs/chain.md): the shape of merkle.ts, other hashes.
+// Merkle trees by keccak256, as the contracts hash them (contracts/src/trees/KeccakTree.sol, docs/chain.md): the shape of merkle.ts, other hashes.
 // leaf = keccak(0x00 ‖ packed fields), node = keccak(0x01 ‖ left ‖ right); a last node without a neighbour is promoted unchanged.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes } from "../bytes/bytes.ts";

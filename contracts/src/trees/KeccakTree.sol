@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: UNLICENSED
+pragma solidity 0.8.37;
+
+/// Merkle paths of docs/hardware-proof.md §1's shape by keccak256: a last node without a neighbour is
+/// promoted unchanged, so the length of a path follows from (index, count) and a place cannot be claimed
+/// twice. Reports and weights use it; keccak and not SHA-256 because it costs the EVM a quarter. What engines
+/// commit to is TaggedTree.
+library KeccakTree {
+    /// False when the index or the path's length is impossible.
+    function rootFromPath(bytes32 hash, uint256 index, uint256 count, bytes32[] calldata path)
+        internal
+        pure
+        returns (bool possible, bytes32 root)
+    {
+        if (index >= count) return (false, 0);
+        uint256 length = path.length;
+        uint256 used = 0;
+        root = hash;
+        // Every claim pays for this loop: bounds are checked by hand, once a level.
+        unchecked {
+            for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
+                if ((index | 1) < width) {
+                    if (used == length) return (false, 0);
+                    bytes32 sibling;
+                    assembly ("memory-safe") {
+                        sibling := calldataload(add(path.offset, shl(5, used)))
+                    }
+                    used++;
+                    root = (index & 1) == 0 ? node(root, sibling) : node(sibling, root);
+                }
+                index >>= 1;
+            }
+        }
+        return (used == length, root);
+    }
+
+    /// keccak256(0x01 ‖ left ‖ right), in scratch memory.
+    function node(bytes32 left, bytes32 right) internal pure returns (bytes32 hash) {
+        assembly ("memory-safe") {
+            // Bytes 0x00 … 0x40 are scratch; the 65th byte lies in the free-memory pointer's word, which is
+            // put back.
+            let free := mload(0x40)
+            mstore8(0x00, 0x01)
+            mstore(0x01, left)
+            mstore(0x21, right)
+            hash := keccak256(0x00, 0x41)
+            mstore(0x40, free)
+        }
+    }
+}
