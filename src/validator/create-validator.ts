@@ -1,26 +1,20 @@
-// One validator process: opens the store, serves the API, lets agents in, keeps providers probed and scored, watches rentals and the chain. All wiring,
-// no rules: those are in market/ and verify/. Any number of processes share one database. Page: docs/network.md.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+// One validator process: opens the store, serves the API, lets agents in, keeps providers probed and scored,
+// watches rentals and the chain. All wiring, no rules: those are in market/ and verify/. Any number of
+// processes share one database. Page: docs/network.md.
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { createApiServer } from "../api/server/create-server.ts";
-import type { ApiServer, StaticFile } from "../api/server/server-options.ts";
 import type { EpochParams } from "../chain/contracts/scoreboard.ts";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
-import { packageRoot } from "../engine/builds.ts";
-import { type Environment, realEnvironment, repeat } from "../platform/environment.ts";
+import { type Environment, realEnvironment } from "../platform/environment.ts";
 import { createKeyedMutex } from "../platform/keyed-mutex.ts";
 import { createNodeSigner } from "../platform/node-ed25519.ts";
 import { createSemaphore } from "../platform/semaphore.ts";
-import { AssayError } from "../protocol/assay-error.ts";
-import { bytesToHex } from "../protocol/bytes/bytes.ts";
-import type { Signer } from "../protocol/probe/signer.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { createAgentPool } from "./agents/agent-pool.ts";
+import { AgentPool } from "./agents/agent-pool.ts";
 import { createAgentAsker } from "./agents/ask-agent.ts";
 import { createEventHub } from "./event-hub.ts";
+import { startHousekeeping } from "./housekeeping.ts";
 import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
 import { createProgressBudget } from "./probing/probe-progress.ts";
@@ -31,16 +25,10 @@ import { createVerifierPool } from "./probing/verifier-pool.ts";
 import { startRentalKeeper } from "./rentals/rental-keeper.ts";
 import { createScoreKeeper } from "./scoring/score-keeper.ts";
 import { ensureAdminToken } from "./serving/admin-token.ts";
-import { createAuthSource } from "./serving/auth-source.ts";
-import { chainHandlers } from "./serving/chain-handlers.ts";
-import { marketHandlers } from "./serving/market-handlers.ts";
-import { networkHandlers } from "./serving/network-handlers.ts";
-import { probeHandlers } from "./serving/probe-handlers.ts";
-import { providerHandlers } from "./serving/provider-handlers.ts";
-import { createStaticFiles } from "./serving/static-files.ts";
+import { createValidatorApi, listen } from "./serving/validator-api.ts";
 import type { FinalEpoch } from "./settlement/final-watch.ts";
 import { createValidatorConfig, dataPaths, type ValidatorConfig, type ValidatorSettings } from "./validator-config.ts";
-import { failure, type ValidatorContext } from "./validator-context.ts";
+import type { ValidatorContext } from "./validator-context.ts";
 import { createValidatorMetrics } from "./validator-metrics.ts";
 
 export interface Validator {
@@ -88,32 +76,8 @@ export interface DoorSettings {
 	readonly bounds?: Partial<AgentBounds>;
 }
 
-const PRUNE_EVERY_MS = 3_600_000;
-const AGE_EVERY_MS = 60_000;
-/** One process at a time, so many providers a round. */
-const AGE_LEASE = "aging";
-const MAX_AGED = 100;
-
-const STATUS_OF_CODE = {
-	RENTAL_CONFLICT: 409,
-	RENTAL_TERMS: 400,
-	RENTAL_TIME: 400,
-	RENTAL_UNAVAILABLE: 409,
-	RENTAL_FAILED: 502,
-	PUBLIC_KEY_BAD: 400,
-	AGENT_CLOSED: 503,
-	AGENT_SILENT: 504,
-	AGENT_REFUSED: 502,
-	PROVIDER_BUSY: 409,
-	PROVIDER_LIMIT: 409,
-	PROVIDER_STOPPING: 503,
-	EVIDENCE_MISSING: 404,
-	STORE_UNREACHABLE: 503,
-	STORE_TIMEOUT: 503,
-	STORE_CONFLICT: 409,
-	STORE_INPUT: 400,
-	STORE_NOT_FOUND: 404,
-} as const;
+/** What was opened, to be closed in reverse. */
+type Opened = (() => Promise<void> | void)[];
 
 export function createValidator(
 	settings: ValidatorSettings,
@@ -122,8 +86,7 @@ export function createValidator(
 ): Validator {
 	const config = createValidatorConfig(settings);
 	const env = realEnvironment(surroundings);
-	/** What was opened, to be closed in reverse. */
-	const opened: (() => Promise<void> | void)[] = [];
+	const opened: Opened = [];
 	let starting: Promise<RunningValidator> | null = null;
 	let stopping: Promise<void> | null = null;
 
@@ -153,129 +116,54 @@ async function start(
 	config: ValidatorConfig,
 	env: Environment,
 	door: DoorSettings,
-	opened: (() => Promise<void> | void)[],
+	opened: Opened,
 ): Promise<RunningValidator> {
-	const log = env.logger ?? pino({ level: "silent" });
-	const paths = dataPaths(config.dataDir);
-	const store = await openStore({
-		dataDir: config.dataDir,
-		schema: config.schema,
-		leaseMs: config.leaseMs,
-		...(config.databaseUrl === null ? {} : { databaseUrl: config.databaseUrl }),
-		onWarning: (message) => log.warn({ from: "store" }, message),
-	});
-	opened.push(() => store.close());
-	const signer: Signer =
-		config.secretKey === null ? await loadSigner(paths.key, env.randomBytes) : createNodeSigner(config.secretKey);
-	const adminTokenFile = await ensureAdminToken({ store, path: paths.adminToken, nowMs: env.nowMs() });
-
-	const registry = new Registry();
-	const metrics = createValidatorMetrics(registry, {
-		work: () => store.work.counts({ nowMs: env.nowMs() }),
-		leases: async () => (await store.leases.list({ prefix: "provider/" })).length,
-	});
-	const hub = createEventHub({
-		events: store.events,
-		process: store.process,
-		nowMs: env.nowMs,
-		onLost: () => metrics.eventsLost.inc(),
-	});
-	opened.push(async () => {
-		await hub.flush();
-		hub.close();
-	});
+	const { base, registry, adminTokenFile } = await openBase(config, env, opened);
+	const { store, signer, metrics, log } = base;
+	// Loaded when it is wanted: most of its weight is an EVM.
+	const chain =
+		config.chain === null ? null : await (await import("./settlement/chain-keeper.ts")).openChainKeeper(base);
+	if (chain !== null) opened.push(() => chain.stop());
 	const pool = createVerifierPool({
 		threads: config.verifierThreads,
 		clockUs: env.ratesClockUs,
 		onVerified: (seconds) => metrics.verifySeconds.observe(seconds),
 	});
 	opened.push(() => pool.close());
-	const mutex = createKeyedMutex();
-	opened.push(() => mutex.idle());
 
 	let scheduler: Scheduler | null = null;
 	const wake = () => scheduler?.wake();
-	const parts = { config, env, store, signer, hub, metrics, log };
-	// Loaded when it is wanted: most of its weight is an EVM.
-	const chain =
-		config.chain === null ? null : await (await import("./settlement/chain-keeper.ts")).openChainKeeper(parts);
-	if (chain !== null) opened.push(() => chain.stop());
-	const base = { ...parts, beacon: async () => (await chain?.beacon()) ?? null, receipts: chain?.receipts ?? null };
-	const agents = createAgentPool(base, {
+	const parts = { ...base, beacon: async () => (await chain?.beacon()) ?? null, receipts: chain?.receipts ?? null };
+	const agents = new AgentPool(parts, {
 		...door,
 		onClaim: async (providerId, before, after) => {
-			if (await takeClaim({ ...base, mutex }, { providerId, before, after })) wake();
+			if (await takeClaim(base, { providerId, before, after })) wake();
 		},
 		onConnected: wake,
 	});
-	const x: ValidatorContext = { ...base, agents: agents.agents };
-	const scores = createScoreKeeper(x);
-	const asker = createAgentAsker(x);
+	const context: ValidatorContext = { ...parts, agents: agents.agents };
+	const scores = createScoreKeeper(context);
+	const asker = createAgentAsker(context);
 	opened.push(() => asker.close());
-	const rentals = startRentalKeeper({ ...x, asker, scores, mutex, onFree: wake });
+	const rentals = startRentalKeeper({ ...context, asker, scores, onFree: wake });
 	opened.push(() => rentals.stop());
-
-	const version = packageVersion();
-	const api: ApiServer = createApiServer({
-		handlers: {
-			...providerHandlers(x, {
-				scoreAgain: async (id) => void (await scores.score(id)),
-				sendAway: (id) => agents.sendAway(id),
-			}),
-			...probeHandlers(x),
-			...marketHandlers(x, rentals),
-			...chainHandlers(x, chain?.home ?? null),
-			...networkHandlers(x, {
-				version,
-				checks: [
-					{ name: "database", check: () => store.ready().then(() => "") },
-					{ name: "verifier", check: () => `${pool.pending()} files wait` },
-				],
-			}),
-		},
-		auth: createAuthSource(x),
-		audience: signer.key,
-		version,
-		nowMs: env.nowMs,
-		randomId: () => bytesToHex(env.randomBytes(8)),
-		registry,
-		limits: config.api.limits,
-		statusOfCode: STATUS_OF_CODE,
-		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
-		...(env.logger === null ? {} : { logger: env.logger }),
-		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),
-		staticFile: chainFilesFirst(chain, config.api.staticFile ?? createStaticFiles()),
-	});
+	const api = createValidatorApi(context, { registry, chain, agents, scores, rentals, pool });
 	opened.push(() => api.close());
 	// Before the API: its server would wait for their sockets.
 	opened.push(() => agents.close());
-
-	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after: env.after, onError: failure(x, "prune") }, async () => {
-		const before = Math.max(0, env.nowMs() - config.keepHistoryMs);
-		await store.prune({ probesBeforeMs: before, scoresBeforeMs: before, nowMs: env.nowMs() });
-	});
-	opened.push(() => pruning.stop());
-
-	const ageEveryMs = Math.max(100, Math.min(AGE_EVERY_MS, Math.floor(config.params.maxAgeMs / 10)));
-	const aging = repeat({ everyMs: ageEveryMs, after: env.after, onError: failure(x, "score") }, async () => {
-		if (await store.leases.acquire(AGE_LEASE)) await scores.age(MAX_AGED);
-	});
-	opened.push(async () => {
-		await aging.stop();
-		await store.leases.release(AGE_LEASE);
-	});
-
+	const housekeeping = startHousekeeping(context, scores);
+	opened.push(() => housekeeping.stop());
 	if (config.probes) {
-		const gate = createTogetherGate({ hub, nowMs: env.nowMs, after: env.after });
+		const gate = createTogetherGate({ hub: context.hub, nowMs: env.nowMs, after: env.after });
 		opened.push(() => gate.close());
-		const suspicion = createSuspicionWatch({ ...x, mutex, scores });
+		const suspicion = createSuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
 		const semaphore = createSemaphore(config.concurrency);
-		scheduler = await startScheduler({ ...x, gate, pool, semaphore, mutex, mayTell, scores, suspicion });
+		scheduler = await startScheduler({ ...context, gate, pool, semaphore, mayTell, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.
-	const url = await listen(api, config);
+	const url = await listen(api, config.listen);
 	await chain?.start(url);
 	log.info({ url, key: signer.key, process: store.process }, "validator runs");
 	return {
@@ -284,43 +172,45 @@ async function start(
 		adminTokenFile,
 		store,
 		agents: () => agents.agents.size,
-		chain:
-			chain === null
-				? null
-				: {
-						url: chain.home.url,
-						account: chain.home.account.address,
-						scoreboard: chain.home.at.scoreboard,
-						params: chain.params,
-						newestFinal: chain.newestFinal,
-						isStaked: chain.isStaked(),
-					},
+		chain: chain && {
+			url: chain.home.url,
+			account: chain.home.account.address,
+			scoreboard: chain.home.at.scoreboard,
+			params: chain.params,
+			newestFinal: chain.newestFinal,
+			isStaked: chain.isStaked(),
+		},
 		probing: () => scheduler?.running() ?? 0,
 		wake,
 	};
 }
 
-type StaticFiles = (path: string) => Promise<StaticFile | null>;
-
-/** The leaves that a chain's roots commit to are public files as well. */
-function chainFilesFirst(chain: { readonly staticFile: StaticFiles } | null, others: StaticFiles): StaticFiles {
-	return async (path) => (await chain?.staticFile(path)) ?? others(path);
-}
-
-async function listen(api: ApiServer, { listen: at }: ValidatorConfig): Promise<string> {
-	try {
-		return await api.listen(at);
-	} catch (cause) {
-		const { code } = cause as NodeJS.ErrnoException;
-		if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw cause;
-		throw new AssayError("LISTEN_FAILED", `${at.host}:${at.port} cannot be listened on (${code})`, {
-			hint: "Another program uses the port, or it is not yours to use: choose another.",
-			cause,
-		});
-	}
-}
-
-function packageVersion(): string {
-	const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };
-	return manifest.version;
+/** What everything else stands on: the store, the key, events, metrics. */
+async function openBase(config: ValidatorConfig, env: Environment, opened: Opened) {
+	const { dataDir, schema, leaseMs, databaseUrl, secretKey } = config;
+	const { nowMs, randomBytes } = env;
+	const log = env.logger ?? pino({ level: "silent" });
+	const paths = dataPaths(dataDir);
+	const store = await openStore({
+		...{ dataDir, schema, leaseMs },
+		...(databaseUrl === null ? {} : { databaseUrl }),
+		onWarning: (message) => log.warn({ from: "store" }, message),
+	});
+	opened.push(() => store.close());
+	const signer = secretKey === null ? await loadSigner(paths.key, randomBytes) : createNodeSigner(secretKey);
+	const adminTokenFile = await ensureAdminToken({ store, path: paths.adminToken, nowMs: nowMs() });
+	const registry = new Registry();
+	const metrics = createValidatorMetrics(registry, {
+		work: () => store.work.counts({ nowMs: nowMs() }),
+		leases: async () => (await store.leases.list({ prefix: "provider/" })).length,
+	});
+	const onLost = () => metrics.eventsLost.inc();
+	const hub = createEventHub({ events: store.events, process: store.process, nowMs, onLost });
+	opened.push(async () => {
+		await hub.flush();
+		hub.close();
+	});
+	const mutex = createKeyedMutex();
+	opened.push(() => mutex.idle());
+	return { base: { config, env, store, signer, hub, metrics, log, mutex }, registry, adminTokenFile };
 }

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { AgentConnection } from "../engine/agent/agent-connection.ts";
 import type { Environment } from "../platform/environment.ts";
+import type { KeyedMutex } from "../platform/keyed-mutex.ts";
 import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { Store } from "../store/store.ts";
@@ -18,6 +19,8 @@ export interface ValidatorContext {
 	readonly hub: EventHub;
 	readonly metrics: ValidatorMetrics;
 	readonly log: Logger;
+	/** By provider: whoever reads, decides and writes what is remembered of it must not be overtaken. */
+	readonly mutex: KeyedMutex;
 	/** Agents that this process holds, by provider. */
 	readonly agents: ReadonlyMap<string, AgentConnection>;
 	/** For the seeds of a probe that begins now: proves that it was not made earlier. Null without a chain. */
@@ -27,9 +30,12 @@ export interface ValidatorContext {
 }
 
 /** One line in the log and one in the metrics; the loop goes on. */
-export function failure(x: Pick<ValidatorContext, "log" | "metrics">, where: string): (error: unknown) => void {
+export function failure(
+	{ log, metrics }: Pick<ValidatorContext, "log" | "metrics">,
+	where: string,
+): (error: unknown) => void {
 	return (error) => {
-		x.metrics.failures.inc({ where });
-		x.log.error({ where, err: error }, "a round failed");
+		metrics.failures.inc({ where });
+		log.error({ where, err: error }, "a round failed");
 	};
 }

@@ -1,5 +1,6 @@
-// Providers that dial in: lets them in or not, registers new ones, keeps the store's picture of who is connected where, passes on what they say
-// has changed. The protocol itself is engine/agent; whether a change makes a provider due is market's rule.
+// Providers that dial in: lets them in or not, registers new ones, keeps the store's picture of who is
+// connected where, passes on what they say has changed. The protocol itself is engine/agent; whether a change
+// makes a provider due is market's rule.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { addressGroup } from "../../api/server/rate-limit.ts";
@@ -13,12 +14,16 @@ import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createAddressOf } from "./proxied-address.ts";
 
-export interface AgentPool {
-	readonly agents: ReadonlyMap<string, AgentConnection>;
-	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-	/** Ends the link if it is held here; the provider may not come back while it is removed. */
-	sendAway(providerId: string): Promise<void>;
-	close(): Promise<void>;
+export interface AgentPoolOptions {
+	/** The claim before and now; null: none was known. */
+	readonly onClaim: (providerId: string, before: HostClaim | null, after: HostClaim) => Promise<void>;
+	/** After the store knows of the connection of one that is due: it can be probed here. */
+	readonly onConnected: (providerId: string) => void;
+	readonly bounds?: Partial<AgentBounds>;
+	readonly perAddress?: number;
+	readonly knocksPerS?: number;
+	/** New providers an hour and address: a row is for ever, and keys cost nothing. */
+	readonly newPerHour?: number;
 }
 
 const SEND_AWAY_EVENT = "provider.removed";
@@ -26,7 +31,7 @@ const SEND_AWAY_EVENT = "provider.removed";
 const HOUR_MS = 3_600_000;
 /** Of the store's ten connections. */
 const ENTERED_AT_ONCE = 4;
-/** Of the connections that one address may have: hosts are set up anew now and then, but not all of them ten times an hour. */
+/** Of one address's connections: hosts are set up anew now and then, not all of them ten times an hour. */
 const NEW_PER_CONNECTION = 10;
 
 /** Whether a provider of this key may join at all. */
@@ -34,55 +39,114 @@ export function mayJoin(join: "open" | readonly string[], key: string): boolean 
 	return join === "open" || join.includes(key);
 }
 
-export function createAgentPool(
-	x: Omit<ValidatorContext, "agents">,
-	o: {
-		/** The claim before and now; null: none was known. */
-		readonly onClaim: (providerId: string, before: HostClaim | null, after: HostClaim) => Promise<void>;
-		/** After the store knows of the connection of one that is due: it can be probed here. */
-		readonly onConnected: (providerId: string) => void;
-		readonly bounds?: Partial<AgentBounds>;
-		readonly perAddress?: number;
-		readonly knocksPerS?: number;
-		/** New providers an hour and address: a row is for ever, and keys cost nothing. */
-		readonly newPerHour?: number;
-	},
-): AgentPool {
-	const { store, env, config, hub, log, metrics } = x;
+export class AgentPool {
+	private readonly context: Omit<ValidatorContext, "agents">;
+	private readonly options: AgentPoolOptions;
+	private readonly door: AgentDoor;
+	private readonly mayBeNew: (address: string) => boolean;
 	/** Entered in the store. */
-	const agents = new Map<string, AgentConnection>();
-	/** One change of one provider after the other: a quick reconnect must not end up as "disconnected". */
-	const mutex = createKeyedMutex();
-	const inTurn = (providerId: string, run: () => Promise<void>) =>
-		void mutex.run(providerId, run).catch(failure(x, "agents"));
+	private readonly entered = new Map<string, AgentConnection>();
+	/** One change of one provider at a time: a quick reconnect must not end up as "disconnected". */
+	private readonly mutex = createKeyedMutex();
+	/** After a restart thousands dial in at once, and probes and API need the database too. */
+	private readonly entering = createSemaphore(ENTERED_AT_ONCE);
+	private readonly unlisten: () => void;
 
-	const newPerHour = o.newPerHour ?? NEW_PER_CONNECTION * (o.perAddress ?? 64);
-	const fresh = new Map<string, number>();
-	let freshSinceMs = env.nowMs();
-	function mayBeNew(address: string, nowMs: number): boolean {
-		if (Math.abs(nowMs - freshSinceMs) > HOUR_MS) {
-			fresh.clear();
-			freshSinceMs = nowMs;
-		}
-		const count = (fresh.get(address) ?? 0) + 1;
-		fresh.set(address, count);
-		return count <= newPerHour;
+	constructor(context: Omit<ValidatorContext, "agents">, options: AgentPoolOptions) {
+		const { env, config, hub, log, metrics, signer } = context;
+		const { bounds, perAddress, knocksPerS, newPerHour = NEW_PER_CONNECTION * (perAddress ?? 64) } = options;
+		this.context = context;
+		this.options = options;
+		this.mayBeNew = createHourlyLimit(newPerHour, env.nowMs);
+		this.door = createAgentDoor({
+			signer,
+			clockUs: env.ratesClockUs,
+			randomBytes: env.randomBytes,
+			admit(key) {
+				if (!mayJoin(config.join, key))
+					throw new AssayError(
+						"AGENT_REFUSED",
+						"this validator takes providers from a list, and this key is not on it",
+					);
+			},
+			onConnection: (connection) => this.onConnection(connection),
+			onRefused(error, address) {
+				metrics.agentsRefused.inc({ code: error.code });
+				log.warn({ code: error.code, address }, "agent refused");
+			},
+			...(config.api.trustProxy !== null && { addressOf: createAddressOf(config.api.trustProxy) }),
+			...(bounds && { bounds }),
+			...(perAddress !== undefined && { perAddress }),
+			...(knocksPerS !== undefined && { knocksPerS }),
+		});
+		// Removed at another process: whoever holds the link ends it.
+		this.unlisten = hub.listen(({ kind, providerId }) => {
+			if (kind === SEND_AWAY_EVENT && providerId !== null) void this.sendAway(providerId);
+		});
 	}
 
-	async function enter(connection: AgentConnection): Promise<void> {
-		const { providerKey: id, offer, claim } = connection;
+	get agents(): ReadonlyMap<string, AgentConnection> {
+		return this.entered;
+	}
+
+	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+		this.door.handleUpgrade(request, socket, head);
+	}
+
+	/** Ends the link if it is held here; the provider may not come back while it is removed. */
+	async sendAway(providerId: string): Promise<void> {
+		await this.door.connections.get(providerId)?.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
+	}
+
+	async close(): Promise<void> {
+		this.unlisten();
+		await this.door.close();
+		await this.mutex.idle();
+	}
+
+	private onConnection(connection: AgentConnection): void {
+		const { store, log } = this.context;
+		const { providerKey: provider, address } = connection;
+		const inTurn = (act: () => Promise<void>) =>
+			void this.mutex.run(provider, act).catch(failure(this.context, "agents"));
+		log.info({ provider, address }, "agent connected");
+		inTurn(() => this.enterInTurn(connection));
+		connection.onChanged((claim) =>
+			inTurn(async () => this.options.onClaim(provider, await store.providers.claim(provider), claim)),
+		);
+		void connection.closed.then(({ code, detail }) => {
+			log.info({ provider, code, detail }, "agent gone");
+			inTurn(() => this.leave(connection));
+		});
+	}
+
+	/**
+	 * One that cannot be entered is sent away, for it dials again; a link that nobody knows of would stay, and
+	 * its provider never be probed.
+	 */
+	private async enterInTurn(connection: AgentConnection): Promise<void> {
+		const release = await this.entering.acquire();
+		try {
+			await this.enter(connection);
+		} catch (error) {
+			await connection.close({ closeCode: 1001, code: error instanceof AssayError ? error.code : "AGENT_CLOSED" });
+			throw error;
+		} finally {
+			release();
+		}
+	}
+
+	private async enter(connection: AgentConnection): Promise<void> {
+		const { store, env, metrics } = this.context;
+		const { providerKey: id, offer, claim, address } = connection;
 		if (connection.isClosed) return;
 		const [before, claimBefore] = await Promise.all([store.providers.get(id), store.providers.claim(id)]);
-		if (before?.state === "removed") {
-			await connection.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
-			return;
+		if (before?.state === "removed") return connection.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
+		if (before === null && !this.mayBeNew(addressGroup(address))) {
+			metrics.agentsRefused.inc({ code: "AGENT_CROWDED" });
+			return connection.close({ closeCode: 4003, code: "AGENT_CROWDED" });
 		}
 		const nowMs = env.nowMs();
-		if (before === null && !mayBeNew(addressGroup(connection.address), nowMs)) {
-			metrics.agentsRefused.inc({ code: "AGENT_CROWDED" });
-			await connection.close({ closeCode: 4003, code: "AGENT_CROWDED" });
-			return;
-		}
 		const { name, pricePerHourMicros, rentable, ssh } = offer;
 		const { created, provider } = await store.providers.register(
 			{ id, link: "agent", target: "", name, pricePerHourMicros, rentable, ssh: ssh !== null, claim },
@@ -93,86 +157,42 @@ export function createAgentPool(
 			await store.providers.disconnect(id, { nowMs: env.nowMs() });
 			return;
 		}
-		agents.set(id, connection);
-		metrics.agents.set(agents.size);
-		if (created) hub.tell({ kind: "provider.added", subject: id, providerId: id, detail: {} });
-		hub.tell({ kind: "provider.connected", subject: id, providerId: id, detail: {} });
+		this.entered.set(id, connection);
+		metrics.agents.set(this.entered.size);
+		if (created) this.tell("provider.added", id);
+		this.tell("provider.connected", id);
 		// The engine or the devices may be others than at the last proof.
-		if (!created) await o.onClaim(id, claimBefore, claim);
+		if (!created) await this.options.onClaim(id, claimBefore, claim);
 		// Of ten thousand that come back after a restart few are due: the others need not make anybody look.
-		if (provider.nextProbeAtMs <= env.nowMs()) o.onConnected(id);
+		if (provider.nextProbeAtMs <= env.nowMs()) this.options.onConnected(id);
 	}
 
-	/**
-	 * After a restart thousands dial in at once: so many are entered at a time, that probes and API find a free connection to the database. One that
-	 * cannot be entered is sent away, for it dials again; a link that nobody knows of would stay, and its provider never be probed.
-	 */
-	const entering = createSemaphore(ENTERED_AT_ONCE);
-	async function enterInSlot(connection: AgentConnection): Promise<void> {
-		const leaveSlot = await entering.acquire();
-		try {
-			await enter(connection);
-		} catch (error) {
-			await connection.close({ closeCode: 1001, code: error instanceof AssayError ? error.code : "AGENT_CLOSED" });
-			throw error;
-		} finally {
-			leaveSlot();
-		}
-	}
-
-	async function leave(connection: AgentConnection): Promise<void> {
+	private async leave(connection: AgentConnection): Promise<void> {
+		const { store, env, metrics } = this.context;
 		const id = connection.providerKey;
-		if (agents.get(id) !== connection) return;
-		agents.delete(id);
-		metrics.agents.set(agents.size);
+		if (this.entered.get(id) !== connection) return;
+		this.entered.delete(id);
+		metrics.agents.set(this.entered.size);
 		await store.providers.disconnect(id, { nowMs: env.nowMs() });
-		hub.tell({ kind: "provider.disconnected", subject: id, providerId: id, detail: {} });
+		this.tell("provider.disconnected", id);
 	}
 
-	const door: AgentDoor = createAgentDoor({
-		signer: x.signer,
-		clockUs: env.ratesClockUs,
-		randomBytes: env.randomBytes,
-		admit(key) {
-			if (!mayJoin(config.join, key))
-				throw new AssayError("AGENT_REFUSED", "this validator takes providers from a list, and this key is not on it");
-		},
-		onConnection(connection) {
-			const { providerKey: id } = connection;
-			log.info({ provider: id, address: connection.address }, "agent connected");
-			inTurn(id, () => enterInSlot(connection));
-			connection.onChanged((claim) => inTurn(id, async () => o.onClaim(id, await store.providers.claim(id), claim)));
-			void connection.closed.then((end) => {
-				log.info({ provider: id, code: end.code, detail: end.detail }, "agent gone");
-				inTurn(id, () => leave(connection));
-			});
-		},
-		onRefused(error, address) {
-			metrics.agentsRefused.inc({ code: error.code });
-			log.warn({ code: error.code, address }, "agent refused");
-		},
-		...(config.api.trustProxy !== null && { addressOf: createAddressOf(config.api.trustProxy) }),
-		...(o.bounds && { bounds: o.bounds }),
-		...(o.perAddress !== undefined && { perAddress: o.perAddress }),
-		...(o.knocksPerS !== undefined && { knocksPerS: o.knocksPerS }),
-	});
+	private tell(kind: string, id: string): void {
+		this.context.hub.tell({ kind, subject: id, providerId: id, detail: {} });
+	}
+}
 
-	const sendAway = async (providerId: string) => {
-		await door.connections.get(providerId)?.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
-	};
-	// Removed at another process: whoever holds the link ends it.
-	const unlisten = hub.listen(({ kind, providerId }) => {
-		if (kind === SEND_AWAY_EVENT && providerId !== null) void sendAway(providerId);
-	});
-
-	return {
-		agents,
-		handleUpgrade: (request, socket, head) => door.handleUpgrade(request, socket, head),
-		sendAway,
-		async close() {
-			unlisten();
-			await door.close();
-			await mutex.idle();
-		},
+/** So many for each name in the hour that runs now. */
+function createHourlyLimit(perHour: number, nowMs: () => number): (name: string) => boolean {
+	const counts = new Map<string, number>();
+	let sinceMs = nowMs();
+	return (name) => {
+		if (Math.abs(nowMs() - sinceMs) > HOUR_MS) {
+			counts.clear();
+			sinceMs = nowMs();
+		}
+		const count = (counts.get(name) ?? 0) + 1;
+		counts.set(name, count);
+		return count <= perHour;
 	};
 }

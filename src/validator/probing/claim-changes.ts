@@ -2,7 +2,6 @@
 // rule decides whether that makes it due. Temperatures and free memory change all the time and mean nothing here.
 
 import { onChanged } from "../../market/schedule/schedule.ts";
-import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { memoryOf, memoryToJson, rememberState, scheduleStateOf } from "./provider-memory.ts";
@@ -26,7 +25,7 @@ function isOtherHost(before: HostClaim, after: HostClaim): boolean {
 }
 
 export async function takeClaim(
-	x: Pick<ValidatorContext, "store" | "env" | "config" | "hub"> & { readonly mutex: KeyedMutex },
+	x: Pick<ValidatorContext, "store" | "env" | "config" | "hub" | "mutex">,
 	o: { readonly providerId: string; readonly before: HostClaim | null; readonly after: HostClaim },
 ): Promise<boolean> {
 	const { store, env, config, hub } = x;

@@ -4,7 +4,6 @@
 import { nextProbe } from "../../market/schedule/schedule.ts";
 import type { Outcome } from "../../market/schedule/schedule-state.ts";
 import { nextReliabilityPpm, nextUptimePpm } from "../../market/scores/reliability.ts";
-import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { DeviceRow, FinishProbe, Provider } from "../../store/store.ts";
@@ -33,9 +32,7 @@ export interface EndedProbe {
 
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
-	x: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts"> & {
-		readonly mutex: KeyedMutex;
-	},
+	x: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts" | "mutex">,
 	ended: EndedProbe,
 ): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
 	await noteFraud(x.receipts, ended);

@@ -1,7 +1,6 @@
 // One probe of one provider, in the order of docs/network.md §4: row, probe, evidence made durable, then everything counted at once. Evidence is
 // written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
 import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
-import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -23,7 +22,6 @@ export interface ProbeContext extends ValidatorContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
 	readonly semaphore: Semaphore;
-	readonly mutex: KeyedMutex;
 	readonly mayTell: MayTell;
 }
 

@@ -1,7 +1,6 @@
 // What processes that died left: evidence that was durable but not counted is verified again and counted once; the rest is given up. The store
 // finds it, market decides what it means; here the file is read again as a stranger would.
 
-import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { PendingProbe } from "../../store/store.ts";
@@ -9,7 +8,7 @@ import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
 
-export type RecoverContext = ValidatorContext & { readonly pool: VerifierPool; readonly mutex: KeyedMutex };
+export type RecoverContext = ValidatorContext & { readonly pool: VerifierPool };
 
 export interface Recovered {
 	/** Providers whose probes were counted now. */

@@ -6,7 +6,6 @@
 
 import type { SuspectView, Suspicion } from "../../market/schedule/schedule-state.ts";
 import { clearedPairs, fallenFigures, onCleared, onSuspected, suspectGroups } from "../../market/schedule/suspicion.ts";
-import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import type { ProbeJob, Provider } from "../../store/store.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
@@ -42,9 +41,7 @@ interface Wish {
 	readonly sinceMs: number;
 }
 
-export function createSuspicionWatch(
-	x: ValidatorContext & { readonly mutex: KeyedMutex; readonly scores: ScoreKeeper },
-): SuspicionWatch {
+export function createSuspicionWatch(x: ValidatorContext & { readonly scores: ScoreKeeper }): SuspicionWatch {
 	const { store, env, config, mutex } = x;
 	const wishes = new Map<string, Wish>();
 	const fallen = new Map<string, number>();

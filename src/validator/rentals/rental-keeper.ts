@@ -12,7 +12,6 @@ import {
 	reserve,
 } from "../../market/rentals/rental-rules.ts";
 import { repeat } from "../../platform/environment.ts";
-import type { KeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Provider, ProviderFilter, Rental, RentalChange } from "../../store/store.ts";
@@ -52,7 +51,6 @@ export function startRentalKeeper(
 	x: ValidatorContext & {
 		readonly asker: AgentAsker;
 		readonly scores: ScoreKeeper;
-		readonly mutex: KeyedMutex;
 		/** A provider has come free: it is due at once. */
 		readonly onFree: () => void;
 		readonly watchEveryMs?: number;

@@ -1,0 +1,31 @@
+// What a validator does now and then beside probing: forgets old history, and lets the scores of proofs that
+// nobody renews grow old. Loops only; what is old is decided by the settings and by market/.
+import { repeat } from "../platform/environment.ts";
+import type { ScoreKeeper } from "./scoring/score-keeper.ts";
+import { failure, type ValidatorContext } from "./validator-context.ts";
+
+const PRUNE_EVERY_MS = 3_600_000;
+const AGE_EVERY_MS = 60_000;
+/** One process at a time, so many providers a round. */
+const AGE_LEASE = "aging";
+const MAX_AGED = 100;
+
+export function startHousekeeping(context: ValidatorContext, scores: ScoreKeeper): { stop(): Promise<void> } {
+	const { env, store, config } = context;
+	const { after } = env;
+	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after, onError: failure(context, "prune") }, async () => {
+		const before = Math.max(0, env.nowMs() - config.keepHistoryMs);
+		await store.prune({ probesBeforeMs: before, scoresBeforeMs: before, nowMs: env.nowMs() });
+	});
+	const everyMs = Math.max(100, Math.min(AGE_EVERY_MS, Math.floor(config.params.maxAgeMs / 10)));
+	const aging = repeat({ everyMs, after, onError: failure(context, "score") }, async () => {
+		if (await store.leases.acquire(AGE_LEASE)) await scores.age(MAX_AGED);
+	});
+	return {
+		async stop() {
+			await pruning.stop();
+			await aging.stop();
+			await store.leases.release(AGE_LEASE);
+		},
+	};
+}

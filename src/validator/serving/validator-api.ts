@@ -1,0 +1,111 @@
+// The validator's API server: the route table's handlers, who may call, which status a code has, and where it
+// listens. The server itself is src/api/; what the routes do is in the handlers beside this file.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Registry } from "prom-client";
+import { createApiServer } from "../../api/server/create-server.ts";
+import type { ApiServer, StaticFile } from "../../api/server/server-options.ts";
+import { packageRoot } from "../../engine/builds.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import type { AgentPool } from "../agents/agent-pool.ts";
+import type { VerifierPool } from "../probing/verifier-pool.ts";
+import type { RentalKeeper } from "../rentals/rental-keeper.ts";
+import type { ScoreKeeper } from "../scoring/score-keeper.ts";
+import type { ChainKeeper } from "../settlement/chain-keeper.ts";
+import type { ValidatorConfig } from "../validator-config.ts";
+import type { ValidatorContext } from "../validator-context.ts";
+import { createAuthSource } from "./auth-source.ts";
+import { chainHandlers } from "./chain-handlers.ts";
+import { marketHandlers } from "./market-handlers.ts";
+import { networkHandlers } from "./network-handlers.ts";
+import { probeHandlers } from "./probe-handlers.ts";
+import { providerHandlers } from "./provider-handlers.ts";
+import { createStaticFiles } from "./static-files.ts";
+
+export interface ApiParts {
+	readonly registry: Registry;
+	readonly chain: ChainKeeper | null;
+	readonly agents: AgentPool;
+	readonly scores: ScoreKeeper;
+	readonly rentals: RentalKeeper;
+	readonly pool: VerifierPool;
+}
+
+const STATUS_OF_CODE = {
+	RENTAL_CONFLICT: 409,
+	RENTAL_TERMS: 400,
+	RENTAL_TIME: 400,
+	RENTAL_UNAVAILABLE: 409,
+	RENTAL_FAILED: 502,
+	PUBLIC_KEY_BAD: 400,
+	AGENT_CLOSED: 503,
+	AGENT_SILENT: 504,
+	AGENT_REFUSED: 502,
+	PROVIDER_BUSY: 409,
+	PROVIDER_LIMIT: 409,
+	PROVIDER_STOPPING: 503,
+	EVIDENCE_MISSING: 404,
+	STORE_UNREACHABLE: 503,
+	STORE_TIMEOUT: 503,
+	STORE_CONFLICT: 409,
+	STORE_INPUT: 400,
+	STORE_NOT_FOUND: 404,
+} as const;
+
+export function createValidatorApi(context: ValidatorContext, parts: ApiParts): ApiServer {
+	const { config, env, store, signer } = context;
+	const { registry, chain, agents, scores, rentals, pool } = parts;
+	const version = packageVersion();
+	const dashboard = config.api.staticFile ?? createStaticFiles();
+	return createApiServer({
+		handlers: {
+			...providerHandlers(context, {
+				scoreAgain: async (id) => void (await scores.score(id)),
+				sendAway: (id) => agents.sendAway(id),
+			}),
+			...probeHandlers(context),
+			...marketHandlers(context, rentals),
+			...chainHandlers(context, chain?.home ?? null),
+			...networkHandlers(context, {
+				version,
+				checks: [
+					{ name: "database", check: () => store.ready().then(() => "") },
+					{ name: "verifier", check: () => `${pool.pending()} files wait` },
+				],
+			}),
+		},
+		auth: createAuthSource(context),
+		audience: signer.key,
+		version,
+		nowMs: env.nowMs,
+		randomId: () => bytesToHex(env.randomBytes(8)),
+		registry,
+		limits: config.api.limits,
+		statusOfCode: STATUS_OF_CODE,
+		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
+		...(env.logger === null ? {} : { logger: env.logger }),
+		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),
+		// The leaves that a chain's roots commit to are public files as well.
+		staticFile: async (path): Promise<StaticFile | null> => (await chain?.staticFile(path)) ?? dashboard(path),
+	});
+}
+
+/** Throws AssayError LISTEN_FAILED. */
+export async function listen(api: ApiServer, at: ValidatorConfig["listen"]): Promise<string> {
+	try {
+		return await api.listen(at);
+	} catch (cause) {
+		const { code } = cause as NodeJS.ErrnoException;
+		if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw cause;
+		throw new AssayError("LISTEN_FAILED", `${at.host}:${at.port} cannot be listened on (${code})`, {
+			hint: "Another program uses the port, or it is not yours to use: choose another.",
+			cause,
+		});
+	}
+}
+
+function packageVersion(): string {
+	const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };
+	return manifest.version;
+}
