@@ -1,5 +1,6 @@
-// The provider's account on a chain: its stake and rewards belong to it, and it signs the receipts of probes (docs/chain.md §5). Made on first use; a spoilt
-// file is refused and never replaced, for whatever the account holds is lost with its key. Not the Ed25519 key that names the provider.
+// The provider's account on a chain: its stake and rewards belong to it, and it signs the receipts of probes
+// (docs/chain.md §5). Made on first use; a spoilt file is refused and never replaced, for whatever the
+// account holds is lost with its key. Not the Ed25519 key that names the provider.
 import { join } from "node:path";
 import type { ChainAccount } from "../chain/sending/sign.ts";
 import { loadAccountKey } from "../platform/key-file.ts";
@@ -7,7 +8,7 @@ import { bytesToHex } from "../protocol/bytes/bytes.ts";
 
 export const chainAccountPath = (dataFolder: string): string => join(dataFolder, "chain-account.key");
 
-/** Throws AssayError KEY_UNUSABLE. The chain's door is loaded here and not with the program: a provider without a chain need not wait for it. */
+/** Throws AssayError KEY_UNUSABLE. Loads the chain's code here: a provider without a chain never needs it. */
 export async function loadProviderAccount(
 	dataFolder: string,
 	randomBytes: (size: number) => Uint8Array,

@@ -1,4 +1,5 @@
-// The provider, whole: the real engine over a real WebSocket under a real probe, limits, several validators, pins, changes, lost connections.
+// The provider, whole: the real engine over a real WebSocket under a real probe, limits, several validators,
+// pins, changes, lost connections.
 import assert from "node:assert/strict";
 import {
 	appendFileSync,

@@ -1,7 +1,7 @@
-// The provider: the agent on a host with devices. It claims what its engine says, serves the validators it was told to, lends
-// each of them its engine within limits, one at a time, and keeps rentals. It does nothing that no proven and trusted validator
-// asked for. The wiring only: dialling is serve-validator.ts, the wire src/engine/agent/, the engine lend-engine.ts, rentals
-// rental/. Page: docs/network.md §2.
+// The provider: the agent on a host with devices. It claims what its engine says, serves the validators it
+// was told to, lends each of them its engine within limits, one at a time, and keeps rentals. It does nothing
+// that no proven and trusted validator asked for. The wiring only: dialling is serve-validator.ts, the wire
+// src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/network.md §2.
 import { mkdir } from "node:fs/promises";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
@@ -64,13 +64,14 @@ export interface Provider {
 	/** Looks for changes of the host now. */
 	look(): Promise<void>;
 	/**
-	 * Takes no new work, lets a probe that is under way finish for up to `drainMs` (default 0; cut off after its commitment, it would look
-	 * like a cheat), then ends connections and engines. Rentals go on until their time, unless they are to be ended.
+	 * Takes no new work, lets a probe that is under way finish for up to `drainMs` (default 0; cut off after
+	 * its commitment, it would look like a cheat), then ends connections and engines. Rentals go on until their
+	 * time, unless they are to be ended.
 	 */
 	stop(how?: { readonly endRentals?: boolean; readonly drainMs?: number }): Promise<void>;
 }
 
-/** Reads the claim, takes care of earlier rentals, starts dialling. Throws AssayError when engine or data folder are of no use. */
+/** Reads the claim, takes over earlier rentals, dials. Throws AssayError: engine or data folder unusable. */
 export async function createProvider(options: ProviderOptions): Promise<Provider> {
 	const { dataFolder, engine, signer, onEvent, nowMs, randomBytes } = options;
 	await mkdir(dataFolder, { recursive: true, mode: 0o700 });

@@ -1,5 +1,6 @@
-// One engine for one validator, within limits: killed when its minutes are over or its memory passes what was agreed, whatever it is doing.
-// Memory is watched, not reserved: a limit on address space would stop every GPU driver, which maps far more than it uses.
+// One engine for one validator, within limits: killed when its minutes are over or its memory passes what was
+// agreed, whatever it is doing. Memory is watched, not reserved: a limit on address space would stop every
+// GPU driver, which maps far more than it uses.
 
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// Notices when the host is no longer the one that was claimed: another driver, a device more or less, another engine. Cheap: files are looked at
-// every 30 s; the engine, which wakes the cards, is asked only when they differ, or every 10 minutes. Never while the devices are in use.
+// Notices when the host is no longer the one that was claimed: another driver, a device more or less, another
+// engine. Cheap: files are looked at every 30 s; the engine, which wakes the cards, is asked only when they
+// differ, or every 10 minutes. Never while the devices are in use.
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
@@ -43,7 +44,8 @@ export function startHostWatch(o: HostWatchOptions, first: { claim: HostClaim; t
 			const claim = await o.readClaim();
 			traces = now;
 			const stable = stableClaim(claim);
-			// Other traces with the same claim are a change as well: another engine, or a driver of the same version built anew.
+			// Other traces with the same claim are a change as well: another engine, or a driver of the same
+			// version built anew.
 			if (!differs && stable === told) return;
 			told = stable;
 			o.onChanged(claim);

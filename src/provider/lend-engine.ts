@@ -1,5 +1,6 @@
-// The host's one engine, lent to one user at a time: to a validator, within limits, or to this provider itself, which asks it
-// what the host has. Not here: how limits are enforced (guard-engine.ts), who may ask at all (the agent link).
+// The host's one engine, lent to one user at a time: to a validator, within limits, or to this provider
+// itself, which asks it what the host has. Not here: how limits are enforced (guard-engine.ts), who may ask
+// at all (the agent link).
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
 import { createEngineClient } from "../engine/client/create-engine-client.ts";

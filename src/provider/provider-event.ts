@@ -1,4 +1,5 @@
-// What a provider tells its owner while it runs; the command line prints it, tests wait for it. Plain objects.
+// What a provider tells its owner while it runs; the command line prints it, tests wait for it. Plain
+// objects.
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentEnd } from "../engine/agent/agent-connection.ts";
 import { AssayError } from "../protocol/assay-error.ts";

@@ -1,5 +1,5 @@
-// Keeps one validator served: dials, stays, and dials again with growing pauses when the connection is lost. Pauses are random, so that a
-// validator that comes back is not run over by all its providers at once.
+// Keeps one validator served: dials, stays, and dials again with growing pauses when the connection is lost.
+// Pauses are random, so that a validator that comes back is not run over by all its providers at once.
 import type { AgentEnd, ValidatorConnection } from "../engine/agent/agent-connection.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderEvent } from "./provider-event.ts";
@@ -25,7 +25,7 @@ export interface ServeValidatorOptions {
 	readonly signal: AbortSignal;
 }
 
-/** How long to wait after the n-th failure in a row (n ≥ 1): between half and all of a time that doubles up to the cap. */
+/** After the n-th failure in a row (n ≥ 1): between half and all of a time that doubles up to the cap. */
 export function retryPauseMs(failures: number, retry: Retry, random: number): number {
 	const most = Math.min(retry.capMs, retry.firstMs * 2 ** Math.min(failures - 1, 30));
 	return Math.round(most / 2 + (most / 2) * random);

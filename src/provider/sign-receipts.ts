@@ -1,5 +1,6 @@
-// Signs receipts of probes with the provider's account (docs/chain.md §5). What they say was seen by the agent link (src/engine/agent/receipt-watch.ts), never told by the
-// validator; here they get account, probe and signature. The chain's code and the key are loaded when the first receipts are wanted.
+// Signs receipts of probes with the provider's account (docs/chain.md §5). What they say was seen by the
+// agent link (src/engine/agent/receipt-watch.ts), never told by the validator; here they get account, probe
+// and signature. The chain's code and the key are loaded when the first receipts are wanted.
 
 import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
 import { BoundedMap } from "../platform/bounded-map.ts";
@@ -8,11 +9,11 @@ import { loadProviderAccount } from "./chain-account.ts";
 
 type SignReceipts = NonNullable<AgentHandlers["signReceipts"]>;
 
-/** Challenges of so many probes are remembered; a validator that names a probe again after that many others finds their receipts forgotten. */
+/** So many probes' challenges are remembered, the newest. */
 const PROBES_KEPT = 256;
 
 export interface ReceiptSigner {
-	/** Loads what signing needs, so that the validator does not wait for it later. Throws AssayError KEY_UNUSABLE. */
+	/** Loads what signing needs before it is asked for. Throws AssayError KEY_UNUSABLE. */
 	prepare(): Promise<void>;
 	readonly sign: SignReceipts;
 }
@@ -22,7 +23,7 @@ export function createReceiptSigner(o: {
 	readonly randomBytes: (size: number) => Uint8Array;
 }): ReceiptSigner {
 	let loading: ReturnType<typeof load> | null = null;
-	/** Which challenges of a probe have a receipt: no probe gets a second one that says something else, on whichever channel it is asked for. */
+	/** Challenges of a probe that have a receipt: none gets a second one, on whichever channel. */
 	const signed = new BoundedMap<string, Set<number>>(PROBES_KEPT);
 
 	async function load() {

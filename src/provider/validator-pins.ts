@@ -1,5 +1,6 @@
-// Which validators this provider serves: the keys that its owner named, else the first key seen at each URL, kept in a file and held to ever after.
-// A key that changes is refused: whoever answers there now is somebody else until the owner says otherwise.
+// Which validators this provider serves: the keys that its owner named, else the first key seen at each URL,
+// kept in a file and held to ever after. A key that changes is refused: whoever answers there now is somebody
+// else until the owner says otherwise.
 import { join } from "node:path";
 import { readIfPresent, removeDrafts, writeDurably } from "../platform/durable-file.ts";
 import { createMutex } from "../platform/keyed-mutex.ts";

@@ -1,6 +1,7 @@
-// The validator's end of an agent link: lets a provider prove its key, then opens engines on it, asks it, hears of its changes.
-// What it hands out is bounded in time and bytes whatever the provider does. Page: docs/network.md §2.
-// Not here: which providers to accept (`admit`), the HTTP server and limits per address (create-agent-door.ts).
+// The validator's end of an agent link: lets a provider prove its key, then opens engines on it, asks it,
+// hears of its changes. What it hands out is bounded in time and bytes whatever the provider does. Page:
+// docs/network.md §2. Not here: which providers to accept (`admit`), the HTTP server and limits per address
+// (create-agent-door.ts).
 import type { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
@@ -23,7 +24,7 @@ export interface AcceptAgentOptions {
 	/** Monotonic microseconds. */
 	readonly clockUs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
-	/** May throw AssayError to send a proven provider away (close 4003 with its code). Called before `welcome`. */
+	/** Called before `welcome`; throwing AssayError sends a proven provider away (close 4003). */
 	readonly admit?: (providerKey: string) => void;
 	readonly bounds?: Partial<AgentBounds>;
 }
@@ -33,7 +34,7 @@ const FRESH_PINGS = 3;
 /** How long fresh pings may hold up an opening; the figure is a finding, not worth more. */
 const PING_WAIT_MS = 3000;
 
-/** Settles when the provider is proven and welcome. Throws AssayError otherwise; the WebSocket is closed then. */
+/** Settles when the provider is proven and welcome. Throws AssayError once the WebSocket is closed. */
 export async function acceptAgent(ws: WebSocket, options: AcceptAgentOptions): Promise<AgentConnection> {
 	const agent = new AcceptedAgent(ws, options);
 	try {
@@ -62,7 +63,7 @@ class AcceptedAgent implements AgentConnection {
 	private latestClaim: HostClaim | null = null;
 	private lastChannel = 0;
 	private lateBytes = 0;
-	/** The last `unrent`, answered or not: a host still busy with removing an environment would refuse an engine as rented. */
+	/** The last `unrent`: a host that is still removing an environment would refuse an engine as rented. */
 	private leaving: Promise<unknown> = Promise.resolve();
 
 	constructor(ws: WebSocket, options: AcceptAgentOptions) {
@@ -213,8 +214,8 @@ class AcceptedAgent implements AgentConnection {
 	}
 
 	/**
-	 * Null: no answer in time, or an earlier question is still unanswered. A silent provider keeps its connection: its silence is
-	 * what is recorded.
+	 * Null: no answer in time, or an earlier question is still unanswered. A silent provider keeps its
+	 * connection: its silence is what is recorded.
 	 */
 	private async signReceipts(
 		channel: number,

@@ -1,5 +1,6 @@
-// Both halves of a question over an agent link: the asker sends it and waits for its answer, the other end runs its handler and
-// answers. The rows are in agent-calls.ts, the order in agent-protocol.ts; what a question means is its handler's matter.
+// Both halves of a question over an agent link: the asker sends it and waits for its answer, the other end
+// runs its handler and answers. The rows are in agent-calls.ts, the order in agent-protocol.ts; what a
+// question means is its handler's matter.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { printable } from "../client/printable.ts";
@@ -26,7 +27,7 @@ export class AgentAsks {
 		this.bounds = bounds;
 	}
 
-	/** Throws AssayError when it is refused, the far side is silent or the connection ends. Null: no answer to an optional question. */
+	/** Throws AssayError: refused, silence, the connection's end. Null: an optional question got no answer. */
 	async ask<N extends CallName>(name: N, request: CallRequest<N>): Promise<CallReply<N> | null> {
 		const message = { type: name, ...request } as unknown as AskMessage;
 		const { subject: field, deadline, isOptional, doneCode } = callOf(name);
@@ -73,8 +74,8 @@ export class AgentAsks {
 }
 
 /**
- * Answers with what the handler gives; an error refuses with its code. False: nobody waits for the answer any more. A `detail`
- * is free text, of programs on the host too, and is made harmless here.
+ * Answers with what the handler gives; an error refuses with its code. False: nobody waits for the answer any
+ * more. A `detail` is free text, of programs on the host too, and is made harmless here.
  */
 export async function answerAsk(
 	socket: AgentSocket,

@@ -1,5 +1,5 @@
-// What one agent connection may cost either end: times, bytes, rates. One table, so that a test can make hours of it milliseconds; the
-// defaults are those of docs/network.md §2.
+// What one agent connection may cost either end: times, bytes, rates. One table, so that a test can make
+// hours of it milliseconds; the defaults are those of docs/network.md §2.
 
 export interface AgentBounds {
 	/** From the first byte to `welcome`. */
@@ -11,11 +11,13 @@ export interface AgentBounds {
 	readonly bufferedBytes: number;
 	/** Control messages, pings and unasked pongs. */
 	readonly controlPerS: number;
-	/** Data messages. A flood of tiny ones would cost this process more than their sender; an honest end paces itself at half of it. */
+	/**
+	 * Data messages: a flood of tiny ones costs us more than their sender. An honest end paces itself at half.
+	 */
 	readonly dataPerS: number;
 	/** For the answer to `open`: an engine that starts beside a busy driver. */
 	readonly openMs: number;
-	/** For the provider's `close` after ours: it waits for the engine's end. Also of what still comes meanwhile. */
+	/** For the provider's `close` after ours: it waits for the engine's end. */
 	readonly closeMs: number;
 	/** For the answer to `sign`; without one the probe goes on and nobody asks again. */
 	readonly signMs: number;

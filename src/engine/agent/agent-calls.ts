@@ -1,6 +1,7 @@
-// The questions of the agent link, one row each, as src/api/routes.ts has the API's routes. The codec (agent-messages.ts),
-// the order of messages (agent-protocol.ts), both ends (agent-asks.ts) and every type follow from the rows: a new question
-// is one row here and one handler at the provider. Page: docs/network.md §2. Not here: messages that nobody answers.
+// The questions of the agent link, one row each, as src/api/routes.ts has the API's routes. The codec
+// (agent-messages.ts), the order of messages (agent-protocol.ts), both ends (agent-asks.ts) and every type
+// follow from the rows: a new question is one row here and one handler at the provider. Page: docs/network.md
+// §2. Not here: messages that nobody answers.
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
@@ -20,9 +21,9 @@ export interface AgentCall {
 	/** The `type` of the answer. */
 	readonly reply: string;
 	readonly answer: Fields;
-	/** When it passes, the connection ends: nobody knows what the far side did, so it starts anew and asks everything again. */
+	/** When it passes, the connection ends: nobody knows what the far side did, so all is asked anew. */
 	readonly deadline: keyof AgentBounds;
-	/** The asker goes on without an answer when the deadline passes; there is nothing to refuse, and a late answer is no offence. */
+	/** At its deadline the asker goes on without an answer; it cannot be refused, and may be answered late. */
 	readonly isOptional?: true;
 	/** The refusal that means that what was asked for is done already. */
 	readonly doneCode?: string;
@@ -46,7 +47,7 @@ const sshKey: Shape<string> = (value, where) => {
 const deviceId = pattern(/^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/, "must be a device's UUID");
 const challenge = int(0, MAX_CHALLENGES - 1);
 
-/** Of the engine's process: host memory, and minutes from its start to its end. The provider kills it beyond either. */
+/** Of the engine's process: host memory, and minutes of life. The provider kills it beyond either. */
 const limits = object({ memoryBytes: int(1), minutes: int(1, 7 * 24 * 60) });
 /** The contract that probe receipts are signed for (docs/chain.md §5). */
 const receiptsWanted = object({ chainId: int(1), slashing: hex(20) });
@@ -115,7 +116,7 @@ export const agentCalls = {
 
 type Calls = typeof agentCalls;
 export type CallName = keyof Calls;
-/** Questions that are asked and answered and leave nothing open between the two ends: those that are not about a channel. */
+/** Questions that leave nothing open once answered: those that are not about a channel. */
 export type PlainCall = { [N in CallName]: Calls[N]["subject"] extends "channel" ? never : N }[CallName];
 
 type About<N extends CallName> = { readonly [S in Calls[N]["subject"]]: Typed<(typeof subjects)[S]> };

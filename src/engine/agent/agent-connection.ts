@@ -1,5 +1,6 @@
-// The agent link's public shapes: what a validator holds of a connected provider, and what a provider holds of a validator it
-// dialled. Types only; accept-agent.ts and dial-agent.ts make them, agent-calls.ts lists the questions. Page: docs/network.md §2.
+// The agent link's public shapes: what a validator holds of a connected provider, and what a provider holds
+// of a validator it dialled. Types only; accept-agent.ts and dial-agent.ts make them, agent-calls.ts lists
+// the questions. Page: docs/network.md §2.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
@@ -46,7 +47,7 @@ export interface AgentConnection {
 	readonly isClosed: boolean;
 	/** A fresh engine. Throws AssayError as `ask` does. */
 	openLink(request: OpenRequest): Promise<Link>;
-	/** Throws AssayError: what the provider refused with (PROVIDER_BUSY, PROVIDER_RENTED, …), AGENT_SILENT, AGENT_CLOSED. */
+	/** Throws AssayError: what the provider refused with (PROVIDER_BUSY, …), AGENT_SILENT, AGENT_CLOSED. */
 	ask<N extends PlainCall>(name: N, request: CallRequest<N>): Promise<CallReply<N>>;
 	/** Returns how to stop listening. */
 	onChanged(listener: (claim: HostClaim) => void): () => void;
@@ -60,7 +61,7 @@ interface ByValidator {
 	readonly validatorKey: string;
 }
 
-/** What a provider does when a proven, trusted validator asks. Throwing AssayError refuses with its code, as a missing handler does. */
+/** What a provider does when a proven, trusted validator asks. An AssayError, or no handler, refuses. */
 export type AgentHandlers = {
 	readonly [N in PlainCall]?: (request: CallRequest<N> & ByValidator) => Promise<CallReply<N>>;
 } & {
@@ -88,9 +89,9 @@ export interface ValidatorConnection {
 
 /** The validator's door for agents: give it the upgrade requests of `/agent` of any HTTP server. */
 export interface AgentDoor {
-	/** As the `upgrade` event of node:http gives them. Never throws; a refused one gets an HTTP status or a close code. */
+	/** For node:http's `upgrade` event. Never throws; a refused one gets an HTTP status or a close code. */
 	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): void;
-	/** Proven and still connected, by provider key. A provider that dials in again replaces its older connection. */
+	/** Proven and still connected, by provider key. A newer connection of a key replaces the older. */
 	readonly connections: ReadonlyMap<string, AgentConnection>;
 	/** Ends every connection and lets nobody in any more. */
 	close(): Promise<void>;

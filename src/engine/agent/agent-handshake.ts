@@ -1,15 +1,15 @@
-// Who is at the other end of an agent link: the signed handshake, and the keys that everything after it is sealed with.
-// Page: docs/network.md §2.
+// Who is at the other end of an agent link: the signed handshake, and the keys that everything after it is
+// sealed with. Page: docs/network.md §2.
 //
-// The pattern is signed Diffie-Hellman as in ISO/IEC 9798-3 (the base of SIGMA and TLS 1.3): each side signs both ephemeral
-// X25519 keys, both identities and its own role. In Noise's notation it is IX with signatures in place of the static keys' DH
-// (-> e, s  <- e, ee, s, sig  -> sig), so identities are not hidden, and each session's keys are fresh (forward secrecy).
-// The page calls the ephemeral keys nonces.
+// The pattern is signed Diffie-Hellman as in ISO/IEC 9798-3 (the base of SIGMA and TLS 1.3): each side signs
+// both ephemeral X25519 keys, both identities and its own role. In Noise's notation it is IX with signatures
+// in place of the static keys' DH (-> e, s  <- e, ee, s, sig  -> sig), so identities are not hidden, and each
+// session's keys are fresh (forward secrecy). The page calls the ephemeral keys nonces.
 //
-// Attacks: a signature shown back to its maker (the role is inside), a handshake relayed by a validator that dials another one as
-// if it were the provider (both keys are inside, and the relay knows neither half of the agreement, so it can carry the sealed
-// bytes or cut them, nothing else), an old handshake played again (both nonces are fresh, so is the agreement), a point of small
-// order (refused by the library).
+// Attacks: a signature shown back to its maker (the role is inside), a handshake relayed by a validator that
+// dials another one as if it were the provider (both keys are inside, and the relay knows neither half of the
+// agreement, so it can carry the sealed bytes or cut them, nothing else), an old handshake played again (both
+// nonces are fresh, so is the agreement), a point of small order (refused by the library).
 import { createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -48,7 +48,7 @@ const PUBLIC_PREFIX = hexToBytes("302a300506032b656e032100")!;
 export interface NoncePair {
 	/** The public half, 64 hex digits: what the page calls the nonce. */
 	readonly nonce: string;
-	/** The shared secret with the far side's nonce. Throws AssayError AGENT_PROOF_WRONG for one that is no key. */
+	/** The shared secret. Throws AssayError AGENT_PROOF_WRONG when the far side's nonce is no key. */
 	agree(farNonce: string): Uint8Array;
 }
 

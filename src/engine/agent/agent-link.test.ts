@@ -1,4 +1,5 @@
-// Both ends of the agent link, honest, over real WebSockets: the handshake, engines over channels, rentals, changes, ends.
+// Both ends of the agent link, honest, over real WebSockets: the handshake, engines over channels, rentals,
+// changes, ends.
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";

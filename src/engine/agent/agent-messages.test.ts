@@ -1,4 +1,5 @@
-// Control messages as hostile text: each kind is read when it is right, and refused with any field missing, surplus or of the wrong kind.
+// Control messages as hostile text: each kind is read when it is right, and refused with any field missing,
+// surplus or of the wrong kind.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

@@ -1,6 +1,7 @@
-// The control messages of the agent link: their shapes and their one codec, for both ends. Whoever reads one treats it as
-// hostile: exact fields, bounded lists and texts, no control characters. Questions and answers come from agent-calls.ts.
-// Not here: their order (agent-protocol.ts), their sealing (agent-seal.ts). Page: docs/network.md §2.
+// The control messages of the agent link: their shapes and their one codec, for both ends. Whoever reads one
+// treats it as hostile: exact fields, bounded lists and texts, no control characters. Questions and answers
+// come from agent-calls.ts. Not here: their order (agent-protocol.ts), their sealing (agent-seal.ts). Page:
+// docs/network.md §2.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
@@ -22,7 +23,7 @@ export const MAX_DATA_BYTES = 64 << 10;
 /** Read by the claim's own codec afterwards; here only that it is there. */
 const claim: Shape<HostClaim> = (value, where) =>
 	typeof value === "object" && value !== null ? null : { where, detail: "must be an object" };
-/** What a provider asks for its devices, in its own words: nothing here is proven. `ssh` is null when it is not rentable. */
+/** What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable. */
 const offer = object({
 	name: text(64),
 	pricePerHourMicros: int(),
@@ -110,7 +111,9 @@ function bad(where: string, detail: string): AssayError {
 	});
 }
 
-/** What the far side is told of an error: its code and its sentence, harmless and short. Our own faults are told as such. */
+/**
+ * What the far side is told of an error: code and sentence, harmless and short; of our own faults nothing.
+ */
 export function errorToRefusal(error: unknown): { code: string; detail: string } {
 	const known = error instanceof AssayError ? error : new AssayError("AGENT_REFUSED", "a fault of the provider itself");
 	return { code: known.code, detail: safeText(known.message).slice(0, MAX_DETAIL_CHARS).toWellFormed() };

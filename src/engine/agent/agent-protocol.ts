@@ -1,9 +1,11 @@
-// The agent link's state machine, pure. Both ends keep one, each from its own point of view: it is told what was sent and what
-// came, in the order in which this end saw it, and says when the far side spoke out of turn. Page: docs/network.md §2.
-// Not here: shapes (agent-messages.ts), sizes and rates (agent-socket.ts), what anything means.
+// The agent link's state machine, pure. Both ends keep one, each from its own point of view: it is told what
+// was sent and what came, in the order in which this end saw it, and says when the far side spoke out of
+// turn. Page: docs/network.md §2. Not here: shapes (agent-messages.ts), sizes and rates (agent-socket.ts),
+// what anything means.
 //
-// Messages cross on the way: a validator that closes a channel still receives what was under way (dropped by its owner), a
-// provider that has closed one still receives a late `close`, late data or a late question. Nothing else is forgiven.
+// Messages cross on the way: a validator that closes a channel still receives what was under way (dropped by
+// its owner), a provider that has closed one still receives a late `close`, late data or a late question.
+// Nothing else is forgiven.
 import {
 	type AnswerMessage,
 	type AskMessage,
@@ -18,7 +20,7 @@ import type { AgentSide } from "./agent-handshake.ts";
 import type { AgentMessage } from "./agent-messages.ts";
 
 type Phase = "hello" | "prove" | "proof" | "welcome" | "talk";
-/** `asked`: open was sent, no answer yet. `closing`: the validator has closed, the provider has not said so yet. */
+/** `asked`: no answer to `open` yet. `closing`: the validator has closed, the provider not yet. */
 type ChannelState = "asked" | "open" | "closing";
 
 export interface AgentState {

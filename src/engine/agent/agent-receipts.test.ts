@@ -1,4 +1,5 @@
-// Receipts over a real agent link: what the handler is given to sign is what the engine answered, and no answer, a late one or a dead engine costs neither end its connection.
+// Receipts over a real agent link: what the handler is given to sign is what the engine answered, and no
+// answer, a late one or a dead engine costs neither end its connection.
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
@@ -141,7 +142,8 @@ test("a validator's own frames, in both directions' shapes, get nothing signed",
 		const g = await call.greet();
 		g.send({ type: "open", channel: 1, probe: PROBE, limits: LIMITS, receipts: WANTED });
 		await g.receive();
-		// Request and answer both from here; then a channel that is not open, and one challenge twice in one question.
+		// Request and answer both from here; then a channel that is not open, and one challenge twice in one
+		// question.
 		g.sendData(1, encodeRequest(1, { kind: "gemm", ...gemm }));
 		g.sendData(1, encodeReply(1, { kind: "root", index: 0, root }));
 		g.sendData(1, encodeReply(1, { kind: "done", count: 1, cancelled: false }));

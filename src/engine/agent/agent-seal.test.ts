@@ -1,4 +1,5 @@
-// The handshake's proof and the seal: what one end writes the other reads; a wrong role, key, nonce, order or bit is seen.
+// The handshake's proof and the seal: what one end writes the other reads; a wrong role, key, nonce, order or
+// bit is seen.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,7 +1,7 @@
-// What goes over the agent link after the handshake, as Noise's transport messages: every message sealed with AES-256-GCM, one key
-// for each direction (HKDF-SHA-256 over the shared secret, salted with the transcript's hash), the nonce a counter from 0, never
-// rekeyed. A message changed, repeated, left out or moved does not open. Inside: one byte that says control (JSON) or data
-// (u32 channel ‖ bytes). Page: docs/network.md §2.
+// What goes over the agent link after the handshake, as Noise's transport messages: every message sealed with
+// AES-256-GCM, one key for each direction (HKDF-SHA-256 over the shared secret, salted with the transcript's
+// hash), the nonce a counter from 0, never rekeyed. A message changed, repeated, left out or moved does not
+// open. Inside: one byte that says control (JSON) or data (u32 channel ‖ bytes). Page: docs/network.md §2.
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, readU32, utf8ToBytes, writeU32, writeU64 } from "../../protocol/bytes/bytes.ts";
@@ -11,7 +11,7 @@ const TAG_BYTES = 16;
 const CONTROL = 0;
 const DATA = 1;
 const DATA_HEAD_BYTES = 5;
-/** The largest WebSocket message of this protocol; the library refuses larger ones before they are buffered. */
+/** The largest WebSocket message; the library refuses larger ones before they are buffered. */
 export const MAX_MESSAGE_BYTES = TAG_BYTES + DATA_HEAD_BYTES + Math.max(MAX_CONTROL_BYTES, MAX_DATA_BYTES);
 
 export type Opened =
@@ -56,7 +56,7 @@ export function createSealer(key: Uint8Array): Sealer {
 	};
 }
 
-/** Opens the far side's messages in the order they were sealed. Throws AssayError AGENT_PROOF_WRONG or AGENT_MESSAGE_BAD. */
+/** Opens messages in the order they were sealed. Throws AssayError AGENT_PROOF_WRONG, AGENT_MESSAGE_BAD. */
 export function createUnsealer(key: Uint8Array): (sealed: Uint8Array) => Opened {
 	const nextNumber = createNumbers();
 	return (sealed) => {

@@ -1,9 +1,10 @@
-// One WebSocket of the agent link, for either end: opens and seals messages, keeps turns, counts, pings, and ends the connection at the first
-// thing that does not fit. Whoever owns it (accept-agent.ts, dial-agent.ts) gets whole messages in turn and nothing else.
-// Page: docs/network.md §2.
+// One WebSocket of the agent link, for either end: opens and seals messages, keeps turns, counts, pings, and
+// ends the connection at the first thing that does not fit. Whoever owns it (accept-agent.ts, dial-agent.ts)
+// gets whole messages in turn and nothing else. Page: docs/network.md §2.
 //
-// Attacks it bounds: silence and trickling (only whole messages and answered pings count as life), floods (rates, sizes; the library refuses
-// larger messages before it buffers them), a far side that does not read (unsent bytes), garbage, replays and reordering (the seal).
+// Attacks it bounds: silence and trickling (only whole messages and answered pings count as life), floods
+// (rates, sizes; the library refuses larger messages before it buffers them), a far side that does not read
+// (unsent bytes), garbage, replays and reordering (the seal).
 
 import type { RawData, WebSocket } from "ws";
 import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
@@ -89,7 +90,8 @@ export class AgentSocket {
 		ws.on("message", (data, isBinary) => this.guard(() => this.read(data, isBinary)));
 		ws.on("ping", () => this.guard(() => this.countControl()));
 		ws.on("pong", (payload) => this.guard(() => this.pong(payload)));
-		// The library's own complaints: bad frames, messages that are too large, a broken connection. `close` follows.
+		// The library's own complaints: bad frames, messages that are too large, a broken connection. `close`
+		// follows.
 		ws.on("error", (error: Error & { code?: string }) => {
 			const flood = /^WS_ERR_(UNSUPPORTED_MESSAGE_LENGTH|TOO_MANY)/.test(error.code ?? "");
 			const code = flood ? "AGENT_FLOOD" : error.code?.startsWith("WS_ERR") ? "AGENT_MESSAGE_BAD" : "AGENT_CLOSED";
@@ -151,7 +153,7 @@ export class AgentSocket {
 		this.checkUnsent();
 	}
 
-	/** In pieces, each when the one before has left this process; the rest is dropped when `isUnwanted` says so. Then `done`. */
+	/** In pieces, one after the other, until `isUnwanted`; then `done`. */
 	sendData(channel: number, bytes: Uint8Array, isUnwanted: () => boolean, done: () => void): void {
 		if (this.ended || !this.sealer || bytes.length === 0 || isUnwanted()) {
 			done();
@@ -176,7 +178,7 @@ export class AgentSocket {
 		});
 	}
 
-	/** Stops reading while our own side is full: the far side then waits in its kernel, and its silence is our doing. */
+	/** Stops reading while our own side is full: then the far side's silence is our doing. */
 	pause(): void {
 		if (this.pausedBy++ === 0 && !this.ended) this.options.ws.pause();
 	}
@@ -205,7 +207,7 @@ export class AgentSocket {
 		this.end(closeCode, code, detail);
 	}
 
-	/** Runs what handles the far side's words; a violation ends the connection, our own faults do too, without a word about them. */
+	/** A violation ends the connection; our own faults do too, and the far side is told nothing of them. */
 	private guard(handle: () => void): void {
 		if (this.ended) return;
 		try {
@@ -266,7 +268,8 @@ export class AgentSocket {
 	private beat(): void {
 		if (this.ended || this.pausedBy > 0) return;
 		const nowUs = this.options.clockUs();
-		// If this process was held up or asleep, the far side's words may be lying in the socket: it was we who did not listen.
+		// If this process was held up or asleep, the far side's words may be lying in the socket: it was we who
+		// did not listen.
 		if (nowUs - this.lastBeatUs > 2000 * this.options.bounds.pingMs) this.lastHeardUs = nowUs;
 		this.lastBeatUs = nowUs;
 		if (nowUs - this.lastHeardUs > 1000 * this.options.bounds.deadMs)

@@ -1,5 +1,5 @@
-// Both ends of an agent link on loopback, over real WebSockets, for tests: a door on a free port, providers that dial it, and raw WebSockets for
-// those who do not keep to the page.
+// Both ends of an agent link on loopback, over real WebSockets, for tests: a door on a free port, providers
+// that dial it, and raw WebSockets for those who do not keep to the page.
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

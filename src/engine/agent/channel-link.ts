@@ -1,13 +1,14 @@
-// The validator's link over one channel of an agent connection: a duplex byte stream to an engine on the provider's host (../link.ts).
-// Backpressure both ways: what we write waits for the socket, what nobody reads here stops the socket. The end of the channel is the end of the
-// engine, as far as the provider can be believed; a provider that does not confirm it in time loses its connection.
+// The validator's link over one channel of an agent connection: a duplex byte stream to an engine on the
+// provider's host (../link.ts). Backpressure both ways: what we write waits for the socket, what nobody reads
+// here stops the socket. The end of the channel is the end of the engine, as far as the provider can be
+// believed; a provider that does not confirm it in time loses its connection.
 import { Readable, Writable } from "node:stream";
 import { within } from "../links/child-link.ts";
 import type { Link, LinkEnd } from "../links/link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
 
-/** Unread bytes at which the socket is stopped. An answer of an engine is read at once; this much waits only when we are busy. */
+/** Unread bytes at which the socket is paused. Answers are read at once unless this process is busy. */
 const UNREAD_BYTES = 1 << 20;
 
 export interface ChannelLink {

@@ -1,7 +1,7 @@
-// The provider's end of an agent link: dials a validator, has it prove its key before saying anything of itself, then does what
-// its handlers allow. A validator is hostile too: what it sends is parsed strictly and bounded, and it can ask for nothing but
-// what agent-calls.ts lists. Page: docs/network.md §2.
-// Not here: whom to trust (`trust`), when to dial again, engines and rentals (src/provider/).
+// The provider's end of an agent link: dials a validator, has it prove its key before saying anything of
+// itself, then does what its handlers allow. A validator is hostile too: what it sends is parsed strictly and
+// bounded, and it can ask for nothing but what agent-calls.ts lists. Page: docs/network.md §2. Not here: whom
+// to trust (`trust`), when to dial again, engines and rentals (src/provider/).
 import { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
@@ -23,7 +23,7 @@ export interface DialAgentOptions {
 	/** As parseValidatorUrl gave it. */
 	readonly url: string;
 	readonly signer: Signer;
-	/** Throws AssayError (VALIDATOR_UNTRUSTED, VALIDATOR_KEY_CHANGED) for a proven key that is not to be served. */
+	/** Throws AssayError VALIDATOR_UNTRUSTED or _KEY_CHANGED for a proven key that is not to be served. */
 	readonly trust: (validatorKey: string) => void | Promise<void>;
 	/** Asked for when the validator is proven and trusted: nothing of the host is told to a stranger. */
 	readonly claim: () => HostClaim;
@@ -169,7 +169,7 @@ class DialledValidator implements ValidatorConnection {
 		this.socket.send({ type: "close", channel });
 	}
 
-	/** Only what our own engine answered on this very channel; the rest, and whatever goes wrong here, is left out. */
+	/** Only what our own engine answered on this channel; the rest, and what goes wrong, is left out. */
 	private async signReceipts(request: CallRequest<"sign">): Promise<readonly SignedChallenge[]> {
 		const { probe, wanted, watch } = this.channels.get(request.channel) ?? {};
 		const facts = request.challenges.flatMap((challenge) => watch?.take(challenge) ?? []);

@@ -1,6 +1,7 @@
-// The provider's side of one channel: an engine's streams on one hand, a channel of the agent link on the other. What the engine writes waits for the
-// socket; what the validator sends waits for the engine, and when the engine does not read it the engine is closed, not the rest of the
-// connection kept waiting (a `close` must always get through).
+// The provider's side of one channel: an engine's streams on one hand, a channel of the agent link on the
+// other. What the engine writes waits for the socket; what the validator sends waits for the engine, and when
+// the engine does not read it the engine is closed, not the rest of the connection kept waiting (a `close`
+// must always get through).
 import { Writable } from "node:stream";
 import type { Link } from "../links/link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";

@@ -1,5 +1,6 @@
-// Providers that do not keep to the page, before a real door: each costs one slot for a bounded time, is told why it is sent away, and leaves
-// nothing behind. A right twin stands beside: the same steps done honestly are let in (agent-link.test.ts).
+// Providers that do not keep to the page, before a real door: each costs one slot for a bounded time, is told
+// why it is sent away, and leaves nothing behind. A right twin stands beside: the same steps done honestly
+// are let in (agent-link.test.ts).
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";

@@ -1,5 +1,6 @@
-// Validators that do not keep to the page, and those in the middle, before a real provider's end: it tells nothing of itself before it knows whom it
-// talks to, does nothing it was not asked for in turn, and ends at the first wrong word.
+// Validators that do not keep to the page, and those in the middle, before a real provider's end: it tells
+// nothing of itself before it knows whom it talks to, does nothing it was not asked for in turn, and ends at
+// the first wrong word.
 import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
 import { test } from "node:test";

@@ -1,4 +1,5 @@
-// What the agent would sign: only what its engine answered, whatever a validator sends. Frames are real; the engine's side is written by hand.
+// What the agent would sign: only what its engine answered, whatever a validator sends. Frames are real; the
+// engine's side is written by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

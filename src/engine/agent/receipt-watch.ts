@@ -1,9 +1,12 @@
-// What a provider's agent saw its own engine answer: reads the frames that pass in both directions and keeps, of every gemm, what a receipt says of it (docs/chain.md §5).
-// Its facts come from here and from nowhere else, so that a validator cannot have anything signed that this engine did not produce. Not here: signing.
+// What a provider's agent saw its own engine answer: reads the frames that pass in both directions and keeps,
+// of every gemm, what a receipt says of it (docs/chain.md §5). Its facts come from here and from nowhere
+// else, so that a validator cannot have anything signed that this engine did not produce. Not here: signing.
 //
-// The validator is hostile. What must never happen is a receipt over a seed that the engine did not compute with. So a root belongs to a gemm by its request's id alone,
-// ids must grow (a second use of one could mix two answers up), and anything that this reader cannot read, or could read otherwise than the engine does,
-// ends the watching: nothing more is signed on this channel. The engine itself is not judged: if it lies, the receipt says what it said.
+// The validator is hostile. What must never happen is a receipt over a seed that the engine did not compute
+// with. So a root belongs to a gemm by its request's id alone, ids must grow (a second use of one could mix
+// two answers up), and anything that this reader cannot read, or could read otherwise than the engine does,
+// ends the watching: nothing more is signed on this channel. The engine itself is not judged: if it lies, the
+// receipt says what it said.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
@@ -110,7 +113,7 @@ export class ReceiptWatch {
 		}
 	}
 
-	/** A challenge that is asked again (smaller, because the first did not fit) has the newest answer; after its receipt, none other. */
+	/** A challenge asked again (the first did not fit) has the newest answer, until its receipt is taken. */
 	private finish({ request, rounds, end }: RunningGemm): void {
 		const { precision, m, n, k, seed } = request;
 		const challenge = request.session - 1;

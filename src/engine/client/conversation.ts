@@ -1,9 +1,11 @@
-// The talk over one link: ids, deadlines, stamps, and the rule that one broken promise ends everything.
-// It knows which request a reply belongs to, not what a request means (create-engine-client.ts) nor how frames look (frames.ts).
+// The talk over one link: ids, deadlines, stamps, and the rule that one broken promise ends everything. It
+// knows which request a reply belongs to, not what a request means (create-engine-client.ts) nor how frames
+// look (frames.ts).
 //
-// Attacks it bounds: silence and trickling (a deadline per request), frames that nobody asked for (any unknown id is fatal), floods
-// (handlers count; surplus bytes are added up here), huge lengths (FrameReader), a peer that never reads (unsent bytes are capped).
-// After the first violation nothing more is believed: what is still running ends as `garbage` and the link is closed.
+// Attacks it bounds: silence and trickling (a deadline per request), frames that nobody asked for (any
+// unknown id is fatal), floods (handlers count; surplus bytes are added up here), huge lengths (FrameReader),
+// a peer that never reads (unsent bytes are capped). After the first violation nothing more is believed: what
+// is still running ends as `garbage` and the link is closed.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Link } from "../links/link.ts";
 import {
@@ -27,7 +29,7 @@ const LAST_WORDS_MS = 1000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 export const DEFAULT_GRACE_MS = 10_000;
 
-/** Takes one reply to its request. Returns the ending when this was the last one; throws AssayError for a violation. */
+/** Takes one reply; returns the ending when it was the last. Throws AssayError for a violation. */
 export type ReplyHandler = (reply: Reply, atUs: number) => Ending | null;
 
 export interface Outcome {
@@ -145,7 +147,8 @@ export class Conversation {
 		if (running.timer) clearTimeout(running.timer);
 		running.timer = setTimeout(
 			() => {
-				// If this process was busy, the answer may be lying in the pipe: one turn of the event loop reads it first.
+				// If this process was busy, the answer may be lying in the pipe: one turn of the event loop reads it
+				// first.
 				setImmediate(() => setImmediate(() => this.expire(id, running)));
 			},
 			Math.min(deadlineMs, MAX_TIMER_MS),
@@ -215,7 +218,7 @@ export class Conversation {
 		return this.dead === null;
 	}
 
-	/** The output ended: say why if the link can tell soon. Requests are stamped with the moment the end was seen. */
+	/** The output ended: say why if the link can tell soon. Stamped with the moment the end was seen. */
 	private lost(atUs: number): void {
 		if (this.dead) return;
 		const where = this.reader.midFrame ? "in the middle of a frame" : "before the answer was complete";

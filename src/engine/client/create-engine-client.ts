@@ -1,6 +1,7 @@
-// Makes an engine client from a link: waits for READY, then one method per request of engine/FRAMES.md. Each method says which
-// replies fit its request and how many; conversation.ts does ids, deadlines and endings. Roots and openings are recorded as they
-// came, also when they are wrong: verify/ judges them. Only their number is bounded.
+// Makes an engine client from a link: waits for READY, then one method per request of engine/FRAMES.md. Each
+// method says which replies fit its request and how many; conversation.ts does ids, deadlines and endings.
+// Roots and openings are recorded as they came, also when they are wrong: verify/ judges them. Only their
+// number is bounded.
 import { createTokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
@@ -32,9 +33,9 @@ import { printable } from "./printable.ts";
 
 /** Recorded beyond what was asked, so that evidence can show the surplus; more is a flood. */
 const MAX_SURPLUS = 16;
-/** An engine may report 10 a second (FRAMES.md). Ten times that for long is a flood; bursts of two seconds are forgiven. */
+/** An engine may report 10 a second (FRAMES.md); ten times that for longer than two seconds is a flood. */
 const PROGRESS_PER_S = 100;
-/** A leaf is 1 KiB and no tree of FRAMES.md is deeper than 24; what an opening has above this counts as unasked. */
+/** A leaf is 1 KiB, no tree of FRAMES.md deeper than 24; what an opening has beyond is unasked. */
 const FAIR_OPENING_BYTES = 1024 + 32 * 32;
 const PING_BYTES = 16;
 const DEFAULT_KEEP_ALIVE_MS = 30_000;
@@ -212,7 +213,8 @@ class LinkedEngine implements EngineClient {
 		const { kind, count, toRecord, onRecord } = asked;
 		const records: T[] = [];
 		const progress = createTokenBucket({ perS: PROGRESS_PER_S, burst: 2 * PROGRESS_PER_S });
-		// A callback that throws is our own mistake: neither the engine nor other requests must suffer for it. It is told at the end.
+		// A callback that throws is our own mistake: neither the engine nor other requests must suffer for it. It
+		// is told at the end.
 		const failures: unknown[] = [];
 		const tell = (callback: () => void) => {
 			try {

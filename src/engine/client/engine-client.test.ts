@@ -1,5 +1,6 @@
-// The client against engines inside this process: an honest one, and one for each way to break engine/FRAMES.md.
-// Misbehaviour during a request must come back as a value with its code, and memory must stay bounded.
+// The client against engines inside this process: an honest one, and one for each way to break
+// engine/FRAMES.md. Misbehaviour during a request must come back as a value with its code, and memory must
+// stay bounded.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Link } from "../links/link.ts";
@@ -88,7 +89,10 @@ const honest: OnRequest = (peer, id, request) => {
 	}
 };
 
-/** Runs one gemm against a peer that answers it with `act`. The link must be closed afterwards if the ending is not a clean one. */
+/**
+ * Runs one gemm against a peer that answers it with `act`. The link must be closed afterwards if the ending
+ * is not a clean one.
+ */
 async function ask(act: (peer: ToyPeer, id: number) => void, deadlineMs = 3000): Promise<Answer> {
 	const { client, peer } = await meet((p, id, request) => {
 		if (request.kind === "gemm") act(p, id);

@@ -1,5 +1,6 @@
-// What one engine can be asked, and the shape of its answers. Types; create-engine-client.ts makes one from a link.
-// A provider's misbehaviour during a request is a value here (`end`, `code`), never an exception: it is evidence.
+// What one engine can be asked, and the shape of its answers. Types; create-engine-client.ts makes one from a
+// link. A provider's misbehaviour during a request is a value here (`end`, `code`), never an exception: it is
+// evidence.
 import type { End, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 import type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "../wire/frames.ts";
@@ -25,7 +26,7 @@ export interface Ending {
 export interface Answer extends Ending {
 	readonly sentAtUs: number;
 	readonly endedAtUs: number;
-	/** As the engine numbered them; gaps, repeats and disorder are recorded as they came, verify/ judges them. */
+	/** As they came, with gaps, repeats and disorder: verify/ judges them. */
 	readonly roots: readonly RootRecord[];
 }
 
@@ -36,7 +37,7 @@ export interface OpenAnswer extends Ending {
 }
 
 export interface Within {
-	/** From the sending of the request to its last reply. When it passes, the link is closed: a late answer counts for nothing. */
+	/** From the request to its last reply. When it passes, the link is closed: late answers do not count. */
 	readonly deadlineMs: number;
 }
 
@@ -61,7 +62,7 @@ export interface EngineClient {
 	stream(request: StreamRequest, options: RunOptions): Promise<Answer>;
 	/** One root, when the bytes are durable. */
 	copy(request: CopyRequest, options: RunOptions): Promise<Answer>;
-	/** What the device says of itself now; null when it cannot say, was not asked in time, or the link is gone. Never throws. */
+	/** What the device says of itself now; null when it cannot, or not in time. Never throws. */
 	read(device: number, within: Within): Promise<Reading | null>;
 	open(request: OpenRequest, within: Within): Promise<OpenAnswer>;
 	/** Never throws; the ending tells whether the engine agreed. */
@@ -74,6 +75,6 @@ export interface EngineClientOptions {
 	readonly clockUs: () => number;
 	readonly readyDeadlineMs: number;
 	readonly randomBytes: (size: number) => Uint8Array;
-	/** Pings this often so that the engine's idle clock (120 s) does not run out. Default 30 s; 0 turns it off. */
+	/** How often to ping, against the engine's idle clock (120 s). Default 30 s; 0: never. */
 	readonly keepAliveMs?: number;
 }

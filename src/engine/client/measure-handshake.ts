@@ -1,8 +1,9 @@
-// The TCP handshake time to a host: the floor for any echo from it. A finding, never a proof: anything may answer at that address.
+// The TCP handshake time to a host: the floor for any echo from it. A finding, never a proof: anything may
+// answer at that address.
 import { lookup } from "node:dns/promises";
 import { connect } from "node:net";
 
-/** Two: the first may wait for ARP or a cold route. More would look like an attack to the host's SSH server. */
+/** The first may wait for ARP or a cold route; more would look like an attack to the host. */
 const ATTEMPTS = 2;
 
 /** Microseconds, the best of two; null when the host cannot be reached directly. Never throws. */

@@ -1,5 +1,5 @@
-// Text from the far side, made safe to show: no control characters (a terminal would obey them), no lone surrogates, no
-// direction overrides, bounded. Not for evidence, which keeps what came.
+// Text from the far side, made safe to show: no control characters (a terminal would obey them), no lone
+// surrogates, no direction overrides, bounded. Not for evidence, which keeps what came.
 
 export function printable(text: string, maxChars: number): string {
 	const clean = text

@@ -1,5 +1,5 @@
-// Toy engines as programs, for the tests of links: files that can be run, hashed and uploaded like the real one.
-// They compute nothing. The real engine has its own tests over the same links.
+// Toy engines as programs, for the tests of links: files that can be run, hashed and uploaded like the real
+// one. They compute nothing. The real engine has its own tests over the same links.
 
 import { createHash } from "node:crypto";
 import { chmodSync, writeFileSync } from "node:fs";

@@ -1,6 +1,7 @@
 // A link over the standard streams of a child process: the engine itself, or an ssh that runs it far away.
-// Bounded: of stderr only the tail is kept, stdout is left to whoever reads it. The child has its own process group, so that closing
-// ends all it started and so that Ctrl-C in a terminal reaches only us, who then end it in order.
+// Bounded: of stderr only the tail is kept, stdout is left to whoever reads it. The child has its own process
+// group, so that closing ends all it started and so that Ctrl-C in a terminal reaches only us, who then end
+// it in order.
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { printable } from "../client/printable.ts";
 import type { Link, LinkEnd } from "./link.ts";
@@ -11,7 +12,7 @@ const DEFAULT_GRACE_MS = 2000;
 /** After the exit, how long pipes may stay open (a grandchild can hold them) before they are closed by us. */
 const DRAIN_MS = 500;
 
-/** Signals the child's whole process group; false when it is gone. Only for children spawned with `detached`. */
+/** Signals the process group of a child spawned with `detached`; false when it is gone. */
 export function signalGroup(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): boolean {
 	if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return false;
 	try {

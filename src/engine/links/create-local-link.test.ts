@@ -1,4 +1,5 @@
-// The local link: programs that behave and programs that do not, and the real engine, built when it is not there.
+// The local link: programs that behave and programs that do not, and the real engine, built when it is not
+// there.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// A link to an engine that runs on this machine: a child process with its own process group and a small environment.
-// Which file to run is the caller's choice (builds.ts knows ours).
+// A link to an engine that runs on this machine: a child process with its own process group and a small
+// environment. Which file to run is the caller's choice (builds.ts knows ours).
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -20,7 +20,7 @@ export interface LocalLinkOptions {
 	readonly onSpawn?: (pid: number) => void;
 }
 
-/** What a GPU driver's libraries and a container's device choice need; nothing else of the caller's environment is shown to the engine. */
+/** What GPU drivers and a container's device choice need; the engine sees nothing else of our environment. */
 const PASSED = [
 	"PATH",
 	"HOME",

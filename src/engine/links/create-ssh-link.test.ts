@@ -1,4 +1,5 @@
-// The ssh link against a real OpenSSH server on loopback: logins, host keys, uploads, and far sides that lie, stall or die.
+// The ssh link against a real OpenSSH server on loopback: logins, host keys, uploads, and far sides that lie,
+// stall or die.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";

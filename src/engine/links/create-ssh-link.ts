@@ -1,6 +1,7 @@
-// A link to an engine on another host, over the system's ssh: log in, ask what the host is, bring our engine there unless it lies there
-// already, compare hashes, run it. The hash is a courtesy check that catches accidents; the host may lie about it, and no proof
-// relies on it. Every answer of the host is untrusted: bounded, with a deadline, read by a strict pattern, never put into a command.
+// A link to an engine on another host, over the system's ssh: log in, ask what the host is, bring our engine
+// there unless it lies there already, compare hashes, run it. The hash is a courtesy check that catches
+// accidents; the host may lie about it, and no proof relies on it. Every answer of the host is untrusted:
+// bounded, with a deadline, read by a strict pattern, never put into a command.
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -24,7 +25,7 @@ const HANDSHAKE_TIMEOUT_MS = 3000;
 const MIN_UPLOAD_BYTES_PER_MS = 32;
 const HEX_64 = /^[0-9a-f]{64}$/;
 
-/** `findEngine` gives the engine for the host's platform (builds.ts). Throws AssayError; nothing is left running then. */
+/** `findEngine` gives the engine for a platform (builds.ts). Throws AssayError; nothing is left running. */
 export async function createSshLink(
 	o: SshLinkOptions,
 	findEngine: (platform: Platform) => Promise<EngineBuild>,
@@ -67,7 +68,8 @@ export async function createSshLink(
 async function checkFiles(o: SshLinkOptions): Promise<void> {
 	await mkdir(dirname(o.knownHostsFile), { recursive: true, mode: 0o700 });
 	if (o.identityFile === undefined) return;
-	// ssh only warns about a key that is not there, and then fails to log in for a reason that is hard to guess.
+	// ssh only warns about a key that is not there, and then fails to log in for a reason that is hard to
+	// guess.
 	const file = await stat(o.identityFile).catch(() => null);
 	if (!file?.isFile()) {
 		throw new AssayError("AUTH_FAILED", `there is no identity file ${o.identityFile}`, {
@@ -76,7 +78,7 @@ async function checkFiles(o: SshLinkOptions): Promise<void> {
 	}
 }
 
-/** Leaves the engine on the host under the name of its hash, or throws. Uploads only when it is not there as it should be. */
+/** Leaves the engine on the host, named by its hash. Uploads only when it is not there as it should be. */
 async function bringEngine(o: SshLinkOptions, connection: SshConnection, build: EngineBuild): Promise<void> {
 	const timeoutMs = o.stepTimeoutMs ?? DEFAULT_STEP_TIMEOUT_MS;
 	o.onStep?.("hash");

@@ -1,10 +1,11 @@
-// Reads the fingerprint of a pinned host key from assay's own known-hosts file. ssh writes and enforces that file; we only look.
+// Reads the fingerprint of a pinned host key from assay's own known-hosts file. ssh writes and enforces that
+// file; we only look.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 
 const LINE = /^(\S+) +([a-z0-9@.-]+) +([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 
-/** `SHA256:…` as ssh-keygen -l prints it; null when the alias has no key, or several so that we cannot tell which one was used. */
+/** `SHA256:…` as ssh-keygen -l prints it; null when the alias has no key, or several. */
 export function fingerprintIn(knownHosts: string, alias: string): string | null {
 	const keys = new Set<string>();
 	for (const line of knownHosts.split("\n")) {

@@ -1,11 +1,11 @@
-// A link: one duplex byte stream to one engine, wherever it runs, and what is known about the way there.
-// It carries bytes and ends the far program; it knows nothing of frames (engine-client.ts) and judges nothing.
+// A link: one duplex byte stream to one engine, wherever it runs, and what is known about the way there. It
+// carries bytes and ends the far program; it knows nothing of frames (engine-client.ts) and judges nothing.
 import type { Readable, Writable } from "node:stream";
 
 export interface LinkEnd {
 	readonly code: number | null;
 	readonly signal: string | null;
-	/** The last bytes of the engine's (or ssh's) stderr, as text without control characters. Hostile when the host is. */
+	/** The end of the engine's (or ssh's) stderr, as harmless text. Hostile when the host is. */
 	readonly stderrTail: string;
 }
 
@@ -21,8 +21,9 @@ export interface Link {
 	/** TCP handshake to the host; null where it cannot be measured (local, behind a jump host). */
 	readonly handshakeUs: number | null;
 	/**
-	 * Receipts of finished gemm challenges, by the host's account on a chain: `challenge` and 130 hex digits, unchecked. Null: no answer. Only where the
-	 * far side is an agent that was told for which contract; never rejects.
+	 * Receipts of finished gemm challenges, by the host's account on a chain: `challenge` and 130 hex digits,
+	 * unchecked. Null: no answer. Only where the far side is an agent that was told for which contract; never
+	 * rejects.
 	 */
 	readonly signReceipts?: (
 		challenges: readonly number[],

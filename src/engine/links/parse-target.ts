@@ -1,5 +1,6 @@
 // Reads what to probe: `local` or `ssh://[user@]host[:port]`. Text only; nothing is looked up or opened here.
-// Strict because host and user become arguments of ssh: a host such as `-oProxyCommand=…` would be an option to it.
+// Strict because host and user become arguments of ssh: a host such as `-oProxyCommand=…` would be an option
+// to it.
 import { isIPv6 } from "node:net";
 import { AssayError } from "../../protocol/assay-error.ts";
 
@@ -32,7 +33,8 @@ export function parseTarget(text: string): Target {
 	if (/[/?#]/.test(authority)) throw bad("there is no path behind a host");
 	const at = authority.lastIndexOf("@");
 	const user = at < 0 ? null : authority.slice(0, at);
-	// Said apart, so that nobody looks for the mistake elsewhere and leaves the password in the shell's history again.
+	// Said apart, so that nobody looks for the mistake elsewhere and leaves the password in the shell's history
+	// again.
 	if (user?.includes(":")) throw bad("a password does not belong into it");
 	if (user !== null && !USER.test(user)) throw bad("the user has characters that no user name has");
 	const { host, rest } = splitHost(authority.slice(at + 1));
@@ -57,7 +59,7 @@ function splitHost(text: string): { host: string; rest: string } {
 	return { host, rest: colon < 0 ? "" : text.slice(colon) };
 }
 
-/** The address as it is written in evidence and in the file of known hosts; the same for every spelling of one target. */
+/** As written in evidence and known hosts; the same for every spelling of one target. */
 export function targetToText(target: Target): string {
 	if (target.kind === "local") return "local";
 	const host = target.host.includes(":") ? `[${target.host}]` : target.host;

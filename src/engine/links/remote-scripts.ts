@@ -1,6 +1,7 @@
-// The scripts that run on the host, each a fixed text: the only parts put in are 64 hex digits of our own. Nothing that came from the
-// far side ever goes into one. They run under /bin/sh whatever the login shell is, and hold no single quote so that they can be quoted.
-// Answers are lines that begin with `assay:`; other lines (a login script's greeting) are passed over.
+// The scripts that run on the host, each a fixed text: the only parts put in are 64 hex digits of our own.
+// Nothing that came from the far side ever goes into one. They run under /bin/sh whatever the login shell is,
+// and hold no single quote so that they can be quoted. Answers are lines that begin with `assay:`; other
+// lines (a login script's greeting) are passed over.
 
 /** Exit codes of the upload (sysexits.h): the folder or file cannot be made; it cannot be written. */
 export const CANNOT_STORE: readonly (number | null)[] = [73, 74];
@@ -27,7 +28,7 @@ function prelude(sha256: string): string {
 	// biome-ignore-end lint/suspicious/noTemplateCurlyInString: see above
 }
 
-/** Says what the host is, then stays until our end of the stream is closed: it is what holds the connection open. */
+/** Says what the host is, then holds the connection open until our end of the stream is closed. */
 export const GREET = toCommand('printf "assay:%s\\n" "$(uname -sm)"; exec cat >/dev/null');
 
 export function hashCommand(sha256: string): string {
@@ -35,8 +36,9 @@ export function hashCommand(sha256: string): string {
 }
 
 /**
- * Takes the program from stdin into a file of its own and moves it into place in one step, so that two verifiers at once, or a cut
- * connection, never leave half a program under the final name. Prints the hash of what lies there in the end.
+ * Takes the program from stdin into a file of its own and moves it into place in one step, so that two
+ * verifiers at once, or a cut connection, never leave half a program under the final name. Prints the hash of
+ * what lies there in the end.
  */
 export function uploadCommand(sha256: string): string {
 	return toCommand(

@@ -1,6 +1,7 @@
 // One ssh connection to one host, and bounded commands over it. Knows ssh, not engines (create-ssh-link.ts).
-// The connection is a child of ours that runs `cat` on the host, held by its stdin: when this process dies, however it dies, the kernel
-// closes the pipe, cat ends, ssh ends. No daemon is left behind. Its control socket lies in a folder that only we can enter.
+// The connection is a child of ours that runs `cat` on the host, held by its stdin: when this process dies,
+// however it dies, the kernel closes the pipe, cat ends, ssh ends. No daemon is left behind. Its control
+// socket lies in a folder that only we can enter.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -72,7 +73,7 @@ interface Heard {
 	readonly stderr: string;
 }
 
-/** Listens for one `assay:` line, until it came (`untilLine`) or until the child exits; not past the deadline, nor past the bound. */
+/** Listens for one `assay:` line until it came (`untilLine`) or the child exits, within time and bytes. */
 async function hear(child: ChildProcessWithoutNullStreams, timeoutMs: number, untilLine: boolean): Promise<Heard> {
 	const stderr = keepTail(child.stderr);
 	const gone = whenGone(child);
@@ -95,7 +96,8 @@ async function hear(child: ChildProcessWithoutNullStreams, timeoutMs: number, un
 	const end = gone.then((e) => e.code);
 	if (!(await within(Promise.race([over, gone]), timeoutMs))) trouble = "deadline";
 	child.stdout.off("data", onData);
-	// Goes on draining: a peer that talks on must not fill the pipe and stand still with the connection in its hands.
+	// Goes on draining: a peer that talks on must not fill the pipe and stand still with the connection in its
+	// hands.
 	child.stdout.resume();
 	if (trouble !== null) signalGroup(child, "SIGKILL");
 	const code = trouble === null && untilLine && line() !== null ? null : await end;
@@ -124,7 +126,7 @@ export async function resolveTarget(o: SshLinkOptions): Promise<Resolved> {
 	};
 }
 
-/** Connects, logs in and greets. Throws AssayError: HOST_UNREACHABLE, AUTH_FAILED, HOST_KEY_CHANGED, SSH_FAILED, REMOTE_GARBAGE. */
+/** Throws AssayError: HOST_UNREACHABLE, AUTH_FAILED, HOST_KEY_CHANGED, SSH_FAILED, REMOTE_GARBAGE. */
 export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: number): Promise<SshConnection> {
 	const folder = await privateFolder();
 	const socket = join(folder, "c");
@@ -146,7 +148,8 @@ export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: num
 		const env = sshEnv(o);
 		if (o.password !== undefined) {
 			await writeFile(join(folder, "askpass"), ASKPASS, { mode: 0o700 });
-			// FORCE needs OpenSSH 8.4; older ones ask the program when DISPLAY is set and there is no terminal, which is so here.
+			// FORCE needs OpenSSH 8.4; older ones ask the program when DISPLAY is set and there is no terminal,
+			// which is so here.
 			Object.assign(env, { SSH_ASKPASS: join(folder, "askpass"), SSH_ASKPASS_REQUIRE: "force", DISPLAY: ":0" });
 			env.ASSAY_SSH_SECRET = o.password;
 		}

@@ -1,6 +1,6 @@
 // Why ssh failed, from what it printed: one AssayError code for each thing a user can do something about.
-// ssh's own words are in English whatever the locale. At LogLevel ERROR a server's banner is not among them; a hostile host can still
-// choose which of these errors it causes, and gains nothing by it.
+// ssh's own words are in English whatever the locale. At LogLevel ERROR a server's banner is not among them;
+// a hostile host can still choose which of these errors it causes, and gains nothing by it.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { targetToText } from "./parse-target.ts";
 import type { SshLinkOptions } from "./ssh-options.ts";

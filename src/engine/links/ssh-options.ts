@@ -1,19 +1,19 @@
-// How the system's ssh is called: every option on its command line, where it wins over any configuration file.
-// Pure: arguments in, arguments out. What is run on the far side is in remote-scripts.ts.
+// How the system's ssh is called: every option on its command line, where it wins over any configuration
+// file. Pure: arguments in, arguments out. What is run on the far side is in remote-scripts.ts.
 import type { SshTarget } from "./parse-target.ts";
 
 export interface SshLinkOptions {
 	readonly target: SshTarget;
-	/** assay's own file of host keys: a key is pinned on first use, a changed one is refused. Its folder is made when absent. */
+	/** assay's own host keys: pinned on first use, a changed one is refused. Made when absent. */
 	readonly knownHostsFile: string;
 	readonly identityFile?: string | undefined;
-	/** For password login, or the passphrase of the identity file. Handed to ssh by an environment variable only. */
+	/** For password login or the identity file's passphrase. Passed to ssh in an environment variable only. */
 	readonly password?: string | undefined;
 	/** Until the host has let us in. Default 20 s. */
 	readonly connectTimeoutMs?: number | undefined;
 	/** For each step on the host after that (asking, hashing); uploading gets longer. Default 30 s. */
 	readonly stepTimeoutMs?: number | undefined;
-	/** True (default): ssh reads the user's configuration, so that aliases, agents and jump hosts work. False: none. A path: that file. */
+	/** ssh's configuration: true (default) the user's, for aliases and jump hosts; false none; or a file. */
 	readonly userConfig?: boolean | string | undefined;
 	/** Where ssh's own variables (PATH, HOME, SSH_AUTH_SOCK, …) come from. */
 	readonly env: Readonly<Record<string, string | undefined>>;
@@ -29,7 +29,7 @@ function quotePath(path: string): string {
 	return `"${path.replaceAll("%", "%%").replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-/** The name that the host's key is filed under: what the user typed, whatever the configuration makes of it. */
+/** The name of the host's key: what the user typed, whatever the configuration makes of it. */
 export function hostKeyAlias(target: SshTarget): string {
 	const host = target.host.toLowerCase();
 	return target.port === null || target.port === 22 ? host : `[${host}]:${target.port}`;
@@ -110,7 +110,7 @@ export function masterArguments(
 	];
 }
 
-/** One more session over the socket. Were the connection gone, `ProxyCommand=false` keeps ssh from making another. */
+/** One more session over the socket. `ProxyCommand=false` keeps ssh from making another connection. */
 export function sessionArguments(socket: string, command: string): string[] {
 	return [
 		...["-F", "none"],

@@ -1,5 +1,5 @@
-// A real OpenSSH server for tests: on loopback, on a free port, with keys and configuration in a folder of its own. Not a service.
-// It runs as the current user and is ended by its own process id.
+// A real OpenSSH server for tests: on loopback, on a free port, with keys and configuration in a folder of
+// its own. Not a service. It runs as the current user and is ended by its own process id.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -42,7 +42,8 @@ function makeKey(file: string): void {
 /** `extra` are more lines of sshd_config; `path` is PATH on the far side (for programs that lie or lack). */
 export async function startTestSshd(o: { extra?: readonly string[]; path?: string } = {}): Promise<TestSshd> {
 	const folder = mkdtempSync(join(tmpdir(), "assay-sshd-"));
-	// Entered by the temporary user of the password test as well; private keys inside are readable by their owner only.
+	// Entered by the temporary user of the password test as well; private keys inside are readable by their
+	// owner only.
 	execFileSync("chmod", ["755", folder]);
 	const [hostKey, identityFile, strangerFile] = [join(folder, "host"), join(folder, "id"), join(folder, "stranger")];
 	for (const file of [hostKey, identityFile, strangerFile]) makeKey(file);

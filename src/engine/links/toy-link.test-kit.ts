@@ -1,5 +1,5 @@
-// A link to an engine inside this process, for tests: the toy implementation of link.ts. The test is the engine, honest or not.
-// Not a way to prove anything: there is no host behind it.
+// A link to an engine inside this process, for tests: the toy implementation of link.ts. The test is the
+// engine, honest or not. Not a way to prove anything: there is no host behind it.
 import { PassThrough } from "node:stream";
 import {
 	decodeRequest,

@@ -1,5 +1,6 @@
-// Rentals as containers: the command lines given to docker and podman, by a program that stands in for them and writes down what it was told, and the
-// way in, by a real sshd and a real ssh client. Never run against a real container engine here (docs/provider.md says so).
+// Rentals as containers: the command lines given to docker and podman, by a program that stands in for them
+// and writes down what it was told, and the way in, by a real sshd and a real ssh client. Never run against a
+// real container engine here (docs/provider.md says so).
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

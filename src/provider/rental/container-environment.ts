@@ -1,6 +1,7 @@
-// A rental as a container of docker or podman: with few capabilities, without new rights, with the GPUs that were rented. The customer logs in to
-// our SSH server on the host, as the provider's own user, and the one thing that the key there allows is a program of ours that enters
-// the container. The end is the removal of the container with all that runs in it.
+// A rental as a container of docker or podman: with few capabilities, without new rights, with the GPUs that
+// were rented. The customer logs in to our SSH server on the host, as the provider's own user, and the one
+// thing that the key there allows is a program of ours that enters the container. The end is the removal of
+// the container with all that runs in it.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -24,7 +25,7 @@ export interface ContainerEnvironmentOptions {
 /** The image may have to be fetched first. */
 const CREATE_MS = 110_000;
 const MAX_PROCESSES = 16_384;
-/** What a package manager inside needs, and no more: no raw sockets, no device files, nothing of the kernel. */
+/** What a package manager inside needs: no raw sockets, no device files, nothing of the kernel. */
 const CAPABILITIES = [
 	"CHOWN",
 	"DAC_OVERRIDE",
@@ -48,7 +49,7 @@ export async function answersAsContainerEngine(program: string): Promise<boolean
 	return (await runProgram(program, ["info"], { timeoutMs: 10_000 })).code === 0;
 }
 
-/** docker's own way to hand over NVIDIA cards, and the one of podman (CDI). The quotes are docker's: its value is a line of CSV. */
+/** How docker and podman (CDI) hand over NVIDIA cards. The quotes are docker's: its value is CSV. */
 export function gpuArguments(program: string, wanted: readonly string[], all: readonly string[]): string[] {
 	if (all.length === 0) return [];
 	const whole = wanted.length === 0;

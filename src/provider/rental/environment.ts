@@ -1,5 +1,6 @@
-// What a rental lives in on this host: something with a name, one customer's key, and an end. Two kinds exist (container-environment.ts,
-// user-environment.ts); the book of rentals (host-rentals.ts) decides when one is made and when it goes. Types only.
+// What a rental lives in on this host: something with a name, one customer's key, and an end. Two kinds exist
+// (container-environment.ts, user-environment.ts); the book of rentals (host-rentals.ts) decides when one is
+// made and when it goes. Types only.
 import type { RentalHealth } from "../../engine/agent/agent-calls.ts";
 
 export interface EnvironmentRequest {
@@ -15,9 +16,9 @@ export interface EnvironmentMaker {
 	readonly kind: "container" | "user";
 	/** Where customers log in, once `create` has returned. */
 	readonly port: number;
-	/** Throws AssayError; may leave half of it behind, which `remove` takes away. Gives the name to log in with. */
+	/** Gives the name to log in with. Throws AssayError; what is left half made, `remove` takes away. */
 	create(o: EnvironmentRequest): Promise<{ readonly user: string; readonly hostKey: string }>;
-	/** Ends everything in it and takes it away, also one that is half made or half gone. Throws AssayError RENTAL_FAILED when something stays. */
+	/** Ends and removes everything, also of one half made. Throws RENTAL_FAILED when something stays. */
 	remove(name: string): Promise<void>;
 	health(name: string): Promise<RentalHealth>;
 	/** Every environment of this provider that the host has, known or not. */

@@ -1,5 +1,5 @@
-// Which kind of environment this host can make: a container where docker or podman answers, else a system user where the provider is root and
-// OpenSSH's server is there, else none, with the reason.
+// Which kind of environment this host can make: a container where docker or podman answers, else a system
+// user where the provider is root and OpenSSH's server is there, else none, with the reason.
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface FindEnvironmentsOptions {
 	readonly want: "auto" | "container" | "user";
 	/** Of the provider; must be readable by its owner only. */
 	readonly dataFolder: string;
-	/** Homes and keys of system users go below; sshd wants every folder above it to be root's. Default /var/lib/assay-rentals. */
+	/** For users' homes and keys; every folder above must be root's (sshd). Default /var/lib/assay-rentals. */
 	readonly rentalsFolder?: string;
 	readonly sshPort: number;
 	readonly sshListen: readonly string[];

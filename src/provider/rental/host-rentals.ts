@@ -1,6 +1,7 @@
-// The rentals on this host: makes an environment when a validator asks, ends it when that validator says so or when its time is
-// over, whether or not anybody comes back. One rental at a time; one thing at a time. The book (rental-book.ts) is written first,
-// so that a provider killed at any moment ends, at its next start, whatever is over, unfinished or unknown.
+// The rentals on this host: makes an environment when a validator asks, ends it when that validator says so
+// or when its time is over, whether or not anybody comes back. One rental at a time; one thing at a time. The
+// book (rental-book.ts) is written first, so that a provider killed at any moment ends, at its next start,
+// whatever is over, unfinished or unknown.
 import type { CallRequest, RentalHealth, RentedAccess, RentRequest } from "../../engine/agent/agent-calls.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -167,7 +168,7 @@ export class HostRentals {
 		}
 	}
 
-	/** Environments that no book names: the provider was killed between two lines, or its book was moved away. */
+	/** Environments that no book names: the provider was killed in between, or its book moved away. */
 	private async removeUnknown(): Promise<void> {
 		const { maker, onEvent } = this.options;
 		const known = new Set(this.entries.map(({ name }) => name));

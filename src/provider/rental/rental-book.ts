@@ -1,5 +1,6 @@
-// The book of rentals on this host: a file that says what exists, for whom and until when, written before anything is made and after everything
-// is gone. A provider that was killed reads it and knows what to end. Pure decisions and the file's codec; no environments here.
+// The book of rentals on this host: a file that says what exists, for whom and until when, written before
+// anything is made and after everything is gone. A provider that was killed reads it and knows what to end.
+// Pure decisions and the file's codec; no environments here.
 import { join } from "node:path";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -27,7 +28,7 @@ const bookShape = object({ rentals: list(entryShape, 64) });
 
 export const bookPath = (dataFolder: string) => join(dataFolder, "rentals.json");
 
-/** Throws AssayError FILE_UNREADABLE: with a spoilt book nobody knows what has to end, so nothing is started. */
+/** Throws AssayError FILE_UNREADABLE: with a spoilt book nobody knows what has to end. */
 export async function readBook(path: string): Promise<BookEntry[]> {
 	try {
 		const json = await readIfPresent(path);
@@ -59,7 +60,7 @@ export function dueForRemoval(entries: readonly BookEntry[], nowMs: number, afte
 	);
 }
 
-/** When to look again: at the next expiry, but at least every minute, as clocks are set and machines sleep. */
+/** At the next expiry, but at least every minute: clocks are set and machines sleep. */
 export function nextLookMs(entries: readonly BookEntry[], nowMs: number): number {
 	const next = Math.min(...entries.map(({ untilMs }) => untilMs - nowMs), 60_000);
 	return Math.max(10, next);

@@ -1,6 +1,7 @@
-// The SSH server of rentals: OpenSSH's, started by the provider on a port and with a host key of its own, apart from the host's own server. It lets
-// in the names of rentals only, by the key of their customer only, and forwards nothing. It outlives the provider while a rental lasts,
-// so that a restart of the provider throws nobody out; a provider that comes back finds it by its process id.
+// The SSH server of rentals: OpenSSH's, started by the provider on a port and with a host key of its own,
+// apart from the host's own server. It lets in the names of rentals only, by the key of their customer only,
+// and forwards nothing. It outlives the provider while a rental lasts, so that a restart of the provider
+// throws nobody out; a provider that comes back finds it by its process id.
 import { spawn } from "node:child_process";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { chown, rm, writeFile } from "node:fs/promises";
@@ -12,13 +13,13 @@ import { runProgram } from "./run-program.ts";
 
 export const SSHD = "/usr/sbin/sshd";
 const START_MS = 30_000;
-/** Processes and threads of one customer: enough for data loaders on a large host, a bound for a fork bomb. */
+/** Of one customer, with threads: enough for data loaders on a large host, a bound for a fork bomb. */
 const MAX_PROCESSES = 16_384;
 
 export interface RentalSshdOptions {
 	/** Host key, configuration, log: for the provider only. */
 	readonly folder: string;
-	/** authorized_keys files by login name. sshd reads them as the one who logs in, and wants every folder above to be root's or their own. */
+	/** authorized_keys by login name. sshd wants every folder above to be root's or the user's. */
 	readonly keysFolder: string;
 	readonly port: number;
 	/** Addresses to listen on; all when empty. */

@@ -1,4 +1,5 @@
-// Runs a program of the host to its end: arguments as a list, never through a shell; bounded in time and output; a small environment.
+// Runs a program of the host to its end: arguments as a list, never through a shell; bounded in time and
+// output; a small environment.
 import { execFile } from "node:child_process";
 import { printable } from "../../engine/client/printable.ts";
 

@@ -1,4 +1,5 @@
-// Rentals as system users, for real: the provider's own sshd on loopback, a real ssh client, users that are made and gone again. Needs root.
+// Rentals as system users, for real: the provider's own sshd on loopback, a real ssh client, users that are
+// made and gone again. Needs root.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -1,6 +1,7 @@
-// A rental as a system user of its own: a random name, a home that only it can read, no password, no group but its own (and the one that may use
-// the GPUs, where the host has such a group), the customer's key and no other. At the end every process of that user is killed,
-// then all that it left behind goes, then the user. Needs root. It isolates as far as the host's own permissions do and no further.
+// A rental as a system user of its own: a random name, a home that only it can read, no password, no group
+// but its own (and the one that may use the GPUs, where the host has such a group), the customer's key and no
+// other. At the end every process of that user is killed, then all that it left behind goes, then the user.
+// Needs root. It isolates as far as the host's own permissions do and no further.
 import { randomInt } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -15,7 +16,7 @@ export interface UserEnvironmentOptions {
 	readonly sshd: RentalSshd;
 	/** Homes are made in it. */
 	readonly homesFolder: string;
-	/** Marks our users in /etc/passwd, so that another provider's on this host are left alone. Letters, digits and spaces. */
+	/** Marks our users in /etc/passwd: another provider's are left alone. Letters, digits and spaces. */
 	readonly mark: string;
 	/** GPUs of the host; a rental gets all of them or none of this kind. */
 	readonly gpus: () => readonly string[];
@@ -59,7 +60,8 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 			const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
 			// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
 			const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
-			// No ids below its own either: processes under such an id would not be found by the user's number at the end.
+			// No ids below its own either: processes under such an id would not be found by the user's number at
+			// the end.
 			const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
 			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", options.mark, name];
 			await withLock("useradd", [...fixed, ...noIds, ...more, ...named], [0]);
@@ -160,7 +162,7 @@ export function processesOf(uid: number): number[] {
 		});
 }
 
-/** One signal to all processes of the user, sent as that user: the kernel does it at once, which no fork can outrun. */
+/** One signal to all processes of the user, sent as that user: atomic, so no fork outruns it. */
 async function killAll(user: PasswdEntry): Promise<void> {
 	// The number that follows decides whom the kernel kills: a wrong one could be everybody.
 	if (!isOurs(user)) throw failed("refusing to kill the processes of a user that is not ours");

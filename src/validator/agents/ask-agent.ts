@@ -1,5 +1,6 @@
-// Asks a provider a question of the agent link wherever that link is held: here directly, at another process by events of the
-// store. Answers hold access to hosts, so these events are for validators only (event-hub.ts does not show them to anyone).
+// Asks a provider a question of the agent link wherever that link is held: here directly, at another process
+// by events of the store. Answers hold access to hosts, so these events are for validators only (event-hub.ts
+// does not show them to anyone).
 import type { CallReply, CallRequest, PlainCall } from "../../engine/agent/agent-calls.ts";
 import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
