@@ -45,7 +45,7 @@ import {
 
 const HOUR = 3_600_000;
 const STAKE = 100n * 10n ** 18n;
-const toy = (name: string) => JSON.stringify(new URL(`../../../tests/toy/${name}.ts`, import.meta.url).href);
+const toy = (name: string) => JSON.stringify(new URL(`../toy/${name}.ts`, import.meta.url).href);
 /** The toy engine as a program of a host with more memory than a toy's: a provider holds its engine to what the host claims. */
 const CHEATING_ENGINE = `
 import { CHEATS } from ${toy("cheats")};
