@@ -1,5 +1,6 @@
 // The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no Node modules).
 // Replies are checked by their schemas; problems become AssayError; reads are tried again, writes never.
+import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
@@ -21,7 +22,7 @@ export interface ApiClientOptions {
 	readonly fetch?: typeof globalThis.fetch;
 	readonly nowMs?: () => number;
 	readonly randomBytes?: (size: number) => Uint8Array;
-	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<void>;
+	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<unknown>;
 	/** Further tries of a read that found no server or an overloaded one. Default 3. */
 	readonly retries?: number;
 	/** Of one try, event streams excepted. Default 30,000. */
@@ -65,7 +66,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 	const fetching = options.fetch ?? globalThis.fetch.bind(globalThis);
 	const nowMs = options.nowMs ?? Date.now;
 	const randomBytes = options.randomBytes ?? ((size) => globalThis.crypto.getRandomValues(new Uint8Array(size)));
-	const sleepMs = options.sleepMs ?? pause;
+	const pause = async (ms: number, signal?: AbortSignal) => {
+		await (options.sleepMs ?? sleep)(ms, signal);
+		signal?.throwIfAborted();
+	};
 	const retries = options.retries ?? 3;
 	const timeoutMs = options.timeoutMs ?? 30_000;
 	let audience: Promise<string> | null = options.audience === undefined ? null : Promise.resolve(options.audience);
@@ -125,7 +129,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 				call.signal?.throwIfAborted();
 				const waitMs = route.method === "GET" && tries < retries ? waitBefore(error, tries) : null;
 				if (waitMs === null) throw error;
-				await sleepMs(waitMs, call.signal);
+				await pause(waitMs, call.signal);
 			}
 		}
 	}
@@ -162,7 +166,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 			}
 			// Also after an end without "end": the server was closed, and another may come.
 			if (tries >= retries) throw new AssayError("STREAM_BROKEN", "the stream of events ends again and again");
-			await sleepMs(Math.min(10_000, 200 * 2 ** tries), call.signal);
+			await pause(Math.min(10_000, 200 * 2 ** tries), call.signal);
 		}
 	}
 
@@ -265,20 +269,4 @@ async function* chunksOf(response: Response): AsyncGenerator<Uint8Array> {
 	} finally {
 		reader.cancel().catch(() => {});
 	}
-}
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-	return new Promise((resolve, reject) => {
-		const timer = setTimeout(done, ms);
-		const stop = (): void => {
-			clearTimeout(timer);
-			reject(signal?.reason);
-		};
-		function done(): void {
-			signal?.removeEventListener("abort", stop);
-			resolve();
-		}
-		if (signal?.aborted) stop();
-		else signal?.addEventListener("abort", stop, { once: true });
-	});
 }

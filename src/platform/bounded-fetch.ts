@@ -1,18 +1,29 @@
-// A file from an address that somebody else wrote: no redirects, no more bytes and no more time than it may take. Null when the server has none; throws when there is no
-// answer, or when it asks to come again later.
+// A fetch from an address that somebody else wrote: no redirects, bounded in bytes and in time. And any body, read up to a bound.
+
+/**
+ * Null: the server has none, or more than `mostBytes`. Throws when it does not answer in `withinMs`, last byte included, or asks to come
+ * again later.
+ */
 export async function fetchBounded(
 	url: URL,
 	{ mostBytes, withinMs }: { readonly mostBytes: number; readonly withinMs: number },
-): Promise<Uint8Array | null> {
+): Promise<Buffer | null> {
+	// ATTACK: a redirect could lead to an address that only this machine can reach.
 	const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(withinMs) });
-	if (!response.ok || response.body === null) {
-		await response.body?.cancel();
-		if (response.status === 429 || response.status === 503) throw new Error(`the server is busy (${response.status})`);
-		return null;
-	}
+	if (response.ok) return await readBounded(response.body ?? [], mostBytes);
+	await response.body?.cancel();
+	if (response.status === 429 || response.status === 503) throw new Error(`the server is busy (${response.status})`);
+	return null;
+}
+
+/** Null: more than `mostBytes`; the rest is not read, so that an endless body ends at the bound. */
+export async function readBounded(
+	body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+	mostBytes: number,
+): Promise<Buffer | null> {
 	const chunks: Uint8Array[] = [];
 	let size = 0;
-	for await (const chunk of response.body) {
+	for await (const chunk of body) {
 		size += chunk.length;
 		// Leaving the loop ends the transfer.
 		if (size > mostBytes) return null;

@@ -2,6 +2,7 @@
 // the simulation hand in their own. Nothing in this folder reads a clock or draws a number by any other way.
 import { randomBytes } from "node:crypto";
 import { destination, type Logger, pino } from "pino";
+import { type After, realAfter } from "./abortable.ts";
 
 export interface Environment {
 	/** Wall clock, whole milliseconds since 1970. */
@@ -13,15 +14,11 @@ export interface Environment {
 	readonly randomBytes: (size: number) => Uint8Array;
 	/** A random whole number in [0, below). */
 	readonly randomBelow: (below: number) => number;
-	/** Runs once after `ms`; returns how to cancel it. */
-	readonly after: (ms: number, run: () => void) => () => void;
+	readonly after: After;
 	/** For the engines that are started here, and for ssh. */
 	readonly env: Readonly<Record<string, string | undefined>>;
 	readonly logger: Logger | null;
 }
-
-/** setTimeout takes 32 bits; a longer wait would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function realEnvironment(more: Partial<Environment> = {}): Environment {
 	const begun = process.hrtime.bigint();
@@ -33,10 +30,7 @@ export function realEnvironment(more: Partial<Environment> = {}): Environment {
 		ratesClockUs: clockUs,
 		randomBytes: bytes,
 		randomBelow: (below) => randomBelow(bytes, below),
-		after(ms, run) {
-			const timer = setTimeout(run, Math.min(Math.max(0, ms), MAX_TIMER_MS));
-			return () => clearTimeout(timer);
-		},
+		after: realAfter,
 		env: process.env,
 		logger: null,
 		...more,

@@ -4,9 +4,9 @@
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
 import { createEngineClient } from "../engine/client/create-engine-client.ts";
-import { within } from "../engine/links/child-link.ts";
 import { createLocalLink } from "../engine/links/create-local-link.ts";
 import type { Link } from "../engine/links/link.ts";
+import { isInTime } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 import { openGuardedEngine } from "./guard-engine.ts";
@@ -83,7 +83,7 @@ export class EngineLender {
 	/** Lends no more, and waits up to `drainMs` for the engine that is lent now. */
 	async stop(drainMs: number): Promise<void> {
 		this.isStopping = true;
-		await within(this.gone, drainMs);
+		await isInTime(this.gone, drainMs);
 	}
 
 	private checkFree(wanted: EngineLimits): void {

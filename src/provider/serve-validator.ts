@@ -1,6 +1,7 @@
 // Keeps one validator served: dials, stays, and dials again with growing pauses when the connection is lost.
 // Pauses are random, so that a validator that comes back is not run over by all its providers at once.
 import type { AgentEnd, ValidatorConnection } from "../engine/agent/agent-connection.ts";
+import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderEvent } from "./provider-event.ts";
 
@@ -58,18 +59,6 @@ export async function serveValidator(o: ServeValidatorOptions): Promise<void> {
 			const { code, message: detail, hint } = error!;
 			o.onEvent({ kind: "unreached", url: o.url, code, detail, hint, retryMs });
 		}
-		await pause(retryMs, o.signal);
+		await sleep(retryMs, o.signal);
 	}
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const done = () => {
-			clearTimeout(timer);
-			signal.removeEventListener("abort", done);
-			resolve();
-		};
-		const timer = setTimeout(done, ms);
-		signal.addEventListener("abort", done, { once: true });
-	});
 }

@@ -1,6 +1,7 @@
 // Server-sent events to one reader: heartbeats, a bound on what may pile up, an end when the source ends or the server closes.
 // Not here: where events come from and how a reader goes on after Last-Event-ID; both are the handler's source.
 import type { ServerResponse } from "node:http";
+import { untilAborted } from "../../platform/abortable.ts";
 import type { NetworkEvent } from "../types.ts";
 
 export interface EventStreamOptions {
@@ -41,15 +42,12 @@ export async function streamEvents(
 	const heartbeat = setInterval(() => write(": \n\n"), options.heartbeatMs);
 	heartbeat.unref();
 	const iterator = source[Symbol.asyncIterator]();
-	const stopped = new Promise<null>((resolve) => {
-		if (abort.signal.aborted) resolve(null);
-		else abort.signal.addEventListener("abort", () => resolve(null), { once: true });
-	});
+	const stopped = untilAborted(abort.signal);
 	try {
 		write("retry: 2000\n\n");
 		while (end === null) {
 			const next = await Promise.race([iterator.next(), stopped]);
-			if (next === null) break;
+			if (next === undefined) break;
 			if (next.done) {
 				// Told apart from a broken connection, so that the client does not come back.
 				write("event: end\ndata: {}\n\n");

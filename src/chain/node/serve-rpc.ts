@@ -2,6 +2,7 @@
 // foreign page cannot send without being asked for permission, and only under a loopback name, which a rebound DNS name is not.
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readBounded } from "../../platform/bounded-fetch.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 
@@ -39,14 +40,9 @@ async function answer(rpc: Rpc, request: IncomingMessage): Promise<{ status: num
 	if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host)) return { status: 403, body: null };
 	if (request.method !== "POST") return { status: 405, body: null };
 	if (!/^application\/json\b/.test(type)) return { status: 415, body: null };
-	const chunks: Buffer[] = [];
-	let size = 0;
-	for await (const chunk of request) {
-		size += (chunk as Buffer).length;
-		if (size > MAX_BODY_BYTES) return { status: 413, body: null };
-		chunks.push(chunk as Buffer);
-	}
-	const asked = JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown;
+	const text = await readBounded(request, MAX_BODY_BYTES);
+	if (text === null) return { status: 413, body: null };
+	const asked = JSON.parse(String(text)) as unknown;
 	if (!Array.isArray(asked)) return { status: 200, body: await one(rpc, asked) };
 	if (asked.length > MAX_BATCH) return { status: 413, body: null };
 	const answers: unknown[] = [];

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
+import { sleep } from "../../platform/abortable.ts";
 import { MAX_FILE_BYTES } from "../../protocol/probe/evidence-codec.ts";
 
 const FETCH_WITHIN_MS = 60_000;
@@ -42,7 +43,7 @@ export function readEvidenceFrom(o: {
 			try {
 				return await fetchBounded(url, limits);
 			} catch {
-				await new Promise((resolve) => setTimeout(resolve, (attempt + 1) * PAUSE_MS));
+				await sleep((attempt + 1) * PAUSE_MS);
 			}
 		}
 		return null;

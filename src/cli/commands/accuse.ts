@@ -166,7 +166,7 @@ async function readReceipts(named: string, io: CliIo): Promise<string> {
 			? await fetchBounded(new URL(named), { mostBytes: MAX_BYTES, withinMs: FETCH_MS })
 			: await readFile(resolve(io.cwd, named));
 		if (bytes === null || bytes.length > MAX_BYTES) throw new Error(`no file of at most ${MAX_BYTES} bytes is there`);
-		return Buffer.from(bytes).toString("utf8");
+		return bytes.toString("utf8");
 	} catch (cause) {
 		throw new AssayError("FILE_UNREADABLE", `cannot read ${named}: ${cause instanceof Error ? cause.message : cause}`, {
 			hint: "Give a file, or the URL of a validator's /v1/probes/PROBE/receipts.",

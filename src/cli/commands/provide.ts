@@ -5,6 +5,7 @@ import { hostname, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
+import { untilAborted } from "../../platform/abortable.ts";
 import { loadKeyFile } from "../../platform/key-file.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../../provider/create-provider.ts";
@@ -213,11 +214,4 @@ function startedText({ key, claim, offer }: Provider): string {
 		`  ${rent}`,
 		claim.driver === null ? `  no GPU driver: ${claim.why}` : `  driver ${claim.driver.version}`,
 	].join("\n")}\n`;
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		if (signal.aborted) resolve();
-		else signal.addEventListener("abort", () => resolve(), { once: true });
-	});
 }

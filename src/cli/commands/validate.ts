@@ -1,6 +1,7 @@
 // `assay validate`: one validator process, in the foreground: database, API, agents, probes, scores, rentals. Several may run side by
 // side on one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
 import { resolve } from "node:path";
+import { untilAborted } from "../../platform/abortable.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
 import { externalChain, nodeOptions, rpcUrlOf } from "../chain/chain-connection.ts";
 import { command } from "../command.ts";
@@ -86,10 +87,7 @@ they should then share the data folder too, or each has its own evidence.`,
 				: `assay validator ${url}\n  key          ${key}\n  data         ${dataDir}\n  admin token  ${adminTokenFile}\n` +
 						`  providers    assay provide --validator ${url} --trust ${key}\n`,
 		);
-		await new Promise<void>((stop) => {
-			if (io.interrupted.aborted) stop();
-			io.interrupted.addEventListener("abort", () => stop(), { once: true });
-		});
+		await untilAborted(io.interrupted);
 		await validator.stop();
 		return 0;
 	},

@@ -1,4 +1,5 @@
 // The end of every command that reads: a table or JSON once, or again and again with --watch until Ctrl-C.
+import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CliIo } from "../command.ts";
 import { flag, number, type Values } from "../options.ts";
@@ -24,7 +25,7 @@ export async function showOrWatch(values: WatchValues, io: CliIo, read: () => Pr
 	if (values.watch !== true) return printResult(values, io, first.json, () => `${first.text(paint)}\n`);
 	for (let shown: Shown | AssayError = first; ; ) {
 		io.out.write(values.json ? watchedJson(shown) : watchedText(shown, io, paint));
-		if (await interruptedWithin(1000 * (values.every ?? 2), io.interrupted)) return 0;
+		if (!(await sleep(1000 * (values.every ?? 2), io.interrupted))) return 0;
 		// A validator that restarts is no reason to stop looking.
 		shown = await read().catch((error: unknown) => {
 			if (error instanceof AssayError) return error;
@@ -44,17 +45,4 @@ function watchedText(shown: Shown | AssayError, io: CliIo, paint: Paint): string
 	const text = shown instanceof AssayError ? paint.bad(`${shown.message} [${shown.code}]`) : shown.text(paint);
 	const time = paint.dim(new Date().toISOString().slice(11, 19));
 	return io.out.isTTY === true ? `\u001b[H\u001b[2J${time}\n${text}\n` : `${time}\n${text}\n\n`;
-}
-
-function interruptedWithin(ms: number, signal: AbortSignal): Promise<boolean> {
-	return new Promise((resolve) => {
-		const end = () => {
-			clearTimeout(timer);
-			signal.removeEventListener("abort", end);
-			resolve(signal.aborted);
-		};
-		const timer = setTimeout(end, ms);
-		signal.addEventListener("abort", end);
-		if (signal.aborted) end();
-	});
 }

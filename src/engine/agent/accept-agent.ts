@@ -3,6 +3,7 @@
 // docs/network.md §2. Not here: which providers to accept (`admit`), the HTTP server and limits per address
 // (create-agent-door.ts).
 import type { WebSocket } from "ws";
+import { isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
@@ -109,7 +110,7 @@ class AcceptedAgent implements AgentConnection {
 
 	async openLink({ probe, limits, receipts = null }: OpenRequest): Promise<Link> {
 		await this.leaving;
-		await Promise.race([this.freshPings(), new Promise((resolve) => setTimeout(resolve, PING_WAIT_MS).unref())]);
+		await isInTime(this.freshPings(), PING_WAIT_MS);
 		const channel = ++this.lastChannel;
 		await this.asks.ask("open", { channel, probe, limits, receipts });
 		const opened = this.channels.get(channel);

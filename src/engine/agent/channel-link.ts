@@ -3,7 +3,7 @@
 // here stops the socket. The end of the channel is the end of the engine, as far as the provider can be
 // believed; a provider that does not confirm it in time loses its connection.
 import { Readable, Writable } from "node:stream";
-import { within } from "../links/child-link.ts";
+import { isInTime } from "../../platform/abortable.ts";
 import type { Link, LinkEnd } from "../links/link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
@@ -63,7 +63,7 @@ export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): Cha
 	async function end(): Promise<void> {
 		output.resume();
 		if (!isOver) facts.sendClose();
-		if (!(await within(closed, facts.closeMs))) {
+		if (!(await isInTime(closed, facts.closeMs))) {
 			socket.fail("AGENT_SILENT", "the provider did not confirm that its engine is gone");
 			await socket.closed;
 		}

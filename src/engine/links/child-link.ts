@@ -3,6 +3,7 @@
 // group, so that closing ends all it started and so that Ctrl-C in a terminal reaches only us, who then end
 // it in order.
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { isInTime } from "../../platform/abortable.ts";
 import { printable } from "../client/printable.ts";
 import type { Link, LinkEnd } from "./link.ts";
 
@@ -54,9 +55,9 @@ export function createChildLink(child: ChildProcessWithoutNullStreams, facts: Ch
 		child.stdin.end();
 		// Unread output would keep a child alive that is busy writing it.
 		child.stdout.resume();
-		if (!(await within(closed, graceMs))) {
+		if (!(await isInTime(closed, graceMs))) {
 			signalGroup(child, "SIGTERM");
-			if (!(await within(closed, graceMs))) signalGroup(child, "SIGKILL");
+			if (!(await isInTime(closed, graceMs))) signalGroup(child, "SIGKILL");
 		}
 		await cleared;
 	}
@@ -88,15 +89,4 @@ export function whenGone(child: ChildProcessWithoutNullStreams): Promise<Omit<Li
 			child.once("close", () => clearTimeout(timer));
 		});
 	});
-}
-
-/** True when the promise settled in time. */
-export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-	let timer: NodeJS.Timeout | undefined;
-	const late = new Promise<false>((resolve) => {
-		timer = setTimeout(resolve, ms, false);
-	});
-	const inTime = await Promise.race([promise.then(() => true), late]);
-	clearTimeout(timer);
-	return inTime;
 }

@@ -7,8 +7,9 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { keepTail, signalGroup, whenGone, within } from "./child-link.ts";
+import { keepTail, signalGroup, whenGone } from "./child-link.ts";
 import { CANNOT_STORE, GREET } from "./remote-scripts.ts";
 import { connectTimeout, remoteGarbage, remoteWriteFailure, sshFailure, stepTimeout } from "./ssh-failure.ts";
 import { masterArguments, resolveArguments, type SshLinkOptions, sessionArguments } from "./ssh-options.ts";
@@ -94,7 +95,7 @@ async function hear(child: ChildProcessWithoutNullStreams, timeoutMs: number, un
 	};
 	child.stdout.on("data", onData);
 	const end = gone.then((e) => e.code);
-	if (!(await within(Promise.race([over, gone]), timeoutMs))) trouble = "deadline";
+	if (!(await isInTime(Promise.race([over, gone]), timeoutMs))) trouble = "deadline";
 	child.stdout.off("data", onData);
 	// Goes on draining: a peer that talks on must not fill the pipe and stand still with the connection in its
 	// hands.
@@ -113,7 +114,7 @@ export async function resolveTarget(o: SshLinkOptions): Promise<Resolved> {
 	const stderr = keepTail(child.stderr);
 	child.stdin.end();
 	const gone = whenGone(child);
-	if (!(await within(gone, 10_000))) signalGroup(child, "SIGKILL");
+	if (!(await isInTime(gone, 10_000))) signalGroup(child, "SIGKILL");
 	const { code } = await gone;
 	// A configuration file with a mistake in it is said here already, in ssh's words.
 	if (code !== 0) throw sshFailure(o, stderr());
@@ -137,9 +138,9 @@ export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: num
 			master.stdin.end();
 			// Already gone counts: whenGone would wait for events that were.
 			const isGone = () => master === null || master.exitCode !== null || master.signalCode !== null;
-			if (!isGone() && !(await within(gone, CLOSE_GRACE_MS))) {
+			if (!isGone() && !(await isInTime(gone, CLOSE_GRACE_MS))) {
 				signalGroup(master, "SIGTERM");
-				if (!isGone() && !(await within(gone, CLOSE_GRACE_MS))) signalGroup(master, "SIGKILL");
+				if (!isGone() && !(await isInTime(gone, CLOSE_GRACE_MS))) signalGroup(master, "SIGKILL");
 			}
 		}
 		await rm(folder, { recursive: true, force: true });

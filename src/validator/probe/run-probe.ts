@@ -6,6 +6,7 @@
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
 import type { EngineClient } from "../../engine/client/engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
+import { orAbort } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
@@ -163,19 +164,13 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 
 /** A link that opens after the user has stopped is closed at once. */
 async function unlessAborted(openLink: () => Promise<Link>, signal: AbortSignal | undefined): Promise<Link> {
-	if (!signal) return openLink();
-	signal.throwIfAborted();
-	const { promise: aborted, reject } = Promise.withResolvers<never>();
-	const stop = () => reject(signal.reason);
-	signal.addEventListener("abort", stop, { once: true });
+	signal?.throwIfAborted();
 	const opening = openLink();
 	try {
-		return await Promise.race([opening, aborted]);
+		return await orAbort(opening, signal);
 	} catch (error) {
-		if (signal.aborted) void opening.then((link) => link.close()).catch(() => {});
+		if (signal?.aborted) void opening.then((link) => link.close()).catch(() => {});
 		throw error;
-	} finally {
-		signal.removeEventListener("abort", stop);
 	}
 }
 

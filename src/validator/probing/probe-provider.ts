@@ -1,6 +1,7 @@
 // One probe of one provider, in the order of docs/network.md §4: row, probe, evidence made durable, then everything counted at once. Evidence is
 // written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
 import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
+import { sleep } from "../../platform/abortable.ts";
 import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -41,7 +42,7 @@ export async function probeProvider(
 	const provider = await store.providers.get(job.providerId);
 	// Rented, paused or removed since the job was queued: the store leaves it due for when that is over.
 	if (provider === null || provider.state !== "active" || provider.rentalId !== null || signal.aborted) return null;
-	if (job.together !== null) await until(x, job.together.startAtMs, signal);
+	if (job.together !== null) await sleep(job.together.startAtMs - x.env.nowMs(), signal, x.env.after);
 	const probeId = bytesToHex(env.randomBytes(16));
 	const startedAtMs = env.nowMs();
 	metrics.queueLagSeconds.observe(Math.max(0, startedAtMs - provider.nextProbeAtMs) / 1000);
@@ -206,17 +207,4 @@ function watchStages(x: ProbeContext, names: readonly string[]) {
 		window: () =>
 			fromMs !== null && toMs !== null && open.size === 0 && done.size === names.length ? { fromMs, toMs } : null,
 	};
-}
-
-function until(x: ProbeContext, atMs: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const cancel = x.env.after(Math.max(0, atMs - x.env.nowMs()), end);
-		function end() {
-			cancel();
-			signal.removeEventListener("abort", end);
-			resolve();
-		}
-		signal.addEventListener("abort", end, { once: true });
-		if (signal.aborted) end();
-	});
 }

@@ -1,11 +1,11 @@
 // A validator's receipts while it runs: who has to give them, where they are kept, and which evidence waits to be brought before the chain. Page: docs/chain.md §5.
 // Notes of such evidence are files, written before its verdict is counted: whoever dies when, the next process finds them. Not here: the accusing (fraud-keeper.ts).
-
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import { given } from "../../market/scores/recompute.ts";
+import { isInTime } from "../../platform/abortable.ts";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Hex, ReceiptDomain, ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
@@ -91,12 +91,7 @@ export function createReceiptKeeper(o: {
 	async function accountOf(providerId: string): Promise<Hex | null> {
 		const everyMs = o.book.accountOf(providerId) === null ? UNKNOWN_EVERY_MS : KNOWN_EVERY_MS;
 		if (o.nowMs() - lookedAtMs < everyMs) return o.book.accountOf(providerId);
-		let cancel = () => {};
-		const late = new Promise<void>((resolve) => {
-			cancel = o.after(BOOK_WITHIN_MS, resolve);
-		});
-		await Promise.race([look(), late]);
-		cancel();
+		await isInTime(look(), BOOK_WITHIN_MS, o.after);
 		return o.book.accountOf(providerId);
 	}
 

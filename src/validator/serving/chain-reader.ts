@@ -1,10 +1,10 @@
 // The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long as the newest block stays the same, all who
 // ask at once share one question, few questions are open at a time, and a node that is silent is a clear answer within seconds. Sending is chain-round.ts's.
-
 import { type ChainHistory, createChainHistory } from "../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc } from "../../chain/node/http-rpc.ts";
 import { type Rpc, RpcRefusal } from "../../chain/node/rpc.ts";
+import { isInTime } from "../../platform/abortable.ts";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { createSemaphore } from "../../platform/semaphore.ts";
@@ -59,11 +59,10 @@ export async function createChainReader(
 	env: Pick<Environment, "ratesClockUs" | "after">,
 	node: Rpc = httpRpc(home.url),
 ): Promise<ChainReader> {
-	const within = <T>(ms: number, asked: Promise<T>, why: string): Promise<T> =>
-		new Promise((resolve, reject) => {
-			const cancel = env.after(ms, () => reject(unreachable(why)));
-			asked.then(resolve, reject).finally(cancel);
-		});
+	const within = async <T>(ms: number, asked: Promise<T>, why: string): Promise<T> => {
+		if (!(await isInTime(asked, ms, env.after))) throw unreachable(why);
+		return asked;
+	};
 
 	// Not the client that sends: that one waits for minutes where a visitor should be told.
 	const semaphore = createSemaphore(MAX_OPEN);

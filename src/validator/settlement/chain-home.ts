@@ -1,6 +1,5 @@
 // Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
 // URL, with contracts that somebody deployed. Also the account's key. Page: docs/chain.md.
-
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
@@ -13,6 +12,7 @@ import type { Rpc } from "../../chain/node/rpc.ts";
 import { serveRpc } from "../../chain/node/serve-rpc.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
+import { sleep } from "../../platform/abortable.ts";
 import { makeFolder, readIfPresent, removeDrafts, writeDurably } from "../../platform/durable-file.ts";
 import { loadAccountKey } from "../../platform/key-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -169,7 +169,7 @@ async function openDoor(place: string, busy: unknown): Promise<string> {
 			await httpRpc(url ?? "")("eth_chainId", []);
 			return url ?? "";
 		} catch {
-			await new Promise((resolve) => setTimeout(resolve, BUSY_EVERY_MS));
+			await sleep(BUSY_EVERY_MS);
 		}
 	}
 	throw busy;
@@ -186,7 +186,7 @@ async function unlessBusy<T>(open: () => Promise<T>): Promise<T> {
 			return await open();
 		} catch (error) {
 			if (!isBusy(error) || left <= 1) throw error;
-			await new Promise((resolve) => setTimeout(resolve, BUSY_EVERY_MS));
+			await sleep(BUSY_EVERY_MS);
 		}
 	}
 }
