@@ -53,8 +53,8 @@ test("without a chain nothing is made, and the hint says how", async () => {
 test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoch", async () => {
 	const home = await openChainHome({
 		dataDir: mine,
-		settings: chainDefaults,
-		epochSeconds: 600,
+		settings: { ...chainDefaults, epochSeconds: 600 },
+		mayDeploy: true,
 		nowMs: () => Date.now(),
 		randomBytes: bytes,
 	});

@@ -36,8 +36,8 @@ let params: board.EpochParams;
 before(async () => {
 	home = await openChainHome({
 		dataDir: data,
-		settings: chainDefaults,
-		epochSeconds: EPOCH_S,
+		settings: { ...chainDefaults, epochSeconds: EPOCH_S },
+		mayDeploy: true,
 		nowMs: () => 1000 * nowS,
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});

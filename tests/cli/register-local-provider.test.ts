@@ -21,8 +21,8 @@ let home: ChainHome;
 before(async () => {
 	home = await openChainHome({
 		dataDir: network,
-		settings: chainDefaults,
-		epochSeconds: 600,
+		settings: { ...chainDefaults, epochSeconds: 600 },
+		mayDeploy: true,
 		nowMs: () => Date.now(),
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});

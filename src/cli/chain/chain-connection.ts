@@ -63,7 +63,7 @@ export async function withChain<T>(
 	const home = await openChainHome({
 		dataDir,
 		settings: { ...chainDefaults, rpcUrl, contracts, confirmations, ...mostFeeOf(values) },
-		epochSeconds: null,
+		mayDeploy: false,
 		nowMs: () => Date.now(),
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});

@@ -46,8 +46,8 @@ export interface ChainHome {
 export interface HomeOptions {
 	readonly dataDir: string;
 	readonly settings: ChainSettings;
-	/** Null: of a chain that is there already; nothing is deployed. */
-	readonly epochSeconds: number | null;
+	/** False: the chain is there already; nothing is deployed. */
+	readonly mayDeploy: boolean;
 	readonly nowMs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 }
@@ -147,7 +147,7 @@ async function openNode(
 		});
 	try {
 		// A validator that went through the door of a command that only looks would lose its chain with it.
-		chain = await (o.epochSeconds === null ? open() : unlessBusy(open));
+		chain = await (o.mayDeploy ? unlessBusy(open) : open());
 	} catch (error) {
 		// Another process of this data folder has it: over its door.
 		if (!isBusy(error)) throw error;
@@ -202,12 +202,12 @@ async function findContracts(
 ): Promise<ContractAddresses> {
 	const path = contractsPath(folder, treasurer === null);
 	const kept = o.settings.contracts ?? (await readContracts(path));
-	const { windowSeconds, firstEpochSeconds } = o.settings;
+	const { epochSeconds, windowSeconds, firstEpochSeconds } = o.settings;
 	let schedule =
-		treasurer === null || o.epochSeconds === null
+		treasurer === null || !o.mayDeploy
 			? null
 			: {
-					epochSeconds: o.epochSeconds,
+					epochSeconds,
 					windowSeconds,
 					firstEpochSeconds,
 					firstEpoch: 0,

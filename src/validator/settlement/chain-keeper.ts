@@ -50,7 +50,7 @@ export async function openChainKeeper(
 	const home = await openChainHome({
 		dataDir: config.dataDir,
 		settings: config.chain!,
-		epochSeconds: config.chain!.epochSeconds,
+		mayDeploy: true,
 		nowMs: env.nowMs,
 		randomBytes: env.randomBytes,
 	});

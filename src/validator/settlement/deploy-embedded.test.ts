@@ -23,11 +23,12 @@ const data = makeDataDir();
 after(() => data.remove());
 let nowS = 1_800_000_000;
 const EPOCH_S = 4320;
-const open = (epochSeconds: number | null = EPOCH_S) =>
+const settings = { ...chainDefaults, epochSeconds: EPOCH_S };
+const open = (mayDeploy = true) =>
 	openChainHome({
 		dataDir: data.path,
-		settings: chainDefaults,
-		epochSeconds,
+		settings,
+		mayDeploy,
 		nowMs: () => nowS * 1000,
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});
@@ -73,7 +74,7 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	assert.deepEqual(home.at, first);
 	await home.close();
 	nowS = bornS + 600;
-	home = await open(null);
+	home = await open(false);
 	assert.deepEqual(home.at, first);
 	await home.close();
 
@@ -111,8 +112,8 @@ test("contracts on which somebody else has registered are kept, whatever was mis
 	const other = makeDataDir();
 	const o = {
 		dataDir: other.path,
-		settings: chainDefaults,
-		epochSeconds: EPOCH_S,
+		settings,
+		mayDeploy: true,
 		nowMs: () => nowS * 1000,
 		randomBytes: (size: number) => new Uint8Array(randomBytes(size)),
 	};
