@@ -101,13 +101,13 @@ test("an event that its schema does not know is left out, and undeclared fields 
 		async ({ url }) => {
 			const text = await (await fetch(`${url}/v1/events`)).text();
 			assert.doesNotMatch(text, /hunter2|forged/);
-			const read = await collect(readEventStream(new Blob([text]).stream() as unknown as AsyncIterable<Uint8Array>));
+			const read = await collect(readEventStream(new Blob([text]).stream()));
 			assert.deepEqual(
-				read.map(({ id, kind }) => [id, kind]),
+				read.map(({ id, event }) => [id, event]),
 				[
 					["1", "probe.progress"],
 					["3", "probe.progress"],
-					["3", "end"],
+					[undefined, "end"],
 				],
 			);
 		},
@@ -185,21 +185,27 @@ test("close ends open streams and tells their sources", async () => {
 	assert.equal(await response.text(), "retry: 2000\n\n");
 });
 
-test("lines are read however they are cut, and a line without end is refused", async () => {
+test("lines are read however they are cut; a line or an event without end is refused", async () => {
 	const bytes = new TextEncoder().encode(
 		": hi\r\nid: 7\r\nevent: a\r\ndata: é1\r\ndata: 2\r\n\r\ndata:x\n\ndata: lost",
 	);
+	const streamOf = (next: () => Uint8Array<ArrayBuffer> | undefined) =>
+		new ReadableStream<Uint8Array<ArrayBuffer>>({
+			pull(controller) {
+				const chunk = next();
+				if (chunk === undefined) controller.close();
+				else controller.enqueue(chunk);
+			},
+		});
 	for (const size of [1, 2, 3, 1000]) {
-		const chunks = (async function* () {
-			for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size);
-		})();
-		assert.deepEqual(await collect(readEventStream(chunks)), [
-			{ id: "7", kind: "a", data: "é1\n2" },
-			{ id: "7", kind: "message", data: "x" },
+		const cut = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.slice(i * size, (i + 1) * size));
+		assert.deepEqual(await collect(readEventStream(streamOf(() => cut.shift()))), [
+			{ id: "7", event: "a", data: "é1\n2" },
+			{ id: undefined, event: undefined, data: "x" },
 		]);
 	}
-	const endless = (async function* () {
-		for (;;) yield new Uint8Array(1024 * 1024).fill(120);
-	})();
-	await assert.rejects(collect(readEventStream(endless)), { code: "API_REPLY_BAD" });
+	for (const part of ["x".repeat(1024 * 1024), `data: ${"x".repeat(1024)}\n`]) {
+		const endless = streamOf(() => new TextEncoder().encode(part));
+		await assert.rejects(collect(readEventStream(endless)), { code: "API_REPLY_BAD" });
+	}
 });

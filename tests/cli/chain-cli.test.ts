@@ -83,7 +83,7 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 	assert.match((await assay("unstake", "--withdraw", "--data", mine)).err, /StillLocked/);
 	const shown = await assay("chain", "status", "--data", mine);
 	assert.equal(shown.code, 0);
-	assert.match(shown.out, /stake {6}3000, 500\.5 on its way out/);
+	assert.match(shown.out, /stake {6}3000, 500\.5 being unstaked/);
 	assert.equal((await assay("claim", "--data", mine)).out, "  nothing to claim\n");
 	assert.match(
 		(await assay("audit", "0", "--data", mine)).out,

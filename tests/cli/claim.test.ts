@@ -170,7 +170,7 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 	const self = home.account.address.toLowerCase() as Hex;
 	await archive.putWeights(current - 3, self, recent[0]!.leaves);
 	assert.deepEqual(JSON.parse(await assayClaim("--json")).withheld, [current - 3]);
-	assert.match(await assayClaim("--epoch", String(current - 3)), /^ {2}weights of epoch \d+ are not here/);
+	assert.match(await assayClaim("--epoch", String(current - 3)), /^ {2}the weights of epoch \d+ are not here/);
 	assert.deepEqual((await balances())[2], due[2]);
 	await archive.putWeights(current - 3, self, next.leaves);
 

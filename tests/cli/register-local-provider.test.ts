@@ -92,7 +92,7 @@ test("another provider registers by hand; what it lacks is named, and how to sen
 	assert.match((await assay("unstake", "60.5", ...where)).out, /^stake {5}0\nunstaking 60\.5, can be withdrawn from /);
 	assert.match((await assay("unstake", "--withdraw", ...where)).err, /StillLocked/);
 	const shown = await assay("chain", "status", ...where);
-	assert.match(shown.out, /stake {6}0, 60\.5 on its way out/);
+	assert.match(shown.out, /stake {6}0, 60\.5 being unstaked/);
 });
 
 test("which provider is meant is asked where there are two, and a validator's account is no provider's", async () => {

@@ -1,0 +1,109 @@
+// One request of the client: its path, its credentials, its time limit; a refusal becomes an AssayError. Runs in browsers.
+// Not here: trying again, and reading replies (create-client.ts).
+import { AssayError } from "../protocol/assay-error.ts";
+import { bytesToHex } from "../protocol/bytes/bytes.ts";
+import type { Signer } from "../protocol/probe/signer.ts";
+import { signRequest } from "./request-signature.ts";
+import type { Route } from "./route.ts";
+import { problem } from "./schemas/network.ts";
+
+export interface RequestOptions {
+	/** e.g. http://127.0.0.1:8027 */
+	readonly baseUrl: string;
+	readonly token?: string;
+	/** Signs every request that the table does not have as public. */
+	readonly signer?: Signer;
+	/** The validator's key that signed requests must name. Pin it; without it the server is asked once, and believed. */
+	readonly audience?: string;
+	readonly fetch?: typeof globalThis.fetch;
+	readonly nowMs?: () => number;
+	readonly randomBytes?: (size: number) => Uint8Array;
+	/** Of one try, event streams excepted. Default 30,000. */
+	readonly timeoutMs?: number;
+}
+
+export interface CallOptions {
+	readonly signal?: AbortSignal;
+	/** events only: go on after this one. */
+	readonly lastEventId?: string;
+}
+
+export interface AnyInput {
+	readonly params?: Readonly<Record<string, unknown>>;
+	readonly query?: Readonly<Record<string, unknown>>;
+	readonly body?: unknown;
+}
+
+/** One try: the response, or AssayError. */
+export type SendRequest = (route: Route, input: AnyInput, call: CallOptions) => Promise<Response>;
+
+/** `askAudience` asks the server for its key, when no audience was pinned. */
+export function createRequestSender(options: RequestOptions, askAudience: () => Promise<string>): SendRequest {
+	const base = options.baseUrl.replace(/\/+$/, "");
+	const fetching = options.fetch ?? globalThis.fetch.bind(globalThis);
+	const { nowMs = Date.now, timeoutMs = 30_000 } = options;
+	const randomBytes = options.randomBytes ?? ((size) => globalThis.crypto.getRandomValues(new Uint8Array(size)));
+	let audience: Promise<string> | null = options.audience === undefined ? null : Promise.resolve(options.audience);
+
+	async function credentials({ method, role }: Route, path: string, body: Uint8Array): Promise<object> {
+		if (options.signer === undefined || role === "public")
+			return options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+		audience ??= askAudience();
+		const named = await audience.catch((error) => {
+			audience = null;
+			throw error;
+		});
+		const nonce = bytesToHex(randomBytes(16));
+		return signRequest({ audience: named, method, path, body, timeMs: nowMs(), nonce }, options.signer);
+	}
+
+	return async (route, input, call) => {
+		const path = pathOf(route, input);
+		const body = input.body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(input.body));
+		const headers: Record<string, string> = { accept: ACCEPT[route.kind] };
+		if (body !== undefined) headers["content-type"] = "application/json";
+		if (call.lastEventId !== undefined) headers["last-event-id"] = call.lastEventId;
+		Object.assign(headers, await credentials(route, path, body ?? new Uint8Array(0)));
+		const limits = [call.signal, route.kind === "events" ? undefined : AbortSignal.timeout(timeoutMs)];
+		const signal = AbortSignal.any(limits.filter((one) => one !== undefined));
+		// A redirect would carry the token or the signed request to somebody else.
+		const request = { method: route.method, headers, redirect: "error", signal, ...(body && { body }) } as const;
+		const response = await fetching(base + path, request).catch((cause) => {
+			call.signal?.throwIfAborted();
+			throw new AssayError("API_UNREACHABLE", `no answer from ${base}`, { cause });
+		});
+		if (!response.ok) throw await errorOf(response);
+		return response;
+	};
+}
+
+const ACCEPT = {
+	json: "application/json",
+	binary: "application/octet-stream",
+	events: "text/event-stream",
+	text: "text/plain",
+} as const;
+
+function pathOf(route: Route, { params = {}, query = {} }: AnyInput): string {
+	const path = route.path.replaceAll(/:([a-z0-9]+)/gi, (_, name: string) => {
+		if (params[name] === undefined) throw new AssayError("REQUEST_BAD", `the path needs ${name}`);
+		return encodeURIComponent(String(params[name]));
+	});
+	const search = new URLSearchParams();
+	for (const [key, value] of Object.entries(query)) if (value !== undefined) search.append(key, String(value));
+	return search.size === 0 ? path : `${path}?${search}`;
+}
+
+async function errorOf(response: Response): Promise<AssayError> {
+	const retryAfterS = Number(response.headers.get("retry-after") ?? 0) || 0;
+	const cause = { status: response.status, retryAfterS };
+	const result = problem.safeParse(await response.json().catch(() => null));
+	if (result.success) return new AssayError(result.data.code, result.data.detail, { hint: result.data.hint, cause });
+	// Proxies in between answer in their own words.
+	const isBusy = response.status === 502 || response.status === 503 || response.status === 504;
+	return new AssayError(
+		isBusy ? "NOT_READY" : "API_REPLY_BAD",
+		`status ${response.status} without a problem document`,
+		{ cause },
+	);
+}
