@@ -5,19 +5,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { rewardsAbi } from "../../src/chain/abi/rewards-abi.ts";
-import { scoreboardAbi } from "../../src/chain/abi/scoreboard-abi.ts";
-import { slashingAbi } from "../../src/chain/abi/slashing-abi.ts";
+import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { claimAndCollectCall, claimCall, collectCall, readOwed, wordOf } from "../../src/chain/contracts/rewards.ts";
-import {
-	type ChainReportOpening,
-	challengeWeightCall,
-	commitCall,
-	proposeCall,
-	readCommitmentOf,
-	revealCall,
-} from "../../src/chain/contracts/scoreboard.ts";
-import { type ProbeReceipt, proveGemmCall, signReceipt } from "../../src/chain/contracts/slashing.ts";
+import { type ProbeReceipt, signReceipt } from "../../src/chain/contracts/slashing.ts";
 import { rewardShares } from "../../src/market/epochs/reward-shares.ts";
 import { createScoreReport, type ScoreReport } from "../../src/market/epochs/score-report.ts";
 import {
@@ -80,16 +70,11 @@ test("elements of products are those of the vectors", async () => {
 });
 
 function elementOnChain(precision: (typeof PRECISIONS)[number], seed: Hex, k: number, row: number, column: number) {
-	return network.client.viem.readContract({
-		address: network.at.slashing,
-		abi: slashingAbi,
-		functionName: "gemmElement",
-		args: [PRECISIONS.indexOf(precision), seed, k, row, column],
-	});
+	return read(network.contracts, "slashing", "gemmElement", PRECISIONS.indexOf(precision), seed, k, row, column);
 }
 
 test("an epoch of 10,000 providers: medians and shares of chain and market are one, a liar is slashed", async () => {
-	const { client, at, validators, goTo, send } = network;
+	const { contracts, validators, goTo, send } = network;
 	// Validator 0 lies without bounds; 1 and 2 differ a little and each leaves out some providers.
 	const reports = validators.map((_, v) =>
 		createScoreReport(
@@ -105,29 +90,43 @@ test("an epoch of 10,000 providers: medians and shares of chain and market are o
 	const known = medianWeights(counted);
 	const asked = known.filter(({ provider }, i) => i % 1000 === 7 || provider === address(1000));
 	for (const { provider, weightPpm } of [...asked, absentWeight]) {
-		const [least, greatest] = await client.viem.readContract({
-			address: at.scoreboard,
-			abi: scoreboardAbi,
-			functionName: "medianOf",
-			args: [0n, provider, openings(reports, provider)],
-		});
+		const opened = openings(reports, provider);
+		const [least, greatest] = await read(contracts, "scoreboard", "medianOf", 0n, provider, opened);
 		assert.deepEqual([least, greatest], [weightPpm, weightPpm]);
 	}
 
 	const honest = createWeightProposal(counted, EMISSION);
 	const lie = createWeightProposal([counted[0]!], EMISSION);
 	goTo(0, 3);
-	await send(validators[0]!, proposeCall(at, 0, lie.proposal));
+	await send(validators[0]!, callOf(contracts, "scoreboard", "propose", 0n, lie.proposal));
 	const cheated = address(2);
 	gas.challengeWeight = await send(
 		network.provider,
-		challengeWeightCall(at, 0, lie.proposal, cheated, lie.openProvider(cheated), openings(reports, cheated)),
+		callOf(
+			contracts,
+			"scoreboard",
+			"challengeWeight",
+			0n,
+			lie.proposal,
+			cheated,
+			lie.openProvider(cheated),
+			openings(reports, cheated),
+		),
 	);
-	gas.propose = await send(validators[1]!, proposeCall(at, 0, honest.proposal));
+	gas.propose = await send(validators[1]!, callOf(contracts, "scoreboard", "propose", 0n, honest.proposal));
 	await assert.rejects(
 		send(
 			network.provider,
-			challengeWeightCall(at, 0, honest.proposal, cheated, honest.openProvider(cheated), openings(reports, cheated)),
+			callOf(
+				contracts,
+				"scoreboard",
+				"challengeWeight",
+				0n,
+				honest.proposal,
+				cheated,
+				honest.openProvider(cheated),
+				openings(reports, cheated),
+			),
 		),
 		/ProposalHolds/,
 	);
@@ -143,29 +142,35 @@ test("an epoch of 10,000 providers: medians and shares of chain and market are o
 	const settleNext = async (epoch: number) => {
 		await publish(network, epoch, reports);
 		goTo(epoch, 3);
-		await send(validators[1]!, proposeCall(at, epoch, next.proposal));
+		await send(validators[1]!, callOf(contracts, "scoreboard", "propose", BigInt(epoch), next.proposal));
 		goTo(epoch, 5);
 	};
 	const share = shareOf(next.proposal, next.leaves[1]!);
 	await settleNext(1);
-	gas.claim = await send(network.provider, claimCall(at, 1, next.proposal, next.open(1)));
-	assert.deepEqual(await readOwed(client, at, ours, 1), [{ word: 0, amount: share }]);
-	gas.collect = await send(network.provider, collectCall(at, ours, [0]));
+	gas.claim = await send(
+		network.provider,
+		claimCall(contracts, { epoch: 1, proposal: next.proposal, opening: next.open(1) }),
+	);
+	assert.deepEqual(await readOwed(contracts, ours, 1), [{ word: 0, amount: share }]);
+	gas.collect = await send(network.provider, collectCall(contracts, ours, [0]));
 	await settleNext(129);
-	gas.claimNewWord = await send(network.provider, claimCall(at, 129, next.proposal, next.open(1)));
-	assert.deepEqual(await readOwed(client, at, ours, 129), [{ word: wordOf(129), amount: share }]);
+	gas.claimNewWord = await send(
+		network.provider,
+		claimCall(contracts, { epoch: 129, proposal: next.proposal, opening: next.open(1) }),
+	);
+	assert.deepEqual(await readOwed(contracts, ours, 129), [{ word: wordOf(129), amount: share }]);
 	await settleNext(130);
 	const last = [{ epoch: 130, proposal: next.proposal, opening: next.open(1) }];
-	gas.claimAndCollect = await send(network.provider, claimAndCollectCall(at, ours, last));
-	assert.deepEqual(await readOwed(client, at, ours, 130), []);
+	gas.claimAndCollect = await send(network.provider, claimAndCollectCall(contracts, ours, last));
+	assert.deepEqual(await readOwed(contracts, ours, 130), []);
 	const first = shareOf(honest.proposal, honest.leaves[1]!);
 	assert.equal(await paid(ours), first + 3n * share);
-	await assert.rejects(send(network.provider, collectCall(at, ours, [0, 1])), /NothingOwed/);
+	await assert.rejects(send(network.provider, collectCall(contracts, ours, [0, 1])), /NothingOwed/);
 });
 
 const absentWeight = { provider: `0x${"77".repeat(20)}`, weightPpm: 0 } as const;
 
-function openings(reports: readonly ScoreReport[], provider: Hex): ChainReportOpening[] {
+function openings(reports: readonly ScoreReport[], provider: Hex) {
 	return reports.map((report, i) => ({
 		validator: network.validators[i]!.address,
 		count: report.leaves.length,
@@ -174,7 +179,7 @@ function openings(reports: readonly ScoreReport[], provider: Hex): ChainReportOp
 }
 
 async function publish(
-	{ client, at, validators, goTo, send }: TestNetwork,
+	{ contracts, validators, goTo, send }: TestNetwork,
 	epoch: number,
 	reports: readonly ScoreReport[],
 ) {
@@ -182,29 +187,33 @@ async function publish(
 	const commits: number[] = [];
 	for (const [i, { reportRoot }] of reports.entries()) {
 		const validator = validators[i]!.address;
-		const commitment = await readCommitmentOf(client, at, { epoch, validator, root: reportRoot, salt: salt(i) });
-		commits.push(await send(validators[i]!, commitCall(at, epoch, commitment)));
+		const commitment = await read(
+			contracts,
+			"scoreboard",
+			"commitmentOf",
+			BigInt(epoch),
+			validator,
+			reportRoot,
+			salt(i),
+		);
+		commits.push(await send(validators[i]!, callOf(contracts, "scoreboard", "commit", BigInt(epoch), commitment)));
 	}
 	goTo(epoch, 1);
 	const reveals: number[] = [];
 	for (const [i, { reportRoot }] of reports.entries())
-		reveals.push(await send(validators[i]!, revealCall(at, epoch, reportRoot, salt(i))));
+		reveals.push(
+			await send(validators[i]!, callOf(contracts, "scoreboard", "reveal", BigInt(epoch), reportRoot, salt(i))),
+		);
 	goTo(epoch, 2);
 	// The first of an epoch pays for its sum's slot.
 	[gas.commit, gas.revealFirst] = [Math.max(...commits), reveals[0]!];
 	gas.reveal = Math.max(...reveals.slice(1));
 }
 
-const paid = (who: Hex) =>
-	network.client.viem.readContract({
-		address: network.at.token,
-		abi: BALANCE_OF,
-		functionName: "balanceOf",
-		args: [who],
-	});
+const paid = (who: Hex) => read(network.contracts, "token", "balanceOf", who);
 
 async function claims(honest: WeightProposal, weights: ReturnType<typeof medianWeights>) {
-	const { client, at, provider, send } = network;
+	const { contracts, provider, send } = network;
 	const shares = rewardShares(
 		weights.map(({ provider: providerId, weightPpm }) => ({ providerId, weightPpm })),
 		EMISSION,
@@ -215,36 +224,27 @@ async function claims(honest: WeightProposal, weights: ReturnType<typeof medianW
 	);
 	for (const i of [0, 1, 5000, honest.leaves.length - 1]) {
 		const leaf = honest.leaves[i]!;
-		const share = await client.viem.readContract({
-			address: at.rewards,
-			abi: rewardsAbi,
-			functionName: "shareOf",
-			args: [honest.proposal, leaf],
-		});
+		const share = await read(contracts, "rewards", "shareOf", honest.proposal, leaf);
 		assert.equal(share, shares.find(({ providerId }) => providerId === leaf.provider)?.amount);
 		// The first claim ever of an address: one new slot. Its first tokens: another, in the token.
-		const claimed = await send(provider, claimCall(at, 0, honest.proposal, honest.open(i)));
+		const claimed = await send(
+			provider,
+			claimCall(contracts, { epoch: 0, proposal: honest.proposal, opening: honest.open(i) }),
+		);
 		gas.claimFirstEver = Math.max(gas.claimFirstEver ?? 0, claimed);
 		assert.equal(await paid(leaf.provider), 0n);
-		const collected = await send(provider, collectCall(at, leaf.provider, [0]));
+		const collected = await send(provider, collectCall(contracts, leaf.provider, [0]));
 		gas.collectFirstEver = Math.max(gas.collectFirstEver ?? 0, collected);
 		assert.equal(await paid(leaf.provider), share);
 	}
-	await assert.rejects(send(provider, claimCall(at, 0, honest.proposal, honest.open(1))), /AlreadyClaimed/);
+	await assert.rejects(
+		send(provider, claimCall(contracts, { epoch: 0, proposal: honest.proposal, opening: honest.open(1) })),
+		/AlreadyClaimed/,
+	);
 }
 
-const BALANCE_OF = [
-	{
-		type: "function",
-		name: "balanceOf",
-		stateMutability: "view",
-		inputs: [{ name: "account", type: "address" }],
-		outputs: [{ name: "", type: "uint256" }],
-	},
-] as const;
-
 test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is", async () => {
-	const { at, provider, validators, send } = network;
+	const { contracts, provider, validators, send } = network;
 	const spec = { precision: "fp16", m: 2, n: 1024, k: 128 } as const;
 	const seed = random("small product");
 	const leaves = Array.from({ length: 4 }, (_, l) => {
@@ -267,11 +267,11 @@ test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is
 		seed: hex(seed),
 		end: hex(nextSeed(seed, root)),
 	};
-	const signature = await signReceipt(provider, at, receipt);
+	const signature = await signReceipt(provider, contracts.addresses, receipt);
 	const accuse = (leaf: number, column: number) =>
 		send(
 			validators[1]!,
-			proveGemmCall(at, receipt, signature, {
+			callOf(contracts, "slashing", "proveGemm", receipt, signature, {
 				seed: hex(seed),
 				roots: [hex(root)],
 				leaf,
@@ -287,7 +287,7 @@ test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is
 });
 
 test("one element of a 16384³ product is proven wrong in less than 3 M gas", async () => {
-	const { at, validators, send } = network;
+	const { contracts, validators, send } = network;
 	// Two who signed nonsense: a leaf of random bytes, siblings that are anything.
 	const n = 16384;
 	const count = n * (n / 512);
@@ -312,7 +312,7 @@ test("one element of a 16384³ product is proven wrong in less than 3 M gas", as
 			seed: hex(seed),
 			end: hex(nextSeed(nextSeed(seed, root), root)),
 		};
-		const signature = await signReceipt(accused, at, receipt);
+		const signature = await signReceipt(accused, contracts.addresses, receipt);
 		const fraud = {
 			seed: hex(seed),
 			roots: [hex(root), hex(root)],
@@ -321,7 +321,7 @@ test("one element of a 16384³ product is proven wrong in less than 3 M gas", as
 			leafBytes: hex(leafBytes),
 			path: path.map(hex),
 		};
-		gas[name] = await send(validators[1]!, proveGemmCall(at, receipt, signature, fraud));
+		gas[name] = await send(validators[1]!, callOf(contracts, "slashing", "proveGemm", receipt, signature, fraud));
 	}
 });
 

@@ -5,14 +5,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PrivateKeyAccount } from "viem/accounts";
-import {
-	type ContractAddresses,
-	deployContracts,
-	deployDefaults,
-	fundRewards,
-} from "../../src/chain/contracts/deploy.ts";
-import { approveCall, registerCall, transferCall } from "../../src/chain/contracts/registry.ts";
-import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
+import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults, fundRewards } from "../../src/chain/contracts/deploy.ts";
+import { approveCall, registerCall } from "../../src/chain/contracts/registry.ts";
+import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type Call } from "../../src/chain/sending/sign.ts";
@@ -24,8 +20,7 @@ const EPOCH_S = 4320;
 const WINDOW_S = 432;
 
 export interface TestNetwork {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly validators: readonly PrivateKeyAccount[];
 	readonly provider: PrivateKeyAccount;
 	/** Gas of the transaction. */
@@ -45,8 +40,12 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 		nowMs: () => nowMs,
 	});
 	const client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	const at = await deployContracts(client, treasurer, deployDefaults({ genesis: GENESIS_S, epochSeconds: EPOCH_S }));
-	await fundRewards(client, treasurer, at, 1_000_000n * UNIT);
+	const contracts = await deployContracts(
+		client,
+		treasurer,
+		deployDefaults({ genesis: GENESIS_S, epochSeconds: EPOCH_S }),
+	);
+	await fundRewards(contracts, treasurer, 1_000_000n * UNIT);
 	// Sorted by address: the chain wants each validator once, in that order.
 	const validators = [1, 2, 3]
 		.map((n) => accountOf(`0x${`a${n}`.repeat(32)}`))
@@ -54,19 +53,18 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 	const provider = accountOf(`0x${"b0".repeat(32)}`);
 	for (const account of [...validators, provider]) {
 		await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 21n });
-		await sendCall(client, treasurer, transferCall(at, account.address, STAKE));
-		await sendCall(client, account, approveCall(at, STAKE));
+		await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, STAKE));
+		await sendCall(client, account, approveCall(contracts, STAKE));
 		const role = account === provider ? "provider" : "validator";
 		const signingKey = `0x${account.address.slice(2).toLowerCase().padStart(64, "0")}` as const;
 		await sendCall(
 			client,
 			account,
-			registerCall(at, { role, signingKey, keyProof: "0x", endpoint: "https://host.example", amount: STAKE }),
+			registerCall(contracts, { role, signingKey, keyProof: "0x", endpoint: "https://host.example", amount: STAKE }),
 		);
 	}
 	return {
-		client,
-		at,
+		contracts,
 		validators,
 		provider,
 		send: async (from, call) => Number((await sendCall(client, from, call)).gasUsed),

@@ -175,7 +175,7 @@ async function start(
 		chain: chain && {
 			url: chain.home.url,
 			account: chain.home.account.address,
-			scoreboard: chain.home.at.scoreboard,
+			scoreboard: chain.home.contracts.addresses.scoreboard,
 			params: chain.params,
 			newestFinal: chain.newestFinal,
 			isStaked: chain.isStaked(),

@@ -1,18 +1,14 @@
 // Fraud before the chain, by a validator's keeper and by anybody's command line: a real EVM, real evidence of toy engines, real receipts. What is proven costs stake once; everything else is
 // refused before it is sent.
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ContractAddresses, deployContracts, deployDefaults } from "../../src/chain/contracts/deploy.ts";
-import {
-	approveCall,
-	readAccount,
-	readBalance,
-	registerCall,
-	transferCall,
-} from "../../src/chain/contracts/registry.ts";
+import { type Contracts, callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults } from "../../src/chain/contracts/deploy.ts";
+import { approveCall, readAccount, registerCall } from "../../src/chain/contracts/registry.ts";
 import { isReceiptSigned, signReceipt } from "../../src/chain/contracts/slashing.ts";
 import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
 import { type RpcServer, serveRpc } from "../../src/chain/node/serve-rpc.ts";
@@ -45,7 +41,7 @@ const scratch = mkdtempSync(join(tmpdir(), "assay-accuse-"));
 let node: ToyNode;
 let server: RpcServer;
 let client: ChainClient;
-let at: ContractAddresses;
+let contracts: Contracts;
 const keyOf = (n: number): Hex => `0x${n.toString(16).padStart(64, "0")}`;
 const accuser = accountOf(keyOf(7));
 
@@ -53,7 +49,7 @@ before(async () => {
 	node = await createToyNode();
 	server = await serveRpc(node.rpc);
 	client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	at = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 3600 }));
+	contracts = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 3600 }));
 	await sendCall(client, TREASURER, { to: accuser.address, data: "0x", value: 10n * UNIT });
 });
 after(async () => {
@@ -64,10 +60,10 @@ after(async () => {
 async function stakedAccount(n: number): Promise<ChainAccount> {
 	const account = accountOf(keyOf(n));
 	await sendCall(client, TREASURER, { to: account.address, data: "0x", value: UNIT });
-	await sendCall(client, TREASURER, transferCall(at, account.address, STAKE));
-	await sendCall(client, account, approveCall(at, STAKE));
+	await sendCall(client, TREASURER, callOf(contracts, "token", "transfer", account.address, STAKE));
+	await sendCall(client, account, approveCall(contracts, STAKE));
 	const registration = { role: "provider", signingKey: keyOf(n), keyProof: "0x", endpoint: "", amount: STAKE } as const;
-	await sendCall(client, account, registerCall(at, registration));
+	await sendCall(client, account, registerCall(contracts, registration));
 	return account;
 }
 
@@ -86,7 +82,7 @@ const PROBE = "5a".repeat(16);
 
 /** A probe of a toy, its roots signed by this account between commitment and opening, as an agent would. */
 async function signedProbe(account: ChainAccount, probe: Partial<ToyProbe> = {}) {
-	const collector = createReceiptCollector({ at, provider: account.address, probeId: PROBE });
+	const collector = createReceiptCollector({ domain: contracts.addresses, provider: account.address, probeId: PROBE });
 	const { evidence, verdict } = await probeToy({
 		stages: [[GEMM]],
 		...probe,
@@ -99,7 +95,7 @@ async function signedProbe(account: ChainAccount, probe: Partial<ToyProbe> = {})
 						Promise.all(
 							committed.map(async ({ challenge, spec, seed, roots }) => {
 								const receipt = receiptOf(account.address, PROBE, factsOfGemm(challenge, spec, seed, roots));
-								return { challenge, signature: (await signReceipt(account, at, receipt)).slice(2) };
+								return { challenge, signature: (await signReceipt(account, contracts.addresses, receipt)).slice(2) };
 							}),
 						),
 				}),
@@ -119,8 +115,7 @@ function keeperOf(held: { evidence: Uint8Array; file: ReceiptFile }, journal = m
 	const left: string[] = [];
 	const make = () =>
 		createFraudKeeper({
-			client,
-			at,
+			contracts,
 			account: accuser,
 			journal,
 			receipts: {
@@ -135,7 +130,7 @@ function keeperOf(held: { evidence: Uint8Array; file: ReceiptFile }, journal = m
 		});
 	return { make, notes, told, left };
 }
-const stakeOf = async ({ address }: ChainAccount) => (await readAccount(client, at, address)).stake;
+const stakeOf = async ({ address }: ChainAccount) => (await readAccount(contracts, address)).stake;
 
 test("a keeper that dies in mid-accusation is followed by one that ends it, once", async () => {
 	const account = await stakedAccount(21);
@@ -155,11 +150,11 @@ test("a keeper that dies in mid-accusation is followed by one that ends it, once
 		},
 		{ confirmations: 1, sleep: async () => {} },
 	);
-	const before = await readBalance(client, at, accuser.address);
-	const good = client;
-	client = lossy;
+	const before = await read(contracts, "token", "balanceOf", accuser.address);
+	const good = contracts;
+	contracts = { ...good, client: lossy };
 	await assert.rejects(make().turn(), { code: "CHAIN_UNREACHABLE" });
-	client = good;
+	contracts = good;
 	assert.deepEqual([notes.size, journal.size(), told.length], [1, 1, 0]);
 	assert.equal(node.sent, mined + 1);
 	const other = { evidence: "ff".repeat(32), probeId: PROBE, providerId: "p" };
@@ -168,7 +163,7 @@ test("a keeper that dies in mid-accusation is followed by one that ends it, once
 	assert.deepEqual([[...notes.keys()], journal.size(), told.length, left], [[other.evidence], 0, 1, []]);
 	assert.deepEqual([told[0]!.slashed?.amount, told[0]!.slashed?.toAccuser], [STAKE / 2n, STAKE / 4n]);
 	assert.equal(await stakeOf(account), STAKE / 2n);
-	assert.equal(await readBalance(client, at, accuser.address), before + STAKE / 4n);
+	assert.equal(await read(contracts, "token", "balanceOf", accuser.address), before + STAKE / 4n);
 
 	await make().turn();
 	assert.deepEqual([notes.size, told.length, told[1]?.slashed], [0, 2, null]);
@@ -244,8 +239,8 @@ test("wrong elements are found in every kind of file, by the shortest proof", as
 test("a signature that only libraries take is none", async () => {
 	const account = accountOf(keyOf(24));
 	const receipt = receiptOf(account.address, PROBE, factsOfGemm(0, GEMM, new Uint8Array(32), [new Uint8Array(32)]));
-	const signature = await signReceipt(account, at, receipt);
-	assert.equal(await isReceiptSigned(at, receipt, signature), true);
+	const signature = await signReceipt(account, contracts.addresses, receipt);
+	assert.equal(await isReceiptSigned(contracts.addresses, receipt, signature), true);
 	const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 	const flipped = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, "0");
 	const v = Number.parseInt(signature.slice(130), 16);
@@ -258,15 +253,22 @@ test("a signature that only libraries take is none", async () => {
 		`0x${"00".repeat(65)}`,
 		"0x",
 	])
-		assert.equal(await isReceiptSigned(at, receipt, other as Hex), false, other);
+		assert.equal(await isReceiptSigned(contracts.addresses, receipt, other as Hex), false, other);
 	for (const field of ["challenge", "precision", "m", "n", "k", "rounds"] as const)
-		assert.equal(await isReceiptSigned(at, { ...receipt, [field]: receipt[field] + 1 }, signature), false, field);
+		assert.equal(
+			await isReceiptSigned(contracts.addresses, { ...receipt, [field]: receipt[field] + 1 }, signature),
+			false,
+			field,
+		);
 	for (const field of ["provider", "probeId", "seed", "end"] as const) {
 		const changed = { ...receipt, [field]: receipt[field].replace(/.$/, (last) => (last === "0" ? "1" : "0")) };
-		assert.equal(await isReceiptSigned(at, changed, signature), false, field);
+		assert.equal(await isReceiptSigned(contracts.addresses, changed, signature), false, field);
 	}
-	assert.equal(await isReceiptSigned({ ...at, chainId: 1 }, receipt, signature), false);
-	assert.equal(await isReceiptSigned({ ...at, slashing: at.registry }, receipt, signature), false);
+	assert.equal(await isReceiptSigned({ ...contracts.addresses, chainId: 1 }, receipt, signature), false);
+	assert.equal(
+		await isReceiptSigned({ ...contracts.addresses, slashing: contracts.addresses.registry }, receipt, signature),
+		false,
+	);
 });
 
 test("whatever a provider answers, what it did not sign for is missing, and why is written down", async () => {
@@ -280,7 +282,7 @@ test("whatever a provider answers, what it did not sign for is missing, and why 
 	const signed = async (of: number, as = of) => {
 		const { spec, seed, roots } = committed[of]!;
 		const receipt = receiptOf(account.address, PROBE, factsOfGemm(of, spec, seed, roots));
-		return { challenge: as, signature: (await signReceipt(account, at, receipt)).slice(2) };
+		return { challenge: as, signature: (await signReceipt(account, contracts.addresses, receipt)).slice(2) };
 	};
 	const [first, second] = [await signed(0), await signed(1)];
 	const junk = { challenge: 0, signature: "11".repeat(65) };
@@ -296,13 +298,17 @@ test("whatever a provider answers, what it did not sign for is missing, and why 
 		[{}, [], all("silent")],
 	];
 	for (const [link, right, missing] of outcomes) {
-		const collector = createReceiptCollector({ at, provider: account.address, probeId: PROBE });
+		const collector = createReceiptCollector({
+			domain: contracts.addresses,
+			provider: account.address,
+			probeId: PROBE,
+		});
 		await collector.onCommitted(committed, link as Link);
 		const file = collector.file("00".repeat(32));
 		assert.deepEqual([file.receipts.map(({ challenge }) => challenge), file.missing], [right, missing]);
 	}
 	// Another account's word for the same facts.
-	const other = createReceiptCollector({ at, provider: accuser.address, probeId: PROBE });
+	const other = createReceiptCollector({ domain: contracts.addresses, provider: accuser.address, probeId: PROBE });
 	await other.onCommitted(committed, { signReceipts: async () => [first, second] } as unknown as Link);
 	assert.deepEqual(other.file("00".repeat(32)).missing, all("wrong"));
 });
@@ -315,13 +321,13 @@ test("assay accuse: proves, tells what was taken, and says why not", async () =>
 		writeFileSync(join(scratch, name), content);
 		return name;
 	};
-	const contracts = put("contracts.json", JSON.stringify(at));
+	const addresses = put("contracts.json", JSON.stringify(contracts.addresses));
 	const key = put("key", keyOf(7).slice(2));
 	const assay = async (evidence: string, receipts: string, ...more: string[]) => {
 		const said = { out: "", err: "" };
 		const stream = (name: "out" | "err") =>
 			({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
-		const chain = ["--rpc", server.url, "--contracts", contracts, "--key-file", key, "--data", join(scratch, "data")];
+		const chain = ["--rpc", server.url, "--contracts", addresses, "--key-file", key, "--data", join(scratch, "data")];
 		const args = ["accuse", evidence, "--receipts", receipts, ...chain, ...more];
 		const io = { env: { ASSAY_HOME: scratch }, cwd: scratch, interrupted: new AbortController().signal };
 		const code = await runCommand(args, { ...io, out: stream("out"), err: stream("err") });

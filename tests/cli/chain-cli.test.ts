@@ -1,11 +1,12 @@
 // The chain's commands over an embedded chain that nobody runs, and over one behind a URL: deploy, status, stake, unstake, claim, audit, and what goes wrong.
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { transferCall } from "../../src/chain/contracts/registry.ts";
+import { callOf } from "../../src/chain/contracts/contracts.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { type RpcServer, serveRpc } from "../../src/chain/node/serve-rpc.ts";
 import { createToyNode, type ToyNode, TREASURER } from "../../src/chain/node/toy-node.test-kit.ts";
@@ -60,11 +61,15 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 	});
 	const treasurer = (await treasurerOf(home))!;
 	const { account } = home;
-	await sendCall(home.client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
-	await sendCall(home.client, treasurer, transferCall(home.at, account.address, 5000n * 10n ** 18n));
+	await sendCall(home.contracts.client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
+	await sendCall(
+		home.contracts.client,
+		treasurer,
+		callOf(home.contracts, "token", "transfer", account.address, 5000n * 10n ** 18n),
+	);
 	// A second program finds the first one's chain over its door.
 	const beside = await assay("chain", "status", "--data", mine, "--json");
-	assert.equal(JSON.parse(beside.out).contracts.registry, home.at.registry);
+	assert.equal(JSON.parse(beside.out).contracts.registry, home.contracts.addresses.registry);
 	await home.close();
 
 	assert.equal((await assay("stake", "2000", "--data", mine)).code, 64, "the first stake needs an endpoint");

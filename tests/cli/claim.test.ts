@@ -1,5 +1,6 @@
 // `assay claim` over an embedded chain that another program runs, on a clock of the test's own: what is final is claimed and paid in one go, what was only claimed is
 // paid with it, what was paid stays paid, what nobody claimed in time has lapsed.
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { rewardsAbi } from "../../src/chain/abi/rewards-abi.ts";
-import { approveCall, readBalance, registerCall, transferCall } from "../../src/chain/contracts/registry.ts";
+import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { approveCall, registerCall } from "../../src/chain/contracts/registry.ts";
 import { claimCall, readEmission, readOwed } from "../../src/chain/contracts/rewards.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
@@ -41,15 +43,16 @@ before(async () => {
 		nowMs: () => 1000 * nowS,
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});
-	const { client, at, account } = home;
+	const { contracts, account } = home;
+	const { client } = contracts;
 	treasurer = (await treasurerOf(home))!;
 	await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
-	await sendCall(client, treasurer, transferCall(at, account.address, STAKE));
-	await sendCall(client, account, approveCall(at, STAKE));
+	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, STAKE));
+	await sendCall(client, account, approveCall(contracts, STAKE));
 	const signingKey = `0x${"ab".repeat(32)}` as const;
 	const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: "", amount: STAKE } as const;
-	await sendCall(client, account, registerCall(at, registration));
-	params = await board.readEpochParams(client, at);
+	await sendCall(client, account, registerCall(contracts, registration));
+	params = await board.readEpochParams(contracts);
 });
 after(async () => {
 	await home.close();
@@ -70,34 +73,36 @@ async function assayClaim(...args: string[]) {
 
 /** From the epoch's end to final weights, all providers in it. */
 async function settle(epoch: number): Promise<WeightProposal> {
-	const { client, at, account, folder } = home;
+	const { contracts, account, folder } = home;
+	const { client } = contracts;
 	const validator = account.address;
 	const evidenceSha256 = `0x${"00".repeat(32)}` as const;
 	const leaves = PROVIDERS.map((provider, n) => ({ provider, scorePpm: 100_000 * (n + 1) + epoch, evidenceSha256 }));
 	const report = createScoreReport(leaves);
-	const secret = { epoch, validator, root: report.reportRoot, salt: evidenceSha256 };
+	const [number, root, salt] = [BigInt(epoch), report.reportRoot, evidenceSha256];
 	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, epoch);
 	nowS = Math.max(nowS, endsAt);
-	const commitment = await board.readCommitmentOf(client, at, secret);
-	await sendCall(client, account, board.commitCall(at, epoch, commitment));
+	const commitment = await read(contracts, "scoreboard", "commitmentOf", number, validator, root, salt);
+	await sendCall(client, account, callOf(contracts, "scoreboard", "commit", number, commitment));
 	nowS = revealsAt;
-	await sendCall(client, account, board.revealCall(at, epoch, secret.root, secret.salt));
+	await sendCall(client, account, callOf(contracts, "scoreboard", "reveal", number, root, salt));
 	nowS = proposesAt;
-	const weights = createWeightProposal([{ validator, stake: STAKE, report }], await readEmission(client, at, epoch));
+	const weights = createWeightProposal([{ validator, stake: STAKE, report }], await readEmission(contracts, epoch));
 	await createReportArchive(join(folder, "epochs")).putWeights(epoch, validator.toLowerCase() as Hex, weights.leaves);
-	await sendCall(client, account, board.proposeCall(at, epoch, weights.proposal));
+	await sendCall(client, account, callOf(contracts, "scoreboard", "propose", number, weights.proposal));
 	nowS += params.challengeSeconds;
 	return weights;
 }
 
 const share = (weights: WeightProposal, n: number) => shareOf(weights.proposal, weights.leaves[n]!);
-const balances = () => Promise.all(PROVIDERS.map((provider) => readBalance(home.client, home.at, provider)));
+const balances = () => Promise.all(PROVIDERS.map((provider) => read(home.contracts, "token", "balanceOf", provider)));
 
 /** How many claims each transaction to Rewards that claimed or paid had, oldest first. None costs more than 90,000 gas a claim. */
 async function sentByClaim(): Promise<readonly number[]> {
-	const { client, at } = home;
+	const { contracts } = home;
+	const { client } = contracts;
 	const logs = await client.viem.getContractEvents({
-		address: at.rewards,
+		address: contracts.addresses.rewards,
 		abi: rewardsAbi,
 		fromBlock: 0n,
 		strict: true,
@@ -155,9 +160,14 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 
 	// Claimed by anybody, not paid yet: the next claim pays it along, whatever epoch it asks for.
 	const next = await settle(current - 3);
-	const { client, at } = home;
-	await sendCall(client, treasurer, claimCall(at, current - 3, next.proposal, next.open(0)));
-	assert.equal((await readOwed(client, at, PROVIDERS[0]!, current)).length, 1);
+	const { contracts } = home;
+	const { client } = contracts;
+	await sendCall(
+		client,
+		treasurer,
+		claimCall(contracts, { epoch: current - 3, proposal: next.proposal, opening: next.open(0) }),
+	);
+	assert.equal((await readOwed(contracts, PROVIDERS[0]!, current)).length, 1);
 	const along = JSON.parse(await assayClaim("--json", "--provider", PROVIDERS[0]!, "--epoch", "0"));
 	assert.deepEqual(along.claims, [
 		{ epoch: 0, provider: PROVIDERS[0], amount: String(share(old, 0)), state: "lapsed" },

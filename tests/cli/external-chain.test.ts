@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
-import { signAttestation } from "../../src/chain/contracts/registry.ts";
+import { signDevice } from "../../src/chain/contracts/registry.ts";
 import { signReport } from "../../src/chain/contracts/slashing.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
@@ -159,15 +159,17 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 	};
 	const endsAt = params.genesis + (epoch + 1) * EPOCH_S;
 	const scoreboard = await import("../../src/chain/contracts/scoreboard.ts");
-	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const addresses = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
 	const own = validator.chain!.account as `0x${string}`;
 	await goTo(endsAt);
-	await eventually(async () => BigInt((await scoreboard.readReport(chain, at, epoch, own)).digest) !== 0n);
+	await eventually(
+		async () => BigInt((await scoreboard.readReport({ client: chain, addresses }, epoch, own)).digest) !== 0n,
+	);
 	await goTo(endsAt + params.commitSeconds);
 	await reach(({ reports }) => reports === 1);
 	await goTo(endsAt + params.commitSeconds + params.revealSeconds + params.voidSeconds);
 	await reach(({ state }) => state === "proposed" || state === "final");
-	await goTo((await scoreboard.readProposal(chain, at, epoch)).finalAt);
+	await goTo((await scoreboard.readProposal({ client: chain, addresses }, epoch)).finalAt);
 	assert.match(await done("claim", "--epoch", String(epoch)), /1000/);
 
 	// Nobody's folder, the addresses as the validator tells them.
@@ -222,7 +224,7 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 
 	// One that attests it all the same changes nothing; nor does a signature of somebody else.
 	const secret = readFileSync(join(network, "chain", "account.key"), "utf8").trim();
-	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const addresses = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
 	const statement = {
 		device: device.device,
 		provider: second.account,
@@ -233,9 +235,9 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 	let signer = attester;
 	const files = createServer(async (_, response) => {
 		const { device: id, evidenceSha256, issuedAt } = statement;
-		const signature = await signAttestation(signer, at, statement);
+		const signature = await signDevice(signer, addresses, statement);
 		const one = { device: id, name: "card", evidenceSha256, issuedAt: Number(issuedAt), signature };
-		const { chainId, registry } = at;
+		const { chainId, registry } = addresses;
 		const { account: provider } = second;
 		response.end(
 			JSON.stringify({ version: 1, chainId, registry, validator: attester.address, provider, attestations: [one] }),
@@ -262,7 +264,7 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 
 test("a validator that gives out another signed report than it revealed: anyone takes its stake", async () => {
 	const told = ["--contracts", join(scratch, "told.json"), "--data", join(scratch, "nobody")];
-	const at = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const addresses = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
 	const account = accountOf(`0x${readFileSync(join(network, "chain", "account.key"), "utf8").trim()}`);
 	const self = account.address.toLowerCase() as `0x${string}`;
 	const audit = (...more: string[]) => assay("audit", String(published), ...told, "--json", "--accuse", ...more);
@@ -271,7 +273,7 @@ test("a validator that gives out another signed report than it revealed: anyone 
 	const archive = createReportArchive(join(network, "chain", "epochs"));
 	const lie = createScoreReport([{ provider: self, scorePpm: 1, evidenceSha256: `0x${"0".repeat(64)}` }]);
 	const report = { validator: self, epoch: BigInt(published), root: lie.reportRoot };
-	await archive.putReport(published, self, lie.leaves, await signReport(account, at, report));
+	await archive.putReport(published, self, lie.leaves, await signReport(account, addresses, report));
 	const needy = await audit();
 	assert.deepEqual([needy.code, /--accuse needs an account/.test(needy.err)], [64, true]);
 	const found = await audit("--key-file", "dev.key");

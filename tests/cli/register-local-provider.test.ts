@@ -1,12 +1,14 @@
 // A provider's own account on chain by the commands its owner has: registered by `assay up`'s step or by hand, stake added and taken back, what is missing named; the
 // validators' book then pays that account. The chain is an embedded one of this machine, run by another process's door.
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readAccount, readBalance } from "../../src/chain/contracts/registry.ts";
+import { read } from "../../src/chain/contracts/contracts.ts";
+import { readAccount } from "../../src/chain/contracts/registry.ts";
 import { openProviderBook } from "../../src/chain/history/provider-book.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { registerLocalProvider } from "../../src/cli/up/register-local-provider.ts";
@@ -47,7 +49,7 @@ function makeProvider(folder: string, seed: number): void {
 	mkdirSync(folder);
 	writeFileSync(join(folder, "provider.key"), `${Buffer.alloc(32, seed).toString("hex")}\n`);
 }
-const memoryBook = () => openProviderBook(home.client, home.at, { load: async () => null, save: async () => {} });
+const memoryBook = () => openProviderBook(home.contracts, { load: async () => null, save: async () => {} });
 
 test("the provider of assay up is registered once, over restarts", async () => {
 	const first = await local();
@@ -81,10 +83,10 @@ test("another provider registers by hand; what it lacks is named, and how to sen
 	const poor = await assay("stake", "50", ...where);
 	assert.match(poor.err, /has 0 tokens, and 50 are needed \[CHAIN_FUNDS\]\n.*assay chain send 0x[0-9a-fA-F]{40} 50\n/s);
 	assert.equal((await assay("chain", "send", account, "60.5")).code, 0);
-	assert.equal(await readBalance(home.client, home.at, account), 605n * (UNIT / 10n));
+	assert.equal(await read(home.contracts, "token", "balanceOf", account), 605n * (UNIT / 10n));
 	const little = await assay("stake", "1", ...where);
 	assert.match(little.err, /at least 10 tokens: StakeTooSmall/);
-	assert.equal((await readAccount(home.client, home.at, account)).role, 0, "nothing was sent");
+	assert.equal((await readAccount(home.contracts, account)).role, 0, "nothing was sent");
 	const first = await assay("stake", "50", ...where);
 	assert.deepEqual([first.code, /stake {2}50\n$/.test(first.out)], [0, true]);
 	assert.match((await assay("stake", "10.5", ...where)).out, /stake {2}60\.5\n$/);

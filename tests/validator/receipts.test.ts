@@ -1,19 +1,15 @@
 // Receipts and slashing, whole: a validator with the embedded chain, and three providers with accounts and stakes there. One computes with half of k and loses half its stake; its honest
 // twin signs the same and keeps everything; one that signs nothing is not slashed, and worth nothing in the report.
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import {
-	approveCall,
-	readAccount,
-	readBalance,
-	registerCall,
-	transferCall,
-} from "../../src/chain/contracts/registry.ts";
+import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { approveCall, readAccount, registerCall } from "../../src/chain/contracts/registry.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
-import { isReceiptSigned, proveGemmCall, readIsPunished, receiptDigest } from "../../src/chain/contracts/slashing.ts";
+import { isReceiptSigned, receiptDigest } from "../../src/chain/contracts/slashing.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
@@ -75,9 +71,12 @@ after(async () => {
 });
 
 async function reach() {
-	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
+	const addresses = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
 	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
-	return { at, client, treasurer: (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))! };
+	return {
+		contracts: { client, addresses },
+		treasurer: (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!,
+	};
 }
 
 /** A data folder whose account has a stake under the provider's key. */
@@ -85,11 +84,12 @@ async function stakedHome(signer: Signer) {
 	const home = makeDataDir();
 	homes.push(home);
 	const account = await loadProviderAccount(home.path, randomBytes);
-	const { at, client, treasurer } = await reach();
+	const { contracts, treasurer } = await reach();
+	const { client } = contracts;
 	await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
-	await sendCall(client, treasurer, transferCall(at, account.address, STAKE));
-	await sendCall(client, account, approveCall(at, STAKE));
-	const { chainId, registry } = at;
+	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, STAKE));
+	await sendCall(client, account, approveCall(contracts, STAKE));
+	const { chainId, registry } = contracts.addresses;
 	const keyProof = signChainKey(signer, { chainId, registry, account: account.address });
 	const registration = {
 		role: "provider",
@@ -98,7 +98,7 @@ async function stakedHome(signer: Signer) {
 		endpoint: "",
 		amount: STAKE,
 	} as const;
-	await sendCall(client, account, registerCall(at, registration));
+	await sendCall(client, account, registerCall(contracts, registration));
 	return { path: home.path, account };
 }
 
@@ -151,9 +151,10 @@ async function assay(...args: string[]) {
 test("a wrong element that its provider signed for costs half the stake; the honest twin and the silent one lose nothing", async () => {
 	const [cheat, honest, mute] = [signerOf(31), signerOf(32), signerOf(33)];
 	const [cheatHome, honestHome, muteHome] = [await stakedHome(cheat), await stakedHome(honest), await stakedHome(mute)];
-	const { at, client } = await reach();
+	const { contracts } = await reach();
+	const { client } = contracts;
 	const self = validator.chain!.account.toLowerCase() as Hex;
-	const ownBefore = await readBalance(client, at, self);
+	const ownBefore = await read(contracts, "token", "balanceOf", self);
 	const accusation = firstEvent("chain.accused");
 	accusation.catch(() => {});
 	await startCheat(cheat, cheatHome.path);
@@ -170,9 +171,9 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	const told = await accusation;
 	assert.equal(told.subject, bad.id);
 	assert.equal(told.providerId, cheat.key);
-	const stakeOf = async (account: Hex) => (await readAccount(client, at, account)).stake;
+	const stakeOf = async (account: Hex) => (await readAccount(contracts, account)).stake;
 	assert.equal(await stakeOf(cheatHome.account.address), STAKE / 2n);
-	assert.equal(await readBalance(client, at, self), ownBefore + STAKE / 4n);
+	assert.equal(await read(contracts, "token", "balanceOf", self), ownBefore + STAKE / 4n);
 	for (const { account } of [honestHome, muteHome]) assert.equal(await stakeOf(account.address), STAKE);
 
 	// What everybody can see of it.
@@ -192,14 +193,14 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.deepEqual({ ...facts, signature: signed!.signature }, signed);
 	const account = honestHome.account.address.toLowerCase() as Hex;
 	const receipt = receiptOf(account, good.id, facts);
-	assert.equal(await isReceiptSigned(at, receipt, signed!.signature as Hex), true);
+	assert.equal(await isReceiptSigned(contracts.addresses, receipt, signed!.signature as Hex), true);
 	assert.deepEqual((await receipts(unsigned.id)).missing, [{ challenge: 0, why: "refused" }]);
 	assert.deepEqual((await receipts(unsigned.id)).receipts, []);
 	assert.equal((await receipts(bad.id)).receipts.length, 1);
 
 	// Anyone fetches both files and brings the proof himself; here somebody was quicker, and of the honest one there is nothing to bring.
 	const [chainFile, key] = [join(cheatHome.path, "contracts.json"), join(muteHome.path, "chain-account.key")];
-	await writeFile(chainFile, JSON.stringify(at));
+	await writeFile(chainFile, JSON.stringify(contracts.addresses));
 	for (const [id, code] of [
 		[bad.id, "FRAUD_PUNISHED"],
 		[good.id, "FRAUD_NONE"],
@@ -240,10 +241,14 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	const forged = Uint8Array.from(opened.leaf);
 	forged[6] = forged[6]! ^ 1;
 	const accuse = (leaf: Uint8Array) =>
-		sendCall(client, muteHome.account, proveGemmCall(at, receipt, signed!.signature as Hex, fraud(leaf)));
+		sendCall(
+			client,
+			muteHome.account,
+			callOf(contracts, "slashing", "proveGemm", receipt, signed!.signature as Hex, fraud(leaf)),
+		);
 	await assert.rejects(accuse(opened.leaf), /ElementRight/);
 	await assert.rejects(accuse(forged), /RootMismatch/);
-	assert.equal(await readIsPunished(client, at, receiptDigest(at, receipt)), false);
+	assert.equal(await read(contracts, "slashing", "isPunished", receiptDigest(contracts.addresses, receipt)), false);
 	assert.equal(await stakeOf(account), STAKE);
 
 	// A toy's figures are worth nothing; here all three are worth the same.
@@ -262,9 +267,9 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 		aheadMs += Math.max(0, second * 1000 + 50 - nowMs());
 	};
 	goTo(endsAt);
-	await eventually(async () => BigInt((await board.readReport(client, at, 0, self)).digest) !== 0n);
+	await eventually(async () => BigInt((await board.readReport(contracts, 0, self)).digest) !== 0n);
 	goTo(revealsAt);
-	await eventually(async () => (await board.readReport(client, at, 0, self)).revealed);
+	await eventually(async () => (await board.readReport(contracts, 0, self)).revealed);
 	// Public a moment after its root is.
 	const report = await eventually(async () => {
 		const reply = await fetch(`${validator.url}/chain/0/report-${self}.json`);

@@ -1,18 +1,14 @@
 // The chain's pages in a real Chromium against a real validator, PostgreSQL and the embedded chain with its contracts. The clock is moved, never waited for: an epoch
 // goes from running to final before the visitor's eyes, rewards are claimed, and an audit in the browser names the row that somebody changed on disk.
+
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { ensureBuilt } from "../../scripts/build-web.ts";
-import {
-	approveCall,
-	bindDeviceCall,
-	registerCall,
-	signAttestation,
-	transferCall,
-} from "../../src/chain/contracts/registry.ts";
-import { claimCall, readIsClaimed } from "../../src/chain/contracts/rewards.ts";
+import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { approveCall, registerCall, signDevice } from "../../src/chain/contracts/registry.ts";
+import { claimCall } from "../../src/chain/contracts/rewards.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
@@ -86,26 +82,31 @@ afterEach(async () => {
 });
 
 async function reach() {
-	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
+	const addresses = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
 	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
 	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
-	return { at, client, treasurer };
+	return { contracts: { client, addresses }, treasurer };
 }
 const self = () => validator.chain!.account.toLowerCase() as Hex;
 const token = { decimals: 18 };
 
 /** The last provider registers with a stake of its own and binds a device that this validator vouches for. */
 async function bindDevice(): Promise<void> {
-	const { at, client, treasurer } = await reach();
+	const { contracts, treasurer } = await reach();
+	const { client } = contracts;
 	const stake = 25n * 10n ** 18n;
 	await sendCall(client, treasurer, { to: ownAccount.address, data: "0x", value: 10n ** 18n });
-	await sendCall(client, treasurer, transferCall(at, ownAccount.address, stake));
-	await sendCall(client, ownAccount, approveCall(at, stake));
-	const named = { chainId: at.chainId, registry: at.registry, account: ownAccount.address };
+	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", ownAccount.address, stake));
+	await sendCall(client, ownAccount, approveCall(contracts, stake));
+	const named = {
+		chainId: contracts.addresses.chainId,
+		registry: contracts.addresses.registry,
+		account: ownAccount.address,
+	};
 	await sendCall(
 		client,
 		ownAccount,
-		registerCall(at, {
+		registerCall(contracts, {
 			role: "provider",
 			signingKey: `0x${own.key}`,
 			keyProof: signChainKey(own, named),
@@ -120,39 +121,40 @@ async function bindDevice(): Promise<void> {
 		evidenceSha256: toHex(new Uint8Array(32).fill(0xe1)),
 		issuedAt: BigInt(Math.floor(nowMs() / 1000)),
 	};
-	const signature = await signAttestation(accountOf(toHex(secret)), at, attestation);
-	await sendCall(client, ownAccount, bindDeviceCall(at, attestation, signature));
+	const signature = await signDevice(accountOf(toHex(secret)), contracts.addresses, attestation);
+	await sendCall(client, ownAccount, callOf(contracts, "registry", "bindDevice", attestation, signature));
 }
 
 /** What the epoch must come to, from its published leaves and the chain alone: the chain has its digest. */
 async function rightProposal(epoch: number): Promise<WeightProposal> {
-	const { at, client } = await reach();
+	const { contracts } = await reach();
 	const published = await fetch(`${validator.url}/chain/${epoch}/report-${self()}.json`);
 	const { leaves } = (await published.json()) as { leaves: [Hex, number, Hex][] };
 	const report = createScoreReport(
 		leaves.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 })),
 	);
 	const right = createWeightProposal([{ validator: self(), stake: 1n, report }], 1000n * 10n ** 18n);
-	const standing = await board.readProposal(client, at, epoch);
-	assert.equal(standing.digest, await board.readProposalDigest(client, at, epoch, right.proposal));
+	const standing = await board.readProposal(contracts, epoch);
+	assert.equal(standing.digest, await read(contracts, "scoreboard", "proposalDigest", BigInt(epoch), right.proposal));
 	return right;
 }
 
 test("an epoch goes from running to final before the visitor's eyes, with weights and shares as the chain has them", async () => {
-	const { at, client, treasurer } = await reach();
+	const { contracts, treasurer } = await reach();
+	const { client } = contracts;
 	// Another validator that has stake and never reports: less than a third.
 	const silent = accountOf(`0x${"5e".repeat(32)}`);
 	const amount = 4000n * 10n ** 18n;
 	await sendCall(client, treasurer, { to: silent.address, data: "0x", value: 10n ** 18n });
-	await sendCall(client, treasurer, transferCall(at, silent.address, amount));
-	await sendCall(client, silent, approveCall(at, amount));
+	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", silent.address, amount));
+	await sendCall(client, silent, approveCall(contracts, amount));
 	const signingKey = toHex(new Uint8Array(32).fill(7));
 	const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: "<b>x</b>", amount } as const;
-	await sendCall(client, silent, registerCall(at, registration));
+	await sendCall(client, silent, registerCall(contracts, registration));
 	await bindDevice();
 
 	const overview = await browser.open(`${validator.url}/`);
-	await overview.getByText(String(at.chainId)).waitFor();
+	await overview.getByText(String(contracts.addresses.chainId)).waitFor();
 	await overview
 		.getByRole("list", { name: "Epoch 0, step by step" })
 		.locator("li.is-now")
@@ -164,7 +166,7 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 	await page.getByText("No weights yet").waitFor();
 	await page.getByText("Nothing was sent for this epoch yet").waitFor();
 
-	const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(client, at), 0);
+	const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(contracts), 0);
 	const reports = page.getByRole("region", { name: "Reports of all validators" });
 	goTo(endsAt * 1000);
 	await reports.getByText("committed").waitFor();
@@ -182,7 +184,7 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 	);
 	goTo(proposesAt * 1000);
 	await now.getByText("challenge").waitFor();
-	const { finalAt } = await board.readProposal(client, at, 0);
+	const { finalAt } = await board.readProposal(contracts, 0);
 	goTo(finalAt * 1000);
 	await page.locator(".rail .is-final.is-done").waitFor();
 	await overview.getByRole("list", { name: "Epoch 0, step by step" }).waitFor({ state: "detached" });
@@ -215,7 +217,8 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 });
 
 test("a claimed reward shows as claimed, in the epoch and on the provider's page", async () => {
-	const { at, client, treasurer } = await reach();
+	const { contracts, treasurer } = await reach();
+	const { client } = contracts;
 	const right = await rightProposal(0);
 	const { account } = (await validator.client.getProviderChain({ params: { id: idOf(0) } })).account!;
 	const share = String(shareOf(right.proposal, right.leaves[right.indexOf(account)!]!));
@@ -228,8 +231,12 @@ test("a claimed reward shows as claimed, in the epoch and on the provider's page
 	assert.equal(await tile("Rewards claimed").locator(".tile-value").textContent(), "0 ASSAY");
 	assert.deepEqual(await seriousFindings(page), []);
 
-	await sendCall(client, treasurer, claimCall(at, 0, right.proposal, right.open(right.indexOf(account)!)));
-	assert.equal(await readIsClaimed(client, at, 0, account as Hex), true);
+	await sendCall(
+		client,
+		treasurer,
+		claimCall(contracts, { epoch: 0, proposal: right.proposal, opening: right.open(right.indexOf(account)!) }),
+	);
+	assert.equal(await read(contracts, "rewards", "isClaimed", 0n, account as Hex), true);
 	// Nobody reloads.
 	await tile("Rewards claimed").getByText(shown).first().waitFor();
 	await panel.getByText("nothing waits").waitFor();

@@ -1,7 +1,7 @@
-// Puts the five contracts on a chain. They name each other in immutable fields, so their addresses are foretold from the deployer's nonce; each constructor
-// refuses when that went wrong. A deployment that was cut short is begun anew: half a set is never used.
+// Puts the five contracts on a chain. They name each other in immutable fields, so their addresses are foretold from the
+// deployer's nonce; each constructor refuses when that went wrong. A deployment that was cut short is begun anew: half a set
+// is never used.
 import { encodeDeployData, getContractAddress, type Hex } from "viem";
-import type { PrivateKeyAccount } from "viem/accounts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
@@ -10,18 +10,8 @@ import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { sendCall } from "../sending/send-call.ts";
-import { callOf } from "../sending/sign.ts";
-
-export interface ContractAddresses {
-	readonly chainId: number;
-	readonly token: Hex;
-	readonly registry: Hex;
-	readonly scoreboard: Hex;
-	readonly rewards: Hex;
-	readonly slashing: Hex;
-	/** Events are read from here on. */
-	readonly deployedAtBlock: number;
-}
+import type { ChainAccount } from "../sending/sign.ts";
+import { type Contracts, callOf } from "./contracts.ts";
 
 /** In seconds, millionths and the token's smallest unit. */
 export interface DeployParams {
@@ -79,9 +69,9 @@ export function deployDefaults({ genesis, epochSeconds }: { genesis: number; epo
 
 export async function deployContracts(
 	client: ChainClient,
-	deployer: PrivateKeyAccount,
-	p: DeployParams,
-): Promise<ContractAddresses> {
+	deployer: ChainAccount,
+	params: DeployParams,
+): Promise<Contracts> {
 	// 90 KB: only a deployment loads it.
 	const code = await import("../abi/creation-code.ts");
 	const from = deployer.address;
@@ -90,66 +80,59 @@ export async function deployContracts(
 		if (!contractAddress) throw new AssayError("CHAIN_REFUSED", "a contract was not deployed", { hint: "Try again." });
 		return { address: contractAddress, block: Number(blockNumber) };
 	};
+	const { supply, minProviderStake, minValidatorStake, accuserPpm, quorumPpm, proposerSlashPpm } = params;
+	const { emissionPerEpoch, gemmSlashPpm, conflictSlashPpm } = params;
 	const token =
-		p.token ??
-		(await put(encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [p.supply] }))).address;
+		params.token ??
+		(await put(encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [supply] }))).address;
 	const nonce = BigInt(await client.viem.getTransactionCount({ address: from, blockTag: "pending" }));
 	const foretold = (more: bigint) => getContractAddress({ from, nonce: nonce + more });
-	const { minProviderStake, minValidatorStake, deviceSeconds, unbondingSeconds, accuserPpm } = p;
+	const stakes = {
+		minProviderStake,
+		minValidatorStake,
+		unbondingSeconds: BigInt(params.unbondingSeconds),
+		deviceSeconds: BigInt(params.deviceSeconds),
+		accuserPpm,
+	};
 	const registry = await put(
 		encodeDeployData({
 			abi: registryAbi,
 			bytecode: code.registryCode,
-			args: [
-				token,
-				foretold(1n),
-				foretold(3n),
-				from,
-				{
-					minProviderStake,
-					minValidatorStake,
-					unbondingSeconds: BigInt(unbondingSeconds),
-					deviceSeconds: BigInt(deviceSeconds),
-					accuserPpm,
-				},
-			],
+			args: [token, foretold(1n), foretold(3n), from, stakes],
 		}),
 	);
+	const epochs = {
+		genesis: BigInt(params.genesis),
+		epochSeconds: BigInt(params.epochSeconds),
+		commitSeconds: BigInt(params.commitSeconds),
+		revealSeconds: BigInt(params.revealSeconds),
+		voidSeconds: BigInt(params.voidSeconds),
+		challengeSeconds: BigInt(params.challengeSeconds),
+		quorumPpm,
+		proposerSlashPpm,
+	};
 	const scoreboard = await put(
 		encodeDeployData({
 			abi: scoreboardAbi,
 			bytecode: code.scoreboardCode,
-			args: [
-				registry.address,
-				foretold(2n),
-				{
-					genesis: BigInt(p.genesis),
-					epochSeconds: BigInt(p.epochSeconds),
-					commitSeconds: BigInt(p.commitSeconds),
-					revealSeconds: BigInt(p.revealSeconds),
-					voidSeconds: BigInt(p.voidSeconds),
-					challengeSeconds: BigInt(p.challengeSeconds),
-					quorumPpm: p.quorumPpm,
-					proposerSlashPpm: p.proposerSlashPpm,
-				},
-			],
+			args: [registry.address, foretold(2n), epochs],
 		}),
 	);
 	const rewards = await put(
 		encodeDeployData({
 			abi: rewardsAbi,
 			bytecode: code.rewardsCode,
-			args: [token, scoreboard.address, { emissionPerEpoch: p.emissionPerEpoch, claimSeconds: BigInt(p.claimSeconds) }],
+			args: [token, scoreboard.address, { emissionPerEpoch, claimSeconds: BigInt(params.claimSeconds) }],
 		}),
 	);
 	const slashing = await put(
 		encodeDeployData({
 			abi: slashingAbi,
 			bytecode: code.slashingCode,
-			args: [registry.address, { gemmSlashPpm: p.gemmSlashPpm, conflictSlashPpm: p.conflictSlashPpm }],
+			args: [registry.address, { gemmSlashPpm, conflictSlashPpm }],
 		}),
 	);
-	return {
+	const addresses = {
 		chainId: client.chainId,
 		token,
 		registry: registry.address,
@@ -158,15 +141,12 @@ export async function deployContracts(
 		slashing: slashing.address,
 		deployedAtBlock: registry.block,
 	};
+	return { client, addresses };
 }
 
 /** Approve, then fund: what the first epochs can pay. */
-export async function fundRewards(
-	client: ChainClient,
-	from: PrivateKeyAccount,
-	{ token, rewards }: ContractAddresses,
-	amount: bigint,
-): Promise<void> {
-	await sendCall(client, from, callOf(token, { abi: assayTokenAbi, functionName: "approve", args: [rewards, amount] }));
-	await sendCall(client, from, callOf(rewards, { abi: rewardsAbi, functionName: "fund", args: [amount] }));
+export async function fundRewards(contracts: Contracts, from: ChainAccount, amount: bigint): Promise<void> {
+	const { client, addresses } = contracts;
+	await sendCall(client, from, callOf(contracts, "token", "approve", addresses.rewards, amount));
+	await sendCall(client, from, callOf(contracts, "rewards", "fund", amount));
 }

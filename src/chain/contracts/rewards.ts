@@ -1,59 +1,33 @@
-// Rewards.sol: pots of epochs, claims (from then on a share is owed), collections (it is paid), what is carried over. Typed reads and calls;
-// docs/chain.md §4.
-import { encodeFunctionData, type Hex } from "viem";
-import { rewardsAbi } from "../abi/rewards-abi.ts";
-import type { ChainClient } from "../node/chain-client.ts";
-import { type Call, callOf } from "../sending/sign.ts";
-import type { ContractAddresses } from "./deploy.ts";
-import type { ChainOpening, ChainProposal, ChainWeightLeaf } from "./scoreboard.ts";
+// Rewards.sol: pots of epochs, claims (from then on a share is owed), collections (it is paid), what is carried over. The
+// rest is `read` and `callOf` of contracts.ts by name; docs/chain.md §4.
+import type { ContractFunctionArgs, Hex } from "viem";
+import type { rewardsAbi } from "../abi/rewards-abi.ts";
+import type { Call } from "../sending/sign.ts";
+import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
 
 /** What an epoch pays: fixed with its first proposal, foretold before that. */
-export async function readEmission({ viem }: ChainClient, at: ContractAddresses, epoch: number): Promise<bigint> {
-	const contract = { address: at.rewards, abi: rewardsAbi } as const;
-	const [any, last] = await viem.readContract({ ...contract, functionName: "lastFixed" });
-	if (any && BigInt(epoch) <= last)
-		return (await viem.readContract({ ...contract, functionName: "potOf", args: [BigInt(epoch)] }))[0];
+export async function readEmission(contracts: Contracts, epoch: number): Promise<bigint> {
+	const last = await readLastFixed(contracts);
+	if (last !== null && epoch <= last) return (await readPot(contracts, epoch)).pot;
 	const [{ emissionPerEpoch }, reserve, carry] = await Promise.all([
-		viem.readContract({ ...contract, functionName: "params" }),
-		viem.readContract({ ...contract, functionName: "reserve" }),
-		viem.readContract({ ...contract, functionName: "carry" }),
+		read(contracts, "rewards", "params"),
+		read(contracts, "rewards", "reserve"),
+		read(contracts, "rewards", "carry"),
 	]);
 	return (reserve < emissionPerEpoch ? reserve : emissionPerEpoch) + carry;
 }
 
-/** The newest epoch whose emission is fixed; older ones that are not can never be proposed any more. Null before the first. */
-export async function readLastFixed({ viem }: ChainClient, at: ContractAddresses): Promise<number | null> {
-	const [any, epoch] = await viem.readContract({ address: at.rewards, abi: rewardsAbi, functionName: "lastFixed" });
+/** The newest epoch whose emission is fixed; older ones that are not can never be proposed. Null before the first. */
+export async function readLastFixed(contracts: Contracts): Promise<number | null> {
+	const [any, epoch] = await read(contracts, "rewards", "lastFixed");
 	return any ? Number(epoch) : null;
 }
 
 /** `paid` is what providers have claimed of the pot, collected or not. */
-export async function readPot({ viem }: ChainClient, at: ContractAddresses, epoch: number) {
-	const [pot, paid, swept] = await viem.readContract({
-		address: at.rewards,
-		abi: rewardsAbi,
-		functionName: "potOf",
-		args: [BigInt(epoch)],
-	});
+export async function readPot(contracts: Contracts, epoch: number) {
+	const [pot, paid, swept] = await read(contracts, "rewards", "potOf", BigInt(epoch));
 	return { pot, paid, swept };
 }
-
-/** How long after it became final an epoch's rewards may be claimed. What is owed does not lapse. */
-export async function readClaimSeconds({ viem }: ChainClient, at: ContractAddresses): Promise<number> {
-	const params = await viem.readContract({ address: at.rewards, abi: rewardsAbi, functionName: "params" });
-	return Number(params.claimSeconds);
-}
-
-export const readReserve = ({ viem }: ChainClient, at: ContractAddresses): Promise<bigint> =>
-	viem.readContract({ address: at.rewards, abi: rewardsAbi, functionName: "reserve" });
-
-export const readIsClaimed = ({ viem }: ChainClient, at: ContractAddresses, epoch: number, provider: Hex) =>
-	viem.readContract({
-		address: at.rewards,
-		abi: rewardsAbi,
-		functionName: "isClaimed",
-		args: [BigInt(epoch), provider],
-	});
 
 /** What a provider has claimed of this many epochs lies in one slot of the contract: a word. */
 const WORD_EPOCHS = 128;
@@ -66,82 +40,67 @@ export interface OwedWord {
 }
 
 /** What a provider may collect of all epochs until this one, word by word; words without anything are left out. */
-export async function readOwed(
-	{ viem }: ChainClient,
-	at: ContractAddresses,
-	provider: Hex,
-	lastEpoch: number,
-): Promise<readonly OwedWord[]> {
+export async function readOwed(contracts: Contracts, provider: Hex, lastEpoch: number): Promise<readonly OwedWord[]> {
 	const words = Array.from({ length: wordOf(Math.max(0, lastEpoch)) + 1 }, (_, word) => word);
-	const contract = { address: at.rewards, abi: rewardsAbi, functionName: "owedOf" } as const;
 	const found: OwedWord[] = [];
 	// A year of hours is 69 words; a chunk stays far below what a node lets a call cost.
 	for (let from = 0; from < words.length; from += 1000) {
 		const chunk = words.slice(from, from + 1000);
-		const amounts = await viem.readContract({ ...contract, args: [provider, chunk.map(BigInt)] });
+		const amounts = await read(contracts, "rewards", "owedOf", provider, chunk.map(BigInt));
 		found.push(...chunk.map((word, i) => ({ word, amount: amounts[i] ?? 0n })));
 	}
 	return found.filter(({ amount }) => amount > 0n);
 }
 
+type ClaimArguments = ContractFunctionArgs<typeof rewardsAbi, "nonpayable", "claim">;
+
 /** One epoch's share of one provider: its leaf among the final weights. */
 export interface RewardClaim {
 	readonly epoch: number;
-	readonly proposal: ChainProposal;
-	readonly opening: ChainOpening<ChainWeightLeaf>;
+	readonly proposal: ClaimArguments[1];
+	readonly opening: ClaimArguments[2];
 }
-
-const claimArguments = ({ epoch, proposal, opening }: RewardClaim) =>
-	({ abi: rewardsAbi, functionName: "claim", args: [BigInt(epoch), proposal, opening] }) as const;
-
-const collectArguments = (provider: Hex, words: readonly number[]) =>
-	({ abi: rewardsAbi, functionName: "collect", args: [provider, words.map(BigInt)] }) as const;
 
 /** From then on the provider of the leaf is owed its share. Nothing is paid yet. */
-export const claimCall = (
-	at: ContractAddresses,
-	epoch: number,
-	proposal: ChainProposal,
-	opening: ChainOpening<ChainWeightLeaf>,
-): Call => callOf(at.rewards, claimArguments({ epoch, proposal, opening }));
+export const claimCall = (contracts: Contracts, { epoch, proposal, opening }: RewardClaim): Call =>
+	callOf(contracts, "rewards", "claim", BigInt(epoch), proposal, opening);
 
 /** Pays the provider what it is owed of these words. */
-export const collectCall = (at: ContractAddresses, provider: Hex, words: readonly number[]): Call =>
-	callOf(at.rewards, collectArguments(provider, words));
+export const collectCall = (contracts: Contracts, provider: Hex, words: readonly number[]): Call =>
+	callOf(contracts, "rewards", "collect", provider, words.map(BigInt));
 
-/** Several claims, of whomever, in one transaction: all of them or none. */
-export function claimAllCall(at: ContractAddresses, claims: readonly RewardClaim[]): Call {
-	const [first, ...more] = claims;
-	if (first !== undefined && more.length === 0) return callOf(at.rewards, claimArguments(first));
-	const calls = claims.map((claim) => encodeFunctionData(claimArguments(claim)));
-	return callOf(at.rewards, { abi: rewardsAbi, functionName: "multicall", args: [calls] });
-}
+/** All of them or none, in one transaction. */
+const together = (contracts: Contracts, calls: readonly Call[]): Call =>
+	calls.length === 1
+		? calls[0]!
+		: callOf(
+				contracts,
+				"rewards",
+				"multicall",
+				calls.map(({ data }) => data),
+			);
 
-/** Claims of one provider and their payment, with what it was owed of `words` before, in one transaction: all of it or nothing. */
+/** Several claims, of whomever. */
+export const claimAllCall = (contracts: Contracts, claims: readonly RewardClaim[]): Call =>
+	together(
+		contracts,
+		claims.map((claim) => claimCall(contracts, claim)),
+	);
+
+/** Claims of one provider and their payment, with what it was owed of `words` before. */
 export function claimAndCollectCall(
-	at: ContractAddresses,
+	contracts: Contracts,
 	provider: Hex,
 	claims: readonly RewardClaim[],
 	words: readonly number[] = [],
 ): Call {
-	if (claims.length === 0) return collectCall(at, provider, words);
 	const paid = [...new Set([...words, ...claims.map(({ epoch }) => wordOf(epoch))])].sort((a, b) => a - b);
-	const calls = [
-		...claims.map((claim) => encodeFunctionData(claimArguments(claim))),
-		encodeFunctionData(collectArguments(provider, paid)),
-	];
-	return callOf(at.rewards, { abi: rewardsAbi, functionName: "multicall", args: [calls] });
+	const collect = collectCall(contracts, provider, paid);
+	return together(contracts, [...claims.map((claim) => claimCall(contracts, claim)), collect]);
 }
 
 /** What was claimed for whom of an epoch, from its events. */
-export async function readClaims({ viem }: ChainClient, at: ContractAddresses, epoch: number) {
-	const logs = await viem.getContractEvents({
-		address: at.rewards,
-		abi: rewardsAbi,
-		eventName: "Claimed",
-		args: { epoch: BigInt(epoch) },
-		fromBlock: BigInt(at.deployedAtBlock),
-		strict: true,
-	});
+export async function readClaims(contracts: Contracts, epoch: number) {
+	const logs = await readEvents(contracts, "rewards", "Claimed", { epoch: BigInt(epoch) });
 	return logs.map(({ args }) => ({ provider: args.provider.toLowerCase() as Hex, amount: args.amount }));
 }

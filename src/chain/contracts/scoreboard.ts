@@ -1,10 +1,8 @@
-// Scoreboard.sol: commitments, revealed roots, proposals and challenges. Typed reads and calls; docs/chain.md.
-// Reads that depend on the clock ask for the pending block: the newest one may be minutes old where nobody sends anything.
-import type { Hex } from "viem";
-import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
-import type { ChainClient } from "../node/chain-client.ts";
-import { type Call, callOf } from "../sending/sign.ts";
-import type { ContractAddresses } from "./deploy.ts";
+// Scoreboard.sol: what its views mean, and an epoch's reports and proposals from its events. The rest is `read` and `callOf`
+// of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the pending block.
+import type { ContractFunctionArgs, Hex } from "viem";
+import type { scoreboardAbi } from "../abi/scoreboard-abi.ts";
+import { type Contracts, read, readEvents, readPending } from "./contracts.ts";
 
 export interface EpochWindows {
 	/** All in seconds since 1970; each window ends where the next begins. */
@@ -26,45 +24,19 @@ export interface EpochParams {
 }
 
 /** As in Scoreboard.Proposal. */
-export interface ChainProposal {
-	readonly count: number;
-	readonly totalWeight: bigint;
-	readonly emission: bigint;
-	readonly thresholdRemainder: bigint;
-	readonly thresholdProvider: Hex;
-	readonly root: Hex;
-}
+export type ChainProposal = ContractFunctionArgs<typeof scoreboardAbi, "nonpayable", "propose">[1];
 
-export interface ChainOpening<Leaf> {
-	readonly index: number;
-	readonly leaf: Leaf;
-	readonly path: readonly Hex[];
-}
-
-export interface ChainWeightLeaf {
-	readonly provider: Hex;
-	readonly weightPpm: number;
-	readonly weightBefore: bigint;
-	readonly amountBefore: bigint;
-}
-
-export interface ChainReportOpening {
-	readonly validator: Hex;
-	readonly count: number;
-	readonly openings: readonly ChainOpening<{ provider: Hex; scorePpm: number; evidenceSha256: Hex }>[];
-}
-
-export async function readEpochParams({ viem }: ChainClient, at: ContractAddresses): Promise<EpochParams> {
-	const p = await viem.readContract({ address: at.scoreboard, abi: scoreboardAbi, functionName: "params" });
+export async function readEpochParams(contracts: Contracts): Promise<EpochParams> {
+	const { quorumPpm, proposerSlashPpm, ...seconds } = await read(contracts, "scoreboard", "params");
 	return {
-		genesis: Number(p.genesis),
-		epochSeconds: Number(p.epochSeconds),
-		commitSeconds: Number(p.commitSeconds),
-		revealSeconds: Number(p.revealSeconds),
-		voidSeconds: Number(p.voidSeconds),
-		challengeSeconds: Number(p.challengeSeconds),
-		quorumPpm: p.quorumPpm,
-		proposerSlashPpm: p.proposerSlashPpm,
+		genesis: Number(seconds.genesis),
+		epochSeconds: Number(seconds.epochSeconds),
+		commitSeconds: Number(seconds.commitSeconds),
+		revealSeconds: Number(seconds.revealSeconds),
+		voidSeconds: Number(seconds.voidSeconds),
+		challengeSeconds: Number(seconds.challengeSeconds),
+		quorumPpm,
+		proposerSlashPpm,
 	};
 }
 
@@ -74,39 +46,26 @@ export type EpochTimes = Pick<
 	"genesis" | "epochSeconds" | "commitSeconds" | "revealSeconds" | "voidSeconds"
 >;
 
-export function windowsOf(p: EpochTimes, epoch: number): EpochWindows {
-	const endsAt = p.genesis + (epoch + 1) * p.epochSeconds;
-	const revealsAt = endsAt + p.commitSeconds;
-	const voidsAt = revealsAt + p.revealSeconds;
-	return { endsAt, revealsAt, voidsAt, proposesAt: voidsAt + p.voidSeconds };
+export function windowsOf(times: EpochTimes, epoch: number): EpochWindows {
+	const endsAt = times.genesis + (epoch + 1) * times.epochSeconds;
+	const revealsAt = endsAt + times.commitSeconds;
+	const voidsAt = revealsAt + times.revealSeconds;
+	return { endsAt, revealsAt, voidsAt, proposesAt: voidsAt + times.voidSeconds };
 }
 
-export async function readReport(
-	{ viem }: ChainClient,
-	at: ContractAddresses,
-	epoch: number,
-	validator: Hex,
-): Promise<{ readonly digest: Hex; readonly revealed: boolean; readonly voided: boolean }> {
-	const [digest, revealed, voided] = await viem.readContract({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		functionName: "reportOf",
-		args: [BigInt(epoch), validator],
-	});
+/** `digest` is 0 before a commitment, then the commitment, then the root that was revealed. */
+export async function readReport(contracts: Contracts, epoch: number, validator: Hex) {
+	const [digest, revealed, voided] = await read(contracts, "scoreboard", "reportOf", BigInt(epoch), validator);
 	return { digest, revealed, voided };
 }
 
 /** The last bit of a kept root says that it is one: compare roots only so. */
 export const keptRoot = (root: Hex): Hex => `0x${(BigInt(root) | 1n).toString(16).padStart(64, "0")}`;
 
-export async function readStakes({ viem }: ChainClient, at: ContractAddresses, epoch: number) {
-	const [counted, total, quorum] = await viem.readContract({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		functionName: "stakesOf",
-		args: [BigInt(epoch)],
-	});
-	return { counted, total, quorum };
+/** Whether the reports that count have enough of the stake between them. */
+export async function readQuorum(contracts: Contracts, epoch: number): Promise<boolean> {
+	const [, , quorum] = await read(contracts, "scoreboard", "stakesOf", BigInt(epoch));
+	return quorum;
 }
 
 export interface StandingProposal {
@@ -117,51 +76,18 @@ export interface StandingProposal {
 	readonly finalAt: number;
 }
 
-export async function readProposal(
-	{ viem }: ChainClient,
-	at: ContractAddresses,
-	epoch: number,
-): Promise<StandingProposal> {
-	const [digest, proposer, finalAt] = await viem.readContract({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		functionName: "proposalOf",
-		args: [BigInt(epoch)],
-	});
-	return { digest: BigInt(digest) === 0n ? null : digest, proposer, finalAt: Number(finalAt) };
+export async function readProposal(contracts: Contracts, epoch: number): Promise<StandingProposal> {
+	const [digest, proposer, finalAt] = await read(contracts, "scoreboard", "proposalOf", BigInt(epoch));
+	return { digest: orNull(digest), proposer, finalAt: Number(finalAt) };
 }
 
 /** Null before it is final. */
-export async function readFinal({ viem }: ChainClient, at: ContractAddresses, epoch: number): Promise<Hex | null> {
-	const [digest] = await viem.readContract({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		functionName: "finalOf",
-		args: [BigInt(epoch)],
-		blockTag: "pending",
-	});
-	return BigInt(digest) === 0n ? null : digest;
+export async function readFinal(contracts: Contracts, epoch: number): Promise<Hex | null> {
+	const [digest] = await readPending(contracts, "scoreboard", "finalOf", BigInt(epoch));
+	return orNull(digest);
 }
 
-export const readCommitmentOf = (
-	{ viem }: ChainClient,
-	at: ContractAddresses,
-	o: { readonly epoch: number; readonly validator: Hex; readonly root: Hex; readonly salt: Hex },
-) =>
-	viem.readContract({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		functionName: "commitmentOf",
-		args: [BigInt(o.epoch), o.validator, o.root, o.salt],
-	});
-
-export const readProposalDigest = ({ viem }: ChainClient, at: ContractAddresses, epoch: number, p: ChainProposal) =>
-	viem.readContract({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		functionName: "proposalDigest",
-		args: [BigInt(epoch), p],
-	});
+const orNull = (digest: Hex): Hex | null => (BigInt(digest) === 0n ? null : digest);
 
 export interface RevealedReport {
 	readonly validator: Hex;
@@ -171,118 +97,26 @@ export interface RevealedReport {
 }
 
 /** Every revealed report of an epoch, from its events and the state now. Sorted by validator, addresses in lower case. */
-export async function readRevealed(
-	client: ChainClient,
-	at: ContractAddresses,
-	epoch: number,
-): Promise<readonly RevealedReport[]> {
-	const logs = await client.viem.getContractEvents({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		eventName: "Revealed",
-		args: { epoch: BigInt(epoch) },
-		fromBlock: BigInt(at.deployedAtBlock),
-		strict: true,
-	});
+export async function readRevealed(contracts: Contracts, epoch: number): Promise<readonly RevealedReport[]> {
+	const logs = await readEvents(contracts, "scoreboard", "Revealed", { epoch: BigInt(epoch) });
 	const found = await Promise.all(
-		logs.map(async ({ args }) => ({
-			validator: args.validator.toLowerCase() as Hex,
-			root: args.root,
-			stake: args.stake,
-			voided: (await readReport(client, at, epoch, args.validator)).voided,
-		})),
+		logs.map(async ({ args: { validator, root, stake } }) => {
+			const { voided } = await readReport(contracts, epoch, validator);
+			return { validator: validator.toLowerCase() as Hex, root, stake, voided };
+		}),
 	);
 	return found.sort((a, b) => (a.validator < b.validator ? -1 : 1));
 }
 
-/** Every account that committed to a report of an epoch, in lower case, and the block in which it did; whether it has stake is another matter. */
-export async function readCommits(
-	{ viem }: ChainClient,
-	at: ContractAddresses,
-	epoch: number,
-): Promise<ReadonlyMap<Hex, number>> {
-	const logs = await viem.getContractEvents({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		eventName: "Committed",
-		args: { epoch: BigInt(epoch) },
-		fromBlock: BigInt(at.deployedAtBlock),
-		strict: true,
-	});
+/** Whoever committed to a report of an epoch, in lower case, and in which block; whether it has stake is another matter. */
+export async function readCommits(contracts: Contracts, epoch: number): Promise<ReadonlyMap<Hex, number>> {
+	const logs = await readEvents(contracts, "scoreboard", "Committed", { epoch: BigInt(epoch) });
 	return new Map(logs.map(({ args, blockNumber }) => [args.validator.toLowerCase() as Hex, Number(blockNumber)]));
 }
 
-/** Whether any report was ever opened, of whatever epoch. */
-export async function readAnyRevealed({ viem }: ChainClient, at: ContractAddresses): Promise<boolean> {
-	const logs = await viem.getContractEvents({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		eventName: "Revealed",
-		fromBlock: BigInt(at.deployedAtBlock),
-		strict: true,
-	});
-	return logs.length > 0;
-}
-
 /** The proposal behind a digest, as its event told it; null when no event did. */
-export async function readProposed(
-	{ viem }: ChainClient,
-	at: ContractAddresses,
-	epoch: number,
-	digest: Hex,
-): Promise<ChainProposal | null> {
-	const logs = await viem.getContractEvents({
-		address: at.scoreboard,
-		abi: scoreboardAbi,
-		eventName: "Proposed",
-		args: { epoch: BigInt(epoch) },
-		fromBlock: BigInt(at.deployedAtBlock),
-		strict: true,
-	});
+export async function readProposed(contracts: Contracts, epoch: number, digest: Hex): Promise<ChainProposal | null> {
+	const logs = await readEvents(contracts, "scoreboard", "Proposed", { epoch: BigInt(epoch) });
 	const found = logs.findLast(({ args }) => args.digest === digest)?.args.proposal;
 	return found === undefined ? null : { ...found, thresholdProvider: found.thresholdProvider.toLowerCase() as Hex };
 }
-
-export const commitCall = (at: ContractAddresses, epoch: number, commitment: Hex): Call =>
-	callOf(at.scoreboard, { abi: scoreboardAbi, functionName: "commit", args: [BigInt(epoch), commitment] });
-
-export const revealCall = (at: ContractAddresses, epoch: number, root: Hex, salt: Hex): Call =>
-	callOf(at.scoreboard, { abi: scoreboardAbi, functionName: "reveal", args: [BigInt(epoch), root, salt] });
-
-export const proposeCall = (at: ContractAddresses, epoch: number, proposal: ChainProposal): Call =>
-	callOf(at.scoreboard, { abi: scoreboardAbi, functionName: "propose", args: [BigInt(epoch), proposal] });
-
-export const voteWithheldCall = (at: ContractAddresses, epoch: number, validator: Hex): Call =>
-	callOf(at.scoreboard, { abi: scoreboardAbi, functionName: "voteWithheld", args: [BigInt(epoch), validator] });
-
-export const voidMalformedCall = (at: ContractAddresses, epoch: number, report: ChainReportOpening): Call =>
-	callOf(at.scoreboard, { abi: scoreboardAbi, functionName: "voidMalformed", args: [BigInt(epoch), report] });
-
-export const voteUnavailableCall = (at: ContractAddresses, epoch: number, digest: Hex): Call =>
-	callOf(at.scoreboard, { abi: scoreboardAbi, functionName: "voteUnavailable", args: [BigInt(epoch), digest] });
-
-export const challengeWeightCall = (
-	at: ContractAddresses,
-	epoch: number,
-	proposal: ChainProposal,
-	provider: Hex,
-	weights: readonly ChainOpening<ChainWeightLeaf>[],
-	reports: readonly ChainReportOpening[],
-): Call =>
-	callOf(at.scoreboard, {
-		abi: scoreboardAbi,
-		functionName: "challengeWeight",
-		args: [BigInt(epoch), proposal, provider, weights, reports],
-	});
-
-export const challengeShapeCall = (
-	at: ContractAddresses,
-	epoch: number,
-	proposal: ChainProposal,
-	weights: readonly ChainOpening<ChainWeightLeaf>[],
-): Call =>
-	callOf(at.scoreboard, {
-		abi: scoreboardAbi,
-		functionName: "challengeShape",
-		args: [BigInt(epoch), proposal, weights],
-	});

@@ -7,9 +7,8 @@ import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
-import type { ContractAddresses } from "../contracts/deploy.ts";
+import type { Contracts } from "../contracts/contracts.ts";
 import type { ChainProposal } from "../contracts/scoreboard.ts";
-import type { ChainClient } from "../node/chain-client.ts";
 import { followEvents, memoryCursor } from "./follow-events.ts";
 
 /** Accounts in lower case. `args` are the event's own. */
@@ -87,7 +86,8 @@ const VALIDATOR = 2;
 
 const isAddress = (value: unknown): value is string => typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
 
-export function createChainHistory(client: ChainClient, at: ContractAddresses, mostEvents = MAX_EVENTS): ChainHistory {
+export function createChainHistory(contracts: Contracts, mostEvents = MAX_EVENTS): ChainHistory {
+	const { client, addresses } = contracts;
 	const byEpoch = new Map<number, HistoryEvent[]>();
 	const byAccount = new Map<Hex, HistoryEvent[]>();
 	const byKey = new Map<string, HistoryEvent[]>();
@@ -167,7 +167,7 @@ export function createChainHistory(client: ChainClient, at: ContractAddresses, m
 			const { account, signingKey, keyProof } = event.args as { account: Hex; signingKey: Hex; keyProof: Hex };
 			known = isChainKeyProof(signingKey.slice(2), keyProof, {
 				chainId: client.chainId,
-				registry: at.registry,
+				registry: addresses.registry,
 				account,
 			});
 			proven.set(event, known);
@@ -179,8 +179,8 @@ export function createChainHistory(client: ChainClient, at: ContractAddresses, m
 	async function refresh(): Promise<void> {
 		await followEvents(client, {
 			abi: ABI,
-			addresses: [at.registry, at.scoreboard, at.rewards, at.slashing],
-			fromBlock: at.deployedAtBlock,
+			addresses: [addresses.registry, addresses.scoreboard, addresses.rewards, addresses.slashing],
+			fromBlock: addresses.deployedAtBlock,
 			cursor,
 			async take(events) {
 				for (const { eventName, args, blockNumber, transactionHash, logIndex } of events)

@@ -5,9 +5,8 @@ import type { Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
-import type { ContractAddresses } from "../contracts/deploy.ts";
-import { ROLES, readRegistryParams } from "../contracts/registry.ts";
-import type { ChainClient } from "../node/chain-client.ts";
+import { type Contracts, read } from "../contracts/contracts.ts";
+import { ROLES } from "../contracts/registry.ts";
 import { type FollowedEvent, followEvents, type SeenBlock } from "./follow-events.ts";
 import { foldLedger, type LedgerAccount, type LedgerEvent } from "./stake-ledger.ts";
 
@@ -48,14 +47,11 @@ export interface ProviderBook {
 /** A place in the chain that is older costs a few requests at the next start; a write at each look costs more. */
 const SAVE_AFTER_BLOCKS = 200;
 
-export async function openProviderBook(
-	client: ChainClient,
-	at: ContractAddresses,
-	keeper: BookKeeper,
-): Promise<ProviderBook> {
-	const { minProviderStake } = await readRegistryParams(client, at);
+export async function openProviderBook(contracts: Contracts, keeper: BookKeeper): Promise<ProviderBook> {
+	const { registry, deployedAtBlock } = contracts.addresses;
+	const { minProviderStake } = await read(contracts, "registry", "params");
 	const kept = await keeper.load();
-	const last = kept?.blocks.at(-1)?.number ?? at.deployedAtBlock - 1;
+	const last = kept?.blocks.at(-1)?.number ?? deployedAtBlock - 1;
 	let blocks: readonly SeenBlock[] = kept?.blocks ?? [];
 	let entries: BookEntry[] = (kept?.entries ?? []).filter(({ block }) => block <= last);
 	/** Up to which block what is kept is what we have. */
@@ -69,7 +65,7 @@ export async function openProviderBook(
 
 	const save = async () => {
 		await keeper.save({ keepTo: savedTo, added: entries.filter(({ block }) => block > savedTo), blocks });
-		savedTo = blocks.at(-1)?.number ?? at.deployedAtBlock - 1;
+		savedTo = blocks.at(-1)?.number ?? deployedAtBlock - 1;
 		isSaved = true;
 	};
 	const change = (next: BookEntry[]) => {
@@ -78,11 +74,11 @@ export async function openProviderBook(
 		isSaved = false;
 	};
 
-	async function read(): Promise<void> {
-		await followEvents(client, {
+	async function follow(): Promise<void> {
+		await followEvents(contracts.client, {
 			abi: registryAbi,
-			addresses: [at.registry],
-			fromBlock: at.deployedAtBlock,
+			addresses: [registry],
+			fromBlock: deployedAtBlock,
 			cursor: {
 				load: async () => blocks,
 				async save(seen) {
@@ -90,7 +86,7 @@ export async function openProviderBook(
 				},
 			},
 			async take(events) {
-				const found = events.flatMap((event) => entryOf(client, at, event) ?? []);
+				const found = events.flatMap((event) => entryOf(contracts, event) ?? []);
 				if (found.length > 0) change([...entries, ...found]);
 			},
 			async rollback(toBlock) {
@@ -111,9 +107,9 @@ export async function openProviderBook(
 	async function readAnew(error: unknown): Promise<void> {
 		if (!(error instanceof AssayError && error.code === "CHAIN_REORGANISED")) throw error;
 		blocks = [];
-		savedTo = at.deployedAtBlock - 1;
+		savedTo = deployedAtBlock - 1;
 		change([]);
-		await read();
+		await follow();
 	}
 
 	let reading: Promise<void> | null = null;
@@ -123,7 +119,7 @@ export async function openProviderBook(
 		stakeOf: (account) => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
 		refresh() {
 			// Two at once would take every event twice.
-			reading ??= read()
+			reading ??= follow()
 				.catch(readAnew)
 				.finally(() => {
 					reading = null;
@@ -154,7 +150,7 @@ function indexOf(accounts: ReadonlyMap<Hex, LedgerAccount>, leastStake: bigint):
 }
 
 /** Null: not of an account. */
-function entryOf(client: ChainClient, at: ContractAddresses, log: FollowedEvent<typeof registryAbi>): BookEntry | null {
+function entryOf({ client, addresses }: Contracts, log: FollowedEvent<typeof registryAbi>): BookEntry | null {
 	const args = log.args as Readonly<Record<string, unknown>> & { readonly account?: Hex };
 	if (args.account === undefined) return null;
 	const account = args.account.toLowerCase() as Hex;
@@ -162,7 +158,7 @@ function entryOf(client: ChainClient, at: ContractAddresses, log: FollowedEvent<
 	const vouched = () => {
 		const { signingKey, keyProof } = args as { readonly signingKey?: Hex; readonly keyProof?: Hex };
 		const key = (signingKey ?? "0x").slice(2);
-		const said = { chainId: client.chainId, registry: at.registry, account };
+		const said = { chainId: client.chainId, registry: addresses.registry, account };
 		return isChainKeyProof(key, keyProof ?? "0x", said) ? key : null;
 	};
 	const eventOf: Readonly<Record<string, () => LedgerEvent>> = {

@@ -1,9 +1,10 @@
 // Reorganisations of up to 10 blocks and nodes that go away: nothing published twice, nothing lost, on a real EVM.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
-import { type ContractAddresses, deployContracts, deployDefaults } from "../contracts/deploy.ts";
-import { readBalance, transferCall } from "../contracts/registry.ts";
+import { type Contracts, callOf, read } from "../contracts/contracts.ts";
+import { deployContracts, deployDefaults } from "../contracts/deploy.ts";
 import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import { type RetryOptions, withRetries } from "../node/http-rpc.ts";
 import type { Rpc } from "../node/rpc.ts";
@@ -18,7 +19,7 @@ const receiver = accountOf(`0x${"22".repeat(32)}`).address;
 interface Stage {
 	readonly node: ToyNode;
 	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 }
 
 const quick = { firstDelayMs: 1, mostDelayMs: 4 };
@@ -37,8 +38,9 @@ async function stage(
 		},
 	});
 	const deployer = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	const at = await deployContracts(deployer, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }));
-	return { node, client, at };
+	const params = deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 });
+	const { addresses } = await deployContracts(deployer, TREASURER, params);
+	return { node, client, contracts: { client, addresses } };
 }
 
 /** Answers again after so many questions into the void. */
@@ -50,10 +52,10 @@ function awayFor(node: ToyNode, asks: number): Rpc {
 	};
 }
 
-const paying = ({ client, at }: Pick<Stage, "client" | "at">, id: string) => ({
+const paying = ({ contracts }: Pick<Stage, "contracts">, id: string) => ({
 	id,
-	isDone: async () => (await readBalance(client, at, receiver)) > 0n,
-	call: async () => transferCall(at, receiver, 7n),
+	isDone: async () => (await read(contracts, "token", "balanceOf", receiver)) > 0n,
+	call: callOf(contracts, "token", "transfer", receiver, 7n),
 });
 
 for (const depth of [2, 5, 10])
@@ -74,10 +76,10 @@ for (const depth of [2, 5, 10])
 		assert.equal(forked, 2);
 		// The deployment, the first time, and again: the fork did drop it.
 		assert.ok(s.node.sent >= 5 + 2);
-		assert.equal(await readBalance(s.client, s.at, receiver), 7n);
+		assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
 		assert.equal(journal.size(), 0);
 		assert.equal(await publish(s.client, TREASURER, journal, paying(s, "pay/1")), null);
-		assert.equal(await readBalance(s.client, s.at, receiver), 7n);
+		assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
 	});
 
 test("a node that is away for many questions, and one whose answer is lost: sent again, mined once", async () => {
@@ -85,7 +87,7 @@ test("a node that is away for many questions, and one whose answer is lost: sent
 		const s = await stage();
 		s.node.down = down;
 		await publish(s.client, TREASURER, memoryIntents(), paying(s, "pay/1"));
-		assert.equal(await readBalance(s.client, s.at, receiver), 7n);
+		assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
 	}
 });
 
@@ -107,7 +109,7 @@ test("a node that stays away is an error, and the intent is there for the next p
 	await s.node.rpc("eth_sendRawTransaction", [kept![0]!.raw]);
 	const receipt = await publish(s.client, TREASURER, journal, paying(s, "pay/1"));
 	assert.equal(receipt?.transactionHash, kept![0]!.hash);
-	assert.equal(await readBalance(s.client, s.at, receiver), 7n);
+	assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
 });
 
 test("a nonce that another transaction took: looked at again, then signed anew", async () => {
@@ -120,18 +122,21 @@ test("a nonce that another transaction took: looked at again, then signed anew",
 			await journal.put(...o);
 			if (s.node.sent > 6) return;
 			const rival = await createChainClient(s.node.rpc, { confirmations: 1, sleep: async () => {} });
-			await sendCall(rival, TREASURER, transferCall(s.at, other, 1n));
+			await sendCall(rival, TREASURER, callOf(s.contracts, "token", "transfer", other, 1n));
 		},
 	};
 	await publish(s.client, TREASURER, stolen, paying(s, "pay/1"));
-	assert.equal(await readBalance(s.client, s.at, receiver), 7n);
-	assert.equal(await readBalance(s.client, s.at, other), 1n);
+	assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
+	assert.equal(await read(s.contracts, "token", "balanceOf", other), 1n);
 });
 
 test("a refused one leaves nothing behind", async () => {
 	const s = await stage();
 	const journal = memoryIntents();
-	const tooMuch = { ...paying(s, "pay/1"), call: async () => transferCall(s.at, receiver, 10n ** 40n) };
+	const tooMuch = {
+		...paying(s, "pay/1"),
+		call: callOf(s.contracts, "token", "transfer", receiver, 10n ** 40n),
+	};
 	await assert.rejects(publish(s.client, TREASURER, journal, tooMuch), { code: "CHAIN_REFUSED" });
 	assert.equal(journal.size(), 0);
 });
@@ -139,14 +144,15 @@ test("a refused one leaves nothing behind", async () => {
 test("events: told once each, taken back by a rollback, read again; too deep is an error", async () => {
 	const s = await stage();
 	const plain = await createChainClient(s.node.rpc, { confirmations: 1, sleep: async () => {} });
-	const pay = (amount: bigint) => sendCall(plain, TREASURER, transferCall(s.at, receiver, amount));
+	const pay = (amount: bigint) =>
+		sendCall(plain, TREASURER, callOf(s.contracts, "token", "transfer", receiver, amount));
 	const cursor = memoryCursor();
 	const book: { block: number; amount: bigint }[] = [];
 	const round = () =>
 		followEvents(s.client, {
 			abi: assayTokenAbi,
-			addresses: [s.at.token],
-			fromBlock: s.at.deployedAtBlock,
+			addresses: [s.contracts.addresses.token],
+			fromBlock: s.contracts.addresses.deployedAtBlock,
 			cursor,
 			step: 7,
 			async take(events: readonly FollowedEvent<typeof assayTokenAbi>[]) {

@@ -2,17 +2,14 @@
 // sending/; what to send is for the caller to say.
 import { setTimeout } from "node:timers/promises";
 import {
-	BaseError,
 	type Chain,
 	createPublicClient,
 	defineChain,
 	type EIP1193RequestFn,
 	type PublicClient,
-	type ReadContractParameters,
 	type Transport,
 } from "viem";
 import { createKeyedMutex, type KeyedMutex } from "../../platform/keyed-mutex.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import { connectionClosed } from "./http-rpc.ts";
 import type { Rpc } from "./rpc.ts";
 import { splitLogs } from "./split-logs.ts";
@@ -67,12 +64,9 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 		rpcUrls: { default: { http: [] } },
 	});
 	const { signal } = options;
-	const viem = createPublicClient({ chain, transport: transportOver(splitLogs(rpc)), cacheTime: 0 });
-	const readContract = ((parameters: ReadContractParameters) =>
-		viem.readContract(parameters).catch(rethrowOwn)) as typeof viem.readContract;
 	return {
 		rpc,
-		viem: { ...viem, readContract },
+		viem: createPublicClient({ chain, transport: transportOver(splitLogs(rpc)), cacheTime: 0 }),
 		chainId,
 		confirmations: options.confirmations ?? CONFIRMATIONS,
 		sleep:
@@ -94,9 +88,4 @@ function transportOver(rpc: Rpc): Transport {
 	const request = (({ method, params }: { readonly method: string; readonly params?: readonly unknown[] }) =>
 		rpc(method, params ?? [])) as EIP1193RequestFn;
 	return () => ({ config: { key: "node", name: "a chain's node", type: "node", request }, request });
-}
-
-/** A read of a contract wraps whatever its transport threw. */
-function rethrowOwn(error: unknown): never {
-	throw (error instanceof BaseError && error.walk((cause) => cause instanceof AssayError)) || error;
 }

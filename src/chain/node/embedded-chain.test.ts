@@ -25,10 +25,14 @@ const open = () =>
 test("contracts stand, a validator registers, and all of it is there after a restart", async () => {
 	const first = await open();
 	const client = await createChainClient(first.rpc, { confirmations: 1 });
-	const at = await deployContracts(client, treasurer, deployDefaults({ genesis: 1_800_000_000, epochSeconds: 600 }));
+	const contracts = await deployContracts(
+		client,
+		treasurer,
+		deployDefaults({ genesis: 1_800_000_000, epochSeconds: 600 }),
+	);
 	nowMs += 5000;
-	await sendCall(client, treasurer, approveCall(at, 10n ** 24n));
-	const register = registerCall(at, {
+	await sendCall(client, treasurer, approveCall(contracts, 10n ** 24n));
+	const register = registerCall(contracts, {
 		role: "validator",
 		signingKey: `0x${"ab".repeat(32)}`,
 		keyProof: "0x",
@@ -37,7 +41,7 @@ test("contracts stand, a validator registers, and all of it is there after a res
 	});
 	await sendCall(client, treasurer, register);
 	await assert.rejects(sendCall(client, treasurer, register), /AlreadyRegistered/);
-	const account = await readAccount(client, at, treasurer.address);
+	const account = await readAccount(contracts, treasurer.address);
 	assert.equal(account.role, ROLES.validator);
 	assert.equal(account.stake, 5000n * 10n ** 18n);
 	const head = await client.viem.getBlock();
@@ -48,7 +52,7 @@ test("contracts stand, a validator registers, and all of it is there after a res
 	const second = await open();
 	const again = await createChainClient(second.rpc, { confirmations: 1 });
 	assert.equal((await again.viem.getBlock()).hash, head.hash);
-	assert.deepEqual(await readAccount(again, at, treasurer.address), account);
+	assert.deepEqual(await readAccount({ ...contracts, client: again }, treasurer.address), account);
 	await second.close();
 });
 

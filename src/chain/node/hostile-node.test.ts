@@ -131,7 +131,7 @@ test("a socket that hangs, one that trickles, one that is shut, one that leads e
 
 test("another chain behind the same address is noticed after an outage, and nothing of it believed", async () => {
 	answer = honest;
-	const rpc = withRetries(httpRpc(url), impatient);
+	const rpc = withRetries(httpRpc(url), { firstDelayMs: 2 });
 	const client = await createChainClient(rpc);
 	assert.equal(await client.viem.getBlockNumber(), 16n);
 	let failures = 0;

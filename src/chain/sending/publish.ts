@@ -23,8 +23,7 @@ export interface Intent {
 	readonly id: string;
 	/** Whether the chain shows it as done, by whomever. */
 	readonly isDone: () => Promise<boolean>;
-	/** Made only when it is needed. */
-	readonly call: () => Promise<Call>;
+	readonly call: Call;
 }
 
 /** A receipt when a transaction of ours did it, null when it was done already. Refused by the contract: CHAIN_REFUSED, and nothing stays behind. */
@@ -40,7 +39,7 @@ export async function publish(
 		if (sent === null) {
 			if (await intent.isDone()) return null;
 			sent = await client.nonceLock.run<SentIntent>(account.address, async () => {
-				const first = [await signCall(client, account, await intent.call())];
+				const first = [await signCall(client, account, intent.call)];
 				await journal.put(intent.id, first);
 				await handIn(first);
 				return first;

@@ -1,13 +1,6 @@
 // Transactions signed here and by no node: nonce from the chain, gas estimated and padded, fees within the client's cap.
 // Handing them in is settle.ts.
-import {
-	type Abi,
-	type EncodeFunctionDataParameters,
-	encodeFunctionData,
-	type Hex,
-	keccak256,
-	parseTransaction,
-} from "viem";
+import { type Hex, keccak256, parseTransaction } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { type Fees, feesNow, replacementFees } from "./fees.ts";
@@ -76,11 +69,4 @@ async function sign(
 ): Promise<SignedTransaction> {
 	const raw = await account.signTransaction({ type: "eip1559", chainId, ...transaction });
 	return { raw, hash: keccak256(raw), from: account.address, nonce: transaction.nonce };
-}
-
-export function callOf<const TAbi extends Abi | readonly unknown[]>(
-	to: Hex,
-	parameters: EncodeFunctionDataParameters<TAbi>,
-): Call {
-	return { to, data: encodeFunctionData(parameters as EncodeFunctionDataParameters) };
 }

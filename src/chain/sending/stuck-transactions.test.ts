@@ -46,7 +46,7 @@ async function stage(o: {
 	const intent = {
 		id: "pay/1",
 		isDone: async () => (await balance()) > 0n,
-		call: async () => ({ to: receiver, data: "0x" as const, value: 7n }),
+		call: { to: receiver, data: "0x" as const, value: 7n },
 	};
 	return { client, receiver, intent, balance };
 }
@@ -193,7 +193,7 @@ test("a receipt that its block does not have is none", async () => {
 	};
 	const s = await stage({ gwei: () => 1n, rpc, confirmations: 1 });
 	node.lose = 1;
-	const receipt = await sendCall(s.client, TREASURER, await s.intent.call());
+	const receipt = await sendCall(s.client, TREASURER, s.intent.call);
 	assert.equal(lies, -2, "one lie, and two looks at what is true");
 	assert.notEqual(receipt.gasUsed, 0n);
 	assert.equal(await s.balance(), 7n);
@@ -208,6 +208,6 @@ test("a node that denies every transaction has an act sent three times at most, 
 	await node.price(1n * GWEI);
 	await node.mine(1);
 	const before = node.sent;
-	await assert.rejects(sendCall(s.client, TREASURER, await s.intent.call()), { code: "CHAIN_REFUSED" });
+	await assert.rejects(sendCall(s.client, TREASURER, s.intent.call), { code: "CHAIN_REFUSED" });
 	assert.equal(node.sent - before, 3);
 });

@@ -2,8 +2,7 @@
 // asked for them.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
+import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { MAX_FILE_BYTES } from "../../protocol/probe/evidence-codec.ts";
 
@@ -13,15 +12,14 @@ const PAUSE_MS = 1000;
 const ATTEMPTS = 5;
 
 export function readEvidenceFrom(o: {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly folders: readonly string[];
 	readonly isFetched: boolean;
 }): (sha256: string, validator: `0x${string}`) => Promise<Uint8Array | null> {
 	const endpoints = new Map<string, string>();
 	async function endpointOf(validator: `0x${string}`): Promise<string> {
 		const { readAccount } = await import("../../chain/contracts/registry.ts");
-		const known = endpoints.get(validator) ?? (await readAccount(o.client, o.at, validator)).endpoint;
+		const known = endpoints.get(validator) ?? (await readAccount(o.contracts, validator)).endpoint;
 		endpoints.set(validator, known);
 		return known;
 	}

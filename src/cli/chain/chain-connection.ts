@@ -4,8 +4,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
+import type { ContractAddresses, Contracts } from "../../chain/contracts/contracts.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainHome } from "../../validator/settlement/chain-home.ts";
@@ -109,8 +108,7 @@ async function namedContracts(values: ChainValues, io: CliIo): Promise<ContractA
 
 /** What anyone can have who only reads: no account, no folder of one's own. */
 export interface ReadingChain {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	/** Of the data folder, whether it is there or not. */
 	readonly folder: string;
 	readonly dataDir: string;
@@ -124,7 +122,7 @@ export async function withReadingChain<T>(
 ): Promise<T> {
 	const rpcUrl = rpcUrlOf(values, io);
 	if (rpcUrl === null)
-		return withChain(values, io, ({ client, at, folder }, dataDir) => act({ client, at, folder, dataDir }));
+		return withChain(values, io, ({ contracts, folder }, dataDir) => act({ contracts, folder, dataDir }));
 	requireNode();
 	const dataDir = dataDirOf(values, io);
 	const folder = join(dataDir, "chain");
@@ -133,15 +131,16 @@ export async function withReadingChain<T>(
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
 			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
 		});
-	const at = await readContractsFile(values.contracts === undefined ? kept : resolve(io.cwd, values.contracts));
+	const addresses = await readContractsFile(values.contracts === undefined ? kept : resolve(io.cwd, values.contracts));
 	const { createChainClient } = await import("../../chain/node/chain-client.ts");
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
-	const code = at.chainId === client.chainId ? await client.viem.getCode({ address: at.scoreboard }) : undefined;
+	const code =
+		addresses.chainId === client.chainId ? await client.viem.getCode({ address: addresses.scoreboard }) : undefined;
 	if (code === undefined)
 		throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
-			hint: `The node is of chain ${client.chainId}, the contracts of ${at.chainId}.`,
+			hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}.`,
 		});
-	return act({ client, at, folder, dataDir });
+	return act({ contracts: { client, addresses }, folder, dataDir });
 }
 
 const NODE_PATIENCE_MS = 5000;

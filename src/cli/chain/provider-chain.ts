@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { ContractAddresses, Contracts } from "../../chain/contracts/contracts.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -23,8 +23,7 @@ import {
 
 /** Whoever acts on chain: what a validator's home and a provider have in common. */
 export interface ChainActor {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly url: string;
 }
@@ -69,16 +68,16 @@ export async function withProviderChain<T>(
 		const { createChainClient } = await import("../../chain/node/chain-client.ts");
 		const rpc = await reachNode(rpcUrl);
 		const client = await createChainClient(rpc, { confirmations: confirmationsOf(values, rpcUrl) ?? 1 });
-		const at = await contractsOf(values, io, folder, client);
-		return act({ client, at, account, url: rpcUrl }, signer, folder);
+		const addresses = await addressesOf(values, io, folder, client);
+		return act({ contracts: { client, addresses }, account, url: rpcUrl }, signer, folder);
 	}
 	// A provider's folder inside a network's is that of `assay up`.
 	const beside = dirname(folder);
 	const isInside = basename(folder) === "provider" && existsSync(join(beside, "chain"));
 	const data = values.network ?? (isInside ? beside : defaultDataDir(io.env));
 	const { confirmations, contracts } = values;
-	return withChain({ data, confirmations, contracts }, io, ({ client, at, url }) =>
-		act({ client, at, account, url }, signer, folder),
+	return withChain({ data, confirmations, contracts }, io, (home) =>
+		act({ contracts: home.contracts, account, url: home.url }, signer, folder),
 	);
 }
 
@@ -100,7 +99,7 @@ function providerFolderOf(values: ProviderValues, io: CliIo): string {
 const KEPT = "contracts.json";
 
 /** As named, and kept in the provider's folder for the next time; else those kept; else those of a network's folder of this machine. */
-async function contractsOf(
+async function addressesOf(
 	values: ProviderValues,
 	io: CliIo,
 	folder: string,
@@ -113,15 +112,16 @@ async function contractsOf(
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
 			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
 		});
-	const at = await readContractsFile(path);
-	const code = at.chainId === client.chainId ? await client.viem.getCode({ address: at.registry }) : undefined;
+	const addresses = await readContractsFile(path);
+	const code =
+		addresses.chainId === client.chainId ? await client.viem.getCode({ address: addresses.registry }) : undefined;
 	if (code === undefined)
 		throw new AssayError("CHAIN_MISSING", `the contracts of ${path} are not on this chain`, {
-			hint: `The node is of chain ${client.chainId}, the contracts of ${at.chainId}. Name others with --contracts.`,
+			hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}. Name others with --contracts.`,
 		});
 	if (values.contracts !== undefined) {
 		const { writeDurably } = await import("../../platform/durable-file.ts");
-		await writeDurably(join(folder, KEPT), `${JSON.stringify(at)}\n`);
+		await writeDurably(join(folder, KEPT), `${JSON.stringify(addresses)}\n`);
 	}
-	return at;
+	return addresses;
 }

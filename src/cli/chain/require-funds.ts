@@ -1,4 +1,6 @@
 // Whether an account can pay for what it is about to do, before anything is sent: tokens, and the chain's own coin for gas. If not: what to send, and where to.
+import type { ChainClient } from "../../chain/node/chain-client.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatTokens } from "./chain-connection.ts";
 import type { ChainActor } from "./provider-chain.ts";
@@ -8,26 +10,28 @@ export const GAS = { register: 450_000n, stake: 200_000n, small: 150_000n, deplo
 
 /** Throws CHAIN_FUNDS. */
 export async function requireFunds(
-	{ client, at, account }: ChainActor,
+	{ contracts, account }: ChainActor,
 	o: { readonly tokens: bigint; readonly gas: bigint },
 ): Promise<void> {
-	const { readBalance } = await import("../../chain/contracts/registry.ts");
+	const { read } = await import("../../chain/contracts/contracts.ts");
 	const [tokens] = await Promise.all([
-		readBalance(client, at, account.address),
-		requireGas({ client, account }, o.gas),
+		read(contracts, "token", "balanceOf", account.address),
+		requireGas(contracts.client, account, o.gas),
 	]);
+	const { token, chainId } = contracts.addresses;
 	if (tokens >= o.tokens) return;
 	throw new AssayError(
 		"CHAIN_FUNDS",
 		`the account ${account.address} has ${formatTokens(tokens)} tokens, and ${formatTokens(o.tokens)} are needed`,
 		{
-			hint: `Send ${formatTokens(o.tokens - tokens)} tokens (contract ${at.token} on chain ${at.chainId}) to ${account.address}. Whoever holds some: assay chain send ${account.address} ${formatTokens(o.tokens - tokens)}`,
+			hint: `Send ${formatTokens(o.tokens - tokens)} tokens (contract ${token} on chain ${chainId}) to ${account.address}. Whoever holds some: assay chain send ${account.address} ${formatTokens(o.tokens - tokens)}`,
 		},
 	);
 }
 
 export async function requireGas(
-	{ client, account }: Pick<ChainActor, "client" | "account">,
+	client: ChainClient,
+	account: ChainAccount,
 	gas: bigint,
 	/** How else to get it. */
 	otherwise?: string,

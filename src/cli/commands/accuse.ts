@@ -3,7 +3,7 @@
 // proof. Page: docs/chain.md §5.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -85,26 +85,29 @@ interface Sent {
 
 /** Throws FRAUD_PUNISHED, FRAUD_NO_STAKE, RECEIPTS_BAD or CHAIN_FUNDS. */
 async function sendProof(
-	{ client, at }: ChainHome,
+	{ contracts }: ChainHome,
 	account: ChainAccount,
 	file: ReceiptFile,
 	{ receipt, signature, fraud }: Proof,
 	isDry: boolean,
 ): Promise<Sent> {
-	const [{ refusedBecause }, { sendCall }, { signCall }, slashing, { readAccount }] = await Promise.all([
-		import("../../chain/sending/refusal.ts"),
-		import("../../chain/sending/send-call.ts"),
-		import("../../chain/sending/sign.ts"),
-		import("../../chain/contracts/slashing.ts"),
-		import("../../chain/contracts/registry.ts"),
-	]);
+	const [{ refusedBecause }, { sendCall }, { signCall }, { callOf, read }, slashing, { readAccount }] =
+		await Promise.all([
+			import("../../chain/sending/refusal.ts"),
+			import("../../chain/sending/send-call.ts"),
+			import("../../chain/sending/sign.ts"),
+			import("../../chain/contracts/contracts.ts"),
+			import("../../chain/contracts/slashing.ts"),
+			import("../../chain/contracts/registry.ts"),
+		]);
 	const parties = { accused: file.provider, account: account.address };
-	requireSameContract(file, at);
-	if (await slashing.readIsPunished(client, at, slashing.receiptDigest(file, receipt))) throw punished();
-	const { stake, unbonding } = await readAccount(client, at, file.provider);
+	requireSameContract(file, contracts.addresses);
+	if (await read(contracts, "slashing", "isPunished", slashing.receiptDigest(file, receipt))) throw punished();
+	const { stake, unbonding } = await readAccount(contracts, file.provider);
 	if (stake + unbonding === 0n) throw noStake(file.provider);
-	const call = slashing.proveGemmCall(at, receipt, signature, fraud);
-	await requireGas({ client, account }, PROOF_GAS);
+	const call = callOf(contracts, "slashing", "proveGemm", receipt, signature, fraud);
+	const { client } = contracts;
+	await requireGas(client, account, PROOF_GAS);
 	try {
 		if (isDry) {
 			// Estimated, signed and thrown away: the contract would accept it.
@@ -112,7 +115,7 @@ async function sendProof(
 			return { ...parties, slashed: null, transaction: null };
 		}
 		const sent = await sendCall(client, account, call);
-		const { amount = 0n, toAccuser = 0n } = slashing.slashedIn(at, sent) ?? {};
+		const { amount = 0n, toAccuser = 0n } = slashing.slashedIn(contracts, sent) ?? {};
 		return { ...parties, slashed: { amount, toAccuser }, transaction: sent.transactionHash };
 	} catch (error) {
 		// Somebody else was quicker.
@@ -146,11 +149,11 @@ async function proofOf(evidence: Uint8Array, file: ReceiptFile) {
 	return { receipt, signature: signed.signature, fraud, round, committed, right };
 }
 
-function requireSameContract(file: ReceiptFile, at: ContractAddresses): void {
-	if (file.chainId === at.chainId && file.slashing === at.slashing.toLowerCase()) return;
+function requireSameContract(file: ReceiptFile, { chainId, slashing }: ContractAddresses): void {
+	if (file.chainId === chainId && file.slashing === slashing.toLowerCase()) return;
 	throw new AssayError(
 		"RECEIPTS_BAD",
-		`these receipts are for the contract ${file.slashing} on chain ${file.chainId}; here are ${at.slashing.toLowerCase()} and ${at.chainId}`,
+		`these receipts are for the contract ${file.slashing} on chain ${file.chainId}; here are ${slashing.toLowerCase()} and ${chainId}`,
 		{ hint: "Name that chain's node with --rpc, and its contracts with --contracts." },
 	);
 }

@@ -56,12 +56,11 @@ every difference. It needs no account and no data folder: anyone can run it with
 				import("../../validator/settlement/report-archive.ts"),
 				import("../../validator/settlement/fetch-leaves.ts"),
 			]);
-			const { client, at } = chain;
+			const { contracts } = chain;
 			const kept = archiveSource(createReportArchive(join(chain.folder, "epochs")));
-			const fetched = createLeafFetcher(client, at, (from, error) => io.err.write(`  ${from}: ${String(error)}\n`));
+			const fetched = createLeafFetcher(contracts, (from, error) => io.err.write(`  ${from}: ${String(error)}\n`));
 			const found = await auditEpoch({
-				client,
-				at,
+				contracts,
 				epoch,
 				source: {
 					report: async (...one) => (await kept.report(...one)) ?? fetched.report(...one),
@@ -115,12 +114,12 @@ function drawn<T>(among: readonly T[], count: number): readonly T[] {
 async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingChain): Promise<EvidenceAudit | null> {
 	if (values["no-evidence"]) return null;
 	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
-	const { client, at, folder, dataDir } = chain;
+	const { contracts, folder, dataDir } = chain;
 	const { createEvidenceAudit } = await import("../../validator/audit/audit-evidence.ts");
 	const folders = [join(dataDir, "evidence")];
 	if (values["evidence-folder"] !== undefined) folders.unshift(resolve(io.cwd, values["evidence-folder"]));
-	const read = readEvidenceFrom({ client, at, folders, isFetched: isVerified });
-	const audit = createEvidenceAudit({ client, read, isVerified });
+	const read = readEvidenceFrom({ contracts, folders, isFetched: isVerified });
+	const audit = createEvidenceAudit({ client: contracts.client, read, isVerified });
 	if (isVerified) return audit;
 	const own = existsSync(folders[0]!) ? await ownAccount(folder) : null;
 	if (own === null) return null;
@@ -131,15 +130,15 @@ async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingCha
 /** Whose stake was taken by this. */
 async function accuse(values: AuditValues, io: CliIo, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
 	if (found.conflicts.length === 0) return [];
-	const { client, at, folder } = chain;
+	const { contracts, folder } = chain;
 	const [{ createReportConflicts }, { memoryIntents }] = await Promise.all([
 		import("../../validator/settlement/report-conflicts.ts"),
 		import("../../chain/sending/publish.ts"),
 	]);
 	const sender = (await readKeyOption(values, io)) ?? (await ownAccount(folder));
 	if (sender === null) throw usageError("--accuse needs an account: --key-file, or a validator's data folder");
-	await requireGas({ client, account: sender }, GAS.stake);
-	const conflicts = createReportConflicts({ client, at, account: sender, journal: memoryIntents() });
+	await requireGas(contracts.client, sender, GAS.stake);
+	const conflicts = createReportConflicts({ contracts, account: sender, journal: memoryIntents() });
 	const accused: string[] = [];
 	for (const { validator, revealed, ...signed } of found.conflicts)
 		if (await conflicts.againstReveal(found.epoch, validator, revealed, signed)) accused.push(validator);

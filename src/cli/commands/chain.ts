@@ -112,17 +112,22 @@ async function status(values: ChainCommandValues, io: CliIo): Promise<number> {
 const leaving = (unbonding: bigint): string => (unbonding > 0n ? `, ${formatTokens(unbonding)} being unstaked` : "");
 
 async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<number> {
-	return withProviderChain(values, io, async ({ client, at, account, url }, signer, folder) => {
-		const registry = await import("../../chain/contracts/registry.ts");
+	return withProviderChain(values, io, async ({ contracts, account, url }, signer, folder) => {
+		const [{ read }, registry] = await Promise.all([
+			import("../../chain/contracts/contracts.ts"),
+			import("../../chain/contracts/registry.ts"),
+		]);
+		const { client, addresses } = contracts;
 		const { address } = account;
-		const { role, stake, unbonding, unlockAt, signingKey } = await registry.readAccount(client, at, address);
+		const { role, stake, unbonding, unlockAt, signingKey } = await registry.readAccount(contracts, address);
 		const isRegistered = role === registry.ROLES.provider && signingKey === `0x${signer.key}`;
 		const [tokens, wei, devices] = [
-			await registry.readBalance(client, at, address),
+			await read(contracts, "token", "balanceOf", address),
 			await client.viem.getBalance({ address }),
-			await registry.readDevicesOf(client, at, address),
+			await registry.readDevicesOf(contracts, address),
 		];
-		const found = { chainId: client.chainId, url, contracts: at, provider: signer.key, account: address, isRegistered };
+		const who = { provider: signer.key, account: address, isRegistered };
+		const found = { chainId: client.chainId, url, contracts: addresses, ...who };
 		return printResult(values, io, { ...found, stake, unbonding, unlockAt, tokens, wei, devices }, () => {
 			const lines = [
 				`chain      ${client.chainId}, ${url}`,
@@ -138,36 +143,38 @@ async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<nu
 	});
 }
 
-async function readStatus({ client, at, account, url }: ChainHome, count: number) {
-	const [registry, rewards, board] = await Promise.all([
+async function readStatus({ contracts, account, url }: ChainHome, count: number) {
+	const { client, addresses } = contracts;
+	const [{ read }, registry, rewards, board] = await Promise.all([
+		import("../../chain/contracts/contracts.ts"),
 		import("../../chain/contracts/registry.ts"),
 		import("../../chain/contracts/rewards.ts"),
 		import("../../chain/contracts/scoreboard.ts"),
 	]);
-	const params = await board.readEpochParams(client, at);
+	const params = await board.readEpochParams(contracts);
 	const head = await client.viem.getBlock();
 	const nowS = Math.max(Number(head.timestamp), Math.floor(Date.now() / 1000));
 	const epoch = Math.max(0, Math.floor((nowS - params.genesis) / params.epochSeconds));
 	const epochs: EpochLine[] = [];
 	for (let one = epoch - 1; one >= 0 && epochs.length < count; one--) {
-		const { digest, finalAt } = await board.readProposal(client, at, one);
-		const revealed = await board.readRevealed(client, at, one);
-		const { pot, paid } = await rewards.readPot(client, at, one);
+		const { digest, finalAt } = await board.readProposal(contracts, one);
+		const revealed = await board.readRevealed(contracts, one);
+		const { pot, paid } = await rewards.readPot(contracts, one);
 		const { endsAt, proposesAt } = board.windowsOf(params, one);
 		const pending = nowS < proposesAt ? "being reported" : "none";
 		const state = digest === null ? pending : nowS >= finalAt ? "final" : "proposed";
 		epochs.push({ epoch: one, endsAt, reports: revealed.filter(({ voided }) => !voided).length, state, pot, paid });
 	}
-	const { stake, unbonding, unlockAt, endpoint } = await registry.readAccount(client, at, account.address);
-	const balance = await registry.readBalance(client, at, account.address);
+	const { stake, unbonding, unlockAt, endpoint } = await registry.readAccount(contracts, account.address);
+	const balance = await read(contracts, "token", "balanceOf", account.address);
 	const coins = await client.viem.getBalance({ address: account.address });
 	return {
 		chainId: client.chainId,
 		url,
 		block: Number(head.number),
-		contracts: at,
+		contracts: addresses,
 		params,
-		reserve: await rewards.readReserve(client, at),
+		reserve: await read(contracts, "rewards", "reserve"),
 		validator: { account: account.address, stake, unbonding, unlockAt, balance, coins, endpoint },
 		epoch,
 		epochs,

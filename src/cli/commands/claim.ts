@@ -111,14 +111,14 @@ const MAX_CLAIM_GAS = 90_000n;
 const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
 async function claimAll(home: ChainHome, asked: Asked): Promise<Outcome> {
-	const [{ refusedBecause }, rewards, { readEpochParams }] = await Promise.all([
+	const [{ refusedBecause }, { read }, { readEpochParams }] = await Promise.all([
 		import("../../chain/sending/refusal.ts"),
-		import("../../chain/contracts/rewards.ts"),
+		import("../../chain/contracts/contracts.ts"),
 		import("../../chain/contracts/scoreboard.ts"),
 	]);
-	const params = await readEpochParams(home.client, home.at);
+	const params = await readEpochParams(home.contracts);
 	const nowS = Date.now() / 1000;
-	const closedS = nowS - (await rewards.readClaimSeconds(home.client, home.at));
+	const closedS = nowS - Number((await read(home.contracts, "rewards", "params")).claimSeconds);
 	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
 	const { leaves, withheld } = await finalLeaves(home, asked, current);
 	const claims: Paid[] = [];
@@ -154,14 +154,15 @@ async function payOne(
 		readonly isDry: boolean;
 	},
 ): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
-	const [chain, rewards] = await Promise.all([
+	const [{ sendCall }, { read }, rewards] = await Promise.all([
 		import("../../chain/sending/send-call.ts"),
+		import("../../chain/contracts/contracts.ts"),
 		import("../../chain/contracts/rewards.ts"),
 	]);
-	const { client, at, account } = home;
-	const owed = await rewards.readOwed(client, at, provider, current);
+	const { contracts, account } = home;
+	const owed = await rewards.readOwed(contracts, provider, current);
 	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
-		if (await rewards.readIsClaimed(client, at, leaf.epoch, provider))
+		if (await read(contracts, "rewards", "isClaimed", BigInt(leaf.epoch), provider))
 			return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
 		return leaf.finalAt <= closedS ? "lapsed" : "can be claimed";
 	};
@@ -172,7 +173,7 @@ async function payOne(
 	for (let from = 0; !isDry && amount > 0n && (from === 0 || from < open.length); from += MAX_CLAIMS) {
 		const batch = open.slice(from, from + MAX_CLAIMS);
 		const calls = await callsFor(home, provider, batch, from === 0 ? words : []);
-		for (const call of calls) await chain.sendCall(client, account, call);
+		for (const call of calls) await sendCall(contracts.client, account, call);
 	}
 	const claims = leaves.map(({ epoch, amount }, i): Paid => {
 		const state = states[i]!;
@@ -183,19 +184,24 @@ async function payOne(
 
 /** One transaction where that stays within MAX_CLAIM_GAS a claim; where claim and payment each make a slot new they are two. */
 async function callsFor(
-	{ client, at, account }: ChainHome,
+	{ contracts, account }: ChainHome,
 	provider: Hex,
 	batch: readonly RewardClaim[],
 	words: readonly number[],
 ): Promise<readonly Call[]> {
 	const rewards = await import("../../chain/contracts/rewards.ts");
-	const together = rewards.claimAndCollectCall(at, provider, batch, words);
-	const request = { account: account.address, to: at.rewards, data: together.data, blockTag: "pending" } as const;
+	const together = rewards.claimAndCollectCall(contracts, provider, batch, words);
+	const request = {
+		account: account.address,
+		to: contracts.addresses.rewards,
+		data: together.data,
+		blockTag: "pending",
+	} as const;
 	// Why it is refused is told where it is sent.
-	const gas = batch.length === 0 ? 0n : await client.viem.estimateGas(request).catch(() => 0n);
+	const gas = batch.length === 0 ? 0n : await contracts.client.viem.estimateGas(request).catch(() => 0n);
 	if (gas <= MAX_CLAIM_GAS * BigInt(batch.length)) return [together];
 	const paid = new Set([...words, ...batch.map(({ epoch }) => rewards.wordOf(epoch))]);
-	return [rewards.claimAllCall(at, batch), rewards.collectCall(at, provider, [...paid])];
+	return [rewards.claimAllCall(contracts, batch), rewards.collectCall(contracts, provider, [...paid])];
 }
 
 async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: number): Promise<Final> {
@@ -206,9 +212,9 @@ async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: nu
 		import("../../validator/settlement/fetch-leaves.ts"),
 		import("../../protocol/chain/hex.ts"),
 	]);
-	const { client, at } = home;
+	const { contracts } = home;
 	const archive = createReportArchive(join(home.folder, "epochs"));
-	const fetched = createLeafFetcher(client, at, () => {});
+	const fetched = createLeafFetcher(contracts, () => {});
 	/** Files and servers are believed only as far as the root on chain agrees. */
 	const treeOf = (leaves: readonly WeightLeaf[] | null, root: Hex) => {
 		try {
@@ -222,11 +228,11 @@ async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: nu
 	const found = new Map<Hex, OpenClaim[]>();
 	const withheld: number[] = [];
 	for (const epoch of epochs.filter((one) => one >= 0)) {
-		const digest = await board.readFinal(client, at, epoch);
+		const digest = await board.readFinal(contracts, epoch);
 		if (digest === null) continue;
-		const { finalAt, ...standing } = await board.readProposal(client, at, epoch);
+		const { finalAt, ...standing } = await board.readProposal(contracts, epoch);
 		const proposer = standing.proposer.toLowerCase() as Hex;
-		const proposal = await board.readProposed(client, at, epoch, digest);
+		const proposal = await board.readProposed(contracts, epoch, digest);
 		if (proposal === null || proposal.count === 0) continue;
 		const tree =
 			treeOf(await archive.weights(epoch, proposer), proposal.root) ??

@@ -42,7 +42,7 @@ Stake can be slashed for lies that the chain can prove: docs/chain.md §5.`,
 		return withChain(values, io, async (home, dataDir) => {
 			const registry = await import("../../chain/contracts/registry.ts");
 			const { endpoint = "" } = values;
-			const { role } = await registry.readAccount(home.client, home.at, home.account.address);
+			const { role } = await registry.readAccount(home.contracts, home.account.address);
 			if (role === registry.ROLES.none && !/^https?:\/\//.test(endpoint))
 				throw usageError("the first stake needs --endpoint, where others fetch this validator's reports");
 			const signer = async () => {
@@ -64,13 +64,15 @@ interface Stake {
 
 /** Registers with the first stake, adds to it later. The stake afterwards. Throws CHAIN_FUNDS or CHAIN_REFUSED. */
 export async function addStake(actor: ChainActor, { role, signer, endpoint, amount }: Stake): Promise<bigint> {
-	const { client, at, account } = actor;
-	const [{ sendCall }, registry, { signChainKey }] = await Promise.all([
+	const { contracts, account } = actor;
+	const { client, addresses } = contracts;
+	const [{ sendCall }, { callOf, read }, registry, { signChainKey }] = await Promise.all([
 		import("../../chain/sending/send-call.ts"),
+		import("../../chain/contracts/contracts.ts"),
 		import("../../chain/contracts/registry.ts"),
 		import("../../protocol/chain/key-binding.ts"),
 	]);
-	const before = await registry.readAccount(client, at, account.address);
+	const before = await registry.readAccount(contracts, account.address);
 	const isNew = before.role === registry.ROLES.none;
 	if (!isNew && before.role !== registry.ROLES[role])
 		throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a ${role}`, {
@@ -78,22 +80,21 @@ export async function addStake(actor: ChainActor, { role, signer, endpoint, amou
 		});
 	if (isNew) await requireMinimum(actor, role, amount);
 	await requireFunds(actor, { tokens: amount, gas: isNew ? GAS.register : GAS.stake });
-	if ((await registry.readAllowance(client, at, account.address)) < amount)
-		await sendCall(client, account, registry.approveCall(at, amount));
+	if ((await read(contracts, "token", "allowance", account.address, addresses.registry)) < amount)
+		await sendCall(client, account, registry.approveCall(contracts, amount));
 	if (isNew) {
 		const key = await signer();
 		const signingKey = `0x${key.key}` as const;
-		const { chainId } = at;
-		const keyProof = signChainKey(key, { chainId, registry: at.registry, account: account.address });
-		await sendCall(client, account, registry.registerCall(at, { role, signingKey, keyProof, endpoint, amount }));
-	} else await sendCall(client, account, registry.stakeCall(at, amount));
-	return (await registry.readAccount(client, at, account.address)).stake;
+		const keyProof = signChainKey(key, { ...addresses, account: account.address });
+		await sendCall(client, account, registry.registerCall(contracts, { role, signingKey, keyProof, endpoint, amount }));
+	} else await sendCall(client, account, callOf(contracts, "registry", "stake", amount));
+	return (await registry.readAccount(contracts, account.address)).stake;
 }
 
 /** Checked before anything is paid for. */
-async function requireMinimum({ client, at }: ChainActor, role: Stake["role"], amount: bigint): Promise<void> {
-	const { readRegistryParams } = await import("../../chain/contracts/registry.ts");
-	const { minProviderStake, minValidatorStake } = await readRegistryParams(client, at);
+async function requireMinimum({ contracts }: ChainActor, role: Stake["role"], amount: bigint): Promise<void> {
+	const { read } = await import("../../chain/contracts/contracts.ts");
+	const { minProviderStake, minValidatorStake } = await read(contracts, "registry", "params");
 	const minimum = role === "provider" ? minProviderStake : minValidatorStake;
 	if (amount < minimum)
 		throw new AssayError("CHAIN_REFUSED", `a ${role} stakes at least ${formatTokens(minimum)} tokens: StakeTooSmall`, {
@@ -115,15 +116,19 @@ the account.`,
 			throw usageError("unstake takes an amount of tokens, or --withdraw");
 		const amount = tokens === undefined ? null : parseTokens(tokens);
 		const act = async (actor: ChainActor) => {
-			const { client, at, account } = actor;
-			const [chain, registry] = await Promise.all([
+			const { contracts, account } = actor;
+			const [{ sendCall }, { callOf }, { readAccount }] = await Promise.all([
 				import("../../chain/sending/send-call.ts"),
+				import("../../chain/contracts/contracts.ts"),
 				import("../../chain/contracts/registry.ts"),
 			]);
-			await requireGas(actor, GAS.small);
-			const call = amount === null ? registry.withdrawCall(at, account.address) : registry.unstakeCall(at, amount);
-			await chain.sendCall(client, account, call);
-			const { stake, unbonding, unlockAt } = await registry.readAccount(client, at, account.address);
+			await requireGas(contracts.client, account, GAS.small);
+			const call =
+				amount === null
+					? callOf(contracts, "registry", "withdraw", account.address)
+					: callOf(contracts, "registry", "unstake", amount);
+			await sendCall(contracts.client, account, call);
+			const { stake, unbonding, unlockAt } = await readAccount(contracts, account.address);
 			const when = unbonding > 0n ? `, can be withdrawn from ${new Date(unlockAt * 1000).toISOString()}` : "";
 			return printResult(
 				values,

@@ -29,16 +29,25 @@ export async function registerLocalProvider(o: {
 	readonly isEmbedded: boolean;
 }): Promise<LocalRegistration> {
 	const bytes = (size: number) => new Uint8Array(randomBytes(size));
-	const [{ createChainClient }, rpc, { sendCall }, registry, home, { loadKeyFile }, { loadProviderAccount }] =
-		await Promise.all([
-			import("../../chain/node/chain-client.ts"),
-			import("../../chain/node/http-rpc.ts"),
-			import("../../chain/sending/send-call.ts"),
-			import("../../chain/contracts/registry.ts"),
-			import("../../validator/settlement/chain-home.ts"),
-			import("../../platform/key-file.ts"),
-			import("../../provider/chain-account.ts"),
-		]);
+	const [
+		{ createChainClient },
+		rpc,
+		{ sendCall },
+		{ callOf, read },
+		registry,
+		home,
+		{ loadKeyFile },
+		{ loadProviderAccount },
+	] = await Promise.all([
+		import("../../chain/node/chain-client.ts"),
+		import("../../chain/node/http-rpc.ts"),
+		import("../../chain/sending/send-call.ts"),
+		import("../../chain/contracts/contracts.ts"),
+		import("../../chain/contracts/registry.ts"),
+		import("../../validator/settlement/chain-home.ts"),
+		import("../../platform/key-file.ts"),
+		import("../../provider/chain-account.ts"),
+	]);
 	const signer = await loadKeyFile({
 		path: join(o.providerFolder, "provider.key"),
 		name: "the provider's key",
@@ -47,16 +56,17 @@ export async function registerLocalProvider(o: {
 	});
 	const account = await loadProviderAccount(o.providerFolder, bytes);
 	const folder = home.chainFolder(o.dataDir);
-	const at = await home.readContracts(home.contractsPath(folder, !o.isEmbedded));
-	if (at === null)
+	const addresses = await home.readContracts(home.contractsPath(folder, !o.isEmbedded));
+	if (addresses === null)
 		return { state: "missing", account: account.address, line: "the contracts are not in the data folder" };
 	const client = await createChainClient(rpc.withRetries(rpc.httpRpc(o.url), { patienceMs: 30_000 }), {
 		confirmations: 1,
 		pollMs: 50,
 	});
-	const actor: ChainActor = { client, at, account, url: o.url };
+	const contracts = { client, addresses };
+	const actor: ChainActor = { contracts, account, url: o.url };
 	const { address } = account;
-	const { role, stake } = await registry.readAccount(client, at, address);
+	const { role, stake } = await registry.readAccount(contracts, address);
 	const told = (state: LocalRegistration["state"], line: string): LocalRegistration => ({
 		state,
 		account: address,
@@ -70,12 +80,12 @@ export async function registerLocalProvider(o: {
 			"missing",
 			`not registered on this chain, so it is not paid: assay stake TOKENS --provider --data ${o.providerFolder}`,
 		);
-	const { minProviderStake } = await registry.readRegistryParams(client, at);
+	const { minProviderStake } = await read(contracts, "registry", "params");
 	const amount = STAKES * minProviderStake;
 	// Each step only when it is missing: whatever died in between, nothing is given twice.
 	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n) await give(actor, treasurer, GAS_WEI);
-	const has = await registry.readBalance(client, at, address);
-	if (has < amount) await sendCall(client, treasurer, registry.transferCall(at, address, amount - has));
+	const has = await read(contracts, "token", "balanceOf", address);
+	if (has < amount) await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, amount - has));
 	await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
 	return told("registered", `account ${address}, ${formatTokens(amount)} staked`);
 }
@@ -97,7 +107,7 @@ export async function registrationLine(o: {
 	}
 }
 
-async function give({ client, account }: ChainActor, treasurer: ChainAccount, value: bigint): Promise<void> {
+async function give({ contracts, account }: ChainActor, treasurer: ChainAccount, value: bigint): Promise<void> {
 	const { sendCall } = await import("../../chain/sending/send-call.ts");
-	await sendCall(client, treasurer, { to: account.address, data: "0x", value });
+	await sendCall(contracts.client, treasurer, { to: account.address, data: "0x", value });
 }

@@ -1,4 +1,5 @@
 // One changed score among 10,000 providers is found and named, wherever it was changed: in the leaves' file, in the report before it was committed, in the proposal.
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -6,11 +7,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
-import { approveCall, registerCall, setEndpointCall } from "../../chain/contracts/registry.ts";
+import { type Contracts, callOf } from "../../chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
+import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
 import { claimCall } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
-import { proveRevealConflictCall, signReport } from "../../chain/contracts/slashing.ts";
+import { signReport } from "../../chain/contracts/slashing.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../chain/node/toy-node.test-kit.ts";
 import { memoryIntents } from "../../chain/sending/publish.ts";
@@ -21,7 +23,7 @@ import { createWeightProposal, shareOf } from "../../market/epochs/weight-propos
 import type { Explanation } from "../../market/scores/explanation.ts";
 import { given, term } from "../../market/scores/recompute.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { type ChainRound, createChainRound } from "../settlement/chain-round.ts";
+import { createEpochRound, type EpochRound } from "../settlement/epoch-round.ts";
 import { createLeafFetcher } from "../settlement/fetch-leaves.ts";
 import { createReportArchive } from "../settlement/report-archive.ts";
 import { archiveSource, auditEpoch } from "./audit-epoch.ts";
@@ -56,16 +58,16 @@ const changed = (change: Partial<ScoreLeaf>, all: readonly ScoreLeaf[] = few) =>
 
 let node: ToyNode;
 let client: ChainClient;
-let at: ContractAddresses;
-let round: ChainRound;
+let contracts: Contracts;
+let round: EpochRound;
 let scores: readonly ScoreLeaf[] = honest;
 before(async () => {
 	node = await createToyNode();
 	client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	at = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }));
-	await fundRewards(client, TREASURER, at, 10n ** 24n);
+	contracts = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }));
+	await fundRewards(contracts, TREASURER, 10n ** 24n);
 	const amount = 5000n * 10n ** 18n;
-	await sendCall(client, TREASURER, approveCall(at, amount));
+	await sendCall(client, TREASURER, approveCall(contracts, amount));
 	const registration = {
 		role: "validator",
 		signingKey: `0x${"ab".repeat(32)}`,
@@ -73,10 +75,9 @@ before(async () => {
 		endpoint: "",
 		amount,
 	} as const;
-	await sendCall(client, TREASURER, registerCall(at, registration));
-	round = await createChainRound({
-		client,
-		at,
+	await sendCall(client, TREASURER, registerCall(contracts, registration));
+	round = await createEpochRound({
+		contracts,
 		account: TREASURER,
 		saltSecret: new Uint8Array(32),
 		journal: memoryIntents(),
@@ -106,8 +107,7 @@ async function report(epoch: number): Promise<void> {
 /** Every evidence file is there, but for one. */
 const audit = (epoch: number, missing: string | null = null, source = archiveSource(archive)) =>
 	auditEpoch({
-		client,
-		at,
+		contracts,
 		epoch,
 		source,
 		evidence: {
@@ -123,9 +123,13 @@ test("an honest epoch has no differences; a leaf changed in the file, or its evi
 	await report(0);
 	await round.turn();
 	const right = (await round.rightProposal(0))!;
-	const { finalAt } = await board.readProposal(client, at, 0);
+	const { finalAt } = await board.readProposal(contracts, 0);
 	await node.at(finalAt);
-	const claim = claimCall(at, 0, right.proposal, right.openProvider(provider(ODD))[0]!);
+	const claim = claimCall(contracts, {
+		epoch: 0,
+		proposal: right.proposal,
+		opening: right.openProvider(provider(ODD))[0]!,
+	});
 	await sendCall(client, accountOf(`0x${"11".repeat(32)}`), claim);
 	const found = await audit(0);
 	assert.deepEqual(found, {
@@ -193,13 +197,17 @@ test("anyone can: leaves and terms from the validator's own address; a signed li
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	try {
 		const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-		await sendCall(client, TREASURER, setEndpointCall(at, endpoint));
-		const fetched = createLeafFetcher(client, at, () => {});
+		await sendCall(client, TREASURER, callOf(contracts, "registry", "setEndpoint", endpoint));
+		const fetched = createLeafFetcher(contracts, () => {});
 		const found = await audit(4, null, fetched);
 		assert.deepEqual([found.differences, found.notes, found.scores], [[], [], FEW]);
 		const { signature } = (await archive.signedReport(4, self))!;
 		const lie = createScoreReport(changed({ scorePpm: 1 }));
-		const signed = await signReport(TREASURER, at, { validator: self, epoch: 4n, root: lie.reportRoot });
+		const signed = await signReport(TREASURER, contracts.addresses, {
+			validator: self,
+			epoch: 4n,
+			root: lie.reportRoot,
+		});
 		await archive.putReport(4, self, lie.leaves, signed);
 		assert.deepEqual(
 			(await audit(4, null, fetched)).differences.map(({ what, who }) => [what, who]),
@@ -212,7 +220,7 @@ test("anyone can: leaves and terms from the validator's own address; a signed li
 		const [conflict] = (await audit(4, null, fetched)).conflicts;
 		const proof = { validator: self, epoch: 4n, root: conflict!.root };
 		// The contract would take it; here nobody is punished, for the next epochs need this validator.
-		await signCall(client, TREASURER, proveRevealConflictCall(at, proof, conflict!.signature));
+		await signCall(client, TREASURER, callOf(contracts, "slashing", "proveRevealConflict", proof, conflict!.signature));
 		await archive.putReport(4, self, few, null);
 		assert.deepEqual(
 			(await audit(4, null, fetched)).differences.map(({ what, right }) => [what, right]),
@@ -247,7 +255,7 @@ test("a weight that was changed in the proposal, and what was paid for it", asyn
 	const { emission } = (await round.rightProposal(5))!.proposal;
 	const wrong = createWeightProposal([{ validator: self, stake: 1n, report: lie }], emission);
 	await archive.putWeights(5, self, wrong.leaves);
-	await sendCall(client, TREASURER, board.proposeCall(at, 5, wrong.proposal));
+	await sendCall(client, TREASURER, callOf(contracts, "scoreboard", "propose", 5n, wrong.proposal));
 	assert.deepEqual((await audit(5)).differences, [
 		{
 			what: "weight",
@@ -256,9 +264,13 @@ test("a weight that was changed in the proposal, and what was paid for it", asyn
 			right: String(honest[ODD]!.scorePpm),
 		},
 	]);
-	const { finalAt } = await board.readProposal(client, at, 5);
+	const { finalAt } = await board.readProposal(contracts, 5);
 	await node.at(finalAt);
-	await sendCall(client, TREASURER, claimCall(at, 5, wrong.proposal, wrong.openProvider(provider(ODD))[0]!));
+	await sendCall(
+		client,
+		TREASURER,
+		claimCall(contracts, { epoch: 5, proposal: wrong.proposal, opening: wrong.openProvider(provider(ODD))[0]! }),
+	);
 	const paid = (await audit(5)).differences.filter(({ what }) => what === "claim");
 	assert.deepEqual(
 		paid.map(({ who, stated }) => [who, stated]),

@@ -1,7 +1,7 @@
 // An epoch computed again from what anyone can have: roots, stakes and payments from the chain, leaves, terms and evidence from files. Every difference is told; none is
 // explained away, and what could not be checked is told as well. Nothing here needs an account or a word of trust. docs/chain.md §10.
 
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { readClaims, readPot } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
@@ -56,8 +56,7 @@ export interface AuditSource {
 }
 
 export interface AuditOptions {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly epoch: number;
 	readonly source: AuditSource;
 	/** Null: evidence is not looked at. */
@@ -67,16 +66,16 @@ export interface AuditOptions {
 }
 
 export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
-	const { client, at, epoch, source } = o;
+	const { contracts, epoch, source } = o;
 	const differences: AuditDifference[] = [];
 	const notes: string[] = [];
 	const made: ProofTime[] = [];
 	const conflicts: FoundConflict[] = [];
 	const counted: CountedReport[] = [];
 	let [evidenceFiles, scores, validators, unknownStake] = [0, 0, 0, 0n];
-	const commits = await board.readCommits(client, at, epoch);
+	const commits = await board.readCommits(contracts, epoch);
 	const listed = new Set<Hex>();
-	const revealed = await board.readRevealed(client, at, epoch);
+	const revealed = await board.readRevealed(contracts, epoch);
 	if (revealed.length === 0) notes.push(await emptiness(o, commits.size));
 	for (const { validator, root, stake, voided } of revealed) {
 		if (voided) {
@@ -114,8 +113,8 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 		else scores += await auditTerms(validator, leaves, given, new Set(chosen), reasons, differences);
 		const params = readParams(given, validator, notes, differences);
 		if (o.evidence === null) continue;
-		const signingKey = (await readAccount(client, at, validator)).signingKey.slice(2);
-		const committed = await momentOf(client, commits.get(validator));
+		const signingKey = (await readAccount(contracts, validator)).signingKey.slice(2);
+		const committed = await momentOf(contracts.client, commits.get(validator));
 		for (const leaf of chosen) {
 			const reason = reasons.get(leaf.provider) ?? null;
 			const checked = await o.evidence.check({ validator, signingKey, leaf, reason, params, committed });
@@ -137,11 +136,11 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 		made,
 		conflicts,
 	};
-	const standing = await board.readProposal(client, at, epoch);
+	const standing = await board.readProposal(contracts, epoch);
 	if (standing.digest === null) return { ...base, proposal: "none", claims: 0 };
 	const { digest } = standing;
 	const claims = await auditProposal(o, { ...standing, digest }, counted, unknownStake, differences, notes);
-	const head = await client.viem.getBlock({ blockTag: "latest" });
+	const head = await contracts.client.viem.getBlock({ blockTag: "latest" });
 	return { ...base, proposal: Number(head.timestamp) >= standing.finalAt ? "final" : "open", claims };
 }
 
@@ -193,16 +192,16 @@ async function auditTerms(
 }
 
 /** Why there is nothing to audit. */
-async function emptiness({ client, at, epoch }: AuditOptions, commits: number): Promise<string> {
-	const { endsAt } = board.windowsOf(await board.readEpochParams(client, at), epoch);
-	const head = await client.viem.getBlock({ blockTag: "latest" });
+async function emptiness({ contracts, epoch }: AuditOptions, commits: number): Promise<string> {
+	const { endsAt } = board.windowsOf(await board.readEpochParams(contracts), epoch);
+	const head = await contracts.client.viem.getBlock({ blockTag: "latest" });
 	if (Number(head.timestamp) < endsAt) return `epoch ${epoch} ends at ${new Date(endsAt * 1000).toISOString()}`;
 	return commits === 0 ? "nobody committed to a report" : `${commits} committed to a report and nobody revealed one`;
 }
 
 /** Weights and shares from the reports, or where some cannot be had within what they leave possible; then every payment. How many there were. */
 async function auditProposal(
-	{ client, at, epoch, source }: AuditOptions,
+	{ contracts, epoch, source }: AuditOptions,
 	standing: board.StandingProposal & { readonly digest: Hex },
 	counted: readonly CountedReport[],
 	unknownStake: bigint,
@@ -210,11 +209,12 @@ async function auditProposal(
 	notes: string[],
 ): Promise<number> {
 	const who = standing.proposer.toLowerCase() as Hex;
-	const { pot } = await readPot(client, at, epoch);
+	const { pot } = await readPot(contracts, epoch);
 	const right = createWeightProposal(counted, pot);
-	const stated = await board.readProposed(client, at, epoch, standing.digest);
+	const stated = await board.readProposed(contracts, epoch, standing.digest);
 	const isRight =
-		unknownStake === 0n && (await board.readProposalDigest(client, at, epoch, right.proposal)) === standing.digest;
+		unknownStake === 0n &&
+		(await read(contracts, "scoreboard", "proposalDigest", BigInt(epoch), right.proposal)) === standing.digest;
 	let shares = new Map(right.leaves.map((leaf) => [leaf.provider, shareOf(right.proposal, leaf)]));
 	if (stated === null) {
 		differences.push({ what: "proposal", who, stated: standing.digest, right: "no event tells it" });
@@ -229,7 +229,7 @@ async function auditProposal(
 			if (leaves !== null) shares = new Map(leaves.map((leaf) => [leaf.provider, shareOf(stated, leaf)]));
 		}
 	}
-	const claims = await readClaims(client, at, epoch);
+	const claims = await readClaims(contracts, epoch);
 	for (const { provider, amount } of claims) {
 		const is = shares.get(provider) ?? 0n;
 		if (is !== amount) differences.push({ what: "claim", who: provider, stated: String(amount), right: String(is) });
@@ -257,14 +257,15 @@ function proposalDifferences(
 
 /** A valid signature under other leaves than were revealed is worth more than a difference: it can be brought before the chain. */
 async function signatureDifferences(
-	{ at, epoch }: AuditOptions,
+	{ contracts, epoch }: AuditOptions,
 	validator: Hex,
 	root: Hex,
 	revealed: Hex,
 	signature: Hex | null,
 ): Promise<readonly AuditDifference[]> {
 	const isSigned =
-		signature !== null && (await isReportSigned(at, { validator, epoch: BigInt(epoch), root }, signature));
+		signature !== null &&
+		(await isReportSigned(contracts.addresses, { validator, epoch: BigInt(epoch), root }, signature));
 	if (!isSigned) return [{ what: "signature", who: validator, stated: root, right: "it did not sign these leaves" }];
 	return board.keptRoot(root) === board.keptRoot(revealed)
 		? []

@@ -21,19 +21,19 @@ export interface ReceiptCollector {
 }
 
 export function createReceiptCollector(o: {
-	readonly at: ReceiptDomain;
+	readonly domain: ReceiptDomain;
 	/** The provider's account, as the Registry has it. */
 	readonly provider: Hex;
 	readonly probeId: string;
 }): ReceiptCollector {
-	const { chainId } = o.at;
-	const at: ReceiptDomain = { chainId, slashing: o.at.slashing.toLowerCase() as Hex };
+	const { chainId } = o.domain;
+	const domain: ReceiptDomain = { chainId, slashing: o.domain.slashing.toLowerCase() as Hex };
 	const provider = o.provider.toLowerCase() as Hex;
 	const receipts: SignedFacts[] = [];
 	const missing: { challenge: number; why: MissingWhy }[] = [];
 
 	return {
-		wanted: { chainId, slashing: at.slashing.slice(2) },
+		wanted: { chainId, slashing: domain.slashing.slice(2) },
 		async onCommitted(committed, link) {
 			const facts = committed.map(({ challenge, spec, seed, roots }) => factsOfGemm(challenge, spec, seed, roots));
 			const answer = (await link.signReceipts?.(facts.map(({ challenge }) => challenge)).catch(() => null)) ?? null;
@@ -41,7 +41,7 @@ export function createReceiptCollector(o: {
 				const { challenge } = fact;
 				const signature: Hex | null = signatureIn(answer, challenge);
 				const isRight =
-					signature !== null && (await isReceiptSigned(at, receiptOf(provider, o.probeId, fact), signature));
+					signature !== null && (await isReceiptSigned(domain, receiptOf(provider, o.probeId, fact), signature));
 				if (isRight) receipts.push({ ...fact, signature: signature! });
 				else missing.push({ challenge, why: answer === null ? "silent" : signature === null ? "refused" : "wrong" });
 			}
@@ -52,7 +52,7 @@ export function createReceiptCollector(o: {
 			evidence,
 			probeId: o.probeId,
 			chainId,
-			slashing: at.slashing,
+			slashing: domain.slashing,
 			provider,
 			receipts,
 			missing,

@@ -11,7 +11,7 @@ import { createReceiptKeeper } from "./receipt-keeper.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assay-receipts-"));
 after(() => rmSync(folder, { recursive: true }));
-const at = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
+const domain = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
 const ACCOUNT: Hex = `0x${"a1".repeat(20)}`;
 const ELSEWHERE = "0e".repeat(32);
 const [PROVIDER, PROBE, EVIDENCE] = ["01".repeat(32), "02".repeat(16), "03".repeat(32)];
@@ -22,7 +22,7 @@ function keeperOf(refresh: () => Promise<void> = async () => {}) {
 	const keeper = createReceiptKeeper({
 		dataDir: folder,
 		folder: join(folder, "chain"),
-		at,
+		domain,
 		book: { refresh, accountOf: (key) => accounts.get(key) ?? null },
 		hasEvidence: async (sha256) => sha256 !== ELSEWHERE,
 		after(_, run) {
@@ -39,7 +39,7 @@ const file: ReceiptFile = {
 	version: 1,
 	evidence: EVIDENCE,
 	probeId: PROBE,
-	...at,
+	...domain,
 	provider: ACCOUNT,
 	receipts: [
 		{

@@ -44,7 +44,7 @@ export function createReceiptKeeper(o: {
 	readonly dataDir: string;
 	/** Of the chain. */
 	readonly folder: string;
-	readonly at: ReceiptDomain;
+	readonly domain: ReceiptDomain;
 	readonly book: Pick<ProviderBook, "refresh" | "accountOf">;
 	/** Whether this evidence was made here. */
 	readonly hasEvidence: (sha256: string) => Promise<boolean>;
@@ -98,7 +98,7 @@ export function createReceiptKeeper(o: {
 	return {
 		async collect(providerId, probeId) {
 			const provider = await accountOf(providerId);
-			return provider === null ? null : createReceiptCollector({ at: o.at, provider, probeId });
+			return provider === null ? null : createReceiptCollector({ domain: o.domain, provider, probeId });
 		},
 		put: files.put,
 		get: files.get,

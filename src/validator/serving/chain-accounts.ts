@@ -102,7 +102,7 @@ export function createChainAccounts(
 			const events = reader.history().account(account);
 			const isRegistered = events.some(({ name }) => name === "Registered");
 			const state = isRegistered
-				? await reader.atHead(`account ${account}`, () => readAccount(reader.client, home.at, account))
+				? await reader.atHead(`account ${account}`, () => readAccount(reader.contracts, account))
 				: { role: ROLES.none, stake: 0n, unbonding: 0n, unlockAt: 0 };
 			const { claimed, collected } = reader.history().rewardsOf(account);
 			const claimable = await views.claimable(account);

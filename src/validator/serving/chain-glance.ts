@@ -1,8 +1,7 @@
 // The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of questions a block, whoever asks.
 
 import type { Chain } from "../../api/types.ts";
-import { registryAbi } from "../../chain/abi/registry-abi.ts";
-import { rewardsAbi } from "../../chain/abi/rewards-abi.ts";
+import { read } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../chain/contracts/registry.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
@@ -18,24 +17,18 @@ export function createChainGlance(
 	phases: ChainPhases,
 	env: Pick<Environment, "nowMs">,
 ): () => Promise<Chain> {
-	const { at } = home;
-	const { client } = reader;
+	const { contracts } = reader;
+	const { client, addresses } = contracts;
 	const self = home.account.address.toLowerCase() as Hex;
-	const rewards = { address: at.rewards, abi: rewardsAbi } as const;
 	return () =>
 		reader
 			.atHead("glance", async (head) => {
 				const f = await phases.fixed();
 				const [account, reserve, carry, totalStake] = await Promise.all([
-					readAccount(client, at, self),
-					client.viem.readContract({ ...rewards, functionName: "reserve" }),
-					client.viem.readContract({ ...rewards, functionName: "carry" }),
-					client.viem.readContract({
-						address: at.registry,
-						abi: registryAbi,
-						functionName: "totalVotingStakeAt",
-						args: [BigInt(head.atMs / 1000)],
-					}),
+					readAccount(contracts, self),
+					read(contracts, "rewards", "reserve"),
+					read(contracts, "rewards", "carry"),
+					read(contracts, "registry", "totalVotingStakeAt", BigInt(head.atMs / 1000)),
 				]);
 				return { f, head, account, reserve, carry, totalStake };
 			})
@@ -57,12 +50,12 @@ export function createChainGlance(
 					activity: reader.history().version(),
 					head,
 					contracts: {
-						token: lower(at.token),
-						registry: lower(at.registry),
-						scoreboard: lower(at.scoreboard),
-						rewards: lower(at.rewards),
-						slashing: lower(at.slashing),
-						deployedAtBlock: at.deployedAtBlock,
+						token: lower(addresses.token),
+						registry: lower(addresses.registry),
+						scoreboard: lower(addresses.scoreboard),
+						rewards: lower(addresses.rewards),
+						slashing: lower(addresses.slashing),
+						deployedAtBlock: addresses.deployedAtBlock,
 					},
 					token: { symbol: f.symbol, decimals: f.decimals },
 					validator: {

@@ -2,11 +2,7 @@
 // parameters themselves, which never change. Page: docs/chain.md §3.
 
 import type { Chain, ChainPhase } from "../../api/types.ts";
-import { assayTokenAbi } from "../../chain/abi/assay-token-abi.ts";
-import { registryAbi } from "../../chain/abi/registry-abi.ts";
-import { rewardsAbi } from "../../chain/abi/rewards-abi.ts";
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
-import { readRegistryParams } from "../../chain/contracts/registry.ts";
+import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { type EpochParams, readEpochParams, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { PastEpoch } from "../../chain/history/chain-history.ts";
 import type { Environment } from "../../platform/environment.ts";
@@ -17,7 +13,7 @@ import type { ChainReader } from "./chain-reader.ts";
 /** Set at the deployment. */
 export interface FixedChain {
 	readonly epochs: EpochParams;
-	readonly registry: Awaited<ReturnType<typeof readRegistryParams>>;
+	readonly registry: Awaited<ReturnType<typeof readRegistry>>;
 	readonly emission: { readonly emissionPerEpoch: bigint; readonly claimSeconds: bigint };
 	readonly symbol: string;
 	readonly decimals: number;
@@ -37,26 +33,25 @@ export interface ChainPhases {
 
 export const PPM = 1_000_000n;
 
+const readRegistry = (contracts: Contracts) => read(contracts, "registry", "params");
+
 /** Stake of the reports that count. */
 export const countedOf = (past: PastEpoch): bigint =>
 	[...past.reports.values()].reduce((sum, { stake, voided }) => (voided === null ? sum + (stake ?? 0n) : sum), 0n);
 
-export function createChainPhases(
-	reader: ChainReader,
-	at: ContractAddresses,
-	env: Pick<Environment, "nowMs">,
-): ChainPhases {
-	const { client } = reader;
+export function createChainPhases(reader: ChainReader, env: Pick<Environment, "nowMs">): ChainPhases {
+	const { contracts } = reader;
+	const { client, addresses } = contracts;
 
 	const fixed = (): Promise<FixedChain> =>
 		reader.once("fixed", async () => {
 			const [epochs, registry, emission, symbol, decimals, deployed] = await Promise.all([
-				readEpochParams(client, at),
-				readRegistryParams(client, at),
-				client.viem.readContract({ address: at.rewards, abi: rewardsAbi, functionName: "params" }),
-				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "symbol" }),
-				client.viem.readContract({ address: at.token, abi: assayTokenAbi, functionName: "decimals" }),
-				client.viem.getBlock({ blockNumber: BigInt(at.deployedAtBlock) }),
+				readEpochParams(contracts),
+				readRegistry(contracts),
+				read(contracts, "rewards", "params"),
+				read(contracts, "token", "symbol"),
+				read(contracts, "token", "decimals"),
+				client.viem.getBlock({ blockNumber: BigInt(addresses.deployedAtBlock) }),
 			]);
 			return {
 				epochs,
@@ -75,14 +70,7 @@ export function createChainPhases(
 
 	/** Voting stake of all at the end of an epoch that has ended: it does not change any more. */
 	const totalAtEnd = (endsAt: number) =>
-		reader.once(`total ${endsAt}`, () =>
-			client.viem.readContract({
-				address: at.registry,
-				abi: registryAbi,
-				functionName: "totalVotingStakeAt",
-				args: [BigInt(endsAt)],
-			}),
-		);
+		reader.once(`total ${endsAt}`, () => read(contracts, "registry", "totalVotingStakeAt", BigInt(endsAt)));
 
 	async function isQuorum(f: FixedChain, number: number, past: PastEpoch): Promise<boolean> {
 		const counted = countedOf(past);

@@ -1,7 +1,8 @@
 // The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long as the newest block stays the same, all who
 // ask at once share one question, few questions are open at a time, and a node that is silent is a clear answer within seconds. Sending is chain-round.ts's.
+import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { type ChainHistory, createChainHistory } from "../../chain/history/chain-history.ts";
-import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
+import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc } from "../../chain/node/http-rpc.ts";
 import { type Rpc, RpcRefusal } from "../../chain/node/rpc.ts";
 import { isInTime } from "../../platform/abortable.ts";
@@ -25,7 +26,7 @@ interface SentTransaction {
 }
 
 export interface ChainReader {
-	readonly client: ChainClient;
+	readonly contracts: Contracts;
 	readonly history: () => ChainHistory;
 	/** The newest block, with the history up to it. CHAIN_UNREACHABLE when the node does not answer. */
 	head(): Promise<ChainHead>;
@@ -55,7 +56,7 @@ const unreachable = (why: string, cause?: unknown) =>
 	});
 
 export async function createChainReader(
-	home: Pick<ChainHome, "client" | "at" | "url">,
+	home: Pick<ChainHome, "contracts" | "url">,
 	env: Pick<Environment, "ratesClockUs" | "after">,
 	node: Rpc = httpRpc(home.url),
 ): Promise<ChainReader> {
@@ -68,7 +69,7 @@ export async function createChainReader(
 	const semaphore = createSemaphore(MAX_OPEN);
 	const bounded: Rpc = async (method, params) => {
 		// The id is known, and viem asks for it when it is made.
-		if (method === "eth_chainId") return `0x${home.client.chainId.toString(16)}`;
+		if (method === "eth_chainId") return `0x${home.contracts.client.chainId.toString(16)}`;
 		if (semaphore.waiting() >= MAX_WAITING) throw unreachable("too many questions wait for the chain's node");
 		const release = await semaphore.acquire();
 		try {
@@ -80,8 +81,9 @@ export async function createChainReader(
 			release();
 		}
 	};
-	const client = await createChainClient(bounded, { confirmations: home.client.confirmations });
-	let history = createChainHistory(client, home.at);
+	const client = await createChainClient(bounded, { confirmations: home.contracts.client.confirmations });
+	const contracts = { client, addresses: home.contracts.addresses };
+	let history = createChainHistory(contracts);
 
 	async function load(): Promise<ChainHead> {
 		try {
@@ -89,7 +91,7 @@ export async function createChainReader(
 		} catch (error) {
 			// Another chain than before, or deeper changes than are remembered: all is read again.
 			if (error instanceof AssayError && error.code === "CHAIN_REORGANISED") {
-				history = createChainHistory(client, home.at);
+				history = createChainHistory(contracts);
 				throw unreachable("the chain changed deeply and is read again", error);
 			}
 			throw error;
@@ -161,7 +163,7 @@ export async function createChainReader(
 		});
 
 	return {
-		client,
+		contracts,
 		history: () => history,
 		head,
 		once,

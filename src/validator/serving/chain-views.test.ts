@@ -1,14 +1,15 @@
 // The chain as public requests read it, over a node that tests count, fork and take down: a flood costs a node a handful of questions, a silent node is told within
 // seconds, what a reorganisation takes back is no longer shown, and old epochs make room. Whole epochs with leaves and payments are tests/web/chain-pages.test.ts.
+
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ContractAddresses, deployContracts, deployDefaults } from "../../chain/contracts/deploy.ts";
+import { type Contracts, callOf } from "../../chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults } from "../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
-import { commitCall } from "../../chain/contracts/scoreboard.ts";
 import { createChainHistory } from "../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
@@ -28,16 +29,24 @@ const self = TREASURER.address.toLowerCase() as Hex;
 const folder = mkdtempSync(join(tmpdir(), "assay-views-"));
 let node: ToyNode;
 let client: ChainClient;
-let at: ContractAddresses;
+let contracts: Contracts;
 before(async () => {
 	node = await createToyNode();
 	client = await createChainClient(node.rpc, { confirmations: 1, pollMs: 1 });
-	at = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: EPOCH_S }));
+	contracts = await deployContracts(
+		client,
+		TREASURER,
+		deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: EPOCH_S }),
+	);
 	const amount = 1000n * 10n ** 18n;
-	await sendCall(client, TREASURER, approveCall(at, amount));
-	const keyProof = signChainKey(signer, { chainId: at.chainId, registry: at.registry, account: self });
+	await sendCall(client, TREASURER, approveCall(contracts, amount));
+	const keyProof = signChainKey(signer, {
+		chainId: contracts.addresses.chainId,
+		registry: contracts.addresses.registry,
+		account: self,
+	});
 	const registration = { role: "validator", signingKey: `0x${signer.key}`, keyProof, endpoint: "x", amount } as const;
-	await sendCall(client, TREASURER, registerCall(at, registration));
+	await sendCall(client, TREASURER, registerCall(contracts, registration));
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
@@ -54,7 +63,7 @@ async function openViews(ask: Rpc = (method, params) => node.rpc(method, params)
 			return () => void timers.delete(run);
 		},
 	};
-	const home = { client, at, account: TREASURER, folder, url: "", isEmbedded: false, keptAccountOf: null };
+	const home = { contracts, account: TREASURER, folder, url: "", isEmbedded: false, keptAccountOf: null };
 	const views = await createChainViews(home as unknown as ChainHome, env, (method, params) => {
 		counted.push(method);
 		return ask(method, params);
@@ -137,9 +146,9 @@ test("who has stake is listed with what it sent: sender, gas, time; a fork above
 		return (await views.epoch(0)).reportsOf.map(({ account, state }) => [account, state]);
 	};
 	assert.deepEqual(await state(), [[self, "none"]]);
-	await sendCall(client, TREASURER, commitCall(at, 0, commitment(2)));
+	await sendCall(client, TREASURER, callOf(contracts, "scoreboard", "commit", 0n, commitment(2)));
 	// Anybody may commit; only who has stake is listed.
-	await sendCall(client, other, commitCall(at, 0, commitment(4)));
+	await sendCall(client, other, callOf(contracts, "scoreboard", "commit", 0n, commitment(4)));
 	assert.deepEqual(await state(), [[self, "committed"]]);
 	const sent = await views.transactions(0, 0, 10);
 	assert.deepEqual(
@@ -154,7 +163,7 @@ test("who has stake is listed with what it sent: sender, gas, time; a fork above
 		assert.ok((gasUsed ?? 0) > 40_000);
 		assert.equal(atMs, node.nowS * 1000);
 	}
-	const history = createChainHistory(client, at);
+	const history = createChainHistory(contracts);
 	await history.refresh();
 	assert.equal(history.epoch(0).events.length, 2);
 	await node.mine(1);
@@ -168,8 +177,8 @@ test("who has stake is listed with what it sent: sender, gas, time; a fork above
 
 test("too many events: whole old epochs go, and are unknown from then on", async () => {
 	await node.at(TOY_GENESIS_S + 2 * EPOCH_S + 1);
-	await sendCall(client, TREASURER, commitCall(at, 1, commitment(6)));
-	const history = createChainHistory(client, at, 1);
+	await sendCall(client, TREASURER, callOf(contracts, "scoreboard", "commit", 1n, commitment(6)));
+	const history = createChainHistory(contracts, 1);
 	await history.refresh();
 	assert.deepEqual([history.oldestEpoch(), history.newestEpoch()], [1, 1]);
 	assert.equal(history.epoch(0).events.length, 0);
@@ -179,7 +188,7 @@ test("too many events: whole old epochs go, and are unknown from then on", async
 
 test("a fork that takes back a commitment, seen by one that had seen it", async () => {
 	const deep = await createChainClient(node.rpc, { confirmations: 6, pollMs: 1 });
-	const history = createChainHistory(deep, at);
+	const history = createChainHistory({ ...contracts, client: deep });
 	await history.refresh();
 	const before_ = history.version();
 	assert.equal(history.epoch(1).reports.get(self)?.committed?.hash.length, 66);

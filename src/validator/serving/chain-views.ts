@@ -2,7 +2,7 @@
 // there is a chain. How often a node is asked is chain-reader.ts's affair. Page: docs/chain.md.
 import { join } from "node:path";
 import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../api/types.ts";
-import { readVotingStake } from "../../chain/contracts/registry.ts";
+import { read } from "../../chain/contracts/contracts.ts";
 import { windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { HistoryEvent, PastEpoch, PastReport } from "../../chain/history/chain-history.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
@@ -52,13 +52,12 @@ export async function createChainViews(
 	env: Pick<Environment, "nowMs" | "ratesClockUs" | "after">,
 	node?: Rpc,
 ): Promise<ChainViews> {
-	const { at } = home;
 	const self = home.account.address.toLowerCase() as Hex;
 	const reader = await createChainReader(home, env, node);
-	const { client } = reader;
+	const { contracts } = reader;
 	const folder = join(home.folder, "epochs");
 	const leaves = createChainLeaves(createReportArchive(folder), folder);
-	const phases = createChainPhases(reader, at, env);
+	const phases = createChainPhases(reader, env);
 	const { fixed, currentOf, totalAtEnd, windows, finalOf } = phases;
 
 	async function summaryOf(f: FixedChain, number: number, past: PastEpoch): Promise<ChainEpochSummary> {
@@ -85,16 +84,16 @@ export async function createChainViews(
 		return reader.history().epoch(number);
 	}
 
+	const stakeAt = (account: Hex, timeS: number) => read(contracts, "registry", "votingStakeAt", account, BigInt(timeS));
+
 	async function reportView(f: FixedChain, number: number, account: Hex, report: PastReport | undefined) {
 		const { endsAt } = windowsOf(f.epochs, number);
 		const isOver = env.nowMs() / 1000 >= endsAt;
 		const stake =
 			report?.stake ??
 			(isOver && (await reader.head()).atMs / 1000 > endsAt
-				? await reader.once(`stake ${account} ${endsAt}`, () => readVotingStake(client, at, account, endsAt))
-				: await reader.atHead(`stake ${account}`, async ({ atMs }) =>
-						readVotingStake(client, at, account, Math.floor(atMs / 1000)),
-					));
+				? await reader.once(`stake ${account} ${endsAt}`, () => stakeAt(account, endsAt))
+				: await reader.atHead(`stake ${account}`, async ({ atMs }) => stakeAt(account, Math.floor(atMs / 1000))));
 		const endpoint = reader
 			.history()
 			.account(account)

@@ -2,8 +2,8 @@
 // URL, with contracts that somebody deployed. Also the account's key. Page: docs/chain.md.
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
-import { approveCall, ROLES, readAccount, registerCall, transferCall } from "../../chain/contracts/registry.ts";
+import { type ContractAddresses, type Contracts, callOf } from "../../chain/contracts/contracts.ts";
+import { approveCall, ROLES, readAccount, registerCall } from "../../chain/contracts/registry.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/node/embedded-chain.ts";
@@ -26,8 +26,7 @@ import type { ChainSettings } from "./chain-settings.ts";
 import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
 
 export interface ChainHome {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly folder: string;
 	readonly saltSecret: Uint8Array;
@@ -85,10 +84,9 @@ export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
 			mostFeePerGas: BigInt(o.settings.mostFeeGwei) * 1_000_000_000n,
 			...(node.treasurer === null ? { signal: stopped.signal } : {}),
 		});
-		const at = await findContracts(o, { folder, client, node, own: account.address });
+		const contracts = await findContracts(o, { folder, client, node, own: account.address });
 		return {
-			client,
-			at,
+			contracts,
 			account,
 			folder,
 			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
@@ -199,7 +197,7 @@ async function findContracts(
 		node: { treasurer, isOurs },
 		own,
 	}: { readonly folder: string; readonly client: ChainClient; readonly node: Node; readonly own: Hex },
-): Promise<ContractAddresses> {
+): Promise<Contracts> {
 	const path = contractsPath(folder, treasurer === null);
 	const kept = o.settings.contracts ?? (await readContracts(path));
 	const { epochSeconds, windowSeconds, firstEpochSeconds } = o.settings;
@@ -219,9 +217,10 @@ async function findContracts(
 			throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
 				hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
 			});
-		if (!isOurs || schedule === null) return kept;
-		const stranded = await findStranded(client, kept, [own, ...(await localProvider(o.dataDir))], schedule);
-		if (stranded === null) return kept;
+		const contracts = { client, addresses: kept };
+		if (!isOurs || schedule === null) return contracts;
+		const stranded = await findStranded(contracts, [own, ...(await localProvider(o.dataDir))], schedule);
+		if (stranded === null) return contracts;
 		schedule = { ...schedule, firstEpoch: stranded.epoch };
 		// Leaves of epochs of the contracts that are given up.
 		await rm(join(folder, "epochs"), { recursive: true, force: true });
@@ -232,10 +231,10 @@ async function findContracts(
 				`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${o.dataDir}\`, ` +
 				`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${o.dataDir}\`.`,
 		});
-	const at = await deployEmbedded(client, treasurer, schedule);
+	const contracts = await deployEmbedded(client, treasurer, schedule);
 	// Last: a deployment that was cut short is begun anew.
-	await writeDurably(path, `${JSON.stringify(at)}\n`);
-	return at;
+	await writeDurably(path, `${JSON.stringify(contracts.addresses)}\n`);
+	return contracts;
 }
 
 /** The account of this machine's own provider under `assay up`, which registers anew by itself. */
@@ -270,19 +269,20 @@ export async function ensureStaked(
 		readonly treasurer: ChainAccount | null;
 	},
 ): Promise<boolean> {
-	const { client, at, account } = home;
-	const { role, stake } = await readAccount(client, at, account.address);
+	const { contracts, account } = home;
+	const { client, addresses } = contracts;
+	const { role, stake } = await readAccount(contracts, account.address);
 	if (role === ROLES.validator && stake > 0n) return true;
 	if (o.treasurer === null || role !== ROLES.none) return false;
 	const amount = BigInt(o.stakeTokens) * UNIT;
 	await sendCall(client, o.treasurer, { to: account.address, data: "0x", value: 1000n * UNIT });
-	await sendCall(client, o.treasurer, transferCall(at, account.address, amount));
-	await sendCall(client, account, approveCall(at, amount));
-	const { chainId, registry } = at;
+	await sendCall(client, o.treasurer, callOf(contracts, "token", "transfer", account.address, amount));
+	await sendCall(client, account, approveCall(contracts, amount));
+	const { chainId, registry } = addresses;
 	await sendCall(
 		client,
 		account,
-		registerCall(at, {
+		registerCall(contracts, {
 			role: "validator",
 			signingKey: `0x${o.signer.key}`,
 			keyProof: signChainKey(o.signer, { chainId, registry, account: account.address }),

@@ -1,5 +1,6 @@
 // A whole validator with the embedded chain: contracts at the first start, a probe with a beacon, its score and evidence on chain at the epoch's end, weights final,
 // the reward claimed; all of it there after a restart. Without a chain nothing of this happens.
+
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +13,9 @@ import {
 	startToyValidator,
 	type ToyValidator,
 } from "../../../tests/validator/toy-agent.test-kit.ts";
-import { approveCall, readBalance, registerCall, transferCall } from "../../chain/contracts/registry.ts";
-import { claimAndCollectCall, readIsClaimed } from "../../chain/contracts/rewards.ts";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
+import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
+import { claimAndCollectCall } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc } from "../../chain/node/http-rpc.ts";
@@ -55,8 +57,11 @@ const goTo = (second: number): void => {
 	aheadMs += Math.max(0, second * 1000 + 50 - nowMs());
 };
 const reach = async () => {
-	const at = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
-	return { at, client: await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 }) };
+	const addresses = (await readContracts(join(chainFolder(data.path), "contracts.json")))!;
+	return {
+		addresses,
+		client: await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 }),
+	};
 };
 
 test("the first epoch is published and claimable, and all is kept over a restart", async () => {
@@ -75,7 +80,7 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	const beacon = decoded.evidence.envelope.body.beacon!;
 	const [chainId, number, hash] = beacon.value.split(":");
 	assert.equal(beacon.kind, "evm-block");
-	assert.equal(Number(chainId), first.at.chainId);
+	assert.equal(Number(chainId), first.addresses.chainId);
 	assert.equal((await first.client.viem.getBlock({ blockNumber: BigInt(number!) })).hash, hash);
 
 	// A toy's figures are worth nothing; this one's are.
@@ -92,15 +97,15 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	]);
 
 	const self = validator.chain!.account.toLowerCase() as Hex;
-	const params = await board.readEpochParams(first.client, first.at);
+	const params = await board.readEpochParams(first);
 	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, 0);
 	goTo(endsAt);
-	await eventually(async () => BigInt((await board.readReport(first.client, first.at, 0, self)).digest) !== 0n);
+	await eventually(async () => BigInt((await board.readReport(first, 0, self)).digest) !== 0n);
 	goTo(revealsAt);
-	await eventually(async () => (await board.readReport(first.client, first.at, 0, self)).revealed);
+	await eventually(async () => (await board.readReport(first, 0, self)).revealed);
 	goTo(proposesAt);
 	const standing = await eventually(async () => {
-		const one = await board.readProposal(first.client, first.at, 0);
+		const one = await board.readProposal(first, 0);
 		return one.digest !== null && one;
 	});
 	const report = await fetch(`${validator.url}/chain/0/report-${self}.json`);
@@ -114,9 +119,10 @@ test("the first epoch is published and claimable, and all is kept over a restart
 
 	await validator.stop();
 	validator = await start();
-	const { client, at } = await reach();
-	assert.deepEqual(at, first.at);
-	assert.deepEqual(await board.readProposal(client, at, 0), standing);
+	const contracts = await reach();
+	const { client } = contracts;
+	assert.deepEqual(contracts.addresses, first.addresses);
+	assert.deepEqual(await board.readProposal(contracts, 0), standing);
 	goTo(standing.finalAt);
 	const [provider] = published.leaves.find(([, score]) => score > 0)!;
 	const leaves = published.leaves.map(([provider, scorePpm, evidenceSha256]) => ({
@@ -130,21 +136,22 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	);
 	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
 	const claims = [{ epoch: 0, proposal: right.proposal, opening: right.open(0) }];
-	await sendCall(client, treasurer, claimAndCollectCall(at, provider, claims));
-	assert.equal(await readBalance(client, at, provider), shareOf(right.proposal, right.leaves[0]!));
-	assert.equal(await readIsClaimed(client, at, 0, provider), true);
+	await sendCall(client, treasurer, claimAndCollectCall(contracts, provider, claims));
+	assert.equal(await read(contracts, "token", "balanceOf", provider), shareOf(right.proposal, right.leaves[0]!));
+	assert.equal(await read(contracts, "rewards", "isClaimed", 0n, provider), true);
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
-	const found = await auditEpoch({ client, at, epoch: 0, source: archiveSource(archive), evidence: null });
+	const found = await auditEpoch({ contracts, epoch: 0, source: archiveSource(archive), evidence: null });
 	assert.deepEqual([found.differences, found.claims, found.providers], [[], 1, 2]);
 });
 
 test("a second validator, with a database of its own, joins over JSON-RPC: each fetches the other's leaves", async () => {
-	const { client, at } = await reach();
+	const contracts = await reach();
+	const { client } = contracts;
 	const place = makeDataDir();
 	const other = await startToyValidator(
 		{
 			dataDir: place.path,
-			chain: { rpcUrl: validator.chain!.url, contracts: at, confirmations: 1 },
+			chain: { rpcUrl: validator.chain!.url, contracts: contracts.addresses, confirmations: 1 },
 		},
 		{ nowMs },
 	);
@@ -154,29 +161,29 @@ test("a second validator, with a database of its own, joins over JSON-RPC: each 
 		const amount = 10_000n * 10n ** 18n;
 		const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
 		await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
-		await sendCall(client, treasurer, transferCall(at, account.address, amount));
-		await sendCall(client, account, approveCall(at, amount));
+		await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, amount));
+		await sendCall(client, account, approveCall(contracts, amount));
 		const signingKey: Hex = `0x${other.key}`;
 		const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: other.url, amount } as const;
-		await sendCall(client, account, registerCall(at, registration));
+		await sendCall(client, account, registerCall(contracts, registration));
 		const epoch = 1;
-		const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(client, at), epoch);
+		const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(contracts), epoch);
 		const both = [validator.chain!.account, other.chain!.account] as Hex[];
-		const states = () => Promise.all(both.map((one) => board.readReport(client, at, epoch, one)));
+		const states = () => Promise.all(both.map((one) => board.readReport(contracts, epoch, one)));
 		goTo(endsAt);
 		await eventually(async () => (await states()).every(({ digest }) => BigInt(digest) !== 0n));
 		goTo(revealsAt);
 		await eventually(async () => (await states()).every(({ revealed }) => revealed));
 		goTo(proposesAt);
 		const { proposer } = await eventually(async () => {
-			const one = await board.readProposal(client, at, epoch);
+			const one = await board.readProposal(contracts, epoch);
 			return one.digest !== null && one;
 		});
 		assert.ok(both.some((one) => one === proposer));
 		// Whoever proposed had to fetch the other's report to do so.
 		const folder = proposer === both[0] ? data.path : place.path;
 		const archive = createReportArchive(join(chainFolder(folder), "epochs"));
-		const found = await auditEpoch({ client, at, epoch, source: archiveSource(archive), evidence: null });
+		const found = await auditEpoch({ contracts, epoch, source: archiveSource(archive), evidence: null });
 		assert.deepEqual([found.validators, found.proposal, found.differences], [2, "open", []]);
 	} finally {
 		await other.stop();

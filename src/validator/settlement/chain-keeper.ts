@@ -12,8 +12,8 @@ import { failure, type ValidatorContext } from "../validator-context.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
 import { openChainMemory } from "./chain-memory.ts";
 import { createChainPublicFiles } from "./chain-public-files.ts";
-import { createChainRound } from "./chain-round.ts";
 import { createDeviceAttester } from "./device-bindings.ts";
+import { createEpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
 import { createFraudKeeper } from "./fraud-keeper.ts";
@@ -67,29 +67,27 @@ async function createChainKeeper(
 	home: ChainHome,
 ): Promise<ChainKeeper> {
 	const { config, env, store, log, hub } = x;
-	const { client, at, account } = home;
+	const { contracts, account } = home;
 	const archive = createReportArchive(join(home.folder, "epochs"));
 	const memory = openChainMemory({
 		store,
-		client,
-		at,
+		addresses: contracts.addresses,
 		account: account.address,
 		lease: LEASE,
 	});
-	const book = await openProviderBook(client, at, memory.book);
+	const book = await openProviderBook(contracts, memory.book);
 
 	const receipts = createReceiptKeeper({
 		dataDir: config.dataDir,
 		folder: home.folder,
-		at,
+		domain: contracts.addresses,
 		book,
 		hasEvidence: (sha256) => store.evidence.has(sha256),
 		after: env.after,
 		nowMs: env.nowMs,
 	});
 	const frauds = createFraudKeeper({
-		client,
-		at,
+		contracts,
 		account,
 		journal: memory.journal,
 		receipts,
@@ -105,21 +103,20 @@ async function createChainKeeper(
 		onLeft: ({ probeId, evidence }, why) => log.warn({ probe: probeId, evidence, why }, "nobody is accused"),
 	});
 
-	const fetched = createLeafFetcher(client, at, (from, error) =>
+	const fetched = createLeafFetcher(contracts, (from, error) =>
 		log.warn({ from, err: error }, "leaves could not be fetched"),
 	);
 
-	const params = await board.readEpochParams(client, at);
+	const params = await board.readEpochParams(contracts);
 	/** The embedded chain's blocks are made by this clock. */
 	const ownS = () => Math.floor(env.nowMs() / 1000);
-	const round = await createChainRound({
-		client,
-		at,
+	const round = await createEpochRound({
+		contracts,
 		account,
 		saltSecret: home.saltSecret,
 		journal: memory.journal,
 		archive,
-		nowS: () => (home.isEmbedded ? ownS() : readChainTime(client, ownS())),
+		nowS: () => (home.isEmbedded ? ownS() : readChainTime(contracts.client, ownS())),
 		scores: createReportScores({
 			store,
 			book,
@@ -135,7 +132,7 @@ async function createChainKeeper(
 		fetchWeights: fetched.weights,
 		tell,
 	});
-	const finals = createFinalWatch(client, at);
+	const finals = createFinalWatch(contracts);
 
 	function tell({ kind, epoch, detail }: { readonly kind: string; readonly epoch: number; readonly detail: string }) {
 		log.info({ epoch, detail }, `chain: ${kind}`);
@@ -198,15 +195,15 @@ async function createChainKeeper(
 			return Promise.race([block, late]).catch(() => null);
 		},
 		staticFile: createChainPublicFiles({
-			at,
+			addresses: contracts.addresses,
 			archive,
-			attestations: createDeviceAttester({ ...x, at, account, book }),
+			attestations: createDeviceAttester({ ...x, addresses: contracts.addresses, account, book }),
 		}),
 	};
 }
 
 /** So deep that it will not be taken back. */
-async function recentBlock({ client }: ChainHome): Promise<Beacon> {
+async function recentBlock({ contracts: { client } }: ChainHome): Promise<Beacon> {
 	const head = await client.viem.getBlockNumber();
 	const deep = head - BigInt(client.confirmations - 1);
 	const { hash, number } = await client.viem.getBlock({ blockNumber: deep > 0n ? deep : 0n });

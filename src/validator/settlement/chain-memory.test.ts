@@ -23,8 +23,7 @@ after(async () => {
 const open = (of = store, chainId = 7) =>
 	openChainMemory({
 		store: of,
-		client: { chainId },
-		at: { registry },
+		addresses: { chainId, registry },
 		account: account.address,
 		lease: LEASE,
 	});

@@ -1,10 +1,9 @@
 // What a validator's chain side keeps in the store: the journal of what is being sent, and the Registry's events with their place in the chain.
 // Keys, contracts' addresses and the embedded chain's blocks stay files.
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import type { SeenBlock } from "../../chain/history/follow-events.ts";
 import type { BookKeeper } from "../../chain/history/provider-book.ts";
 import type { LedgerEvent } from "../../chain/history/stake-ledger.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { IntentJournal, SentIntent } from "../../chain/sending/publish.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
@@ -17,13 +16,12 @@ export interface ChainMemory {
 
 export function openChainMemory(o: {
 	readonly store: { readonly chain: ChainStore };
-	readonly client: Pick<ChainClient, "chainId">;
-	readonly at: Pick<ContractAddresses, "registry">;
+	readonly addresses: Pick<ContractAddresses, "chainId" | "registry">;
 	readonly account: Hex;
 	/** The sender's lease: who lost it writes no intent, and so sends none. */
 	readonly lease: string;
 }): ChainMemory {
-	const key: ChainKey = { chainId: o.client.chainId, registry: o.at.registry.toLowerCase() };
+	const key: ChainKey = { chainId: o.addresses.chainId, registry: o.addresses.registry.toLowerCase() };
 	const intents = o.store.chain.intents(key, o.account.toLowerCase());
 	return {
 		journal: {

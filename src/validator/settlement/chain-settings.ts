@@ -1,5 +1,5 @@
 // Settings of a validator's chain and their defaults. Apart from chain-home.ts, so that a validator without a chain loads nothing of it.
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 
 export interface ChainSettings {
 	/** Null: the embedded chain in the data folder. */

@@ -7,10 +7,11 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
-import { approveCall, registerCall, transferCall } from "../../chain/contracts/registry.ts";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
+import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
-import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
+import { accountOf, type Call, type ChainAccount } from "../../chain/sending/sign.ts";
 import { createScoreReport } from "../../market/epochs/score-report.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
@@ -40,23 +41,24 @@ const stake = async (home: ChainHome) =>
 		treasurer: await treasurerOf(home),
 	});
 async function register(home: ChainHome, account: ChainAccount): Promise<void> {
-	const { at, client } = home;
+	const { contracts } = home;
+	const { client } = contracts;
 	const treasurer = (await treasurerOf(home))!;
 	const amount = 10n * 10n ** 18n;
 	await sendCall(client, treasurer, { to: account.address, data: "0x", value: amount });
-	await sendCall(client, treasurer, transferCall(at, account.address, amount));
-	await sendCall(client, account, approveCall(at, amount));
+	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, amount));
+	await sendCall(client, account, approveCall(contracts, amount));
 	const key = `0x${"09".repeat(32)}` as const;
 	const provider = { role: "provider", signingKey: key, keyProof: "0x", endpoint: "", amount } as const;
-	await sendCall(client, account, registerCall(at, provider));
+	await sendCall(client, account, registerCall(contracts, provider));
 }
 const salt = `0x${"07".repeat(32)}` as const;
 
 test("the first epoch ends a minute after the deployment, and is given again until something was reported", async () => {
 	const bornS = nowS;
 	let home = await open();
-	const first = home.at;
-	const params = await board.readEpochParams(home.client, first);
+	const first = home.contracts.addresses;
+	const params = await board.readEpochParams(home.contracts);
 	assert.deepEqual(
 		[board.windowsOf(params, 0).endsAt, params.epochSeconds, params.commitSeconds, params.challengeSeconds],
 		[bornS + 60, EPOCH_S, 20, 20],
@@ -71,20 +73,20 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	// Restarted within the commit window, and by a command that only looks: the same contracts.
 	nowS = bornS + 79;
 	home = await open();
-	assert.deepEqual(home.at, first);
+	assert.deepEqual(home.contracts.addresses, first);
 	await home.close();
 	nowS = bornS + 600;
 	home = await open(false);
-	assert.deepEqual(home.at, first);
+	assert.deepEqual(home.contracts.addresses, first);
 	await home.close();
 
 	// Everything was missed: nobody waits for more than an hour.
 	await mkdir(join(home.folder, "epochs", "0"), { recursive: true });
 	home = await open();
-	const second = home.at;
+	const second = home.contracts.addresses;
 	assert.notEqual(second.scoreboard, first.scoreboard);
 	assert.equal(existsSync(join(home.folder, "epochs")), false);
-	const again = await board.readEpochParams(home.client, second);
+	const again = await board.readEpochParams(home.contracts);
 	// The count goes on where it was.
 	const { endsAt, revealsAt, voidsAt } = board.windowsOf(again, 1);
 	assert.equal(endsAt, nowS + 60);
@@ -94,17 +96,18 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	const { reportRoot: root } = createScoreReport([]);
 	const own = home.account.address;
 	nowS = endsAt;
-	const commitment = await board.readCommitmentOf(home.client, second, { epoch: 1, validator: own, root, salt });
-	await sendCall(home.client, home.account, board.commitCall(second, 1, commitment));
+	const commitment = await read(home.contracts, "scoreboard", "commitmentOf", 1n, own, root, salt);
+	const send = (call: Call) => sendCall(home.contracts.client, home.account, call);
+	await send(callOf(home.contracts, "scoreboard", "commit", 1n, commitment));
 	nowS = revealsAt + 1;
 	await home.close();
 	home = await open();
-	assert.deepEqual(home.at, second, "it can still be revealed");
-	await sendCall(home.client, home.account, board.revealCall(second, 1, root, salt));
+	assert.deepEqual(home.contracts.addresses, second, "it can still be revealed");
+	await send(callOf(home.contracts, "scoreboard", "reveal", 1n, root, salt));
 	await home.close();
 	nowS = voidsAt + 1000;
 	home = await open();
-	assert.deepEqual(home.at, second, "a revealed report can be proposed from at any time");
+	assert.deepEqual(home.contracts.addresses, second, "a revealed report can be proposed from at any time");
 	await home.close();
 });
 
@@ -119,12 +122,12 @@ test("contracts on which somebody else has registered are kept, whatever was mis
 	};
 	try {
 		let home = await openChainHome(o);
-		const { at } = home;
+		const { addresses } = home.contracts;
 		await register(home, (await treasurerOf(home))!);
 		await home.close();
 		nowS += 600;
 		home = await openChainHome(o);
-		assert.deepEqual(home.at, at);
+		assert.deepEqual(home.contracts.addresses, addresses);
 		await home.close();
 	} finally {
 		await other.remove();

@@ -1,8 +1,8 @@
 // The contracts of an embedded chain: put there at the first start, with a first epoch that ends a minute later, so that a new network has rewards to claim within
 // minutes; and put there anew when that first epoch went by while nobody ran the network and nothing has come of the chain yet. Page: docs/chain.md §10.
 
-import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
-import { readRegistered } from "../../chain/contracts/registry.ts";
+import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
 import { readLastFixed } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
@@ -26,20 +26,20 @@ export async function deployEmbedded(
 	client: ChainClient,
 	treasurer: ChainAccount,
 	{ epochSeconds, windowSeconds, firstEpochSeconds, firstEpoch, nowS }: EmbeddedSchedule,
-): Promise<ContractAddresses> {
+): Promise<Contracts> {
 	const window = Math.max(1, Math.min(windowSeconds, Math.floor(epochSeconds / 10)));
 	// Epochs have one length on chain: the first one, and those before it, began before there was a chain. Never before 1970.
 	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
 	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
-	const at = await deployContracts(client, treasurer, {
+	const contracts = await deployContracts(client, treasurer, {
 		...deployDefaults({ genesis, epochSeconds }),
 		commitSeconds: window,
 		revealSeconds: window,
 		voidSeconds: window,
 		challengeSeconds: window,
 	});
-	await fundRewards(client, treasurer, at, FUNDED);
-	return at;
+	await fundRewards(contracts, treasurer, FUNDED);
+	return contracts;
 }
 
 export interface Stranded {
@@ -52,13 +52,12 @@ export interface Stranded {
  * Null when anybody but its owner registered, when a report was revealed, or while one still can be. `owned`: this validator's account, then its own provider's.
  */
 export async function findStranded(
-	client: ChainClient,
-	at: ContractAddresses,
+	contracts: Contracts,
 	owned: readonly Hex[],
 	{ firstEpochSeconds, nowS }: EmbeddedSchedule,
 ): Promise<Stranded | null> {
-	if ((await readLastFixed(client, at)) !== null) return null;
-	const params = await board.readEpochParams(client, at);
+	if ((await readLastFixed(contracts)) !== null) return null;
+	const params = await board.readEpochParams(contracts);
 	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
 	const { endsAt } = board.windowsOf(params, current);
 	// It comes about as soon by itself.
@@ -66,10 +65,11 @@ export async function findStranded(
 	if (current > 0) {
 		const { revealsAt, voidsAt } = board.windowsOf(params, current - 1);
 		if (nowS < revealsAt) return null;
-		const { digest } = await board.readReport(client, at, current - 1, owned[0]!);
+		const { digest } = await board.readReport(contracts, current - 1, owned[0]!);
 		if (nowS < voidsAt && BigInt(digest) !== 0n) return null;
 	}
-	if (await board.readAnyRevealed(client, at)) return null;
+	if ((await readEvents(contracts, "scoreboard", "Revealed")).length > 0) return null;
 	const known = new Set(owned.map((account) => account.toLowerCase()));
-	return (await readRegistered(client, at)).every((account) => known.has(account)) ? { epoch: current } : null;
+	const registered = await readEvents(contracts, "registry", "Registered");
+	return registered.every(({ args }) => known.has(args.account.toLowerCase())) ? { epoch: current } : null;
 }

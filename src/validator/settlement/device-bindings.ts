@@ -1,8 +1,8 @@
 // What this validator says of a provider's GPUs for the chain: one EIP-712 attestation a card of its last valid probe, made when somebody asks and the same for whoever
 // asks: nothing is kept that could be lost. Public, like the evidence it names. What the chain makes of it: docs/chain.md §2.
 
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
-import { signAttestation } from "../../chain/contracts/registry.ts";
+import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
+import { signDevice } from "../../chain/contracts/registry.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
@@ -38,14 +38,14 @@ const PATH = /^\/chain\/devices\/([0-9a-f]{64})\.json$/;
 export const attestationsPath = (providerKey: string): string => `/chain/devices/${providerKey}.json`;
 
 export interface DeviceAttesterOptions extends Pick<ValidatorContext, "store" | "config" | "env" | "hub"> {
-	readonly at: ContractAddresses;
+	readonly addresses: ContractAddresses;
 	readonly account: ChainAccount;
 	readonly book: Pick<ProviderBook, "accountOf" | "refresh">;
 }
 
 /** By path, as public files are asked for; null: none of ours, no such provider, or it has no account on chain. */
 export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) => Promise<ProviderAttestations | null> {
-	const { store, at, account, book } = o;
+	const { store, addresses, account, book } = o;
 	const scores = createScoreKeeper(o);
 	let lookedAtMs = Number.NEGATIVE_INFINITY;
 	/** A provider that has just registered asks at once; whoever asks all day must not make the node work all day. */
@@ -65,8 +65,8 @@ export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) =
 		const probe = kept === null ? null : await store.probes.get(kept.probeId);
 		const base = {
 			version: 1,
-			chainId: at.chainId,
-			registry: at.registry,
+			chainId: addresses.chainId,
+			registry: addresses.registry,
 			validator: account.address,
 			provider: owner,
 		} as const;
@@ -83,7 +83,7 @@ export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) =
 			const isProven = probe.figures.some((figure) => figure.device === index && figure.value > 0);
 			if (device === null || !isProven || elsewhere.has(normalDeviceUuid(uuid))) continue;
 			const statement = { device, provider: owner, evidenceSha256, issuedAt: BigInt(issuedAt) };
-			const signature = await signAttestation(account, at, statement);
+			const signature = await signDevice(account, addresses, statement);
 			attestations.set(device, { device, name: claimedName, evidenceSha256, issuedAt, signature });
 		}
 		return { ...base, attestations: [...attestations.values()] };

@@ -1,10 +1,9 @@
 // Leaves of other validators' reports and proposals, and the reasons behind scores, from the address that each wrote on chain. Hostile: parsed and bounded here, and
 // whoever asks compares them with the root on chain. A report without its validator's signature is none: who gives out two must be bound by both.
 
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { isReportSigned } from "../../chain/contracts/slashing.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
@@ -26,13 +25,9 @@ export interface LeafFetcher {
 
 const FETCH_WITHIN_MS = 20_000;
 
-export function createLeafFetcher(
-	client: ChainClient,
-	at: ContractAddresses,
-	onFailure: (from: Hex, error: unknown) => void,
-): LeafFetcher {
+export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, error: unknown) => void): LeafFetcher {
 	async function fetchFile(epoch: number, kind: ArchiveKind, from: Hex): Promise<Uint8Array | null> {
-		const { endpoint } = await readAccount(client, at, from);
+		const { endpoint } = await readAccount(contracts, from);
 		if (!/^https?:\/\//.test(endpoint)) return null;
 		try {
 			// The address is whatever its owner wrote.
@@ -50,7 +45,10 @@ export function createLeafFetcher(
 			if (found === null) return null;
 			const { leaves, signature } = found;
 			const root = readScoreReport(leaves).reportRoot;
-			if (signature !== null && (await isReportSigned(at, { validator, epoch: BigInt(epoch), root }, signature)))
+			if (
+				signature !== null &&
+				(await isReportSigned(contracts.addresses, { validator, epoch: BigInt(epoch), root }, signature))
+			)
 				return { leaves, signature };
 			onFailure(validator, new Error(`the report of epoch ${epoch} is not signed by ${validator}`));
 			return null;

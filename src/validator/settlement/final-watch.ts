@@ -1,9 +1,8 @@
 // Which epoch's weights became final last, and what of its rewards can still be claimed: what people wait for. Only looks; paying out is `assay claim`.
 
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readLastFixed, readPot } from "../../chain/contracts/rewards.ts";
 import { readFinal, readProposed } from "../../chain/contracts/scoreboard.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
 
 export interface FinalEpoch {
 	readonly epoch: number;
@@ -20,18 +19,18 @@ export interface FinalWatch {
 	readonly newest: () => FinalEpoch | null;
 }
 
-export function createFinalWatch(client: ChainClient, at: ContractAddresses): FinalWatch {
+export function createFinalWatch(contracts: Contracts): FinalWatch {
 	let newest: FinalEpoch | null = null;
 	return {
 		newest: () => newest,
 		async look() {
-			const epoch = await readLastFixed(client, at);
+			const epoch = await readLastFixed(contracts);
 			if (epoch === null || (newest !== null && epoch <= newest.epoch)) return null;
-			const digest = await readFinal(client, at, epoch);
+			const digest = await readFinal(contracts, epoch);
 			if (digest === null) return null;
-			const { pot, paid } = await readPot(client, at, epoch);
+			const { pot, paid } = await readPot(contracts, epoch);
 			// An epoch in which nobody had weight has a pot that nobody can claim.
-			const providers = (await readProposed(client, at, epoch, digest))?.count ?? 0;
+			const providers = (await readProposed(contracts, epoch, digest))?.count ?? 0;
 			newest = { epoch, claimable: providers === 0 ? 0n : pot - paid, providers };
 			return newest;
 		},

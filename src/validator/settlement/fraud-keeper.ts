@@ -2,9 +2,8 @@
 // probe, however many of its elements are wrong. Works off the notes of receipt-keeper.ts; run by the one process that sends (chain-keeper.ts).
 // Nothing is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter.
 
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
-import { proveGemmCall, readIsPunished, receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
+import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
+import { receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
 import { refusedBecause } from "../../chain/sending/refusal.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
@@ -14,8 +13,7 @@ import type { FraudNote, ReceiptKeeper } from "../receipts/receipt-keeper.ts";
 import { signedFraud } from "../receipts/signed-fraud.ts";
 
 export interface FraudKeeperOptions {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly journal: IntentJournal;
 	readonly receipts: Pick<ReceiptKeeper, "notes" | "get" | "dropNote">;
@@ -54,6 +52,7 @@ const RETRY_MS = 60_000;
  * commitments meanwhile.
  */
 export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void> } {
+	const { client, addresses } = o.contracts;
 	const notBeforeMs = new Map<string, number>();
 
 	/** What became of it; null: it was left alone and `onLeft` told why. */
@@ -65,18 +64,18 @@ export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void
 		const file = await o.receipts.get(note.evidence);
 		if (file === null) return left("there are no receipts");
 		const { chainId, slashing, provider } = file;
-		if (chainId !== o.at.chainId || slashing !== o.at.slashing.toLowerCase())
+		if (chainId !== addresses.chainId || slashing !== addresses.slashing.toLowerCase())
 			return left("its receipts are for another chain");
 		const found = await signedFraud(await o.evidence(note.evidence), file);
 		if (found === null) return left("no wrong element has a receipt");
 		const receipt = receiptOf(provider, file.probeId, found.signed);
 		const digest = receiptDigest(file, receipt);
-		const sent = await publish(o.client, o.account, o.journal, {
+		const sent = await publish(client, o.account, o.journal, {
 			id: `accuse/${digest}`,
-			isDone: () => readIsPunished(o.client, o.at, digest),
-			call: async () => proveGemmCall(o.at, receipt, found.signed.signature, found.wrong.fraud),
+			isDone: () => read(o.contracts, "slashing", "isPunished", digest),
+			call: callOf(o.contracts, "slashing", "proveGemm", receipt, found.signed.signature, found.wrong.fraud),
 		});
-		const slashed = sent === null ? null : slashedIn(o.at, sent);
+		const slashed = sent === null ? null : slashedIn(o.contracts, sent);
 		return {
 			...note,
 			account: provider,

@@ -1,18 +1,12 @@
 // A validator that signed another report than it revealed, or two of one epoch, pays for it: whoever is given both proves it on chain, once. Only what carries the
 // accused's own signature counts, and only when the contract will say the same. docs/chain.md §5.
 
-import type { ContractAddresses } from "../../chain/contracts/deploy.ts";
+import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { keptRoot } from "../../chain/contracts/scoreboard.ts";
-import {
-	conflictDeed,
-	proveConflictCall,
-	proveRevealConflictCall,
-	readIsPunished,
-} from "../../chain/contracts/slashing.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
+import { conflictDeed } from "../../chain/contracts/slashing.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
+import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 /** A signed root of one validator's epoch. */
@@ -28,33 +22,33 @@ export interface ReportConflicts {
 }
 
 export function createReportConflicts(o: {
-	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly journal: IntentJournal;
 }): ReportConflicts {
-	const { client, at, account, journal } = o;
-	async function prove(epoch: number, validator: Hex, call: ReturnType<typeof proveConflictCall>): Promise<boolean> {
+	const { contracts, account, journal } = o;
+	async function prove(epoch: number, validator: Hex, call: Call): Promise<boolean> {
 		const isDone = async () => {
-			if (await readIsPunished(client, at, conflictDeed(validator, epoch))) return true;
-			const { stake, unbonding } = await readAccount(client, at, validator);
+			if (await read(contracts, "slashing", "isPunished", conflictDeed(validator, epoch))) return true;
+			const { stake, unbonding } = await readAccount(contracts, validator);
 			// It left before anybody saw it: there is nothing to take.
 			return stake + unbonding === 0n;
 		};
 		const id = `conflict/${epoch}/${validator}`;
-		return (await publish(client, account, journal, { id, isDone, call: async () => call })) !== null;
+		return (await publish(contracts.client, account, journal, { id, isDone, call })) !== null;
 	}
 	const reportOf = (epoch: number, validator: Hex, root: Hex) => ({ validator, epoch: BigInt(epoch), root });
 	return {
 		async againstReveal(epoch, validator, revealed, { root, signature }) {
 			// The chain keeps a root with its last bit set: two that differ in it alone are one to the contract.
 			if (keptRoot(revealed) === keptRoot(root)) return false;
-			return prove(epoch, validator, proveRevealConflictCall(at, reportOf(epoch, validator, root), signature));
+			const report = reportOf(epoch, validator, root);
+			return prove(epoch, validator, callOf(contracts, "slashing", "proveRevealConflict", report, signature));
 		},
 		async againstSigned(epoch, validator, first, second) {
 			if (first.root === second.root) return false;
-			const of = ({ root, signature }: SignedRoot) => ({ report: reportOf(epoch, validator, root), signature });
-			return prove(epoch, validator, proveConflictCall(at, of(first), of(second)));
+			const of = ({ root, signature }: SignedRoot) => [reportOf(epoch, validator, root), signature] as const;
+			return prove(epoch, validator, callOf(contracts, "slashing", "proveConflict", ...of(first), ...of(second)));
 		},
 	};
 }

@@ -20,29 +20,31 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	if (rpcUrl === null) throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start");
 	const epochSeconds = values["epoch-seconds"];
 	const fund = BigInt(values.fund) * 10n ** 18n;
-	const [{ accountOf }, { createChainClient }, deploying, files, home, { readBalance }] = await Promise.all([
+	const [{ accountOf }, { createChainClient }, deploying, files, home, { read }] = await Promise.all([
 		import("../../../chain/sending/sign.ts"),
 		import("../../../chain/node/chain-client.ts"),
 		import("../../../chain/contracts/deploy.ts"),
 		import("../../../platform/durable-file.ts"),
 		import("../../../validator/settlement/chain-home.ts"),
-		import("../../../chain/contracts/registry.ts"),
+		import("../../../chain/contracts/contracts.ts"),
 	]);
 	const folder = home.chainFolder(dataDirOf(values, io));
 	const secret = await home.loadChainKey(folder, "account", (size) => new Uint8Array(randomBytes(size)));
 	const own = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 	const account = (await readKeyOption(values, io)) ?? own;
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
-	await requireGas({ client, account }, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
+	await requireGas(client, account, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
 	io.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
 	const genesis = Number((await client.viem.getBlock({ blockTag: "pending" })).timestamp);
-	const at = await deploying.deployContracts(client, account, deploying.deployDefaults({ genesis, epochSeconds }));
-	if (fund > 0n) await deploying.fundRewards(client, account, at, fund);
+	const params = deploying.deployDefaults({ genesis, epochSeconds });
+	const contracts = await deploying.deployContracts(client, account, params);
+	const { addresses } = contracts;
+	if (fund > 0n) await deploying.fundRewards(contracts, account, fund);
 	const path = home.contractsPath(folder, true);
-	await files.writeDurably(path, `${JSON.stringify(at)}\n`);
-	const left = await readBalance(client, at, account.address);
-	return printResult(values, io, at, () => {
-		const lines = Object.entries(at).map(([name, value]) => `${name.padEnd(16)} ${value}`);
+	await files.writeDurably(path, `${JSON.stringify(addresses)}\n`);
+	const left = await read(contracts, "token", "balanceOf", account.address);
+	return printResult(values, io, addresses, () => {
+		const lines = Object.entries(addresses).map(([name, value]) => `${name.padEnd(16)} ${value}`);
 		lines.push("", `written to ${path}`, `${formatTokens(left)} tokens are on ${account.address}`);
 		if (account.address !== own.address)
 			lines.push(`this data folder's validator uses ${own.address}: give it tokens and gas with assay chain send`);

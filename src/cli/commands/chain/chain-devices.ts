@@ -23,13 +23,14 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider");
 	const wanted = wantedDevices(values);
 	return withProviderChain(values, io, async (actor, signer) => {
-		const [{ sendCall }, registry] = await Promise.all([
+		const [{ sendCall }, { callOf, read }, registry] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
+			import("../../../chain/contracts/contracts.ts"),
 			import("../../../chain/contracts/registry.ts"),
 		]);
-		const { client, at, account } = actor;
+		const { contracts, account } = actor;
 		const self = account.address.toLowerCase() as Hex;
-		const { role } = await registry.readAccount(client, at, self);
+		const { role } = await registry.readAccount(contracts, self);
 		if (role !== registry.ROLES.provider)
 			throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a provider`, {
 				hint: "Register it first: assay stake TOKENS --provider",
@@ -44,11 +45,11 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 					hint: "It does after a valid probe of a GPU with a UUID, unless the card counts for another provider there.",
 				},
 			);
-		const { deviceSeconds } = await registry.readRegistryParams(client, at);
-		await requireGas(actor, GAS.small * BigInt(attestations.length));
+		const { deviceSeconds } = await read(contracts, "registry", "params");
+		await requireGas(contracts.client, account, GAS.small * BigInt(attestations.length));
 		const bound: (DeviceBinding & { readonly name: string; readonly isNew: boolean })[] = [];
 		for (const { device, name, evidenceSha256, issuedAt, signature } of attestations) {
-			const before = await registry.readDevice(client, at, device);
+			const before = await registry.readDevice(contracts, device);
 			if (before.provider !== null && before.provider !== self)
 				throw new AssayError(
 					"DEVICE_TAKEN",
@@ -60,8 +61,9 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 			// The same attestation again would be refused as stale; it says nothing new.
 			const isNew = issuedAt + Number(deviceSeconds) > before.until;
 			const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
-			if (isNew) await sendCall(client, account, registry.bindDeviceCall(at, statement, signature));
-			bound.push({ ...(await registry.readDevice(client, at, device)), name, isNew });
+			const call = callOf(contracts, "registry", "bindDevice", statement, signature);
+			if (isNew) await sendCall(contracts.client, account, call);
+			bound.push({ ...(await registry.readDevice(contracts, device)), name, isNew });
 		}
 		const line = ({ device, name, until, isNew }: (typeof bound)[number]) =>
 			`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "already bound"} until ${new Date(until * 1000).toISOString()}\n`;
@@ -72,20 +74,22 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<number> {
 	const wanted = wantedDevices(values);
 	return withProviderChain(values, io, async (actor) => {
-		const [{ sendCall }, registry] = await Promise.all([
+		const [{ sendCall }, { callOf }, registry] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
+			import("../../../chain/contracts/contracts.ts"),
 			import("../../../chain/contracts/registry.ts"),
 		]);
-		const { client, at, account } = actor;
-		const own = await registry.readDevicesOf(client, at, account.address);
+		const { contracts, account } = actor;
+		const own = await registry.readDevicesOf(contracts, account.address);
 		const missing = [...(wanted ?? [])].find((device) => !own.some((one) => one.device.toLowerCase() === device));
 		if (missing !== undefined)
 			throw new AssayError("CHAIN_REFUSED", `the device ${missing} is not bound to ${account.address}`, {
 				hint: "`assay chain status --provider` lists those that are.",
 			});
 		const released = own.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
-		if (released.length > 0) await requireGas(actor, GAS.small * BigInt(released.length));
-		for (const { device } of released) await sendCall(client, account, registry.releaseDeviceCall(at, device));
+		if (released.length > 0) await requireGas(contracts.client, account, GAS.small * BigInt(released.length));
+		for (const { device } of released)
+			await sendCall(contracts.client, account, callOf(contracts, "registry", "releaseDevice", device));
 		const ids = released.map(({ device }) => device);
 		return printResult(values, io, { account: account.address, released: ids }, () =>
 			ids.length === 0 ? "no device is bound\n" : ids.map((device) => `${device}  released\n`).join(""),
@@ -100,7 +104,7 @@ const FETCH_WITHIN_MS = 20_000;
 const MAX_BYTES = 1 << 20;
 
 /** Checked here, signatures and all, so that a bad file costs no gas. */
-async function fetchAttestations(url: string, key: string, { client, at, account }: ChainActor) {
+async function fetchAttestations(url: string, key: string, { contracts: { addresses }, account }: ChainActor) {
 	const [{ attestationsPath, parseAttestations }, { fetchBounded }, registry] = await Promise.all([
 		import("../../../validator/settlement/device-bindings.ts"),
 		import("../../../platform/bounded-fetch.ts"),
@@ -119,13 +123,13 @@ async function fetchAttestations(url: string, key: string, { client, at, account
 	});
 	const found = bytes === null ? null : parseAttestations(bytes);
 	if (found === null) throw unattested(`${url} has no attestations of this provider`);
-	if (found.chainId !== client.chainId || found.registry.toLowerCase() !== at.registry.toLowerCase())
+	if (found.chainId !== addresses.chainId || found.registry.toLowerCase() !== addresses.registry.toLowerCase())
 		throw unattested(`${url} attests for another chain or other contracts`);
 	if (found.provider.toLowerCase() !== account.address.toLowerCase())
 		throw unattested(`${url} knows this provider under another account, ${found.provider}`);
 	for (const { device, evidenceSha256, issuedAt, signature } of found.attestations) {
 		const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
-		if (!(await registry.isAttestation(at, found.validator, statement, signature)))
+		if (!(await registry.isDeviceSigned(addresses, found.validator, statement, signature)))
 			throw unattested(`${url} gave an attestation that its validator did not sign`);
 	}
 	return found;

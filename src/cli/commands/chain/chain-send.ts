@@ -22,15 +22,16 @@ export async function send(to: string, amount: string, values: SendValues, io: C
 	if (tokens === 0n && coins === 0n) throw usageError("there is nothing to send");
 	const key = await readKeyOption(values, io);
 	return withChain(values, io, async (home) => {
-		const [{ sendCall }, registry, { treasurerOf }] = await Promise.all([
+		const [{ sendCall }, { callOf, read }, { treasurerOf }] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
-			import("../../../chain/contracts/registry.ts"),
+			import("../../../chain/contracts/contracts.ts"),
 			import("../../../validator/settlement/chain-home.ts"),
 		]);
-		const { client, at, url } = home;
+		const { contracts, url } = home;
+		const { client } = contracts;
 		// The owner of the embedded chain's folder owns its treasury.
 		const account = key ?? (await treasurerOf(home)) ?? home.account;
-		const actor: ChainActor = { client, at, account, url };
+		const actor: ChainActor = { contracts, account, url };
 		await requireFunds(actor, { tokens, gas: GAS.small });
 		const address = to.toLowerCase() as `0x${string}`;
 		if (coins > 0n) {
@@ -44,8 +45,9 @@ export async function send(to: string, amount: string, values: SendValues, io: C
 				);
 			await sendCall(client, account, { to: address, data: "0x", value: coins });
 		}
-		if (tokens > 0n) await sendCall(client, account, registry.transferCall(at, address, tokens));
-		const [has, wei] = [await registry.readBalance(client, at, address), await client.viem.getBalance({ address })];
+		if (tokens > 0n) await sendCall(client, account, callOf(contracts, "token", "transfer", address, tokens));
+		const has = await read(contracts, "token", "balanceOf", address);
+		const wei = await client.viem.getBalance({ address });
 		return printResult(
 			values,
 			io,
@@ -63,14 +65,15 @@ export async function setEndpoint(
 	if (!/^https?:\/\//.test(endpoint))
 		throw usageError(`an endpoint is a URL with http:// or https://, not '${endpoint}'`);
 	return withChain(values, io, async (home) => {
-		const [{ sendCall }, { setEndpointCall, readAccount }] = await Promise.all([
+		const [{ sendCall }, { callOf }, { readAccount }] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
+			import("../../../chain/contracts/contracts.ts"),
 			import("../../../chain/contracts/registry.ts"),
 		]);
-		const { client, at, account } = home;
-		await requireGas(home, GAS.small);
-		await sendCall(client, account, setEndpointCall(at, endpoint));
-		const now = (await readAccount(client, at, account.address)).endpoint;
+		const { contracts, account } = home;
+		await requireGas(contracts.client, account, GAS.small);
+		await sendCall(contracts.client, account, callOf(contracts, "registry", "setEndpoint", endpoint));
+		const now = (await readAccount(contracts, account.address)).endpoint;
 		return printResult(values, io, { account: account.address, endpoint: now }, () => `endpoint  ${now}\n`);
 	});
 }

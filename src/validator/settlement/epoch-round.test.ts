@@ -1,5 +1,6 @@
 // Three validators on one real EVM, one of them lying: in its report, in its proposal, by keeping its leaves to itself. Weights stay the honest ones, the liar
 // pays, nothing happens twice. The chain's clock moves by hand.
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -7,8 +8,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { type ContractAddresses, deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
-import { approveCall, readAccount, readBalance, registerCall, transferCall } from "../../chain/contracts/registry.ts";
+import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
+import { approveCall, readAccount, registerCall } from "../../chain/contracts/registry.ts";
 import { claimCall, collectCall, readPot } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { signReport } from "../../chain/contracts/slashing.ts";
@@ -20,7 +22,7 @@ import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { createScoreReport, readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
 import { createWeightProposal, shareOf, type WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { type ChainEvent, type ChainRound, createChainRound } from "./chain-round.ts";
+import { type ChainEvent, createEpochRound, type EpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { archivePath, createReportArchive, type ReportArchive } from "./report-archive.ts";
 
@@ -52,15 +54,15 @@ interface Member {
 	scores: readonly ScoreLeaf[];
 	/** Gives its leaves to nobody. */
 	isSilent: boolean;
-	round: ChainRound;
+	round: EpochRound;
 	/** A new process of the same data folder. */
-	restart: () => Promise<ChainRound>;
+	restart: () => Promise<EpochRound>;
 }
 
 interface Stage {
 	readonly node: ToyNode;
 	readonly client: ChainClient;
-	readonly at: ContractAddresses;
+	readonly contracts: Contracts;
 	readonly members: readonly [Member, Member, Member];
 }
 
@@ -74,23 +76,27 @@ let stages = 0;
 async function createStage(): Promise<Stage> {
 	const node = await createToyNode();
 	const client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	const at = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }));
-	await fundRewards(client, TREASURER, at, 100n * EMISSION);
+	const contracts = await deployContracts(
+		client,
+		TREASURER,
+		deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }),
+	);
+	await fundRewards(contracts, TREASURER, 100n * EMISSION);
 	const members: Member[] = [];
 	const name = `stage-${stages++}`;
 	const endpoint = await serveFiles(members);
-	const fetched = createLeafFetcher(client, at, () => {});
+	const fetched = createLeafFetcher(contracts, () => {});
 	for (const [i, stake] of [4000n, 3500n, 3000n].entries()) {
 		const account = accountOf(`0x${`a${i}`.repeat(32)}`);
 		await sendCall(client, TREASURER, { to: account.address, data: "0x", value: 10n * UNIT });
-		await sendCall(client, TREASURER, transferCall(at, account.address, stake * UNIT));
-		await sendCall(client, account, approveCall(at, stake * UNIT));
+		await sendCall(client, TREASURER, callOf(contracts, "token", "transfer", account.address, stake * UNIT));
+		await sendCall(client, account, approveCall(contracts, stake * UNIT));
 		const signingKey: Hex = `0x${`b${i}`.repeat(32)}`;
 		const amount = stake * UNIT;
 		await sendCall(
 			client,
 			account,
-			registerCall(at, { role: "validator", signingKey, keyProof: "0x", endpoint, amount }),
+			registerCall(contracts, { role: "validator", signingKey, keyProof: "0x", endpoint, amount }),
 		);
 		const archive = createReportArchive(join(folder, name, String(i)));
 		const events: ChainEvent[] = [];
@@ -104,9 +110,8 @@ async function createStage(): Promise<Stage> {
 			isSilent: false,
 		} as unknown as Member;
 		member.restart = () =>
-			createChainRound({
-				client,
-				at,
+			createEpochRound({
+				contracts,
 				account,
 				saltSecret: new Uint8Array(32).fill(i),
 				journal: memoryIntents(),
@@ -120,7 +125,7 @@ async function createStage(): Promise<Stage> {
 		member.round = await member.restart();
 		members.push(member);
 	}
-	return { node, client, at, members: members as unknown as Stage["members"] };
+	return { node, client, contracts, members: members as unknown as Stage["members"] };
 }
 
 async function turnAll({ members }: Stage, who: readonly Member[] = members): Promise<void> {
@@ -140,10 +145,10 @@ async function report(s: Stage, epoch: number): Promise<board.EpochWindows> {
 	return windows;
 }
 
-async function finalLeaves({ node, client, at, members }: Stage, epoch: number): Promise<readonly WeightLeaf[]> {
-	const { finalAt, proposer } = await board.readProposal(client, at, epoch);
+async function finalLeaves({ node, contracts, members }: Stage, epoch: number): Promise<readonly WeightLeaf[]> {
+	const { finalAt, proposer } = await board.readProposal(contracts, epoch);
 	await node.at(finalAt);
-	assert.notEqual(await board.readFinal(client, at, epoch), null);
+	assert.notEqual(await board.readFinal(contracts, epoch), null);
 	const found = members.find(({ address }) => address === proposer.toLowerCase());
 	return (await found!.archive.weights(epoch, found!.address))!;
 }
@@ -173,14 +178,14 @@ test("a liar's report moves no weight; everyone is paid, to the unit, once", asy
 			EMISSION,
 		);
 		for (const leaf of leaves) {
-			const before = await readBalance(s.client, s.at, leaf.provider);
-			const call = claimCall(s.at, epoch, proposal, openProvider(leaf.provider)[0]!);
+			const before = await read(s.contracts, "token", "balanceOf", leaf.provider);
+			const call = claimCall(s.contracts, { epoch, proposal, opening: openProvider(leaf.provider)[0]! });
 			await sendCall(s.client, TREASURER, call);
-			await sendCall(s.client, TREASURER, collectCall(s.at, leaf.provider, [0]));
-			assert.equal((await readBalance(s.client, s.at, leaf.provider)) - before, shareOf(proposal, leaf));
+			await sendCall(s.client, TREASURER, collectCall(s.contracts, leaf.provider, [0]));
+			assert.equal((await read(s.contracts, "token", "balanceOf", leaf.provider)) - before, shareOf(proposal, leaf));
 			await assert.rejects(sendCall(s.client, TREASURER, call), /AlreadyClaimed/);
 		}
-		assert.deepEqual(await readPot(s.client, s.at, epoch), { pot: EMISSION, paid: EMISSION, swept: false });
+		assert.deepEqual(await readPot(s.contracts, epoch), { pot: EMISSION, paid: EMISSION, swept: false });
 	}
 	assert.deepEqual(
 		s.members.map(({ events }) => events.filter(({ kind }) => kind === "committed" || kind === "revealed").length),
@@ -203,12 +208,12 @@ for (const [name, lie] of [
 			EMISSION,
 		);
 		await liar.archive.putWeights(0, liar.address, wrong.leaves);
-		await sendCall(s.client, liar.account, board.proposeCall(s.at, 0, wrong.proposal));
-		const before = await readBalance(s.client, s.at, s.members[0].address);
+		await sendCall(s.client, liar.account, callOf(s.contracts, "scoreboard", "propose", 0n, wrong.proposal));
+		const before = await read(s.contracts, "token", "balanceOf", s.members[0].address);
 		await turnAll(s);
 		assert.equal(s.members[0].events.filter(({ kind }) => kind === "challenged").length, 1);
-		assert.equal((await readAccount(s.client, s.at, liar.address)).stake, 1500n * UNIT);
-		assert.equal((await readBalance(s.client, s.at, s.members[0].address)) - before, 750n * UNIT);
+		assert.equal((await readAccount(s.contracts, liar.address)).stake, 1500n * UNIT);
+		assert.equal((await read(s.contracts, "token", "balanceOf", s.members[0].address)) - before, 750n * UNIT);
 		await turnAll(s);
 		assert.deepEqual(
 			(await finalLeaves(s, 0)).map(({ weightPpm }) => weightPpm),
@@ -220,10 +225,10 @@ test("an honest proposal is challenged by nobody, and cannot be", async () => {
 	const s = await createStage();
 	await report(s, 0);
 	await turnAll(s);
-	const { digest, proposer } = await board.readProposal(s.client, s.at, 0);
+	const { digest, proposer } = await board.readProposal(s.contracts, 0);
 	const right = (await s.members[1].round.rightProposal(0))!;
-	assert.equal(await board.readProposalDigest(s.client, s.at, 0, right.proposal), digest);
-	assert.equal((await readAccount(s.client, s.at, proposer)).stake, 4000n * UNIT);
+	assert.equal(await read(s.contracts, "scoreboard", "proposalDigest", 0n, right.proposal), digest);
+	assert.equal((await readAccount(s.contracts, proposer)).stake, 4000n * UNIT);
 	const opened = right.openProvider(provider(2));
 	const reports = await Promise.all(
 		[...s.members]
@@ -233,7 +238,7 @@ test("an honest proposal is challenged by nobody, and cannot be", async () => {
 				return { validator: address, count: kept.leaves.length, openings: kept.openProvider(provider(2)) };
 			}),
 	);
-	const call = board.challengeWeightCall(s.at, 0, right.proposal, provider(2), opened, reports);
+	const call = callOf(s.contracts, "scoreboard", "challengeWeight", 0n, right.proposal, provider(2), opened, reports);
 	await assert.rejects(sendCall(s.client, s.members[1].account, call), /ProposalHolds/);
 });
 
@@ -242,7 +247,7 @@ test("leaves that nobody can have: the report is voided, a proposal over it drop
 	const liar = s.members[2];
 	liar.isSilent = true;
 	await report(s, 0);
-	assert.equal((await board.readReport(s.client, s.at, 0, liar.address)).voided, true);
+	assert.equal((await board.readReport(s.contracts, 0, liar.address)).voided, true);
 	await turnAll(s, s.members.slice(0, 1));
 	assert.deepEqual(
 		(await finalLeaves(s, 0)).map(({ weightPpm }) => weightPpm),
@@ -254,13 +259,13 @@ test("leaves that nobody can have: the report is voided, a proposal over it drop
 		[{ validator: liar.address, stake: 1n, report: createScoreReport(scoresOf(7)) }],
 		EMISSION,
 	);
-	await sendCall(s.client, liar.account, board.proposeCall(s.at, 1, wrong.proposal));
+	await sendCall(s.client, liar.account, callOf(s.contracts, "scoreboard", "propose", 1n, wrong.proposal));
 	await turnAll(s, s.members.slice(0, 2));
-	assert.notEqual((await board.readProposal(s.client, s.at, 1)).digest, null);
+	assert.notEqual((await board.readProposal(s.contracts, 1)).digest, null);
 	await s.node.at(windows.proposesAt + 50);
 	await turnAll(s, s.members.slice(0, 2));
 	await turnAll(s, s.members.slice(0, 2));
-	assert.equal((await readAccount(s.client, s.at, liar.address)).stake, 3000n * UNIT);
+	assert.equal((await readAccount(s.contracts, liar.address)).stake, 3000n * UNIT);
 	assert.deepEqual(
 		(await finalLeaves(s, 1)).map(({ weightPpm }) => weightPpm),
 		HONEST,
@@ -282,13 +287,13 @@ test("a lying proposer is not saved by hiding its own report: the bounds of the 
 		[{ validator: liar.address, stake: 1n, report: createScoreReport(scoresOf(...HONEST, 1)) }],
 		EMISSION,
 	);
-	await sendCall(s.client, liar.account, board.proposeCall(s.at, 0, wrong.proposal));
+	await sendCall(s.client, liar.account, callOf(s.contracts, "scoreboard", "propose", 0n, wrong.proposal));
 	await s.members[0].archive.putWeights(0, liar.address, wrong.leaves);
 	liar.archive.publicFile = async (path) => (path.includes("report") ? null : s.members[0].archive.publicFile(path));
 	liar.isSilent = false;
 	await turnAll(s, s.members.slice(0, 1));
 	assert.equal(s.members[0].events.filter(({ kind }) => kind === "challenged").length, 1);
-	assert.equal((await readAccount(s.client, s.at, liar.address)).stake, 1500n * UNIT);
+	assert.equal((await readAccount(s.contracts, liar.address)).stake, 1500n * UNIT);
 });
 
 test("a malformed report is void by proof", async () => {
@@ -304,18 +309,22 @@ test("a malformed report is void by proof", async () => {
 	await turnAll(s);
 	await s.node.at(windows.voidsAt);
 	await turnAll(s, s.members.slice(0, 1));
-	assert.equal((await board.readReport(s.client, s.at, 0, liar.address)).voided, true);
-	assert.equal((await board.readReport(s.client, s.at, 0, s.members[1].address)).voided, false);
+	assert.equal((await board.readReport(s.contracts, 0, liar.address)).voided, true);
+	assert.equal((await board.readReport(s.contracts, 0, s.members[1].address)).voided, false);
 });
 
 test("one report for an epoch is signed, whatever dies when; another one than was revealed, or a second one, costs the stake, and nothing else does", async () => {
 	const s = await createStage();
 	const [first, second, liar] = s.members;
-	const stakeOf = async ({ address }: Member) => (await readAccount(s.client, s.at, address)).stake / UNIT;
+	const stakeOf = async ({ address }: Member) => (await readAccount(s.contracts, address)).stake / UNIT;
 	const accused = () => s.members.flatMap(({ events }) => events.filter(({ kind }) => kind === "conflict"));
 	const signed = async ({ account, address, archive }: Member, epoch: number, ...ppm: number[]) => {
 		const { leaves, reportRoot: root } = createScoreReport(scoresOf(...ppm));
-		const signature = await signReport(account, s.at, { validator: address, epoch: BigInt(epoch), root });
+		const signature = await signReport(account, s.contracts.addresses, {
+			validator: address,
+			epoch: BigInt(epoch),
+			root,
+		});
 		await archive.putReport(epoch, address, leaves, signature);
 	};
 	const windows = (epoch: number) => board.windowsOf(first.round.params, epoch);
@@ -330,7 +339,7 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 	await assert.rejects(first.round.turn());
 	s.node.down = false;
 	first.archive.putDraft = putDraft;
-	assert.equal(BigInt((await board.readReport(s.client, s.at, 0, first.address)).digest), 0n);
+	assert.equal(BigInt((await board.readReport(s.contracts, 0, first.address)).digest), 0n);
 	const draft = (await first.archive.draft(0, first.address))!;
 	assert.equal(
 		await first.archive.publicFile(archivePath(0, "report", first.address)),
@@ -344,7 +353,7 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 	first.archive.putReport = () => Promise.reject(new Error("the process dies here"));
 	await assert.rejects(first.round.turn(), /dies here/);
 	first.archive.putReport = putReport;
-	assert.equal((await board.readReport(s.client, s.at, 0, first.address)).revealed, true);
+	assert.equal((await board.readReport(s.contracts, 0, first.address)).revealed, true);
 	first.round = await first.restart();
 	await turnAll(s);
 	await s.node.at(windows(0).proposesAt - 1);
@@ -369,7 +378,7 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 		leaves,
 		(await liar.archive.signedReport(1, liar.address))!.signature,
 	);
-	const before = await readBalance(s.client, s.at, first.address);
+	const before = await read(s.contracts, "token", "balanceOf", first.address);
 	await s.node.at(windows(1).voidsAt);
 	await turnAll(s, [first]);
 	await turnAll(s, [first]);
@@ -378,7 +387,7 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 		[[1, liar.address]],
 	);
 	assert.deepEqual([await stakeOf(liar), await stakeOf(second), await stakeOf(first)], [0n, 3500n, 4000n]);
-	assert.equal((await readBalance(s.client, s.at, first.address)) - before, 1500n * UNIT);
+	assert.equal((await read(s.contracts, "token", "balanceOf", first.address)) - before, 1500n * UNIT);
 	await second.archive.putReport(
 		1,
 		second.address,

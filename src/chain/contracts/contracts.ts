@@ -1,0 +1,102 @@
+// The five contracts of one chain: where they are, and by which client they are reached. A view, a call or the events of any
+// of them by name, typed by its ABI. What several values of a view mean is said in the file of its contract.
+import {
+	BaseError,
+	type ContractEventName,
+	type ContractFunctionArgs,
+	type ContractFunctionName,
+	type ContractFunctionReturnType,
+	type EncodeFunctionDataParameters,
+	encodeFunctionData,
+	type GetContractEventsParameters,
+	type GetContractEventsReturnType,
+	type Hex,
+	type ReadContractParameters,
+} from "viem";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { assayTokenAbi } from "../abi/assay-token-abi.ts";
+import { registryAbi } from "../abi/registry-abi.ts";
+import { rewardsAbi } from "../abi/rewards-abi.ts";
+import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
+import { slashingAbi } from "../abi/slashing-abi.ts";
+import type { ChainClient } from "../node/chain-client.ts";
+import type { Call } from "../sending/sign.ts";
+
+export interface ContractAddresses {
+	readonly chainId: number;
+	readonly token: Hex;
+	readonly registry: Hex;
+	readonly scoreboard: Hex;
+	readonly rewards: Hex;
+	readonly slashing: Hex;
+	/** Events are read from here on. */
+	readonly deployedAtBlock: number;
+}
+
+export interface Contracts {
+	readonly client: ChainClient;
+	readonly addresses: ContractAddresses;
+}
+
+const ABIS = {
+	token: assayTokenAbi,
+	registry: registryAbi,
+	scoreboard: scoreboardAbi,
+	rewards: rewardsAbi,
+	slashing: slashingAbi,
+} as const;
+
+type Abis = typeof ABIS;
+type Name = keyof Abis;
+type Reading = "pure" | "view";
+type Sending = "nonpayable" | "payable";
+type FunctionName<N extends Name, M extends Reading | Sending> = ContractFunctionName<Abis[N], M>;
+type Arguments<N extends Name, M extends Reading | Sending, F extends FunctionName<N, M>> =
+	ContractFunctionArgs<Abis[N], M, F> extends infer A extends readonly unknown[] ? A : never;
+
+type Read = <const N extends Name, const F extends FunctionName<N, Reading>>(
+	contracts: Contracts,
+	name: N,
+	functionName: F,
+	...args: Arguments<N, Reading, F>
+) => Promise<ContractFunctionReturnType<Abis[N], Reading, F>>;
+
+const readIn =
+	(blockTag: "latest" | "pending"): Read =>
+	async ({ client, addresses }, name, functionName, ...args) => {
+		const view = { address: addresses[name], abi: ABIS[name], functionName, args, blockTag };
+		try {
+			return (await client.viem.readContract(view as ReadContractParameters)) as never;
+		} catch (error) {
+			// viem wraps whatever a node's answer threw; an error of ours has the code and the hint that people need.
+			throw (error instanceof BaseError && error.walk((cause) => cause instanceof AssayError)) || error;
+		}
+	};
+
+/** What a view of a contract gives in the newest block. */
+export const read = readIn("latest");
+
+/** In the block that would be made now: for views that depend on the clock, where the newest block may be minutes old. */
+export const readPending = readIn("pending");
+
+export function callOf<const N extends Name, const F extends FunctionName<N, Sending>>(
+	{ addresses }: Pick<Contracts, "addresses">,
+	name: N,
+	functionName: F,
+	...args: Arguments<N, Sending, F>
+): Call {
+	const data = encodeFunctionData({ abi: ABIS[name], functionName, args } as EncodeFunctionDataParameters);
+	return { to: addresses[name], data };
+}
+
+/** Every event of this name since the deployment, oldest first; `args` narrows the indexed ones. */
+export function readEvents<const N extends Name, const E extends ContractEventName<Abis[N]>>(
+	{ client, addresses }: Contracts,
+	name: N,
+	eventName: E,
+	args: GetContractEventsParameters<Abis[N], E>["args"] = undefined,
+): Promise<GetContractEventsReturnType<Abis[N], E, true>> {
+	const fromBlock = BigInt(addresses.deployedAtBlock);
+	const wanted = { address: addresses[name], abi: ABIS[name], eventName, args, fromBlock, strict: true };
+	return client.viem.getContractEvents(wanted as GetContractEventsParameters) as never;
+}
