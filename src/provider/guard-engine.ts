@@ -22,12 +22,12 @@ export interface GuardedEngine {
 }
 
 /** Throws AssayError ENGINE_NOT_STARTED. */
-export async function openGuardedEngine(o: GuardedEngine): Promise<Link> {
+export async function openGuardedEngine(options: GuardedEngine): Promise<Link> {
 	let pid = 0;
 	const link = await createLocalLink({
-		command: o.command,
-		args: o.args,
-		env: o.env,
+		command: options.command,
+		args: options.args,
+		env: options.env,
 		onSpawn: (started) => {
 			pid = started;
 		},
@@ -43,14 +43,14 @@ export async function openGuardedEngine(o: GuardedEngine): Promise<Link> {
 		} catch {
 			// It has just ended by itself.
 		}
-		o.onKilled(why);
+		options.onKilled(why);
 	};
-	const { memoryBytes, minutes } = o.limits;
-	const end = setTimeout(() => kill(`its ${minutes} min were over`), minutes * (o.minuteMs ?? 60_000));
+	const { memoryBytes, minutes } = options.limits;
+	const end = setTimeout(() => kill(`its ${minutes} min were over`), minutes * (options.minuteMs ?? 60_000));
 	const watch = setInterval(() => {
 		const bytes = residentBytes(pid);
 		if (bytes > memoryBytes) kill(`it took ${bytes} bytes of memory, ${memoryBytes} were agreed`);
-	}, o.everyMs ?? 500);
+	}, options.everyMs ?? 500);
 	void link.closed.then(() => {
 		gone = true;
 		clearTimeout(end);

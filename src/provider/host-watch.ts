@@ -27,35 +27,35 @@ export interface HostWatch {
 }
 
 /** `claim` is what was told last. */
-export function startHostWatch(o: HostWatchOptions, first: { claim: HostClaim; traces: string }): HostWatch {
-	const look = o.look ?? hostTraces;
+export function startHostWatch(options: HostWatchOptions, first: { claim: HostClaim; traces: string }): HostWatch {
+	const look = options.look ?? hostTraces;
 	let told = stableClaim(first.claim);
 	let { traces } = first;
-	let askedAtMs = o.nowMs();
+	let askedAtMs = options.nowMs();
 	let running = false;
 	async function once(): Promise<void> {
-		if (running || o.isBusy()) return;
+		if (running || options.isBusy()) return;
 		running = true;
 		try {
-			const now = await look(o.enginePath);
+			const now = await look(options.enginePath);
 			const differs = now !== traces;
-			if (!differs && o.nowMs() - askedAtMs < (o.askEveryMs ?? 600_000)) return;
-			askedAtMs = o.nowMs();
-			const claim = await o.readClaim();
+			if (!differs && options.nowMs() - askedAtMs < (options.askEveryMs ?? 600_000)) return;
+			askedAtMs = options.nowMs();
+			const claim = await options.readClaim();
 			traces = now;
 			const stable = stableClaim(claim);
 			// Other traces with the same claim are a change as well: another engine, or a driver of the same
 			// version built anew.
 			if (!differs && stable === told) return;
 			told = stable;
-			o.onChanged(claim);
+			options.onChanged(claim);
 		} catch (error) {
-			o.onError(error);
+			options.onError(error);
 		} finally {
 			running = false;
 		}
 	}
-	const timer = setInterval(() => void once(), o.everyMs ?? 30_000);
+	const timer = setInterval(() => void once(), options.everyMs ?? 30_000);
 	return { look: once, stop: () => clearInterval(timer) };
 }
 

@@ -33,32 +33,33 @@ export function retryPauseMs(failures: number, retry: Retry, random: number): nu
 }
 
 /** Until the signal is aborted; never rejects. */
-export async function serveValidator(o: ServeValidatorOptions): Promise<void> {
+export async function serveValidator(options: ServeValidatorOptions): Promise<void> {
+	const { url, signal, onEvent, nowMs, retry } = options;
 	let failures = 0;
-	while (!o.signal.aborted) {
-		o.onEvent({ kind: "dialling", url: o.url });
-		const begunMs = o.nowMs();
+	while (!signal.aborted) {
+		onEvent({ kind: "dialling", url });
+		const begunMs = nowMs();
 		let end: AgentEnd | null = null;
 		let error: AssayError | null = null;
 		try {
-			const connection = await o.dial(o.signal);
-			o.onEvent({ kind: "connected", url: o.url, validatorKey: connection.validatorKey });
-			o.onConnection(connection);
+			const connection = await options.dial(signal);
+			onEvent({ kind: "connected", url, validatorKey: connection.validatorKey });
+			options.onConnection(connection);
 			end = await connection.closed;
-			if (o.nowMs() - begunMs >= o.retry.goodMs) failures = 0;
+			if (nowMs() - begunMs >= retry.goodMs) failures = 0;
 		} catch (cause) {
 			error = cause instanceof AssayError ? cause : new AssayError("VALIDATOR_UNREACHABLE", String(cause), { cause });
 		}
-		if (o.signal.aborted) return;
+		if (signal.aborted) return;
 		failures += 1;
 		// Another host runs under our key: the two must not throw each other out in turns.
-		const asked = end?.code === "AGENT_REPLACED" ? o.retry.capMs : 0;
-		const retryMs = Math.max(asked, retryPauseMs(failures, o.retry, o.random()));
-		if (end) o.onEvent({ kind: "lost", url: o.url, end, retryMs });
+		const asked = end?.code === "AGENT_REPLACED" ? retry.capMs : 0;
+		const retryMs = Math.max(asked, retryPauseMs(failures, retry, options.random()));
+		if (end) onEvent({ kind: "lost", url, end, retryMs });
 		else {
 			const { code, message: detail, hint } = error!;
-			o.onEvent({ kind: "unreached", url: o.url, code, detail, hint, retryMs });
+			onEvent({ kind: "unreached", url, code, detail, hint, retryMs });
 		}
-		await sleep(retryMs, o.signal);
+		await sleep(retryMs, signal);
 	}
 }

@@ -18,7 +18,7 @@ export interface ReceiptSigner {
 	readonly sign: SignReceipts;
 }
 
-export function createReceiptSigner(o: {
+export function createReceiptSigner(options: {
 	readonly dataFolder: string;
 	readonly randomBytes: (size: number) => Uint8Array;
 }): ReceiptSigner {
@@ -28,7 +28,7 @@ export function createReceiptSigner(o: {
 
 	async function load() {
 		const [account, { signReceipt }] = await Promise.all([
-			loadProviderAccount(o.dataFolder, o.randomBytes),
+			loadProviderAccount(options.dataFolder, options.randomBytes),
 			import("../chain/contracts/slashing.ts"),
 		]);
 		return { account, signReceipt };

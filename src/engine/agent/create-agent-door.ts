@@ -37,19 +37,19 @@ export interface AgentDoorOptions {
 /** Addresses remembered for their rate; those longest unused go first. */
 const ADDRESSES_KEPT = 10_000;
 
-export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
+export function createAgentDoor(options: AgentDoorOptions): AgentDoor {
 	const server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
 	const connections = new Map<string, AgentConnection>();
 	const held = new Map<string, number>();
 	const knocks = new BoundedMap<string, TokenBucket>(ADDRESSES_KEPT);
-	const { perAddress = 64, knocksPerS = 10, unproven = 256 } = o;
+	const { perAddress = 64, knocksPerS = 10, unproven = 256 } = options;
 	const pending = new Set<WebSocket>();
 	let isOpen = true;
 
 	function mayKnock(address: string): boolean {
 		const bucket = knocks.get(address) ?? createTokenBucket({ perS: knocksPerS, burst: 2 * knocksPerS });
 		knocks.set(address, bucket);
-		return bucket.take(o.clockUs() / 1000) && (held.get(address) ?? 0) < perAddress && pending.size < unproven;
+		return bucket.take(options.clockUs() / 1000) && (held.get(address) ?? 0) < perAddress && pending.size < unproven;
 	}
 
 	function count(address: string, change: 1 | -1): void {
@@ -65,13 +65,13 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 	}
 
 	function handleUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): void {
-		const address = o.addressOf?.(request) ?? request.socket.remoteAddress ?? "";
+		const address = options.addressOf?.(request) ?? request.socket.remoteAddress ?? "";
 		if (!isOpen) {
 			turnAway(socket, "503 Service Unavailable");
 			return;
 		}
 		if (!mayKnock(address)) {
-			o.onRefused?.(new AssayError("AGENT_CROWDED", "too many agent links from one address"), address);
+			options.onRefused?.(new AssayError("AGENT_CROWDED", "too many agent links from one address"), address);
 			turnAway(socket, "429 Too Many Requests");
 			return;
 		}
@@ -79,10 +79,10 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 		socket.once("close", () => count(address, -1));
 		server.handleUpgrade(request, socket, Buffer.from(head), (ws) => {
 			pending.add(ws);
-			acceptAgent(ws, { ...o, address })
+			acceptAgent(ws, { ...options, address })
 				.finally(() => pending.delete(ws))
 				.then(enter, (error: unknown) => {
-					if (error instanceof AssayError) o.onRefused?.(error, address);
+					if (error instanceof AssayError) options.onRefused?.(error, address);
 					else throw error;
 				});
 		});
@@ -100,7 +100,7 @@ export function createAgentDoor(o: AgentDoorOptions): AgentDoor {
 		void connection.closed.then(() => {
 			if (connections.get(connection.providerKey) === connection) connections.delete(connection.providerKey);
 		});
-		o.onConnection(connection);
+		options.onConnection(connection);
 	}
 
 	return {

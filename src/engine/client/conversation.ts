@@ -105,7 +105,7 @@ export class Conversation {
 		await this.link.close();
 	}
 
-	private run(id: number, handler: ReplyHandler, o: AskOptions, send: () => void): Promise<Outcome> {
+	private run(id: number, handler: ReplyHandler, options: AskOptions, send: () => void): Promise<Outcome> {
 		const { promise, resolve } = Promise.withResolvers<Outcome>();
 		// Stamped before the bytes leave: the time on the wire counts against the provider, never for it.
 		const sentAtUs = this.clockUs();
@@ -113,7 +113,7 @@ export class Conversation {
 			resolve({ ending: this.dead, sentAtUs, endedAtUs: sentAtUs });
 			return promise;
 		}
-		const stop = () => this.cancel(id, o);
+		const stop = () => this.cancel(id, options);
 		const running: Running = {
 			handler,
 			sentAtUs,
@@ -122,16 +122,16 @@ export class Conversation {
 			timer: null,
 			settle: (ending, endedAtUs) => {
 				if (running.timer) clearTimeout(running.timer);
-				o.stop?.removeEventListener("abort", stop);
+				options.stop?.removeEventListener("abort", stop);
 				this.running.delete(id);
 				resolve({ ending, sentAtUs, endedAtUs });
 			},
 		};
 		this.running.set(id, running);
-		this.arm(id, running, o.deadlineMs);
-		o.stop?.addEventListener("abort", stop, { once: true });
+		this.arm(id, running, options.deadlineMs);
+		options.stop?.addEventListener("abort", stop, { once: true });
 		send();
-		if (o.stop?.aborted) stop();
+		if (options.stop?.aborted) stop();
 		return promise;
 	}
 
@@ -169,11 +169,11 @@ export class Conversation {
 		);
 	}
 
-	private cancel(id: number, o: AskOptions): void {
+	private cancel(id: number, options: AskOptions): void {
 		const running = this.running.get(id);
 		if (!running || running.stopAsked || this.dead) return;
 		running.stopAsked = true;
-		const graceMs = Math.min(o.graceMs ?? DEFAULT_GRACE_MS, o.deadlineMs);
+		const graceMs = Math.min(options.graceMs ?? DEFAULT_GRACE_MS, options.deadlineMs);
 		this.arm(id, running, graceMs);
 		const handler: ReplyHandler = (reply) => {
 			if (reply.kind === "done") return { end: "complete", code: null, detail: "" };

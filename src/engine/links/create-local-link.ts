@@ -38,29 +38,24 @@ export async function sha256OfFile(path: string): Promise<string> {
 }
 
 /** Throws AssayError ENGINE_NOT_STARTED. */
-export async function createLocalLink(o: LocalLinkOptions): Promise<Link> {
+export async function createLocalLink(options: LocalLinkOptions): Promise<Link> {
+	const { command, args = [], graceMs } = options;
 	const env: Record<string, string> = { LC_ALL: "C" };
 	for (const name of PASSED) {
-		const value = o.env[name];
+		const value = options.env[name];
 		if (value !== undefined) env[name] = value;
 	}
 	try {
-		const engineSha256 = await sha256OfFile(o.command);
-		const child = spawn(o.command, [...(o.args ?? [])], { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
+		const engineSha256 = await sha256OfFile(command);
+		const child = spawn(command, args, { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
 		await new Promise<void>((resolve, reject) => {
 			child.once("spawn", resolve);
 			child.once("error", reject);
 		});
-		o.onSpawn?.(child.pid!);
-		return createChildLink(child, {
-			kind: "local",
-			engineSha256,
-			hostKey: null,
-			handshakeUs: null,
-			graceMs: o.graceMs,
-		});
+		options.onSpawn?.(child.pid!);
+		return createChildLink(child, { kind: "local", engineSha256, hostKey: null, handshakeUs: null, graceMs });
 	} catch (cause) {
-		throw new AssayError("ENGINE_NOT_STARTED", `the engine ${o.command} does not start: ${(cause as Error).message}`, {
+		throw new AssayError("ENGINE_NOT_STARTED", `the engine ${command} does not start: ${(cause as Error).message}`, {
 			hint: "`assay doctor` says what is missing; in a checkout `bash engine/build.sh` builds it.",
 			cause,
 		});

@@ -27,35 +27,35 @@ const HEX_64 = /^[0-9a-f]{64}$/;
 
 /** `findEngine` gives the engine for a platform (builds.ts). Throws AssayError; nothing is left running. */
 export async function createSshLink(
-	o: SshLinkOptions,
+	options: SshLinkOptions,
 	findEngine: (platform: Platform) => Promise<EngineBuild>,
 ): Promise<Link> {
-	await checkFiles(o);
-	o.onStep?.("connect");
-	const resolved = await resolveTarget(o);
+	await checkFiles(options);
+	options.onStep?.("connect");
+	const resolved = await resolveTarget(options);
 	const handshakeUs = resolved.direct
-		? await measureHandshakeUs(resolved.host, resolved.port, HANDSHAKE_TIMEOUT_MS, o.clockUs)
+		? await measureHandshakeUs(resolved.host, resolved.port, HANDSHAKE_TIMEOUT_MS, options.clockUs)
 		: null;
-	const connection = await openSshConnection(o, o.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS);
+	const connection = await openSshConnection(options, options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS);
 	try {
 		const platform = unameToPlatform(connection.system, connection.machine);
 		if (!platform) {
 			throw new AssayError(
 				"PLATFORM_UNSUPPORTED",
-				`${targetToText(o.target)} is ${connection.system} ${connection.machine}: there is no engine for it`,
+				`${targetToText(options.target)} is ${connection.system} ${connection.machine}: there is no engine for it`,
 				{
 					hint: "Engines exist for Linux on x86-64 and on arm64.",
 				},
 			);
 		}
 		const build = await findEngine(platform);
-		await bringEngine(o, connection, build);
-		o.onStep?.("start");
+		await bringEngine(options, connection, build);
+		options.onStep?.("start");
 		const child = await connection.start(runCommand(build.sha256));
 		return createChildLink(child, {
 			kind: "ssh",
 			engineSha256: build.sha256,
-			hostKey: await pinnedHostKey(o.knownHostsFile, hostKeyAlias(o.target)),
+			hostKey: await pinnedHostKey(options.knownHostsFile, hostKeyAlias(options.target)),
 			handshakeUs,
 			onClosed: connection.close,
 		});
@@ -65,47 +65,48 @@ export async function createSshLink(
 	}
 }
 
-async function checkFiles(o: SshLinkOptions): Promise<void> {
-	await mkdir(dirname(o.knownHostsFile), { recursive: true, mode: 0o700 });
-	if (o.identityFile === undefined) return;
+async function checkFiles(options: SshLinkOptions): Promise<void> {
+	await mkdir(dirname(options.knownHostsFile), { recursive: true, mode: 0o700 });
+	if (options.identityFile === undefined) return;
 	// ssh only warns about a key that is not there, and then fails to log in for a reason that is hard to
 	// guess.
-	const file = await stat(o.identityFile).catch(() => null);
+	const file = await stat(options.identityFile).catch(() => null);
 	if (!file?.isFile()) {
-		throw new AssayError("AUTH_FAILED", `there is no identity file ${o.identityFile}`, {
+		throw new AssayError("AUTH_FAILED", `there is no identity file ${options.identityFile}`, {
 			hint: "Name the private key's file.",
 		});
 	}
 }
 
 /** Leaves the engine on the host, named by its hash. Uploads only when it is not there as it should be. */
-async function bringEngine(o: SshLinkOptions, connection: SshConnection, build: EngineBuild): Promise<void> {
-	const timeoutMs = o.stepTimeoutMs ?? DEFAULT_STEP_TIMEOUT_MS;
-	o.onStep?.("hash");
+async function bringEngine(options: SshLinkOptions, connection: SshConnection, build: EngineBuild): Promise<void> {
+	const timeoutMs = options.stepTimeoutMs ?? DEFAULT_STEP_TIMEOUT_MS;
+	options.onStep?.("hash");
 	const found = await connection.ask(hashCommand(build.sha256), { doing: "hashing the engine", timeoutMs });
 	if (found === build.sha256) return;
-	if (found === "none") throw noHash(o);
-	if (found !== "absent" && !HEX_64.test(found)) throw remoteGarbage(o, "hashing the engine", "that is no SHA-256");
-	o.onStep?.("upload");
+	if (found === "none") throw noHash(options);
+	if (found !== "absent" && !HEX_64.test(found))
+		throw remoteGarbage(options, "hashing the engine", "that is no SHA-256");
+	options.onStep?.("upload");
 	const uploaded = await connection.ask(uploadCommand(build.sha256), {
 		doing: "uploading the engine",
 		timeoutMs: timeoutMs + build.bytes / MIN_UPLOAD_BYTES_PER_MS,
 		stdinFile: build.path,
 	});
 	if (uploaded === build.sha256) return;
-	if (uploaded === "none") throw noHash(o);
-	if (!HEX_64.test(uploaded)) throw remoteGarbage(o, "hashing the engine", "that is no SHA-256");
+	if (uploaded === "none") throw noHash(options);
+	if (!HEX_64.test(uploaded)) throw remoteGarbage(options, "hashing the engine", "that is no SHA-256");
 	throw new AssayError(
 		"ENGINE_HASH_MISMATCH",
-		`${targetToText(o.target)} hashes the uploaded engine to something else`,
+		`${targetToText(options.target)} hashes the uploaded engine to something else`,
 		{
 			hint: "Its disk may be full or broken, or something there changes programs; the host cannot be probed like this.",
 		},
 	);
 }
 
-function noHash(o: SshLinkOptions): AssayError {
-	return new AssayError("REMOTE_HASH_MISSING", `${targetToText(o.target)} has no program to compute a SHA-256`, {
+function noHash(options: SshLinkOptions): AssayError {
+	return new AssayError("REMOTE_HASH_MISSING", `${targetToText(options.target)} has no program to compute a SHA-256`, {
 		hint: "Install coreutils (sha256sum), perl (shasum) or openssl on the host.",
 	});
 }

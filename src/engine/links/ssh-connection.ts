@@ -34,16 +34,16 @@ export interface SshConnection {
 	readonly system: string;
 	readonly machine: string;
 	/** Runs a fixed command and gives what follows `assay:` in its answer. `stdinFile` is sent to it. */
-	ask(command: string, o: { doing: string; timeoutMs: number; stdinFile?: string }): Promise<string>;
+	ask(command: string, options: { doing: string; timeoutMs: number; stdinFile?: string }): Promise<string>;
 	/** Starts a command whose streams the caller takes over. */
 	start(command: string): Promise<ChildProcessWithoutNullStreams>;
 	close(): Promise<void>;
 }
 
-function sshEnv(o: SshLinkOptions): Record<string, string> {
+function sshEnv(options: SshLinkOptions): Record<string, string> {
 	const env: Record<string, string> = { LC_ALL: "C" };
 	for (const name of PASSED) {
-		const value = o.env[name];
+		const value = options.env[name];
 		if (value !== undefined) env[name] = value;
 	}
 	return env;
@@ -105,8 +105,8 @@ async function hear(child: ChildProcessWithoutNullStreams, timeoutMs: number, un
 	return { answer: line(), trouble, code, stderr: stderr() };
 }
 
-export async function resolveTarget(o: SshLinkOptions): Promise<Resolved> {
-	const child = await spawnSsh(resolveArguments(o), sshEnv(o));
+export async function resolveTarget(options: SshLinkOptions): Promise<Resolved> {
+	const child = await spawnSsh(resolveArguments(options), sshEnv(options));
 	let text = "";
 	child.stdout.on("data", (chunk: Buffer) => {
 		if (text.length < MAX_ANSWER_BYTES) text += chunk.toString("utf8");
@@ -117,18 +117,18 @@ export async function resolveTarget(o: SshLinkOptions): Promise<Resolved> {
 	if (!(await isInTime(gone, 10_000))) signalGroup(child, "SIGKILL");
 	const { code } = await gone;
 	// A configuration file with a mistake in it is said here already, in ssh's words.
-	if (code !== 0) throw sshFailure(o, stderr());
+	if (code !== 0) throw sshFailure(options, stderr());
 	const value = (name: string) => new RegExp(`^${name} (.+)$`, "m").exec(text)?.[1];
 	const proxied = [value("proxyjump"), value("proxycommand")].some((v) => v !== undefined && v !== "none");
 	return {
-		host: value("hostname") ?? o.target.host,
-		port: Number(value("port") ?? o.target.port ?? 22),
+		host: value("hostname") ?? options.target.host,
+		port: Number(value("port") ?? options.target.port ?? 22),
 		direct: !proxied,
 	};
 }
 
 /** Throws AssayError: HOST_UNREACHABLE, AUTH_FAILED, HOST_KEY_CHANGED, SSH_FAILED, REMOTE_GARBAGE. */
-export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: number): Promise<SshConnection> {
+export async function openSshConnection(options: SshLinkOptions, connectTimeoutMs: number): Promise<SshConnection> {
 	const folder = await privateFolder();
 	const socket = join(folder, "c");
 	let master: ChildProcessWithoutNullStreams | null = null;
@@ -146,47 +146,49 @@ export async function openSshConnection(o: SshLinkOptions, connectTimeoutMs: num
 		await rm(folder, { recursive: true, force: true });
 	};
 	try {
-		const env = sshEnv(o);
-		if (o.password !== undefined) {
+		const env = sshEnv(options);
+		if (options.password !== undefined) {
 			await writeFile(join(folder, "askpass"), ASKPASS, { mode: 0o700 });
 			// FORCE needs OpenSSH 8.4; older ones ask the program when DISPLAY is set and there is no terminal,
 			// which is so here.
 			Object.assign(env, { SSH_ASKPASS: join(folder, "askpass"), SSH_ASKPASS_REQUIRE: "force", DISPLAY: ":0" });
-			env.ASSAY_SSH_SECRET = o.password;
+			env.ASSAY_SSH_SECRET = options.password;
 		}
-		master = await spawnSsh(masterArguments(o, socket, connectTimeoutMs, GREET), env);
+		master = await spawnSsh(masterArguments(options, socket, connectTimeoutMs, GREET), env);
 		const { answer, trouble, stderr } = await hear(master, connectTimeoutMs, true);
-		if (trouble === "deadline") throw connectTimeout(o, connectTimeoutMs);
-		if (trouble === "flood") throw remoteGarbage(o, "asking for its system", "endless output");
+		if (trouble === "deadline") throw connectTimeout(options, connectTimeoutMs);
+		if (trouble === "flood") throw remoteGarbage(options, "asking for its system", "endless output");
 		if (answer === null) {
-			throw stderr === "" ? remoteGarbage(o, "asking for its system", "it closed the session") : sshFailure(o, stderr);
+			throw stderr === ""
+				? remoteGarbage(options, "asking for its system", "it closed the session")
+				: sshFailure(options, stderr);
 		}
 		const [, system, machine] = /^([A-Za-z0-9_.-]{1,32}) ([A-Za-z0-9_.-]{1,32})$/.exec(answer) ?? [];
 		if (system === undefined || machine === undefined) {
-			throw remoteGarbage(o, "asking for its system", "that is not what uname prints");
+			throw remoteGarbage(options, "asking for its system", "that is not what uname prints");
 		}
 		return {
 			system,
 			machine,
 			async ask(command, { doing, timeoutMs, stdinFile }) {
-				const child = await spawnSsh(sessionArguments(socket, command), sshEnv(o));
+				const child = await spawnSsh(sessionArguments(socket, command), sshEnv(options));
 				if (stdinFile === undefined) child.stdin.end();
 				else
 					createReadStream(stdinFile)
 						.on("error", () => child.stdin.destroy())
 						.pipe(child.stdin);
 				const heard = await hear(child, timeoutMs, false);
-				if (heard.trouble === "deadline") throw stepTimeout(o, doing, timeoutMs);
-				if (heard.trouble === "flood") throw remoteGarbage(o, doing, "endless output");
+				if (heard.trouble === "deadline") throw stepTimeout(options, doing, timeoutMs);
+				if (heard.trouble === "flood") throw remoteGarbage(options, doing, "endless output");
 				if (heard.answer !== null && heard.code === 0) return heard.answer;
-				if (CANNOT_STORE.includes(heard.code)) throw remoteWriteFailure(o, heard.stderr);
+				if (CANNOT_STORE.includes(heard.code)) throw remoteWriteFailure(options, heard.stderr);
 				throw remoteGarbage(
-					o,
+					options,
 					doing,
 					`exit code ${heard.code}${heard.stderr === "" ? "" : `, ${heard.stderr.slice(-300)}`}`,
 				);
 			},
-			start: (command) => spawnSsh(sessionArguments(socket, command), sshEnv(o)),
+			start: (command) => spawnSsh(sessionArguments(socket, command), sshEnv(options)),
 			close,
 		};
 	} catch (error) {

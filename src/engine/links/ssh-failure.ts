@@ -12,12 +12,12 @@ const DENIED =
 const UNREACHED =
 	/Could not resolve|Connection refused|timed out|No route to host|Network is unreachable|Connection (closed|reset)|kex_exchange|banner exchange|Connection to .* closed/i;
 
-export function sshFailure(o: SshLinkOptions, stderr: string): AssayError {
-	const target = targetToText(o.target);
+export function sshFailure({ target: host, knownHostsFile }: SshLinkOptions, stderr: string): AssayError {
+	const target = targetToText(host);
 	const said = stderr === "" ? "" : ` (ssh said: ${stderr.slice(-300)})`;
 	if (CHANGED.test(stderr)) {
 		return new AssayError("HOST_KEY_CHANGED", `the host key of ${target} is not the one that was pinned`, {
-			hint: `If the host was set up anew, forget the old key: ssh-keygen -R '${hostKeyAlias(o.target)}' -f '${o.knownHostsFile}'. Otherwise someone may stand between you and it.`,
+			hint: `If the host was set up anew, forget the old key: ssh-keygen -R '${hostKeyAlias(host)}' -f '${knownHostsFile}'. Otherwise someone may stand between you and it.`,
 		});
 	}
 	if (DENIED.test(stderr)) {
@@ -35,31 +35,31 @@ export function sshFailure(o: SshLinkOptions, stderr: string): AssayError {
 	});
 }
 
-export function connectTimeout(o: SshLinkOptions, timeoutMs: number): AssayError {
-	return new AssayError("HOST_UNREACHABLE", `${targetToText(o.target)} did not let us in within ${timeoutMs} ms`, {
+export function connectTimeout({ target }: SshLinkOptions, timeoutMs: number): AssayError {
+	return new AssayError("HOST_UNREACHABLE", `${targetToText(target)} did not let us in within ${timeoutMs} ms`, {
 		hint: "Check the host and the port; the host may accept connections and be stuck, or be far away and need a longer timeout.",
 	});
 }
 
-export function stepTimeout(o: SshLinkOptions, doing: string, timeoutMs: number): AssayError {
+export function stepTimeout({ target }: SshLinkOptions, doing: string, timeoutMs: number): AssayError {
 	return new AssayError(
 		"HOST_SILENT",
-		`${targetToText(o.target)} did not answer within ${Math.ceil(timeoutMs)} ms (${doing})`,
+		`${targetToText(target)} did not answer within ${Math.ceil(timeoutMs)} ms (${doing})`,
 		{
 			hint: "We were let in, but the host is stuck, or its line is too slow; a longer timeout may help.",
 		},
 	);
 }
 
-export function remoteGarbage(o: SshLinkOptions, doing: string, why: string): AssayError {
-	return new AssayError("REMOTE_GARBAGE", `${targetToText(o.target)} gave no sensible answer (${doing}): ${why}`, {
+export function remoteGarbage({ target }: SshLinkOptions, doing: string, why: string): AssayError {
+	return new AssayError("REMOTE_GARBAGE", `${targetToText(target)} gave no sensible answer (${doing}): ${why}`, {
 		hint: "The login must allow running programs: no forced command, no menu, no restricted shell.",
 	});
 }
 
-export function remoteWriteFailure(o: SshLinkOptions, stderr: string): AssayError {
+export function remoteWriteFailure({ target }: SshLinkOptions, stderr: string): AssayError {
 	const said = stderr === "" ? "" : `: ${stderr.slice(-300)}`;
-	return new AssayError("REMOTE_WRITE_FAILED", `the engine cannot be stored on ${targetToText(o.target)}${said}`, {
+	return new AssayError("REMOTE_WRITE_FAILED", `the engine cannot be stored on ${targetToText(target)}${said}`, {
 		hint: "The user's cache folder there (~/.cache, or XDG_CACHE_HOME) must be writable and have some MB of room.",
 	});
 }

@@ -58,38 +58,38 @@ function configArguments(userConfig: boolean | string): string[] {
 	return userConfig ? [] : ["-F", "none"];
 }
 
-function targetArguments(o: SshLinkOptions): string[] {
+function targetArguments(options: SshLinkOptions): string[] {
 	return [
-		...configArguments(o.userConfig ?? true),
-		...(o.target.user === null ? [] : ["-l", o.target.user]),
-		...(o.target.port === null ? [] : ["-p", String(o.target.port)]),
+		...configArguments(options.userConfig ?? true),
+		...(options.target.user === null ? [] : ["-l", options.target.user]),
+		...(options.target.port === null ? [] : ["-p", String(options.target.port)]),
 	];
 }
 
 /** Prints what ssh would do (its name for the host, the port, proxies) and connects to nothing. */
-export function resolveArguments(o: SshLinkOptions): string[] {
-	return [...targetArguments(o), "-G", "--", o.target.host];
+export function resolveArguments(options: SshLinkOptions): string[] {
+	return [...targetArguments(options), "-G", "--", options.target.host];
 }
 
 /** The one connection; it runs `command` and carries the sessions that come through the socket. */
 export function masterArguments(
-	o: SshLinkOptions,
+	options: SshLinkOptions,
 	socket: string,
 	connectTimeoutMs: number,
 	command: string,
 ): string[] {
-	const withPassword = o.password !== undefined;
+	const withPassword = options.password !== undefined;
 	const methods = withPassword ? "publickey,password,keyboard-interactive" : "publickey";
 	return [
-		...targetArguments(o),
+		...targetArguments(options),
 		...QUIET,
 		...option("ControlMaster", "yes"),
 		...option("ControlPath", socket.replaceAll("%", "%%")),
 		...option("ControlPersist", "no"),
 		...option("StrictHostKeyChecking", "accept-new"),
-		...option("UserKnownHostsFile", quotePath(o.knownHostsFile)),
+		...option("UserKnownHostsFile", quotePath(options.knownHostsFile)),
 		...option("GlobalKnownHostsFile", "none"),
-		...option("HostKeyAlias", hostKeyAlias(o.target)),
+		...option("HostKeyAlias", hostKeyAlias(options.target)),
 		...option("HashKnownHosts", "no"),
 		...option("UpdateHostKeys", "no"),
 		...option("VerifyHostKeyDNS", "no"),
@@ -98,15 +98,15 @@ export function masterArguments(
 		...option("PreferredAuthentications", methods),
 		...option("NumberOfPasswordPrompts", "1"),
 		// Without a key of their own, a password login must not try every key of the user on a stranger's host.
-		...(withPassword && o.identityFile === undefined ? option("PubkeyAuthentication", "no") : []),
-		...(o.identityFile === undefined
+		...(withPassword && options.identityFile === undefined ? option("PubkeyAuthentication", "no") : []),
+		...(options.identityFile === undefined
 			? []
-			: [...option("IdentityFile", quotePath(o.identityFile)), ...option("IdentitiesOnly", "yes")]),
+			: [...option("IdentityFile", quotePath(options.identityFile)), ...option("IdentitiesOnly", "yes")]),
 		...option("ConnectTimeout", String(Math.max(1, Math.ceil(connectTimeoutMs / 1000)))),
 		...option("ConnectionAttempts", "1"),
 		...option("ServerAliveInterval", "15"),
 		...option("ServerAliveCountMax", "4"),
-		...["--", o.target.host, command],
+		...["--", options.target.host, command],
 	];
 }
 

@@ -58,24 +58,25 @@ export function gpuArguments(program: string, wanted: readonly string[], all: re
 	return ["--gpus", whole ? "all" : `"device=${wanted.join(",")}"`];
 }
 
-export function createContainerEnvironments(o: ContainerEnvironmentOptions): EnvironmentMaker {
-	const enter = join(o.folder, "enter-container");
+export function createContainerEnvironments(options: ContainerEnvironmentOptions): EnvironmentMaker {
+	const { sshd, program, image, folder, mark } = options;
+	const enter = join(folder, "enter-container");
 	const { username: user, gid } = userInfo();
 
 	function writeEnter(): void {
-		for (const path of [enter, o.program])
+		for (const path of [enter, program])
 			if (!PLAIN_PATH.test(path) && !/^[a-z]+$/.test(path))
 				throw failed(`the path ${path} holds characters that a shell reads`);
-		mkdirSync(o.folder, { recursive: true, mode: 0o700 });
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
 		// What the customer asks for is one argument of the shell inside; the shell out here never reads it.
 		const lines = [
 			"#!/bin/sh",
 			"# Enters the container of one rental; the only program that its key may start.",
 			'tty=""; [ -t 0 ] && tty="-t"',
 			'if [ -n "$SSH_ORIGINAL_COMMAND" ]; then',
-			`	exec ${o.program} exec -i $tty "$1" /bin/sh -lc "$SSH_ORIGINAL_COMMAND"`,
+			`	exec ${program} exec -i $tty "$1" /bin/sh -lc "$SSH_ORIGINAL_COMMAND"`,
 			"fi",
-			`exec ${o.program} exec -i $tty "$1" /bin/sh -lc 'command -v bash >/dev/null && exec bash -l; exec sh -l'`,
+			`exec ${program} exec -i $tty "$1" /bin/sh -lc 'command -v bash >/dev/null && exec bash -l; exec sh -l'`,
 		];
 		writeFileSync(enter, `${lines.join("\n")}\n`);
 		chmodSync(enter, 0o700);
@@ -83,14 +84,14 @@ export function createContainerEnvironments(o: ContainerEnvironmentOptions): Env
 
 	return {
 		kind: "container",
-		port: o.sshd.port,
+		port: sshd.port,
 		async create({ name, publicKey, devices }) {
 			checkName(name);
 			writeEnter();
 			const fixed = ["--detach", "--init", "--restart", "no", "--security-opt", "no-new-privileges"];
 			const rights = ["--cap-drop", "ALL", ...CAPABILITIES.flatMap((right) => ["--cap-add", right])];
-			const named = ["--name", name, "--hostname", name, "--label", `assay=${o.mark}`];
-			const gpus = gpuArguments(o.program, devices, o.gpus());
+			const named = ["--name", name, "--hostname", name, "--label", `assay=${mark}`];
+			const gpus = gpuArguments(program, devices, options.gpus());
 			const args = [
 				"run",
 				...fixed,
@@ -99,40 +100,42 @@ export function createContainerEnvironments(o: ContainerEnvironmentOptions): Env
 				String(MAX_PROCESSES),
 				...named,
 				...gpus,
-				o.image,
+				image,
 				"sleep",
 				"infinity",
 			];
-			const made = await runProgram(o.program, args, { timeoutMs: CREATE_MS });
+			const made = await runProgram(program, args, { timeoutMs: CREATE_MS });
 			if (made.code !== 0) throw failed(`the container was not made: ${made.stderr}`);
-			await o.sshd.allow(user, `restrict,pty,command="${enter} ${name}" ${publicKey}`, gid);
-			await o.sshd.start();
-			return { user, hostKey: await o.sshd.hostKey() };
+			await sshd.allow(user, `restrict,pty,command="${enter} ${name}" ${publicKey}`, gid);
+			await sshd.start();
+			return { user, hostKey: await sshd.hostKey() };
 		},
 		async remove(name) {
 			checkName(name);
-			await o.sshd.deny(user);
-			const { code, stderr } = await runProgram(o.program, ["rm", "--force", "--volumes", name], { timeoutMs: 60_000 });
+			await sshd.deny(user);
+			const { code, stderr } = await runProgram(program, ["rm", "--force", "--volumes", name], {
+				timeoutMs: 60_000,
+			});
 			if (code !== 0 && !/no such container|no container with name/i.test(stderr))
 				throw failed(`the container ${name} was not removed: ${stderr}`);
 		},
 		async health(name) {
 			checkName(name);
-			const { code, stdout } = await runProgram(o.program, ["inspect", "--format", "{{.State.Running}}", name]);
+			const { code, stdout } = await runProgram(program, ["inspect", "--format", "{{.State.Running}}", name]);
 			if (code !== 0 || stdout.trim() !== "true") return { healthy: false, detail: "its container does not run" };
-			if (!(await o.sshd.answers())) await o.sshd.start().catch(() => {});
-			return (await o.sshd.answers())
+			if (!(await sshd.answers())) await sshd.start().catch(() => {});
+			return (await sshd.answers())
 				? { healthy: true, detail: "" }
 				: { healthy: false, detail: "the SSH server does not answer" };
 		},
 		async list() {
-			const { code, stdout, stderr } = await runProgram(o.program, [
-				...["ps", "--all", "--filter", `label=assay=${o.mark}`, "--format", "{{.Names}}"],
+			const { code, stdout, stderr } = await runProgram(program, [
+				...["ps", "--all", "--filter", `label=assay=${mark}`, "--format", "{{.Names}}"],
 			]);
 			if (code !== 0) throw failed(`the containers cannot be listed: ${stderr}`);
 			return stdout.split("\n").filter((name) => ENVIRONMENT_NAME.test(name));
 		},
-		rest: () => o.sshd.stop(),
+		rest: () => sshd.stop(),
 	};
 }
 

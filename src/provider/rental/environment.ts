@@ -17,7 +17,7 @@ export interface EnvironmentMaker {
 	/** Where customers log in, once `create` has returned. */
 	readonly port: number;
 	/** Gives the name to log in with. Throws AssayError; what is left half made, `remove` takes away. */
-	create(o: EnvironmentRequest): Promise<{ readonly user: string; readonly hostKey: string }>;
+	create(options: EnvironmentRequest): Promise<{ readonly user: string; readonly hostKey: string }>;
 	/** Ends and removes everything, also of one half made. Throws RENTAL_FAILED when something stays. */
 	remove(name: string): Promise<void>;
 	health(name: string): Promise<RentalHealth>;

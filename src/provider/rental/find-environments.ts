@@ -29,15 +29,16 @@ export interface FindEnvironmentsOptions {
 const MARK_CHARS = 16;
 
 /** Throws AssayError RENTAL_UNAVAILABLE. */
-export async function findEnvironments(o: FindEnvironmentsOptions): Promise<EnvironmentMaker> {
-	const short = o.providerKey.slice(0, MARK_CHARS);
-	const folder = join(o.dataFolder, "rental");
+export async function findEnvironments(options: FindEnvironmentsOptions): Promise<EnvironmentMaker> {
+	const { want, sshPort, sshListen, containerProgram, containerImage, gpus } = options;
+	const mark = options.providerKey.slice(0, MARK_CHARS);
+	const folder = join(options.dataFolder, "rental");
 	const none = (message: string, hint: string) => new AssayError("RENTAL_UNAVAILABLE", message, { hint });
 	if (!existsSync(SSHD))
 		throw none("there is no OpenSSH server on this host", "On Debian or Ubuntu: apt-get install openssh-server.");
-	const ssh = { folder, port: o.sshPort, listen: o.sshListen };
-	if (o.want !== "user") {
-		const programs = o.containerProgram === undefined ? ["docker", "podman"] : [o.containerProgram];
+	const ssh = { folder, port: sshPort, listen: sshListen };
+	if (want !== "user") {
+		const programs = containerProgram === undefined ? ["docker", "podman"] : [containerProgram];
 		for (const program of programs) {
 			if (!(await answersAsContainerEngine(program))) continue;
 			const sshd = new RentalSshd({
@@ -46,9 +47,9 @@ export async function findEnvironments(o: FindEnvironmentsOptions): Promise<Envi
 				allowUsers: userInfo().username,
 				permitRootLogin: "prohibit-password",
 			});
-			return createContainerEnvironments({ sshd, program, image: o.containerImage, folder, mark: short, gpus: o.gpus });
+			return createContainerEnvironments({ sshd, program, image: containerImage, folder, mark, gpus });
 		}
-		if (o.want === "container")
+		if (want === "container")
 			throw none("neither docker nor podman answers on this host", "Start its service, or use --rental user as root.");
 	}
 	if (process.getuid?.() !== 0)
@@ -58,7 +59,7 @@ export async function findEnvironments(o: FindEnvironmentsOptions): Promise<Envi
 		);
 	if ((await runProgram("useradd", ["--help"])).code !== 0)
 		throw none("there is no useradd on this host", "On Debian or Ubuntu: apt-get install passwd.");
-	const rentals = join(o.rentalsFolder ?? "/var/lib/assay-rentals", short);
+	const rentals = join(options.rentalsFolder ?? "/var/lib/assay-rentals", mark);
 	const sshd = new RentalSshd({
 		...ssh,
 		keysFolder: join(rentals, "keys"),
@@ -68,7 +69,7 @@ export async function findEnvironments(o: FindEnvironmentsOptions): Promise<Envi
 	return createUserEnvironments({
 		sshd,
 		homesFolder: join(rentals, "homes"),
-		mark: `assay rental ${short}`,
-		gpus: o.gpus,
+		mark: `assay rental ${mark}`,
+		gpus,
 	});
 }

@@ -14,9 +14,9 @@ export interface ProgramResult {
 export function runProgram(
 	command: string,
 	args: readonly string[],
-	o: { timeoutMs?: number; uid?: number; gid?: number; env?: Readonly<Record<string, string>> } = {},
+	how: { timeoutMs?: number; uid?: number; gid?: number; env?: Readonly<Record<string, string>> } = {},
 ): Promise<ProgramResult> {
-	const { timeoutMs = 30_000, env, ...ids } = o;
+	const { timeoutMs = 30_000, env, ...ids } = how;
 	return new Promise((resolve) => {
 		const options = {
 			...ids,

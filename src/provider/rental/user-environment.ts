@@ -38,11 +38,12 @@ function failed(detail: string): AssayError {
 }
 
 export function createUserEnvironments(options: UserEnvironmentOptions): EnvironmentMaker {
-	const homeOf = (name: string) => join(options.homesFolder, name);
+	const { sshd, homesFolder, mark } = options;
+	const homeOf = (name: string) => join(homesFolder, name);
 
 	return {
 		kind: "user",
-		port: options.sshd.port,
+		port: sshd.port,
 		async create({ name, publicKey, devices }) {
 			checkName(name);
 			const gpus = options.gpus();
@@ -54,7 +55,7 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 						hint: "Rent all devices, or one with docker or podman.",
 					},
 				);
-			mkdirSync(options.homesFolder, { recursive: true, mode: 0o711 });
+			mkdirSync(homesFolder, { recursive: true, mode: 0o711 });
 			const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 			const groups = deviceGroups();
 			const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
@@ -63,20 +64,20 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 			// No ids below its own either: processes under such an id would not be found by the user's number at
 			// the end.
 			const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
-			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", options.mark, name];
+			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", mark, name];
 			await withLock("useradd", [...fixed, ...noIds, ...more, ...named], [0]);
-			const [user] = await passwd(options.mark, name);
+			const [user] = await passwd(mark, name);
 			if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
 			chmodSync(homeOf(name), 0o700);
-			await options.sshd.allow(name, `restrict,pty ${publicKey}`, user.gid);
-			await options.sshd.start();
-			return { user: name, hostKey: await options.sshd.hostKey() };
+			await sshd.allow(name, `restrict,pty ${publicKey}`, user.gid);
+			await sshd.start();
+			return { user: name, hostKey: await sshd.hostKey() };
 		},
 		async remove(name) {
 			checkName(name);
 			// First, so that nobody logs in while the rest goes.
-			await options.sshd.deny(name);
-			const [user] = await passwd(options.mark, name);
+			await sshd.deny(name);
+			const [user] = await passwd(mark, name);
 			if (user) {
 				if (!isOurs(user)) throw failed(`${name} is a user that was not made by us`);
 				await killAll(user);
@@ -87,23 +88,23 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 				await killAll(user);
 			}
 			await rm(homeOf(name), { recursive: true, force: true });
-			if ((await passwd(options.mark, name)).length > 0 || existsSync(homeOf(name)))
+			if ((await passwd(mark, name)).length > 0 || existsSync(homeOf(name)))
 				throw failed(`${name} could not be removed`);
 		},
 		async health(name) {
-			const [user] = await passwd(options.mark, name);
+			const [user] = await passwd(mark, name);
 			if (!user) return { healthy: false, detail: "its user is gone" };
-			if (!options.sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
+			if (!sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
 			// A server that was ended by somebody is started again before anyone is told.
-			if (!(await options.sshd.answers())) await options.sshd.start().catch(() => {});
-			return (await options.sshd.answers())
+			if (!(await sshd.answers())) await sshd.start().catch(() => {});
+			return (await sshd.answers())
 				? { healthy: true, detail: "" }
 				: { healthy: false, detail: "the SSH server does not answer" };
 		},
 		async list() {
-			return (await passwd(options.mark)).filter(isOurs).map(({ name }) => name);
+			return (await passwd(mark)).filter(isOurs).map(({ name }) => name);
 		},
-		rest: () => options.sshd.stop(),
+		rest: () => sshd.stop(),
 	};
 }
 
