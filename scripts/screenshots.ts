@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import type { Figure } from "../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
-import { figure, finishOf, gpu, idOf, register } from "../src/store/sample-rows.test-kit.ts";
-import type { FinishProbe } from "../src/store/store.ts";
+import type { FinishProbe } from "../src/store/probe-finish.ts";
+import { figure, finishOf, gpu, idOf, memory, register } from "../src/store/sample-rows.test-kit.ts";
 import { profilesNamed } from "../src/verify/hardware/identify/profiles.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { makeDataDir, startToyValidator, type ToyValidator } from "../tests/validator/toy-agent.test-kit.ts";
@@ -41,7 +41,7 @@ async function putProbe(
 ) {
 	const { store } = validator;
 	await store.leases.acquire(`provider/${id}`);
-	await store.probes.begin({ id: probeId, providerId: id, jobId: null, validator: validator.key, startedAtMs });
+	await store.probes.begin({ id: probeId, providerId: id, validator: validator.key, startedAtMs });
 	const evidence = await store.evidence.put(probeId, bytes);
 	await store.probes.finish(finishOf(probeId, { evidence, finishedAtMs: startedAtMs + 11_700, ...finish }));
 	await store.leases.release(`provider/${id}`);
@@ -71,7 +71,7 @@ async function fill(validator: ToyValidator): Promise<{ provider: string; probe:
 		retries: 0,
 		reliabilityPpm: 930_000,
 		uptimePpm: 985_000,
-		schedule: {},
+		memory: memory(),
 	};
 	for (let n = 0; n < 40; n++) {
 		const card = CARDS[(n * 5) % CARDS.length]!;

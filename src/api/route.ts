@@ -1,12 +1,13 @@
 // What one row of the route table is, and the types that follow from it for handlers and for the client. No rows here (routes.ts).
 import type { z } from "zod";
+import type { Role } from "../protocol/network/role.ts";
 import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** Who may call. Admins may call everything; public is for anyone. */
-export type RouteRole = "public" | "customer" | "provider" | "validator" | "admin";
-export type CallerRole = "public" | "reader" | "customer" | "provider" | "validator" | "admin";
+export type RouteRole = Exclude<CallerRole, "reader">;
+export type CallerRole = "public" | Role;
 type RouteKind = "json" | "binary" | "events" | "text";
 export type RateClass = "read" | "write";
 

@@ -11,7 +11,6 @@ import type * as verdict from "./schemas/verdict.ts";
 
 export type { ScoreTerm } from "./schemas/score.ts";
 export type Token = z.output<typeof admin.token>;
-export type TokenRole = z.output<typeof admin.tokenRole>;
 export type Chain = z.output<typeof chain.chain>;
 export type ChainPhase = z.output<typeof chain.phase>;
 export type ChainEpochSummary = z.output<typeof chain.chainEpochSummary>;

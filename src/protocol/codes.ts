@@ -292,7 +292,7 @@ export const codes = {
 	),
 	NODE_TOO_OLD: error(
 		"This command needs a newer Node than the one that runs it.",
-		"Install Node 22.12 or newer; probe, verify, devices and provide run under Node 20 as well.",
+		"Install Node 22 or newer; probe, verify, devices and provide run under Node 20 as well.",
 	),
 	ID_AMBIGUOUS: error("More than one thing has a name that begins so.", "Give more digits of its id."),
 	STREAM_BROKEN: error("The stream of events broke off.", "Open it again; it goes on after the last event."),

@@ -1,10 +1,47 @@
-// What is remembered of a chain, by chain and registry: single values, events with the cursor they belong to, intents of an account. Opaque here; what it means
-// is chain/'s and the validator's. Writes that name a lease happen only while this process holds it: who lost it changes nothing any more. Page: docs/chain.md §10.
+// What is remembered of a chain, by chain and registry: events with the cursor they belong to, intents of an account.
+// Opaque here; what it means is chain/'s and the validator's. Writes that name a lease happen only while this process
+// holds it: who lost it changes nothing any more. Page: docs/chain.md §10.
 import { AssayError } from "../protocol/assay-error.ts";
+import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Sql } from "./postgres/database.ts";
-import type { ChainEventRow, ChainKey, ChainStore } from "./store.ts";
+import type { Sql } from "./postgres/sql.ts";
+import { holdsLease } from "./queue/leases.ts";
+
+/** Addresses are 0x and lower-case hex. */
+export interface ChainKey {
+	readonly chainId: number;
+	readonly registry: string;
+}
+
+interface ChainEventRow {
+	readonly block: number;
+	readonly logIndex: number;
+	readonly body: Json;
+}
+
+/** `lease`: the write happens only while this process holds it, else STORE_LEASE_LOST. Durable when they resolve. */
+interface ChainIntentStore {
+	get(id: string): Promise<Json | null>;
+	put(id: string, body: Json, lease?: string | null): Promise<void>;
+	remove(id: string, lease?: string | null): Promise<void>;
+	/** At most 10,000, sorted. */
+	ids(): Promise<readonly string[]>;
+}
+
+export interface ChainStore {
+	/** In the order of the chain, with the cursor that was written together with them; null before the first write. */
+	events(key: ChainKey): Promise<{ readonly cursor: Json | null; readonly events: readonly ChainEventRow[] }>;
+	/** All or nothing: what is above `keepTo` is forgotten, then `added` (all above it) and the cursor are written. */
+	putEvents(key: ChainKey, change: ChainEventChange): Promise<void>;
+	intents(key: ChainKey, account: string): ChainIntentStore;
+}
+
+interface ChainEventChange {
+	readonly keepTo: number;
+	readonly added: readonly ChainEventRow[];
+	readonly cursor: Json;
+}
 
 /** A block of 60 M gas has room for some 1,000 registrations; a request covers 500 blocks. */
 const MAX_EVENTS = 1_000_000;
@@ -17,121 +54,103 @@ function address(value: string): string {
 	return value;
 }
 
-export function createChainStore({ database, process: me }: StoreContext): ChainStore {
-	/** Locks the lease's row: nobody takes it over before this transaction ends. */
-	async function held(sql: Sql, lease: string | null): Promise<void> {
-		if (lease === null) return;
-		const rows = await sql.query(
-			"SELECT 1 FROM leases WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp() FOR SHARE",
-			[text("a lease's name", lease, 200), me],
+async function putEvents({ database }: StoreContext, key: ChainKey, change: ChainEventChange): Promise<void> {
+	const rows = list("events", change.added, MAX_EVENTS);
+	const owner = keyOf(key);
+	await database.transaction(async (sql) => {
+		// One writer at a time: two views of the chain must not mix.
+		await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/chain/${owner.join("/")}`]);
+		await sql.write("DELETE FROM chain_events WHERE chain_id = $1 AND registry = $2 AND block > $3", [
+			...owner,
+			integer("a block", change.keepTo, -1),
+		]);
+		await sql.write(
+			`INSERT INTO chain_events (chain_id, registry, block, log_index, body)
+			SELECT $1, $2, n.block, n.log_index, n.body FROM unnest($3::bigint[], $4::bigint[], $5::jsonb[]) AS n (block, log_index, body)`,
+			[
+				...owner,
+				rows.map(({ block }) => integer("a block", block)),
+				rows.map(({ logIndex }) => integer("a log's index", logIndex)),
+				rows.map(({ body }) => json("an event", body)),
+			],
 		);
-		if (rows.length === 0)
-			throw new AssayError("STORE_LEASE_LOST", "another process sends to the chain now; nothing was written", {
-				hint: "It goes on where this one was.",
-			});
-	}
-
-	async function putValue(sql: Sql, key: ChainKey, name: string, value: unknown): Promise<void> {
-		await sql.query(
+		await sql.write(
 			`INSERT INTO chain_values (chain_id, registry, name, value) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (chain_id, registry, name) DO UPDATE SET value = excluded.value`,
-			[...keyOf(key), text("a value's name", name, 200), json("a value", value)],
+			[...owner, CURSOR, json("a cursor", change.cursor)],
 		);
-	}
+	});
+}
 
-	async function value(key: ChainKey, name: string) {
-		const rows = await database.read(
-			"SELECT value FROM chain_values WHERE chain_id = $1 AND registry = $2 AND name = $3",
-			[...keyOf(key), text("a value's name", name, 200)],
-		);
-		return rows[0]?.value ?? null;
-	}
-
+function createIntentStore(
+	{ database, process: me }: StoreContext,
+	owner: readonly [number, string, string],
+): ChainIntentStore {
+	const whileHeld = async (lease: string | null | undefined, write: (sql: Sql) => Promise<unknown>) =>
+		await database.transaction(async (sql) => {
+			if (typeof lease === "string" && !(await holdsLease(sql, lease, me)))
+				throw new AssayError("STORE_LEASE_LOST", "another process sends to the chain now; nothing was written", {
+					hint: "It goes on where this one was.",
+				});
+			await write(sql);
+		});
+	const intentId = (id: string) => text("an intent's id", id, 300);
 	return {
-		value,
-		async putValue(key, name, given, lease = null) {
-			await database.transaction(async (sql) => {
-				await held(sql, lease);
-				await putValue(sql, key, name, given);
-			});
+		async get(id) {
+			const rows = await database.read<{ readonly body: Json }>(
+				"SELECT body FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 AND id = $4",
+				[...owner, intentId(id)],
+			);
+			return rows[0]?.body ?? null;
 		},
+		async put(id, body, lease) {
+			const values = [...owner, intentId(id), json("an intent", body)];
+			await whileHeld(lease, (sql) =>
+				sql.write(
+					`INSERT INTO chain_intents (chain_id, registry, account, id, body) VALUES ($1, $2, $3, $4, $5)
+					ON CONFLICT (chain_id, registry, account, id) DO UPDATE SET body = excluded.body`,
+					values,
+				),
+			);
+		},
+		async remove(id, lease) {
+			const values = [...owner, intentId(id)];
+			await whileHeld(lease, (sql) =>
+				sql.write(
+					"DELETE FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 AND id = $4",
+					values,
+				),
+			);
+		},
+		async ids() {
+			const rows = await database.read<{ readonly id: string }>(
+				`SELECT id FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 ORDER BY id COLLATE "C" LIMIT 10000`,
+				owner,
+			);
+			return rows.map(({ id }) => id);
+		},
+	};
+}
 
+export function createChainStore(context: StoreContext): ChainStore {
+	return {
 		async events(key) {
 			// One statement: the cursor and the events of one moment.
-			const rows = await database.read(
+			const rows = await context.database.read<
+				{ readonly cursor: Json } & (
+					| ChainEventRow
+					| { readonly block: null; readonly logIndex: null; readonly body: null }
+				)
+			>(
 				`SELECT v.value AS cursor, e.block, e.log_index, e.body FROM chain_values v
 				LEFT JOIN chain_events e ON e.chain_id = v.chain_id AND e.registry = v.registry
 				WHERE v.chain_id = $1 AND v.registry = $2 AND v.name = $3 ORDER BY e.block, e.log_index`,
 				[...keyOf(key), CURSOR],
 			);
-			const events = rows
-				.filter((row) => row.block !== null)
-				.map((row): ChainEventRow => ({ block: row.block, logIndex: row.log_index, body: row.body }));
+			const events = rows.flatMap(({ block, logIndex, body }) => (block === null ? [] : [{ block, logIndex, body }]));
 			return { cursor: rows[0]?.cursor ?? null, events };
 		},
-
-		async putEvents(key, { keepTo, added, cursor }) {
-			const rows = list("events", added, MAX_EVENTS);
-			await database.transaction(async (sql) => {
-				// One writer at a time: two views of the chain must not mix.
-				await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-					`assay/chain/${keyOf(key).join("/")}`,
-				]);
-				await sql.query("DELETE FROM chain_events WHERE chain_id = $1 AND registry = $2 AND block > $3", [
-					...keyOf(key),
-					integer("a block", keepTo, -1),
-				]);
-				await sql.query(
-					`INSERT INTO chain_events (chain_id, registry, block, log_index, body)
-					SELECT $1, $2, n.block, n.log_index, n.body FROM unnest($3::bigint[], $4::bigint[], $5::jsonb[]) AS n (block, log_index, body)`,
-					[
-						...keyOf(key),
-						rows.map(({ block }) => integer("a block", block)),
-						rows.map(({ logIndex }) => integer("a log's index", logIndex)),
-						rows.map(({ body }) => json("an event", body)),
-					],
-				);
-				await putValue(sql, key, CURSOR, cursor);
-			});
-		},
-
-		intents(key, account) {
-			const owner = [...keyOf(key), address(account)] as const;
-			return {
-				async get(id) {
-					const rows = await database.read(
-						"SELECT body FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 AND id = $4",
-						[...owner, text("an intent's id", id, 300)],
-					);
-					return rows[0]?.body ?? null;
-				},
-				async put(id, body, lease = null) {
-					await database.transaction(async (sql) => {
-						await held(sql, lease);
-						await sql.query(
-							`INSERT INTO chain_intents (chain_id, registry, account, id, body) VALUES ($1, $2, $3, $4, $5)
-							ON CONFLICT (chain_id, registry, account, id) DO UPDATE SET body = excluded.body`,
-							[...owner, text("an intent's id", id, 300), json("an intent", body)],
-						);
-					});
-				},
-				async remove(id, lease = null) {
-					await database.transaction(async (sql) => {
-						await held(sql, lease);
-						await sql.query(
-							"DELETE FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 AND id = $4",
-							[...owner, text("an intent's id", id, 300)],
-						);
-					});
-				},
-				async ids() {
-					const rows = await database.read(
-						`SELECT id FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 ORDER BY id COLLATE "C" LIMIT 10000`,
-						owner,
-					);
-					return rows.map((row) => row.id as string);
-				},
-			};
-		},
+		putEvents: (key, change) => putEvents(context, key, change),
+		intents: (key, account) => createIntentStore(context, [...keyOf(key), address(account)]),
 	};
 }

@@ -5,7 +5,7 @@ import { encodeCanonicalJson } from "../protocol/bytes/canonical-json.ts";
 import { safeText } from "../protocol/bytes/safe-text.ts";
 
 /** Opaque JSON (schedules, terms, parameters) and claims; the longest honest claim (8 GPUs) has some 6 KB. */
-export const JSON_LIMIT_CHARS = 256 * 1024;
+const JSON_LIMIT_CHARS = 256 * 1024;
 
 function bad(what: string, why: string): never {
 	throw new AssayError("STORE_INPUT", `${what} ${why}`);

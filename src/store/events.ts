@@ -1,8 +1,24 @@
-// Events across processes by NOTIFY: small, not stored, told to whoever listens at that moment. The same channel wakes workers.
+// Events across processes by NOTIFY: small, not stored, told to whoever listens at that moment. The same channel wakes
+// those who take due probes.
 import { AssayError } from "../protocol/assay-error.ts";
+import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { EventStore, StoreEvent } from "./store.ts";
+
+/** Small (canonical JSON of at most 4 KiB), told to all processes; not stored. */
+export interface StoreEvent {
+	/** "probe", "provider", "rental", … */
+	readonly kind: string;
+	readonly subject: string;
+	readonly atMs: number;
+	readonly detail: Json;
+}
+
+export interface EventStore {
+	publish(event: StoreEvent): Promise<void>;
+	/** Every event of every process from now on (this one's too). `missed` is told when the connection was lost for a while. */
+	subscribe(listener: (event: StoreEvent | { readonly kind: "missed" }) => void): () => void;
+}
 
 /** PostgreSQL takes 8,000 bytes; an event should be a hint what to read, not the thing itself. */
 const EVENT_LIMIT_BYTES = 4096;
@@ -13,7 +29,7 @@ export interface Events {
 	onGap(): void;
 }
 
-export function createEvents({ database, channel, onWarning }: StoreContext, onWork: () => void): Events {
+export function createEvents({ database, channel, onWarning }: StoreContext, onDue: () => void): Events {
 	const listeners = new Set<Parameters<EventStore["subscribe"]>[0]>();
 	const tell = (event: StoreEvent | { readonly kind: "missed" }): void => {
 		for (const listener of [...listeners]) {
@@ -33,11 +49,11 @@ export function createEvents({ database, channel, onWarning }: StoreContext, onW
 			} catch {
 				return;
 			}
-			if (event.kind === "work") onWork();
+			if (event.kind === "due") onDue();
 			else if (event.kind === "event") tell((event as { readonly event: StoreEvent }).event);
 		},
 		onGap() {
-			onWork();
+			onDue();
 			tell({ kind: "missed" });
 		},
 		store: {

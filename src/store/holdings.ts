@@ -1,7 +1,14 @@
-// What a provider holds: equal cards counted together, with the figures of the weakest of them, because that is what a customer gets of each.
-// A sum by rule, not a judgement: which card a device is was decided by verify/hardware/identify.
+// What a provider holds: equal cards counted together, with the figures of the weakest of them, because that is what a
+// customer gets of each. A sum by rule, not a judgement: which card a device is was decided by verify/hardware/identify.
 import type { Figure } from "../protocol/probe/evidence.ts";
-import type { DeviceRow, Holding } from "./store.ts";
+import type { DeviceRow } from "./devices.ts";
+
+/** Equal cards of one provider, by proven model: what a search by figures looks at. Figures are those of the weakest of the group. */
+export interface Holding {
+	readonly model: string;
+	readonly count: number;
+	readonly figures: { readonly [name: string]: number };
+}
 
 /** The group of GPUs that no profile explains; still found by their figures. */
 export const UNKNOWN_MODEL = "unknown";

@@ -1,76 +1,118 @@
-// The audit log: who did what when, only ever added to. Each line's hash covers the line and the hash before it, so that a changed, removed
-// or inserted line shows in `verify`. Lines are written in the transaction of the change itself: no change without its line.
+// The journal: who did what when, only ever added to. Each line's hash covers the line and the hash before it, so that a
+// changed, removed or inserted line shows in `verify`. Lines are written in the transaction of the change itself: no
+// change without its line.
 import { createHash } from "node:crypto";
-import { encodeCanonicalJson } from "../protocol/bytes/canonical-json.ts";
+import { encodeCanonicalJson, type Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
-import type { Row, Sql } from "./postgres/database.ts";
-import type { AuditEntry, AuditLine, AuditStore } from "./store.ts";
+import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+import type { Sql } from "./postgres/sql.ts";
+
+/** One line of the journal; `detail` is canonical JSON (integers, strings, lists, objects). */
+export interface JournalEntry {
+	/** A key, a token's id, or "system". */
+	readonly actor: string;
+	/** e.g. "probe.done", "rental.active", "provider.paused". */
+	readonly kind: string;
+	/** What it is about: a provider's, rental's or token's id. */
+	readonly subject: string;
+	readonly detail: Json;
+}
+
+export interface JournalLine extends JournalEntry {
+	readonly seq: number;
+	readonly atMs: number;
+	/** SHA-256 over the line and the hash of the line before it, hex. */
+	readonly hash: string;
+}
+
+export interface JournalStore {
+	append(entry: JournalEntry, options: { readonly nowMs: number }): Promise<JournalLine>;
+	/** Newest first. */
+	list(
+		options?: PageOptions & {
+			readonly filter?: { readonly subject?: string; readonly actor?: string; readonly kind?: string };
+		},
+	): Promise<Page<JournalLine>>;
+	/** Walks the whole chain. `brokenAt`: the first line that does not fit. */
+	verify(): Promise<{ readonly lines: number; readonly brokenAt: number | null; readonly head: string }>;
+}
+
+/** `detail` is the canonical spelling. */
+type Row = Omit<JournalLine, "hash" | "detail"> & { readonly detail: string; readonly hash: Buffer };
+
+const COLUMNS = "seq, at_ms, actor, kind, subject, detail, hash";
 
 const BEFORE_FIRST = Buffer.alloc(32);
 const BATCH = 2000;
 
-/** `detail` is the canonical spelling, as stored. */
-function lineHash(
-	previous: Uint8Array,
-	line: Omit<AuditLine, "hash" | "detail"> & { readonly detail: string },
-): Buffer {
-	const { seq, atMs, actor, kind, subject, detail } = line;
+function lineHash(previous: Uint8Array, { seq, atMs, actor, kind, subject, detail }: Omit<Row, "hash">): Buffer {
 	const spelled = encodeCanonicalJson({ seq, atMs, actor, kind, subject, detail });
 	return createHash("sha256").update(previous).update(spelled).digest();
 }
 
 /** Holds a lock to the end of the transaction: append last, so that others wait for a commit only. */
-export async function appendAudit(sql: Sql, schema: string, entry: AuditEntry, nowMs: number): Promise<AuditLine> {
-	const actor = text("an audit line's actor", entry.actor, 200);
-	const kind = text("an audit line's kind", entry.kind, 100);
-	const subject = text("an audit line's subject", entry.subject, 200);
-	const detail = json("an audit line's detail", entry.detail);
-	const atMs = integer("an audit line's time", nowMs);
-	await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/audit/${schema}`]);
-	const [last] = await sql.query("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
+export async function appendJournal(
+	sql: Sql,
+	schema: string,
+	entry: JournalEntry,
+	nowMs: number,
+): Promise<JournalLine> {
+	const actor = text("a line's actor", entry.actor, 200);
+	const kind = text("a line's kind", entry.kind, 100);
+	const subject = text("a line's subject", entry.subject, 200);
+	const detail = json("a line's detail", entry.detail);
+	const atMs = integer("a line's time", nowMs);
+	await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/journal/${schema}`]);
+	const [last] = await sql.query<Pick<Row, "seq" | "hash">>("SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1");
 	const seq = (last?.seq ?? 0) + 1;
 	const hash = lineHash(last?.hash ?? BEFORE_FIRST, { seq, atMs, actor, kind, subject, detail });
-	await sql.query(
-		"INSERT INTO audit (seq, at_ms, actor, kind, subject, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		[seq, atMs, actor, kind, subject, detail, hash],
-	);
+	await sql.write(`INSERT INTO journal (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
+		seq,
+		atMs,
+		actor,
+		kind,
+		subject,
+		detail,
+		hash,
+	]);
 	return { seq, atMs, actor, kind, subject, detail: entry.detail, hash: hash.toString("hex") };
 }
 
-function toLine(row: Row): AuditLine {
-	const { seq, at_ms: atMs, actor, kind, subject } = row;
-	return { seq, atMs, actor, kind, subject, detail: JSON.parse(row.detail), hash: row.hash.toString("hex") };
-}
-
-export function createAuditStore({ database, schema }: StoreContext): AuditStore {
+export function createJournalStore({ database, schema }: StoreContext): JournalStore {
 	return {
 		append: async (entry, { nowMs }) =>
-			await database.transaction(async (sql) => await appendAudit(sql, schema, entry, nowMs)),
+			await database.transaction(async (sql) => await appendJournal(sql, schema, entry, nowMs)),
 
 		async list(options = {}) {
 			const limit = pageLimit(options);
 			const { subject = null, actor = null, kind = null } = options.filter ?? {};
-			const key = decodeCursor("audit", "number", options.cursor);
-			const rows = await database.read(
-				`SELECT seq, at_ms, actor, kind, subject, detail, hash FROM audit
+			const key = decodeCursor("journal", "number", options.cursor);
+			const rows = await database.read<Row>(
+				`SELECT ${COLUMNS} FROM journal
 				WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR subject = $2)
 					AND ($3::text IS NULL OR actor = $3) AND ($4::text IS NULL OR kind = $4)
 				ORDER BY seq DESC LIMIT $5`,
 				[key?.value ?? null, subject, actor, kind, limit + 1],
 			);
-			return toPage(rows, limit, toLine, (row) => encodeCursor("audit", { value: row.seq, id: "" }));
+			const lines = rows.map((row) => ({
+				...row,
+				detail: JSON.parse(row.detail) as Json,
+				hash: row.hash.toString("hex"),
+			}));
+			return toPage(lines, limit, ({ seq }) => encodeCursor("journal", { value: seq, id: "" }));
 		},
 
 		async verify() {
 			let previous: Uint8Array = BEFORE_FIRST;
 			let lines = 0;
 			for (;;) {
-				const rows = await database.read("SELECT * FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2", [lines, BATCH]);
+				const rows = await database.read<Row>(`SELECT ${COLUMNS} FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2`, [
+					lines,
+					BATCH,
+				]);
 				for (const row of rows) {
-					const line = { seq: row.seq, atMs: row.at_ms, actor: row.actor, kind: row.kind, subject: row.subject };
-					const hash = lineHash(previous, { ...line, detail: row.detail });
+					const hash = lineHash(previous, row);
 					if (row.seq !== lines + 1 || !hash.equals(row.hash))
 						return { lines, brokenAt: lines + 1, head: Buffer.from(previous).toString("hex") };
 					previous = hash;

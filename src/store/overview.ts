@@ -1,32 +1,65 @@
 // The network in numbers, from rows that are few or counted beforehand; and the removal of history that nobody needs.
+import type { VerdictStatus } from "../protocol/probe/verdict.ts";
 import { integer } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { Overview, PruneOptions, Store, VerdictStatus } from "./store.ts";
+
+export interface Overview {
+	readonly providers: {
+		readonly active: number;
+		readonly paused: number;
+		readonly connected: number;
+		readonly rented: number;
+		readonly proven: number;
+	};
+	readonly gpus: number;
+	readonly models: readonly { readonly model: string; readonly gpus: number; readonly providers: number }[];
+	/** Over all proven GPUs, each counted as the weakest of its group. In millions: ten thousand hosts pass 2⁵³ op/s and bytes. */
+	readonly proven: { readonly fp16MopPerS: number; readonly memoryMiB: number; readonly memoryMBPerS: number };
+	readonly probes: {
+		readonly running: number;
+		readonly day: Readonly<Record<VerdictStatus, number>>;
+		readonly total: Readonly<Record<VerdictStatus, number>>;
+	};
+	readonly evidence: { readonly files: number; readonly bytes: number };
+}
+
+export interface PruneOptions {
+	readonly probesBeforeMs: number;
+	readonly nowMs: number;
+	readonly limit?: number;
+}
 
 const DAY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
 
-export function createOverview({ database }: StoreContext): Store["overview"] {
-	return async ({ nowMs }) => {
+type ModelRow = Overview["models"][number] & {
+	readonly fp16: number;
+	readonly memory: number;
+	readonly bandwidth: number;
+};
+type HourRow = Overview["evidence"] & { readonly verdict: VerdictStatus; readonly total: number; readonly day: number };
+
+export function createOverview({ database }: StoreContext) {
+	return async ({ nowMs }: { readonly nowMs: number }): Promise<Overview> => {
 		// Hours are counted whole: the day's window ends with the current hour.
 		const since = Math.floor((integer("nowMs", nowMs) - DAY_MS) / HOUR_MS) * HOUR_MS;
 		const [providers, models, running, hours] = await Promise.all([
-			database.read(
+			database.read<Overview["providers"]>(
 				`SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'paused') AS paused,
 					count(*) FILTER (WHERE state = 'active' AND connected_to IS NOT NULL) AS connected,
 					count(*) FILTER (WHERE rental_id IS NOT NULL) AS rented,
 					count(*) FILTER (WHERE state = 'active' AND last_verdict = 'valid') AS proven
 				FROM providers`,
 			),
-			database.read(
+			database.read<ModelRow>(
 				`SELECT h.model, sum(h.count)::bigint AS gpus, count(*) AS providers,
 					coalesce(sum(h.count * h.fp16_ops_per_s::numeric) / 1e6, 0)::bigint AS fp16,
 					coalesce(sum(h.count * h.memory_bytes::numeric) / 1048576, 0)::bigint AS memory,
 					coalesce(sum(h.count * h.memory_bytes_per_s::numeric) / 1e6, 0)::bigint AS bandwidth FROM holdings h
 				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
 			),
-			database.read("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
-			database.read(
+			database.read<{ readonly running: number }>("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
+			database.read<HourRow>(
 				`SELECT verdict, sum(count)::bigint AS total, coalesce(sum(count) FILTER (WHERE hour_at_ms > $1), 0)::bigint AS day,
 					sum(evidence_files)::bigint AS files, sum(evidence_bytes)::bigint AS bytes FROM probe_hours GROUP BY verdict`,
 				[since],
@@ -36,32 +69,32 @@ export function createOverview({ database }: StoreContext): Store["overview"] {
 		const day = { ...total };
 		const evidence = { files: 0, bytes: 0 };
 		for (const row of hours) {
-			total[row.verdict as VerdictStatus] = row.total;
-			day[row.verdict as VerdictStatus] = row.day;
+			total[row.verdict] = row.total;
+			day[row.verdict] = row.day;
 			evidence.files += row.files;
 			evidence.bytes += row.bytes;
 		}
 		return {
-			providers: providers[0] as Overview["providers"],
-			gpus: models.reduce((sum, row) => sum + row.gpus, 0),
+			providers: providers[0]!,
+			gpus: sumOf(models, "gpus"),
 			models: models.map(({ model, gpus, providers }) => ({ model, gpus, providers })),
 			proven: {
 				fp16MopPerS: sumOf(models, "fp16"),
 				memoryMiB: sumOf(models, "memory"),
 				memoryMBPerS: sumOf(models, "bandwidth"),
 			},
-			probes: { running: running[0].running, day, total },
+			probes: { running: running[0]!.running, day, total },
 			evidence,
 		};
 	};
 }
 
-function sumOf(rows: readonly Record<string, number>[], column: string): number {
-	return rows.reduce((sum, row) => sum + row[column]!, 0);
+function sumOf(rows: readonly ModelRow[], column: "gpus" | "fp16" | "memory" | "bandwidth"): number {
+	return rows.reduce((sum, row) => sum + row[column], 0);
 }
 
-export function createPrune({ database }: StoreContext): Store["prune"] {
-	return async ({ probesBeforeMs, scoresBeforeMs, nowMs, limit = 10_000 }: PruneOptions) => {
+export function createPrune({ database }: StoreContext) {
+	return async ({ probesBeforeMs, nowMs, limit = 10_000 }: PruneOptions) => {
 		integer("limit", limit, 1, 1_000_000);
 		// In batches by row id: a long delete would hold up everything else. The probe behind a provider's current figures stays.
 		const probes = await database.write(
@@ -69,14 +102,10 @@ export function createPrune({ database }: StoreContext): Store["prune"] {
 				AND NOT EXISTS (SELECT 1 FROM figures f WHERE f.provider_id = r.provider_id AND f.probe_id = r.id) ORDER BY r.started_at_ms LIMIT $2)`,
 			[integer("probesBeforeMs", probesBeforeMs), limit],
 		);
-		const scores = await database.write(
-			"DELETE FROM score_history WHERE (provider_id, at_ms) IN (SELECT provider_id, at_ms FROM score_history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)",
-			[integer("scoresBeforeMs", scoresBeforeMs), limit],
-		);
 		const nonces = await database.write(
 			"DELETE FROM nonces WHERE (key, nonce) IN (SELECT key, nonce FROM nonces WHERE expires_at_ms < $1 ORDER BY expires_at_ms LIMIT $2)",
 			[integer("nowMs", nowMs), limit],
 		);
-		return { probes, scores, nonces };
+		return { probes, nonces };
 	};
 }

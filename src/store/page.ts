@@ -1,9 +1,21 @@
-// Paging by keys: a cursor holds the last row's sort value and id, so that a page costs the same wherever it lies and rows that come or go
-// meanwhile neither repeat nor hide others. The cursor is opaque to callers but not secret; it is checked as hostile.
+// Paging by keys: a cursor holds the last row's sort value and id, so that a page costs the same wherever it lies and
+// rows that come or go meanwhile neither repeat nor hide others. The cursor is opaque to callers but not secret; it is
+// checked as hostile.
 import { AssayError } from "../protocol/assay-error.ts";
-import type { Page, PageOptions } from "./store.ts";
 
-export const PAGE_LIMIT = 500;
+/** `cursor` is opaque and belongs to the same query with the same filter and sort; null: this was the last page. */
+export interface Page<Row> {
+	readonly rows: readonly Row[];
+	readonly cursor: string | null;
+}
+
+export interface PageOptions {
+	/** 1 … 500, default 50. */
+	readonly limit?: number;
+	readonly cursor?: string | null;
+}
+
+const PAGE_LIMIT = 500;
 const PAGE_DEFAULT = 50;
 
 export interface Key {
@@ -44,13 +56,8 @@ export function decodeCursor(list: string, kind: "number" | "string", cursor: st
 }
 
 /** `rows` holds one more than the page when there is a next one. */
-export function toPage<Raw, Row>(
-	rows: readonly Raw[],
-	limit: number,
-	toRow: (raw: Raw) => Row,
-	toCursor: (raw: Raw) => string,
-): Page<Row> {
+export function toPage<Row>(rows: readonly Row[], limit: number, toCursor: (row: Row) => string): Page<Row> {
 	const shown = rows.slice(0, limit);
 	const last = shown.at(-1);
-	return { rows: shown.map(toRow), cursor: rows.length > limit && last !== undefined ? toCursor(last) : null };
+	return { rows: shown, cursor: rows.length > limit && last !== undefined ? toCursor(last) : null };
 }

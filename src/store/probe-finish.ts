@@ -1,13 +1,43 @@
-// Step 4 of a probe's life (docs/network.md §4): everything that a verdict changes, in one transaction, guarded by the row's state. Whoever
-// comes second (a recovery beside a slow process) changes nothing.
-import type { Figure } from "../protocol/probe/evidence.ts";
-import { hex, hostileJson, hostileText, integer, json, list, oneOf } from "./check-input.ts";
+// Step 4 of a probe's life (docs/network.md §4): everything that a verdict changes, in one transaction, guarded by the
+// row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
+import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
+import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";
+import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";
+import { hex, hostileJson, hostileText, integer, list, oneOf } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
+import type { DeviceRow } from "./devices.ts";
 import { holdingsOf, UNKNOWN_MODEL } from "./holdings.ts";
-import { appendAudit } from "./journal.ts";
-import type { Row, Sql } from "./postgres/database.ts";
-import { bossOn } from "./queue/queue.ts";
-import type { DeviceRow, FinishProbe } from "./store.ts";
+import { appendJournal } from "./journal.ts";
+import type { Sql } from "./postgres/sql.ts";
+import { writeMemory } from "./provider-memory.ts";
+import { writeClaim } from "./providers.ts";
+
+export interface FinishProbe {
+	readonly probeId: string;
+	readonly finishedAtMs: number;
+	readonly verdict: {
+		readonly status: VerdictStatus;
+		readonly code: string | null;
+		readonly where: string | null;
+		readonly detail: string | null;
+	};
+	/** What `evidence.put` gave; null when the host said nothing that could be recorded. */
+	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
+	readonly figures: readonly Figure[];
+	readonly findings: readonly Finding[];
+	readonly devices: readonly DeviceRow[];
+	readonly claim: HostClaim | null;
+	/** The provider's new state, as market/schedule decided it. Not applied when a later probe of the provider was counted meanwhile. */
+	readonly provider: {
+		readonly nextProbeAtMs: number;
+		readonly failures: number;
+		readonly retries: number;
+		readonly reliabilityPpm: number;
+		readonly uptimePpm: number;
+		readonly memory: ProviderMemory;
+	};
+	readonly actor: string;
+}
 
 const HOUR_MS = 3_600_000;
 
@@ -16,47 +46,45 @@ export interface FinishResult {
 	readonly latest: boolean;
 }
 
-export async function finishProbe(context: StoreContext, finish: FinishProbe): Promise<FinishResult> {
+interface ProbeRow {
+	readonly providerId: string;
+	readonly process: string;
+	readonly state: "running" | "done" | "abandoned";
+	readonly startedAtMs: number;
+}
+
+export async function finishProbe({ database, schema }: StoreContext, finish: FinishProbe): Promise<FinishResult> {
 	const f = checked(finish);
-	return await context.database.transaction(async (sql) => {
-		const [probe] = await sql.query(
-			"SELECT provider_id, job_id, state, started_at_ms FROM probes WHERE id = $1 FOR UPDATE",
+	return await database.transaction(async (sql) => {
+		const [probe] = await sql.query<ProbeRow>(
+			"SELECT provider_id, process, state, started_at_ms FROM probes WHERE id = $1 FOR UPDATE",
 			[f.probeId],
 		);
 		// An abandoned probe counts only if there is evidence to count: a process was slow or died, but the host did answer.
-		const countable = probe?.state === "running" || (probe?.state === "abandoned" && f.evidence !== null);
-		if (!countable) return { counted: false, latest: false };
-		const [provider] = await sql.query(
-			"SELECT job_id, job_queue, last_probe_at_ms FROM providers WHERE id = $1 FOR UPDATE",
-			[probe.provider_id],
+		if (!probe || probe.state === "done" || (probe.state === "abandoned" && f.evidence === null))
+			return { counted: false, latest: false };
+		const { providerId, startedAtMs } = probe;
+		const [provider] = await sql.query<{ readonly lastProbeAtMs: number | null }>(
+			"SELECT last_probe_at_ms FROM providers WHERE id = $1 FOR UPDATE",
+			[providerId],
 		);
-		const latest = provider.last_probe_at_ms === null || provider.last_probe_at_ms <= probe.started_at_ms;
+		const latest = (provider?.lastProbeAtMs ?? 0) <= startedAtMs;
 		await markDone(sql, f);
 		await countHour(sql, f);
 		if (latest) {
 			await updateProvider(sql, probe, f);
-			if (f.verdict.status === "valid") await replaceProven(sql, probe.provider_id, f);
+			if (f.verdict.status === "valid") await replaceProven(sql, providerId, f);
 		}
-		if (provider.job_id !== null && provider.job_id === probe.job_id) {
-			await sql.query(
-				"UPDATE providers SET job_id = NULL, job_queue = NULL, job_at_ms = NULL, job_taken_by = NULL, crashes = 0 WHERE id = $1",
-				[probe.provider_id],
-			);
-			await context.boss.complete(provider.job_queue, probe.job_id, null, bossOn(sql));
-		}
-		const detail = {
-			probe: f.probeId,
-			verdict: f.verdict.status,
-			code: f.verdict.code,
-			evidence: f.evidence?.sha256 ?? null,
-			latest,
-		};
-		await appendAudit(
-			sql,
-			context.schema,
-			{ actor: f.actor, kind: "probe.done", subject: probe.provider_id, detail },
-			f.finishedAtMs,
-		);
+		// One that had been abandoned is not what its process works on by now.
+		if (probe.state === "running")
+			await sql.write("UPDATE providers SET probed_by = NULL, crashes = 0 WHERE id = $1 AND probed_by = $2", [
+				providerId,
+				probe.process,
+			]);
+		const { status: verdict, code } = f.verdict;
+		const detail = { probe: f.probeId, verdict, code, evidence: f.evidence?.sha256 ?? null, latest };
+		const entry = { actor: f.actor, kind: "probe.done", subject: providerId, detail };
+		await appendJournal(sql, schema, entry, f.finishedAtMs);
 		return { counted: true, latest };
 	});
 }
@@ -108,7 +136,7 @@ function checked(finish: FinishProbe): FinishProbe {
 
 async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
 	const { status, code, where, detail } = f.verdict;
-	await sql.query(
+	await sql.write(
 		`UPDATE probes SET state = 'done', finished_at_ms = $2, verdict = $3, code = $4, "where" = $5, detail = $6, evidence_sha256 = $7,
 			evidence_bytes = $8, figures = $9, findings = $10, devices = $11 WHERE id = $1`,
 		[
@@ -129,7 +157,7 @@ async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
 
 async function countHour(sql: Sql, f: FinishProbe): Promise<void> {
 	const hour = Math.floor(f.finishedAtMs / HOUR_MS) * HOUR_MS;
-	await sql.query(
+	await sql.write(
 		`INSERT INTO probe_hours AS h (hour_at_ms, verdict, count, evidence_files, evidence_bytes) VALUES ($1, $2, 1, $3, $4)
 		ON CONFLICT (hour_at_ms, verdict) DO UPDATE SET count = h.count + 1,
 			evidence_files = h.evidence_files + excluded.evidence_files, evidence_bytes = h.evidence_bytes + excluded.evidence_bytes`,
@@ -137,51 +165,45 @@ async function countHour(sql: Sql, f: FinishProbe): Promise<void> {
 	);
 }
 
-async function updateProvider(sql: Sql, probe: Row, f: FinishProbe): Promise<void> {
-	const { nextProbeAtMs, failures, retries, reliabilityPpm, uptimePpm, schedule } = f.provider;
-	await sql.query(
+async function updateProvider(sql: Sql, { providerId, startedAtMs }: ProbeRow, f: FinishProbe): Promise<void> {
+	const { nextProbeAtMs, failures, retries, reliabilityPpm, uptimePpm, memory } = f.provider;
+	await sql.write(
 		`UPDATE providers SET last_probe_at_ms = $2, last_verdict = $3, last_code = $4, failures = $5, retries = $6, reliability_ppm = $7,
-			uptime_ppm = $8, schedule = $9, next_probe_at_ms = least($10, coalesce(requested_at_ms, $10)), requested_at_ms = NULL,
+			uptime_ppm = $8, next_probe_at_ms = least($9, requested_at_ms), requested_at_ms = NULL,
 			last_valid_at_ms = CASE WHEN $3 = 'valid' THEN $2 ELSE last_valid_at_ms END,
-			last_seen_at_ms = CASE WHEN $11 THEN $12 ELSE last_seen_at_ms END
+			last_seen_at_ms = CASE WHEN $10 THEN $11 ELSE last_seen_at_ms END
 		WHERE id = $1`,
 		[
-			probe.provider_id,
-			probe.started_at_ms,
+			providerId,
+			startedAtMs,
 			f.verdict.status,
 			f.verdict.code,
 			failures,
 			retries,
 			reliabilityPpm,
 			uptimePpm,
-			json("a schedule", schedule),
 			nextProbeAtMs,
 			f.claim !== null,
 			f.finishedAtMs,
 		],
 	);
-	if (f.claim !== null) {
-		await sql.query(
-			`INSERT INTO claims (provider_id, claim, at_ms) VALUES ($1, $2, $3)
-			ON CONFLICT (provider_id) DO UPDATE SET claim = excluded.claim, at_ms = excluded.at_ms`,
-			[probe.provider_id, hostileJson("a claim", f.claim), f.finishedAtMs],
-		);
-	}
+	await writeMemory(sql, providerId, memory);
+	if (f.claim !== null) await writeClaim(sql, providerId, f.claim, f.finishedAtMs);
 }
 
 /** Devices, current figures and holdings are those of the last valid probe, wholly: a card that is gone is gone. */
 async function replaceProven(sql: Sql, providerId: string, f: FinishProbe): Promise<void> {
 	const at = f.finishedAtMs;
 	for (const table of ["devices", "figures", "holdings"])
-		await sql.query(`DELETE FROM ${table} WHERE provider_id = $1`, [providerId]);
-	await sql.query(
+		await sql.write(`DELETE FROM ${table} WHERE provider_id = $1`, [providerId]);
+	await sql.write(
 		`INSERT INTO devices (provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, probe_id, at_ms)
 		SELECT $1, d.device, d.kind, d."claimedName", d.uuid, d."memoryBytes", d.profile, d.identity, $3, $4 FROM jsonb_to_recordset($2) AS
 			d (device integer, kind text, "claimedName" text, uuid text, "memoryBytes" bigint, profile text, identity text)`,
 		[providerId, JSON.stringify(f.devices), f.probeId, at],
 	);
 	// The best of a figure that several challenges gave.
-	await sql.query(
+	await sql.write(
 		`INSERT INTO figures (provider_id, device, name, value, unit, probe_id, evidence_sha256, at_ms)
 		SELECT DISTINCT ON (g.device, g.name) $1, g.device, g.name, g.value, g.unit, $3, $4, $5
 		FROM jsonb_to_recordset($2) AS g (device integer, name text, value bigint, unit text) ORDER BY g.device, g.name, g.value DESC`,
@@ -189,14 +211,14 @@ async function replaceProven(sql: Sql, providerId: string, f: FinishProbe): Prom
 	);
 	const holdings = holdingsOf(f.devices, f.figures);
 	for (const { model, count, figures } of holdings) {
-		await sql.query(
+		await sql.write(
 			`INSERT INTO holdings (provider_id, model, count, memory_bytes, fp16_ops_per_s, memory_bytes_per_s, figures) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			[providerId, model, count, ...summary(figures), JSON.stringify(figures)],
 		);
 	}
 	const first = holdings[0];
 	const model = first && first.model !== UNKNOWN_MODEL ? first.model : null;
-	await sql.query(
+	await sql.write(
 		"UPDATE providers SET model = $2, gpu_count = $3, memory_bytes = $4, fp16_ops_per_s = $5, memory_bytes_per_s = $6 WHERE id = $1",
 		[providerId, model, first?.count ?? 0, ...summary(first?.figures ?? {})],
 	);

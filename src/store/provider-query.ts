@@ -1,9 +1,55 @@
-// The list of providers as one statement: filter, order and place from a query. Column names and directions come from the tables below, never
-// from the caller; every value is a parameter.
+// The list of providers as one statement: filter, order and place from a query. Column names and directions come from
+// the tables below, never from the caller; every value is a parameter.
 import { AssayError } from "../protocol/assay-error.ts";
+import type { ProviderState } from "../protocol/network/provider-memory.ts";
+import type { LinkKind } from "../protocol/probe/evidence.ts";
+import type { VerdictStatus } from "../protocol/probe/verdict.ts";
 import { integer, list, oneOf, text } from "./check-input.ts";
-import { decodeCursor, pageLimit } from "./page.ts";
-import type { ProviderFilter, ProviderQuery, ProviderSort } from "./store.ts";
+import { decodeCursor, type PageOptions, pageLimit } from "./page.ts";
+
+export type ProviderSort =
+	| "score"
+	| "price"
+	| "memory"
+	| "fp16"
+	| "bandwidth"
+	| "uptime"
+	| "name"
+	| "registered"
+	| "lastProbe"
+	| "nextProbe";
+
+export interface ProviderFilter {
+	readonly state?: ProviderState;
+	readonly link?: LinkKind;
+	readonly connected?: boolean;
+	readonly rented?: boolean;
+	readonly rentable?: boolean;
+	/** Substring of the name, or a prefix of the id. */
+	readonly text?: string;
+	/** Proven profile id, exactly. With the minima below: one group of equal cards must satisfy all of them. */
+	readonly model?: string;
+	readonly minCount?: number;
+	readonly minMemoryBytes?: number;
+	readonly minFp16OpsPerS?: number;
+	readonly minMemoryBytesPerS?: number;
+	/** Any other figure of each card of the group, by name ("fma.fp64"). At most 16. */
+	readonly minFigures?: { readonly [name: string]: number };
+	readonly maxPricePerHourMicros?: number;
+	readonly minUptimePpm?: number;
+	readonly minScorePpm?: number;
+	readonly lastVerdict?: VerdictStatus;
+	/** The last valid verdict must not be older. */
+	readonly provenSinceMs?: number;
+}
+
+export interface ProviderQuery extends PageOptions {
+	readonly filter?: ProviderFilter;
+	/** Default "score". */
+	readonly sort?: ProviderSort;
+	/** Default: false for "price", "name", "nextProbe"; true for the others. */
+	readonly descending?: boolean;
+}
 
 interface Order {
 	/** Exactly as in the index of that order, else it is not used. */
@@ -25,16 +71,16 @@ const ORDERS: Readonly<Record<ProviderSort, Order>> = {
 	nextProbe: { by: "p.next_probe_at_ms", kind: "number", descending: false },
 };
 
-export interface Statement {
+interface Statement {
 	readonly text: string;
 	readonly values: readonly unknown[];
+	/** For cursors: the list and its order. */
+	readonly list: string;
+	readonly limit: number;
 }
 
 /** `columns` must hold nothing of the caller's. Rows carry `sort_value` beside them. */
-export function providerListStatement(
-	columns: string,
-	query: ProviderQuery,
-): Statement & { list: string; limit: number } {
+export function providerListStatement(columns: string, query: ProviderQuery): Statement {
 	const sort = oneOf("sort", query.sort ?? "score", Object.keys(ORDERS) as ProviderSort[]);
 	const order = ORDERS[sort];
 	const descending = query.descending ?? order.descending;
@@ -53,22 +99,12 @@ export function providerListStatement(
 	values.push(limit + 1);
 	const direction = descending ? "DESC" : "ASC";
 	return {
-		text: `SELECT ${columns}, ${order.by} AS sort_value FROM providers p ${where(conditions)}
+		text: `SELECT ${columns}, ${order.by} AS sort_value FROM providers p ${conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`}
 			ORDER BY ${order.by} ${direction}, p.id ${direction} LIMIT $${values.length}`,
 		values,
 		list: name,
 		limit,
 	};
-}
-
-export function providerCountStatement(filter: ProviderFilter): Statement {
-	const values: unknown[] = [];
-	const conditions = providerConditions(filter, values);
-	return { text: `SELECT count(*) AS count FROM providers p ${where(conditions)}`, values };
-}
-
-function where(conditions: readonly string[]): string {
-	return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
 }
 
 function providerConditions(filter: ProviderFilter, values: unknown[]): string[] {

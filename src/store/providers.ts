@@ -1,24 +1,122 @@
-// Providers: who they are, what they offer, where their connection is held, when they are due. Decides nothing: schedules and scores come in
-// decided. Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Page: docs/network.md §1, §3.
+// Providers: who they are, what they offer, when they are due. Decides nothing: schedules and scores come in decided.
+// Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Page: docs/network.md §1, §3.
 import { AssayError } from "../protocol/assay-error.ts";
-import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";
+import type { ProviderMemory, ProviderState } from "../protocol/network/provider-memory.ts";
+import type { HostClaim, LinkKind } from "../protocol/probe/evidence.ts";
+import type { VerdictStatus } from "../protocol/probe/verdict.ts";
+import { hex, hostileJson, hostileText, integer, list, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { appendAudit } from "./journal.ts";
-import { encodeCursor, toPage } from "./page.ts";
-import type { Row, Sql } from "./postgres/database.ts";
-import { providerCountStatement, providerListStatement } from "./provider-query.ts";
-import { toObject } from "./rows.ts";
-import type { CurrentFigure, Holding, Offer, Provider, ProviderStore } from "./store.ts";
+import type { Holding } from "./holdings.ts";
+import { appendJournal } from "./journal.ts";
+import { encodeCursor, type Page, toPage } from "./page.ts";
+import type { Sql } from "./postgres/sql.ts";
+import { MEMORY, writeMemory } from "./provider-memory.ts";
+import { type ProviderQuery, providerListStatement } from "./provider-query.ts";
 
-export const PROVIDER_COLUMNS = `p.id, p.name, p.link, p.target, p.state, p.price_per_hour_micros, p.rentable, p.ssh, p.registered_at_ms,
+export interface Offer {
+	readonly name: string;
+	readonly pricePerHourMicros: number;
+	readonly rentable: boolean;
+	readonly ssh: boolean;
+}
+
+export interface Provider {
+	/** 64 hex digits. */
+	readonly id: string;
+	readonly name: string;
+	readonly link: LinkKind;
+	/** ssh://…, "local", or "" for agents. */
+	readonly target: string;
+	readonly state: ProviderState;
+	readonly pricePerHourMicros: number;
+	readonly rentable: boolean;
+	readonly ssh: boolean;
+	readonly registeredAtMs: number;
+	/** The process that holds its agent connection and is alive; null: not connected. Always null for ssh and local. */
+	readonly connectedTo: string | null;
+	readonly connectedAtMs: number | null;
+	readonly lastSeenAtMs: number | null;
+
+	// the schedule's state, docs/network.md §3; decided by market/, kept here
+	readonly nextProbeAtMs: number;
+	readonly failures: number;
+	readonly retries: number;
+	readonly lastVerdict: VerdictStatus | null;
+	readonly lastCode: string | null;
+	readonly lastProbeAtMs: number | null;
+	readonly lastValidAtMs: number | null;
+	readonly reliabilityPpm: number;
+	readonly uptimePpm: number;
+	/** The process that probes it now. */
+	readonly probedBy: string | null;
+	/** The rental that is reserved or active on it. */
+	readonly rentalId: string | null;
+	readonly scorePpm: number | null;
+
+	// proven summary of the last valid probe; of the largest group of equal cards (see `Holding`)
+	readonly model: string | null;
+	readonly gpuCount: number;
+	readonly memoryBytes: number | null;
+	readonly fp16OpsPerS: number | null;
+	readonly memoryBytesPerS: number | null;
+}
+
+export interface RememberedProvider extends Provider {
+	readonly memory: ProviderMemory;
+}
+
+interface CurrentFigure {
+	readonly device: number;
+	readonly name: string;
+	readonly value: number;
+	readonly unit: string;
+	readonly probeId: string;
+	readonly evidenceSha256: string;
+	readonly atMs: number;
+}
+
+interface NewProvider extends Offer {
+	readonly id: string;
+	readonly link: LinkKind;
+	readonly target: string;
+	readonly claim: HostClaim | null;
+}
+
+/** Who did it and when, for the journal. */
+interface By {
+	readonly nowMs: number;
+	readonly actor: string;
+}
+
+export interface ProviderStore {
+	/** New, or the same again: then name, target, price and so on are brought up to date and the state is left as it is (removed → active). */
+	register(provider: NewProvider, by: By): Promise<{ readonly provider: Provider; readonly created: boolean }>;
+	get(id: string): Promise<Provider | null>;
+	list(query?: ProviderQuery): Promise<Page<Provider>>;
+	/** With what is remembered of it. */
+	recall(id: string): Promise<RememberedProvider | null>;
+	recallMany(ids: readonly string[]): Promise<readonly RememberedProvider[]>;
+	/** Outside a probe (suspicion, changed claims). */
+	remember(id: string, memory: ProviderMemory): Promise<void>;
+	/** What it said of itself last; kept apart from the row because it is long. */
+	claim(id: string): Promise<HostClaim | null>;
+	holdings(id: string): Promise<readonly Holding[]>;
+	figures(id: string): Promise<readonly CurrentFigure[]>;
+	setState(id: string, state: ProviderState, by: By): Promise<void>;
+	setOffer(id: string, offer: Partial<Offer>, by: By): Promise<void>;
+	setClaim(id: string, claim: HostClaim, options: { readonly nowMs: number }): Promise<void>;
+	/** Due at `atMs` or earlier. A running probe goes on, and its end does not push the date back again. */
+	requestProbe(id: string, options: { readonly atMs: number }): Promise<void>;
+}
+
+const COLUMNS = `p.id, p.name, p.link, p.target, p.state, p.price_per_hour_micros, p.rentable, p.ssh, p.registered_at_ms,
 	p.connected_to, p.connected_at_ms, p.last_seen_at_ms, p.next_probe_at_ms, p.failures, p.retries, p.last_verdict, p.last_code,
-	p.last_probe_at_ms, p.last_valid_at_ms, p.reliability_ppm, p.uptime_ppm, p.schedule, p.job_id, p.rental_id, p.score_ppm, p.model,
+	p.last_probe_at_ms, p.last_valid_at_ms, p.reliability_ppm, p.uptime_ppm, p.probed_by, p.rental_id, p.score_ppm, p.model,
 	p.gpu_count, p.memory_bytes, p.fp16_ops_per_s, p.memory_bytes_per_s`;
 
 const LINKS = ["agent", "ssh", "local"] as const;
 const STATES = ["active", "paused", "removed"] as const;
 
-const toProvider = (row: Row): Provider => toObject<Provider>(row);
 const providerId = (id: string): string => hex("a provider's id", id, 64);
 
 /** The offer comes from the provider itself: its name is cut and made harmless. */
@@ -27,209 +125,170 @@ function offerValues(offer: Offer): readonly [string, number, boolean, boolean] 
 	return [hostileText(offer.name, 100), price, offer.rentable === true, offer.ssh === true];
 }
 
-async function storeClaim(sql: Sql, id: string, claim: unknown, nowMs: number): Promise<void> {
-	await sql.query(
+function mustBeThere(changed: number, id: string): void {
+	if (changed === 0) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${id}`);
+}
+
+export async function writeClaim(sql: Sql, id: string, claim: HostClaim, nowMs: number): Promise<void> {
+	await sql.write(
 		`INSERT INTO claims (provider_id, claim, at_ms) VALUES ($1, $2, $3)
 		ON CONFLICT (provider_id) DO UPDATE SET claim = excluded.claim, at_ms = excluded.at_ms`,
 		[id, hostileJson("a claim", claim), nowMs],
 	);
 }
 
-export interface Providers {
-	readonly store: ProviderStore;
-	/** After this process was held for dead: the connections that it still has are its own again, unless another has them by now. */
-	reconnect(): Promise<void>;
-	disconnectAll(): Promise<void>;
+async function register(
+	{ database, schema }: StoreContext,
+	provider: NewProvider,
+	{ nowMs, actor }: By,
+): ReturnType<ProviderStore["register"]> {
+	const id = providerId(provider.id);
+	const link = oneOf("a provider's link", provider.link, LINKS);
+	const values = [id, link, text("a target", provider.target, 500), integer("nowMs", nowMs), ...offerValues(provider)];
+	return await database.transaction(async (sql) => {
+		const [created] = await sql.query<Provider>(
+			`INSERT INTO providers AS p (id, link, target, registered_at_ms, next_probe_at_ms, name, price_per_hour_micros, rentable, ssh, state)
+			VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, 'active') ON CONFLICT (id) DO NOTHING RETURNING ${COLUMNS}`,
+			values,
+		);
+		if (created) await sql.write("INSERT INTO provider_memory (provider_id) VALUES ($1)", [id]);
+		const known = created ? null : await updateKnown(sql, values);
+		const row = created ?? known!.provider;
+		if (provider.claim) await writeClaim(sql, id, provider.claim, nowMs);
+		// A provider that dials in again every few minutes with the same words is not news.
+		if (created || known?.isChanged) {
+			const { name, pricePerHourMicros, rentable } = row;
+			const kind = created ? "provider.registered" : "provider.changed";
+			const detail = { link, name, pricePerHourMicros, rentable };
+			await appendJournal(sql, schema, { actor, kind, subject: id, detail }, nowMs);
+		}
+		return { provider: row, created: created !== undefined };
+	});
 }
 
-export function createProviderStore({ database, schema, process: me }: StoreContext): Providers {
-	/** Connections that this process holds. */
-	const connected = new Map<string, number>();
-	const must = (changed: number, id: string): void => {
-		if (changed === 0) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${id}`);
-	};
+async function updateKnown(
+	sql: Sql,
+	values: readonly unknown[],
+): Promise<{ readonly provider: Provider; readonly isChanged: boolean }> {
+	type Told = Pick<Provider, "link" | "target" | "name" | "pricePerHourMicros" | "rentable" | "ssh" | "state">;
+	const [old] = await sql.query<Told>(
+		"SELECT link, target, name, price_per_hour_micros, rentable, ssh, state FROM providers WHERE id = $1 FOR UPDATE",
+		[values[0]],
+	);
+	const [provider] = await sql.query<Provider>(
+		`UPDATE providers p SET link = $2, target = $3, name = $5, price_per_hour_micros = $6, rentable = $7, ssh = $8,
+			state = CASE WHEN state = 'removed' THEN 'active' ELSE state END,
+			next_probe_at_ms = CASE WHEN state = 'removed' THEN $4 ELSE next_probe_at_ms END
+		WHERE id = $1 RETURNING ${COLUMNS}`,
+		values,
+	);
+	const isChanged = (Object.keys(old!) as (keyof Told)[]).some((field) => old![field] !== provider![field]);
+	return { provider: provider!, isChanged };
+}
 
-	const store: ProviderStore = {
-		async register(provider, { nowMs, actor }) {
-			const id = providerId(provider.id);
-			const link = oneOf("a provider's link", provider.link, LINKS);
-			const values = [
-				id,
-				link,
-				text("a target", provider.target, 500),
-				integer("nowMs", nowMs),
-				...offerValues(provider),
-			];
-			return await database.transaction(async (sql) => {
-				const [created] = await sql.query(
-					`INSERT INTO providers AS p (id, link, target, registered_at_ms, next_probe_at_ms, name, price_per_hour_micros, rentable, ssh, state)
-					VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, 'active') ON CONFLICT (id) DO NOTHING RETURNING ${PROVIDER_COLUMNS}`,
-					values,
-				);
-				let row = created;
-				let changed = true;
-				if (!row) {
-					const [old] = await sql.query(
-						"SELECT link, target, name, price_per_hour_micros, rentable, ssh, state FROM providers WHERE id = $1 FOR UPDATE",
-						[id],
-					);
-					[row] = await sql.query(
-						`UPDATE providers p SET link = $2, target = $3, name = $5, price_per_hour_micros = $6, rentable = $7, ssh = $8,
-							state = CASE WHEN state = 'removed' THEN 'active' ELSE state END,
-							next_probe_at_ms = CASE WHEN state = 'removed' THEN $4 ELSE next_probe_at_ms END
-						WHERE id = $1 RETURNING ${PROVIDER_COLUMNS}`,
-						values,
-					);
-					changed = Object.keys(old).some((column) => old[column] !== row[column]);
-				}
-				if (provider.claim) await storeClaim(sql, id, provider.claim, nowMs);
-				// A provider that dials in again every few minutes with the same words is not news.
-				if (changed) {
-					const detail = {
-						link,
-						name: row.name,
-						pricePerHourMicros: row.price_per_hour_micros,
-						rentable: row.rentable,
-					};
-					const kind = created ? "provider.registered" : "provider.changed";
-					await appendAudit(sql, schema, { actor, kind, subject: id, detail }, nowMs);
-				}
-				return { provider: toProvider(row), created: created !== undefined };
-			});
-		},
+async function setOffer(
+	{ database, schema }: StoreContext,
+	id: string,
+	offer: Partial<Offer>,
+	{ nowMs, actor }: By,
+): Promise<void> {
+	await database.transaction(async (sql) => {
+		const [old] = await sql.query<Offer>(
+			"SELECT name, price_per_hour_micros, rentable, ssh FROM providers WHERE id = $1 FOR UPDATE",
+			[providerId(id)],
+		);
+		if (!old) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${id}`);
+		const [name, price, rentable, ssh] = offerValues({ ...old, ...offer });
+		await sql.write(
+			"UPDATE providers SET name = $2, price_per_hour_micros = $3, rentable = $4, ssh = $5 WHERE id = $1",
+			[id, name, price, rentable, ssh],
+		);
+		const detail = { name, pricePerHourMicros: price, rentable, ssh };
+		await appendJournal(sql, schema, { actor, kind: "provider.changed", subject: id, detail }, nowMs);
+	});
+}
+
+export function createProviderStore(context: StoreContext): ProviderStore {
+	const { database, schema } = context;
+
+	const recallMany = async (ids: readonly string[]): Promise<readonly RememberedProvider[]> =>
+		await database.read<RememberedProvider>(
+			`SELECT ${COLUMNS}, ${MEMORY} AS memory FROM providers p JOIN provider_memory m ON m.provider_id = p.id
+			WHERE p.id = ANY ($1) ORDER BY p.id`,
+			[list("ids", ids, 10_000).map(providerId)],
+		);
+
+	return {
+		register: (provider, by) => register(context, provider, by),
+		setOffer: (id, offer, by) => setOffer(context, id, offer, by),
+		recallMany,
+		recall: async (id) => (await recallMany([id]))[0] ?? null,
 
 		async get(id) {
-			const rows = await database.read(`SELECT ${PROVIDER_COLUMNS} FROM providers p WHERE id = $1`, [providerId(id)]);
-			return rows[0] ? toProvider(rows[0]) : null;
-		},
-
-		async getMany(ids) {
-			list("ids", ids, 10_000).forEach(providerId);
-			const rows = await database.read(`SELECT ${PROVIDER_COLUMNS} FROM providers p WHERE id = ANY ($1) ORDER BY id`, [
-				ids,
-			]);
-			return rows.map(toProvider);
+			const rows = await database.read<Provider>(`SELECT ${COLUMNS} FROM providers p WHERE id = $1`, [providerId(id)]);
+			return rows[0] ?? null;
 		},
 
 		async list(query = {}) {
-			const statement = providerListStatement(PROVIDER_COLUMNS, query);
-			const rows = await database.read(statement.text, statement.values);
-			const toRow = ({ sort_value: _, ...row }: Row) => toProvider(row);
-			return toPage(rows, statement.limit, toRow, (row) =>
-				encodeCursor(statement.list, { value: row.sort_value, id: row.id }),
+			const statement = providerListStatement(COLUMNS, query);
+			const rows = await database.read<Provider & { readonly sortValue: number | string }>(
+				statement.text,
+				statement.values,
 			);
+			const page = toPage(rows, statement.limit, ({ sortValue, id }) =>
+				encodeCursor(statement.list, { value: sortValue, id }),
+			);
+			return { rows: page.rows.map(({ sortValue: _, ...row }) => row), cursor: page.cursor };
 		},
 
-		async count(filter = {}) {
-			const statement = providerCountStatement(filter);
-			return (await database.read(statement.text, statement.values))[0].count;
+		async remember(id, memory) {
+			mustBeThere(await writeMemory(database, providerId(id), memory), id);
 		},
 
 		async claim(id) {
-			return (
-				(await database.read("SELECT claim FROM claims WHERE provider_id = $1", [providerId(id)]))[0]?.claim ?? null
+			const rows = await database.read<{ readonly claim: HostClaim }>(
+				"SELECT claim FROM claims WHERE provider_id = $1",
+				[providerId(id)],
 			);
+			return rows[0]?.claim ?? null;
 		},
 
 		async holdings(id) {
-			const rows = await database.read(
+			return await database.read<Holding>(
 				"SELECT model, count, figures FROM holdings WHERE provider_id = $1 ORDER BY count DESC, model",
 				[providerId(id)],
 			);
-			return rows as readonly Holding[];
 		},
 
 		async figures(id) {
-			const rows = await database.read(
+			return await database.read<CurrentFigure>(
 				`SELECT device, name, value, unit, probe_id, evidence_sha256, at_ms FROM figures
 				WHERE provider_id = $1 ORDER BY device, name COLLATE "C"`,
 				[providerId(id)],
 			);
-			return rows.map((row) => toObject<CurrentFigure>(row));
 		},
 
 		async setState(id, state, { nowMs, actor }) {
 			oneOf("a provider's state", state, STATES);
 			await database.transaction(async (sql) => {
 				// Back from a pause: due at once if its time has passed, as it is.
-				must(await sql.write("UPDATE providers SET state = $2 WHERE id = $1", [providerId(id), state]), id);
-				await appendAudit(sql, schema, { actor, kind: `provider.${state}`, subject: id, detail: {} }, nowMs);
-			});
-		},
-
-		async setOffer(id, offer, { nowMs, actor }) {
-			await database.transaction(async (sql) => {
-				const [old] = await sql.query(
-					`SELECT name, price_per_hour_micros AS "pricePerHourMicros", rentable, ssh FROM providers WHERE id = $1 FOR UPDATE`,
-					[providerId(id)],
-				);
-				if (!old) must(0, id);
-				const [name, price, rentable, ssh] = offerValues({ ...(old as Offer), ...offer });
-				await sql.query(
-					"UPDATE providers SET name = $2, price_per_hour_micros = $3, rentable = $4, ssh = $5 WHERE id = $1",
-					[id, name, price, rentable, ssh],
-				);
-				const detail = { name, pricePerHourMicros: price, rentable, ssh };
-				await appendAudit(sql, schema, { actor, kind: "provider.changed", subject: id, detail }, nowMs);
+				mustBeThere(await sql.write("UPDATE providers SET state = $2 WHERE id = $1", [providerId(id), state]), id);
+				await appendJournal(sql, schema, { actor, kind: `provider.${state}`, subject: id, detail: {} }, nowMs);
 			});
 		},
 
 		async setClaim(id, claim, { nowMs }) {
-			await storeClaim(database, providerId(id), claim, integer("nowMs", nowMs));
+			await writeClaim(database, providerId(id), claim, integer("nowMs", nowMs));
 		},
 
 		async requestProbe(id, { atMs }) {
 			const changed = await database.write(
 				`UPDATE providers SET next_probe_at_ms = least(next_probe_at_ms, $2),
-					requested_at_ms = CASE WHEN job_id IS NULL THEN requested_at_ms ELSE least(coalesce(requested_at_ms, $2), $2) END
+					requested_at_ms = CASE WHEN probed_by IS NULL THEN requested_at_ms ELSE least(requested_at_ms, $2) END
 				WHERE id = $1`,
 				[providerId(id), integer("atMs", atMs)],
 			);
-			must(changed, id);
-		},
-
-		async setSchedule(id, schedule) {
-			must(
-				await database.write("UPDATE providers SET schedule = $2 WHERE id = $1", [
-					providerId(id),
-					json("a schedule", schedule),
-				]),
-				id,
-			);
-		},
-
-		async connect(id, { nowMs }) {
-			const changed = await database.write(
-				"UPDATE providers SET connected_to = $2, connected_at_ms = $3, last_seen_at_ms = $3 WHERE id = $1",
-				[providerId(id), me, integer("nowMs", nowMs)],
-			);
-			must(changed, id);
-			connected.set(id, nowMs);
-		},
-
-		async disconnect(id, { nowMs }) {
-			connected.delete(id);
-			await database.write(
-				"UPDATE providers SET connected_to = NULL, connected_at_ms = NULL, last_seen_at_ms = $3 WHERE id = $1 AND connected_to = $2",
-				[providerId(id), me, integer("nowMs", nowMs)],
-			);
-		},
-	};
-
-	return {
-		store,
-		async reconnect() {
-			await database.write(
-				`UPDATE providers p SET connected_to = $1, connected_at_ms = n.at_ms FROM unnest($2::text[], $3::bigint[]) AS n (id, at_ms)
-				WHERE p.id = n.id AND p.connected_to IS NULL`,
-				[me, [...connected.keys()], [...connected.values()]],
-			);
-		},
-		async disconnectAll() {
-			connected.clear();
-			await database
-				.write("UPDATE providers SET connected_to = NULL, connected_at_ms = NULL WHERE connected_to = $1", [me])
-				.catch(() => {});
+			mustBeThere(changed, id);
 		},
 	};
 }

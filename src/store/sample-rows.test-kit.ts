@@ -1,7 +1,12 @@
 // Rows for tests: providers, probes and verdicts with sensible values, and the whole life of one probe in a line.
 import { createHash } from "node:crypto";
-import type { Figure } from "../protocol/probe/evidence.ts";
-import type { DeviceRow, FinishProbe, LinkKind, Offer, ProbeJob, Store } from "./store.ts";
+import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
+import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
+import type { DeviceRow } from "./devices.ts";
+import type { FinishProbe } from "./probe-finish.ts";
+import type { Offer } from "./providers.ts";
+import type { DueProbe } from "./queue/due-probes.ts";
+import type { Store } from "./store.ts";
 
 /** A stable id of so many hex digits for a name. */
 export function idOf(name: string | number, digits = 64): string {
@@ -38,6 +43,15 @@ export function cardFigures(device: number, scale = 1): readonly Figure[] {
 	];
 }
 
+export function memory(over: Partial<ProviderMemory> = {}): ProviderMemory {
+	return {
+		...{ why: "registered", lastStartedAtMs: null, validSinceWithheld: null, changeProbeAtMs: null, changedAtMs: null },
+		...{ suspicion: null, suspectProbeAtMs: null, proof: null, firstProven: [], series: [], clearedWith: [] },
+		...{ recent: [], reliabilityBeforePpm: null, together: null },
+		...over,
+	};
+}
+
 export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): FinishProbe {
 	return {
 		probeId,
@@ -54,28 +68,22 @@ export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): Fini
 			retries: 0,
 			reliabilityPpm: 900_000,
 			uptimePpm: 950_000,
-			schedule: {},
+			memory: memory(),
 		},
 		actor: "validator",
 		...over,
 	};
 }
 
-/** begin → evidence → finish for a job. */
+/** begin → evidence → finish of one that was taken. */
 export async function probe(
 	store: Store,
-	job: Pick<ProbeJob, "id" | "providerId">,
+	{ providerId }: Pick<DueProbe, "providerId">,
 	name: string,
 	over: Partial<FinishProbe> = {},
 ) {
 	const probeId = idOf(name, 32);
-	await store.probes.begin({
-		id: probeId,
-		providerId: job.providerId,
-		jobId: job.id,
-		validator: "v",
-		startedAtMs: 4000,
-	});
+	await store.probes.begin({ id: probeId, providerId, validator: "v", startedAtMs: 4000 });
 	const evidence = await store.evidence.put(probeId, Buffer.from(`evidence of ${name}`));
 	return await store.probes.finish(finishOf(probeId, { evidence, ...over }));
 }
@@ -91,7 +99,7 @@ export async function probeByHand(
 	await store.leases.acquire(`provider/${providerId}`);
 	try {
 		const probeId = idOf(name, 32);
-		await store.probes.begin({ id: probeId, providerId, jobId: null, validator: "v", startedAtMs });
+		await store.probes.begin({ id: probeId, providerId, validator: "v", startedAtMs });
 		const evidence = await store.evidence.put(probeId, Buffer.from(`evidence of ${name}`));
 		return await store.probes.finish(finishOf(probeId, { evidence, ...finish }));
 	} finally {

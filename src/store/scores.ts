@@ -1,9 +1,28 @@
-// Scores: the current one of each provider with its terms, and a narrow history. Computed in market/, kept here. Page: docs/network.md §5.
+// Scores: the current one of each provider with its terms. Computed in market/, kept here. Page: docs/scores.md.
+import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
-import { toObject } from "./rows.ts";
-import type { Score, ScoreStore } from "./store.ts";
+import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+
+interface Score {
+	readonly providerId: string;
+	readonly atMs: number;
+	readonly scorePpm: number;
+	/** "holistic" or "sn27". */
+	readonly mode: string;
+	/** The tree of terms, docs/network.md §5. */
+	readonly terms: Json;
+}
+
+export interface ScoreStore {
+	/** Become the providers' current scores, unless there are newer ones. */
+	put(scores: readonly Score[]): Promise<void>;
+	get(providerId: string): Promise<Score | null>;
+	/** Highest first, with the provider's name. */
+	list(options?: PageOptions): Promise<Page<Score & { readonly name: string }>>;
+	/** Every current score of an active provider that is not older than `sinceMs`: what a report says. */
+	all(options: { readonly sinceMs: number }): Promise<readonly Pick<Score, "providerId" | "scorePpm">[]>;
+}
 
 const COLUMNS = "s.provider_id, s.at_ms, s.score_ppm, s.mode, s.terms";
 
@@ -21,19 +40,14 @@ export function createScoreStore({ database }: StoreContext): ScoreStore {
 			const columns = [0, 1, 2, 3, 4].map((column) => rows.map((row) => row[column]));
 			await database.transaction(async (sql) => {
 				// In the order of ids, so that two processes that score the same providers wait for each other instead of deadlocking.
-				const source = `unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::jsonb[]) AS n (provider_id, at_ms, score_ppm, mode, terms)`;
-				await sql.query(
-					`INSERT INTO scores AS s (provider_id, at_ms, score_ppm, mode, terms) SELECT * FROM ${source} ORDER BY n.provider_id
+				await sql.write(
+					`INSERT INTO scores AS s (provider_id, at_ms, score_ppm, mode, terms)
+					SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::jsonb[]) AS n (provider_id) ORDER BY n.provider_id
 					ON CONFLICT (provider_id) DO UPDATE SET at_ms = excluded.at_ms, score_ppm = excluded.score_ppm, mode = excluded.mode,
 						terms = excluded.terms WHERE s.at_ms <= excluded.at_ms`,
 					columns,
 				);
-				await sql.query(
-					`INSERT INTO score_history (provider_id, at_ms, score_ppm) SELECT provider_id, at_ms, score_ppm FROM ${source}
-					ON CONFLICT (provider_id, at_ms) DO UPDATE SET score_ppm = excluded.score_ppm`,
-					columns,
-				);
-				await sql.query(
+				await sql.write(
 					`UPDATE providers p SET score_ppm = s.score_ppm FROM scores s WHERE s.provider_id = p.id AND p.id = ANY ($1)
 						AND p.score_ppm IS DISTINCT FROM s.score_ppm`,
 					[columns[0]],
@@ -42,45 +56,32 @@ export function createScoreStore({ database }: StoreContext): ScoreStore {
 		},
 
 		async get(providerId) {
-			const rows = await database.read(`SELECT ${COLUMNS} FROM scores s WHERE provider_id = $1`, [
+			const rows = await database.read<Score>(`SELECT ${COLUMNS} FROM scores s WHERE provider_id = $1`, [
 				hex("a provider's id", providerId, 64),
 			]);
-			return rows[0] ? toObject<Score>(rows[0]) : null;
-		},
-
-		async history(providerId, options = {}) {
-			const limit = pageLimit(options);
-			const key = decodeCursor("score-history", "number", options.cursor);
-			const rows = await database.read(
-				`SELECT at_ms, score_ppm FROM score_history WHERE provider_id = $1 AND ($2::bigint IS NULL OR at_ms < $2) ORDER BY at_ms DESC LIMIT $3`,
-				[hex("a provider's id", providerId, 64), key?.value ?? null, limit + 1],
-			);
-			return toPage(rows, limit, toObject<{ atMs: number; scorePpm: number }>, (row) =>
-				encodeCursor("score-history", { value: row.at_ms, id: "" }),
-			);
+			return rows[0] ?? null;
 		},
 
 		async list(options = {}) {
 			const limit = pageLimit(options);
 			const key = decodeCursor("scores", "number", options.cursor);
-			const rows = await database.read(
+			const rows = await database.read<Score & { readonly name: string }>(
 				`SELECT ${COLUMNS}, p.name FROM scores s JOIN providers p ON p.id = s.provider_id
 				WHERE p.state <> 'removed' AND ($1::bigint IS NULL OR (s.score_ppm, s.provider_id) < ($1, $2))
 				ORDER BY s.score_ppm DESC, s.provider_id DESC LIMIT $3`,
 				[key?.value ?? null, key?.id ?? null, limit + 1],
 			);
-			return toPage(rows, limit, toObject<Score & { name: string }>, (row) =>
-				encodeCursor("scores", { value: row.score_ppm, id: row.provider_id }),
+			return toPage(rows, limit, ({ scorePpm, providerId }) =>
+				encodeCursor("scores", { value: scorePpm, id: providerId }),
 			);
 		},
 
 		async all({ sinceMs }) {
-			const rows = await database.read(
+			return await database.read<Pick<Score, "providerId" | "scorePpm">>(
 				`SELECT s.provider_id, s.score_ppm FROM scores s JOIN providers p ON p.id = s.provider_id AND p.state = 'active'
 				WHERE s.at_ms >= $1 ORDER BY s.provider_id`,
 				[integer("sinceMs", sinceMs)],
 			);
-			return rows.map((row) => toObject<{ providerId: string; scorePpm: number }>(row));
 		},
 	};
 }

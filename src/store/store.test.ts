@@ -1,12 +1,12 @@
 // What the store keeps and how it refuses: providers, probes, evidence, scores, rentals, tokens, audit, on both servers.
-// The queue and its processes are in work.test.ts and processes.test.ts.
+// Due probes and processes are in due-probes.test.ts and tests/store/processes.test.ts.
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import type { AssayError } from "../protocol/assay-error.ts";
 import { onBothServers } from "./postgres/servers.test-kit.ts";
-import { cardFigures, figure, finishOf, gpu, idOf, probeByHand, register } from "./sample-rows.test-kit.ts";
+import { cardFigures, figure, finishOf, gpu, idOf, memory, probeByHand, register } from "./sample-rows.test-kit.ts";
 import type { Store } from "./store.ts";
 
 const code = (expected: string) => (error: unknown) => {
@@ -64,7 +64,9 @@ onBothServers((server) => {
 		);
 		const huge = { name: "x".repeat(1000), role: "admin", subject: null, expiresAtMs: null } as const;
 		await assert.rejects(store.tokens.create(huge, by), code("STORE_INPUT"));
-		await assert.rejects(store.providers.setSchedule(id, { a: 0.5 }), code("NOT_CANONICAL"));
+		const series = [{ uuid: "u", name: "gemm.fp16", values: [0.5] }];
+		await assert.rejects(store.providers.remember(id, memory({ series })), code("NOT_CANONICAL"));
+		await assert.rejects(store.providers.remember(id, memory({ changedAtMs: -1 })), code("STORE_INPUT"));
 	});
 
 	test("a valid probe becomes figures, devices, holdings and history", async () => {
@@ -138,8 +140,6 @@ onBothServers((server) => {
 		for (const id of [a, b])
 			await probeByHand(store, id, `twin ${id}`, { devices: [gpu(0, { uuid: "GPU-shared" }), gpu(1, { uuid: "" })] });
 		await probeByHand(store, c, "twin c", { devices: [gpu(0, { uuid: "" })] });
-		const shared = (await store.devices.shared()).filter(({ uuid }) => !/^GPU-\d$/.test(uuid));
-		assert.deepEqual(shared, [{ uuid: "GPU-shared", providerIds: [a, b].sort() }]);
 		assert.deepEqual(await store.devices.othersWith(a, ["GPU-shared", ""]), [b]);
 		await store.providers.setState(b, "removed", by);
 		assert.deepEqual(await store.devices.othersWith(a, ["GPU-shared", ""]), []);
@@ -147,7 +147,7 @@ onBothServers((server) => {
 
 	test("a probe needs the lease, counts once, and its evidence counts once", async () => {
 		const id = await register(store, "lease");
-		const row = { id: idOf("p", 32), providerId: id, jobId: null, validator: "v", startedAtMs: 1 };
+		const row = { id: idOf("p", 32), providerId: id, validator: "v", startedAtMs: 1 };
 		await assert.rejects(store.probes.begin(row), code("STORE_LEASE_LOST"));
 		await store.leases.acquire(`provider/${id}`);
 		await store.probes.begin(row);
@@ -173,7 +173,7 @@ onBothServers((server) => {
 		const id = await register(store, "late");
 		await store.leases.acquire(`provider/${id}`);
 		const old = idOf("late-old", 32);
-		await store.probes.begin({ id: old, providerId: id, jobId: null, validator: "v", startedAtMs: 1000 });
+		await store.probes.begin({ id: old, providerId: id, validator: "v", startedAtMs: 1000 });
 		const evidence = await store.evidence.put(old, Buffer.from("late"));
 		await store.probes.abandon(old, { nowMs: 1500, nextProbeAtMs: 1500 });
 		await store.leases.release(`provider/${id}`);
@@ -186,16 +186,19 @@ onBothServers((server) => {
 
 	test("a probe asked for during a probe is due after it", async () => {
 		const id = await register(store, "asked");
-		await store.work.dispatchDue({ nowMs: 1000, limit: 1000 });
-		await store.providers.requestProbe(id, { atMs: 4500 });
-		const job = (await store.providers.get(id))?.jobId ?? null;
-		assert.notEqual(job, null);
-		await store.leases.acquire(`provider/${id}`);
-		await store.probes.begin({ id: idOf("asked", 32), providerId: id, jobId: job, validator: "v", startedAtMs: 1200 });
-		await store.probes.finish(finishOf(idOf("asked", 32)));
+		const finished = Promise.withResolvers<void>();
+		const worker = store.dueProbes.take({ concurrency: 100, nowMs: () => 1000 }, async (due) => {
+			if (due.providerId !== id) return;
+			await store.probes.begin({ id: idOf("asked", 32), providerId: id, validator: "v", startedAtMs: 1200 });
+			assert.equal((await store.providers.get(id))?.probedBy, store.process);
+			await store.providers.requestProbe(id, { atMs: 4500 });
+			await store.probes.finish(finishOf(idOf("asked", 32)));
+			finished.resolve();
+		});
+		await finished.promise;
+		await worker.stop();
 		const provider = await store.providers.get(id);
-		assert.deepEqual([provider?.nextProbeAtMs, provider?.jobId], [4500, null]);
-		await store.leases.release(`provider/${id}`);
+		assert.deepEqual([provider?.nextProbeAtMs, provider?.probedBy], [4500, null]);
 	});
 
 	test("evidence is durable, content-addressed and checked when read", async () => {
@@ -213,7 +216,7 @@ onBothServers((server) => {
 		await store.ready();
 	});
 
-	test("scores are kept with their history; an older one does not replace a newer one", async () => {
+	test("scores are kept; an older one does not replace a newer one", async () => {
 		const id = await register(store, "scored");
 		const score = (atMs: number, scorePpm: number) => ({
 			providerId: id,
@@ -227,11 +230,6 @@ onBothServers((server) => {
 		await store.scores.put([score(15, 100)]);
 		assert.deepEqual(await store.scores.get(id), score(20, 700));
 		assert.equal((await store.providers.get(id))?.scorePpm, 700);
-		assert.deepEqual((await store.scores.history(id)).rows, [
-			{ atMs: 20, scorePpm: 700 },
-			{ atMs: 15, scorePpm: 100 },
-			{ atMs: 10, scorePpm: 500 },
-		]);
 		assert.equal((await store.scores.list({ limit: 1 })).rows[0]?.name, "scored");
 		assert.deepEqual(await store.scores.all({ sinceMs: 20 }), [{ providerId: id, scorePpm: 700 }]);
 		assert.deepEqual(await store.scores.all({ sinceMs: 21 }), []);
@@ -251,7 +249,6 @@ onBothServers((server) => {
 		assert.equal(reserved.length, 1);
 		for (const result of won) if (result.status === "rejected") code("RENTAL_CONFLICT")(result.reason);
 		const rid = reserved[0]!.id;
-		assert.equal((await store.work.dispatchDue({ nowMs: 6000, limit: 1000 })).includes(id), false);
 		const change = { id: rid, atMs: 6000, actor: "c" };
 		assert.equal(await store.rentals.change({ ...change, from: "active", to: "ended", endReason: "released" }), null);
 		const access = { host: "h", port: 22, user: "u", hostKey: "k" };
@@ -319,7 +316,7 @@ onBothServers((server) => {
 		const uses = await Promise.all(Array.from({ length: 8 }, () => store.nonces.use(nonce)));
 		assert.equal(uses.filter(Boolean).length, 1);
 		assert.equal(await store.nonces.use({ ...nonce, key: "other" }), true);
-		assert.equal((await store.prune({ probesBeforeMs: 0, scoresBeforeMs: 0, nowMs: 101 })).nonces, 2);
+		assert.equal((await store.prune({ probesBeforeMs: 0, nowMs: 101 })).nonces, 2);
 		assert.equal(await store.nonces.use(nonce), true);
 	});
 
@@ -338,7 +335,7 @@ onBothServers((server) => {
 	test("history is pruned in batches; the probe behind current figures stays", async () => {
 		const id = await register(store, "pruned");
 		for (const n of [1, 2, 3]) await probeByHand(store, id, `pruned-${n}`, { startedAtMs: n });
-		await store.prune({ probesBeforeMs: 4, scoresBeforeMs: 0, nowMs: 0 });
+		await store.prune({ probesBeforeMs: 4, nowMs: 0 });
 		assert.deepEqual(
 			(await store.probes.list({ filter: { providerId: id } })).rows.map((row) => row.startedAtMs),
 			[3],

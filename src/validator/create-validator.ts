@@ -201,7 +201,7 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 	const adminTokenFile = await ensureAdminToken({ store, path: paths.adminToken, nowMs: nowMs() });
 	const registry = new Registry();
 	const metrics = createValidatorMetrics(registry, {
-		work: () => store.work.counts({ nowMs: nowMs() }),
+		dueProbes: () => store.dueProbes.counts({ nowMs: env.nowMs() }),
 		leases: async () => (await store.leases.list({ prefix: "provider/" })).length,
 	});
 	const onLost = () => metrics.eventsLost.inc();

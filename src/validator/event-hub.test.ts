@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NetworkEvent } from "../api/types.ts";
-import type { EventStore, StoreEvent } from "../store/store.ts";
+import type { EventStore, StoreEvent } from "../store/events.ts";
 import { createEventHub } from "./event-hub.ts";
 import { createProbeHistory } from "./probing/probe-history.ts";
 import { createTogetherGate } from "./probing/together-gate.ts";

@@ -4,7 +4,7 @@
 
 import type { NetworkEvent } from "../api/types.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
-import type { EventStore, StoreEvent } from "../store/store.ts";
+import type { EventStore, StoreEvent } from "../store/events.ts";
 import { createProbeHistory } from "./probing/probe-history.ts";
 
 /** Public: no customer, no access, no secret may stand in `detail`. Integers and strings only, some 3 KiB at most. */

@@ -15,7 +15,7 @@ export function startHousekeeping(context: ValidatorContext, scores: ScoreKeeper
 	const { after } = env;
 	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after, onError: failure(context, "prune") }, async () => {
 		const before = Math.max(0, env.nowMs() - config.keepHistoryMs);
-		await store.prune({ probesBeforeMs: before, scoresBeforeMs: before, nowMs: env.nowMs() });
+		await store.prune({ probesBeforeMs: before, nowMs: env.nowMs() });
 	});
 	const everyMs = Math.max(100, Math.min(AGE_EVERY_MS, Math.floor(config.params.maxAgeMs / 10)));
 	const aging = repeat({ everyMs, after, onError: failure(context, "score") }, async () => {

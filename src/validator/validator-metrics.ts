@@ -22,23 +22,23 @@ export interface ValidatorMetrics {
 export function createValidatorMetrics(
 	registry: Registry,
 	live: {
-		readonly work: () => Promise<{ readonly queued: number; readonly running: number; readonly due: number }>;
+		readonly dueProbes: () => Promise<{ readonly running: number; readonly due: number }>;
 		readonly leases: () => Promise<number>;
 	},
 ): ValidatorMetrics {
 	const registers = [registry];
 	const seconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
-	const jobs = new Gauge({
+	const providers = new Gauge({
 		name: "assay_queue_providers",
-		help: "Providers by where they stand: due and waiting, queued, running",
+		help: "Providers by where they stand: due and waiting, or being probed",
 		labelNames: ["state"],
 		registers,
 		async collect() {
-			const counts = await live.work().catch(() => null);
-			for (const state of ["queued", "running", "due"] as const) if (counts) this.set({ state }, counts[state]);
+			const counts = await live.dueProbes().catch(() => null);
+			for (const state of ["running", "due"] as const) if (counts) this.set({ state }, counts[state]);
 		},
 	});
-	jobs.set({ state: "due" }, 0);
+	providers.set({ state: "due" }, 0);
 	new Gauge({
 		name: "assay_leases",
 		help: "Leases on providers that are held, of all processes",

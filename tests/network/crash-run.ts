@@ -230,7 +230,7 @@ async function wrongIn({ sql, dataDir }: ToyNetwork): Promise<string[]> {
 	if (pending.length > 0) wrong.push(`pending notes left: ${pending.length}`);
 
 	await none("probes still running", "SELECT id FROM probes WHERE state = 'running'");
-	await none("providers with a job", "SELECT id, job_id, job_taken_by FROM providers WHERE job_id IS NOT NULL");
+	await none("providers that nobody lets go", "SELECT id, probed_by FROM providers WHERE probed_by IS NOT NULL");
 	await none("leases held", "SELECT name, holder FROM leases WHERE expires_at > clock_timestamp()");
 	await none(
 		"done probes without evidence although valid or invalid",
@@ -238,8 +238,8 @@ async function wrongIn({ sql, dataDir }: ToyNetwork): Promise<string[]> {
 	);
 	await none("honest ones found invalid", "SELECT provider_id, code, detail FROM probes WHERE verdict = 'invalid'");
 	await none(
-		"probes without exactly one line in the audit log",
-		`SELECT r.id FROM probes r LEFT JOIN audit a ON a.kind = 'probe.done' AND a.detail::jsonb ->> 'probe' = r.id
+		"probes without exactly one line in the journal",
+		`SELECT r.id FROM probes r LEFT JOIN journal a ON a.kind = 'probe.done' AND a.detail::jsonb ->> 'probe' = r.id
 		WHERE r.state = 'done' GROUP BY r.id HAVING count(a.seq) <> 1`,
 	);
 	await none(
@@ -254,8 +254,8 @@ async function wrongIn({ sql, dataDir }: ToyNetwork): Promise<string[]> {
 	);
 	const store = await openStore({ dataDir, keepServer: true });
 	try {
-		const { brokenAt } = await store.audit.verify();
-		if (brokenAt !== null) wrong.push(`the audit log is broken at line ${brokenAt}`);
+		const { brokenAt } = await store.journal.verify();
+		if (brokenAt !== null) wrong.push(`the journal is broken at line ${brokenAt}`);
 	} finally {
 		await store.close();
 	}

@@ -53,7 +53,7 @@ export interface SimulationReport {
 }
 
 /** Failures that were counted in the row (`failures`), or were before a later success: an invalid probe that the schedule did not forgive. */
-const STANDS = `SELECT p.id, p.failures, p.job_id IS NULL AND p.last_probe_at_ms IS NOT NULL
+const STANDS = `SELECT p.id, p.failures, p.probed_by IS NULL AND p.last_probe_at_ms IS NOT NULL
 	AND p.next_probe_at_ms > p.last_probe_at_ms + 1800000 AS settled,
 	(SELECT json_agg(coalesce(r.verdict || coalesce(' ' || r.code, ''), r.state) ORDER BY r.started_at_ms) FROM probes r WHERE r.provider_id = p.id) AS outcomes
 	FROM providers p`;

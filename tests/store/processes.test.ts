@@ -65,7 +65,7 @@ async function setUp(
 	const busyDir = join(server.dataDir, `busy-${store.schema}`);
 	mkdirSync(busyDir);
 	const databaseUrl = server.name === "external" ? { databaseUrl: await server.connection() } : {};
-	const options = server.options({ schema: store.schema, leaseMs, pollMs: 200, poolSize: 4, ...databaseUrl });
+	const options = server.options({ schema: store.schema, leaseMs, poolSize: 4, ...databaseUrl });
 	const people = crowd({ store: options, busyDir, probeMs: 20, nextProbeAtMs: FAR_MS, nowMs: 2000 });
 	return { store, people, evidenceBefore: countEvidence(server) };
 }
@@ -105,8 +105,8 @@ onBothServers((server) => {
 				[store.process],
 				"all leases were given back",
 			);
-			assert.deepEqual(await store.work.counts({ nowMs: 2000 }), { queued: 0, running: 0, due: 0 });
-			assert.equal((await store.audit.verify()).brokenAt, null);
+			assert.deepEqual(await store.dueProbes.counts({ nowMs: 2000 }), { running: 0, due: 0 });
+			assert.equal((await store.journal.verify()).brokenAt, null);
 		} finally {
 			for (const child of [...people.children]) await people.kill(child, "SIGKILL");
 			await store.close();
@@ -124,7 +124,7 @@ onBothServers((server) => {
 				await people.add();
 			}
 			await until(async () => (await doneByProvider(store)).size === 60);
-			await until(async () => (await store.work.counts({ nowMs: 2000 })).running === 0);
+			await until(async () => (await store.dueProbes.counts({ nowMs: 2000 })).running === 0);
 			await Promise.all([...people.children].map((child) => people.kill(child, "SIGTERM")));
 			// Whatever died between evidence and transaction is counted now.
 			await until(async () => {
@@ -137,7 +137,7 @@ onBothServers((server) => {
 			assert.equal(counted, countEvidence(server) - evidenceBefore, "every evidence file was counted, and once");
 			assert.equal((await store.overview({ nowMs: Date.now() })).probes.total.valid, counted);
 			assert.equal((await store.probes.list({ filter: { state: "running" } })).rows.length, 0);
-			assert.equal((await store.audit.verify()).brokenAt, null);
+			assert.equal((await store.journal.verify()).brokenAt, null);
 		} finally {
 			for (const child of [...people.children]) await people.kill(child, "SIGKILL");
 			await store.close();

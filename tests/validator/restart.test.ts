@@ -42,7 +42,7 @@ test("evidence that was durable when its process died is verified again and coun
 		await first.store.providers.register({ id: providerId, link: "agent", target: "", ...offer }, at);
 		await first.store.providers.register({ id: "d4".repeat(32), link: "agent", target: "", ...offer }, at);
 		assert.ok(await first.store.leases.acquire(`provider/${providerId}`));
-		const row = { providerId, jobId: null, validator: verifier, startedAtMs: Date.now() };
+		const row = { providerId, validator: verifier, startedAtMs: Date.now() };
 		await first.store.probes.begin({ ...row, id: probeId });
 		await first.store.evidence.put(probeId, real);
 		// Its twin is evidence that no probe asked for: of another database, or forged into the folder.
@@ -60,7 +60,7 @@ test("evidence that was durable when its process died is verified again and coun
 			assert.ok(provider.scorePpm! > 0);
 			const score = await again.client.getProviderScore({ params: { id: providerId } });
 			assert.equal(score.terms.root.value, score.scorePpm);
-			const { rows } = await again.store.audit.list({ filter: { kind: "probe.done" } });
+			const { rows } = await again.store.journal.list({ filter: { kind: "probe.done" } });
 			assert.equal(rows.length, 1, `counted once, start ${round}`);
 			assert.equal((await again.client.network()).probes.total.valid, 1);
 			assert.equal((await again.store.probes.recover({ nowMs: Date.now() })).pending.length, 0);

@@ -200,5 +200,5 @@ test("ready while all is well; the network at a glance counts what was seen", as
 	const network = await validator.client.network();
 	assert.equal(network.validator.key, validator.key);
 	assert.ok(network.probes.total.valid >= 5 && network.probes.total.invalid >= 3);
-	assert.equal((await validator.store.audit.verify()).brokenAt, null);
+	assert.equal((await validator.store.journal.verify()).brokenAt, null);
 });

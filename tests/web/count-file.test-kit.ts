@@ -33,7 +33,7 @@ export async function countFile(
 	const providerId = o.providerId ?? (await register(store, name, offer));
 	const lease = `provider/${providerId}`;
 	await store.leases.acquire(lease);
-	await store.probes.begin({ id: body.probe.id, providerId, jobId: null, validator: signature.key, startedAtMs });
+	await store.probes.begin({ id: body.probe.id, providerId, validator: signature.key, startedAtMs });
 	await store.evidence.put(body.probe.id, bytes);
 	await store.leases.release(lease);
 	await eventually(async () => {

@@ -1,8 +1,9 @@
-// What admins see: tokens and the audit log. A token's secret is shown once, when it is made; only its SHA-256 is kept.
+// What admins see: tokens and the journal. A token's secret is shown once, when it is made; only its SHA-256 is kept.
 import { z } from "zod";
+import { ROLES } from "../../protocol/network/role.ts";
 import { atMs, count, json, name, paging, publicKey, said, sha256, text, tokenId } from "./primitives.ts";
 
-export const tokenRole = z.enum(["reader", "customer", "provider", "validator", "admin"]);
+export const tokenRole = z.enum(ROLES);
 
 export const token = z.object({
 	id: tokenId,

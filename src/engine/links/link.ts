@@ -1,6 +1,7 @@
 // A link: one duplex byte stream to one engine, wherever it runs, and what is known about the way there. It
 // carries bytes and ends the far program; it knows nothing of frames (engine-client.ts) and judges nothing.
 import type { Readable, Writable } from "node:stream";
+import type { LinkKind } from "../../protocol/probe/evidence.ts";
 
 export interface LinkEnd {
 	readonly code: number | null;
@@ -10,7 +11,7 @@ export interface LinkEnd {
 }
 
 export interface Link {
-	readonly kind: "local" | "ssh" | "agent";
+	readonly kind: LinkKind;
 	/** Towards the engine. */
 	readonly input: Writable;
 	readonly output: Readable;

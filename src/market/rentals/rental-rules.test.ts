@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { RentalRecord } from "../../protocol/network/rental.ts";
 import { DEFAULT_PARAMS } from "../params.ts";
-import type { RentalRecord } from "./rental.ts";
 import {
 	activate,
 	expire,

@@ -4,8 +4,17 @@
 // Time runs from the moment the environment stands. Charges are rounded down, the rest of what was paid is the refund: so in the customer's
 // favour, and charged + refund = paid to the micro-unit.
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { RentalEnd, RentalRecord } from "../../protocol/network/rental.ts";
 import type { Params } from "../params.ts";
-import type { RentalEnd, RentalRecord, RentalTerms } from "./rental.ts";
+
+/** What is asked for. */
+interface RentalTerms {
+	readonly id: string;
+	readonly providerId: string;
+	readonly customer: string;
+	readonly pricePerHourMicros: number;
+	readonly durationMs: number;
+}
 
 const HOUR_MS = 3_600_000n;
 /** 100,000 units an hour: with it even the longest rental's price is a safe integer. */

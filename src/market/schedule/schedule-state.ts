@@ -1,27 +1,11 @@
 // What the schedule keeps of one provider, what can happen to it, and what is decided. Shapes only; the rules are in schedule.ts
 // and suspicion.ts, the page is docs/network.md §3.
 
-type VerdictStatus = "valid" | "invalid" | "inconclusive";
-
-/** Why a provider is due, or is not. */
-export type Why =
-	| "registered"
-	| "interval"
-	| "retry"
-	| "abandoned"
-	| "changed"
-	| "rental-ended"
-	| "suspected"
-	| "rented"
-	| "paused"
-	| "removed";
-
-export type Suspicion =
-	| { readonly kind: "shared-uuid"; readonly sinceMs: number; readonly uuids: readonly string[] }
-	| { readonly kind: "fallen"; readonly sinceMs: number; readonly figures: readonly string[] };
+import type { FigureSeries, ProviderState, Suspicion, Why } from "../../protocol/network/provider-memory.ts";
+import type { VerdictStatus } from "../../protocol/probe/verdict.ts";
 
 export interface ScheduleState {
-	readonly status: "active" | "paused" | "removed";
+	readonly status: ProviderState;
 	readonly rented: boolean;
 	/** Null: never (paused, removed, rented). */
 	readonly nextProbeAtMs: number | null;
@@ -78,7 +62,7 @@ export interface SuspectView {
 		readonly profile: string | null;
 	}[];
 	/** GPU figures of valid probes, by device UUID and figure name, oldest first, the newest last. */
-	readonly series: readonly { readonly uuid: string; readonly name: string; readonly values: readonly number[] }[];
+	readonly series: readonly FigureSeries[];
 	/** Providers with whom this one passed a simultaneous probe since both claimed the UUIDs in question. */
 	readonly clearedWith: readonly string[];
 }

@@ -1,7 +1,8 @@
 // When is a provider probed next, and what does the last probe count for? Pure decisions on docs/network.md §3: the clock and the draw
 // are arguments, the service carries the actions out. Suspicion over several providers is in suspicion.ts.
+import type { Why } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
-import type { Action, Decision, Outcome, ScheduleState, Why } from "./schedule-state.ts";
+import type { Action, Decision, Outcome, ScheduleState } from "./schedule-state.ts";
 
 /**
  * What an honest host can cause on a bad day, and a cheater causes every time: an engine that crashes looks like one that hangs up when it sees the

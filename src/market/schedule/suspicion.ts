@@ -2,10 +2,11 @@
 // one card cannot answer for two. docs/network.md §3. A UUID is only a claim: anybody can utter another's. So suspicion accuses nobody, the
 // first who proved a UUID keeps its worth meanwhile (credit-uuids.ts), and nobody is probed out of turn more than once in `suspicionLimitMs`.
 
+import type { Suspicion } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
 import { normalUuid } from "../scores/counted-gpus.ts";
 import { decided, dueAt, isProbed } from "./schedule.ts";
-import type { Action, Decision, Outcome, ScheduleState, SuspectView, Suspicion } from "./schedule-state.ts";
+import type { Action, Decision, Outcome, ScheduleState, SuspectView } from "./schedule-state.ts";
 
 type Together = Extract<Action, { do: "probe-together" }>;
 

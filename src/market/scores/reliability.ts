@@ -1,11 +1,12 @@
 // Reliability and uptime: exponentially weighted records of past probes, in ppm. What a probe counts for is decided in schedule.ts.
 // An inconclusive probe says nothing of a provider's truthfulness; it shows in the uptime only.
 
+import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
 import type { Outcome } from "../schedule/schedule-state.ts";
 import type { Term } from "./explanation.ts";
 import { given, term } from "./recompute.ts";
-import type { PastProbe, ScoreInput } from "./score-input.ts";
+import type { ScoreInput } from "./score-input.ts";
 
 const FULL = 1_000_000;
 

@@ -1,5 +1,6 @@
 // What a score is made from: the last valid verdict with what its evidence claims, the provider's record, and the facts of cards.
 // Shapes only. Figures and identities come from a verdict; claims are marked as such and may lower a score, never raise it. docs/scores.md.
+import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure, Precision } from "../../protocol/probe/evidence.ts";
 import type { Identity } from "../../protocol/probe/verdict.ts";
 
@@ -33,12 +34,6 @@ export interface Proof {
 	readonly identity: readonly Pick<Identity, "device" | "state" | "profile" | "alike">[];
 	/** claim.host.ramBytes: a claim, which can only lower the RAM part. */
 	readonly claimedRamBytes: number;
-}
-
-/** One past probe as schedule.ts counted it. Those that counted for nothing may be left out or in: they change no reliability. */
-export interface PastProbe {
-	readonly evidence: string;
-	readonly counts: "success" | "failure" | "nothing";
 }
 
 export interface ScoreInput {

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
+import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import { createParams, DEFAULT_PARAMS } from "../params.ts";
 import type { Term } from "./explanation.ts";
 import { mismatchesOf, recompute } from "./recompute.ts";
 import { nextReliabilityPpm, nextUptimePpm } from "./reliability.ts";
-import type { PastProbe, Proof, ScoreInput } from "./score-input.ts";
+import type { Proof, ScoreInput } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
 import {
 	CARDS,

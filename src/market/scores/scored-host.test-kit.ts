@@ -1,9 +1,10 @@
 // Hosts to score: proofs as an honest card of a profile would leave them, to be bent by tests. Not a simulation of probes.
 import { readFileSync } from "node:fs";
+import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import { isDoubtful, type Profile } from "../../verify/hardware/identify/profile.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
-import type { PastProbe, Proof, ScoreInput } from "./score-input.ts";
+import type { Proof, ScoreInput } from "./score-input.ts";
 
 export const CARDS = PROFILES;
 export const NOW_MS = 1_800_000_000_000;

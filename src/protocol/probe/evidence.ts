@@ -128,6 +128,9 @@ export interface Reading {
 	readonly throttle: number;
 }
 
+/** How an engine is reached: started here, over SSH, or through the agent that dialled in. */
+export type LinkKind = "local" | "ssh" | "agent";
+
 export interface EvidenceBody {
 	readonly format: "assay-evidence";
 	/** 1 is read as well: it knew no readings, no `newest` and no disk. */
@@ -146,7 +149,7 @@ export interface EvidenceBody {
 	readonly secret: string;
 	readonly claim: HostClaim;
 	readonly link: {
-		readonly kind: "local" | "ssh" | "agent";
+		readonly kind: LinkKind;
 		readonly engineSha256: string | null;
 		readonly hostKey: string | null;
 		/** TCP handshake to the host, and echoes of the engine (PING to PONG), microseconds. */

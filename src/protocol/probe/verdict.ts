@@ -38,6 +38,8 @@ export interface Identity {
 	readonly alike: readonly string[];
 }
 
+export type VerdictStatus = Verdict["status"];
+
 export type Verdict =
 	| {
 			readonly status: "valid";

@@ -8,7 +8,16 @@ import { join } from "node:path";
 import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex } from "../check-input.ts";
-import type { EvidenceStore } from "../store.ts";
+
+export interface EvidenceStore {
+	/** Step 3: durable under its hash, and noted in pending/<probe id>, before this resolves. */
+	put(probeId: string, bytes: Uint8Array): Promise<{ readonly sha256: string; readonly bytes: number }>;
+	/** Verified by its hash: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
+	get(sha256: string): Promise<Uint8Array>;
+	has(sha256: string): Promise<boolean>;
+	/** Takes a pending entry away without counting it (another database's, or a file that does not verify as a probe). */
+	dropPending(probeId: string): Promise<void>;
+}
 
 export interface EvidenceFolder {
 	readonly store: EvidenceStore;

@@ -1,29 +1,18 @@
-// Connections to PostgreSQL: one pool, transactions, one listening connection, and what becomes of errors. Every statement of the store goes
-// through here with its values as parameters; no SQL of our own tables here.
+// Connections to PostgreSQL: one pool, transactions, one listening connection, and what becomes of errors. No SQL of
+// our own tables here.
 //
-// Reads are tried again when the connection or the server went away; writes never by themselves, because nobody knows whether they
-// happened. A transaction that PostgreSQL refused for a deadlock or a clash did not happen and is run again.
+// Reads are tried again when the connection or the server went away; writes never by themselves, because nobody knows
+// whether they happened. A transaction that PostgreSQL refused for a deadlock or a clash did not happen and is run again.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { AssayError } from "../../protocol/assay-error.ts";
 import { connectionLost, isClash, storeError } from "../store-error.ts";
 import type { ServerAddress } from "./embedded-server.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: rows are typed where they are read, by the statement that selects them
-export type Row = any;
-
-export interface Sql {
-	/** Once. For writes, and within transactions. */
-	query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-	/** As the driver gives it, an array for several statements: for pg-boss. */
-	raw(text: string, values?: readonly unknown[]): Promise<Row>;
-	/** How many rows a write touched. */
-	write(text: string, values?: readonly unknown[]): Promise<number>;
-}
+import { listen } from "./listener.ts";
+import { inTransaction, type Sql, sqlOn, types } from "./sql.ts";
 
 export interface Database extends Sql {
 	/** Idempotent: tried again after a lost connection. */
-	read(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+	read<Row = never>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 	/** All or nothing; `work` may run more than once and must have no other effects. */
 	transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 	/** Calls back for every notification on the channel; `onGap` when some may have been missed. */
@@ -35,7 +24,7 @@ export interface DatabaseOptions {
 	/** Asked before every new connection: the embedded server may have moved to another port. */
 	readonly address: () => ServerAddress | string;
 	/** Called when the server is gone; brings the embedded one back. */
-	readonly revive?: () => Promise<void>;
+	readonly revive: () => Promise<void>;
 	readonly schema: string;
 	readonly applicationName: string;
 	readonly poolSize: number;
@@ -43,34 +32,34 @@ export interface DatabaseOptions {
 	readonly onWarning: (message: string) => void;
 }
 
-const READ_ATTEMPTS = 4;
-const CLASH_ATTEMPTS = 8;
+interface Retry {
+	readonly attempts: number;
+	readonly may: (cause: unknown) => boolean;
+	readonly waitMs: (attempt: number) => number;
+}
 
-// bigint comes as text from PostgreSQL because it may not fit; all of ours do, and one that does not must not be rounded.
-const types = new pg.TypeOverrides();
-types.setTypeParser(pg.types.builtins.INT8, (text: string) => {
-	const value = Number(text);
-	if (!Number.isSafeInteger(value))
-		throw new AssayError("STORE_FAILED", `${text} in the database is not a safe integer`);
-	return value;
-});
+const ONCE: Retry = { attempts: 1, may: () => false, waitMs: () => 0 };
+const LOST: Retry = { attempts: 4, may: connectionLost, waitMs: (attempt) => 50 * 2 ** attempt };
+/** At random, so that two that clashed do not meet again. */
+const CLASH: Retry = { attempts: 8, may: isClash, waitMs: (attempt) => Math.random() * 10 * 2 ** attempt };
+
+function clientConfig({ address, schema, applicationName, statementTimeoutMs }: DatabaseOptions): pg.ClientConfig {
+	const server = address();
+	return {
+		...(typeof server === "string" ? { connectionString: server } : server),
+		application_name: applicationName,
+		connectionTimeoutMillis: 10_000,
+		keepAlive: true,
+		// Times in rows are plain integers, so the session's zone does not matter; names are found in our schema first.
+		options: `-c search_path=${schema},public -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=60000`,
+		types,
+	};
+}
 
 export function openDatabase(o: DatabaseOptions): Database {
-	const config = () => {
-		const address = o.address();
-		return {
-			...(typeof address === "string" ? { connectionString: address } : address),
-			application_name: o.applicationName,
-			connectionTimeoutMillis: 10_000,
-			keepAlive: true,
-			// Times in rows are plain integers, so the session's zone does not matter; names are found in our schema first.
-			options: `-c search_path=${o.schema},public -c statement_timeout=${o.statementTimeoutMs} -c idle_in_transaction_session_timeout=60000`,
-			types,
-		};
-	};
 	class FreshClient extends pg.Client {
 		constructor() {
-			super(config());
+			super(clientConfig(o));
 		}
 	}
 	const pool = new pg.Pool({
@@ -82,28 +71,34 @@ export function openDatabase(o: DatabaseOptions): Database {
 	// An idle connection that dies is replaced at the next use; without a listener it would end the process.
 	pool.on("error", () => {});
 
-	const listeners = new Set<pg.Client>();
+	const listeners: (() => Promise<void>)[] = [];
 	let closed = false;
 	let reviving: Promise<void> | null = null;
 	const revive = async () => {
-		reviving ??= (o.revive?.() ?? Promise.resolve()).finally(() => {
+		reviving ??= o.revive().finally(() => {
 			reviving = null;
 		});
 		await reviving;
 	};
 
-	/** A connection is taken before anything is sent, so failing to get one may always be tried again. */
-	const connect = async (): Promise<pg.PoolClient> => {
+	/** Failures become errors of ours; those that left nothing behind are tried again. */
+	async function tried<Result>(retry: Retry, work: (attempt: number) => Promise<Result>): Promise<Result> {
 		for (let attempt = 1; ; attempt++) {
 			try {
-				return await pool.connect();
+				return await work(attempt);
 			} catch (cause) {
-				if (closed || attempt >= READ_ATTEMPTS || !connectionLost(cause)) throw storeError(cause);
-				await sleep(50 * 2 ** attempt);
-				await revive();
+				if (closed || attempt >= retry.attempts || !retry.may(cause)) throw storeError(cause);
+				await sleep(retry.waitMs(attempt));
 			}
 		}
-	};
+	}
+
+	/** A connection is taken before anything is sent, so failing to get one may always be tried again. */
+	const connect = async (): Promise<pg.PoolClient> =>
+		await tried(LOST, async (attempt) => {
+			if (attempt > 1) await revive();
+			return await pool.connect();
+		});
 
 	const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
 		const client = await connect();
@@ -123,113 +118,23 @@ export function openDatabase(o: DatabaseOptions): Database {
 		}
 	};
 
-	const run = async (text: string, values: readonly unknown[]) =>
-		await withClient(async (client) => await client.query(text, values as unknown[]));
+	const query = <Row>(retry: Retry, text: string, values?: readonly unknown[]): Promise<readonly Row[]> =>
+		tried(retry, () => withClient((client) => sqlOn(client).query<Row>(text, values)));
 
-	const database: Database = {
-		async query(text, values = []) {
-			return (await run(text, values).catch(rethrow)).rows;
-		},
-		async raw(text, values = []) {
-			return await run(text, values).catch(rethrow);
-		},
-		async write(text, values = []) {
-			return (await run(text, values).catch(rethrow)).rowCount ?? 0;
-		},
-		async read(text, values = []) {
-			for (let attempt = 1; ; attempt++) {
-				try {
-					return (await run(text, values)).rows;
-				} catch (cause) {
-					if (closed || attempt >= READ_ATTEMPTS || !connectionLost(cause)) throw storeError(cause);
-					await sleep(50 * 2 ** attempt);
-				}
-			}
-		},
-		async transaction(work) {
-			for (let attempt = 1; ; attempt++) {
-				try {
-					return await withClient(async (client) => await inTransaction(client, work));
-				} catch (cause) {
-					if (attempt >= CLASH_ATTEMPTS || !isClash(cause)) throw storeError(cause);
-					await sleep(Math.random() * 10 * 2 ** attempt);
-				}
-			}
-		},
+	return {
+		query: (text, values) => query(ONCE, text, values),
+		read: (text, values) => query(LOST, text, values),
+		write: (text, values) => tried(ONCE, () => withClient((client) => sqlOn(client).write(text, values))),
+		transaction: (work) => tried(CLASH, () => withClient((client) => inTransaction(client, work))),
 		async listen(channel, onPayload, onGap) {
-			let first = true;
-			let waitMs = 100;
-			const establish = async (): Promise<void> => {
-				const client = new FreshClient();
-				let gone = false;
-				const onGone = () => {
-					if (gone) return;
-					gone = true;
-					listeners.delete(client);
-					void client.end().catch(() => {});
-					if (!closed) void again();
-				};
-				client.on("error", onGone);
-				client.on("end", onGone);
-				client.on("notification", ({ payload }) => onPayload(payload ?? ""));
-				listeners.add(client);
-				try {
-					await client.connect();
-					await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
-				} catch (cause) {
-					client.removeListener("error", onGone);
-					client.on("error", () => {});
-					client.removeListener("end", onGone);
-					listeners.delete(client);
-					await client.end().catch(() => {});
-					throw cause;
-				}
-				waitMs = 100;
-				if (!first) onGap();
-				first = false;
-			};
-			const again = async (): Promise<void> => {
-				o.onWarning("the connection that listens for notifications was lost; connecting again");
-				while (!closed) {
-					await sleep(waitMs, undefined, { ref: false });
-					waitMs = Math.min(2 * waitMs, 5000);
-					try {
-						await revive();
-						if (!closed) await establish();
-						return;
-					} catch {
-						// The server is away for longer; polling goes on meanwhile.
-					}
-				}
-			};
-			await establish().catch(rethrow);
+			const { onWarning } = o;
+			const connection = () => new FreshClient();
+			listeners.push(await tried(ONCE, () => listen({ channel, connection, revive, onPayload, onGap, onWarning })));
 		},
 		async close() {
 			closed = true;
-			await Promise.all([...listeners].map((client) => client.end().catch(() => {})));
+			await Promise.all(listeners.map((end) => end()));
 			await pool.end();
 		},
 	};
-	return database;
-}
-
-async function inTransaction<Result>(client: pg.PoolClient, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-	const sql: Sql = {
-		query: async (text, values = []) => (await client.query(text, values as unknown[])).rows,
-		raw: async (text, values = []) => await client.query(text, values as unknown[]),
-		write: async (text, values = []) => (await client.query(text, values as unknown[])).rowCount ?? 0,
-	};
-	await client.query("BEGIN");
-	try {
-		const result = await work(sql);
-		await client.query("COMMIT");
-		return result;
-	} catch (cause) {
-		await client.query("ROLLBACK").catch(() => {});
-		throw cause;
-	}
-}
-
-function rethrow(cause: unknown): never {
-	throw storeError(cause);
 }

@@ -2,10 +2,11 @@
 // is never edited; a change is a new number. They are text in the program, not files beside it, so that a packed program has them.
 import { createHash } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Sql } from "./database.ts";
 import { tables } from "./migrations/001-tables.ts";
 import { chain } from "./migrations/002-chain.ts";
 import { noEpochs } from "./migrations/003-no-epochs.ts";
+import { dueProbes } from "./migrations/004-due-probes.ts";
+import type { Sql } from "./sql.ts";
 
 interface Migration {
 	readonly number: number;
@@ -13,23 +14,25 @@ interface Migration {
 	readonly sql: string;
 }
 
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
 	{ number: 1, name: "tables", sql: tables },
 	{ number: 2, name: "chain", sql: chain },
 	{ number: 3, name: "no-epochs", sql: noEpochs },
+	{ number: 4, name: "due-probes", sql: dueProbes },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */
 export async function migrate(sql: Sql, schema: string, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
 	// Two processes that start at once: the second waits, then finds everything done.
-	await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/migrate/${schema}`]);
-	await sql.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-	await sql.query(
+	await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/migrate/${schema}`]);
+	await sql.write(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+	await sql.write(
 		`CREATE TABLE IF NOT EXISTS ${schema}.migrations (number integer PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
 	);
-	const applied = new Map<number, string>();
-	for (const row of await sql.query(`SELECT number, sha256 FROM ${schema}.migrations`))
-		applied.set(row.number, row.sha256);
+	const rows = await sql.query<{ readonly number: number; readonly sha256: string }>(
+		`SELECT number, sha256 FROM ${schema}.migrations`,
+	);
+	const applied = new Map(rows.map((row) => [row.number, row.sha256]));
 	for (const { number, name, sql: statements } of migrations) {
 		const sha256 = createHash("sha256").update(statements).digest("hex");
 		const known = applied.get(number);
@@ -40,9 +43,9 @@ export async function migrate(sql: Sql, schema: string, migrations: readonly Mig
 				"STORE_MIGRATION",
 				`migration ${number} (${name}) in schema ${schema} is not the one that was applied`,
 			);
-		await sql.query(`SET LOCAL search_path = ${schema}`);
-		await sql.query(statements);
-		await sql.query(`INSERT INTO ${schema}.migrations (number, name, sha256) VALUES ($1, $2, $3)`, [
+		await sql.write(`SET LOCAL search_path = ${schema}`);
+		await sql.write(statements);
+		await sql.write(`INSERT INTO ${schema}.migrations (number, name, sha256) VALUES ($1, $2, $3)`, [
 			number,
 			name,
 			sha256,

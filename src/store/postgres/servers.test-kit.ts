@@ -54,7 +54,6 @@ export function onBothServers(suite: (server: TestServer) => void): void {
 				dataDir,
 				schema: `test_${++schemas}`,
 				keepServer: true,
-				pollMs: 500,
 				...over,
 			});
 			suite({

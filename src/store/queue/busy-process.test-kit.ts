@@ -1,12 +1,14 @@
-// A validator process as the tests need one: dispatches, takes, probes (a file instead of a host), recovers, until it is killed. Run as a
+// A validator process as the tests need one: takes, probes (a file instead of a host), recovers, until it is killed. Run as a
 // program with its options as JSON. It prints OVERLAP when it meets another live process at the same provider.
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "../open-store.ts";
+import type { FinishProbe } from "../probe-finish.ts";
 import { finishOf } from "../sample-rows.test-kit.ts";
-import type { FinishProbe, ProbeJob, Store, StoreOptions } from "../store.ts";
+import type { Store, StoreOptions } from "../store.ts";
+import type { DueProbe } from "./due-probes.ts";
 
 export interface BusyOptions {
 	readonly store: StoreOptions;
@@ -43,20 +45,19 @@ function leave(file: string): void {
 	if (readFileSync(file, "utf8") === String(process.pid)) rmSync(file);
 }
 
-async function probe(store: Store, o: BusyOptions, job: ProbeJob): Promise<void> {
-	const file = join(o.busyDir, job.providerId);
+async function probe(store: Store, o: BusyOptions, due: DueProbe): Promise<void> {
+	const file = join(o.busyDir, due.providerId);
 	const id = randomBytes(16).toString("hex");
 	let evidence: FinishProbe["evidence"] = null;
-	enter(file, job.providerId);
+	enter(file, due.providerId);
 	try {
 		await store.probes.begin({
 			id,
-			providerId: job.providerId,
-			jobId: job.id,
+			providerId: due.providerId,
 			validator: "v",
 			startedAtMs: Date.now(),
 		});
-		await sleep(o.probeMs, undefined, { signal: job.signal });
+		await sleep(o.probeMs, undefined, { signal: due.signal });
 		evidence = await store.evidence.put(id, Buffer.from(`evidence of ${id}`));
 	} finally {
 		leave(file);
@@ -84,14 +85,14 @@ export async function recover(store: Store, nextProbeAtMs: number): Promise<void
 if (process.argv[1] === import.meta.filename) {
 	const o = JSON.parse(process.argv[2]!) as BusyOptions;
 	const store = await openStore(o.store);
-	const { running } = await store.work.take(
+	const worker = store.dueProbes.take(
 		{ concurrency: 4, retryMs: 0, nowMs: () => o.nowMs },
-		async (job) => await probe(store, o, job),
+		async (due) => await probe(store, o, due),
 	);
 	console.log("READY");
 	process.once("SIGTERM", () => void store.close().then(() => process.exit(0)));
 	for (let turn = 0; ; turn++) {
-		await store.work.dispatchDue({ nowMs: o.nowMs, limit: Math.max(0, 8 - running()) }).catch(() => {});
+		worker.wake();
 		if (turn % 10 === 0) await recover(store, o.nextProbeAtMs).catch(() => {});
 		await sleep(50);
 	}

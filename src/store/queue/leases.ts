@@ -1,31 +1,64 @@
-// Leases: which process may do what, until when. Renewed by a heartbeat at a third of their length and given back when done; one that expired
-// may be taken by another. They live by the database's clock. Here too: the process's own lease, by which others see that it is alive.
+// Leases: which process may do what, until when. Renewed by a heartbeat at a third of their length and given back when
+// done; one that expired may be taken by another. They live by the database's clock, the only one that processes on
+// several machines have in common. Here too: the process's own lease, by which others see that it is alive.
 //
-// Whoever cannot renew in time must assume that another has taken over: then `onLost` tells, and the work has to stop.
+// Whoever cannot renew in time must assume that another has taken over: then `onLost` says so, and the work has to stop.
 import { text } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
-import type { Sql } from "../postgres/database.ts";
-import type { Lease, LeaseStore } from "../store.ts";
+import type { Sql } from "../postgres/sql.ts";
 
-export const processLease = (process: string): string => `process/${process}`;
-export const providerLease = (providerId: string): string => `provider/${providerId}`;
+export interface Lease {
+	readonly name: string;
+	readonly holder: string;
+	readonly expiresAtMs: number;
+}
+
+/** Named leases of this process: "provider/<id>", "rentals", anything. Held leases are renewed by the store until released. */
+export interface LeaseStore {
+	/** True: held by this process (again). False: another holds it and is not expired. */
+	acquire(name: string): Promise<boolean>;
+	/** Whoever has it: for one who knows by other means that the holder is dead or will find out. Writes that name a lease stay safe. */
+	seize(name: string): Promise<void>;
+	release(name: string): Promise<void>;
+	/** Those that have not expired. */
+	list(options?: { readonly prefix?: string }): Promise<readonly Lease[]>;
+	/** Called once for every lease of this process that was lost. Returns how to stop listening. */
+	onLost(listener: (name: string) => void): () => void;
+}
 
 export interface Leases {
 	readonly store: LeaseStore;
-	/** Within a transaction of the caller's; `keep` has to be called after it was committed. */
-	acquireWith(sql: Sql, name: string): Promise<boolean>;
-	keep(name: string): void;
-	releaseWith(sql: Sql, name: string): Promise<void>;
-	/** From now on without heartbeats, whatever the database says. */
+	/** Renewed from now on: for a lease that a statement of the caller's took; `sinceMs` is `performance.now()` before it was sent. */
+	keep(name: string, sinceMs: number): void;
+	/** Not renewed any more, whatever the database says. */
 	drop(name: string): void;
 	/** Takes the process's lease and begins to beat. `onBeat` follows every beat; `onReturn` when the process had been given up as dead. */
 	start(hooks: { readonly onBeat: () => Promise<void>; readonly onReturn: () => Promise<void> }): Promise<void>;
 	stop(): Promise<void>;
 }
 
-const LEASE_COLUMNS = "name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms";
+export const processLease = (process: string): string => `process/${process}`;
+export const providerLease = (providerId: string): string => `provider/${providerId}`;
+
+/** SQL: no lease of this name is alive. `name` is an expression. */
+export const unleased = (name: string): string =>
+	`NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND l.expires_at >= clock_timestamp())`;
+
+/** False: this process does not hold the lease. Its row stays locked: nobody takes it over before the transaction ends. */
+export async function holdsLease(sql: Sql, name: string, holder: string): Promise<boolean> {
+	const held = await sql.query(
+		"SELECT 1 FROM leases WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp() FOR SHARE",
+		[text("a lease's name", name, 200), holder],
+	);
+	return held.length === 1;
+}
+
+export async function releaseLease(sql: Sql, name: string, holder: string): Promise<void> {
+	await sql.write("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, holder]);
+}
 
 export function createLeases({ database, process: me, leaseMs, onWarning }: StoreContext): Leases {
+	const own = processLease(me);
 	/** Name → monotonic time of the last certain renewal, taken before the statement was sent. */
 	const held = new Map<string, number>();
 	const listeners = new Set<(name: string) => void>();
@@ -37,66 +70,61 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 		if (held.delete(name)) for (const listener of [...listeners]) listener(name);
 	};
 
-	const acquireWith = async (sql: Sql, name: string): Promise<boolean> => {
-		const rows = await sql.query(
+	async function take(name: string, condition: string): Promise<boolean> {
+		const at = performance.now();
+		const taken = await database.write(
 			`INSERT INTO leases AS l (name, holder, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-			WHERE l.holder = excluded.holder OR l.expires_at < clock_timestamp() RETURNING name`,
+			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at WHERE ${condition}`,
 			[text("a lease's name", name, 200), me, leaseMs],
 		);
-		return rows.length === 1;
-	};
+		if (taken === 1) held.set(name, at);
+		return taken === 1;
+	}
+	const acquire = (name: string) => take(name, "l.holder = excluded.holder OR l.expires_at < clock_timestamp()");
 
-	const releaseWith = async (sql: Sql, name: string): Promise<void> => {
-		await sql.query("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, me]);
-	};
-
-	const renew = async (onReturn: () => Promise<void>): Promise<void> => {
+	async function renew(): Promise<"renewed" | "returned"> {
 		const names = [...held.keys()];
 		const sentAt = performance.now();
+		const rows = await database.query<Pick<Lease, "name">>(
+			`UPDATE leases SET expires_at = clock_timestamp() + $3 * interval '1 ms' WHERE holder = $1 AND name = ANY ($2) RETURNING name`,
+			[me, names, leaseMs],
+		);
+		const renewed = new Set(rows.map(({ name }) => name));
+		for (const name of names) {
+			if (!renewed.has(name)) lose(name);
+			else if (held.has(name)) held.set(name, sentAt);
+		}
+		return renewed.has(own) || stopped || !(await acquire(own)) ? "renewed" : "returned";
+	}
+
+	async function beat(onReturn: () => Promise<void>): Promise<void> {
 		try {
-			const rows = await database.query(
-				`UPDATE leases SET expires_at = clock_timestamp() + $3 * interval '1 ms' WHERE holder = $1 AND name = ANY ($2) RETURNING name`,
-				[me, names, leaseMs],
-			);
-			const renewed = new Set(rows.map((row) => row.name as string));
-			for (const name of names) {
-				if (renewed.has(name)) {
-					if (held.has(name)) held.set(name, sentAt);
-				} else lose(name);
-			}
-			const own = processLease(me);
-			if (!renewed.has(own) && !stopped && (await acquireWith(database, own))) {
-				held.set(own, sentAt);
-				onWarning("this process was held for dead (its lease had expired) and is back");
-				await onReturn();
-			}
+			if ((await renew()) === "renewed") return;
+			onWarning("this process was held for dead (its lease had expired) and is back");
+			await onReturn();
 		} catch (cause) {
 			onWarning(`a heartbeat failed: ${(cause as Error).message}`);
-			for (const [name, at] of held) if (performance.now() - at > leaseMs && name !== processLease(me)) lose(name);
+			for (const [name, at] of held) if (performance.now() - at > leaseMs && name !== own) lose(name);
 		}
-	};
+	}
 
 	return {
-		acquireWith,
-		releaseWith,
-		keep: (name) => void held.set(name, performance.now()),
+		keep: (name, sinceMs) => void held.set(name, sinceMs),
 		drop: (name) => void held.delete(name),
 
 		async start({ onBeat, onReturn }) {
-			await acquireWith(database, processLease(me));
-			held.set(processLease(me), performance.now());
-			const beat = () => {
+			await acquire(own);
+			const next = () => {
 				timer = setTimeout(() => {
-					beating = renew(onReturn)
+					beating = beat(onReturn)
 						.then(onBeat)
 						.catch((cause: Error) => onWarning(`after a heartbeat: ${cause.message}`))
 						.finally(() => {
-							if (!stopped) beat();
+							if (!stopped) next();
 						});
 				}, leaseMs / 3);
 			};
-			beat();
+			next();
 		},
 
 		async stop() {
@@ -108,38 +136,18 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 		},
 
 		store: {
-			async acquire(name) {
-				const at = performance.now();
-				const mine = await acquireWith(database, name);
-				if (mine) held.set(name, at);
-				return mine;
-			},
-			async seize(name) {
-				const at = performance.now();
-				await database.query(
-					`INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-					ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at`,
-					[text("a lease's name", name, 200), me, leaseMs],
-				);
-				held.set(name, at);
-			},
+			acquire,
+			seize: async (name) => void (await take(name, "true")),
 			async release(name) {
 				held.delete(name);
-				await releaseWith(database, name);
-			},
-			async holder(name) {
-				const rows = await database.read(
-					`SELECT ${LEASE_COLUMNS} FROM leases WHERE name = $1 AND expires_at > clock_timestamp()`,
-					[text("a lease's name", name, 200)],
-				);
-				return rows[0] ? toLease(rows[0]) : null;
+				await releaseLease(database, name, me);
 			},
 			async list({ prefix = "" } = {}) {
-				const rows = await database.read(
-					`SELECT ${LEASE_COLUMNS} FROM leases WHERE starts_with(name, $1) AND expires_at > clock_timestamp() ORDER BY name COLLATE "C" LIMIT 10000`,
+				return await database.read<Lease>(
+					`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases
+					WHERE starts_with(name, $1) AND expires_at > clock_timestamp() ORDER BY name COLLATE "C" LIMIT 10000`,
 					[text("a prefix", prefix, 200)],
 				);
-				return rows.map(toLease);
 			},
 			onLost(listener) {
 				listeners.add(listener);
@@ -147,8 +155,4 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 			},
 		},
 	};
-}
-
-function toLease(row: { name: string; holder: string; expires_at_ms: number }): Lease {
-	return { name: row.name, holder: row.holder, expiresAtMs: row.expires_at_ms };
 }

@@ -1,174 +1,110 @@
-// One taker of jobs: as many at once as it may, each with the lease on its provider. Taking a job and its lease is one transaction, so a process
-// that is killed at any moment leaves either a queued job or a lease that expires.
+// Works off what falls due, at most so many at once, each under its lease. What is due and how it is taken and given
+// back is the source's (due-probes.ts); here only: how many, since when, and who is told to stop.
+//
+// There is no queue beside the rows. Being due is a date in a row, being worked on is a lease, and a source takes both
+// in one statement: a process that is killed at any moment leaves a row that is due, or a lease that expires.
+//
+// Why not pg-boss, which was here: a due date moves with every request, rental, pause and changed claim, so its jobs
+// could only copy the rows and be called back; its own heartbeats and retries would be a second lease and a second
+// schedule; work that only the process with the agent's connection can do needs a queue for each process; and several
+// probes that start together or not at all are one transaction over the rows, which no queue offers.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { integer } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
-import type { Sql } from "../postgres/database.ts";
-import type { ProbeJob } from "../store.ts";
-import { type Leases, providerLease } from "./leases.ts";
-import { bossOn, processQueue, SHARED_QUEUE } from "./queue.ts";
-import type { JobData } from "./work.ts";
+import type { Leases } from "./leases.ts";
 
-export interface WorkerOptions {
-	readonly concurrency: number;
-	readonly retryMs?: number;
-	readonly nowMs: () => number;
+export interface Source<Item> {
+	/** Takes up to `limit` items with their leases, all or nothing; none of those that are `running` here, by lease. */
+	take(limit: number, running: readonly string[]): Promise<readonly Item[]>;
+	leaseOf(item: Item): string;
+	/** After the handler has ended, however it did: gives the lease back, and what was not done is due again. */
+	giveBack(item: Item, isStopping: boolean): Promise<void>;
 }
 
 export interface Worker {
 	readonly running: () => number;
+	/** Looks for due items. It does so by itself at the start and after every end; falling due makes no sound. */
 	wake(): void;
+	/** Takes nothing more, aborts what runs and waits for it. */
 	stop(): Promise<void>;
 }
 
-interface Taken {
-	readonly queue: string;
-	readonly id: string;
-	readonly data: JobData;
+interface Running {
+	readonly abort: AbortController;
+	readonly done: Promise<void>;
 }
 
-/** After a job that failed for our own reasons; grows to some four hours at the eighth in a row. */
-const RETRY_MS = 60_000;
-const RETRY_DOUBLINGS = 8;
-
-export function createWorker(
-	context: StoreContext,
+export function createWorker<Item>(
+	{ onWarning }: Pick<StoreContext, "onWarning">,
 	leases: Leases,
-	options: WorkerOptions,
-	handler: (job: ProbeJob) => Promise<void>,
+	source: Source<Item>,
+	concurrency: number,
+	handler: (item: Item, signal: AbortSignal) => Promise<void>,
 ): Worker {
-	const { database, boss, process: me, pollMs, onWarning } = context;
-	const concurrency = integer("concurrency", options.concurrency, 1, 1000);
-	const retryMs = integer("retryMs", options.retryMs ?? RETRY_MS);
-	const running = new Map<string, { readonly abort: AbortController; readonly done: Promise<void> }>();
+	const running = new Map<string, Running>();
 	let stopping = false;
 	let woken = false;
 	let pumping: Promise<void> | null = null;
 
-	const takeJobs = async (free: number): Promise<readonly Taken[]> =>
-		await database.transaction(async (sql) => {
-			const taken: Taken[] = [];
-			// Its own queue first: nobody else can do those.
-			for (const queue of [processQueue(me), SHARED_QUEUE]) {
-				if (taken.length >= free) break;
-				const jobs = await boss.fetch<JobData>(queue, { batchSize: free - taken.length, ...bossOn(sql) });
-				for (const { id, data } of jobs) {
-					if (await claim(sql, id, data.providerId)) taken.push({ queue, id, data });
-					else await boss.cancel(queue, id, bossOn(sql));
-				}
-			}
-			return taken;
-		});
+	const stopListening = leases.store.onLost((name) => {
+		running.get(name)?.abort.abort(new AssayError("STORE_LEASE_LOST", `the lease on ${name} was lost`));
+	});
 
-	/** False: the provider was rented, paused or given another job since; then the job is void. */
-	const claim = async (sql: Sql, jobId: string, providerId: string): Promise<boolean> => {
-		const [provider] = await sql.query("SELECT state, rental_id, job_id FROM providers WHERE id = $1 FOR UPDATE", [
-			providerId,
-		]);
-		if (provider?.job_id !== jobId) return false;
-		const free = provider.state === "active" && provider.rental_id === null;
-		if (free && (await leases.acquireWith(sql, providerLease(providerId)))) {
-			await sql.query("UPDATE providers SET job_taken_by = $2 WHERE id = $1", [providerId, me]);
-			return true;
-		}
-		await sql.query(
-			"UPDATE providers SET job_id = NULL, job_queue = NULL, job_at_ms = NULL, job_taken_by = NULL WHERE id = $1",
-			[providerId],
-		);
-		return false;
-	};
-
-	const run = async (job: Taken, abort: AbortController): Promise<void> => {
-		const name = providerLease(job.data.providerId);
-		const stopListening = leases.store.onLost((lost) => {
-			if (lost === name)
-				abort.abort(new AssayError("STORE_LEASE_LOST", `the lease on provider ${job.data.providerId} was lost`));
-		});
-		let failure = "the handler returned without a counted probe";
+	async function run(item: Item, signal: AbortSignal): Promise<void> {
+		const name = source.leaseOf(item);
 		try {
 			// Taken while the store closes: given back at once.
-			if (!stopping) await handler({ id: job.id, ...job.data, signal: abort.signal });
+			if (!stopping) await handler(item, signal);
 		} catch (cause) {
-			failure = cause instanceof Error ? cause.message : String(cause);
-			onWarning(`a job for provider ${job.data.providerId} failed: ${failure}`);
-		} finally {
-			stopListening();
-			await settle(job, name, failure);
+			onWarning(`${name} failed: ${cause instanceof Error ? cause.message : String(cause)}`);
 		}
-	};
-
-	/** Gives the lease back. A job that `probes.finish` has not completed leaves its provider due again, later each time. */
-	const settle = async (job: Taken, name: string, failure: string): Promise<void> => {
 		leases.drop(name);
-		try {
-			await database.transaction(async (sql) => {
-				const [provider] = await sql.query(
-					"SELECT job_id, job_taken_by, crashes FROM providers WHERE id = $1 FOR UPDATE",
-					[job.data.providerId],
-				);
-				if (provider?.job_id === job.id && provider.job_taken_by === me) {
-					// A process that shuts down is no failure of the provider's: it is due at once, elsewhere.
-					const pauseMs = stopping ? 0 : retryMs * 2 ** Math.min(provider.crashes, RETRY_DOUBLINGS);
-					await sql.query(
-						`UPDATE providers SET job_id = NULL, job_queue = NULL, job_at_ms = NULL, job_taken_by = NULL, crashes = crashes + $3,
-							next_probe_at_ms = least($2, coalesce(requested_at_ms, $2)), requested_at_ms = NULL WHERE id = $1`,
-						[job.data.providerId, Math.floor(options.nowMs()) + pauseMs, stopping ? 0 : 1],
-					);
-					await sql.query(
-						"UPDATE probes SET state = 'abandoned', finished_at_ms = $3 WHERE provider_id = $1 AND process = $2 AND state = 'running'",
-						[job.data.providerId, me, Math.floor(options.nowMs())],
-					);
-					await boss.fail(job.queue, job.id, { message: failure.slice(0, 1000) }, bossOn(sql));
-				}
-				await leases.releaseWith(sql, name);
-			});
-		} catch (cause) {
-			// The lease expires by itself and the rest is taken over.
-			onWarning(`a job's end could not be written: ${(cause as Error).message}`);
-		}
-	};
+		// If this fails the lease expires by itself and the rest is taken over.
+		await source.giveBack(item, stopping).catch((cause: Error) => {
+			onWarning(`${name}: its end could not be written: ${cause.message}`);
+		});
+		running.delete(name);
+		wake();
+	}
 
-	const pump = async (): Promise<void> => {
+	async function pump(): Promise<void> {
 		while (!stopping && running.size < concurrency) {
 			woken = false;
 			const free = concurrency - running.size;
-			const jobs = await takeJobs(free);
-			for (const job of jobs) {
-				leases.keep(providerLease(job.data.providerId));
+			const sentAt = performance.now();
+			const items = await source.take(free, [...running.keys()]);
+			for (const item of items) {
+				const name = source.leaseOf(item);
+				leases.keep(name, sentAt);
 				const abort = new AbortController();
-				const done = run(job, abort).finally(() => {
-					running.delete(job.id);
-					wake();
-				});
-				running.set(job.id, { abort, done });
+				running.set(name, { abort, done: run(item, abort.signal) });
 			}
-			if (jobs.length < free && !woken) return;
+			if (items.length < free && !woken) return;
 		}
-	};
+	}
 
-	const wake = (): void => {
+	function wake(): void {
 		woken = true;
 		if (stopping || pumping) return;
 		pumping = pump()
-			.catch((cause: Error) => onWarning(`jobs could not be taken: ${cause.message}`))
+			.catch((cause: Error) => onWarning(`nothing could be taken: ${cause.message}`))
 			.finally(() => {
 				pumping = null;
+				// Woken between the last look and now.
+				if (woken && running.size < concurrency) wake();
 			});
-	};
+	}
 
-	const poll = setInterval(wake, pollMs);
 	wake();
-
 	return {
 		running: () => running.size,
 		wake,
 		async stop() {
 			stopping = true;
-			clearInterval(poll);
 			for (const { abort } of running.values())
 				abort.abort(new AssayError("STORE_LEASE_LOST", "the store is closing and gives its leases back"));
 			await pumping;
 			await Promise.all([...running.values()].map(({ done }) => done));
+			stopListening();
 		},
 	};
 }

@@ -152,9 +152,9 @@ export class AgentPool {
 			{ id, link: "agent", target: "", name, pricePerHourMicros, rentable, ssh: ssh !== null, claim },
 			{ nowMs, actor: id },
 		);
-		await store.providers.connect(id, { nowMs });
+		await store.connections.connect(id, { nowMs });
 		if (connection.isClosed) {
-			await store.providers.disconnect(id, { nowMs: env.nowMs() });
+			await store.connections.disconnect(id, { nowMs: env.nowMs() });
 			return;
 		}
 		this.entered.set(id, connection);
@@ -173,7 +173,7 @@ export class AgentPool {
 		if (this.entered.get(id) !== connection) return;
 		this.entered.delete(id);
 		metrics.agents.set(this.entered.size);
-		await store.providers.disconnect(id, { nowMs: env.nowMs() });
+		await store.connections.disconnect(id, { nowMs: env.nowMs() });
 		this.tell("provider.disconnected", id);
 	}
 

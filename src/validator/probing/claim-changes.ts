@@ -1,10 +1,10 @@
 // When a provider says that something of it has changed (driver, devices, engine), or comes back with another claim than it left with: market's
 // rule decides whether that makes it due. Temperatures and free memory change all the time and mean nothing here.
 
+import { rememberState, scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import { onChanged } from "../../market/schedule/schedule.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { ValidatorContext } from "../validator-context.ts";
-import { memoryOf, memoryToJson, rememberState, scheduleStateOf } from "./provider-memory.ts";
 
 function isOtherHost(before: HostClaim, after: HostClaim): boolean {
 	const facts = ({ engine, host, driver, devices }: HostClaim) =>
@@ -34,10 +34,10 @@ export async function takeClaim(
 	await store.providers.setClaim(id, after, { nowMs });
 	if (before !== null && !isOtherHost(before, after)) return false;
 	await x.mutex.run(id, async () => {
-		const provider = await store.providers.get(id);
+		const provider = await store.providers.recall(id);
 		if (provider === null) return;
 		const { state, actions } = onChanged(scheduleStateOf(provider), nowMs, config.params);
-		await store.providers.setSchedule(id, memoryToJson(rememberState(memoryOf(provider.schedule), state)));
+		await store.providers.remember(id, rememberState(provider.memory, state));
 		for (const action of actions)
 			if (action.do === "probe-at" && action.atMs < provider.nextProbeAtMs)
 				await store.providers.requestProbe(id, { atMs: action.atMs });

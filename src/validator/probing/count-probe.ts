@@ -1,23 +1,23 @@
 // Step 4 of a probe's life (docs/network.md §4): from a verdict to everything that it changes, in one transaction of the store. The same for a
 // probe that has just ended and for one whose process died after its evidence was durable. What it means is decided by market/.
 
-import { nextProbe } from "../../market/schedule/schedule.ts";
-import type { Outcome } from "../../market/schedule/schedule-state.ts";
-import { nextReliabilityPpm, nextUptimePpm } from "../../market/scores/reliability.ts";
-import type { HostClaim } from "../../protocol/probe/evidence.ts";
-import type { Verdict } from "../../protocol/probe/verdict.ts";
-import type { DeviceRow, FinishProbe, Provider } from "../../store/store.ts";
-import type { ValidatorContext } from "../validator-context.ts";
 import {
-	type KeptTogether,
-	memoryOf,
-	memoryToJson,
 	rememberCounted,
 	rememberProof,
 	rememberState,
 	scheduleStateOf,
 	uuidOf,
-} from "./provider-memory.ts";
+} from "../../market/schedule/provider-memory.ts";
+import { nextProbe } from "../../market/schedule/schedule.ts";
+import type { Outcome } from "../../market/schedule/schedule-state.ts";
+import { nextReliabilityPpm, nextUptimePpm } from "../../market/scores/reliability.ts";
+import type { KeptTogether } from "../../protocol/network/provider-memory.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Verdict } from "../../protocol/probe/verdict.ts";
+import type { DeviceRow } from "../../store/devices.ts";
+import type { FinishProbe } from "../../store/probe-finish.ts";
+import type { RememberedProvider } from "../../store/providers.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
 export interface EndedProbe {
 	readonly probeId: string;
@@ -38,7 +38,7 @@ export async function countProbe(
 	await noteFraud(x.receipts, ended);
 	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
 	const result = await x.mutex.run(ended.providerId, async () => {
-		const provider = await x.store.providers.get(ended.providerId);
+		const provider = await x.store.providers.recall(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
 		const random01 = x.env.randomBelow(2 ** 32) / 2 ** 32;
 		return x.store.probes.finish(finishOf(x, provider, ended, random01));
@@ -72,7 +72,7 @@ async function noteFraud(receipts: ValidatorContext["receipts"], ended: EndedPro
 
 function finishOf(
 	x: Pick<ValidatorContext, "config" | "signer">,
-	provider: Provider,
+	provider: RememberedProvider,
 	ended: EndedProbe,
 	random01: number,
 ): FinishProbe {
@@ -89,7 +89,7 @@ function finishOf(
 	const { state, actions } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
 	const counts = actions.find((action) => action.do === "count")?.as ?? "nothing";
 	const isNew = provider.lastProbeAtMs === null;
-	let memory = rememberState(memoryOf(provider.schedule), state);
+	let memory = rememberState(provider.memory, state);
 	memory = rememberCounted(memory, { evidence: evidence?.sha256 ?? ended.probeId, counts }, params);
 	if (ended.together !== null) memory = { ...memory, together: ended.together };
 	if (isValid && claim !== null && evidence !== null)
@@ -120,7 +120,7 @@ function finishOf(
 			retries: state.retried,
 			reliabilityPpm: nextReliabilityPpm(isNew ? null : provider.reliabilityPpm, counts, params),
 			uptimePpm: nextUptimePpm(isNew ? null : provider.uptimePpm, verdict.status, params),
-			schedule: memoryToJson(memory),
+			memory,
 		},
 		actor: x.signer.key,
 	};

@@ -9,7 +9,7 @@ import type { Link } from "../../engine/links/link.ts";
 import { parseTarget } from "../../engine/links/parse-target.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Provider } from "../../store/store.ts";
+import type { Provider } from "../../store/providers.ts";
 import { dataPaths, type ValidatorConfig } from "../validator-config.ts";
 
 export interface LinkSource {

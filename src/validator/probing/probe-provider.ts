@@ -6,8 +6,10 @@ import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
+import type { KeptTogether } from "../../protocol/network/provider-memory.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
-import type { ProbeJob, Provider } from "../../store/store.ts";
+import type { Provider } from "../../store/providers.ts";
+import type { DueProbe } from "../../store/queue/due-probes.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
 import { runProbe } from "../probe/run-probe.ts";
@@ -15,7 +17,6 @@ import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
 import { createProbeProgress, type MayTell } from "./probe-progress.ts";
-import type { KeptTogether } from "./provider-memory.ts";
 import type { TogetherGate } from "./together-gate.ts";
 import type { OnChecked, VerifierPool } from "./verifier-pool.ts";
 
@@ -29,24 +30,24 @@ export interface ProbeContext extends ValidatorContext {
 export type ProbedProvider = {
 	readonly providerId: string;
 	readonly latest: boolean;
-	readonly group: ProbeJob["together"];
+	readonly group: DueProbe["together"];
 };
 
 /** Null: nothing was counted. `signal` also ends when this process stops. */
 export async function probeProvider(
 	x: ProbeContext,
-	job: ProbeJob,
+	due: DueProbe,
 	signal: AbortSignal,
 ): Promise<ProbedProvider | null> {
 	const { store, env, config, metrics, hub, signer } = x;
-	const provider = await store.providers.get(job.providerId);
-	// Rented, paused or removed since the job was queued: the store leaves it due for when that is over.
+	const provider = await store.providers.get(due.providerId);
+	// Rented, paused or removed since it was taken: the store leaves it due for when that is over.
 	if (provider === null || provider.state !== "active" || provider.rentalId !== null || signal.aborted) return null;
-	if (job.together !== null) await sleep(job.together.startAtMs - x.env.nowMs(), signal, x.env.after);
+	if (due.together !== null) await sleep(due.together.startAtMs - x.env.nowMs(), signal, x.env.after);
 	const probeId = bytesToHex(env.randomBytes(16));
 	const startedAtMs = env.nowMs();
 	metrics.queueLagSeconds.observe(Math.max(0, startedAtMs - provider.nextProbeAtMs) / 1000);
-	await store.probes.begin({ id: probeId, providerId: provider.id, jobId: job.id, validator: signer.key, startedAtMs });
+	await store.probes.begin({ id: probeId, providerId: provider.id, validator: signer.key, startedAtMs });
 	hub.tell({ kind: "probe.started", subject: probeId, providerId: provider.id, detail: { link: provider.link } });
 
 	let release: (() => void) | null = null;
@@ -85,7 +86,7 @@ export async function probeProvider(
 			},
 			async beforeStage(name) {
 				// Suspects pass: one of them with a slot would wait for another without.
-				if (job.together !== null) await holdForGroup(x, job, name, signal);
+				if (due.together !== null) await holdForGroup(x, due, name, signal);
 				else release ??= await x.semaphore.acquire(signal);
 			},
 			async verify(evidence, expect) {
@@ -104,10 +105,10 @@ export async function probeProvider(
 		if (verdict.status === "inconclusive" && verdict.where === "link") metrics.linkFailures.inc({ code: verdict.code });
 		const finishedAtMs = env.nowMs();
 		const together: KeptTogether | null =
-			job.together === null
+			due.together === null
 				? null
 				: {
-						group: job.together.id,
+						group: due.together.id,
 						status: verdict.status,
 						code: verdict.status === "valid" ? null : verdict.code,
 						startedAtMs,
@@ -124,14 +125,14 @@ export async function probeProvider(
 			claim,
 			together,
 		});
-		return counted ? { providerId: provider.id, latest, group: job.together } : null;
+		return counted ? { providerId: provider.id, latest, group: due.together } : null;
 	} catch (error) {
 		// With evidence the pending entry stays, and recovery counts it. Without, the row must not look as if somebody still worked on it.
 		if (kept === null) await giveUp(x, provider, probeId);
 		throw error;
 	} finally {
 		giveSlot(release);
-		if (job.together !== null) x.gate.leave({ group: job.together.id, member: provider.id });
+		if (due.together !== null) x.gate.leave({ group: due.together.id, member: provider.id });
 	}
 }
 
@@ -173,19 +174,19 @@ async function judge(
 	}
 }
 
-async function holdForGroup(x: ProbeContext, job: ProbeJob, name: string, signal: AbortSignal): Promise<void> {
+async function holdForGroup(x: ProbeContext, due: DueProbe, name: string, signal: AbortSignal): Promise<void> {
 	const { togetherStages, togetherWaitMs } = x.config.probe;
-	if (job.together === null || !togetherStages.includes(name)) return;
-	const { id, providerIds } = job.together;
+	if (due.together === null || !togetherStages.includes(name)) return;
+	const { id, providerIds } = due.together;
 	const arrived = await x.gate.arrive({
 		group: id,
 		members: providerIds,
-		member: job.providerId,
+		member: due.providerId,
 		gate: name,
 		waitMs: togetherWaitMs,
 		signal,
 	});
-	if (!arrived) x.log.warn({ group: id, provider: job.providerId, stage: name }, "the group was not complete in time");
+	if (!arrived) x.log.warn({ group: id, provider: due.providerId, stage: name }, "the group was not complete in time");
 }
 
 /** When the stages that must overlap began and ended, on this process's wall clock. */

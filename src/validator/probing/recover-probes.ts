@@ -3,7 +3,7 @@
 
 import { AssayError } from "../../protocol/assay-error.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
-import type { PendingProbe } from "../../store/store.ts";
+import type { PendingProbe } from "../../store/probes.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import type { VerifierPool } from "./verifier-pool.ts";

@@ -1,4 +1,4 @@
-// Keeps providers probed: looks for due ones, takes jobs, runs probes, and after each of them scores and doubts. Everything that is durable about
+// Keeps providers probed: takes those that are due, runs probes, and after each of them scores and doubts. Everything that is durable about
 // the schedule lies in the store; a scheduler that dies loses nothing. What is due and what a verdict means is decided by market/.
 
 import { repeat } from "../../platform/environment.ts";
@@ -15,17 +15,11 @@ export interface Scheduler {
 	stop(): Promise<void>;
 }
 
-/** Beyond what runs, so that a free slot finds its next job queued; more would only wait here instead of in the table. */
-const QUEUED_AHEAD = 4;
-/** A queued job that this process has not begun by now was taken by another one. */
-const TAKEN_ELSEWHERE_MS = 5000;
-
 export async function startScheduler(
 	x: ProbeContext & { readonly scores: ScoreKeeper; readonly suspicion: SuspicionWatch },
 ): Promise<Scheduler> {
 	const { store, env, config, metrics, log } = x;
 	const stopping = new AbortController();
-	const jobsAtOnce = config.concurrency + config.waiting;
 
 	/** Nothing here may undo a counted probe: what fails is told and made good by the next probe. */
 	async function afterwards(providerId: string): Promise<void> {
@@ -40,41 +34,34 @@ export async function startScheduler(
 		for (const providerId of counted) await afterwards(providerId);
 	}
 
-	// Before the first job is taken: a provider whose evidence waits must not be probed again for want of it.
+	// Before the first one is taken: a provider whose evidence waits must not be probed again for want of it.
 	await recover();
 	const unlost = store.leases.onLost((name) => {
 		metrics.leasesLost.inc();
 		log.warn({ lease: name }, "a lease was lost");
 	});
 
-	/** Queued by this process and not begun yet, with when it was queued. */
-	const queued = new Map<string, number>();
-	const taking = await store.work.take(
-		{ concurrency: jobsAtOnce, retryMs: config.params.retryFirstMs, nowMs: env.nowMs },
-		async (job) => {
-			queued.delete(job.providerId);
+	const taking = store.dueProbes.take(
+		{ concurrency: config.concurrency + config.waiting, retryMs: config.params.retryFirstMs, nowMs: env.nowMs },
+		async (due) => {
 			metrics.probesRunning.inc();
 			try {
-				const signal = AbortSignal.any([job.signal, stopping.signal]);
-				const probed = await probeProvider(x, job, signal);
+				const signal = AbortSignal.any([due.signal, stopping.signal]);
+				const probed = await probeProvider(x, due, signal);
 				if (probed?.latest) await afterwards(probed.providerId);
 				if (probed?.group) await x.suspicion.judge(probed.group).catch(failure(x, "suspicion"));
 			} finally {
 				metrics.probesRunning.dec();
-				wake();
 			}
 		},
 	);
 
-	const dispatching = repeat(
+	const looking = repeat(
 		{ everyMs: config.dispatchEveryMs, after: env.after, onError: failure(x, "dispatch") },
 		async () => {
 			// Suspects first: all of them must be free at once.
 			await x.suspicion.sendOff();
-			const nowMs = env.nowMs();
-			for (const [id, atMs] of queued) if (nowMs - atMs > TAKEN_ELSEWHERE_MS) queued.delete(id);
-			const limit = Math.max(0, jobsAtOnce + QUEUED_AHEAD - taking.running() - queued.size);
-			for (const id of await store.work.dispatchDue({ nowMs, limit })) queued.set(id, nowMs);
+			taking.wake();
 		},
 	);
 	const recovering = repeat(
@@ -84,13 +71,13 @@ export async function startScheduler(
 
 	let waking: () => void = () => {};
 	let isAwake = false;
-	/** Many ends of probes in one moment make one look. */
+	/** Many that call in one moment make one look. */
 	function wake(): void {
 		if (isAwake || stopping.signal.aborted) return;
 		isAwake = true;
 		waking = env.after(5, () => {
 			isAwake = false;
-			void dispatching.now();
+			void looking.now();
 		});
 	}
 
@@ -100,7 +87,7 @@ export async function startScheduler(
 		async stop() {
 			stopping.abort();
 			waking();
-			await dispatching.stop();
+			await looking.stop();
 			await recovering.stop();
 			await taking.stop();
 			unlost();

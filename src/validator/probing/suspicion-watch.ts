@@ -4,19 +4,14 @@
 // Limits, said honestly: members at several processes overlap to within the delay of a notification (milliseconds), and their windows are
 // compared by the wall clocks of those processes; fallen figures are only compared among providers that this process has probed.
 
-import type { SuspectView, Suspicion } from "../../market/schedule/schedule-state.ts";
+import { rememberCleared, rememberState, scheduleStateOf } from "../../market/schedule/provider-memory.ts";
+import type { SuspectView } from "../../market/schedule/schedule-state.ts";
 import { clearedPairs, fallenFigures, onCleared, onSuspected, suspectGroups } from "../../market/schedule/suspicion.ts";
-import type { ProbeJob, Provider } from "../../store/store.ts";
+import type { KeptTogether, Suspicion } from "../../protocol/network/provider-memory.ts";
+import type { RememberedProvider } from "../../store/providers.ts";
+import type { ProbeGroup } from "../../store/queue/due-probes.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
-import {
-	type KeptTogether,
-	memoryOf,
-	memoryToJson,
-	rememberCleared,
-	rememberState,
-	scheduleStateOf,
-} from "./provider-memory.ts";
 
 export interface SuspicionWatch {
 	/** After a valid probe: is there a doubt about this provider? */
@@ -24,13 +19,13 @@ export interface SuspicionWatch {
 	/** Sends off the groups whose members are all free. */
 	sendOff(): Promise<void>;
 	/** After a probe of a group was counted: judges the group when it was the last one. */
-	judge(group: NonNullable<ProbeJob["together"]>): Promise<void>;
+	judge(group: ProbeGroup): Promise<void>;
 	readonly waiting: () => number;
 }
 
 /** Members may be busy or away for a while; a group that cannot be brought together in this time is found again by their next probes. */
 const WISH_MS = 10 * 60_000;
-/** Time for every process to take its job and open its link. */
+/** Time for every process to take its members and open their links. */
 const HEAD_START_MS = 1000;
 /** Figures that fell longer ago than this fell at another time. */
 const FALLEN_MS = 3_600_000;
@@ -48,16 +43,16 @@ export function createSuspicionWatch(x: ValidatorContext & { readonly scores: Sc
 
 	async function fallenOthers(providerId: string, nowMs: number): Promise<SuspectView[]> {
 		for (const [id, atMs] of fallen) if (nowMs - atMs > FALLEN_MS) fallen.delete(id);
-		const others = await store.providers.getMany([...fallen.keys()].filter((id) => id !== providerId).slice(0, 500));
+		const others = await store.providers.recallMany([...fallen.keys()].filter((id) => id !== providerId).slice(0, 500));
 		return (await Promise.all(others.map((one) => x.scores.viewsAround(one)))).map(([own]) => own!);
 	}
 
 	async function suspect(id: string, suspicion: Suspicion, nowMs: number): Promise<void> {
 		await mutex.run(id, async () => {
-			const provider = await store.providers.get(id);
+			const provider = await store.providers.recall(id);
 			if (provider === null) return;
 			const { state } = onSuspected(scheduleStateOf(provider), suspicion, nowMs);
-			await store.providers.setSchedule(id, memoryToJson(rememberState(memoryOf(provider.schedule), state)));
+			await store.providers.remember(id, rememberState(provider.memory, state));
 		});
 	}
 
@@ -76,10 +71,10 @@ export function createSuspicionWatch(x: ValidatorContext & { readonly scores: Sc
 			return;
 		}
 		const startAtMs = nowMs + HEAD_START_MS;
-		if (!(await store.work.dispatchTogether({ providerIds, startAtMs, nowMs }))) return;
+		if (!(await store.dueProbes.callTogether({ providerIds, startAtMs, nowMs }))) return;
 		wishes.delete(key);
 		for (const id of providerIds) await suspect(id, suspicion, nowMs);
-		await store.audit.append(
+		await store.journal.append(
 			{
 				actor: x.signer.key,
 				kind: "suspicion.together",
@@ -96,8 +91,8 @@ export function createSuspicionWatch(x: ValidatorContext & { readonly scores: Sc
 		});
 	}
 
-	async function settle(members: readonly Provider[], group: string): Promise<void> {
-		const parts = members.map((member) => ({ member, kept: memoryOf(member.schedule).together! }));
+	async function settle(members: readonly RememberedProvider[], group: string): Promise<void> {
+		const parts = members.map((member) => ({ member, kept: member.memory.together! }));
 		const pairs = clearedPairs(
 			parts.map(({ member, kept }) => ({
 				providerId: member.id,
@@ -110,14 +105,14 @@ export function createSuspicionWatch(x: ValidatorContext & { readonly scores: Sc
 			const cleared = pairs.flatMap(([a, b]) => (a === id ? [b] : b === id ? [a] : []));
 			if (cleared.length === 0) continue;
 			await mutex.run(id, async () => {
-				const provider = await store.providers.get(id);
+				const provider = await store.providers.recall(id);
 				if (provider === null) return;
-				const memory = rememberState(memoryOf(provider.schedule), onCleared(scheduleStateOf(provider)));
-				await store.providers.setSchedule(id, memoryToJson(rememberCleared(memory, cleared, nowMs)));
+				const memory = rememberState(provider.memory, onCleared(scheduleStateOf(provider)));
+				await store.providers.remember(id, rememberCleared(memory, cleared, nowMs));
 			});
 		}
 		const failed = parts.filter(({ kept }) => kept.status !== "valid").map(({ member, kept }) => said(member.id, kept));
-		await store.audit.append(
+		await store.journal.append(
 			{
 				actor: x.signer.key,
 				kind: "suspicion.judged",
@@ -138,10 +133,10 @@ export function createSuspicionWatch(x: ValidatorContext & { readonly scores: Sc
 	return {
 		waiting: () => wishes.size,
 		async look(providerId) {
-			const provider = await store.providers.get(providerId);
+			const provider = await store.providers.recall(providerId);
 			if (provider === null) return;
 			const nowMs = env.nowMs();
-			if (fallenFigures(memoryOf(provider.schedule).series, config.params).length > 0) fallen.set(providerId, nowMs);
+			if (fallenFigures(provider.memory.series, config.params).length > 0) fallen.set(providerId, nowMs);
 			else fallen.delete(providerId);
 			const around = await x.scores.viewsAround(provider);
 			const known = new Set(around.map((view) => view.providerId));
@@ -157,12 +152,15 @@ export function createSuspicionWatch(x: ValidatorContext & { readonly scores: Sc
 		async judge(group) {
 			const name = `together/${group.id}`;
 			await mutex.run(name, async () => {
-				const members = await store.providers.getMany(group.providerIds);
-				if (members.some(({ schedule }) => memoryOf(schedule).together?.group !== group.id)) return;
+				const members = await store.providers.recallMany(group.providerIds);
+				if (members.some(({ memory }) => memory.together?.group !== group.id)) return;
 				// Of several processes one judges; which one does not matter.
 				if (!(await store.leases.acquire(name))) return;
 				try {
-					const before = await store.audit.list({ limit: 1, filter: { subject: group.id, kind: "suspicion.judged" } });
+					const before = await store.journal.list({
+						limit: 1,
+						filter: { subject: group.id, kind: "suspicion.judged" },
+					});
 					if (before.rows.length === 0) await settle(members, group.id);
 				} finally {
 					await store.leases.release(name);

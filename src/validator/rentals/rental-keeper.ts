@@ -14,9 +14,11 @@ import {
 import { repeat } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import type { Provider, ProviderFilter, Rental, RentalChange } from "../../store/store.ts";
+import type { Rental } from "../../protocol/network/rental.ts";
+import type { ProviderFilter } from "../../store/provider-query.ts";
+import type { Provider } from "../../store/providers.ts";
+import type { RentalChange } from "../../store/rentals.ts";
 import type { AgentAsker } from "../agents/ask-agent.ts";
-import { memoryOf, memoryToJson } from "../probing/provider-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 
@@ -114,12 +116,11 @@ export function startRentalKeeper(
 		});
 		// Time in which nobody could probe it does not age its proof.
 		await x.mutex.run(providerId, async () => {
-			const provider = await store.providers.get(providerId);
-			const memory = provider === null ? null : memoryOf(provider.schedule);
-			if (memory === null || memory.proof === null) return;
+			const memory = (await store.providers.recall(providerId))?.memory;
+			if (!memory?.proof) return;
 			const rentedMs = Math.max(0, (endedAtMs ?? env.nowMs()) - Math.max(reservedAtMs, memory.proof.provenAtMs));
 			const proof = { ...memory.proof, rentedMs: memory.proof.rentedMs + rentedMs };
-			await store.providers.setSchedule(providerId, memoryToJson({ ...memory, why: "rental-ended", proof }));
+			await store.providers.remember(providerId, { ...memory, why: "rental-ended", proof });
 		});
 		await x.scores.score(providerId).catch(failure(x, "score"));
 		x.onFree();

@@ -2,13 +2,14 @@
 // terms as they are stated: the record of past probes, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/chain.md §10.
 
 import type { Params } from "../../market/params.ts";
+import { uuidOf } from "../../market/schedule/provider-memory.ts";
 import type { Explanation, Term } from "../../market/scores/explanation.ts";
-import type { PastProbe, ScoredDevice, ScoreInput } from "../../market/scores/score-input.ts";
+import type { ScoredDevice, ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
+import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
-import { uuidOf } from "../probing/provider-memory.ts";
 
 type ValidVerdict = Extract<Verdict, { status: "valid" }>;
 

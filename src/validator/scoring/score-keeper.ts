@@ -1,15 +1,15 @@
 // Scores providers: gathers what market's score is made from (the last valid proof, the record, who else shows the same cards), and stores the
 // score with its explanation. The formula is market's; nothing is weighed here.
 
+import { scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import type { SuspectView } from "../../market/schedule/schedule-state.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import type { Proof } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
-import type { Provider } from "../../store/store.ts";
+import type { RememberedProvider } from "../../store/providers.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
-import { memoryOf, scheduleStateOf } from "../probing/provider-memory.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
 export interface ScoreKeeper {
@@ -18,7 +18,7 @@ export interface ScoreKeeper {
 	/** Scores again whose last probe is so long ago that it no longer counts: nothing else would. At most `limit` of them; how many they were. */
 	age(limit: number): Promise<number>;
 	/** The provider and all that showed one of its UUIDs, as market looks at them. */
-	viewsAround(provider: Provider): Promise<readonly SuspectView[]>;
+	viewsAround(provider: RememberedProvider): Promise<readonly SuspectView[]>;
 }
 
 /** Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs a row. */
@@ -27,8 +27,8 @@ const MAX_AROUND = 500;
 export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" | "env" | "hub">): ScoreKeeper {
 	const { store, config, env } = x;
 
-	async function proofOf(provider: Provider): Promise<Proof | null> {
-		const kept = memoryOf(provider.schedule).proof;
+	async function proofOf(provider: RememberedProvider): Promise<Proof | null> {
+		const kept = provider.memory.proof;
 		const probe = kept === null ? null : await store.probes.get(kept.probeId);
 		if (kept === null || probe === null) return null;
 		return {
@@ -46,16 +46,16 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		};
 	}
 
-	async function viewsAround(provider: Provider): Promise<readonly SuspectView[]> {
+	async function viewsAround(provider: RememberedProvider): Promise<readonly SuspectView[]> {
 		const own = viewOf(provider);
 		const uuids = own.gpus.map(({ uuid }) => uuid);
 		if (uuids.length === 0) return [own];
 		const others = (await store.devices.othersWith(provider.id, uuids)).slice(0, MAX_AROUND);
-		return [own, ...(await store.providers.getMany(others)).map(viewOf)];
+		return [own, ...(await store.providers.recallMany(others)).map(viewOf)];
 	}
 
-	function viewOf(provider: Provider): SuspectView {
-		const memory = memoryOf(provider.schedule);
+	function viewOf(provider: RememberedProvider): SuspectView {
+		const memory = provider.memory;
 		// A card that came later was not among those that passed.
 		const newestMs = Math.max(0, ...memory.firstProven.map(({ atMs }) => atMs));
 		return {
@@ -68,8 +68,8 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	}
 
 	/** Ended rentals since the proof, and the one that runs. */
-	async function rentedMs(provider: Provider, nowMs: number): Promise<number> {
-		const kept = memoryOf(provider.schedule).proof;
+	async function rentedMs(provider: RememberedProvider, nowMs: number): Promise<number> {
+		const kept = provider.memory.proof;
 		if (kept === null) return 0;
 		const rental = provider.rentalId === null ? null : await store.rentals.get(provider.rentalId);
 		return kept.rentedMs + (rental === null ? 0 : Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs)));
@@ -94,10 +94,10 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	return { viewsAround, score, age };
 
 	async function score(providerId: string): Promise<Explanation | null> {
-		const provider = await store.providers.get(providerId);
+		const provider = await store.providers.recall(providerId);
 		if (provider === null) return null;
 		const nowMs = env.nowMs();
-		const memory = memoryOf(provider.schedule);
+		const memory = provider.memory;
 		const explanation = scoreProvider(
 			{
 				providerId,

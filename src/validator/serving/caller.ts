@@ -1,4 +1,4 @@
-// Who a caller is, in the words of the audit log, and what is theirs.
+// Who a caller is, in the words of the journal, and what is theirs.
 import type { Caller } from "../../api/route.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 

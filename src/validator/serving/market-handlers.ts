@@ -3,7 +3,7 @@ import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
 import type { Rental as RentalReply } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Rental } from "../../store/store.ts";
+import type { Rental } from "../../protocol/network/rental.ts";
 import type { RentalKeeper } from "../rentals/rental-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin } from "./caller.ts";

@@ -1,4 +1,4 @@
-// Routes of the network at a glance, readiness, tokens and the audit log.
+// Routes of the network at a glance, readiness, tokens and the journal.
 import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ValidatorContext } from "../validator-context.ts";
@@ -21,7 +21,7 @@ export function networkHandlers(
 	o: { readonly version: string; readonly checks: readonly ReadyCheck[] },
 ): Pick<Handlers, Names> {
 	const { store, env, config, signer } = x;
-	const count = (nowMs: number) => Promise.all([store.overview({ nowMs }), store.work.counts({ nowMs })]);
+	const count = (nowMs: number) => Promise.all([store.overview({ nowMs }), store.dueProbes.counts({ nowMs })]);
 	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
 	function latest(nowMs: number): { readonly atMs: number; readonly counted: ReturnType<typeof count> } {
 		if (glance === null || Math.abs(nowMs - glance.atMs) >= GLANCE_MS) {
@@ -82,7 +82,7 @@ export function networkHandlers(
 		},
 		async listAudit({ query }) {
 			const { limit, cursor, ...filter } = query;
-			return store.audit.list({
+			return store.journal.list({
 				limit,
 				...withoutUndefined({ cursor }),
 				filter: withoutUndefined(filter),

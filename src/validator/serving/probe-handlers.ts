@@ -2,7 +2,7 @@
 import type { Handlers } from "../../api/routes.ts";
 import type { NetworkEvent } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Probe } from "../../store/store.ts";
+import type { Probe } from "../../store/probes.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { withoutUndefined } from "./provider-views.ts";
 

@@ -5,9 +5,8 @@ import { parseTarget, targetToText } from "../../engine/links/parse-target.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
-import type { Provider } from "../../store/store.ts";
+import type { Provider } from "../../store/providers.ts";
 import { mayJoin } from "../agents/agent-pool.ts";
-import { memoryOf } from "../probing/provider-memory.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin, requireOwner } from "./caller.ts";
 import { providerSummary, wantsToFilter, withoutUndefined } from "./provider-views.ts";
@@ -37,24 +36,26 @@ export function providerHandlers(
 	},
 ): Pick<Handlers, Names> {
 	const { store, config, env } = x;
+	const unknown = (id: string) => new AssayError("PROVIDER_UNKNOWN", `there is no provider ${id}`);
 	const must = async (id: string): Promise<Provider> => {
 		const provider = await store.providers.get(id);
-		if (provider === null) throw new AssayError("PROVIDER_UNKNOWN", `there is no provider ${id}`);
+		if (provider === null) throw unknown(id);
 		return provider;
 	};
-	const show = async (provider: Provider, forAdmin: boolean): Promise<ProviderReply> => {
-		const { id } = provider;
-		const [claim, devices, holdings, figures] = await Promise.all([
+	const show = async (id: string, forAdmin: boolean): Promise<ProviderReply> => {
+		const [provider, claim, devices, holdings, figures] = await Promise.all([
+			store.providers.recall(id),
 			store.providers.claim(id),
 			store.devices.ofProvider(id),
 			store.providers.holdings(id),
 			store.providers.figures(id),
 		]);
+		if (provider === null) throw unknown(id);
 		return {
 			...providerSummary(provider),
 			target: forAdmin ? provider.target : null,
 			claim: claim as ProviderReply["claim"],
-			suspicion: memoryOf(provider.schedule).suspicion?.kind ?? null,
+			suspicion: provider.memory.suspicion?.kind ?? null,
 			devices: devices.map(({ device, kind, claimedName, uuid, memoryBytes, profile, identity }) => ({
 				device,
 				kind,
@@ -83,7 +84,7 @@ export function providerHandlers(
 			return { rows: page.rows.map(providerSummary), cursor: page.cursor };
 		},
 		async getProvider({ params, caller }) {
-			return show(await must(params.id), isAdmin(caller));
+			return show(params.id, isAdmin(caller));
 		},
 		async registerProvider({ body, caller }) {
 			if (body.link === "agent") {
@@ -97,7 +98,7 @@ export function providerHandlers(
 			const before = await store.providers.get(id);
 			if (before !== null && before.state !== "removed")
 				throw new AssayError("PROVIDER_KNOWN", `the provider ${id} is registered already`);
-			const { provider } = await store.providers.register(
+			await store.providers.register(
 				{
 					id,
 					link: body.link,
@@ -112,7 +113,7 @@ export function providerHandlers(
 				{ nowMs: env.nowMs(), actor: actorOf(caller) },
 			);
 			tell("provider.added", id);
-			return show(provider, isAdmin(caller));
+			return show(id, isAdmin(caller));
 		},
 		async changeProvider({ params, body, caller }) {
 			const before = await must(params.id);
@@ -127,7 +128,7 @@ export function providerHandlers(
 				await act.scoreAgain(params.id);
 			}
 			tell("provider.changed", params.id);
-			return show(await must(params.id), isAdmin(caller));
+			return show(params.id, isAdmin(caller));
 		},
 		async removeProvider({ params, caller }) {
 			const before = await must(params.id);
@@ -138,7 +139,7 @@ export function providerHandlers(
 			await act.scoreAgain(params.id);
 			await act.sendAway(params.id);
 			tell("provider.removed", params.id);
-			return show(await must(params.id), isAdmin(caller));
+			return show(params.id, isAdmin(caller));
 		},
 		async listProviderProbes({ params, query }) {
 			await must(params.id);
@@ -165,10 +166,10 @@ export function providerHandlers(
 			if (provider.rentalId !== null) throw new AssayError("PROVIDER_RENTED", "a rented provider is not probed");
 			if (provider.state !== "active")
 				throw new AssayError("PROVIDER_UNKNOWN", `the provider is ${provider.state}: it is never due`);
-			if (provider.jobId !== null) throw new AssayError("PROBE_RUNNING", "a probe of it is queued or running already");
+			if (provider.probedBy !== null) throw new AssayError("PROBE_RUNNING", "a probe of it is running already");
 			const dueAtMs = env.nowMs();
 			await store.providers.requestProbe(params.id, { atMs: dueAtMs });
-			await store.audit.append(
+			await store.journal.append(
 				{ actor: actorOf(caller), kind: "probe.asked", subject: params.id, detail: { why: body.why } },
 				{ nowMs: dueAtMs },
 			);

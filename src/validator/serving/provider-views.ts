@@ -1,6 +1,8 @@
 // Rows of the store as the API shows them: what is public of a provider, an offer, a probe. Picks and renames; judges nothing.
 import type { Offer, ProviderSummary } from "../../api/types.ts";
-import type { Holding, Provider, ProviderFilter } from "../../store/store.ts";
+import type { Holding } from "../../store/holdings.ts";
+import type { ProviderFilter } from "../../store/provider-query.ts";
+import type { Provider } from "../../store/providers.ts";
 
 export function providerSummary(row: Provider): ProviderSummary {
 	const { id, name, link, state, rentable, pricePerHourMicros, registeredAtMs, lastSeenAtMs, failures } = row;

@@ -7,7 +7,7 @@ import type { LedgerEvent } from "../../chain/history/stake-ledger.ts";
 import type { IntentJournal, SentIntent } from "../../chain/sending/publish.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ChainKey, ChainStore } from "../../store/store.ts";
+import type { ChainKey, ChainStore } from "../../store/chain.ts";
 
 export interface ChainMemory {
 	readonly journal: IntentJournal;

@@ -8,7 +8,6 @@ import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
 import { deviceCommitment, normalDeviceUuid } from "../../protocol/chain/device-commitment.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { memoryOf } from "../probing/provider-memory.ts";
 import { createScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
@@ -56,12 +55,12 @@ export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) =
 	}
 	return async (path) => {
 		const [, key] = PATH.exec(path) ?? [];
-		const provider = key === undefined ? null : await store.providers.get(key);
+		const provider = key === undefined ? null : await store.providers.recall(key);
 		if (provider === null || provider.state === "removed") return null;
 		if (book.accountOf(provider.id) === null) await look();
 		const owner = book.accountOf(provider.id);
 		if (owner === null) return null;
-		const kept = memoryOf(provider.schedule).proof;
+		const kept = provider.memory.proof;
 		const probe = kept === null ? null : await store.probes.get(kept.probeId);
 		const base = {
 			version: 1,

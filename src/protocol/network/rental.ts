@@ -1,15 +1,25 @@
-// One rental as it is kept, and what is asked of it. Shapes only; the transitions are in rental-rules.ts.
-// A record of what is owed: no money moves here. docs/network.md §6.
+// One rental as it is kept, docs/network.md §6. A shape only: the transitions are in market/rentals, the row in store/.
+// A record of what is owed: no money moves here.
 
+export type RentalState = "reserved" | "active" | "ended" | "refused";
 export type RentalEnd = "released" | "expired" | "failed";
 
-/** A row of the store fits; the transitions keep its other fields (access, devices, public key) as they are. */
+/** How the customer gets in. */
+export interface RentalAccess {
+	readonly host: string;
+	readonly port: number;
+	readonly user: string;
+	readonly hostKey: string;
+}
+
+/** What the rules decide about; they keep the other fields of a `Rental` as they are. */
 export interface RentalRecord {
 	/** 32 hex digits. */
 	readonly id: string;
 	readonly providerId: string;
+	/** The customer's key. */
 	readonly customer: string;
-	readonly state: "reserved" | "active" | "ended" | "refused";
+	readonly state: RentalState;
 	readonly endReason: RentalEnd | null;
 	readonly pricePerHourMicros: number;
 	readonly reservedAtMs: number;
@@ -28,10 +38,8 @@ export interface RentalRecord {
 	readonly detail: string | null;
 }
 
-export interface RentalTerms {
-	readonly id: string;
-	readonly providerId: string;
-	readonly customer: string;
-	readonly pricePerHourMicros: number;
-	readonly durationMs: number;
+export interface Rental extends RentalRecord {
+	readonly publicKey: string;
+	readonly devices: readonly number[];
+	readonly access: RentalAccess | null;
 }

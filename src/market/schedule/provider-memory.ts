@@ -1,82 +1,25 @@
-// What the service remembers of a provider between probes, in the store's opaque `schedule`: the schedule's finer state, which proof the score
-// stands on, figures of the last probes, whom it was cleared with. Small: it lies in every provider's row. Decides nothing (market/ does).
-
-import type { Params } from "../../market/params.ts";
-import type { ScheduleState, Suspicion, Why } from "../../market/schedule/schedule-state.ts";
-import { nextReliabilityPpm } from "../../market/scores/reliability.ts";
-import type { PastProbe } from "../../market/scores/score-input.ts";
-import type { Json } from "../../protocol/bytes/canonical-json.ts";
+// What is remembered of a provider after each thing that happens to it: pure changes of its `ProviderMemory`, and the
+// schedule's state as its row and that memory have it. Every list is bounded. Decides nothing (schedule.ts,
+// suspicion.ts).
 import { safeText } from "../../protocol/bytes/safe-text.ts";
+import type { FigureSeries, PastProbe, ProviderMemory, ProviderState } from "../../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../../protocol/probe/evidence.ts";
-import type { Identity } from "../../protocol/probe/verdict.ts";
-import type { Provider } from "../../store/store.ts";
+import type { Identity, VerdictStatus } from "../../protocol/probe/verdict.ts";
+import type { Params } from "../params.ts";
+import { nextReliabilityPpm } from "../scores/reliability.ts";
+import type { ScheduleState } from "./schedule-state.ts";
 
-/** Where the score's inputs lie: figures and devices are in the probe's row, what that row does not hold is here. */
-interface KeptProof {
-	readonly probeId: string;
-	readonly evidence: string;
-	readonly provenAtMs: number;
-	readonly claimedRamBytes: number;
-	readonly alike: readonly { readonly device: number; readonly profiles: readonly string[] }[];
-	/** Milliseconds of rental since, for rentals that have ended. */
-	readonly rentedMs: number;
+/** What the schedule knows of a provider; the store's row fits. */
+export interface ScheduledProvider {
+	readonly state: ProviderState;
+	readonly rentalId: string | null;
+	readonly nextProbeAtMs: number;
+	readonly lastVerdict: VerdictStatus | null;
+	readonly lastCode: string | null;
+	readonly failures: number;
+	readonly retries: number;
+	readonly memory: ProviderMemory;
 }
-
-interface KeptSeries {
-	readonly uuid: string;
-	readonly name: string;
-	readonly values: readonly number[];
-}
-
-export interface ProviderMemory {
-	readonly version: 1;
-	readonly why: Why;
-	readonly lastStartedAtMs: number | null;
-	readonly validSinceWithheld: number | null;
-	readonly changeProbeAtMs: number | null;
-	readonly changedAtMs: number | null;
-	readonly suspicion: Suspicion | null;
-	readonly suspectProbeAtMs: number | null;
-	readonly proof: KeptProof | null;
-	/** When each UUID was first proven here. */
-	readonly firstProven: readonly { readonly uuid: string; readonly atMs: number }[];
-	readonly series: readonly KeptSeries[];
-	readonly clearedWith: readonly { readonly providerId: string; readonly atMs: number }[];
-	/** The last probes that counted, oldest first, and the reliability before them: so that the score can name their evidence. */
-	readonly recent: readonly PastProbe[];
-	readonly reliabilityBeforePpm: number | null;
-	/** What its last simultaneous probe came to. */
-	readonly together: KeptTogether | null;
-}
-
-/** One member's part of a simultaneous probe, until the whole group can be judged. */
-export interface KeptTogether {
-	readonly group: string;
-	readonly status: "valid" | "invalid" | "inconclusive";
-	readonly code: string | null;
-	readonly startedAtMs: number;
-	readonly endedAtMs: number;
-	/** From the start of the first stage that had to overlap to the end of the last; null when they did not all end. */
-	readonly window: { readonly fromMs: number; readonly toMs: number } | null;
-}
-
-const EMPTY: ProviderMemory = {
-	version: 1,
-	why: "registered",
-	lastStartedAtMs: null,
-	validSinceWithheld: null,
-	changeProbeAtMs: null,
-	changedAtMs: null,
-	suspicion: null,
-	suspectProbeAtMs: null,
-	proof: null,
-	firstProven: [],
-	series: [],
-	clearedWith: [],
-	recent: [],
-	reliabilityBeforePpm: null,
-	together: null,
-};
 
 /** A card is one of at most 64 devices and has some 20 figures: no provider can make its row grow without end. */
 const MAX_SERIES = 512;
@@ -84,19 +27,9 @@ const MAX_UUIDS = 128;
 const MAX_CLEARED = 64;
 const MAX_RECENT = 16;
 
-/** Written by us alone; of an unknown version nothing is known. */
-export function memoryOf(schedule: Json): ProviderMemory {
-	const isOurs = typeof schedule === "object" && schedule !== null && (schedule as { version?: Json }).version === 1;
-	return isOurs ? { ...EMPTY, ...(schedule as unknown as ProviderMemory) } : EMPTY;
-}
-
-export function memoryToJson(memory: ProviderMemory): Json {
-	return memory as unknown as Json;
-}
-
-export function scheduleStateOf(row: Provider): ScheduleState {
+export function scheduleStateOf(row: ScheduledProvider): ScheduleState {
 	const { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs } =
-		memoryOf(row.schedule);
+		row.memory;
 	const rented = row.rentalId !== null;
 	return {
 		status: row.state,
@@ -158,7 +91,7 @@ export function rememberProof(
 		.filter(({ uuid }) => present.has(uuid))
 		.slice(0, MAX_UUIDS);
 	const before = new Map(memory.series.map((series) => [`${series.uuid} ${series.name}`, series]));
-	const series = o.figures.flatMap(({ device, name, value }): KeptSeries[] => {
+	const series = o.figures.flatMap(({ device, name, value }): FigureSeries[] => {
 		const uuid = gpus[device];
 		if (uuid === undefined || uuid === null) return [];
 		const values = [...(before.get(`${uuid} ${name}`)?.values ?? []), value].slice(-o.values);
