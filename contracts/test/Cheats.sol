@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// The test runner's cheat codes that these tests use, and checks that fail with what was found.
+/// The test runner's cheat codes that these tests use, and a few assertions, by the names of forge-std. Not
+/// forge-std itself: what npm has under that name is a copy of 2022 whose Test.sol imports a file that is
+/// not in it, and whose Vm.sol knows neither files nor JSON.
 interface Vm {
     function addr(uint256 key) external pure returns (address);
     function chainId(uint256 id) external;
@@ -31,24 +33,24 @@ abstract contract Cheats {
     error Unequal(uint256 found, uint256 wanted);
     error Untrue(string what);
 
-    function equal(uint256 found, uint256 wanted) internal pure {
+    function assertEq(uint256 found, uint256 wanted) internal pure {
         if (found != wanted) revert Unequal(found, wanted);
     }
 
-    function equal(bytes32 found, bytes32 wanted) internal pure {
+    function assertEq(bytes32 found, bytes32 wanted) internal pure {
         if (found != wanted) revert Unequal(uint256(found), uint256(wanted));
     }
 
-    function equal(address found, address wanted) internal pure {
+    function assertEq(address found, address wanted) internal pure {
         if (found != wanted) revert Unequal(uint160(found), uint160(wanted));
     }
 
-    function isTrue(bool condition, string memory what) internal pure {
+    function assertTrue(bool condition, string memory what) internal pure {
         if (!condition) revert Untrue(what);
     }
 
-    function between(uint256 value, uint256 least, uint256 most) internal pure returns (uint256) {
-        return least + value % (most - least + 1);
+    function bound(uint256 value, uint256 min, uint256 max) internal pure returns (uint256) {
+        return min + value % (max - min + 1);
     }
 
     /// The other signature that the curve gives for the same key and digest.

@@ -52,25 +52,25 @@ contract ScoreboardTest is NetworkKit {
         IScoreboard.ScoreLeaf[][3] memory all = threeReports();
         report(0, roots(all));
         (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, openings(all, P1));
-        equal(least, 500_000);
-        equal(greatest, 500_000);
+        assertEq(least, 500_000);
+        assertEq(greatest, 500_000);
         (least, greatest) = scoreboard.medianOf(0, P2, openings(all, P2));
-        equal(least, 200_000);
-        equal(greatest, 200_000);
+        assertEq(least, 200_000);
+        assertEq(greatest, 200_000);
         (least, greatest) = scoreboard.medianOf(0, P3, openings(all, P3));
-        equal(least, 300_010);
-        equal(greatest, 300_010);
+        assertEq(least, 300_010);
+        assertEq(greatest, 300_010);
         // In nobody's report, below, between and above all leaves.
         address[3] memory strangers = [address(0x1), address(0x2000), address(0x9999)];
         for (uint256 i = 0; i < 3; i++) {
             (least, greatest) = scoreboard.medianOf(0, strangers[i], openings(all, strangers[i]));
-            equal(least, 0);
-            equal(greatest, 0);
+            assertEq(least, 0);
+            assertEq(greatest, 0);
         }
         (uint128 counted, uint128 total, bool quorum) = scoreboard.stakesOf(0);
-        equal(counted, 9000);
-        equal(total, 9000);
-        isTrue(quorum, "quorum");
+        assertEq(counted, 9000);
+        assertEq(total, 9000);
+        assertTrue(quorum, "quorum");
     }
 
     function test_unknownReportsWidenTheBounds() public {
@@ -80,11 +80,11 @@ contract ScoreboardTest is NetworkKit {
         two[0] = TreeKit.open(validators[1], all[1], P1);
         two[1] = TreeKit.open(validators[2], all[2], P1);
         (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, two);
-        equal(least, 500_000);
-        equal(greatest, 500_010);
+        assertEq(least, 500_000);
+        assertEq(greatest, 500_010);
         (least, greatest) = scoreboard.medianOf(0, P1, new IScoreboard.ReportOpening[](0));
-        equal(least, 0);
-        equal(greatest, 1_000_000);
+        assertEq(least, 0);
+        assertEq(greatest, 1_000_000);
     }
 
     function test_absenceCannotBeFeigned() public {
@@ -244,11 +244,11 @@ contract ScoreboardTest is NetworkKit {
             scoreboard.challengeShape(0, proposal, pair);
         }
         (bytes32 digest,) = scoreboard.finalOf(0);
-        equal(digest, 0);
+        assertEq(digest, 0);
         vm.warp(block.timestamp + DISPUTE);
         (digest,) = scoreboard.finalOf(0);
-        equal(digest, scoreboard.proposalDigest(0, proposal));
-        equal(registry.slashableOf(validators[1]), STAKE);
+        assertEq(digest, scoreboard.proposalDigest(0, proposal));
+        assertEq(registry.slashableOf(validators[1]), STAKE);
     }
 
     function notTheirPlaces(
@@ -280,7 +280,7 @@ contract ScoreboardTest is NetworkKit {
         address[] memory who = addresses(P1, P2, P3);
         uint32[] memory weights = numbers(500_000, 200_000, 300_010);
         uint256 place = which % 3;
-        uint32 wrong = uint32(between(lie, 1, 1_000_000));
+        uint32 wrong = uint32(bound(lie, 1, 1_000_000));
         if (wrong == weights[place]) wrong--;
         weights[place] = wrong;
         (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
@@ -288,11 +288,11 @@ contract ScoreboardTest is NetworkKit {
         propose(0, 0, proposal);
         vm.prank(ACCUSER);
         scoreboard.challengeWeight(0, proposal, who[place], TreeKit.open(leaves, who[place]), openings(all, who[place]));
-        equal(registry.slashableOf(validators[0]), STAKE / 2);
-        equal(token.balanceOf(ACCUSER), STAKE / 10);
+        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
+        assertEq(token.balanceOf(ACCUSER), STAKE / 10);
         (bytes32 digest, address proposer,) = scoreboard.proposalOf(0);
-        equal(digest, 0);
-        equal(proposer, address(0));
+        assertEq(digest, 0);
+        assertEq(proposer, address(0));
         // Not by the same one again; by an honest one at once.
         (proposal,) = honest();
         vm.prank(validators[0]);
@@ -311,7 +311,7 @@ contract ScoreboardTest is NetworkKit {
         propose(0, 0, proposal);
         // Both can be shown; the state goes back in between.
         try this.disputeAndUndo(proposal, leaves, openings(all, P2), P2) {} catch (bytes memory why) {
-            equal(keccak256(why), keccak256(abi.encodeWithSignature("Undone()")));
+            assertEq(keccak256(why), keccak256(abi.encodeWithSignature("Undone()")));
         }
         scoreboard.challengeWeight(
             0, proposal, address(0x4444), TreeKit.open(leaves, address(0x4444)), openings(all, address(0x4444))
@@ -355,8 +355,8 @@ contract ScoreboardTest is NetworkKit {
                 caught = true;
             } catch {}
         }
-        isTrue(caught, "caught");
-        equal(registry.slashableOf(validators[0]), STAKE / 2);
+        assertTrue(caught, "caught");
+        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
     }
 
     function test_proposalsThatCannotBeAreRefused() public {
@@ -405,12 +405,12 @@ contract ScoreboardTest is NetworkKit {
         vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, provider));
         scoreboard.voteWithheld(0, validators[0]);
         (uint128 counted,,) = scoreboard.stakesOf(0);
-        equal(counted, 9000);
+        assertEq(counted, 9000);
         vm.prank(validators[2]);
         scoreboard.voteWithheld(0, validators[0]);
         (counted,,) = scoreboard.stakesOf(0);
-        equal(counted, 6000);
-        equal(registry.slashableOf(validators[0]), STAKE);
+        assertEq(counted, 6000);
+        assertEq(registry.slashableOf(validators[0]), STAKE);
         toPropose(0);
         (IScoreboard.Proposal memory proposal,) = honest();
         propose(0, 0, proposal);
@@ -420,8 +420,8 @@ contract ScoreboardTest is NetworkKit {
         vm.prank(validators[2]);
         scoreboard.voteUnavailable(0, digest);
         (bytes32 there,,) = scoreboard.proposalOf(0);
-        equal(there, 0);
-        equal(registry.slashableOf(validators[0]), STAKE);
+        assertEq(there, 0);
+        assertEq(registry.slashableOf(validators[0]), STAKE);
         propose(1, 0, proposal);
     }
 
@@ -452,8 +452,8 @@ contract ScoreboardTest is NetworkKit {
         proof.openings[0] = TreeKit.scoreAt(all[2], 0);
         scoreboard.voidMalformed(0, proof);
         (uint128 counted,, bool quorum) = scoreboard.stakesOf(0);
-        equal(counted, 3000);
-        isTrue(!quorum, "one of three is no quorum");
+        assertEq(counted, 3000);
+        assertTrue(!quorum, "one of three is no quorum");
     }
 
     /// Each window begins in the second in which the one before it ends.
@@ -499,12 +499,12 @@ contract ScoreboardTest is NetworkKit {
         bytes32 digest = scoreboard.proposalDigest(0, proposal);
         vm.warp(end + 3 * WINDOW + DISPUTE - 1);
         (bytes32 final_,) = scoreboard.finalOf(0);
-        equal(final_, 0);
+        assertEq(final_, 0);
         vm.prank(validators[1]);
         scoreboard.voteUnavailable(0, digest);
         vm.warp(end + 3 * WINDOW + DISPUTE);
         (final_,) = scoreboard.finalOf(0);
-        equal(final_, digest);
+        assertEq(final_, digest);
         vm.prank(validators[2]);
         vm.expectRevert(abi.encodeWithSelector(early, 0));
         scoreboard.voteUnavailable(0, digest);
@@ -524,7 +524,7 @@ contract ScoreboardTest is NetworkKit {
         vm.warp(block.timestamp + DISPUTE - 1);
         vm.prank(ACCUSER);
         scoreboard.challengeWeight(0, proposal, P1, TreeKit.open(leaves, P1), openings(all, P1));
-        equal(registry.slashableOf(validators[0]), STAKE / 2);
+        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
     }
 
     /// Who lost everything meanwhile is still wrong: the proposal goes, nothing is left to take.
@@ -539,28 +539,28 @@ contract ScoreboardTest is NetworkKit {
         registry.slash(validators[0], 1_000_000, ACCUSER);
         scoreboard.challengeWeight(0, proposal, P1, TreeKit.open(leaves, P1), openings(all, P1));
         (bytes32 digest,,) = scoreboard.proposalOf(0);
-        equal(digest, 0);
+        assertEq(digest, 0);
     }
 
     /// Numbers no epoch will ever have: nothing wraps around into a moment that is here.
     function testFuzz_absurdEpochsAreRefused(uint64 number) public {
-        number = uint64(between(number, 1, type(uint64).max));
+        number = uint64(bound(number, 1, type(uint64).max));
         toPropose(0);
         (IScoreboard.Proposal memory proposal,) = honest();
         vm.prank(validators[0]);
         (bool done,) = address(scoreboard).call(abi.encodeCall(scoreboard.commit, (number, keccak256("x"))));
-        isTrue(!done, "committed");
+        assertTrue(!done, "committed");
         vm.prank(validators[0]);
         (done,) = address(scoreboard).call(abi.encodeCall(scoreboard.reveal, (number, keccak256("x"), keccak256("y"))));
-        isTrue(!done, "revealed");
+        assertTrue(!done, "revealed");
         vm.prank(validators[0]);
         (done,) = address(scoreboard).call(abi.encodeCall(scoreboard.propose, (number, proposal)));
-        isTrue(!done, "proposed");
+        assertTrue(!done, "proposed");
         (done,) = address(rewards).call(abi.encodeCall(rewards.sweep, (number)));
-        isTrue(!done, "swept");
+        assertTrue(!done, "swept");
         vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
         scoreboard.epochAt(GENESIS - 1);
-        equal(rewards.reserve(), uint256(EMISSION) * 1000);
+        assertEq(rewards.reserve(), uint256(EMISSION) * 1000);
     }
 
     /// An epoch that ended before anybody had a stake has no reports and no weights, and who came later does
@@ -572,12 +572,12 @@ contract ScoreboardTest is NetworkKit {
         }
         toCommit(0);
         (uint128 counted, uint128 total, bool quorum) = scoreboard.stakesOf(0);
-        equal(counted, 0);
-        equal(total, 0);
-        isTrue(!quorum, "nobody is no quorum");
+        assertEq(counted, 0);
+        assertEq(total, 0);
+        assertTrue(!quorum, "nobody is no quorum");
         (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, new IScoreboard.ReportOpening[](0));
-        equal(least, 0);
-        equal(greatest, 1_000_000);
+        assertEq(least, 0);
+        assertEq(greatest, 1_000_000);
         bytes32 root = keccak256("root");
         bytes32 commitment = scoreboard.commitmentOf(0, validators[0], root, salt(0));
         vm.warp(block.timestamp + 1);
@@ -651,9 +651,9 @@ contract ScoreboardTest is NetworkKit {
         propose(2, 0, proposal);
         one[0] = TreeKit.weightAt(leaves, 0);
         scoreboard.challengeShape(0, proposal, one);
-        equal(registry.slashableOf(validators[0]), STAKE);
-        equal(registry.slashableOf(validators[1]), STAKE / 2);
-        equal(registry.slashableOf(validators[2]), STAKE / 2);
+        assertEq(registry.slashableOf(validators[0]), STAKE);
+        assertEq(registry.slashableOf(validators[1]), STAKE / 2);
+        assertEq(registry.slashableOf(validators[2]), STAKE / 2);
     }
 
     function deployWith(IScoreboard.Params memory params) external {

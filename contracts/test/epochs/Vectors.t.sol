@@ -42,15 +42,15 @@ contract VectorsTest is Cheats {
         uint256[] memory scores = vm.parseJsonUintArray(json, ".trees.scores");
         bytes32[] memory evidence = vm.parseJsonBytes32Array(json, ".trees.evidence");
         bytes32[] memory roots = vm.parseJsonBytes32Array(json, ".trees.roots");
-        equal(roots.length, providers.length + 1);
+        assertEq(roots.length, providers.length + 1);
         for (uint256 count = 0; count < roots.length; count++) {
             IScoreboard.ScoreLeaf[] memory leaves = new IScoreboard.ScoreLeaf[](count);
             for (uint256 i = 0; i < count; i++) {
                 leaves[i] = IScoreboard.ScoreLeaf(providers[i], uint32(scores[i]), evidence[i]);
             }
-            equal(TreeKit.reportRoot(leaves), roots[count]);
+            assertEq(TreeKit.reportRoot(leaves), roots[count]);
             for (uint256 i = 0; i < count; i++) {
-                equal(this.rootOf(TreeKit.open(address(1), leaves, providers[i])), roots[count]);
+                assertEq(this.rootOf(TreeKit.open(address(1), leaves, providers[i])), roots[count]);
             }
         }
     }
@@ -59,7 +59,7 @@ contract VectorsTest is Cheats {
         uint256[] memory allScores = vm.parseJsonUintArray(json, ".medians.scores");
         uint256[] memory allStakes = vm.parseJsonUintArray(json, ".medians.stakes");
         uint256[] memory results = vm.parseJsonUintArray(json, ".medians.results");
-        isTrue(results.length >= 60, "rows");
+        assertTrue(results.length >= 60, "rows");
         for (uint256 row = 0; row < results.length; row++) {
             uint32[] memory scores = new uint32[](5);
             uint128[] memory stakes = new uint128[](5);
@@ -70,8 +70,8 @@ contract VectorsTest is Cheats {
                 total += stakes[i];
             }
             (uint32 least, uint32 greatest) = StakeMedian.bounds(scores, stakes, total);
-            equal(least, results[row]);
-            equal(greatest, results[row]);
+            assertEq(least, results[row]);
+            assertEq(greatest, results[row]);
         }
     }
 
@@ -84,16 +84,16 @@ contract VectorsTest is Cheats {
         uint128 emission = uint128(vm.parseJsonUint(json, ".shares.emission"));
         (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
             TreeKit.propose(providers, weights, emission);
-        equal(proposal.root, vm.parseJsonBytes32(json, ".shares.root"));
-        equal(proposal.thresholdRemainder, vm.parseJsonUint(json, ".shares.thresholdRemainder"));
-        equal(proposal.thresholdProvider, vm.parseJsonAddress(json, ".shares.thresholdProvider"));
+        assertEq(proposal.root, vm.parseJsonBytes32(json, ".shares.root"));
+        assertEq(proposal.thresholdRemainder, vm.parseJsonUint(json, ".shares.thresholdRemainder"));
+        assertEq(proposal.thresholdProvider, vm.parseJsonAddress(json, ".shares.thresholdProvider"));
         uint256 sum = 0;
         for (uint256 i = 0; i < providers.length; i++) {
-            isTrue(this.isIn(proposal, TreeKit.weightAt(leaves, i)), "leaf");
-            equal(this.shareOf(proposal, providers[i], weights[i]), amounts[i]);
+            assertTrue(this.isIn(proposal, TreeKit.weightAt(leaves, i)), "leaf");
+            assertEq(this.shareOf(proposal, providers[i], weights[i]), amounts[i]);
             sum += amounts[i];
         }
-        equal(sum, emission);
+        assertEq(sum, emission);
     }
 
     /// What unknown votes could be never takes the median out of its bounds, and the bounds are reached.
@@ -111,9 +111,9 @@ contract VectorsTest is Cheats {
             if (i < count) (some[i], someWeight[i]) = (all[i], weight[i]);
         }
         (uint32 exact, uint32 same) = StakeMedian.bounds(all, weight, total);
-        equal(exact, same);
+        assertEq(exact, same);
         (uint32 least, uint32 greatest) = StakeMedian.bounds(some, someWeight, total);
-        isTrue(least <= exact && exact <= greatest, "within");
+        assertTrue(least <= exact && exact <= greatest, "within");
     }
 
     /// Less than half of the stake, in any number of hands and saying anything, moves a weight no further
@@ -144,6 +144,6 @@ contract VectorsTest is Cheats {
         total = lying;
         for (uint256 i = 5; i < 9; i++) total += stakes[i];
         (uint32 median,) = StakeMedian.bounds(scores, stakes, total);
-        isTrue(lowest <= median && median <= highest, "among the honest");
+        assertTrue(lowest <= median && median <= highest, "among the honest");
     }
 }

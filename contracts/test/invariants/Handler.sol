@@ -101,7 +101,7 @@ contract Handler is NetworkKit {
 
     function register(uint256 who, bool asValidator, uint128 amount) external {
         address actor = actors[who % actors.length];
-        amount = uint128(between(amount, 1, 5000));
+        amount = uint128(bound(amount, 1, 5000));
         bool paused = registry.paused();
         vm.prank(actor);
         registry.register(
@@ -114,7 +114,7 @@ contract Handler is NetworkKit {
 
     function stake(uint256 who, uint128 amount) external {
         address actor = actors[who % actors.length];
-        amount = uint128(between(amount, 1, 5000));
+        amount = uint128(bound(amount, 1, 5000));
         bool paused = registry.paused();
         vm.prank(actor);
         registry.stake(amount);
@@ -128,7 +128,7 @@ contract Handler is NetworkKit {
         uint128 there = registry.accountOf(actor).stake;
         if (there == 0) return;
         vm.prank(actor);
-        registry.unstake(all ? there : uint128(between(amount, 1, there)));
+        registry.unstake(all ? there : uint128(bound(amount, 1, there)));
         seen["unstake"]++;
     }
 
@@ -153,7 +153,7 @@ contract Handler is NetworkKit {
 
     /// Mostly short; now and then long enough for claims to close.
     function wait(uint32 time) external {
-        vm.warp(block.timestamp + between(time, 1, time % 8 == 0 ? 40 days : 3 days));
+        vm.warp(block.timestamp + bound(time, 1, time % 8 == 0 ? 40 days : 3 days));
     }
 
     // The owner
@@ -168,7 +168,7 @@ contract Handler is NetworkKit {
     function ownerReaches(uint256 who, uint32 ppm) external {
         address actor = actors[who % actors.length];
         uint256 before = registry.slashableOf(actor);
-        try registry.slash(actor, uint32(between(ppm, 1, 1_000_000)), address(this)) {
+        try registry.slash(actor, uint32(bound(ppm, 1, 1_000_000)), address(this)) {
             ownerTook++;
         } catch {}
         try registry.withdraw(address(this)) {
@@ -185,7 +185,7 @@ contract Handler is NetworkKit {
         address voucher = attester % 4 == 0 ? actors[attester % actors.length] : nearest(attester, IRegistry.Role.Validator);
         bytes32 device = devices[which % devices.length];
         IRegistry.DeviceAttestation memory word = IRegistry.DeviceAttestation(
-            device, actor, bytes32(uint256(1)), uint64(block.timestamp - between(age, 0, 4 days))
+            device, actor, bytes32(uint256(1)), uint64(block.timestamp - bound(age, 0, 4 days))
         );
         bytes memory signature = signed(keyOf[voucher], registry.attestationDigest(word));
         vm.prank(actor);
@@ -234,7 +234,7 @@ contract Handler is NetworkKit {
         uint32[] memory weights = medians(number, reports, said);
         bool isWrong = false;
         if (isLie) {
-            lie = uint32(between(lie, 0, 1_000_000));
+            lie = uint32(bound(lie, 0, 1_000_000));
             isWrong = lie != weights[seed % 2];
             weights[seed % 2] = lie;
         }
@@ -414,7 +414,7 @@ contract Handler is NetworkKit {
         address who = two()[which % 2];
         uint64 end = scoreboard.epochAt(uint64(block.timestamp)) / 128 + 1;
         first %= end;
-        count = between(count, 1, end - first);
+        count = bound(count, 1, end - first);
         uint64[] memory named = new uint64[](2 * count);
         for (uint256 i = 0; i < named.length; i++) named[i] = uint64(first + i % count);
         uint256 due = 0;

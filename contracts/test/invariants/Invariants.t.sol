@@ -29,42 +29,43 @@ contract InvariantsTest is Cheats {
         list[0] = address(handler);
     }
 
-    /// One campaign for all of them: a state that breaks one rule need not be found again for each.
+    /// One campaign for all rules: a state that breaks one need not be found again for each. They are called
+    /// from outside, so that a failure names its rule.
     function invariant_everythingHolds() public view {
-        stakesAreBackedToTheUnit();
-        everyAccountHasWhatItBroughtLessWhatItTookAndLost();
-        whatIsSeizedIsSharedOrBurned();
-        votesAddUp();
-        rewardsAreBackedToTheUnit();
-        rewardsAreConserved();
-        nothingIsClaimedTwiceOrWrongly();
-        noWithdrawalIsBlockedOrEarly();
-        noSlashWithoutFraud();
-        noLieSurvivesADispute();
-        theOwnerTakesNothingAndAPauseLetsNobodyIn();
-        aDeviceHasOneProvider();
-        whatIsOwedIsCollectedOnceAndNeverBlocked();
+        this.stakesAreBackedToTheUnit();
+        this.everyAccountHasWhatItBroughtLessWhatItTookAndLost();
+        this.whatIsSeizedIsSharedOrBurned();
+        this.votesAddUp();
+        this.rewardsAreBackedToTheUnit();
+        this.rewardsAreConserved();
+        this.nothingIsClaimedTwiceOrWrongly();
+        this.noWithdrawalIsBlockedOrEarly();
+        this.noSlashWithoutFraud();
+        this.noLieSurvivesADispute();
+        this.theOwnerTakesNothingAndAPauseLetsNobodyIn();
+        this.aDeviceHasOneProvider();
+        this.whatIsOwedIsCollectedOnceAndNeverBlocked();
     }
 
-    function stakesAreBackedToTheUnit() private view {
+    function stakesAreBackedToTheUnit() external view {
         uint256 sum = 0;
         for (uint256 i = 0; i < handler.actorCount(); i++) sum += registry.slashableOf(handler.actors(i));
-        equal(registry.totalStake(), sum);
-        equal(token.balanceOf(address(registry)), sum);
+        assertEq(registry.totalStake(), sum);
+        assertEq(token.balanceOf(address(registry)), sum);
     }
 
-    function everyAccountHasWhatItBroughtLessWhatItTookAndLost() private view {
+    function everyAccountHasWhatItBroughtLessWhatItTookAndLost() external view {
         for (uint256 i = 0; i < handler.actorCount(); i++) {
             address actor = handler.actors(i);
-            equal(registry.slashableOf(actor) + handler.withdrawn(actor) + handler.lost(actor), handler.deposited(actor));
+            assertEq(registry.slashableOf(actor) + handler.withdrawn(actor) + handler.lost(actor), handler.deposited(actor));
         }
     }
 
-    function whatIsSeizedIsSharedOrBurned() private view {
-        equal(token.balanceOf(address(0xACC)) + token.balanceOf(registry.BURN()), handler.seized());
+    function whatIsSeizedIsSharedOrBurned() external view {
+        assertEq(token.balanceOf(address(0xACC)) + token.balanceOf(registry.BURN()), handler.seized());
     }
 
-    function votesAddUp() private view {
+    function votesAddUp() external view {
         uint64 now_ = uint64(block.timestamp);
         uint256 sum = 0;
         for (uint256 i = 0; i < handler.actorCount(); i++) {
@@ -72,26 +73,26 @@ contract InvariantsTest is Cheats {
             uint128 voting = registry.votingStakeAt(actor, now_);
             IRegistry.Account memory account = registry.accountOf(actor);
             bool votes = account.role == IRegistry.Role.Validator && account.stake >= 1000;
-            equal(voting, votes ? account.stake : 0);
+            assertEq(voting, votes ? account.stake : 0);
             sum += voting;
         }
-        equal(registry.totalVotingStakeAt(now_), sum);
+        assertEq(registry.totalVotingStakeAt(now_), sum);
     }
 
     /// Reserve, carry, what is unclaimed of the pots and what is owed: neither more nor less is there.
-    function rewardsAreBackedToTheUnit() private view {
+    function rewardsAreBackedToTheUnit() external view {
         uint256 sum = uint256(rewards.reserve()) + rewards.carry();
         for (uint256 i = 0; i < handler.settledCount(); i++) {
             (uint128 pot, uint128 paid, bool swept) = rewards.potOf(handler.settledEpoch(i));
-            isTrue(paid <= pot, "paid more than the pot");
+            assertTrue(paid <= pot, "paid more than the pot");
             if (!swept) sum += pot - paid;
         }
         for (uint256 i = 0; i < 2; i++) sum += handler.owed(handler.two()[i]);
-        equal(token.balanceOf(address(rewards)), sum);
+        assertEq(token.balanceOf(address(rewards)), sum);
     }
 
-    function rewardsAreConserved() private view {
-        equal(token.balanceOf(address(rewards)) + handler.paidOut(), handler.funded());
+    function rewardsAreConserved() external view {
+        assertEq(token.balanceOf(address(rewards)) + handler.paidOut(), handler.funded());
         uint256 paid = 0;
         for (uint256 i = 0; i < handler.settledCount(); i++) {
             (, uint128 ofPot,) = rewards.potOf(handler.settledEpoch(i));
@@ -99,51 +100,51 @@ contract InvariantsTest is Cheats {
         }
         for (uint256 i = 0; i < 2; i++) {
             address who = handler.two()[i];
-            equal(handler.claimed(who), handler.paidTo(who) + handler.owed(who));
+            assertEq(handler.claimed(who), handler.paidTo(who) + handler.owed(who));
             paid -= handler.claimed(who);
         }
-        equal(paid, 0);
+        assertEq(paid, 0);
     }
 
-    function nothingIsClaimedTwiceOrWrongly() private view {
-        equal(handler.doubleClaims(), 0);
-        equal(handler.wrongShares(), 0);
+    function nothingIsClaimedTwiceOrWrongly() external view {
+        assertEq(handler.doubleClaims(), 0);
+        assertEq(handler.wrongShares(), 0);
     }
 
-    function noWithdrawalIsBlockedOrEarly() private view {
-        equal(handler.blockedWithdrawals(), 0);
-        equal(handler.earlyWithdrawals(), 0);
+    function noWithdrawalIsBlockedOrEarly() external view {
+        assertEq(handler.blockedWithdrawals(), 0);
+        assertEq(handler.earlyWithdrawals(), 0);
     }
 
-    function noSlashWithoutFraud() private view {
-        equal(handler.slashesWithoutFraud(), 0);
-        equal(handler.fraudAccepted(), 0);
-        equal(handler.honestRejected(), 0);
+    function noSlashWithoutFraud() external view {
+        assertEq(handler.slashesWithoutFraud(), 0);
+        assertEq(handler.fraudAccepted(), 0);
+        assertEq(handler.honestRejected(), 0);
     }
 
-    function noLieSurvivesADispute() private view {
-        equal(handler.liesAccepted(), 0);
-        equal(handler.wrongMedians(), 0);
+    function noLieSurvivesADispute() external view {
+        assertEq(handler.liesAccepted(), 0);
+        assertEq(handler.wrongMedians(), 0);
     }
 
-    function theOwnerTakesNothingAndAPauseLetsNobodyIn() private view {
-        equal(handler.ownerTook(), 0);
-        equal(handler.entriesWhilePaused(), 0);
+    function theOwnerTakesNothingAndAPauseLetsNobodyIn() external view {
+        assertEq(handler.ownerTook(), 0);
+        assertEq(handler.entriesWhilePaused(), 0);
     }
 
-    function aDeviceHasOneProvider() private view {
-        equal(handler.devicesTaken(), 0);
+    function aDeviceHasOneProvider() external view {
+        assertEq(handler.devicesTaken(), 0);
         for (uint256 i = 0; i < 2; i++) {
             bytes32 device = handler.devices(i);
             (address provider,) = registry.deviceOf(device);
-            equal(provider, handler.boundOf(device));
+            assertEq(provider, handler.boundOf(device));
         }
     }
 
-    function whatIsOwedIsCollectedOnceAndNeverBlocked() private view {
-        equal(handler.doubleCollects(), 0);
-        equal(handler.blockedCollects(), 0);
-        equal(handler.wrongPayments(), 0);
+    function whatIsOwedIsCollectedOnceAndNeverBlocked() external view {
+        assertEq(handler.doubleCollects(), 0);
+        assertEq(handler.blockedCollects(), 0);
+        assertEq(handler.wrongPayments(), 0);
     }
 
     /// The campaign reaches every act: by hand once, so that a handler that always reverts cannot pass for a
@@ -172,6 +173,6 @@ contract InvariantsTest is Cheats {
         handler.pause(true);
         handler.ownerReaches(2, 5);
         string[12] memory acts = ["stake", "epoch", "unstake", "bindDevice", "withdraw", "register", "claim", "collect", "lie proven", "sweep", "gemm", "conflict"];
-        for (uint256 i = 0; i < 12; i++) isTrue(handler.seen(acts[i]) > 0, acts[i]);
+        for (uint256 i = 0; i < 12; i++) assertTrue(handler.seen(acts[i]) > 0, acts[i]);
     }
 }

@@ -41,13 +41,13 @@ contract RewardBookTest is Cheats {
             wasClaimed[epoch] = true;
             owedBy[epoch / 128] += amounts[i];
             sum += amounts[i];
-            equal(book.pots[epoch].paid, amounts[i]);
+            assertEq(book.pots[epoch].paid, amounts[i]);
         }
         look(epochs);
-        for (uint256 i = 0; i < 8; i++) equal(book.words[WHO][words[i]].owed, owedBy[words[i]]);
+        for (uint256 i = 0; i < 8; i++) assertEq(book.words[WHO][words[i]].owed, owedBy[words[i]]);
         vm.expectRevert(abi.encodeWithSelector(RewardBook.NothingOwed.selector, address(0x2222)));
         this.collect(address(0x2222), words);
-        if (sum > 0) equal(this.collect(WHO, words), sum);
+        if (sum > 0) assertEq(this.collect(WHO, words), sum);
         vm.expectRevert(abi.encodeWithSelector(RewardBook.NothingOwed.selector, WHO));
         this.collect(WHO, words);
         look(epochs);
@@ -59,8 +59,8 @@ contract RewardBookTest is Cheats {
                 uint64[5] memory near =
                     [epochs[i], epochs[i] + 1, epochs[i] - 1, epochs[i] + 128, epochs[i] ^ 127];
                 for (uint256 j = 0; j < 5; j++) {
-                    isTrue(book.isClaimed(near[j], WHO) == wasClaimed[near[j]], "its own bit");
-                    isTrue(!book.isClaimed(near[j], address(0x2222)), "its own account");
+                    assertTrue(book.isClaimed(near[j], WHO) == wasClaimed[near[j]], "its own bit");
+                    assertTrue(!book.isClaimed(near[j], address(0x2222)), "its own account");
                 }
             }
         }
@@ -73,10 +73,10 @@ contract RewardBookTest is Cheats {
         this.credit(0, type(uint128).max);
         vm.expectRevert();
         this.credit(1, 1);
-        isTrue(!book.isClaimed(1, WHO), "not yet");
-        equal(this.collect(WHO, words), type(uint128).max);
+        assertTrue(!book.isClaimed(1, WHO), "not yet");
+        assertEq(this.collect(WHO, words), type(uint128).max);
         this.credit(1, 1);
-        equal(this.collect(WHO, words), 1);
+        assertEq(this.collect(WHO, words), 1);
         // Nor more than a pot has.
         book.pots[2].amount = 5;
         vm.expectRevert(RewardBook.PotExceeded.selector);

@@ -39,25 +39,25 @@ contract RewardsTest is NetworkKit {
 
     function testFuzz_sharesSumToTheEmission(uint32 a, uint32 b, uint32 c) public {
         uint32[] memory weights = numbers(
-            uint32(between(a, 1, 1_000_000)), uint32(between(b, 1, 1_000_000)), uint32(between(c, 1, 1_000_000))
+            uint32(bound(a, 1, 1_000_000)), uint32(bound(b, 1, 1_000_000)), uint32(bound(c, 1, 1_000_000))
         );
         (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts) =
             settle(0, weights, EMISSION);
         uint256 sum = 0;
         for (uint256 i = 0; i < 3; i++) {
-            equal(rewards.shareOf(proposal, leaves[i]), amounts[i]);
+            assertEq(rewards.shareOf(proposal, leaves[i]), amounts[i]);
             rewards.claim(0, proposal, TreeKit.weightAt(leaves, i));
-            equal(token.balanceOf(who[i]), 0);
-            equal(rewards.owedOf(who[i], words(0))[0], amounts[i]);
+            assertEq(token.balanceOf(who[i]), 0);
+            assertEq(rewards.owedOf(who[i], words(0))[0], amounts[i]);
             rewards.collect(who[i], words(0));
-            equal(token.balanceOf(who[i]), amounts[i]);
+            assertEq(token.balanceOf(who[i]), amounts[i]);
             sum += amounts[i];
         }
-        equal(sum, EMISSION);
-        equal(token.balanceOf(address(rewards)), rewards.reserve());
+        assertEq(sum, EMISSION);
+        assertEq(token.balanceOf(address(rewards)), rewards.reserve());
         (uint128 pot, uint128 paid,) = rewards.potOf(0);
-        equal(pot, EMISSION);
-        equal(paid, EMISSION);
+        assertEq(pot, EMISSION);
+        assertEq(paid, EMISSION);
         vm.warp(block.timestamp + 30 days);
         vm.expectRevert(RewardBook.NothingToCarry.selector);
         rewards.sweep(0);
@@ -81,9 +81,9 @@ contract RewardsTest is NetworkKit {
         proposal.emission--;
         vm.expectRevert(abi.encodeWithSelector(IRewards.NotFinal.selector, 1));
         rewards.claim(1, proposal, opening);
-        isTrue(!rewards.isClaimed(0, who[1]), "not yet");
+        assertTrue(!rewards.isClaimed(0, who[1]), "not yet");
         rewards.claim(0, proposal, opening);
-        isTrue(rewards.isClaimed(0, who[1]), "claimed");
+        assertTrue(rewards.isClaimed(0, who[1]), "claimed");
         vm.expectRevert(abi.encodeWithSelector(RewardBook.AlreadyClaimed.selector, 0, who[1]));
         rewards.claim(0, proposal, opening);
     }
@@ -106,11 +106,11 @@ contract RewardsTest is NetworkKit {
         again[1] = type(uint64).max;
         vm.prank(ACCUSER);
         rewards.collect(who[1], again);
-        equal(token.balanceOf(who[1]), amounts[1]);
-        equal(token.balanceOf(ACCUSER), 0);
+        assertEq(token.balanceOf(who[1]), amounts[1]);
+        assertEq(token.balanceOf(ACCUSER), 0);
         vm.expectRevert(abi.encodeWithSelector(RewardBook.NothingOwed.selector, who[1]));
         rewards.collect(who[1], words(0));
-        isTrue(rewards.isClaimed(0, who[1]), "still claimed");
+        assertTrue(rewards.isClaimed(0, who[1]), "still claimed");
         vm.expectRevert(abi.encodeWithSelector(RewardBook.AlreadyClaimed.selector, 0, who[1]));
         rewards.claim(0, proposal, TreeKit.weightAt(leaves, 1));
     }
@@ -122,12 +122,12 @@ contract RewardsTest is NetworkKit {
         rewards.claim(0, proposal, TreeKit.weightAt(leaves, 0));
         vm.warp(block.timestamp + 3650 days);
         rewards.sweep(0);
-        equal(rewards.carry(), EMISSION - amounts[0]);
-        equal(rewards.owedOf(who[0], words(0))[0], amounts[0]);
+        assertEq(rewards.carry(), EMISSION - amounts[0]);
+        assertEq(rewards.owedOf(who[0], words(0))[0], amounts[0]);
         registry.pause();
         rewards.collect(who[0], words(0));
-        equal(token.balanceOf(who[0]), amounts[0]);
-        equal(token.balanceOf(address(rewards)), uint256(rewards.reserve()) + rewards.carry());
+        assertEq(token.balanceOf(who[0]), amounts[0]);
+        assertEq(token.balanceOf(address(rewards)), uint256(rewards.reserve()) + rewards.carry());
     }
 
     /// Epochs 126 … 129: the last two of a word and the first two of the next; four claims and the payment in
@@ -145,9 +145,9 @@ contract RewardsTest is NetworkKit {
         both[1] = 1;
         calls[4] = abi.encodeCall(IRewards.collect, (who[0], both));
         rewards.multicall(calls);
-        equal(token.balanceOf(who[0]), sum);
+        assertEq(token.balanceOf(who[0]), sum);
         for (uint64 epoch = 120; epoch < 136; epoch++) {
-            isTrue(rewards.isClaimed(epoch, who[0]) == (epoch >= 126 && epoch < 130), "its own bit and no other");
+            assertTrue(rewards.isClaimed(epoch, who[0]) == (epoch >= 126 && epoch < 130), "its own bit and no other");
         }
         // All or nothing, and no way around who may do what.
         vm.expectRevert(abi.encodeWithSelector(RewardBook.AlreadyClaimed.selector, 126, who[0]));
@@ -168,7 +168,7 @@ contract RewardsTest is NetworkKit {
         for (uint256 i = 1; i < 3; i++) rewards.claim(0, proposal, TreeKit.weightAt(leaves, i));
         vm.warp(block.timestamp + 30 days);
         rewards.sweep(0);
-        equal(rewards.carry(), amounts[0]);
+        assertEq(rewards.carry(), amounts[0]);
     }
 
     function test_nothingIsPaidBeforeTheProposalIsFinal() public {
@@ -247,14 +247,14 @@ contract RewardsTest is NetworkKit {
         vm.expectRevert(RewardBook.NothingToCarry.selector);
         rewards.sweep(0);
         uint128 left = EMISSION - amounts[2];
-        equal(rewards.carry(), left);
+        assertEq(rewards.carry(), left);
         uint64 epoch = scoreboard.epochAt(uint64(block.timestamp));
         (proposal, leaves, amounts) = settle(epoch, numbers(5, 5, 5), EMISSION + left);
         for (uint256 i = 0; i < 3; i++) rewards.claim(epoch, proposal, TreeKit.weightAt(leaves, i));
-        equal(rewards.carry(), 0);
+        assertEq(rewards.carry(), 0);
         rewards.collect(who[2], words(0));
         for (uint256 i = 0; i < 3; i++) rewards.collect(who[i], words(epoch / 128));
-        equal(token.balanceOf(address(rewards)), rewards.reserve());
+        assertEq(token.balanceOf(address(rewards)), rewards.reserve());
     }
 
     function test_anEpochLeftBehindLapsesAndItsPotCarriesOver() public {
@@ -280,7 +280,7 @@ contract RewardsTest is NetworkKit {
         vm.expectRevert(abi.encodeWithSelector(RewardBook.EpochLapsed.selector, 0));
         scoreboard.propose(0, proposal);
         rewards.sweep(0);
-        equal(rewards.carry(), EMISSION);
+        assertEq(rewards.carry(), EMISSION);
     }
 
     /// What is left when it is less than an emission, then nothing; the same answer ever after, and no way
@@ -294,24 +294,24 @@ contract RewardsTest is NetworkKit {
         uint128[5] memory pots = [EMISSION, 5, 5, 0, 0];
         for (uint256 i = 0; i < 5; i++) {
             vm.prank(address(pointer));
-            equal(poor.fix(epochs[i]), pots[i]);
+            assertEq(poor.fix(epochs[i]), pots[i]);
         }
         vm.prank(address(pointer));
         vm.expectRevert(abi.encodeWithSelector(RewardBook.EpochLapsed.selector, 6));
         poor.fix(6);
-        equal(poor.reserve(), 0);
-        equal(token.balanceOf(address(poor)), EMISSION + 5);
+        assertEq(poor.reserve(), 0);
+        assertEq(token.balanceOf(address(poor)), EMISSION + 5);
     }
 
     function test_eachEpochDrawsOnce() public {
         uint256 reserve = rewards.reserve();
-        equal(rewards.params().emissionPerEpoch, EMISSION);
+        assertEq(rewards.params().emissionPerEpoch, EMISSION);
         (bool any,) = rewards.lastFixed();
-        isTrue(!any, "nothing fixed yet");
+        assertTrue(!any, "nothing fixed yet");
         for (uint64 epoch = 0; epoch < 3; epoch++) settle(epoch, numbers(1, 2, 3), EMISSION);
-        equal(rewards.reserve(), reserve - 3 * EMISSION);
+        assertEq(rewards.reserve(), reserve - 3 * EMISSION);
         (, uint64 last) = rewards.lastFixed();
-        equal(last, 2);
+        assertEq(last, 2);
         vm.expectRevert(abi.encodeWithSelector(IRewards.NotScoreboard.selector, address(this)));
         rewards.fix(7);
         vm.expectRevert(IRewards.AmountZero.selector);
@@ -371,13 +371,13 @@ contract RewardsReentryTest is NetworkKit {
         CallingToken calling = CallingToken(address(token));
         calling.callBack(rewards, who[2]);
         rewards.collect(who[2], new uint64[](1));
-        equal(token.balanceOf(who[2]), amounts[2]);
-        equal(calling.refusals(), 1);
+        assertEq(token.balanceOf(who[2]), amounts[2]);
+        assertEq(calling.refusals(), 1);
         // Another's, from within: each gets its own.
         calling.callBack(rewards, who[0]);
         rewards.collect(who[1], new uint64[](1));
-        equal(token.balanceOf(who[0]), amounts[0]);
-        equal(token.balanceOf(who[1]), amounts[1]);
-        equal(token.balanceOf(address(rewards)), rewards.reserve());
+        assertEq(token.balanceOf(who[0]), amounts[0]);
+        assertEq(token.balanceOf(who[1]), amounts[1]);
+        assertEq(token.balanceOf(address(rewards)), rewards.reserve());
     }
 }

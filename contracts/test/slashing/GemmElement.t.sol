@@ -52,7 +52,7 @@ contract GemmElementTest is Cheats {
 
     function testFuzz_equalsThePlainRendering(uint8 precision, bytes32 seed, uint16 row, uint16 column) public pure {
         precision %= 5;
-        equal(
+        assertEq(
             GemmElement.element(precision, seed, 128, row, column), plain(precision, seed, 128, row, column)
         );
     }
@@ -61,19 +61,19 @@ contract GemmElementTest is Cheats {
     /// comment.
     function test_longRows() public pure {
         bytes32 seed = keccak256("long");
-        equal(GemmElement.element(0, seed, 2048, 3, 5), plain(0, seed, 2048, 3, 5));
-        equal(GemmElement.element(4, seed, 1024, 7, 2), plain(4, seed, 1024, 7, 2));
+        assertEq(GemmElement.element(0, seed, 2048, 3, 5), plain(0, seed, 2048, 3, 5));
+        assertEq(GemmElement.element(4, seed, 1024, 7, 2), plain(4, seed, 1024, 7, 2));
     }
 
     function test_isValid() public pure {
-        isTrue(GemmElement.isValid(0, 16384, 65536), "int8");
-        isTrue(!GemmElement.isValid(0, 16384, 65536 + 128), "int8 long");
-        isTrue(GemmElement.isValid(4, 16384, 16384), "tf32");
-        isTrue(!GemmElement.isValid(2, 16384, 16384 + 128), "fp16 long");
-        isTrue(!GemmElement.isValid(5, 16384, 128), "no precision");
-        isTrue(!GemmElement.isValid(0, 16384, 64), "k");
-        isTrue(!GemmElement.isValid(0, 16384, 0), "k 0");
-        isTrue(GemmElement.isValid(0, 1 << 20, 65536), "all counters");
-        isTrue(!GemmElement.isValid(0, (1 << 20) + 1, 65536), "counter overflow");
+        assertTrue(GemmElement.isValid(0, 16384, 65536), "int8");
+        assertTrue(!GemmElement.isValid(0, 16384, 65536 + 128), "int8 long");
+        assertTrue(GemmElement.isValid(4, 16384, 16384), "tf32");
+        assertTrue(!GemmElement.isValid(2, 16384, 16384 + 128), "fp16 long");
+        assertTrue(!GemmElement.isValid(5, 16384, 128), "no precision");
+        assertTrue(!GemmElement.isValid(0, 16384, 64), "k");
+        assertTrue(!GemmElement.isValid(0, 16384, 0), "k 0");
+        assertTrue(GemmElement.isValid(0, 1 << 20, 65536), "all counters");
+        assertTrue(!GemmElement.isValid(0, (1 << 20) + 1, 65536), "counter overflow");
     }
 }

@@ -67,8 +67,8 @@ contract SlashingTest is NetworkKit {
         if (value == truth) value++;
         prepare(precision, value);
         accuse();
-        equal(registry.slashableOf(provider), 500);
-        equal(token.balanceOf(ACCUSER), 100);
+        assertEq(registry.slashableOf(provider), 500);
+        assertEq(token.balanceOf(ACCUSER), 100);
         bytes memory signature = signed(PROVIDER_KEY, slashing.receiptDigest(receipt));
         vm.expectRevert(ISlashing.AlreadyPunished.selector);
         slashing.proveGemm(receipt, signature, fraud);
@@ -82,7 +82,7 @@ contract SlashingTest is NetworkKit {
             vm.expectRevert(abi.encodeWithSelector(ISlashing.ElementRight.selector, truth));
             slashing.proveGemm(receipt, signature, fraud);
         }
-        equal(registry.slashableOf(provider), 1000);
+        assertEq(registry.slashableOf(provider), 1000);
     }
 
     /// Every field of the receipt is signed, and every part of the proof is bound to it.
@@ -132,7 +132,7 @@ contract SlashingTest is NetworkKit {
         prepare(0, right(0) + 1);
         fraud.column = 512;
         refused(signature, ISlashing.PlaceInvalid.selector);
-        equal(registry.slashableOf(provider), 1000);
+        assertEq(registry.slashableOf(provider), 1000);
         prepare(0, right(0) + 1);
         accuse();
     }
@@ -157,7 +157,7 @@ contract SlashingTest is NetworkKit {
         IRegistry.DeviceAttestation memory word = IRegistry.DeviceAttestation("device", provider, "evidence", 7);
         refused(signed(PROVIDER_KEY, registry.attestationDigest(word)), ISlashing.SignatureInvalid.selector);
         accuse();
-        equal(registry.slashableOf(provider), 500);
+        assertEq(registry.slashableOf(provider), 500);
     }
 
     function deployWith(ISlashing.Params memory params) external {
@@ -187,8 +187,8 @@ contract SlashingTest is NetworkKit {
         accuse();
         uint256 back = token.balanceOf(ACCUSER);
         uint256 burned = token.balanceOf(registry.BURN());
-        equal(back + burned, 500);
-        isTrue(burned >= back, "at least half is burned");
+        assertEq(back + burned, 500);
+        assertTrue(burned >= back, "at least half is burned");
     }
 
     function test_oddSpecsAreRefused() public {
@@ -249,11 +249,11 @@ contract SlashingTest is NetworkKit {
         slashing.proveConflict(one, signOne, others, signOthers);
         vm.expectRevert(ISlashing.SignatureInvalid.selector);
         slashing.proveConflict(one, signOne, two, signOthers);
-        equal(stake(), STAKE);
+        assertEq(stake(), STAKE);
         vm.prank(ACCUSER);
         slashing.proveConflict(one, signOne, two, signTwo);
-        equal(stake(), 0);
-        equal(token.balanceOf(ACCUSER), STAKE / 5);
+        assertEq(stake(), 0);
+        assertEq(token.balanceOf(ACCUSER), STAKE / 5);
         vm.expectRevert(ISlashing.AlreadyPunished.selector);
         slashing.proveConflict(two, signTwo, one, signOne);
     }
@@ -270,7 +270,7 @@ contract SlashingTest is NetworkKit {
         vm.expectRevert(ISlashing.NoConflict.selector);
         slashing.proveRevealConflict(same, signSame);
         slashing.proveRevealConflict(other, signOther);
-        equal(stake(), 0);
+        assertEq(stake(), 0);
     }
 
     /// Left or leaving: the unbonding delay keeps it within reach.
@@ -279,7 +279,7 @@ contract SlashingTest is NetworkKit {
         vm.prank(provider);
         registry.unstake(1000);
         accuse();
-        equal(registry.slashableOf(provider), 500);
+        assertEq(registry.slashableOf(provider), 500);
         vm.warp(block.timestamp + 7 days);
         vm.prank(provider);
         registry.withdraw(provider);

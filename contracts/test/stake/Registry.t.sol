@@ -52,11 +52,11 @@ contract RegistryTest is Cheats {
     function test_registerTakesTheStakeAndKeepsTheAccount() public {
         join(provider, IRegistry.Role.Provider, 100);
         IRegistry.Account memory account = registry.accountOf(provider);
-        isTrue(account.role == IRegistry.Role.Provider, "role");
-        equal(account.stake, 100);
-        equal(account.signingKey, bytes32(uint256(uint160(provider))));
-        equal(token.balanceOf(address(registry)), 100);
-        equal(registry.totalVotingStakeAt(uint64(block.timestamp)), 0);
+        assertTrue(account.role == IRegistry.Role.Provider, "role");
+        assertEq(account.stake, 100);
+        assertEq(account.signingKey, bytes32(uint256(uint160(provider))));
+        assertEq(token.balanceOf(address(registry)), 100);
+        assertEq(registry.totalVotingStakeAt(uint64(block.timestamp)), 0);
     }
 
     function test_registerRefuses() public {
@@ -85,7 +85,7 @@ contract RegistryTest is Cheats {
         vm.warp(block.timestamp + 7 days);
         vm.prank(provider);
         registry.withdraw(other);
-        equal(token.balanceOf(other), 1e24 + 200);
+        assertEq(token.balanceOf(other), 1e24 + 200);
         registry.unpause();
         join(other, IRegistry.Role.Provider, 100);
     }
@@ -114,7 +114,7 @@ contract RegistryTest is Cheats {
         vm.warp(unlockAt);
         vm.prank(provider);
         registry.withdraw(provider);
-        equal(token.balanceOf(provider), 1e24 - 100);
+        assertEq(token.balanceOf(provider), 1e24 - 100);
         vm.prank(provider);
         vm.expectRevert(StakeBook.NothingToWithdraw.selector);
         registry.withdraw(provider);
@@ -128,7 +128,7 @@ contract RegistryTest is Cheats {
         vm.prank(provider);
         registry.withdraw(provider);
         join(provider, IRegistry.Role.Validator, 1000);
-        equal(registry.votingStakeAt(provider, uint64(block.timestamp)), 1000);
+        assertEq(registry.votingStakeAt(provider, uint64(block.timestamp)), 1000);
     }
 
     function test_votingStakeIsKeptForThePast() public {
@@ -140,12 +140,12 @@ contract RegistryTest is Cheats {
         vm.warp(start + 20);
         vm.prank(validator);
         registry.unstake(1500);
-        equal(registry.votingStakeAt(validator, start - 1), 0);
-        equal(registry.votingStakeAt(validator, start + 9), 1000);
-        equal(registry.votingStakeAt(validator, start + 19), 1500);
-        equal(registry.totalVotingStakeAt(start + 19), 1500);
-        equal(registry.votingStakeAt(validator, start + 20), 0);
-        equal(registry.totalVotingStakeAt(start + 20), 0);
+        assertEq(registry.votingStakeAt(validator, start - 1), 0);
+        assertEq(registry.votingStakeAt(validator, start + 9), 1000);
+        assertEq(registry.votingStakeAt(validator, start + 19), 1500);
+        assertEq(registry.totalVotingStakeAt(start + 19), 1500);
+        assertEq(registry.votingStakeAt(validator, start + 20), 0);
+        assertEq(registry.totalVotingStakeAt(start + 20), 0);
     }
 
     function test_slashTakesBondedThenUnbondingAndSplits() public {
@@ -153,22 +153,22 @@ contract RegistryTest is Cheats {
         vm.prank(validator);
         registry.unstake(2000);
         uint128 amount = registry.slash(validator, 500_000, other);
-        equal(amount, 1500);
-        equal(registry.accountOf(validator).stake, 0);
-        equal(registry.accountOf(validator).unbonding, 1500);
-        equal(token.balanceOf(other), 1e24 + 300);
-        equal(token.balanceOf(registry.BURN()), 1200);
-        equal(registry.totalVotingStakeAt(uint64(block.timestamp)), 0);
-        equal(registry.totalStake(), 1500);
+        assertEq(amount, 1500);
+        assertEq(registry.accountOf(validator).stake, 0);
+        assertEq(registry.accountOf(validator).unbonding, 1500);
+        assertEq(token.balanceOf(other), 1e24 + 300);
+        assertEq(token.balanceOf(registry.BURN()), 1200);
+        assertEq(registry.totalVotingStakeAt(uint64(block.timestamp)), 0);
+        assertEq(registry.totalStake(), 1500);
     }
 
     function test_slashBelowTheLeastStakeEndsTheVote() public {
         join(validator, IRegistry.Role.Validator, 1000);
         registry.slash(validator, 1, other);
-        equal(registry.accountOf(validator).stake, 1000);
+        assertEq(registry.accountOf(validator).stake, 1000);
         registry.slash(validator, 10_000, other);
-        equal(registry.accountOf(validator).stake, 990);
-        equal(registry.votingStakeAt(validator, uint64(block.timestamp)), 0);
+        assertEq(registry.accountOf(validator).stake, 990);
+        assertEq(registry.votingStakeAt(validator, uint64(block.timestamp)), 0);
     }
 
     function test_onlyTheSlashersSlash() public {
@@ -197,8 +197,8 @@ contract RegistryTest is Cheats {
         uint64 start = uint64(block.timestamp);
         attest(VALIDATOR_KEY, device, provider, start);
         (address owner, uint64 until) = registry.deviceOf(device);
-        equal(owner, provider);
-        equal(until, start + 3 days);
+        assertEq(owner, provider);
+        assertEq(until, start + 3 days);
         IRegistry.DeviceAttestation memory late =
             IRegistry.DeviceAttestation(device, other, bytes32(uint256(7)), start);
         bytes memory signature = signed(VALIDATOR_KEY, registry.attestationDigest(late));
@@ -212,13 +212,13 @@ contract RegistryTest is Cheats {
         registry.releaseDevice(device);
         attest(VALIDATOR_KEY, device, other, start);
         (owner,) = registry.deviceOf(device);
-        equal(owner, other);
+        assertEq(owner, other);
         vm.warp(start + 3 days);
         (owner,) = registry.deviceOf(device);
-        equal(owner, address(0));
+        assertEq(owner, address(0));
         attest(VALIDATOR_KEY, device, provider, start + 1 days);
         (owner,) = registry.deviceOf(device);
-        equal(owner, provider);
+        assertEq(owner, provider);
     }
 
     function test_devicesNeedAFreshWordOfAValidator() public {
@@ -270,7 +270,7 @@ contract RegistryTest is Cheats {
         registry.bindDevice(statement, signature);
         vm.chainId(block.chainid - 1);
         Registry another = new Registry(token, address(this), address(this), address(this), registry.params());
-        isTrue(another.attestationDigest(statement) != registry.attestationDigest(statement), "one digest for two registries");
+        assertTrue(another.attestationDigest(statement) != registry.attestationDigest(statement), "one digest for two registries");
         vm.prank(provider);
         registry.bindDevice(statement, signature);
         // Replayed: it stretches nothing.
@@ -291,8 +291,8 @@ contract RegistryTest is Cheats {
         vm.warp(start + 2 days);
         attest(VALIDATOR_KEY, device, provider, start + 2 days);
         (address owner, uint64 until) = registry.deviceOf(device);
-        equal(owner, provider);
-        equal(until, start + 5 days);
+        assertEq(owner, provider);
+        assertEq(until, start + 5 days);
         IRegistry.DeviceAttestation memory statement =
             IRegistry.DeviceAttestation(keccak256("another"), other, bytes32(uint256(7)), start + 2 days);
         bytes memory signature = signed(VALIDATOR_KEY, registry.attestationDigest(statement));
@@ -323,24 +323,24 @@ contract RegistryTest is Cheats {
     function test_theFutureIsNotThePast() public {
         uint64 start = uint64(block.timestamp);
         join(validator, IRegistry.Role.Validator, 1000);
-        equal(registry.votingStakeAt(validator, (1 << 48) + start - 1), 1000);
-        equal(registry.totalVotingStakeAt((1 << 48) + start - 1), 1000);
-        equal(registry.totalVotingStakeAt(type(uint64).max), 1000);
-        equal(registry.totalVotingStakeAt(start - 1), 0);
+        assertEq(registry.votingStakeAt(validator, (1 << 48) + start - 1), 1000);
+        assertEq(registry.totalVotingStakeAt((1 << 48) + start - 1), 1000);
+        assertEq(registry.totalVotingStakeAt(type(uint64).max), 1000);
+        assertEq(registry.totalVotingStakeAt(start - 1), 0);
     }
 
     function test_slashedToNothingWhileLeaving() public {
         join(validator, IRegistry.Role.Validator, 3000);
         vm.prank(validator);
         registry.unstake(3000);
-        equal(registry.slash(validator, 1_000_000, other), 3000);
-        equal(registry.totalStake(), 0);
+        assertEq(registry.slash(validator, 1_000_000, other), 3000);
+        assertEq(registry.totalStake(), 0);
         vm.warp(block.timestamp + 7 days);
         vm.prank(validator);
         vm.expectRevert(abi.encodeWithSelector(StakeBook.NotRegistered.selector, validator));
         registry.withdraw(validator);
         join(validator, IRegistry.Role.Provider, 100);
-        equal(registry.slashableOf(validator), 100);
+        assertEq(registry.slashableOf(validator), 100);
     }
 
     function test_accountsChangeTheirOwnWordsOnly() public {
@@ -350,8 +350,8 @@ contract RegistryTest is Cheats {
         vm.prank(provider);
         registry.setSigningKey(bytes32(uint256(9)), "proof");
         IRegistry.Account memory account = registry.accountOf(provider);
-        equal(keccak256(bytes(account.endpoint)), keccak256("https://elsewhere"));
-        equal(account.signingKey, bytes32(uint256(9)));
+        assertEq(keccak256(bytes(account.endpoint)), keccak256("https://elsewhere"));
+        assertEq(account.signingKey, bytes32(uint256(9)));
         vm.prank(provider);
         vm.expectRevert(IRegistry.SigningKeyMissing.selector);
         registry.setSigningKey(0, "");
@@ -406,17 +406,17 @@ contract RegistryTest is Cheats {
     }
 
     function testFuzz_stakesAreConserved(uint96 bonded, uint96 leaving, uint32 ppm) public {
-        uint128 amount = uint128(between(bonded, 1000, 1e24));
-        uint128 out = uint128(between(leaving, 1, amount - 1000 > 0 ? amount - 1000 : 1));
-        uint32 share = uint32(between(ppm, 0, 1_000_000));
+        uint128 amount = uint128(bound(bonded, 1000, 1e24));
+        uint128 out = uint128(bound(leaving, 1, amount - 1000 > 0 ? amount - 1000 : 1));
+        uint32 share = uint32(bound(ppm, 0, 1_000_000));
         join(validator, IRegistry.Role.Validator, amount);
         if (out <= amount - 1000) {
             vm.prank(validator);
             registry.unstake(out);
         }
         uint128 taken = registry.slash(validator, share, other);
-        equal(registry.slashableOf(validator), amount - taken);
-        equal(token.balanceOf(address(registry)), registry.totalStake());
-        equal(token.balanceOf(other) - 1e24 + token.balanceOf(registry.BURN()), taken);
+        assertEq(registry.slashableOf(validator), amount - taken);
+        assertEq(token.balanceOf(address(registry)), registry.totalStake());
+        assertEq(token.balanceOf(other) - 1e24 + token.balanceOf(registry.BURN()), taken);
     }
 }
