@@ -121,8 +121,7 @@ async function start(
 	const { base, registry, adminTokenFile } = await openBase(config, env, opened);
 	const { store, signer, metrics, log } = base;
 	// Loaded when it is wanted: most of its weight is an EVM.
-	const chain =
-		config.chain === null ? null : await (await import("./settlement/chain-keeper.ts")).openChainKeeper(base);
+	const chain = config.chain === null ? null : await (await import("./settlement/keeper.ts")).openChainKeeper(base);
 	if (chain !== null) opened.push(() => chain.stop());
 	const pool = createVerifierPool({
 		threads: config.verifierThreads,

@@ -8,7 +8,7 @@ import { createParams, type ParamOverrides, type Params } from "../market/params
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Plan } from "../verify/hardware/plan/probe-plan.ts";
 import type { ProbeDeadlines } from "./probe/run-probe.ts";
-import { type ChainSettings, chainDefaults } from "./settlement/chain-settings.ts";
+import { type ChainSettings, chainDefaults } from "./settlement/settings.ts";
 
 export interface ValidatorConfig {
 	/** Evidence, the embedded database, the key, the admin's token, pinned host keys. */

@@ -14,8 +14,8 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
-import { chainFolder, loadChainKey, openChainHome, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
-import { chainDefaults } from "../../src/validator/settlement/chain-settings.ts";
+import { chainFolder, loadChainKey, openChainHome, treasurerOf } from "../../src/validator/settlement/home.ts";
+import { chainDefaults } from "../../src/validator/settlement/settings.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-chain-cli-"));
 const [mine, outside] = [join(scratch, "mine"), join(scratch, "outside")];

@@ -18,9 +18,9 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import { createScoreReport } from "../../src/market/epochs/score-report.ts";
 import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
-import { type ChainHome, openChainHome, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
-import { chainDefaults } from "../../src/validator/settlement/chain-settings.ts";
+import { type ChainHome, openChainHome, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
+import { chainDefaults } from "../../src/validator/settlement/settings.ts";
 
 const DAY_S = 86_400;
 const EPOCH_S = 600;

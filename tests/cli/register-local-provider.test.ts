@@ -12,8 +12,8 @@ import { readAccount } from "../../src/chain/contracts/registry.ts";
 import { openProviderBook } from "../../src/chain/history/provider-book.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { registerLocalProvider } from "../../src/cli/up/register-local-provider.ts";
-import { type ChainHome, openChainHome } from "../../src/validator/settlement/chain-home.ts";
-import { chainDefaults } from "../../src/validator/settlement/chain-settings.ts";
+import { type ChainHome, openChainHome } from "../../src/validator/settlement/home.ts";
+import { chainDefaults } from "../../src/validator/settlement/settings.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-register-"));
 const network = join(scratch, "network");

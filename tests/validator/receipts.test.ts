@@ -28,7 +28,7 @@ import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { loadProviderAccount } from "../../src/provider/chain-account.ts";
 import { createProvider, type Provider } from "../../src/provider/create-provider.ts";
 import { createReceiptSigner } from "../../src/provider/sign-receipts.ts";
-import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
+import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
 import {
 	eventually,

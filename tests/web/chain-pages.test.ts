@@ -20,7 +20,7 @@ import { given } from "../../src/market/scores/recompute.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
-import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/chain-home.ts";
+import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { exactAmount, shortAccount, shortAmount } from "../../web/chain/chain-format.ts";
 import {
 	eventually,

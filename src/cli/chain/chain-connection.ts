@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { ContractAddresses, Contracts } from "../../chain/contracts/contracts.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { ChainHome } from "../../validator/settlement/chain-home.ts";
+import type { ChainHome } from "../../validator/settlement/home.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
 import { flag, group, text, usageError, type Values, whole } from "../options.ts";
@@ -52,8 +52,8 @@ export async function withChain<T>(
 			hint: "`assay up` creates one; --rpc names the node of another chain.",
 		});
 	const [{ openChainHome }, { chainDefaults }] = await Promise.all([
-		import("../../validator/settlement/chain-home.ts"),
-		import("../../validator/settlement/chain-settings.ts"),
+		import("../../validator/settlement/home.ts"),
+		import("../../validator/settlement/settings.ts"),
 	]);
 	const contracts = await namedContracts(values, io);
 	// The validator waits out outages for minutes; a mistyped URL should be reported at once.

@@ -11,7 +11,7 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { parseReceiptFile, type ReceiptFile, receiptOf } from "../../protocol/chain/probe-receipt.ts";
 import { codes } from "../../protocol/codes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
-import type { ChainHome } from "../../validator/settlement/chain-home.ts";
+import type { ChainHome } from "../../validator/settlement/home.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
 import { keyOptions, readKeyOption } from "../chain/chain-key.ts";

@@ -149,7 +149,7 @@ async function accuse(values: AuditValues, io: CliIo, chain: ReadingChain, found
 async function ownAccount(folder: string): Promise<ChainAccount | null> {
 	if (!existsSync(join(folder, "account.key"))) return null;
 	const [{ loadChainKey }, { accountOf }] = await Promise.all([
-		import("../../validator/settlement/chain-home.ts"),
+		import("../../validator/settlement/home.ts"),
 		import("../../chain/sending/sign.ts"),
 	]);
 	const secret = await loadChainKey(folder, "account", () => new Uint8Array(32));

@@ -1,6 +1,6 @@
 // `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on another chain, tokens,
 // devices. Each verb but status has a file. Not here: running an embedded chain (`assay up`).
-import type { ChainHome } from "../../validator/settlement/chain-home.ts";
+import type { ChainHome } from "../../validator/settlement/home.ts";
 import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
 import { keyOptions } from "../chain/chain-key.ts";
 import { providerOptions, withProviderChain } from "../chain/provider-chain.ts";

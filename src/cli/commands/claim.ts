@@ -5,7 +5,7 @@ import type { RewardClaim } from "../../chain/contracts/rewards.ts";
 import type { Call } from "../../chain/sending/sign.ts";
 import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ChainHome } from "../../validator/settlement/chain-home.ts";
+import type { ChainHome } from "../../validator/settlement/home.ts";
 import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
 import { command } from "../command.ts";
 import { flag, list, usageError, whole } from "../options.ts";

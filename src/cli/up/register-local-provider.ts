@@ -44,7 +44,7 @@ export async function registerLocalProvider(o: {
 		import("../../chain/sending/send-call.ts"),
 		import("../../chain/contracts/contracts.ts"),
 		import("../../chain/contracts/registry.ts"),
-		import("../../validator/settlement/chain-home.ts"),
+		import("../../validator/settlement/home.ts"),
 		import("../../platform/key-file.ts"),
 		import("../../provider/chain-account.ts"),
 	]);

@@ -16,9 +16,9 @@ import { createScoreReport } from "../../market/epochs/score-report.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";
-import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
-import { chainDefaults } from "./chain-settings.ts";
+import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./home.ts";
 import { createReportScores, waitsUntil } from "./report-scores.ts";
+import { chainDefaults } from "./settings.ts";
 
 const data = makeDataDir();
 after(() => data.remove());

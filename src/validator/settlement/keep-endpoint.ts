@@ -4,7 +4,7 @@
 import { callOf } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../chain/contracts/registry.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
-import type { ChainHome } from "./chain-home.ts";
+import type { ChainHome } from "./home.ts";
 
 export async function keepEndpoint({ contracts, account, isEmbedded }: ChainHome, url: string): Promise<void> {
 	if (!isEmbedded) return;

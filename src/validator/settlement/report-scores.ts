@@ -7,7 +7,7 @@ import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { Store } from "../../store/store.ts";
-import type { ChainHome } from "./chain-home.ts";
+import type { ChainHome } from "./home.ts";
 import type { ReasonEntry } from "./reasons-file.ts";
 import type { ReportArchive } from "./report-archive.ts";
 

@@ -25,7 +25,7 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 		import("../../../chain/node/chain-client.ts"),
 		import("../../../chain/contracts/deploy.ts"),
 		import("../../../platform/durable-file.ts"),
-		import("../../../validator/settlement/chain-home.ts"),
+		import("../../../validator/settlement/home.ts"),
 		import("../../../chain/contracts/contracts.ts"),
 	]);
 	const folder = home.chainFolder(dataDirOf(values, io));

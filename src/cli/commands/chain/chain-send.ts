@@ -25,7 +25,7 @@ export async function send(to: string, amount: string, values: SendValues, io: C
 		const [{ sendCall }, { callOf, read }, { treasurerOf }] = await Promise.all([
 			import("../../../chain/sending/send-call.ts"),
 			import("../../../chain/contracts/contracts.ts"),
-			import("../../../validator/settlement/chain-home.ts"),
+			import("../../../validator/settlement/home.ts"),
 		]);
 		const { contracts, url } = home;
 		const { client } = contracts;

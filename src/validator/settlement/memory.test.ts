@@ -6,7 +6,7 @@ import { accountOf, type SignedTransaction } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
-import { openChainMemory } from "./chain-memory.ts";
+import { openChainMemory } from "./memory.ts";
 
 const LEASE = "chain";
 const registry: Hex = `0x${"AB".repeat(20)}`;

@@ -1,13 +1,13 @@
 // An account of the chain as the API shows it, and which account belongs to which provider. From events, and one question to the Registry for accounts that events name:
 // whoever asks for accounts that nobody has costs the node nothing. Page: docs/chain.md §10, "Whom a leaf names".
-import type { ChainAccountView } from "../../api/types.ts";
-import { ROLES, readAccount } from "../../chain/contracts/registry.ts";
-import type { HistoryEvent } from "../../chain/history/chain-history.ts";
-import type { Environment } from "../../platform/environment.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import type { Store } from "../../store/store.ts";
-import type { ChainHome } from "../settlement/chain-home.ts";
-import type { ChainViews } from "./chain-views.ts";
+import type { ChainAccountView } from "../../../api/types.ts";
+import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
+import type { HistoryEvent } from "../../../chain/history/chain-history.ts";
+import type { Environment } from "../../../platform/environment.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { Store } from "../../../store/store.ts";
+import type { ChainHome } from "../../settlement/home.ts";
+import type { ChainViews } from "./views.ts";
 
 export interface ChainAccounts {
 	/** The account that is paid for a provider; null where it has none. */

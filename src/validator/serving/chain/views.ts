@@ -1,21 +1,21 @@
 // The chain's epochs as the API shows them: phases by the clock, reports and proposals from events, leaves from the archive. Decides nothing and sends nothing; loaded only where
 // there is a chain. How often a node is asked is chain-reader.ts's affair. Page: docs/chain.md.
 import { join } from "node:path";
-import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../api/types.ts";
-import { read } from "../../chain/contracts/contracts.ts";
-import { windowsOf } from "../../chain/contracts/scoreboard.ts";
-import type { HistoryEvent, PastEpoch, PastReport } from "../../chain/history/chain-history.ts";
-import type { Rpc } from "../../chain/node/rpc.ts";
-import type { Environment } from "../../platform/environment.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { safeText } from "../../protocol/bytes/safe-text.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ChainHome } from "../settlement/chain-home.ts";
-import { archivePath, createReportArchive } from "../settlement/report-archive.ts";
-import { createChainGlance } from "./chain-glance.ts";
-import { type ChainLeaves, createChainLeaves, standing } from "./chain-leaves.ts";
-import { countedOf, createChainPhases, type FixedChain, PPM } from "./chain-phases.ts";
-import { type ChainReader, createChainReader } from "./chain-reader.ts";
+import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../../api/types.ts";
+import { read } from "../../../chain/contracts/contracts.ts";
+import { windowsOf } from "../../../chain/contracts/scoreboard.ts";
+import type { HistoryEvent, PastEpoch, PastReport } from "../../../chain/history/chain-history.ts";
+import type { Rpc } from "../../../chain/node/rpc.ts";
+import type { Environment } from "../../../platform/environment.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { safeText } from "../../../protocol/bytes/safe-text.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { ChainHome } from "../../settlement/home.ts";
+import { archivePath, createReportArchive } from "../../settlement/report-archive.ts";
+import { createChainGlance } from "./glance.ts";
+import { type ChainLeaves, createChainLeaves, standing } from "./leaves.ts";
+import { countedOf, createChainPhases, type FixedChain, PPM } from "./phases.ts";
+import { type ChainReader, createChainReader } from "./reader.ts";
 
 export interface ChainViews {
 	readonly reader: ChainReader;

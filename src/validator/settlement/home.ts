@@ -22,8 +22,8 @@ import { toHex } from "../../protocol/chain/hex.ts";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
-import type { ChainSettings } from "./chain-settings.ts";
 import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
+import type { ChainSettings } from "./settings.ts";
 
 export interface ChainHome {
 	readonly contracts: Contracts;

@@ -1,14 +1,14 @@
 // Where each epoch of the chain is: running, commit, reveal, void, challenge, final, or without weights for ever. By the clock, the parameters and what was sent; and the
 // parameters themselves, which never change. Page: docs/chain.md §3.
 
-import type { Chain, ChainPhase } from "../../api/types.ts";
-import { type Contracts, read } from "../../chain/contracts/contracts.ts";
-import { type EpochParams, readEpochParams, windowsOf } from "../../chain/contracts/scoreboard.ts";
-import type { PastEpoch } from "../../chain/history/chain-history.ts";
-import type { Environment } from "../../platform/environment.ts";
-import { safeText } from "../../protocol/bytes/safe-text.ts";
-import { standing } from "./chain-leaves.ts";
-import type { ChainReader } from "./chain-reader.ts";
+import type { Chain, ChainPhase } from "../../../api/types.ts";
+import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
+import { type EpochParams, readEpochParams, windowsOf } from "../../../chain/contracts/scoreboard.ts";
+import type { PastEpoch } from "../../../chain/history/chain-history.ts";
+import type { Environment } from "../../../platform/environment.ts";
+import { safeText } from "../../../protocol/bytes/safe-text.ts";
+import { standing } from "./leaves.ts";
+import type { ChainReader } from "./reader.ts";
 
 /** Set at the deployment. */
 export interface FixedChain {

@@ -28,7 +28,7 @@ import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { archiveSource, auditEpoch } from "../audit/audit-epoch.ts";
-import { chainFolder, loadChainKey, readContracts, treasurerOf } from "./chain-home.ts";
+import { chainFolder, loadChainKey, readContracts, treasurerOf } from "./home.ts";
 import { createReportArchive } from "./report-archive.ts";
 
 const HOUR = 3_600_000;

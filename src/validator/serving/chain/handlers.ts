@@ -1,9 +1,9 @@
 // Routes of the chain: where it is, its epochs, weights, transactions, accounts. A validator without a chain loads nothing of it and says so.
-import type { Handlers } from "../../api/routes.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ChainHome } from "../settlement/chain-home.ts";
-import type { ValidatorContext } from "../validator-context.ts";
+import type { Handlers } from "../../../api/routes.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { ChainHome } from "../../settlement/home.ts";
+import type { ValidatorContext } from "../../validator-context.ts";
 
 type Names =
 	| "getChain"
@@ -20,8 +20,8 @@ export function chainHandlers(
 ): Pick<Handlers, Names> {
 	async function open(chain: ChainHome) {
 		const [{ createChainViews }, { createChainAccounts }] = await Promise.all([
-			import("./chain-views.ts"),
-			import("./chain-accounts.ts"),
+			import("./views.ts"),
+			import("./accounts.ts"),
 		]);
 		const views = await createChainViews(chain, env);
 		return { views, accounts: createChainAccounts(chain, views, store, env) };

@@ -1,13 +1,13 @@
 // The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of questions a block, whoever asks.
 
-import type { Chain } from "../../api/types.ts";
-import { read } from "../../chain/contracts/contracts.ts";
-import { ROLES, readAccount } from "../../chain/contracts/registry.ts";
-import type { Environment } from "../../platform/environment.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ChainHome } from "../settlement/chain-home.ts";
-import type { ChainPhases } from "./chain-phases.ts";
-import type { ChainReader } from "./chain-reader.ts";
+import type { Chain } from "../../../api/types.ts";
+import { read } from "../../../chain/contracts/contracts.ts";
+import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
+import type { Environment } from "../../../platform/environment.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { ChainHome } from "../../settlement/home.ts";
+import type { ChainPhases } from "./phases.ts";
+import type { ChainReader } from "./reader.ts";
 
 const MAX_IN_FLIGHT = 16;
 

@@ -1,17 +1,17 @@
 // The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long as the newest block stays the same, all who
 // ask at once share one question, few questions are open at a time, and a node that is silent is a clear answer within seconds. Sending is chain-round.ts's.
-import type { Contracts } from "../../chain/contracts/contracts.ts";
-import { type ChainHistory, createChainHistory } from "../../chain/history/chain-history.ts";
-import { createChainClient } from "../../chain/node/chain-client.ts";
-import { httpRpc } from "../../chain/node/http-rpc.ts";
-import { type Rpc, RpcRefusal } from "../../chain/node/rpc.ts";
-import { isInTime } from "../../platform/abortable.ts";
-import { BoundedMap } from "../../platform/bounded-map.ts";
-import type { Environment } from "../../platform/environment.ts";
-import { createSemaphore } from "../../platform/semaphore.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ChainHome } from "../settlement/chain-home.ts";
+import type { Contracts } from "../../../chain/contracts/contracts.ts";
+import { type ChainHistory, createChainHistory } from "../../../chain/history/chain-history.ts";
+import { createChainClient } from "../../../chain/node/chain-client.ts";
+import { httpRpc } from "../../../chain/node/http-rpc.ts";
+import { type Rpc, RpcRefusal } from "../../../chain/node/rpc.ts";
+import { isInTime } from "../../../platform/abortable.ts";
+import { BoundedMap } from "../../../platform/bounded-map.ts";
+import type { Environment } from "../../../platform/environment.ts";
+import { createSemaphore } from "../../../platform/semaphore.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { ChainHome } from "../../settlement/home.ts";
 
 interface ChainHead {
 	readonly number: number;

@@ -9,15 +9,15 @@ import { repeat } from "../../platform/environment.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { createReceiptKeeper, type ReceiptKeeper } from "../receipts/receipt-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
-import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./chain-home.ts";
-import { openChainMemory } from "./chain-memory.ts";
-import { createChainPublicFiles } from "./chain-public-files.ts";
 import { createDeviceAttester } from "./device-bindings.ts";
 import { createEpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
 import { createFraudKeeper } from "./fraud-keeper.ts";
+import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./home.ts";
 import { keepEndpoint } from "./keep-endpoint.ts";
+import { openChainMemory } from "./memory.ts";
+import { createChainPublicFiles } from "./public-files.ts";
 import { createReportArchive } from "./report-archive.ts";
 import { createReportScores } from "./report-scores.ts";
 
