@@ -23,13 +23,16 @@ const DOORS = ["src/engine", "src/store", "src/chain", "src/api"];
 /** One known primitive a file; a new one is named here, so that the room cannot become an attic. */
 const PLATFORM = [
 	"abortable",
+	"barrier",
 	"bounded-fetch",
 	"bounded-map",
 	"durable-file",
 	"environment",
 	"key-file",
 	"keyed-mutex",
+	"logger",
 	"node-ed25519",
+	"repeat",
 	"semaphore",
 	"token-bucket",
 ];

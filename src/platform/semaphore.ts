@@ -3,7 +3,6 @@
 export interface Semaphore {
 	/** Resolves to the release function. Throws what `signal` was aborted with. */
 	acquire(signal?: AbortSignal): Promise<() => void>;
-	readonly taken: () => number;
 	readonly waiting: () => number;
 }
 
@@ -18,7 +17,6 @@ export function createSemaphore(count: number): Semaphore {
 	}
 
 	return {
-		taken: () => taken,
 		waiting: () => waiting.length,
 		async acquire(signal) {
 			signal?.throwIfAborted();

@@ -153,7 +153,7 @@ async function start(
 	const housekeeping = startHousekeeping(context, scores);
 	opened.push(() => housekeeping.stop());
 	if (config.probes) {
-		const gate = createTogetherGate({ hub: context.hub, nowMs: env.nowMs, after: env.after });
+		const gate = createTogetherGate({ hub: context.hub, after: env.after });
 		opened.push(() => gate.close());
 		const suspicion = createSuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NetworkEvent } from "../api/types.ts";
+import { realAfter } from "../platform/abortable.ts";
 import type { EventStore, StoreEvent } from "../store/events.ts";
 import { createEventHub } from "./event-hub.ts";
 import { createProbeHistory } from "./probing/probe-history.ts";
@@ -132,11 +133,7 @@ test("what is remembered of probes is bounded: the oldest probe goes first, a ta
 
 test("a gate opens for members of two processes when all are there, and not before", async () => {
 	const events = memoryEvents();
-	const after = (ms: number, run: () => void) => {
-		const timer = setTimeout(run, ms);
-		return () => clearTimeout(timer);
-	};
-	const gates = ["one", "two"].map((name) => createTogetherGate({ hub: hubOf(events, name), nowMs, after }));
+	const gates = ["one", "two"].map((name) => createTogetherGate({ hub: hubOf(events, name), after: realAfter }));
 	const [here, there] = [gates[0]!, gates[1]!];
 	const members = ["a", "b", "c"];
 	let open = 0;

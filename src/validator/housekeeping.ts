@@ -1,6 +1,6 @@
 // What a validator does now and then beside probing: forgets old history, and lets the scores of proofs that
 // nobody renews grow old. Loops only; what is old is decided by the settings and by market/.
-import { repeat } from "../platform/environment.ts";
+import { repeat } from "../platform/repeat.ts";
 import type { ScoreKeeper } from "./scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "./validator-context.ts";
 

@@ -1,7 +1,7 @@
 // A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
 import { randomBytes } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { createLogger } from "../../src/platform/environment.ts";
+import { createLogger } from "../../src/platform/logger.ts";
 import { createValidator, type DoorSettings } from "../../src/validator/create-validator.ts";
 import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";

@@ -79,7 +79,7 @@ until Ctrl-C. Other hosts join with the command that it prints. The next start c
 			// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 			const [{ createValidator }, { createLogger }] = await Promise.all([
 				import("../../validator/create-validator.ts"),
-				import("../../platform/environment.ts"),
+				import("../../platform/logger.ts"),
 			]);
 			const validator = createValidator(
 				{

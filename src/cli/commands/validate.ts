@@ -76,7 +76,7 @@ they should then share the data folder too, or each has its own evidence.`,
 		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
 		const [{ createValidator }, { createLogger }] = await Promise.all([
 			import("../../validator/create-validator.ts"),
-			import("../../platform/environment.ts"),
+			import("../../platform/logger.ts"),
 		]);
 		const validator = createValidator(settings, { env: io.env, logger: createLogger(values.log) });
 		const { url, key, adminTokenFile } = await validator.start();

@@ -40,7 +40,7 @@ export async function countProbe(
 	const result = await x.mutex.run(ended.providerId, async () => {
 		const provider = await x.store.providers.recall(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
-		const random01 = x.env.randomBelow(2 ** 32) / 2 ** 32;
+		const random01 = x.env.random();
 		return x.store.probes.finish(finishOf(x, provider, ended, random01));
 	});
 	if (!result.counted) return result;

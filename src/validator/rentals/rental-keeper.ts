@@ -11,7 +11,7 @@ import {
 	release,
 	reserve,
 } from "../../market/rentals/rental-rules.ts";
-import { repeat } from "../../platform/environment.ts";
+import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../protocol/network/rental.ts";

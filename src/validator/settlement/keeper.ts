@@ -5,7 +5,7 @@ import type { StaticFile } from "../../api/server/server-options.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { openProviderBook } from "../../chain/history/provider-book.ts";
 import { readChainTime } from "../../chain/node/chain-clock.ts";
-import { repeat } from "../../platform/environment.ts";
+import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { createReceiptKeeper, type ReceiptKeeper } from "../receipts/receipt-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
