@@ -7,7 +7,7 @@ import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { Store } from "../store/store.ts";
 import type { EventHub } from "./event-hub.ts";
-import type { ReceiptKeeper } from "./receipts/receipt-keeper.ts";
+import type { ProbeReceipts } from "./receipts/probe-receipts.ts";
 import type { ValidatorConfig } from "./validator-config.ts";
 import type { ValidatorMetrics } from "./validator-metrics.ts";
 
@@ -26,7 +26,7 @@ export interface ValidatorContext {
 	/** For the seeds of a probe that begins now: proves that it was not made earlier. Null without a chain. */
 	readonly beacon: () => Promise<Beacon>;
 	/** Null without a chain: nobody's receipts would bind anybody. */
-	readonly receipts: ReceiptKeeper | null;
+	readonly receipts: ProbeReceipts | null;
 }
 
 /** One line in the log and one in the metrics; the loop goes on. */

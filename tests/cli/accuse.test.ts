@@ -30,7 +30,7 @@ import {
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
 import { createReceiptCollector } from "../../src/validator/receipts/collect-receipts.ts";
-import type { FraudNote } from "../../src/validator/receipts/receipt-keeper.ts";
+import type { FraudNote } from "../../src/validator/receipts/probe-receipts.ts";
 import { type Accused, createFraudKeeper } from "../../src/validator/settlement/fraud-keeper.ts";
 import { gemmsToCheck } from "../../src/verify/hardware/gemm-fraud.ts";
 import { probeToy, type ToyProbe } from "../toy/probe-toy.ts";

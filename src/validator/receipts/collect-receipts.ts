@@ -1,5 +1,6 @@
-// The receipts of one probe: asked for after a stage's roots and before its openings, checked against what this validator recorded itself, and put together for the file
-// beside the evidence. Whatever the provider does here, the probe goes on; what is missing is written down. Page: docs/chain.md §5.
+// The receipts of one probe: asked for after a stage's roots and before its openings, checked against what
+// this validator recorded itself, and put together for the file beside the evidence. Whatever the provider
+// does here, the probe goes on; what is missing is written down. Page: docs/chain.md §5.
 import { isReceiptSigned } from "../../chain/contracts/slashing.ts";
 import {
 	factsOfGemm,
@@ -20,15 +21,15 @@ export interface ReceiptCollector {
 	file(evidenceSha256: string): ReceiptFile;
 }
 
-export function createReceiptCollector(o: {
+export function createReceiptCollector(options: {
 	readonly domain: ReceiptDomain;
 	/** The provider's account, as the Registry has it. */
 	readonly provider: Hex;
 	readonly probeId: string;
 }): ReceiptCollector {
-	const { chainId } = o.domain;
-	const domain: ReceiptDomain = { chainId, slashing: o.domain.slashing.toLowerCase() as Hex };
-	const provider = o.provider.toLowerCase() as Hex;
+	const { chainId } = options.domain;
+	const domain: ReceiptDomain = { chainId, slashing: options.domain.slashing.toLowerCase() as Hex };
+	const provider = options.provider.toLowerCase() as Hex;
 	const receipts: SignedFacts[] = [];
 	const missing: { challenge: number; why: MissingWhy }[] = [];
 
@@ -41,7 +42,7 @@ export function createReceiptCollector(o: {
 				const { challenge } = fact;
 				const signature: Hex | null = signatureIn(answer, challenge);
 				const isRight =
-					signature !== null && (await isReceiptSigned(domain, receiptOf(provider, o.probeId, fact), signature));
+					signature !== null && (await isReceiptSigned(domain, receiptOf(provider, options.probeId, fact), signature));
 				if (isRight) receipts.push({ ...fact, signature: signature! });
 				else missing.push({ challenge, why: answer === null ? "silent" : signature === null ? "refused" : "wrong" });
 			}
@@ -50,7 +51,7 @@ export function createReceiptCollector(o: {
 			format: "assay-receipts",
 			version: 1,
 			evidence,
-			probeId: o.probeId,
+			probeId: options.probeId,
 			chainId,
 			slashing: domain.slashing,
 			provider,

@@ -1,5 +1,6 @@
-// Of an evidence file and its receipts: the first wrong element that its provider signed for. For the validator and for anyone else (`assay accuse`).
-// Lets other work in between challenges: the thread with sockets and API must not stand still for as long as a verdict takes.
+// Of an evidence file and its receipts: the first wrong element that its provider signed for. For the
+// validator and for anyone else (`assay accuse`). Lets other work in between challenges: the thread with
+// sockets and API must not stand still for as long as a verdict takes.
 import type { ReceiptFile, SignedFacts } from "../../protocol/chain/probe-receipt.ts";
 import { gemmsToCheck, type WrongElement } from "../../verify/hardware/gemm-fraud.ts";
 
@@ -8,7 +9,10 @@ export interface SignedFraud {
 	readonly signed: SignedFacts;
 }
 
-/** Null: nothing is wrong, or nobody signed for what is; with `onUnsigned`, which is told of the latter, challenges without a receipt are looked at too. Signatures are not checked here. */
+/**
+ * Null: nothing is wrong, or nobody signed for what is; with `onUnsigned`, which is told of the latter,
+ * challenges without a receipt are looked at too. Signatures are not checked here.
+ */
 export async function signedFraud(
 	evidence: Uint8Array,
 	{ receipts }: Pick<ReceiptFile, "receipts">,

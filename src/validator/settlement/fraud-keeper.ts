@@ -1,5 +1,5 @@
 // Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the provider's own receipt for that challenge (docs/chain.md §5). Once a
-// probe, however many of its elements are wrong. Works off the notes of receipt-keeper.ts; run by the one process that sends (chain-keeper.ts).
+// probe, however many of its elements are wrong. Works off the notes of probe-receipts.ts; run by the one process that sends (chain-keeper.ts).
 // Nothing is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter.
 
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
@@ -9,14 +9,14 @@ import { refusedBecause } from "../../chain/sending/refusal.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { receiptOf } from "../../protocol/chain/probe-receipt.ts";
-import type { FraudNote, ReceiptKeeper } from "../receipts/receipt-keeper.ts";
+import type { FraudNote, ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { signedFraud } from "../receipts/signed-fraud.ts";
 
 export interface FraudKeeperOptions {
 	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly journal: IntentJournal;
-	readonly receipts: Pick<ReceiptKeeper, "notes" | "get" | "dropNote">;
+	readonly receipts: Pick<ProbeReceipts, "notes" | "get" | "dropNote">;
 	readonly evidence: (sha256: string) => Promise<Uint8Array>;
 	readonly nowMs: () => number;
 	readonly tell: (accused: Accused) => void;

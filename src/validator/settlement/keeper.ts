@@ -7,7 +7,7 @@ import { openProviderBook } from "../../chain/history/provider-book.ts";
 import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
-import { createReceiptKeeper, type ReceiptKeeper } from "../receipts/receipt-keeper.ts";
+import { ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createDeviceAttester } from "./device-bindings.ts";
 import { createEpochRound } from "./epoch-round.ts";
@@ -35,7 +35,7 @@ export interface ChainKeeper {
 	/** Whether reports of this validator counted when it began. */
 	readonly isStaked: () => boolean;
 	readonly params: board.EpochParams;
-	readonly receipts: ReceiptKeeper;
+	readonly receipts: ProbeReceipts;
 	readonly home: ChainHome;
 }
 
@@ -77,7 +77,7 @@ async function createChainKeeper(
 	});
 	const book = await openProviderBook(contracts, memory.book);
 
-	const receipts = createReceiptKeeper({
+	const receipts = new ProbeReceipts({
 		dataDir: config.dataDir,
 		folder: home.folder,
 		domain: contracts.addresses,
@@ -126,7 +126,7 @@ async function createChainKeeper(
 			maxAgeMs: config.params.maxAgeMs,
 			scoring: { ...config.params },
 			nowMs: env.nowMs,
-			reported: receipts.reported,
+			reported: (explanation) => receipts.reported(explanation),
 		}),
 		fetchReport: fetched.report,
 		fetchWeights: fetched.weights,

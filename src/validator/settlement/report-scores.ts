@@ -25,7 +25,7 @@ export interface ReportScoresOptions {
 	/** What scores were made with, for whoever computes them again. */
 	readonly scoring?: Readonly<Record<string, unknown>>;
 	readonly nowMs: () => number;
-	/** The score as it is reported, 0 where receipts are missing (receipt-keeper.ts); absent: as it is. */
+	/** The score as it is reported, 0 where receipts are missing (probe-receipts.ts); absent: as it is. */
 	readonly reported?: (explanation: Explanation) => Promise<Explanation>;
 }
 
