@@ -1,6 +1,6 @@
 // Builds the dashboard: web/ → build/web (or --out FOLDER), names with hashes, beside each file its gzip and brotli forms. Skips when nothing is newer.
 //   node scripts/build-web.ts [--out FOLDER] [--force]
-// Not here: serving (src/validator/serving/static-files.ts reads what this writes).
+// Not here: serving (src/api/server/dashboard.ts).
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";

@@ -2,7 +2,7 @@
 // market's parameters and are only passed through. Settings come from the command line, the environment or a test; none is read here.
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { ApiLimits, StaticFile } from "../api/server/server-options.ts";
+import type { ApiLimits } from "../api/server/server-options.ts";
 import type { Link } from "../engine/links/link.ts";
 import { createParams, type ParamOverrides, type Params } from "../market/params.ts";
 import { AssayError } from "../protocol/assay-error.ts";
@@ -50,7 +50,6 @@ export interface ValidatorConfig {
 		readonly limits: Partial<ApiLimits>;
 		/** Addresses or networks of our own proxies, whose X-Forwarded-For is believed; of agents' links too. */
 		readonly trustProxy: readonly string[] | null;
-		readonly staticFile: ((path: string) => Promise<StaticFile | null>) | null;
 	};
 	/** Progress events a second, all probes of this process together; what is above is not told. */
 	readonly progressPerS: number;
@@ -126,7 +125,7 @@ const DEFAULTS: Omit<ValidatorConfig, "dataDir" | "params"> = {
 	ssh: { identityFile: null, connectTimeoutMs: 20_000 },
 	openLocalLink: null,
 	chain: null,
-	api: { limits: {}, trustProxy: null, staticFile: null },
+	api: { limits: {}, trustProxy: null },
 	progressPerS: 50,
 	keepHistoryMs: 90 * DAY,
 };

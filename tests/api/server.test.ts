@@ -1,9 +1,13 @@
 // The server around the routes: limits, headers, what leaks and what does not, files, upgrades, logs, metrics, the end.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { test } from "node:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { Handlers } from "../../src/api/routes.ts";
@@ -160,31 +164,85 @@ test("evidence is cached for ever, and not sent to those who have it", () =>
 		}
 	}));
 
-test("files of the dashboard: what the hook gives, nothing else, nothing under /v1", async () => {
+/** Paths that climb, hide, or hold what no file name of ours has. */
+const ODD_PATHS = ["/a/%2e%2e%2findex.html", "/%2e%2e/x", "/.git/config", "/a%00b", "/a%5cb", "//index.html", "/%zz"];
+
+test("public files: what the hook gives, nothing else, nothing under /v1", async () => {
 	const asked: string[] = [];
 	const staticFile = async (path: string) => {
 		asked.push(path);
-		return path === "/index.html"
-			? { bytes: Uint8Array.of(60), contentType: "text/html", cacheControl: "no-cache" }
+		return path === "/chain/a.json"
+			? { bytes: Uint8Array.of(60), contentType: "application/json", cacheControl: "public, max-age=60" }
 			: null;
 	};
 	await withApi({ staticFile }, async ({ url }) => {
-		const page = await fetch(`${url}/index.html`);
-		assert.deepEqual([page.status, page.headers.get("content-type"), await page.text()], [200, "text/html", "<"]);
-		assert.match(page.headers.get("content-security-policy") ?? "", /script-src 'self'/);
-		for (const path of [
-			"/other",
-			"/v1/index.html",
-			"/v1",
-			"/a/%2e%2e%2findex.html",
-			"/.git/config",
-			"/a%00b",
-			"/a%5cb",
-		])
-			assert.equal((await fetch(url + path)).status, 404, path);
-		assert.equal((await fetch(`${url}/index.html`, { method: "POST" })).status, 404);
-		assert.deepEqual(asked, ["/index.html", "/other"]);
+		const file = await fetch(`${url}/chain/a.json`);
+		assert.deepEqual(
+			[file.status, file.headers.get("cache-control"), await file.text()],
+			[200, "public, max-age=60", "<"],
+		);
+		assert.match(file.headers.get("content-security-policy") ?? "", /script-src 'self'/);
+		for (const path of ["/other", "/v1/chain/a.json", "/v1", ...ODD_PATHS])
+			assert.ok([400, 404].includes((await fetch(url + path)).status), path);
+		assert.equal((await fetch(`${url}/chain/a.json`, { method: "POST" })).status, 404);
+		assert.deepEqual(asked.slice(0, 2), ["/chain/a.json", "/other"]);
+		assert.ok(
+			asked.every((path) => !path.includes("..") && !path.includes("/.")),
+			asked.join(" "),
+		);
+		// Without a dashboard nothing is a page, whatever a browser accepts.
+		assert.equal((await fetch(url, { headers: { accept: "text/html" } })).status, 404);
 	});
+});
+
+test("the dashboard: one document for all pages, files by their names, compressed, with tags and times", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "assay-dashboard-"));
+	const script = "export {};".repeat(20);
+	for (const [name, content] of Object.entries({
+		"index.html": "<p>",
+		"main-ABCD1234.js": script,
+		"main-ABCD1234.js.br": brotliCompressSync(script),
+		"main-ABCD1234.js.gz": gzipSync(script),
+		"verifier-worker-ABCD1234.js": "//",
+		"secret.key": "s",
+	}))
+		writeFileSync(join(folder, name), content);
+	await withApi({ dashboard: folder }, async ({ url }) => {
+		const get = (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers });
+		for (const path of ["/", "/providers", "/providers/abc", "/verify?x=1"]) {
+			const page = await get(path);
+			const { headers } = page;
+			assert.deepEqual([page.status, headers.get("content-type")], [200, "text/html; charset=utf-8"], path);
+			assert.deepEqual([headers.get("cache-control"), await page.text()], ["no-cache", "<p>"], path);
+			assert.match(headers.get("content-security-policy") ?? "", /script-src 'self'/);
+			// By hand: fetch asks for a fresh copy whenever it names a tag.
+			const again = `GET ${path} HTTP/1.1\r\nhost: a\r\nif-none-match: ${headers.get("etag")}\r\nconnection: close\r\n\r\n`;
+			assert.match(await raw(url, again), /^HTTP\/1\.1 304 /, path);
+		}
+		for (const [accepted, encoding] of [
+			["gzip, deflate, br", "br"],
+			["gzip, deflate", "gzip"],
+			["br;q=0, identity", null],
+			["", null],
+		] as const) {
+			const file = await get("/main-ABCD1234.js", { "accept-encoding": accepted });
+			assert.deepEqual([file.status, file.headers.get("content-encoding")], [200, encoding], accepted);
+			assert.match(file.headers.get("content-type")!, /^text\/javascript|^application\/javascript/);
+			assert.equal(file.headers.get("cache-control"), "public, max-age=31536000, immutable");
+			assert.equal(file.headers.get("vary"), "accept-encoding");
+			assert.equal(await file.text(), script);
+		}
+		const worker = await get("/verifier-worker-ABCD1234.js");
+		assert.equal(worker.headers.get("content-security-policy"), "default-src 'none';script-src 'wasm-unsafe-eval'");
+		const head = await fetch(`${url}/main-ABCD1234.js`, { method: "HEAD" });
+		assert.deepEqual([head.status, await head.text()], [200, ""]);
+		const none = ["/secret.key", "/main-ABCD1234.js.br", "/index.html/x", "/providers/a/b", "/other", "/v1/index.html"];
+		for (const path of [...none, ...ODD_PATHS]) assert.ok([400, 404].includes((await get(path)).status), path);
+		assert.equal((await fetch(`${url}/main-ABCD1234.js`, { method: "POST" })).status, 404);
+		const lost = await get("/nowhere/at/all", { accept: "text/html,*/*" });
+		assert.deepEqual([lost.status, await lost.text()], [404, "<p>"]);
+	});
+	rmSync(folder, { recursive: true });
 });
 
 function raw(url: string, text: string): Promise<string> {

@@ -11,13 +11,12 @@ import type { Page } from "playwright-core";
 import { buildWeb, compress, ensureBuilt } from "../../scripts/build-web.ts";
 import type { ApiServer } from "../../src/api/server/server-options.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
-import { createStaticFiles } from "../../src/validator/serving/static-files.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const sample = join(root, "vectors/h200.assay");
 let server: ApiServer;
 let browser: Browser;
@@ -25,7 +24,7 @@ let url: string;
 before(async () => {
 	await ensureBuilt();
 	// Its clock stands still, and with it the limits of an address.
-	({ server, url } = await startToyApi({ staticFile: createStaticFiles(), limits: { readsPerS: 100_000 } }));
+	({ server, url } = await startToyApi({ dashboard: join(root, "build/web"), limits: { readsPerS: 100_000 } }));
 	browser = await startBrowser();
 });
 after(async () => {
@@ -220,7 +219,6 @@ test("files go out compressed, named by their hash, under a policy without inlin
 		[program.status, program.headers.get("content-type")],
 		[404, "application/problem+json; charset=utf-8"],
 	);
-	assert.equal(await createStaticFiles([join(root, "no-such-folder")])("/"), null);
 });
 
 test("the first view stays small", async () => {

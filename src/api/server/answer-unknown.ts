@@ -1,10 +1,10 @@
-// Requests that no route takes: 404, 405 and OPTIONS, files of the dashboard where there is one; and how a problem is sent.
+// Requests that no route takes: 404, 405 and OPTIONS, public files and the dashboard where there is one; and how a problem is sent.
 import type { FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { methodsOfPath } from "./match-path.ts";
 import { PROBLEM_TYPE, type ProblemSource, problemDocument } from "./problem.ts";
-import type { ApiServerOptions, StaticFile } from "./server-options.ts";
+import type { ApiServerOptions } from "./server-options.ts";
 
 /**
  * Scripts, styles and connections of the dashboard's own origin only, no string that becomes code (trusted types), no frames either way. WebAssembly is only
@@ -43,6 +43,7 @@ export async function answerUnknown(
 	request: FastifyRequest,
 	reply: FastifyReply,
 	staticFile: ApiServerOptions["staticFile"],
+	dashboardFile: ((path: string) => string | null) | null,
 ): Promise<FastifyReply> {
 	const path = (request.raw.url ?? "/").split("?")[0]!;
 	const methods = methodsOfPath(path);
@@ -52,33 +53,18 @@ export async function answerUnknown(
 		throw new AssayError("METHOD_WRONG", `${request.method} is not among ${methods.join(", ")}`);
 	}
 	const isRead = request.method === "GET" || request.method === "HEAD";
-	if (staticFile !== undefined && isRead && path !== "/v1" && !path.startsWith("/v1/")) {
+	if (isRead && path !== "/v1" && !path.startsWith("/v1/")) {
 		const plain = plainPath(path);
-		let file = plain === null ? null : await staticFile(plain);
-		// Somebody with a browser and a wrong address sees a page that says so; programs get the problem.
-		if (file === null && String(request.headers.accept ?? "").includes("text/html")) {
-			file = await staticFile("/");
-			if (file !== null) reply.code(404);
-		}
-		if (file !== null) {
-			reply.header("cache-control", file.cacheControl).type(file.contentType);
-			if (file.contentSecurityPolicy !== undefined) reply.header("content-security-policy", file.contentSecurityPolicy);
-			const encoding = encodingFor(file, String(request.headers["accept-encoding"] ?? ""));
-			if (file.encoded !== undefined) reply.header("vary", "accept-encoding");
-			if (encoding !== null) reply.header("content-encoding", encoding);
-			return reply.send(Buffer.from(encoding === null ? file.bytes : file.encoded![encoding]!));
-		}
+		const file = plain === null ? null : ((await staticFile?.(plain)) ?? null);
+		if (file !== null)
+			return reply.header("cache-control", file.cacheControl).type(file.contentType).send(Buffer.from(file.bytes));
+		const page = plain === null ? null : (dashboardFile?.(plain) ?? null);
+		if (page !== null) return reply.sendFile(page);
+		// A browser with a wrong address gets a page that says so; programs get the problem.
+		if (dashboardFile !== null && String(request.headers.accept ?? "").includes("text/html"))
+			return reply.code(404).sendFile("index.html");
 	}
 	throw new AssayError("ROUTE_UNKNOWN", "there is nothing under this path");
-}
-
-/** The smallest form that the client takes; one named with q=0 is refused by it. */
-function encodingFor({ encoded }: StaticFile, accepted: string): "br" | "gzip" | null {
-	const names = accepted
-		.toLowerCase()
-		.split(",")
-		.flatMap((part) => (/;\s*q=0(\.0*)?\s*$/.test(part) ? [] : [part.split(";")[0]!.trim()]));
-	return (["br", "gzip"] as const).find((name) => encoded?.[name] !== undefined && names.includes(name)) ?? null;
 }
 
 /** Decoded; null for paths that climb, hide or hold what no file name of ours has. */

@@ -37,16 +37,11 @@ export interface ApiLimits {
 	readonly closeGraceMs: number;
 }
 
-/** A file of the dashboard; null when there is none, and then the path is an unknown route. */
+/** A public file that a validator makes itself. */
 export interface StaticFile {
 	readonly bytes: Uint8Array;
 	readonly contentType: string;
-	/** e.g. "public, max-age=31536000, immutable" for files with a hash in their name. */
 	readonly cacheControl: string;
-	/** Instead of the one for all: a worker's script has its own. */
-	readonly contentSecurityPolicy?: string;
-	/** The same bytes compressed beforehand, by content encoding; sent to whoever accepts it. */
-	readonly encoded?: { readonly br?: Uint8Array; readonly gzip?: Uint8Array };
 }
 
 export interface ApiServerOptions {
@@ -66,7 +61,9 @@ export interface ApiServerOptions {
 	readonly statusOfCode?: Readonly<Record<string, number>>;
 	/** Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed. */
 	readonly trustProxy?: readonly string[];
-	/** GET requests outside /v1 that no route takes (the dashboard). Paths come decoded and without "..". */
+	/** Folder of the built dashboard, served outside /v1. */
+	readonly dashboard?: string;
+	/** Other GET requests outside /v1; null: there is no such file. Paths come decoded and without "..". */
 	readonly staticFile?: (path: string) => Promise<StaticFile | null>;
 	/** Raw HTTP upgrades of /agent (the agent link's WebSocket); others are refused. Without it every upgrade is refused. */
 	readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;

@@ -1,10 +1,10 @@
 // The validator's API server: the route table's handlers, who may call, which status a code has, and where it
 // listens. The server itself is src/api/; what the routes do is in the handlers beside this file.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
 import { createApiServer } from "../../api/server/create-server.ts";
-import type { ApiServer, StaticFile } from "../../api/server/server-options.ts";
+import type { ApiServer } from "../../api/server/server-options.ts";
 import { packageRoot } from "../../engine/builds.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -21,7 +21,6 @@ import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { providerHandlers } from "./provider-handlers.ts";
-import { createStaticFiles } from "./static-files.ts";
 
 export interface ApiParts {
 	readonly registry: Registry;
@@ -57,7 +56,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 	const { config, env, store, signer } = context;
 	const { registry, chain, agents, scores, rentals, pool } = parts;
 	const version = packageVersion();
-	const dashboard = config.api.staticFile ?? createStaticFiles();
+	const dashboard = dashboardFolder();
 	return createApiServer({
 		handlers: {
 			...providerHandlers(context, {
@@ -86,8 +85,9 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
 		...(env.logger === null ? {} : { logger: env.logger }),
 		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),
-		// The leaves that a chain's roots commit to are public files as well.
-		staticFile: async (path): Promise<StaticFile | null> => (await chain?.staticFile(path)) ?? dashboard(path),
+		...(dashboard === undefined ? {} : { dashboard }),
+		// The leaves that a chain's roots commit to are public files.
+		...(chain === null ? {} : { staticFile: (path) => chain.staticFile(path) }),
 	});
 }
 
@@ -104,6 +104,12 @@ export async function listen(api: ApiServer, at: ValidatorConfig["listen"]): Pro
 		});
 	}
 }
+
+/** In a checkout or in a package; undefined where nothing was built: the API works without. */
+const dashboardFolder = (): string | undefined =>
+	["build", "dist"]
+		.map((name) => join(packageRoot(), name, "web"))
+		.find((folder) => existsSync(join(folder, "index.html")));
 
 function packageVersion(): string {
 	const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };

@@ -1,0 +1,36 @@
+// The built dashboard (scripts/build-web.ts) as files of one folder, sent by @fastify/static with their compressed forms, ETags and
+// cache times. All pages of the dashboard are one document; which page it is, the document finds out.
+import { readdirSync } from "node:fs";
+import { basename } from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance } from "fastify";
+
+/** The verifier's worker compiles a program of its own (src/protocol/maths/) and needs nothing else: no connection, no further script. */
+const WORKER_POLICY = "default-src 'none';script-src 'wasm-unsafe-eval'";
+
+/** First parts of the dashboard's paths; anything else stays an unknown route of the API. */
+const PAGES = ["providers", "compare", "probes", "verify", "epochs", "rent"];
+
+/** Gives the file for a decoded path, or null: a name that is in the folder now, so that no path leads out of it. */
+export function registerDashboard(app: FastifyInstance, folder: string): (path: string) => string | null {
+	app.register(fastifyStatic, {
+		root: folder,
+		serve: false,
+		preCompressed: true,
+		cacheControl: false,
+		acceptRanges: false,
+		setHeaders(reply, path) {
+			const name = basename(path);
+			// A name with a hash never changes its content.
+			const hasHash = /-[A-Z0-9]{8}\.[a-z]+(\.br|\.gz)?$/.test(name);
+			reply.header("cache-control", hasHash ? "public, max-age=31536000, immutable" : "no-cache");
+			if (name.startsWith("verifier-worker-")) reply.header("content-security-policy", WORKER_POLICY);
+		},
+	});
+	const names = new Set(readdirSync(folder).filter((name) => /\.(css|js|svg)$/.test(name)));
+	return (path) => {
+		const [, first = "", ...rest] = path.split("/");
+		if (rest.length === 0 && names.has(first)) return first;
+		return path === "/" || (PAGES.includes(first) && rest.length <= 1) ? "index.html" : null;
+	};
+}

@@ -1,0 +1,76 @@
+// What happens to every request around its handler: it is named, counted, its caller found, its end logged and measured.
+import type { FastifyInstance } from "fastify";
+import type { Logger } from "pino";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Caller, Route } from "../route.ts";
+import { type RouteName, routes } from "../routes.ts";
+import { ANYONE, callerBeforeBody, callerBySignature, readCredentials, type Signed } from "./authenticate.ts";
+import type { ApiMetrics } from "./metrics.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+import type { ApiServerOptions } from "./server-options.ts";
+
+declare module "fastify" {
+	interface FastifyRequest {
+		/** Set by the hooks; the caller is nobody until they have run. */
+		assay: {
+			caller: Caller;
+			signed: Signed | null;
+			rawBody: Uint8Array;
+			name: RouteName | "unknown";
+			startedAt: number;
+		};
+	}
+}
+
+const NO_BODY = new Uint8Array(0);
+
+export function addRequestHooks(
+	app: FastifyInstance,
+	{ auth, audience, nowMs }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs">,
+	parts: {
+		readonly limiter: RateLimiter;
+		readonly logger: Logger;
+		readonly metrics: ApiMetrics;
+		readonly closing: AbortSignal;
+	},
+): void {
+	const { limiter, logger, metrics, closing } = parts;
+	app.decorateRequest("assay", null as never);
+	app.addHook("onRequest", async (request, reply) => {
+		const name = (request.routeOptions.config as { name?: RouteName }).name ?? "unknown";
+		request.assay = { caller: ANYONE, signed: null, rawBody: NO_BODY, name, startedAt: performance.now() };
+		reply.header("x-request-id", request.id);
+		if (closing.aborted) {
+			reply.header("connection", "close");
+			throw new AssayError("NOT_READY", "the server is closing");
+		}
+		const route: Route | null = name === "unknown" ? null : routes[name];
+		const waitMs = limiter.take(request.ip, route?.rate ?? "read");
+		if (waitMs > 0) {
+			reply.header("retry-after", Math.ceil(waitMs / 1000));
+			throw new AssayError("RATE_LIMITED", `no more than that many requests a second; wait ${waitMs} ms`);
+		}
+		if (route === null) return;
+		const credentials = readCredentials(request.headers, nowMs());
+		if (credentials.kind === "signed") request.assay.signed = credentials.signed;
+		request.assay.caller = (await callerBeforeBody(route, credentials, auth)) ?? ANYONE;
+	});
+
+	app.addHook("preValidation", async (request) => {
+		const { name, signed, rawBody } = request.assay;
+		if (name === "unknown" || signed === null) return;
+		const received = { method: request.method, path: request.raw.url ?? "", body: rawBody };
+		request.assay.caller = await callerBySignature(routes[name], signed, received, audience, auth);
+	});
+
+	app.addHook("onResponse", async (request, reply) => {
+		// A request that was refused before the first hook (a bad URL) has no state of ours.
+		const { name = "unknown", startedAt = performance.now(), caller: { role, key } = ANYONE } = request.assay ?? {};
+		const { id: requestId, method, ip: address } = request;
+		const status = reply.statusCode;
+		const seconds = (performance.now() - startedAt) / 1000;
+		metrics.request.observe({ route: name, method, status: String(status) }, seconds);
+		// Neither headers nor query nor body: they may hold secrets.
+		logger.info({ requestId, route: name, method, status, ms: seconds * 1000, role, key, address }, "request");
+	});
+}
