@@ -62,7 +62,7 @@ export function startHostWatch(options: HostWatchOptions, first: { claim: HostCl
 /** What comes and goes by itself: no change of the host. */
 const PASSING = new Set(["freeBytes", "ramFreeBytes", "temperatureC", "clockMHz"]);
 
-export function stableClaim(claim: HostClaim): string {
+function stableClaim(claim: HostClaim): string {
 	return JSON.stringify(claim, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
 }
 

@@ -20,7 +20,7 @@ export interface HistoryEvent {
 	readonly args: Readonly<Record<string, unknown>>;
 }
 
-export interface Where {
+interface Where {
 	readonly hash: Hex;
 	readonly block: number;
 }

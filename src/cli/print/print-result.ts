@@ -2,7 +2,7 @@
 import type { CliIo } from "../command.ts";
 
 /** bigint as decimal text. */
-export const toJson = (value: unknown): string =>
+const toJson = (value: unknown): string =>
 	`${JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one), 2)}\n`;
 
 /** Gives the exit code of a command that is done. */

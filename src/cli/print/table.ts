@@ -45,7 +45,7 @@ export function formatAgo(atMs: number | null, nowMs: number): string {
 }
 
 /** One unit, whole: 42 s, 12 min, 5 h, 3 d. */
-export function formatSpan(ms: number): string {
+function formatSpan(ms: number): string {
 	if (ms < 100_000) return `${Math.round(ms / 1000)} s`;
 	if (ms < 100 * 60_000) return `${Math.round(ms / 60_000)} min`;
 	if (ms < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;

@@ -71,7 +71,7 @@ export type AgentHandlers = {
 	signReceipts?(request: ReceiptsRequest): Promise<readonly SignedChallenge[]>;
 };
 
-export interface ReceiptsRequest extends ByValidator {
+interface ReceiptsRequest extends ByValidator {
 	readonly probe: string;
 	readonly wanted: ReceiptsWanted;
 	readonly facts: readonly ReceiptFacts[];

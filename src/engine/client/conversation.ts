@@ -27,7 +27,7 @@ const MAX_UNSENT_BYTES = 4 << 20;
 /** How long to wait for the exit status and the stderr of an engine that is gone, to say why. */
 const LAST_WORDS_MS = 1000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
-export const DEFAULT_GRACE_MS = 10_000;
+const DEFAULT_GRACE_MS = 10_000;
 
 /** Takes one reply; returns the ending when it was the last. Throws AssayError for a violation. */
 export type ReplyHandler = (reply: Reply, atUs: number) => Ending | null;

@@ -3,7 +3,7 @@
 // made and when it goes. Types only.
 import type { RentalHealth } from "../../engine/agent/agent-calls.ts";
 
-export interface EnvironmentRequest {
+interface EnvironmentRequest {
 	/** Chosen and noted before anything is made, so that a crash leaves nothing without a name. */
 	readonly name: string;
 	/** `type base64`, parsed. */
