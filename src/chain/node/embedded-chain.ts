@@ -4,12 +4,11 @@
 // The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so the journal is the state. A block is
 // on disk before anyone hears of it. Blocks are made when a transaction comes, and otherwise at most every `blockEveryMs`, and only when somebody looks at blocks.
 
-import { createHash } from "node:crypto";
-import { close, fdatasync, ftruncate, mkdirSync, openSync, readFileSync, realpathSync, write } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { close, fdatasync, ftruncate, openSync, readFileSync, write } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
+import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
+import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
@@ -65,17 +64,22 @@ const datasync = promisify(fdatasync);
 const append = promisify<number, string, void>((file, text, done) => write(file, text, (error) => done(error)));
 
 export async function openEmbeddedChain(o: EmbeddedOptions): Promise<EmbeddedChain> {
-	mkdirSync(o.folder, { recursive: true, mode: 0o700 });
-	const lock = await holdFolder(realpathSync(o.folder));
+	await makeFolder(o.folder);
+	// Two processes on one journal would destroy it.
+	const lock = await lockFolder(o.folder);
+	if (lock === null)
+		throw new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
+			hint: "Ask that one over its RPC URL, or stop it.",
+		});
 	try {
 		return await open(o, lock);
 	} catch (error) {
-		lock.close();
+		await lock.release();
 		throw error;
 	}
 }
 
-async function open(o: EmbeddedOptions, lock: Server): Promise<EmbeddedChain> {
+async function open(o: EmbeddedOptions, lock: FolderLock): Promise<EmbeddedChain> {
 	const genesis = await loadGenesis(o);
 	const evm = await createEdrProvider(genesis);
 	const path = join(o.folder, "blocks.jsonl");
@@ -164,7 +168,7 @@ async function open(o: EmbeddedOptions, lock: Server): Promise<EmbeddedChain> {
 				closed = true;
 			});
 			await promisify(close)(file);
-			await new Promise((resolve) => lock.close(resolve));
+			await lock.release();
 		},
 	};
 }
@@ -175,24 +179,4 @@ async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<Genesi
 	if (kept !== null) return JSON.parse(String(kept)) as Genesis;
 	await writeDurably(path, `${JSON.stringify(genesis)}\n`);
 	return genesis;
-}
-
-/** Two processes on one journal would destroy it. A name in the kernel's abstract namespace goes with its process, however that ends. */
-function holdFolder(folder: string): Promise<Server> {
-	const name = createHash("sha256").update(folder).digest("hex").slice(0, 40);
-	return new Promise((resolve, reject) => {
-		const server = createServer((socket) => socket.destroy());
-		server.once("error", (cause: NodeJS.ErrnoException) =>
-			reject(
-				cause.code === "EADDRINUSE"
-					? new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
-							hint: "Ask that one over its RPC URL, or stop it.",
-							cause,
-						})
-					: cause,
-			),
-		);
-		server.unref();
-		server.listen(`\0assay-chain-${name}`, () => resolve(server));
-	});
 }

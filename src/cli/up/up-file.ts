@@ -1,7 +1,10 @@
-// up.json in the data folder of a running `assay up`: where it is, who it is, which process. Other commands find the network by it, and a second
-// `up` finds the first. Not a database: what it says is only believed while its process lives.
-import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
+// up.json in the data folder of a running `assay up`: where it is, who it is, which process. Other commands find the
+// network by it. Only one `up` runs from a folder (src/platform/folder-lock.ts).
+// ATTACK: the admin's token goes to the URL in this file, so it is believed only while the process that wrote it lives.
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { writeDurably } from "../../platform/durable-file.ts";
+import { lockFolder } from "../../platform/folder-lock.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { makeDataDir } from "../data-folder.ts";
 
@@ -29,72 +32,34 @@ export async function readRunningUp(dataDir: string): Promise<UpFile | null> {
 	return found !== null && (await isAlive(found)) ? found : null;
 }
 
-/** Throws UP_RUNNING when another process has it. */
+/** Throws UP_RUNNING when another process has the folder. */
 export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold> {
 	const path = upPath(dataDir);
-	const own: UpFile = {
-		pid: process.pid,
-		startTicks: (await startTicksOf(process.pid)) ?? "",
-		startedAtMs: nowMs,
-		url: null,
-		key: null,
-	};
-	const draft = `${path}.${process.pid}`;
-	const write = (content: UpFile) => writeFile(draft, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-	try {
-		await makeDataDir(dataDir);
-		await write(own);
-		// Linked and not renamed: of two that start at once the second finds the first one's.
-		while (!(await linked(draft, path))) await setAside(path, dataDir);
-	} catch (cause) {
-		if (cause instanceof AssayError) throw cause;
-		throw new AssayError("FILE_UNWRITABLE", `nothing can be written to ${dataDir}`, {
-			hint: "Name a folder of your own with --data.",
-			cause,
-		});
-	} finally {
-		await rm(draft, { force: true }).catch(() => {});
-	}
-	return {
-		async publish(where) {
-			await write({ ...own, ...where });
-			await rename(draft, path);
-		},
-		release: () => rm(path, { force: true }),
-	};
-}
-
-async function linked(draft: string, path: string): Promise<boolean> {
-	try {
-		await link(draft, path);
-		return true;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-		throw error;
-	}
-}
-
-/** Moves away what a dead process left. What was moved is looked at again: another starter may have put its own there meanwhile. */
-async function setAside(path: string, dataDir: string): Promise<void> {
-	const refuse = (running: UpFile) =>
-		new AssayError(
+	await makeDataDir(dataDir);
+	const running = await readRunningUp(dataDir);
+	const lock = running === null ? await lockFolder(dataDir) : null;
+	if (lock === null) {
+		const { url, pid } = running ?? (await readUpFile(path)) ?? {};
+		throw new AssayError(
 			"UP_RUNNING",
-			`a network runs from ${dataDir} already${running.url === null ? "" : `, at ${running.url}`} (process ${running.pid})`,
+			`a network runs from ${dataDir} already${url ? `, at ${url}` : ""}${pid ? ` (process ${pid})` : ""}`,
 			{ hint: "Use that one, stop it with Ctrl-C where it runs, or name another folder with --data." },
 		);
-	const found = await readUpFile(path);
-	if (found !== null && (await isAlive(found))) throw refuse(found);
-	const aside = `${path}.stale.${process.pid}`;
-	await rename(path, aside).catch((error: NodeJS.ErrnoException) => {
-		if (error.code !== "ENOENT") throw error;
-	});
-	const moved = await readUpFile(aside);
-	if (moved !== null && (await isAlive(moved))) {
-		await linked(aside, path);
-		await rm(aside, { force: true });
-		throw refuse(moved);
 	}
-	await rm(aside, { force: true });
+	const startTicks = (await startTicksOf(process.pid)) ?? "";
+	const own: UpFile = { pid: process.pid, startTicks, startedAtMs: nowMs, url: null, key: null };
+	const write = (content: UpFile) => writeDurably(path, `${JSON.stringify(content)}\n`);
+	await write(own).catch(async (error) => {
+		await lock.release();
+		throw error;
+	});
+	return {
+		publish: (where) => write({ ...own, ...where }),
+		async release() {
+			await rm(path, { force: true });
+			await lock.release();
+		},
+	};
 }
 
 /** Null: absent, or not one of ours. */

@@ -1,0 +1,50 @@
+// The folder lock: one has it, by whatever path it names the folder, until it lets go or dies.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { lockFolder } from "./folder-lock.ts";
+
+const scratch = await mkdtemp(join(tmpdir(), "assay-folder-lock-"));
+after(() => rm(scratch, { recursive: true }));
+const [folder, other, alias] = [join(scratch, "folder"), join(scratch, "other"), join(scratch, "alias")];
+await mkdir(folder);
+await mkdir(other);
+await symlink(folder, alias);
+
+test("of many that try at once one gets the lock; other folders are not concerned", async () => {
+	const tries = await Promise.all(Array.from({ length: 8 }, (_, i) => lockFolder(i % 2 === 0 ? folder : alias)));
+	const [lock, ...more] = tries.filter((one) => one !== null);
+	assert.ok(lock && more.length === 0);
+	const beside = await lockFolder(other);
+	assert.ok(beside);
+	await lock.release();
+	const again = await lockFolder(folder);
+	assert.ok(again);
+	await Promise.all([again.release(), beside.release()]);
+});
+
+test("a process that is killed leaves no lock", async () => {
+	const module = JSON.stringify(new URL("folder-lock.ts", import.meta.url).href);
+	const program = `
+		const { lockFolder } = await import(${module});
+		console.log((await lockFolder(${JSON.stringify(folder)})) !== null);
+		setInterval(() => {}, 1000);
+	`;
+	const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
+	const [said] = await once(child.stdout, "data");
+	assert.equal(String(said).trim(), "true");
+	assert.equal(await lockFolder(folder), null);
+	child.kill("SIGKILL");
+	await once(child, "close");
+	const lock = await lockFolder(folder);
+	assert.ok(lock);
+	await lock.release();
+});
+
+test("a folder that is not there cannot be locked", async () => {
+	await assert.rejects(lockFolder(join(scratch, "none")), { code: "ENOENT" });
+});
