@@ -3,7 +3,7 @@
 #   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
 #   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`)
 #   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler, the engine for the other platform
-# Not here: anything that changes the machine outside this folder, except Debian packages in `test`, and only as root.
+# Not here: anything that changes the machine outside this folder, except Debian packages, and only as root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 level=${1:-run}
@@ -38,12 +38,14 @@ fi
 
 node scripts/build-web.ts
 need g++ g++ "builds the engine"
+missing=()
+command -v cmake >/dev/null || missing+=(cmake)
+command -v ninja >/dev/null || missing+=(ninja-build)
 if [ "$level" = test ]; then
 	case $(uname -m) in
 	aarch64) cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
 	*) cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
 	esac
-	missing=()
 	command -v "$cross" >/dev/null || missing+=("$cross_package")
 	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
 	command -v ssh >/dev/null || missing+=(openssh-client)
@@ -51,17 +53,17 @@ if [ "$level" = test ]; then
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 	# The dashboard's tests drive it.
 	[ -n "${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome >/dev/null || missing+=(chromium)
-	if [ ${#missing[@]} -gt 0 ]; then
-		if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-			say "installing Debian packages: ${missing[*]}"
-			export DEBIAN_FRONTEND=noninteractive
-			apt-get update -qq >&2
-			apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-		else
-			say "the tests need: apt-get install ${missing[*]}"
-			exit 69
-		fi
-	fi
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		say "installing Debian packages: ${missing[*]}"
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq >&2
+		apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	elif [ "$level" = test ]; then
+		say "the tests need: apt-get install ${missing[*]}"
+		exit 69
+	fi # engine/build.sh does without the two, for the CPU alone
 fi
 
 bash engine/build.sh >&2

@@ -148,6 +148,7 @@ std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned
 // the reason in `why`, where no file can be made that goes past the page cache.
 std::unique_ptr<Device> find_disk(const std::string& directory, std::string& why);
 struct CudaDevices {
+  bool is_built_in = false;  // whether this program has device code
   std::vector<std::unique_ptr<Device>> devices;
   std::string driver_version;  // e.g. "580.159.04", empty without a driver
   std::string cuda_version;    // e.g. "13.0"

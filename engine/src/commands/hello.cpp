@@ -23,18 +23,43 @@ std::string json_quoted(std::string_view text) {
 // Numbers must survive a reader that knows doubles only.
 std::string number(uint64_t v) { return std::to_string(std::min<uint64_t>(v, (uint64_t{1} << 53) - 1)); }
 
-std::string device_json(DeviceKind kind, const DeviceClaim& c) {
-  std::string precisions;
-  for (const Precision p : c.precisions) {
-    const size_t i = static_cast<size_t>(p);
-    if (i < std::size(kPrecisionNames)) precisions += (precisions.empty() ? "" : ",") + json_quoted(kPrecisionNames[i]);
+// Fields in the order given, each with its value as JSON.
+std::string json_object(std::initializer_list<std::pair<const char*, std::string>> fields) {
+  std::string out = "{";
+  for (const auto& [name, value] : fields) {
+    if (out.size() > 1) out += ',';
+    out.append("\"").append(name).append("\":").append(value);
   }
-  return "{\"kind\":" + json_quoted(kind_name(kind)) + ",\"name\":" + json_quoted(c.name) + ",\"uuid\":" + json_quoted(c.uuid) +
-         ",\"memoryBytes\":" + number(c.memory_bytes) + ",\"freeBytes\":" + number(c.free_bytes) +
-         ",\"units\":" + number(c.units) + ",\"clockMHz\":" + number(c.clock_mhz) + ",\"compute\":" + json_quoted(c.compute) +
-         ",\"pcieGen\":" + number(c.pcie_gen) + ",\"pcieWidth\":" + number(c.pcie_width) +
-         ",\"powerLimitW\":" + number(c.power_limit_w) + ",\"powerDefaultW\":" + number(c.power_default_w) +
-         ",\"temperatureC\":" + number(c.temperature_c) + ",\"precisions\":[" + precisions + "]}";
+  return out + "}";
+}
+
+template <typename Items, typename ToJson>
+std::string json_array(const Items& items, ToJson to_json) {
+  std::string out = "[";
+  for (const auto& item : items) {
+    if (out.size() > 1) out += ',';
+    out += to_json(item);
+  }
+  return out + "]";
+}
+
+std::string device_json(const char* kind, const DeviceClaim& c) {
+  return json_object({
+      {"kind", json_quoted(kind)},
+      {"name", json_quoted(c.name)},
+      {"uuid", json_quoted(c.uuid)},
+      {"memoryBytes", number(c.memory_bytes)},
+      {"freeBytes", number(c.free_bytes)},
+      {"units", number(c.units)},
+      {"clockMHz", number(c.clock_mhz)},
+      {"compute", json_quoted(c.compute)},
+      {"pcieGen", number(c.pcie_gen)},
+      {"pcieWidth", number(c.pcie_width)},
+      {"powerLimitW", number(c.power_limit_w)},
+      {"powerDefaultW", number(c.power_default_w)},
+      {"temperatureC", number(c.temperature_c)},
+      {"precisions", json_array(c.precisions, [](Precision p) { return json_quoted(kPrecisionNames[static_cast<size_t>(p)]); })},
+  });
 }
 
 std::string claim_json(const Server& server, const std::vector<DeviceClaim>& devices) {
@@ -42,22 +67,21 @@ std::string claim_json(const Server& server, const std::vector<DeviceClaim>& dev
   utsname os{};
   uname(&os);
   const HostInfo host = read_host_info();
-#ifdef ASSAY_CUDA
-  const bool has_cuda = true;
-#else
-  const bool has_cuda = false;
-#endif
-  std::string list;
-  for (uint32_t i = 0; i < devices.size(); ++i) list += (list.empty() ? "" : ",") + device_json(server.kind(i), devices[i]);
   std::string driver = "null";
   if (!cuda.driver_version.empty())
-    driver = "{\"version\":" + json_quoted(cuda.driver_version) + ",\"cuda\":" + json_quoted(cuda.cuda_version) + "}";
-  return std::string("{\"engine\":{\"version\":") + json_quoted(ASSAY_VERSION) + ",\"arch\":" + json_quoted(os.machine) +
-         ",\"cuda\":" + (has_cuda ? "true" : "false") + "},\"host\":{\"os\":" +
-         json_quoted(std::string(os.sysname) + " " + os.release) + ",\"cpu\":" + json_quoted(host.cpu_name) +
-         ",\"cores\":" + number(host.usable_cores) + ",\"ramBytes\":" + number(host.ram_bytes) +
-         ",\"ramFreeBytes\":" + number(host.ram_free_bytes) + "},\"driver\":" + driver + ",\"why\":" + json_quoted(cuda.why_none) +
-         ",\"devices\":[" + list + "]}";
+    driver = json_object({{"version", json_quoted(cuda.driver_version)}, {"cuda", json_quoted(cuda.cuda_version)}});
+  uint32_t index = 0;
+  return json_object({
+      {"engine", json_object({{"version", json_quoted(ASSAY_VERSION)}, {"arch", json_quoted(os.machine)}, {"cuda", cuda.is_built_in ? "true" : "false"}})},
+      {"host", json_object({{"os", json_quoted(std::string(os.sysname) + " " + os.release)},
+                            {"cpu", json_quoted(host.cpu_name)},
+                            {"cores", number(host.usable_cores)},
+                            {"ramBytes", number(host.ram_bytes)},
+                            {"ramFreeBytes", number(host.ram_free_bytes)}})},
+      {"driver", driver},
+      {"why", json_quoted(cuda.why_none)},
+      {"devices", json_array(devices, [&](const DeviceClaim& c) { return device_json(kind_name(server.kind(index++)), c); })},
+  });
 }
 
 // Each worker asks its own device; the last one to answer writes the claim.

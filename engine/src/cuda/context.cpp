@@ -1,32 +1,11 @@
-// See context.hpp. The fat binary is embedded by the build (engine/build.sh) when there is an nvcc.
+// See context.hpp.
 #include "context.hpp"
 
+#include "kernels.hpp"
 #include "launch_shape.hpp"
-
-#if defined(ASSAY_CUDA)
-extern "C" const unsigned char assay_kernels_begin[];
-#else
-static const unsigned char assay_kernels_begin[1] = {};  // never loaded: find_cuda_devices makes no Context then
-#endif
 
 namespace assay::cuda {
 namespace {
-
-constexpr const char* kKernels[] = {
-    "generate_int8", "generate_fp8", "generate_fp16", "generate_bf16", "generate_tf32", "hash_leaves", "hash_pairs", "hash_levels",
-    "hash_top",      "mix_leaves",   "fma_fp32",      "fma_fp64",      "fma_int32",     "has_wgmma",   "gather_openings",
-};
-
-struct GemmKernels {
-  Precision precision;
-  const char *plain, *warpgroups;
-};
-
-constexpr GemmKernels kGemmKernels[] = {
-    {Precision::int8, "gemm_int8", "gemm_wgmma_int8"}, {Precision::fp8, "gemm_fp8", "gemm_wgmma_fp8"},
-    {Precision::fp16, "gemm_fp16", "gemm_wgmma_fp16"}, {Precision::bf16, "gemm_bf16", "gemm_wgmma_bf16"},
-    {Precision::tf32, "gemm_tf32", "gemm_wgmma_tf32"},
-};
 
 int attribute(CUdevice device, int number) {
   int value = 0;
@@ -49,7 +28,6 @@ Context::Context(CUdevice device, Which which) : device_(device), which_(which) 
   }
   try {
     enter();
-    ASSAY_CUDA_CALL(cuModuleLoadData, &module_, assay_kernels_begin);
     load_all();
     make_streams();
   } catch (...) {
@@ -58,33 +36,25 @@ Context::Context(CUdevice device, Which which) : device_(device), which_(which) 
   }
 }
 
-CUfunction Context::load(const char* kernel) {
-  CUfunction function = nullptr;
-  ASSAY_CUDA_CALL(cuModuleGetFunction, &function, module_, kernel);
-  kernels_.emplace(kernel, function);
-  return function;
+void Context::load(const KernelModule& embedded) {
+  CUmodule& module = modules_.emplace_back(nullptr);
+  ASSAY_CUDA_CALL(cuModuleLoadData, &module, embedded.image);
+  for (const char* kernel : embedded.kernels) ASSAY_CUDA_CALL(cuModuleGetFunction, &kernels_[kernel], module, kernel);
 }
 
 // All of them at once, so that free_bytes() counts what they take.
 void Context::load_all() {
-  const auto allow = [](CUfunction function, uint32_t shared_bytes) {
-    ASSAY_CUDA_CALL(cuFuncSetAttribute, function, kFunctionMaxDynamicShared, static_cast<int>(shared_bytes));
+  const auto allow = [this](const char* kernel, uint32_t shared_bytes) {
+    ASSAY_CUDA_CALL(cuFuncSetAttribute, kernels_[kernel], kFunctionMaxDynamicShared, static_cast<int>(shared_bytes));
   };
-  for (const char* kernel : kKernels) load(kernel);
-  for (const GemmKernels& kernel : kGemmKernels)
-    allow(load(kernel.plain), tile_shape(kernel.precision, compute_).shared_bytes());
-
-  CUdeviceptr answer = 0;
-  uint32_t built_in = 0;
-  ASSAY_CUDA_CALL(cuMemAlloc, &answer, sizeof built_in);
-  launch("has_wgmma", 1, 1, 0, answer);
-  ASSAY_CUDA_CALL(cuMemcpyDtoH, &built_in, answer, sizeof built_in);
-  ASSAY_CUDA_CALL(cuMemFree, answer);
-  has_warpgroups_ = compute_ == 90 && built_in == 1 && driver().cuTensorMapEncodeTiled != nullptr &&
-                    driver().cuLaunchKernelEx != nullptr;
+  for (const KernelModule& module : kernel_modules()) load(module);
+  for (uint8_t p = 0; p < std::size(kMultiply); ++p)
+    allow(kMultiply[p], tile_shape(static_cast<Precision>(p), compute_).shared_bytes());
+  has_warpgroups_ =
+      compute_ == 90 && driver().cuTensorMapEncodeTiled != nullptr && driver().cuLaunchKernelEx != nullptr;
   if (!has_warpgroups_) return;
-  for (const GemmKernels& kernel : kGemmKernels)
-    allow(load(kernel.warpgroups), kWarpgroupSharedBytes);
+  load(warpgroup_module());
+  for (const char* kernel : kWarpgroups) allow(kernel, kWarpgroupSharedBytes);
 }
 
 void Context::make_streams() {
@@ -111,7 +81,8 @@ void Context::release() noexcept {
   for (CUevent event : {order_, places_[0], places_[1]})
     if (event != nullptr) driver().cuEventDestroy(event);
   if (aside_ != nullptr) driver().cuStreamDestroy(aside_);
-  if (module_ != nullptr) driver().cuModuleUnload(module_);
+  for (CUmodule module : modules_)
+    if (module != nullptr) driver().cuModuleUnload(module);
   driver().cuCtxSetCurrent(nullptr);
   if (which_ == Which::primary) driver().cuDevicePrimaryCtxRelease(device_);
   else driver().cuCtxDestroy(context_);

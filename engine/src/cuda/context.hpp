@@ -1,15 +1,17 @@
-// One card made ready: its primary context, the loaded module, its kernels by name, and memory that frees itself.
+// One card made ready: its primary context, the loaded modules, their kernels by name, and memory that frees itself.
 // Not here: what the kernels are launched for (cuda_device.cpp, tree.cpp).
 #pragma once
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
+#include <vector>
 
 #include "device.hpp"
 #include "driver_api.hpp"
 
 namespace assay::cuda {
+
+struct KernelModule;
 
 class Context {
  public:
@@ -31,7 +33,7 @@ class Context {
   uint32_t units() const { return units_; }
   uint64_t free_bytes() const;
 
-  // Hopper's own instructions: the card has them, the module was built for them (sm_90a), the driver can describe matrices.
+  // Hopper's own instructions: the card has them, and the driver can describe matrices.
   bool has_warpgroups() const { return has_warpgroups_; }
   // Arguments must have exactly the kernel's parameter types. Launches go to the main stream, in order.
   template <typename... Arguments>
@@ -61,7 +63,7 @@ class Context {
   void wait_for_mark(uint32_t place) const { ASSAY_CUDA_CALL(cuEventSynchronize, places_[place]); }
 
  private:
-  CUfunction load(const char* kernel);
+  void load(const KernelModule& embedded);
   void load_all();
   static constexpr CUstream kMain = nullptr;
   void make_streams();
@@ -73,7 +75,7 @@ class Context {
   CUdevice device_;
   Which which_;
   CUcontext context_ = nullptr;
-  CUmodule module_ = nullptr;
+  std::vector<CUmodule> modules_;
   CUstream aside_ = nullptr;
   CUevent order_ = nullptr, places_[2] = {nullptr, nullptr};
   uint32_t compute_ = 0, units_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels.hpp"
 #include "launch_shape.hpp"
 
 namespace assay::cuda {
@@ -12,10 +13,6 @@ namespace {
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
 constexpr double kOpsPerLaunch = 4e13;
-
-const char* const kGenerate[] = {"generate_int8", "generate_fp8", "generate_fp16", "generate_bf16", "generate_tf32"};
-const char* const kMultiply[] = {"gemm_int8", "gemm_fp8", "gemm_fp16", "gemm_bf16", "gemm_tf32"};
-const char* const kWarpgroups[] = {"gemm_wgmma_int8", "gemm_wgmma_fp8", "gemm_wgmma_fp16", "gemm_wgmma_bf16", "gemm_wgmma_tf32"};
 
 std::vector<Precision> precisions_of(uint32_t compute) {
   std::vector<Precision> out{Precision::int8};

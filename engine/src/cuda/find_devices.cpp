@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "cuda_device.hpp"
+#include "kernels.hpp"
 
 namespace assay {
 namespace cuda {
@@ -59,7 +60,11 @@ std::string device_uuid(CUdevice device) {
 
 CudaDevices find_cuda_devices() {
   CudaDevices found;
-#if defined(ASSAY_CUDA)
+  found.is_built_in = !cuda::kernel_modules().empty();
+  if (!found.is_built_in) {
+    found.why_none = "built without CUDA";
+    return found;
+  }
   const cuda::DriverApi* api = cuda::driver_api(found.why_none);
   if (api == nullptr) return found;
   found.driver_version = cuda::driver_version();
@@ -81,9 +86,6 @@ CudaDevices find_cuda_devices() {
     }
   }
   if (!found.devices.empty()) found.why_none.clear();
-#else
-  found.why_none = "built without CUDA";
-#endif
   return found;
 }
 

@@ -1,6 +1,5 @@
 // The work without matrices: `stream` digests and `fma` lanes. docs/hardware-proof.md §5, §6.
 // The mix and the recurrences are core/'s; here is only how they are spread over threads.
-#pragma once
 #include "core/mix.hpp"
 #include "core/recurrence.hpp"
 #include "launch_shape.hpp"
@@ -70,3 +69,26 @@ __device__ __forceinline__ void run_lanes(PhiloxKey key, uint32_t first, uint32_
 }
 
 }  // namespace assay::cuda
+
+using namespace assay;
+using namespace assay::cuda;
+
+extern "C" __global__ void __launch_bounds__(256) mix_leaves(const __grid_constant__ SlotBatch slots, uint32_t slot_leaves,
+                                                             uint32_t first_kept_leaf, MixKeys keys, uint2* digests) {
+  mix_leaf_by_eight(slots, slot_leaves, first_kept_leaf, keys, digests);
+}
+
+extern "C" __global__ void __launch_bounds__(256) fma_fp32(PhiloxKey key, uint32_t first, uint32_t end, uint32_t steps,
+                                                           uint32_t* out) {
+  run_lanes<LaneF32>(key, first, end, steps, out);
+}
+
+extern "C" __global__ void __launch_bounds__(256) fma_fp64(PhiloxKey key, uint32_t first, uint32_t end, uint32_t steps,
+                                                           uint64_t* out) {
+  run_lanes<LaneF64>(key, first, end, steps, out);
+}
+
+extern "C" __global__ void __launch_bounds__(256) fma_int32(PhiloxKey key, uint32_t first, uint32_t end, uint32_t steps,
+                                                            uint32_t* out) {
+  run_lanes<LaneI32>(key, first, end, steps, out);
+}

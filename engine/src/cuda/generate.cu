@@ -1,6 +1,5 @@
 // Fills A or B, straight into the storage type of the precision.
 // docs/hardware-proof.md §2, §3. The entries themselves are defined in core/entries.hpp.
-#pragma once
 #include "core/entries.hpp"
 
 namespace assay::cuda {
@@ -83,3 +82,17 @@ __device__ __forceinline__ void generate(uint4* out, uint32_t blocks, PhiloxKey 
 }
 
 }  // namespace assay::cuda
+
+using namespace assay;
+using namespace assay::cuda;
+
+#define ASSAY_GENERATE(NAME)                                                                                     \
+  extern "C" __global__ void __launch_bounds__(256)                                                              \
+      generate_##NAME(uint4* out, uint32_t blocks, PhiloxKey key, uint32_t matrix) {                             \
+    generate<Precision::NAME>(out, blocks, key, matrix);                                                         \
+  }
+ASSAY_GENERATE(int8)
+ASSAY_GENERATE(fp8)
+ASSAY_GENERATE(fp16)
+ASSAY_GENERATE(bf16)
+ASSAY_GENERATE(tf32)

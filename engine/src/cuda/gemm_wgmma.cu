@@ -7,13 +7,10 @@
 // pipes that the tensor cores leave idle. They wait for their own block alone, so nothing depends on which blocks run together.
 // What binds is the card's power: per clock the products reach 98 % of the tensor cores' rate.
 // As in gemm.cuh, all precisions are alike when K is counted in bytes.
-#pragma once
-#include "gemm.cuh"
 #include "hash.cuh"
+#include "tiles.cuh"
 
 namespace assay::cuda {
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
@@ -166,14 +163,11 @@ __device__ __forceinline__ void meet(uint32_t number, uint32_t met) {
   }
 }
 
-#endif
-
 // Pairs of tiles range.first + blockIdx.x, + gridDim.x, … below range.end; leaves of those below range.hash_end into `nodes`. In a cluster of
 // two, all counts are even and pairs 2i, 2i + 1 lie one below the other (an even number of tile rows).
 template <Precision P>
 __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* c, uint32_t m, uint32_t n,
                                                    uint32_t k_bytes, PairRange range, Node* nodes, Sha256State leaf_midstate) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Acc = typename Accumulator<P>::type;
   constexpr uint32_t kN = kWarpgroupTileN, kStages = kWarpgroupStages, kSums = kN / 2;
   constexpr uint32_t kBoxBytes = kTileM * kWarpgroupKBytes, kStageBytes = 3 * kBoxBytes;  // A, and B in two boxes
@@ -326,7 +320,22 @@ __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const
     }
   }
   cluster_sync();  // neither block may leave while the other still copies into it or arrives at its barriers
-#endif
 }
 
 }  // namespace assay::cuda
+
+using namespace assay;
+using namespace assay::cuda;
+
+#define ASSAY_GEMM(NAME)                                                                                        \
+  extern "C" __global__ void __launch_bounds__(kWarpgroupThreads, 1)                                            \
+      gemm_wgmma_##NAME(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, uint16_t* c,  \
+                        uint32_t m, uint32_t n, uint32_t k_bytes, PairRange range, Node* nodes,                 \
+                        Sha256State leaf_midstate) {                                                            \
+    gemm_by_warpgroups<Precision::NAME>(&a, &b, c, m, n, k_bytes, range, nodes, leaf_midstate);                 \
+  }
+ASSAY_GEMM(int8)
+ASSAY_GEMM(fp8)
+ASSAY_GEMM(fp16)
+ASSAY_GEMM(bf16)
+ASSAY_GEMM(tf32)

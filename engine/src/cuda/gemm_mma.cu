@@ -3,23 +3,9 @@
 // alike, so one kernel body serves all precisions and only `multiply_add` differs. sm_75 composes the same shape from its
 // smaller instructions and loads without cp.async.
 // Every sum is exact (§3), so neither the order of summation nor the tile shape can change a bit of the result.
-#pragma once
-#include "launch_shape.hpp"
+#include "tiles.cuh"
 
 namespace assay::cuda {
-
-template <Precision P>
-struct Accumulator {
-  using type = float;
-};
-template <>
-struct Accumulator<Precision::int8> {
-  using type = int32_t;
-};
-
-__device__ __forceinline__ uint32_t shared_address(const void* p) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
-}
 
 __device__ __forceinline__ void load_matrix_x4(uint32_t (&r)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -113,18 +99,6 @@ __device__ __forceinline__ void write_slice(uint8_t* shared, const uint4 (&held)
     const uint32_t c = threadIdx.x + i * kGemmThreads;
     *reinterpret_cast<uint4*>(shared + slice_offset(c >> 2, c & 3)) = held[i];
   }
-}
-
-struct Tile {
-  uint32_t row, column;  // of C, in elements
-};
-
-__device__ __forceinline__ Tile tile_place(uint32_t tile, uint32_t m, uint32_t n, uint32_t tile_n) {
-  const uint32_t rows = m / kTileM, columns = n / tile_n;
-  const uint32_t band = tile / (kRasterRows * columns), first = band * kRasterRows;
-  const uint32_t in_band = tile - band * kRasterRows * columns;
-  const uint32_t height = rows - first < kRasterRows ? rows - first : kRasterRows;
-  return {(first + in_band % height) * kTileM, (in_band / height) * tile_n};
 }
 
 // 8 warps, 2 along M × 4 along N: a warp makes 64 × (TILE_N / 4) of the tile.
@@ -267,3 +241,18 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
 }
 
 }  // namespace assay::cuda
+
+using namespace assay;
+using namespace assay::cuda;
+
+#define ASSAY_GEMM(NAME)                                                                                       \
+  extern "C" __global__ void __launch_bounds__(kGemmThreads, 1)                                                \
+      gemm_##NAME(const uint8_t* a, const uint8_t* b, uint16_t* c, uint32_t m, uint32_t n, uint32_t k_bytes,   \
+                  uint32_t first_tile) {                                                                       \
+    gemm<Precision::NAME>(a, b, c, m, n, k_bytes, first_tile);                                                 \
+  }
+ASSAY_GEMM(int8)
+ASSAY_GEMM(fp8)
+ASSAY_GEMM(fp16)
+ASSAY_GEMM(bf16)
+ASSAY_GEMM(tf32)

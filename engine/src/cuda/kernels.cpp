@@ -1,0 +1,28 @@
+// See kernels.hpp. The build says where the fat binaries lie (engine/CMakeLists.txt) when there is an nvcc to make them.
+#include "kernels.hpp"
+
+namespace assay::cuda {
+
+#if defined(ASSAY_CUDA)
+#define ASSAY_EMBED(NAME)                                                                                         \
+  asm(".section .rodata\n.balign 64\n.global assay_" #NAME "\nassay_" #NAME ":\n.incbin \"" #NAME ".fatbin\"\n"  \
+      ".byte 0\n.text\n");                                                                                        \
+  extern "C" const unsigned char assay_##NAME[];
+ASSAY_EMBED(gemm_mma)
+ASSAY_EMBED(gemm_wgmma)
+ASSAY_EMBED(generate)
+ASSAY_EMBED(hash)
+ASSAY_EMBED(scalar)
+
+std::span<const KernelModule> kernel_modules() {
+  static constexpr KernelModule kModules[] = {
+      {assay_gemm_mma, kMultiply}, {assay_generate, kGenerate}, {assay_hash, kHash}, {assay_scalar, kScalar}};
+  return kModules;
+}
+KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
+#else
+std::span<const KernelModule> kernel_modules() { return {}; }
+KernelModule warpgroup_module() { return {}; }
+#endif
+
+}  // namespace assay::cuda
