@@ -1,12 +1,15 @@
-// The products on Hopper's own path: wgmma fed by the bulk tensor copy engine. Needs the sm_90a target; every other target gets
-// an empty body and the launcher (cuda_device.cpp) stays with gemm.cuh. docs/hardware-proof.md §4.
-// One thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine; two consumer warpgroups multiply 64 rows
-// of a tile each, tile after tile, while the next slices are already on their way. Two blocks of a cluster make tiles one below the
-// other and each fetches half of the B they share for both: without that, L2 is what binds (8 TB/s of reads).
-// A block's tiles come in pairs side by side, which hold whole leaves: three warps beside the copying one hash those of the last pair, on
-// pipes that the tensor cores leave idle. They wait for their own block alone, so nothing depends on which blocks run together.
+// The products on Hopper's own path: wgmma fed by the bulk tensor copy engine. Built for sm_90a alone, the one target that
+// has these instructions; on every other card the launcher (cuda_device.cpp) uses gemm_mma.cu. docs/hardware-proof.md §4.
+//
+// One thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine (copy_slices). Two consumer
+// warpgroups multiply 64 rows of a tile each, tile after tile, while the next slices are already on their way
+// (multiply_tile, store_tile). Two blocks of a cluster make tiles one below the other, and each fetches half of the B they
+// share for both: without that, L2 is what binds (8 TB/s of reads).
+// A block's tiles come in pairs side by side, which hold whole leaves: three warps beside the copying one hash those of the
+// last pair, on pipes that the tensor cores leave idle (hash_pairs). They wait for their own block alone, so nothing
+// depends on which blocks run together.
 // What binds is the card's power: per clock the products reach 98 % of the tensor cores' rate.
-// As in gemm.cuh, all precisions are alike when K is counted in bytes.
+// As in gemm_mma.cu, all precisions are alike when K is counted in bytes.
 #include "hash.cuh"
 #include "tiles.cuh"
 
@@ -163,160 +166,226 @@ __device__ __forceinline__ void meet(uint32_t number, uint32_t met) {
   }
 }
 
-// Pairs of tiles range.first + blockIdx.x, + gridDim.x, … below range.end; leaves of those below range.hash_end into `nodes`. In a cluster of
-// two, all counts are even and pairs 2i, 2i + 1 lie one below the other (an even number of tile rows).
+constexpr uint32_t kBoxBytes = kTileM * kWarpgroupKBytes, kStageBytes = 3 * kBoxBytes;  // A, and B in two boxes
+constexpr uint32_t kSums = kWarpgroupTileN / 2;                                          // of a thread, in a tile
+static_assert(kWarpgroupTileN == 2 * kTileM);
+// Sums of fp8 leave the tensor core's accumulator part by part (launch_shape.hpp, kFp8PartBytes).
 template <Precision P>
-__device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* c, uint32_t m, uint32_t n,
-                                                   uint32_t k_bytes, PairRange range, Node* nodes, Sha256State leaf_midstate) {
-  using Acc = typename Accumulator<P>::type;
-  constexpr uint32_t kN = kWarpgroupTileN, kStages = kWarpgroupStages, kSums = kN / 2;
-  constexpr uint32_t kBoxBytes = kTileM * kWarpgroupKBytes, kStageBytes = 3 * kBoxBytes;  // A, and B in two boxes
-  static_assert(kN == 2 * kTileM);
-  constexpr bool kInParts = P == Precision::fp8;
-  extern __shared__ __align__(1024) uint8_t shared[];
-  __shared__ __align__(8) uint64_t barriers[2 * kStages + 4];
+constexpr bool kInParts = P == Precision::fp8;
 
-  const uint32_t base = (shared_address(shared) + 1023) & ~1023u;  // the swizzle counts from multiples of 1024
-  const uint32_t filled = shared_address(barriers), emptied = filled + 8 * kStages;
-  const uint32_t made = emptied + 8 * kStages, hashed = made + 16;  // this block's pairs, even and odd ones
-  const uint32_t warpgroup = threadIdx.x / 128, lane = threadIdx.x & 31;
-  const uint32_t slices = k_bytes / kWarpgroupKBytes;
-  uint32_t cluster, rank;
-  asm("mov.u32 %0, %%cluster_nctaid.x; mov.u32 %1, %%cluster_ctarank;" : "=r"(cluster), "=r"(rank));
+// The block's barriers, by their addresses in shared memory.
+struct Barriers {
+  static constexpr uint32_t kCount = 2 * kWarpgroupStages + 4;
+  uint32_t first;
+  __device__ __forceinline__ uint32_t filled(uint32_t stage) const { return first + 8 * stage; }
+  __device__ __forceinline__ uint32_t emptied(uint32_t stage) const { return first + 8 * (kWarpgroupStages + stage); }
+  // Of the block's pair `turn`: its products are stored; its leaves are hashed. Even and odd pairs have their own.
+  __device__ __forceinline__ uint32_t made(uint32_t turn) const { return first + 16 * kWarpgroupStages + 8 * (turn & 1); }
+  __device__ __forceinline__ uint32_t hashed(uint32_t turn) const { return first + 16 * kWarpgroupStages + 16 + 8 * (turn & 1); }
 
-  // A job is one tile; jobs 2i and 2i + 1 are this block's pair i.
-  const uint32_t first = range.first + blockIdx.x;
-  const uint32_t jobs = first < range.end ? 2 * ((range.end - first + gridDim.x - 1) / gridDim.x) : 0;
-  const auto pair_of = [&](uint32_t job) { return first + job / 2 * gridDim.x; };
-  const auto place = [&](uint32_t job) {
-    Tile tile = tile_place(pair_of(job), m, n, kPairN);
-    tile.column += job % 2 * kN;
-    return tile;
-  };
-
-  if (threadIdx.x == 0) {
-    for (uint32_t s = 0; s < kStages; ++s) {
-      barrier_init(filled + 8 * s, 1);
-      barrier_init(emptied + 8 * s, 8 * cluster);  // the warps of all consumers that the next copies go to
+  __device__ __forceinline__ void init(uint32_t cluster) const {
+    for (uint32_t stage = 0; stage < kWarpgroupStages; ++stage) {
+      barrier_init(filled(stage), 1);
+      barrier_init(emptied(stage), 8 * cluster);  // the warps of all consumers that the next copies go to
     }
     for (uint32_t odd = 0; odd < 2; ++odd) {
-      barrier_init(made + 8 * odd, 8);
-      barrier_init(hashed + 8 * odd, 3);
+      barrier_init(made(odd), 8);
+      barrier_init(hashed(odd), 3);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
-  cluster_sync();
+};
 
+// What every part of the kernel knows.
+struct Block {
+  Barriers barriers;
+  uint32_t stages;  // where the first stage lies in shared memory
+  uint32_t slices;  // of a tile
+  uint32_t cluster, rank;
+  uint32_t lane;  // of this thread
+  uint32_t m, n, k_bytes;
+  PairRange range;
+  uint32_t first;  // pair
+  uint32_t tiles;  // 2i and 2i + 1 are this block's pair i
+
+  __device__ __forceinline__ uint32_t stage_at(uint32_t stage) const { return stages + stage * kStageBytes; }
+  __device__ __forceinline__ uint32_t pair_of(uint32_t tile) const { return first + tile / 2 * gridDim.x; }
+  __device__ __forceinline__ Tile place(uint32_t tile) const {
+    Tile at = tile_place(pair_of(tile), m, n, kPairN);
+    at.column += tile % 2 * kWarpgroupTileN;
+    return at;
+  }
+};
+
+// Which stage is next, the parity to wait for at its barrier, and which stage was the one before.
+struct Turn {
+  uint32_t before = 0, parity, stage = 0;
+  __device__ __forceinline__ explicit Turn(uint32_t first_parity) : parity(first_parity) {}
+  __device__ __forceinline__ void next() {
+    before = stage;
+    if (++stage == kWarpgroupStages) stage = 0, parity ^= 1;
+  }
+};
+
+// One thread: K slices of A and B into the stages, tile after tile.
+__device__ __forceinline__ void copy_slices(const Block& block, const TensorMap* a_map, const TensorMap* b_map) {
+  const uint32_t every = tiles_between_meetings(block.k_bytes), common = 2 * ((block.range.end - block.range.first) / gridDim.x);
+  Turn turn(1);  // passes at once on the first turn
+#pragma unroll 1
+  for (uint32_t tile = 0; tile < block.tiles; ++tile) {
+    if (tile > 0 && tile < common && tile % every == 0) meet(tile / every, block.range.met);
+    const Tile at = block.place(tile);
+#pragma unroll 1
+    for (uint32_t slice = 0; slice < block.slices; ++slice) {
+      const uint32_t full = block.barriers.filled(turn.stage), to = block.stage_at(turn.stage), k_byte = slice * kWarpgroupKBytes;
+      barrier_wait(block.barriers.emptied(turn.stage), turn.parity);
+      barrier_expect(full, kStageBytes);
+      copy_box(to, a_map, k_byte, at.row, full);
+      if (block.cluster == 2) {
+        copy_box_to_both(to + (1 + block.rank) * kBoxBytes, b_map, k_byte, at.column + block.rank * kTileM, full);
+      } else {
+        copy_box(to + kBoxBytes, b_map, k_byte, at.column, full);
+        copy_box(to + 2 * kBoxBytes, b_map, k_byte, at.column + kTileM, full);
+      }
+      turn.next();
+    }
+  }
+}
+
+// Three warps: the leaves of every pair that is stored. Four quarters a pair for three warps: a warp takes every third quarter, and
+// so at least one of each pair.
+__device__ __forceinline__ void hash_pairs(const Block& block, const uint16_t* c, Node* nodes, Sha256State leaf_midstate) {
+  uint32_t turn = 0, quarter = threadIdx.x / 32 - 1;
+#pragma unroll 1
+  for (uint32_t pair = block.first; pair < block.range.hash_end; pair += gridDim.x, ++turn, quarter -= 4) {
+    const Tile at = tile_place(pair, block.m, block.n, kPairN);
+    barrier_wait(block.barriers.made(turn), turn / 2 & 1);
+#pragma unroll 1
+    for (; quarter < 4; quarter += 3) {
+      const uint64_t leaf = uint64_t{at.row + 32 * quarter + block.lane} * (block.n / kPairN) + at.column / kPairN;
+      hash_leaf<PlainSums, true>(reinterpret_cast<const uint4*>(c) + leaf * 64, leaf_midstate, nodes + leaf);
+    }
+    __syncwarp();
+    if (block.lane == 0) barrier_arrive(block.barriers.hashed(turn));
+  }
+}
+
+// What a thread of a consumer keeps of its tile: 64 rows by 256 columns a warpgroup.
+template <Precision P>
+struct Sums {
+  typename Accumulator<P>::type sums[kSums];
+  uint32_t kept[kInParts<P> ? kSums / 2 : 1];  // of the parts that are done, two sums a word
+
+  // Two neighbours modulo 2^16; `i` is even.
+  __device__ __forceinline__ uint32_t pair(uint32_t i) const {
+    if constexpr (kInParts<P>) return kept[i / 2];
+    else return low_halves(sums[i], sums[i + 1]);
+  }
+};
+
+// A warpgroup: its `half` of a tile, slice after slice as they come.
+template <Precision P>
+__device__ __forceinline__ void multiply_tile(const Block& block, uint32_t half, Turn& turn, Sums<P>& out) {
+  const auto release = [&](uint32_t stage) {
+    if (block.lane < block.cluster) barrier_arrive_at(block.barriers.emptied(stage), block.lane);
+  };
+#pragma unroll
+  for (uint32_t i = 0; i < (kInParts<P> ? kSums / 2 : 1); ++i) out.kept[i] = 0;
+  uint32_t slice = 0;
+#pragma unroll 1
+  do {
+    const uint32_t begin = slice, end = kInParts<P> ? min(slice + kFp8PartBytes / kWarpgroupKBytes, block.slices) : block.slices;
+#pragma unroll 1
+    for (; slice < end; ++slice) {
+      barrier_wait(block.barriers.filled(turn.stage), turn.parity);
+      const uint64_t a = operand_descriptor(block.stage_at(turn.stage) + half * 64 * kWarpgroupKBytes);
+      const uint64_t b = operand_descriptor(block.stage_at(turn.stage) + kBoxBytes);
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+      for (uint32_t step = 0; step < kWarpgroupKBytes / 32; ++step)
+        warpgroup_multiply<P>(out.sums, a + 2 * step, b + 2 * step, slice == begin && step == 0 ? 0u : 1u);
+      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      warpgroup_wait<1>();  // the slice before this one is done with its stage
+      if (slice > begin) release(turn.before);
+      turn.next();
+    }
+    warpgroup_wait<0>();
+    settle(out.sums);
+    release(turn.before);
+    if constexpr (kInParts<P>) {
+#pragma unroll
+      for (uint32_t i = 0; i < kSums / 2; ++i)
+        out.kept[i] = __vadd2(out.kept[i], low_halves_of_small(out.sums[2 * i], out.sums[2 * i + 1]));
+    }
+  } while (kInParts<P> && slice < block.slices);
+}
+
+// Straight from registers: the stages already take the next tile. Four lanes write 64 bytes of a row.
+template <Precision P>
+__device__ __forceinline__ void store_tile(const Block& block, uint32_t half, uint32_t tile, const Sums<P>& from, uint16_t* c) {
+  const uint32_t lane = block.lane, warp = (threadIdx.x / 32) & 3;
+  const Tile at = block.place(tile);
+  uint16_t* out = c + uint64_t{at.row + half * 64 + warp * 16 + (lane >> 2)} * block.n + at.column + 8 * (lane & 3);
+#pragma unroll
+  for (uint32_t j = 0; j < kWarpgroupTileN / 8; j += 4) {
+    uint32_t upper[4], lower[4];
+#pragma unroll
+    for (uint32_t e = 0; e < 4; ++e) {
+      upper[e] = from.pair(4 * (j + e));
+      lower[e] = from.pair(4 * (j + e) + 2);
+    }
+    *reinterpret_cast<uint4*>(out + 8 * j) = gather_chunk(upper, lane);
+    *reinterpret_cast<uint4*>(out + 8 * j + uint64_t{8} * block.n) = gather_chunk(lower, lane);
+  }
+}
+
+// After the second tile of a pair: its leaves may be hashed.
+__device__ __forceinline__ void hand_over(const Block& block, uint32_t tile) {
+  if (tile % 2 == 0 || block.pair_of(tile) >= block.range.hash_end) return;
+  __syncwarp();  // the warp's stores before its arrival
+  if (block.lane != 0) return;
+  const uint32_t turn = tile / 2;
+  barrier_wait(block.barriers.hashed(turn), (turn / 2 & 1) ^ 1);  // the pair before the last; passes at once on the first two
+  barrier_arrive(block.barriers.made(turn));
+}
+
+// Pairs of tiles range.first + blockIdx.x, + gridDim.x, … below range.end; leaves of those below range.hash_end into `nodes`. In a
+// cluster of two, all counts are even and pairs 2i, 2i + 1 lie one below the other (an even number of tile rows).
+template <Precision P>
+__device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* c, uint32_t m, uint32_t n,
+                                                   uint32_t k_bytes, PairRange range, Node* nodes, Sha256State leaf_midstate) {
+  extern __shared__ __align__(1024) uint8_t shared[];
+  __shared__ __align__(8) uint64_t barriers[Barriers::kCount];
+  const uint32_t warpgroup = threadIdx.x / 128;
+  Block block;
+  block.barriers = {shared_address(barriers)};
+  block.lane = threadIdx.x & 31;
+  block.stages = (shared_address(shared) + 1023) & ~1023u;  // the swizzle counts from multiples of 1024
+  block.slices = k_bytes / kWarpgroupKBytes;
+  asm("mov.u32 %0, %%cluster_nctaid.x; mov.u32 %1, %%cluster_ctarank;" : "=r"(block.cluster), "=r"(block.rank));
+  block.m = m;
+  block.n = n;
+  block.k_bytes = k_bytes;
+  block.range = range;
+  block.first = range.first + blockIdx.x;
+  block.tiles = block.first < range.end ? 2 * ((range.end - block.first + gridDim.x - 1) / gridDim.x) : 0;
+
+  if (threadIdx.x == 0) block.barriers.init(block.cluster);
+  cluster_sync();
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
-    if (threadIdx.x == 0) {
-      const uint32_t every = jobs_between_meetings(k_bytes), common = 2 * ((range.end - range.first) / gridDim.x);
-      uint32_t stage = 0, parity = 1;  // passes at once on the first turn
-#pragma unroll 1
-      for (uint32_t job = 0; job < jobs; ++job) {
-        if (job > 0 && job < common && job % every == 0) meet(job / every, range.met);
-        const Tile tile = place(job);
-#pragma unroll 1
-        for (uint32_t slice = 0; slice < slices; ++slice) {
-          const uint32_t full = filled + 8 * stage, to = base + stage * kStageBytes, k_byte = slice * kWarpgroupKBytes;
-          barrier_wait(emptied + 8 * stage, parity);
-          barrier_expect(full, kStageBytes);
-          copy_box(to, a_map, k_byte, tile.row, full);
-          if (cluster == 2) {
-            copy_box_to_both(to + (1 + rank) * kBoxBytes, b_map, k_byte, tile.column + rank * kTileM, full);
-          } else {
-            copy_box(to + kBoxBytes, b_map, k_byte, tile.column, full);
-            copy_box(to + 2 * kBoxBytes, b_map, k_byte, tile.column + kTileM, full);
-          }
-          if (++stage == kStages) stage = 0, parity ^= 1;
-        }
-      }
-    } else if (threadIdx.x >= 32) {
-      // Four quarters a pair for three warps: a warp takes every third quarter, and so at least one of each pair.
-      uint32_t turn = 0, quarter = threadIdx.x / 32 - 1;
-#pragma unroll 1
-      for (uint32_t pair = first; pair < range.hash_end; pair += gridDim.x, ++turn, quarter -= 4) {
-        const Tile tile = tile_place(pair, m, n, kPairN);
-        barrier_wait(made + 8 * (turn & 1), turn / 2 & 1);
-#pragma unroll 1
-        for (; quarter < 4; quarter += 3) {
-          const uint64_t leaf = uint64_t{tile.row + 32 * quarter + lane} * (n / kPairN) + tile.column / kPairN;
-          hash_leaf<PlainSums, true>(reinterpret_cast<const uint4*>(c) + leaf * 64, leaf_midstate, nodes + leaf);
-        }
-        __syncwarp();
-        if (lane == 0) barrier_arrive(hashed + 8 * (turn & 1));
-      }
-    }
+    if (threadIdx.x == 0) copy_slices(block, a_map, b_map);
+    else if (threadIdx.x >= 32) hash_pairs(block, c, nodes, leaf_midstate);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
-    const uint32_t half = warpgroup - 1, warp = (threadIdx.x / 32) & 3;
-    uint32_t stage = 0, parity = 0, before = 0;
-    const auto release = [&](uint32_t which) {
-      if (lane < cluster) barrier_arrive_at(emptied + 8 * which, lane);
-    };
+    const uint32_t half = warpgroup - 1;
+    Turn turn(0);
 #pragma unroll 1
-    for (uint32_t job = 0; job < jobs; ++job) {
-      Acc sums[kSums];
-      uint32_t kept[kInParts ? kSums / 2 : 1];
-#pragma unroll
-      for (uint32_t i = 0; i < (kInParts ? kSums / 2 : 1); ++i) kept[i] = 0;
-      uint32_t slice = 0;
-#pragma unroll 1
-      do {
-        const uint32_t begin = slice, end = kInParts ? min(slice + kFp8PartBytes / kWarpgroupKBytes, slices) : slices;
-#pragma unroll 1
-        for (; slice < end; ++slice) {
-          barrier_wait(filled + 8 * stage, parity);
-          const uint64_t a = operand_descriptor(base + stage * kStageBytes + half * 64 * kWarpgroupKBytes);
-          const uint64_t b = operand_descriptor(base + stage * kStageBytes + kBoxBytes);
-          asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-          for (uint32_t step = 0; step < kWarpgroupKBytes / 32; ++step)
-            warpgroup_multiply<P>(sums, a + 2 * step, b + 2 * step, slice == begin && step == 0 ? 0u : 1u);
-          asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-          warpgroup_wait<1>();  // the slice before this one is done with its stage
-          if (slice > begin) release(before);
-          before = stage;
-          if (++stage == kStages) stage = 0, parity ^= 1;
-        }
-        warpgroup_wait<0>();
-        settle(sums);
-        release(before);
-        if constexpr (kInParts) {
-#pragma unroll
-          for (uint32_t i = 0; i < kSums / 2; ++i)
-            kept[i] = __vadd2(kept[i], low_halves_of_small(sums[2 * i], sums[2 * i + 1]));
-        }
-      } while (kInParts && slice < slices);
-
-      // Straight from registers: the stages already take the next tile. Four lanes write 64 bytes of a row.
-      const Tile tile = place(job);
-      uint16_t* out = c + uint64_t{tile.row + half * 64 + warp * 16 + (lane >> 2)} * n + tile.column + 8 * (lane & 3);
-#pragma unroll
-      for (uint32_t j = 0; j < kN / 8; j += 4) {
-        uint32_t upper[4], lower[4];
-#pragma unroll
-        for (uint32_t e = 0; e < 4; ++e) {
-          const uint32_t i = 4 * (j + e);
-          if constexpr (kInParts) {
-            upper[e] = kept[i / 2];
-            lower[e] = kept[i / 2 + 1];
-          } else {
-            upper[e] = low_halves(sums[i], sums[i + 1]);
-            lower[e] = low_halves(sums[i + 2], sums[i + 3]);
-          }
-        }
-        *reinterpret_cast<uint4*>(out + 8 * j) = gather_chunk(upper, lane);
-        *reinterpret_cast<uint4*>(out + 8 * j + uint64_t{8} * n) = gather_chunk(lower, lane);
-      }
-      if (job % 2 == 1 && pair_of(job) < range.hash_end) {
-        __syncwarp();  // the warp's stores before its arrival
-        if (lane == 0) {
-          const uint32_t turn = job / 2;
-          barrier_wait(hashed + 8 * (turn & 1), (turn / 2 & 1) ^ 1);  // the pair before the last; passes at once on the first two
-          barrier_arrive(made + 8 * (turn & 1));
-        }
-      }
+    for (uint32_t tile = 0; tile < block.tiles; ++tile) {
+      Sums<P> sums;
+      multiply_tile<P>(block, half, turn, sums);
+      store_tile<P>(block, half, tile, sums, c);
+      hand_over(block, tile);
     }
   }
   cluster_sync();  // neither block may leave while the other still copies into it or arrives at its barriers

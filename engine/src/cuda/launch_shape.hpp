@@ -63,11 +63,11 @@ constexpr uint32_t kHashKBytes = 8 << 10;
 struct PairRange {
   uint32_t first, end, hash_end, met;
 };
-// Blocks wait for each other before these jobs (tiles): every so many, as long as all blocks have work.
-ASSAY_HD constexpr uint32_t jobs_between_meetings(uint32_t k_bytes) { return k_bytes < kMeetKBytes / 2 ? kMeetKBytes / k_bytes & ~1u : 2; }
+// Blocks wait for each other before every so many tiles, as long as all blocks have work.
+ASSAY_HD constexpr uint32_t tiles_between_meetings(uint32_t k_bytes) { return k_bytes < kMeetKBytes / 2 ? kMeetKBytes / k_bytes & ~1u : 2; }
 ASSAY_HD constexpr uint32_t meetings(uint32_t pairs, uint32_t blocks, uint32_t k_bytes) {
   const uint32_t common = 2 * (pairs / blocks);
-  return common == 0 ? 0 : (common - 1) / jobs_between_meetings(k_bytes);
+  return common == 0 ? 0 : (common - 1) / tiles_between_meetings(k_bytes);
 }
 
 // A fp8 partial sum stays in the tensor core's accumulator for this many bytes of K: 256 products of at most 8*8 reach 2^14,
