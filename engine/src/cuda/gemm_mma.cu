@@ -101,6 +101,88 @@ __device__ __forceinline__ void write_slice(uint8_t* shared, const uint4 (&held)
   }
 }
 
+// The slices of a tile, the next ones on their way by cp.async while one is multiplied.
+template <uint32_t STAGES, typename Copy, typename Load, typename Multiply, typename EndSlice>
+__device__ __forceinline__ void multiply_slices(uint32_t slices, Copy copy, Load load_step, Multiply multiply_step, EndSlice end_slice) {
+#pragma unroll
+  for (uint32_t s = 0; s < STAGES - 1; ++s) {
+    if (s < slices) copy(s);
+    asm volatile("cp.async.commit_group;");
+  }
+  asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
+  __syncthreads();
+  load_step(0, 0, 0);
+#pragma unroll 1
+  for (uint32_t slice = 0; slice < slices; ++slice) {
+    load_step(1, slice % STAGES, 1);
+    if (slice + STAGES - 1 < slices) copy(slice + STAGES - 1);
+    asm volatile("cp.async.commit_group;");
+    multiply_step(0);
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
+    __syncthreads();  // the next slice has landed for all, and all have read the last of this one
+    load_step(0, (slice + 1) % STAGES, 0);  // after the last slice: old bytes, which nobody uses
+    multiply_step(1);
+    end_slice(slice);
+  }
+  asm volatile("cp.async.wait_all;");
+}
+
+// The same without cp.async: the next slice waits in registers.
+template <typename Read, typename Write, typename Load, typename Multiply>
+__device__ __forceinline__ void multiply_slices_in_step(uint32_t slices, Read read, Write write, Load load_step, Multiply multiply_step) {
+  read(0);
+  write(0);
+  __syncthreads();
+#pragma unroll 1
+  for (uint32_t slice = 0; slice < slices; ++slice) {
+    const bool more = slice + 1 < slices;
+    if (more) read(slice + 1);
+    load_step(0, slice & 1, 0);
+    load_step(1, slice & 1, 1);
+    multiply_step(0);
+    multiply_step(1);
+    if (more) write((slice + 1) & 1);
+    __syncthreads();
+  }
+}
+
+template <uint32_t TILES_M, uint32_t TILES_N>
+__device__ __forceinline__ void promote(float (&kept)[TILES_M][TILES_N][4], float (&sums)[TILES_M][TILES_N][4]) {
+#pragma unroll
+  for (uint32_t i = 0; i < TILES_M; ++i)
+#pragma unroll
+    for (uint32_t j = 0; j < TILES_N; ++j)
+#pragma unroll
+      for (uint32_t e = 0; e < 4; ++e) {
+        kept[i][j][e] += sums[i][j][e];
+        sums[i][j][e] = 0;
+      }
+}
+
+// A warp's sums, through shared memory, so that whole rows of the tile leave in 16-byte stores.
+template <TileShape SHAPE, typename Sum, uint32_t TILES_M, uint32_t TILES_N>
+__device__ __forceinline__ void store_tile(const Sum (&sums)[TILES_M][TILES_N][4], uint8_t* shared, uint32_t lane,
+                                           Tile warp, Tile tile, uint16_t* c, uint32_t n) {
+  constexpr uint32_t kRowBytes = SHAPE.epilogue_row_bytes();
+#pragma unroll
+  for (uint32_t i = 0; i < TILES_M; ++i)
+#pragma unroll
+    for (uint32_t j = 0; j < TILES_N; ++j) {
+      const Sum(&s)[4] = sums[i][j];
+      const uint32_t row = warp.row + 16 * i + (lane >> 2), column = warp.column + 8 * j + 2 * (lane & 3);
+      *reinterpret_cast<uint32_t*>(shared + row * kRowBytes + 2 * column) = low_16(s[0]) | low_16(s[1]) << 16;
+      *reinterpret_cast<uint32_t*>(shared + (row + 8) * kRowBytes + 2 * column) = low_16(s[2]) | low_16(s[3]) << 16;
+    }
+  __syncthreads();
+  constexpr uint32_t kChunks = SHAPE.n / 8;  // of 16 bytes in a row
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < kTileM * kChunks; i += kGemmThreads) {
+    const uint32_t row = i / kChunks, chunk = i % kChunks;
+    *reinterpret_cast<uint4*>(c + uint64_t{tile.row + row} * n + tile.column + 8 * chunk) =
+        *reinterpret_cast<const uint4*>(shared + row * kRowBytes + 16 * chunk);
+  }
+}
+
 // 8 warps, 2 along M × 4 along N: a warp makes 64 × (TILE_N / 4) of the tile.
 template <Precision P>
 __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_t* __restrict__ b, uint16_t* __restrict__ c,
@@ -112,8 +194,8 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
   constexpr uint32_t kWarpN = kN / 4, kTilesM = 4, kTilesN = kWarpN / 8;
   extern __shared__ __align__(1024) uint8_t shared[];
 
-  const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const uint32_t warp_row = (warp & 1) * 64, warp_column = (warp >> 1) * kWarpN;
+  const uint32_t lane = threadIdx.x & 31, number = threadIdx.x >> 5;
+  const Tile warp = {(number & 1) * 64, (number >> 1) * kWarpN};
   const Tile tile = tile_place(first_tile + blockIdx.x, m, n, kN);
   const uint8_t* a_rows = a + uint64_t{tile.row} * k_bytes;
   const uint8_t* b_rows = b + uint64_t{tile.column} * k_bytes;
@@ -126,8 +208,8 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
 
   // Where this lane points ldmatrix. Tile rows are multiples of 16, so the swizzle depends on the lane alone.
   const uint32_t base = shared_address(shared);
-  const uint32_t a_row = warp_row + (lane & 15), a_chunk = lane >> 4;
-  const uint32_t b_row = warp_column + (lane & 7) + ((lane >> 4) << 3), b_chunk = (lane >> 3) & 1;
+  const uint32_t a_row = warp.row + (lane & 15), a_chunk = lane >> 4;
+  const uint32_t b_row = warp.column + (lane & 7) + ((lane >> 4) << 3), b_chunk = (lane >> 3) & 1;
 
   constexpr uint32_t kSteps = kTileKBytes / 32;
   static_assert(kSteps == 2);
@@ -150,94 +232,32 @@ __device__ __forceinline__ void gemm(const uint8_t* __restrict__ a, const uint8_
   };
 
 #if __CUDA_ARCH__ >= 800
-  constexpr uint32_t kStages = kShape.stages;
-  auto copy = [&](uint32_t slice) {
-    const uint32_t to = base + (slice % kStages) * kStageBytes;
+  const auto copy = [&](uint32_t slice) {
+    const uint32_t to = base + (slice % kShape.stages) * kStageBytes;
     copy_slice_async<kTileM>(to, a_rows + uint64_t{slice} * kTileKBytes, k_bytes);
     copy_slice_async<kN>(to + kTileM * kTileKBytes, b_rows + uint64_t{slice} * kTileKBytes, k_bytes);
   };
-#pragma unroll
-  for (uint32_t s = 0; s < kStages - 1; ++s) {
-    if (s < slices) copy(s);
-    asm volatile("cp.async.commit_group;");
-  }
-  asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2));
-  __syncthreads();
-  load_step(0, 0, 0);
-#pragma unroll 1
-  for (uint32_t slice = 0; slice < slices; ++slice) {
-    load_step(1, slice % kStages, 1);
-    if (slice + kStages - 1 < slices) copy(slice + kStages - 1);
-    asm volatile("cp.async.commit_group;");
-    multiply_step(0);
-    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2));
-    __syncthreads();  // the next slice has landed for all, and all have read the last of this one
-    load_step(0, (slice + 1) % kStages, 0);  // after the last slice: old bytes, which nobody uses
-    multiply_step(1);
+  const auto end_slice = [&](uint32_t slice) {
     if constexpr (kPromote) {
-      if ((slice + 1) % (kFp8PromoteBytes / kTileKBytes) == 0 || slice + 1 == slices) {
-#pragma unroll
-        for (uint32_t i = 0; i < kTilesM; ++i)
-#pragma unroll
-          for (uint32_t j = 0; j < kTilesN; ++j)
-#pragma unroll
-            for (uint32_t e = 0; e < 4; ++e) {
-              kept[i][j][e] += sums[i][j][e];
-              sums[i][j][e] = 0;
-            }
-      }
+      if ((slice + 1) % (kFp8PromoteBytes / kTileKBytes) == 0 || slice + 1 == slices) promote(kept, sums);
     }
-  }
-  asm volatile("cp.async.wait_all;");
+  };
+  multiply_slices<kShape.stages>(slices, copy, load_step, multiply_step, end_slice);
 #else
   uint4 next_a[kTileM * 4 / kGemmThreads], next_b[kN * 4 / kGemmThreads];
-  auto write = [&](uint32_t stage) {
+  const auto read = [&](uint32_t slice) {
+    read_slice<kTileM>(next_a, a_rows + uint64_t{slice} * kTileKBytes, k_bytes);
+    read_slice<kN>(next_b, b_rows + uint64_t{slice} * kTileKBytes, k_bytes);
+  };
+  const auto write = [&](uint32_t stage) {
     write_slice<kTileM>(shared + stage * kStageBytes, next_a);
     write_slice<kN>(shared + stage * kStageBytes + kTileM * kTileKBytes, next_b);
   };
-  read_slice<kTileM>(next_a, a_rows, k_bytes);
-  read_slice<kN>(next_b, b_rows, k_bytes);
-  write(0);
-  __syncthreads();
-#pragma unroll 1
-  for (uint32_t slice = 0; slice < slices; ++slice) {
-    const bool more = slice + 1 < slices;
-    if (more) {
-      read_slice<kTileM>(next_a, a_rows + uint64_t{slice + 1} * kTileKBytes, k_bytes);
-      read_slice<kN>(next_b, b_rows + uint64_t{slice + 1} * kTileKBytes, k_bytes);
-    }
-    load_step(0, slice & 1, 0);
-    load_step(1, slice & 1, 1);
-    multiply_step(0);
-    multiply_step(1);
-    if (more) write((slice + 1) & 1);
-    __syncthreads();
-  }
+  multiply_slices_in_step(slices, read, write, load_step, multiply_step);
 #endif
-
-  // Through shared memory, so that whole rows of the tile leave in 16-byte stores.
   __syncthreads();
-  constexpr uint32_t kRowBytes = kShape.epilogue_row_bytes();
-#pragma unroll
-  for (uint32_t i = 0; i < kTilesM; ++i)
-#pragma unroll
-    for (uint32_t j = 0; j < kTilesN; ++j) {
-      const auto& s = [&]() -> const auto& {
-        if constexpr (kPromote) return kept[i][j];
-        else return sums[i][j];
-      }();
-      const uint32_t row = warp_row + 16 * i + (lane >> 2), column = warp_column + 8 * j + 2 * (lane & 3);
-      *reinterpret_cast<uint32_t*>(shared + row * kRowBytes + 2 * column) = low_16(s[0]) | low_16(s[1]) << 16;
-      *reinterpret_cast<uint32_t*>(shared + (row + 8) * kRowBytes + 2 * column) = low_16(s[2]) | low_16(s[3]) << 16;
-    }
-  __syncthreads();
-  constexpr uint32_t kChunks = kN / 8;  // of 16 bytes in a row
-#pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < kTileM * kChunks; i += kGemmThreads) {
-    const uint32_t row = i / kChunks, chunk = i % kChunks;
-    *reinterpret_cast<uint4*>(c + uint64_t{tile.row + row} * n + tile.column + 8 * chunk) =
-        *reinterpret_cast<const uint4*>(shared + row * kRowBytes + 16 * chunk);
-  }
+  if constexpr (kPromote) store_tile<kShape>(kept, shared, lane, warp, tile, c, n);
+  else store_tile<kShape>(sums, shared, lane, warp, tile, c, n);
 }
 
 }  // namespace assay::cuda
