@@ -1,8 +1,10 @@
-// One probe of one host: link → claim → the plan's stages → evidence → verdict. The wiring only: what to ask is decided in
-// plan-probe.ts, asked in run-stage.ts, judged in verify/hardware. Page: docs/hardware-proof.md.
+// One probe of one host: link → claim → the plan's stages → evidence → verdict. The wiring only: what to ask
+// is decided in plan-probe.ts, asked in run-stage.ts, judged in verify/hardware. Page:
+// docs/hardware-proof.md.
 //
-// The verdict is always what verify says about the very bytes that are handed out, so nobody who holds the file can see less than
-// the probe saw. Only before a claim came is there nothing to verify: then the verdict is inconclusive with the link's code.
+// The verdict is always what verify says about the very bytes that are handed out, so nobody who holds the
+// file can see less than the probe saw. Only before a claim came is there nothing to verify: then the verdict
+// is inconclusive with the link's code.
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
 import type { EngineClient } from "../../engine/client/engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
@@ -44,7 +46,7 @@ const DEADLINES: ProbeDeadlines = {
 	answerMs: null,
 };
 
-/** Echoes before the first challenge. The median of 9 is not moved by the first, which finds everything cold. */
+/** Echoes before the first challenge. The first finds everything cold, and does not move the median. */
 const ECHOES = 9;
 
 export interface ProbeOptions {
@@ -69,9 +71,9 @@ export interface ProbeOptions {
 	readonly plan?: Plan;
 	/** 32 hex digits, when whoever keeps books has named the probe already; default: drawn here. */
 	readonly probeId?: string;
-	/** Judges the file somewhere else (a thread of its own). It must be verifyEvidence: nothing else may give verdicts. */
+	/** Judges the file elsewhere (in a thread). It must be verifyEvidence: nothing else may give verdicts. */
 	readonly verify?: (evidence: Uint8Array, expect: Expectations) => Promise<Verdict>;
-	/** Awaited before each stage is sent, outside every deadline and every measured time: lets several probes begin one together. */
+	/** Awaited before each stage, outside every measured time: lets several probes begin one together. */
 	readonly beforeStage?: (name: string) => Promise<void>;
 	/** Awaited between a stage's roots and its openings, outside every measured time. Must not reject. */
 	readonly onCommitted?: OnCommitted;
@@ -79,17 +81,18 @@ export interface ProbeOptions {
 
 export interface ProbeResult {
 	readonly verdict: Verdict;
-	/** The signed file; null when the host said nothing that could be recorded, or when the probe was aborted. */
+	/** The signed file; null when nothing could be recorded, or the probe was aborted. */
 	readonly evidence: Uint8Array | null;
 	readonly claim: HostClaim | null;
 }
 
-export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
-	const zeroUs = o.clockUs();
-	const startedAtMs = Math.floor(o.nowMs());
-	const clockUs = () => Math.floor(o.clockUs() - zeroUs);
-	const deadlines = { ...DEADLINES, ...o.deadlines };
-	const onEvent = o.onEvent ?? (() => {});
+export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
+	const { signal, signer, randomBytes, beacon = null } = options;
+	const zeroUs = options.clockUs();
+	const startedAtMs = Math.floor(options.nowMs());
+	const clockUs = () => Math.floor(options.clockUs() - zeroUs);
+	const deadlines = { ...DEADLINES, ...options.deadlines };
+	const onEvent = options.onEvent ?? (() => {});
 	const finish = (verdict: Verdict, evidence: Uint8Array | null, claim: HostClaim | null): ProbeResult => {
 		onEvent({ kind: "verdict", verdict });
 		return { verdict, evidence, claim };
@@ -99,41 +102,40 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 	let client: EngineClient | null = null;
 	let claim: HostClaim | null = null;
 	const abort = () => void (client ?? link)?.close();
-	o.signal?.addEventListener("abort", abort, { once: true });
+	signal?.addEventListener("abort", abort, { once: true });
 	try {
-		const over = await unlessAborted(o.openLink, o.signal);
+		const over = await unlessAborted(options.openLink, signal);
 		link = over;
 		const { readyMs: readyDeadlineMs, helloMs, pingMs } = deadlines;
-		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes: o.randomBytes });
+		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes });
 		claim = await client.hello({ deadlineMs: helloMs });
 		const rttUs = await echoes(client, pingMs);
 		onEvent({ kind: "claim", claim, rttUs: median(rttUs) });
 
-		const secret = o.randomBytes(32);
-		const beacon = o.beacon ?? null;
+		const secret = randomBytes(32);
 		const readings: Reading[] = [];
-		const answered = await carryOut(o, claim, median(rttUs), {
+		const answered = await carryOut(options, claim, median(rttUs), {
 			client,
 			secret,
 			beacon,
 			clockUs,
-			randomBytes: o.randomBytes,
+			randomBytes,
 			onEvent,
 			deadlines,
 			answered: [],
 			readings,
 			held: new Set(),
-			...(o.onCommitted === undefined ? {} : { onCommitted: (gemms) => o.onCommitted!(gemms, over) }),
+			...(options.onCommitted === undefined ? {} : { onCommitted: (gemms) => options.onCommitted!(gemms, over) }),
 		});
-		o.signal?.throwIfAborted();
+		signal?.throwIfAborted();
 
 		const { challenges, attachments } = packChallenges(answered);
 		const { kind, engineSha256, hostKey, handshakeUs } = link;
-		const id = o.probeId ?? bytesToHex(o.randomBytes(16));
+		const id = options.probeId ?? bytesToHex(randomBytes(16));
 		const facts: Omit<EvidenceBody, "figures"> = {
 			format: "assay-evidence",
 			version: 2,
-			probe: { id, startedAtMs, finishedAtUs: clockUs(), target: o.target, verifier: o.signer.key },
+			probe: { id, startedAtMs, finishedAtUs: clockUs(), target: options.target, verifier: signer.key },
 			beacon,
 			secret: bytesToHex(secret),
 			claim,
@@ -142,13 +144,13 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 			readings: [...readings].sort((a, b) => a.atUs - b.atUs),
 		};
 		const body = { ...facts, figures: deriveFigures(facts, attachments) };
-		const evidence = encodeEvidence(body, attachments, o.signer);
+		const evidence = encodeEvidence(body, attachments, signer);
 		onEvent({ kind: "checking", bytes: evidence.length });
-		const expect = { signers: [o.signer.key], probeId: id };
-		const verdict = o.verify ? await o.verify(evidence, expect) : verifyEvidence(evidence, expect);
+		const expect = { signers: [signer.key], probeId: id };
+		const verdict = options.verify ? await options.verify(evidence, expect) : verifyEvidence(evidence, expect);
 		return finish(verdict, evidence, claim);
 	} catch (error) {
-		if (o.signal?.aborted) {
+		if (signal?.aborted) {
 			const detail = "the probe was stopped before its end";
 			return finish({ status: "inconclusive", code: "ABORTED", where: "probe", detail }, null, claim);
 		}
@@ -157,7 +159,7 @@ export async function runProbe(o: ProbeOptions): Promise<ProbeResult> {
 		const detail = error.hint ? `${error.message} ${error.hint}` : error.message;
 		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, claim);
 	} finally {
-		o.signal?.removeEventListener("abort", abort);
+		signal?.removeEventListener("abort", abort);
 		await (client ?? link)?.close();
 	}
 }
@@ -176,32 +178,33 @@ async function unlessAborted(openLink: () => Promise<Link>, signal: AbortSignal 
 
 /** Goes through the plan until it is finished, something breaks, or the user stops. */
 async function carryOut(
-	o: ProbeOptions,
+	options: ProbeOptions,
 	claim: HostClaim,
 	rttUs: number,
-	x: StageContext,
+	context: StageContext,
 ): Promise<AnsweredChallenge[]> {
-	const plan = o.plan ?? planProbe({ quick: o.quick, sustainMs: o.sustainMs, samples: o.samples ?? null });
+	const { quick, sustainMs, samples = null } = options;
+	const plan = options.plan ?? planProbe({ quick, sustainMs, samples });
 	const steps: string[] = [];
 	const warmUps: WarmUpSeen[] = [];
 	const tooBig: ChallengeSpec[] = [];
 	let stage = 0;
-	while (!o.signal?.aborted) {
-		const challenges = x.answered.map(({ spec, end, roots, sentAtUs }): Seen["challenges"][number] => {
+	while (!options.signal?.aborted) {
+		const challenges = context.answered.map(({ spec, end, roots, sentAtUs }): Seen["challenges"][number] => {
 			const seconds = Math.max(0, (roots.at(-1)?.atUs ?? sentAtUs) - sentAtUs) / 1e6;
 			return { spec, end, seconds, roots: roots.length };
 		});
 		const step = plan({ claim, rttUs, steps, warmUps, challenges, tooBig });
 		if (step.act === "finish") break;
 		steps.push(step.name);
-		if (step.act === "release") await releaseAll(x);
+		if (step.act === "release") await releaseAll(context);
 		else if (step.act === "warm-up") {
-			x.onEvent({ kind: "warm-up", name: step.name });
+			context.onEvent({ kind: "warm-up", name: step.name });
 			// A link that dies here is recorded by the next stage, which then gets no answer.
-			warmUps.push(...(await runWarmUps(x, step.runs)));
+			warmUps.push(...(await runWarmUps(context, step.runs)));
 		} else {
-			await o.beforeStage?.(step.name);
-			const result = await runStage(x, step, stage);
+			await options.beforeStage?.(step.name);
+			const result = await runStage(context, step, stage);
 			if (result.end === "broken") break;
 			if (result.end === "too-big") tooBig.push(...result.specs);
 			else {
@@ -210,10 +213,10 @@ async function carryOut(
 			}
 		}
 	}
-	return x.answered;
+	return context.answered;
 }
 
-/** An engine that stops echoing is judged by the challenge that follows, so what came so far is enough here. */
+/** An engine that stops echoing is judged by the challenge that follows. */
 async function echoes(client: EngineClient, deadlineMs: number): Promise<number[]> {
 	const rttUs: number[] = [];
 	try {

@@ -1,6 +1,7 @@
-// Carries out the steps of a plan on one engine: warm-ups, and stages of challenges with their openings. Decides nothing about
-// sizes (plan-probe.ts) and judges nothing (verify/hardware): whatever came back is recorded as it came.
-// Order is what makes the proof: seeds from the secret, all roots stamped, and only then the places to open.
+// Carries out the steps of a plan on one engine: warm-ups, and stages of challenges with their openings.
+// Decides nothing about sizes (plan-probe.ts) and judges nothing (verify/hardware): whatever came back is
+// recorded as it came. Order is what makes the proof: seeds from the secret, all roots stamped, and only then
+// the places to open.
 import type { Answer, OpeningRecord } from "../../engine/client/engine-client.ts";
 import { ERROR_CODE, type Place } from "../../engine/wire/frames.ts";
 import { firstSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
@@ -26,73 +27,75 @@ const READ_DEADLINE_MS = 60_000;
 
 type StageStep = Extract<Step, { act: "stage" }>;
 
-/** `broken`: something did not end well and nothing more is asked. `too-big`: nothing was recorded, the plan may ask for less. */
+/** `broken`: nothing more is asked. `too-big`: nothing was recorded, the plan may ask for less. */
 export type StageEnd =
 	| { readonly end: "done" | "broken"; readonly warmUps: readonly WarmUpSeen[] }
 	| { readonly end: "too-big"; readonly specs: readonly ChallengeSpec[] };
 
-export async function runStage(x: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
-	const first = x.answered.length;
-	x.onEvent({
+export async function runStage(context: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
+	const first = context.answered.length;
+	context.onEvent({
 		kind: "stage",
 		stage,
 		name: step.name,
 		challenges: step.specs.map((spec, i) => ({ challenge: first + i, spec })),
 	});
-	const running = step.specs.map((spec, i) => ask(x, step, spec, first + i));
-	const stopReading = step.readEveryMs === undefined ? () => {} : keepReading(x, step.specs, step.readEveryMs);
+	const running = step.specs.map((spec, i) => ask(context, step, spec, first + i));
+	const stopReading = step.readEveryMs === undefined ? () => {} : keepReading(context, step.specs, step.readEveryMs);
 	const answers = await Promise.all(running);
 	stopReading();
 	const tooBig = step.specs.filter((_, i) => answers[i]?.engineError?.code === ERROR_CODE.no_memory);
 	if (tooBig.length > 0 && step.mayShrink) {
-		// Before any opening: nothing about the draw is known yet, so asking again gives nobody a second chance at it.
-		x.onEvent({ kind: "too-big", name: step.name });
-		await Promise.all(step.specs.map((_, i) => (answers[i]?.end === "refused" ? null : release(x, first + i))));
+		// Before any opening: nothing about the draw is known yet, so asking again gives nobody a second chance
+		// at it.
+		context.onEvent({ kind: "too-big", name: step.name });
+		await Promise.all(step.specs.map((_, i) => (answers[i]?.end === "refused" ? null : release(context, first + i))));
 		return { end: "too-big", specs: tooBig };
 	}
 	answers.forEach((answer, i) => {
 		const { sentAtUs, roots, end, detail } = answer;
-		x.answered.push({ spec: step.specs[i]!, stage, sentAtUs, roots, end, opens: [] });
-		x.onEvent({ kind: "answered", challenge: first + i, end, detail });
-		if (end === "complete" || end === "stopped") x.held.add(first + i);
+		context.answered.push({ spec: step.specs[i]!, stage, sentAtUs, roots, end, opens: [] });
+		context.onEvent({ kind: "answered", challenge: first + i, end, detail });
+		if (end === "complete" || end === "stopped") context.held.add(first + i);
 	});
-	// Silence and garbage end the whole link: what cannot be sent must not look like a draw that was left unanswered.
+	// Silence and garbage end the whole link: what cannot be sent must not look like a draw that was left
+	// unanswered.
 	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
 	let warmUps: readonly WarmUpSeen[] = [];
 	if (linkIsUp) {
-		await x.onCommitted?.(committedGemms(x, first));
-		const opening = Promise.all(answers.map((_, i) => openChallenge(x, first + i)));
-		warmUps = await runWarmUps(x, step.whileOpening ?? []);
+		await context.onCommitted?.(committedGemms(context, first));
+		const opening = Promise.all(answers.map((_, i) => openChallenge(context, first + i)));
+		warmUps = await runWarmUps(context, step.whileOpening ?? []);
 		await opening;
 	}
-	if (!step.hold) await releaseAll(x, first);
-	const ended = x.answered.slice(first);
+	if (!step.hold) await releaseAll(context, first);
+	const ended = context.answered.slice(first);
 	const well = ended.every((c) => endedWell(c) && c.opens.every((open) => open.end === "complete"));
 	return { end: well ? "done" : "broken", warmUps };
 }
 
 /** Gemms of this stage whose commitment is whole: those that will be opened. */
-function committedGemms(x: StageContext, first: number): CommittedGemm[] {
-	return x.answered.slice(first).flatMap(({ spec, roots, end }, i) => {
+function committedGemms(context: StageContext, first: number): CommittedGemm[] {
+	return context.answered.slice(first).flatMap(({ spec, roots, end }, i) => {
 		if (spec.kind !== "gemm" || !endedWell({ spec, end }) || roots.length === 0) return [];
 		if (roots.some(({ index }, at) => index !== at) || (spec.rounds !== 0 && roots.length !== spec.rounds)) return [];
 		const challenge = first + i;
-		const seed = firstSeed(x.secret, challenge, x.beacon, spec);
+		const seed = firstSeed(context.secret, challenge, context.beacon, spec);
 		return { challenge, spec, seed, roots: roots.map(({ root }) => root) };
 	});
 }
 
-/** Asks every device of a stage at once and then again and again; each only when it has answered the time before. */
-function keepReading(x: StageContext, specs: readonly ChallengeSpec[], everyMs: number): () => void {
+/** Asks every device of a stage again and again, each only when it has answered the time before. */
+function keepReading(context: StageContext, specs: readonly ChallengeSpec[], everyMs: number): () => void {
 	const waiting = new Set<number>();
 	const read = async (device: number) => {
 		if (waiting.has(device)) return;
 		waiting.add(device);
-		const reading = await x.client.read(device, { deadlineMs: READ_DEADLINE_MS });
+		const reading = await context.client.read(device, { deadlineMs: READ_DEADLINE_MS });
 		waiting.delete(device);
-		if (reading === null || x.readings.length >= MAX_READINGS) return;
-		x.readings.push(reading);
-		x.onEvent({ kind: "reading", reading });
+		if (reading === null || context.readings.length >= MAX_READINGS) return;
+		context.readings.push(reading);
+		context.onEvent({ kind: "reading", reading });
 	};
 	const readAll = () => {
 		for (const { device } of specs) void read(device);
@@ -108,21 +111,22 @@ function endedWell(challenge: Pick<AnsweredChallenge, "spec" | "end">): boolean 
 }
 
 /**
- * What "until stopped" asks for: 100 rounds a second, where the plan expects 5 to 20. Not simply the most that can be asked for: every root
- * that comes is kept, and a hostile engine may send all of them at once.
+ * What "until stopped" asks for: 100 rounds a second, where the plan expects 5 to 20. Not simply the most
+ * that can be asked for: every root that comes is kept, and a hostile engine may send all of them at once.
  */
 function roundsUntilStopped(stopAfterMs: number): number {
 	return Math.min(MAX_ROUNDS, 1000 + Math.ceil(stopAfterMs / 10));
 }
 
-async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
-	const seed = firstSeed(x.secret, challenge, x.beacon, spec);
+async function ask(context: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
+	const seed = firstSeed(context.secret, challenge, context.beacon, spec);
 	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
 	const of = spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;
-	const perRound = workOfRound(x, spec);
-	const sentAtUs = x.clockUs();
+	const perRound = workOfRound(context, spec);
+	const sentAtUs = context.clockUs();
 	let done = 0;
-	// A run stopped before its first root has committed to nothing; a slow device gets until the deadline for that one.
+	// A run stopped before its first root has committed to nothing; a slow device gets until the deadline for
+	// that one.
 	let timeIsUp = false;
 	const stopIfDue = () => timeIsUp && done > 0 && stopper?.abort();
 	const timer =
@@ -132,12 +136,12 @@ async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challe
 			stopIfDue();
 		}, step.stopAfterMs);
 	const options = {
-		deadlineMs: x.deadlines.answerMs ?? step.deadlineMs,
+		deadlineMs: context.deadlines.answerMs ?? step.deadlineMs,
 		onRoot: (root: { readonly atUs: number }) => {
 			done += 1;
 			const elapsedUs = Math.max(1, root.atUs - sentAtUs);
 			const perS = (1e6 * perRound * done) / elapsedUs;
-			x.onEvent({ kind: "root", challenge, spec, done, of, perS, elapsedMs: elapsedUs / 1000 });
+			context.onEvent({ kind: "root", challenge, spec, done, of, perS, elapsedMs: elapsedUs / 1000 });
 			stopIfDue();
 		},
 		...(stopper && { stop: stopper.signal }),
@@ -145,29 +149,29 @@ async function ask(x: StageContext, step: StageStep, spec: ChallengeSpec, challe
 	try {
 		if (spec.kind === "stream") {
 			const { device: reader, newest, passes } = spec;
-			return await x.client.stream({ session: spec.of + 1, reader, newest, passes, nonce: seed }, options);
+			return await context.client.stream({ session: spec.of + 1, reader, newest, passes, nonce: seed }, options);
 		}
 		if (spec.kind === "copy") {
 			const { device, newest } = spec;
-			return await x.client.copy({ session: spec.of + 1, device, newest, nonce: seed }, options);
+			return await context.client.copy({ session: spec.of + 1, device, newest, nonce: seed }, options);
 		}
 		const session = challenge + 1;
 		const { device, rounds: asked } = spec;
 		const rounds = asked === 0 ? roundsUntilStopped(step.stopAfterMs ?? 0) : asked;
 		if (spec.kind === "gemm") {
 			const { precision, m, n, k, keep } = spec;
-			return await x.client.gemm({ session, device, precision, m, n, k, rounds, keep, seed }, options);
+			return await context.client.gemm({ session, device, precision, m, n, k, rounds, keep, seed }, options);
 		}
 		const { precision, lanes, steps } = spec;
-		return await x.client.fma({ session, device, precision, lanes, steps, rounds, seed }, options);
+		return await context.client.fma({ session, device, precision, lanes, steps, rounds, seed }, options);
 	} finally {
 		if (timer) clearTimeout(timer);
 	}
 }
 
 /** Operations of a round, bytes of a pass: only for what is told while it runs. */
-function workOfRound(x: StageContext, spec: ChallengeSpec): number {
-	return isOfKept(spec) ? bytesOfPass(x, spec) : opsOfRound(spec);
+function workOfRound(context: StageContext, spec: ChallengeSpec): number {
+	return isOfKept(spec) ? bytesOfPass(context, spec) : opsOfRound(spec);
 }
 
 /** Runs over another challenge's session. */
@@ -181,17 +185,17 @@ interface OpenRound {
 }
 
 /**
- * What to open, drawn from the secret and the commitment; null when the commitment is not whole (verify will say what is wrong
- * with it, and an engine that did not commit is shown no places).
+ * What to open, drawn from the secret and the commitment; null when the commitment is not whole (verify will
+ * say what is wrong with it, and an engine that did not commit is shown no places).
  */
-function drawOpenings(x: StageContext, challenge: number): readonly OpenRound[] | null {
-	const { spec, roots, ...rest } = x.answered[challenge]!;
+function drawOpenings(context: StageContext, challenge: number): readonly OpenRound[] | null {
+	const { spec, roots, ...rest } = context.answered[challenge]!;
 	const last = roots.at(-1);
 	if (!last || !endedWell({ spec, ...rest }) || roots.some(({ index }, i) => index !== i)) return null;
-	const seed = openSeed(x.secret, challenge, last.root);
+	const seed = openSeed(context.secret, challenge, last.root);
 	const asLeaf = ({ round, leaf }: { round: number; leaf: number }): Place => ({ round, index: leaf });
 	if (isOfKept(spec)) {
-		const of = x.answered[spec.of];
+		const of = context.answered[spec.of];
 		if (roots.length !== (spec.kind === "copy" ? 1 : spec.passes) || of?.spec.kind !== "gemm") return null;
 		const gemm: GemmSpec = of.spec;
 		const rounds = of.roots.length;
@@ -210,19 +214,22 @@ function drawOpenings(x: StageContext, challenge: number): readonly OpenRound[] 
 	return [{ what: "leaves", places: samples.map(asLeaf) }];
 }
 
-async function openChallenge(x: StageContext, challenge: number): Promise<void> {
-	const draws = drawOpenings(x, challenge);
+async function openChallenge(context: StageContext, challenge: number): Promise<void> {
+	const draws = drawOpenings(context, challenge);
 	if (!draws) return;
-	const { spec } = x.answered[challenge]!;
+	const { spec } = context.answered[challenge]!;
 	const session = (isOfKept(spec) ? spec.of : challenge) + 1;
 	for (const { what, places } of draws) {
 		const wanted = spec.kind === "copy" && what === "digests" ? "copied-digests" : what;
-		const answer = await x.client.open({ session, what: wanted, places }, { deadlineMs: x.deadlines.openMs });
+		const answer = await context.client.open(
+			{ session, what: wanted, places },
+			{ deadlineMs: context.deadlines.openMs },
+		);
 		const { sentAtUs, receivedAtUs, end, openings } = answer;
 		const open = { what, sentAtUs, receivedAtUs, end, records: openings.map(toRecord) };
-		const before = x.answered[challenge]!;
-		x.answered[challenge] = { ...before, opens: [...before.opens, open] };
-		x.onEvent({ kind: "opened", challenge, openings: openings.length, end });
+		const before = context.answered[challenge]!;
+		context.answered[challenge] = { ...before, opens: [...before.opens, open] };
+		context.onEvent({ kind: "opened", challenge, openings: openings.length, end });
 		// The draw is known to the engine now: whatever went wrong, it is not asked a second time.
 		if (end !== "complete") return;
 	}
@@ -233,17 +240,17 @@ function toRecord({ round, index, leaf, path }: OpeningRecord) {
 	return { round, index, leaf, path: nodes };
 }
 
-async function release(x: StageContext, challenge: number): Promise<void> {
-	x.held.delete(challenge);
-	await x.client.release(challenge + 1, { deadlineMs: x.deadlines.releaseMs });
+async function release(context: StageContext, challenge: number): Promise<void> {
+	context.held.delete(challenge);
+	await context.client.release(challenge + 1, { deadlineMs: context.deadlines.releaseMs });
 }
 
 /** Frees what the engine still holds for the challenges from `from` on. */
-export async function releaseAll(x: StageContext, from = 0): Promise<void> {
-	for (const challenge of [...x.held]) {
-		const spec = x.answered[challenge]?.spec;
+export async function releaseAll(context: StageContext, from = 0): Promise<void> {
+	for (const challenge of [...context.held]) {
+		const spec = context.answered[challenge]?.spec;
 		// A stream or copy has no session of its own: it runs over its gemm's.
-		if (spec !== undefined && isOfKept(spec)) x.held.delete(challenge);
-		else if (challenge >= from) await release(x, challenge);
+		if (spec !== undefined && isOfKept(spec)) context.held.delete(challenge);
+		else if (challenge >= from) await release(context, challenge);
 	}
 }

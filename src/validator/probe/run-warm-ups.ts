@@ -1,4 +1,5 @@
-// Short runs that are not recorded: they show how fast the devices are, so that the plan can size what is. Never evidence.
+// Short runs that are not recorded: they show how fast the devices are, so that the plan can size what is.
+// Never evidence.
 import type { Answer } from "../../engine/client/engine-client.ts";
 import { opsOfRound, type WarmUp, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { bytesOfPass, type StageContext } from "./stage-context.ts";
@@ -8,60 +9,60 @@ const FIRST_WARM_UP_SESSION = 0x8000_0000;
 const WARM_UP_DEADLINE_MS = 60_000;
 
 /** Runs on different devices at once, on one device one after the other. */
-export async function runWarmUps(x: StageContext, runs: readonly WarmUp[]): Promise<WarmUpSeen[]> {
+export async function runWarmUps(context: StageContext, runs: readonly WarmUp[]): Promise<WarmUpSeen[]> {
 	const devices = [...new Set(runs.map(({ device }) => device))];
 	const seen = await Promise.all(
 		devices.map(async (device) => {
 			const results: WarmUpSeen[] = [];
-			for (const run of runs) if (run.device === device) results.push(await runWarmUp(x, run));
+			for (const run of runs) if (run.device === device) results.push(await runWarmUp(context, run));
 			return results;
 		}),
 	);
 	return seen.flat();
 }
 
-async function runWarmUp(x: StageContext, run: WarmUp): Promise<WarmUpSeen> {
-	const options = { deadlineMs: x.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
-	const seed = x.randomBytes(32);
+async function runWarmUp(context: StageContext, run: WarmUp): Promise<WarmUpSeen> {
+	const options = { deadlineMs: context.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
+	const seed = context.randomBytes(32);
 	if (run.kind === "stream") {
 		const { device: reader, newest, passes } = run;
-		const answer = await x.client.stream({ session: run.of + 1, reader, newest, passes, nonce: seed }, options);
-		const { perS, spanS } = rateOf(answer, bytesOfPass(x, run));
+		const answer = await context.client.stream({ session: run.of + 1, reader, newest, passes, nonce: seed }, options);
+		const { perS, spanS } = rateOf(answer, bytesOfPass(context, run));
 		return { run, opsPerS: 0, bytesPerS: perS, spanS };
 	}
 	if (run.kind === "copy") {
 		const { device, newest } = run;
-		const answer = await x.client.copy({ session: run.of + 1, device, newest, nonce: seed }, options);
+		const answer = await context.client.copy({ session: run.of + 1, device, newest, nonce: seed }, options);
 		const spanS = Math.max(1, (answer.roots.at(-1)?.atUs ?? answer.sentAtUs) - answer.sentAtUs) / 1e6;
-		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(x, run) / spanS : 0, spanS };
+		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(context, run) / spanS : 0, spanS };
 	}
 	const session = FIRST_WARM_UP_SESSION + run.device;
 	const { rounds, device } = run;
 	const answer =
 		run.kind === "gemm"
-			? await x.client.gemm(
+			? await context.client.gemm(
 					{ session, device, precision: run.precision, m: run.m, n: run.n, k: run.k, rounds, keep: 1, seed },
 					options,
 				)
-			: await x.client.fma(
+			: await context.client.fma(
 					{ session, device, precision: run.precision, lanes: run.lanes, steps: run.steps, rounds, seed },
 					options,
 				);
 	let bytesPerS = 0;
 	if (run.kind === "gemm" && run.passes > 1 && answer.end === "complete") {
-		const request = { session, reader: device, newest: 0, passes: run.passes, nonce: x.randomBytes(32) };
-		const stream = await x.client.stream(request, options);
+		const request = { session, reader: device, newest: 0, passes: run.passes, nonce: context.randomBytes(32) };
+		const stream = await context.client.stream(request, options);
 		bytesPerS = rateOf(stream, 2 * run.m * run.n).perS;
 	}
-	if (answer.end === "complete") await x.client.release(session, { deadlineMs: x.deadlines.releaseMs });
+	if (answer.end === "complete") await context.client.release(session, { deadlineMs: context.deadlines.releaseMs });
 	const { perS, spanS } = rateOf(answer, opsOfRound(run));
 	return { run, opsPerS: perS, bytesPerS, spanS };
 }
 
-/** Stamps closer together than this are mostly chunks of a pipe: roots that were read in one chunk carry one stamp. */
+/** Stamps closer together than this are mostly roots that were read in one chunk of a pipe. */
 const LEAST_ROOTS_SPAN_US = 2000;
 
-/** From the first root to the last, for the first round also pays for memory and for waking up; over all of it when that is too short. */
+/** From the first root to the last: the first round also pays for waking up. All of it when too short. */
 function rateOf(answer: Answer, perRound: number): { perS: number; spanS: number } {
 	const [first, last] = [answer.roots[0], answer.roots.at(-1)];
 	if (answer.end !== "complete" || !first || !last || answer.roots.length < 2) return { perS: 0, spanS: 0 };

@@ -1,4 +1,5 @@
-// What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been recorded so far.
+// What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been
+// recorded so far.
 import type { EngineClient } from "../../engine/client/engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
@@ -21,7 +22,7 @@ export interface StageContext {
 	readonly readings: Reading[];
 	/** Sessions that the engine still holds, by challenge number. */
 	readonly held: Set<number>;
-	/** Called with a stage's gemms once all its roots have come, awaited before any place to open is told. Never rejects. */
+	/** Awaited with a stage's gemms after all their roots, before any place to open is told. Never rejects. */
 	readonly onCommitted?: (committed: readonly CommittedGemm[]) => Promise<void>;
 }
 
@@ -33,14 +34,14 @@ export interface CommittedGemm {
 	readonly roots: readonly Uint8Array[];
 }
 
-/** Whoever wants the host's word for what it has committed to: the link is the one that the answers came over. */
+/** For the host's word on what it has committed to; the link is the one that the answers came over. */
 export type OnCommitted = (committed: readonly CommittedGemm[], link: Link) => Promise<void>;
 
 /** Bytes of one pass over the newest kept products of a recorded gemm. */
 export function bytesOfPass(
-	x: StageContext,
+	context: StageContext,
 	{ of: index, newest }: { readonly of: number; readonly newest: number },
 ): number {
-	const of = x.answered[index];
+	const of = context.answered[index];
 	return of?.spec.kind === "gemm" ? coveredBytes(of.spec, of.roots.length, newest) : 0;
 }
