@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ROLES } from "../../protocol/network/role.ts";
 import { atMs, count, json, name, paging, publicKey, said, sha256, text, tokenId } from "./primitives.ts";
 
-export const tokenRole = z.enum(ROLES);
+const tokenRole = z.enum(ROLES);
 
 export const token = z.object({
 	id: tokenId,

@@ -23,7 +23,6 @@ type Arguments<Name extends "proveGemm" | "proveRevealConflict"> = ContractFunct
 	Name
 >;
 export type ProbeReceipt = Arguments<"proveGemm">[0];
-export type GemmFraud = Arguments<"proveGemm">[2];
 export type SignedReport = Arguments<"proveRevealConflict">[0];
 
 const REPORT_TYPES = {
