@@ -9,9 +9,9 @@ import {
 	createWeightProposal,
 	openWeights,
 	shareOf,
-	type WeightLeaf,
 	type WeightProposal,
 } from "../../src/market/epochs/weight-proposal.ts";
+import type { WeightLeaf } from "../../src/protocol/chain/epoch-shapes.ts";
 import { type Hex, packed, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
 import { some } from "./chain-format.ts";

@@ -1,8 +1,8 @@
 // Public files behind an epoch's roots as a browser reads them: leaves of reports and weights, reasons of scores. Hostile bytes: null for whatever is none.
 
-import { readScoreReport, type ScoreLeaf, type ScoreReport } from "../../src/market/epochs/score-report.ts";
-import type { WeightLeaf } from "../../src/market/epochs/weight-proposal.ts";
+import { readScoreReport, type ScoreReport } from "../../src/market/epochs/score-report.ts";
 import type { Explanation } from "../../src/market/scores/explanation.ts";
+import type { ScoreLeaf, WeightLeaf } from "../../src/protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 
 const MAX_UNPACKED_BYTES = 200_000_000;

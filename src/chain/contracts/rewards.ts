@@ -1,7 +1,7 @@
 // Rewards.sol: pots of epochs, claims (from then on a share is owed), collections (it is paid), what is carried over. The
 // rest is `read` and `callOf` of contracts.ts by name; docs/chain.md §4.
-import type { ContractFunctionArgs, Hex } from "viem";
-import type { rewardsAbi } from "../abi/rewards-abi.ts";
+import type { Hex } from "viem";
+import type { Opening, Proposal, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Call } from "../sending/sign.ts";
 import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
 
@@ -52,13 +52,11 @@ export async function readOwed(contracts: Contracts, provider: Hex, lastEpoch: n
 	return found.filter(({ amount }) => amount > 0n);
 }
 
-type ClaimArguments = ContractFunctionArgs<typeof rewardsAbi, "nonpayable", "claim">;
-
 /** One epoch's share of one provider: its leaf among the final weights. */
 export interface RewardClaim {
 	readonly epoch: number;
-	readonly proposal: ClaimArguments[1];
-	readonly opening: ClaimArguments[2];
+	readonly proposal: Proposal;
+	readonly opening: Opening<WeightLeaf>;
 }
 
 /** From then on the provider of the leaf is owed its share. Nothing is paid yet. */

@@ -1,7 +1,7 @@
 // Scoreboard.sol: what its views mean, and an epoch's reports and proposals from its events. The rest is `read` and `callOf`
 // of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the pending block.
-import type { ContractFunctionArgs, Hex } from "viem";
-import type { scoreboardAbi } from "../abi/scoreboard-abi.ts";
+import type { Hex } from "viem";
+import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
 import { type Contracts, read, readEvents, readPending } from "./contracts.ts";
 
 export interface EpochWindows {
@@ -22,9 +22,6 @@ export interface EpochParams {
 	readonly quorumPpm: number;
 	readonly proposerSlashPpm: number;
 }
-
-/** As in Scoreboard.Proposal. */
-export type ChainProposal = ContractFunctionArgs<typeof scoreboardAbi, "nonpayable", "propose">[1];
 
 export async function readEpochParams(contracts: Contracts): Promise<EpochParams> {
 	const { quorumPpm, proposerSlashPpm, ...seconds } = await read(contracts, "scoreboard", "params");
@@ -115,7 +112,7 @@ export async function readCommits(contracts: Contracts, epoch: number): Promise<
 }
 
 /** The proposal behind a digest, as its event told it; null when no event did. */
-export async function readProposed(contracts: Contracts, epoch: number, digest: Hex): Promise<ChainProposal | null> {
+export async function readProposed(contracts: Contracts, epoch: number, digest: Hex): Promise<Proposal | null> {
 	const logs = await readEvents(contracts, "scoreboard", "Proposed", { epoch: BigInt(epoch) });
 	const found = logs.findLast(({ args }) => args.digest === digest)?.args.proposal;
 	return found === undefined ? null : { ...found, thresholdProvider: found.thresholdProvider.toLowerCase() as Hex };

@@ -2,13 +2,13 @@
 // requests at all; a node is asked only for blocks that are new. Whoever needs state that no event tells asks the contracts. Page: docs/chain.md.
 // Bounded: when there are too many events the oldest epochs' go, and `oldestEpoch` says so.
 import type { Hex } from "viem";
+import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import type { Contracts } from "../contracts/contracts.ts";
-import type { ChainProposal } from "../contracts/scoreboard.ts";
 import { followEvents, memoryCursor } from "./follow-events.ts";
 
 /** Accounts in lower case. `args` are the event's own. */
@@ -37,7 +37,7 @@ export interface PastReport {
 export interface PastProposal {
 	readonly proposer: Hex;
 	readonly digest: Hex;
-	readonly proposal: ChainProposal;
+	readonly proposal: Proposal;
 	readonly at: Where;
 	rejected: { readonly by: Hex; readonly slashed: bigint; readonly at: Where } | null;
 }
@@ -265,7 +265,7 @@ function epochOf(events: readonly HistoryEvent[]): PastEpoch {
 			Object.assign(reportOf(args.validator), { revealed: where, root: args.root, stake: args.stake });
 		else if (name === "ReportVoided") reportOf(args.validator).voided = where;
 		else if (name === "Proposed") {
-			const proposal = args.proposal as ChainProposal;
+			const proposal = args.proposal as Proposal;
 			proposals.push({
 				proposer: args.proposer as Hex,
 				digest: args.digest as Hex,

@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
-import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
+import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { EpochAudit } from "../../validator/audit/audit-epoch.ts";
 import type { EvidenceAudit, ProofTime } from "../../validator/audit/audit-evidence.ts";
 import { readEvidenceFrom } from "../chain/audit-files.ts";

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { RewardClaim } from "../../chain/contracts/rewards.ts";
 import type { Call } from "../../chain/sending/sign.ts";
-import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
+import type { WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
 import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";

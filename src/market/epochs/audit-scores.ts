@@ -1,11 +1,11 @@
 // Does a report say what its reasons give? Every leaf against the score that its terms multiply out to and the evidence they name; and a proposal's weights against
 // the medians of the reports. Pure; which files and which chain is the caller's affair.
 
+import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { Explanation } from "../scores/explanation.ts";
 import { recompute } from "../scores/recompute.ts";
-import type { ScoreLeaf } from "./score-report.ts";
-import { type CountedReport, medianWeights, type WeightLeaf } from "./weight-proposal.ts";
+import { type CountedReport, medianWeights } from "./weight-proposal.ts";
 
 export interface AuditDifference {
 	/** A short name of what was compared: "score", "evidence", "weight", … */

@@ -1,15 +1,9 @@
 // A validator's report for the chain: (provider, score, evidence hash), sorted, under one root. Mirrors contracts/src/epochs/ReportTree.sol.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak, keccakLeaf } from "../../protocol/hash/keccak-tree.ts";
 import { byProvider, createSortedTree, isSortedByProvider, type SortedTree } from "./sorted-openings.ts";
-
-export interface ScoreLeaf {
-	readonly provider: Hex;
-	readonly scorePpm: number;
-	/** SHA-256 of the evidence file that was scored; zeros when there is none. */
-	readonly evidenceSha256: Hex;
-}
 
 export interface ScoreReport extends SortedTree<ScoreLeaf> {
 	/** keccak(0x02 ‖ u32 count ‖ tree root): what is committed to and revealed. */

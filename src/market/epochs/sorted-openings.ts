@@ -1,13 +1,8 @@
 // Lists sorted by provider under a Merkle root: who has which place, and what to open to show a provider's leaf or that it has none. docs/chain.md.
 // Providers are 0x and 40 lower-case hex digits, so that their order as text is that of the numbers.
-import { type Hex, toHex } from "../../protocol/chain/hex.ts";
+import type { Opening } from "../../protocol/chain/epoch-shapes.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
 import { type KeccakTree, keccakTree } from "../../protocol/hash/keccak-tree.ts";
-
-export interface Opening<Leaf> {
-	readonly index: number;
-	readonly leaf: Leaf;
-	readonly path: readonly Hex[];
-}
 
 export interface SortedTree<Leaf> {
 	readonly leaves: readonly Leaf[];

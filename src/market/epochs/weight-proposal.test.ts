@@ -2,19 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
+import type { WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { keccakRootFromPath } from "../../protocol/hash/keccak-tree.ts";
 import { rewardShares } from "./reward-shares.ts";
 import { createScoreReport, malformedAt, readScoreReport, scoreLeafHash } from "./score-report.ts";
 import { createSortedTree } from "./sorted-openings.ts";
-import {
-	type CountedReport,
-	createWeightProposal,
-	faultOf,
-	shareOf,
-	type WeightLeaf,
-	weightLeafHash,
-} from "./weight-proposal.ts";
+import { type CountedReport, createWeightProposal, faultOf, shareOf, weightLeafHash } from "./weight-proposal.ts";
 
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
 const evidence: Hex = `0x${"e1".repeat(32)}`;

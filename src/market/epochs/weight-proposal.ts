@@ -1,30 +1,13 @@
 // What an epoch's reports make of its emission, as the chain keeps it: stake-weighted medians, each provider's share by largest remainders, running sums, one root.
 // And the reverse: where a proposal of somebody else departs from that, with the openings that prove it. Mirrors contracts/src/epochs/WeightTree.sol.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import type { Opening, Proposal, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccakLeaf } from "../../protocol/hash/keccak-tree.ts";
 import { rewardShares } from "./reward-shares.ts";
 import type { ScoreReport } from "./score-report.ts";
-import { createSortedTree, type Opening, type SortedTree } from "./sorted-openings.ts";
+import { createSortedTree, type SortedTree } from "./sorted-openings.ts";
 import { weightedMedian } from "./weighted-median.ts";
-
-export interface WeightLeaf {
-	readonly provider: Hex;
-	readonly weightPpm: number;
-	/** Sums over all leaves before this one. */
-	readonly weightBefore: bigint;
-	readonly amountBefore: bigint;
-}
-
-export interface Proposal {
-	readonly count: number;
-	readonly totalWeight: bigint;
-	readonly emission: bigint;
-	/** Remainders above it get one unit more, and equal ones of providers up to `thresholdProvider`. */
-	readonly thresholdRemainder: bigint;
-	readonly thresholdProvider: Hex;
-	readonly root: Hex;
-}
 
 export interface WeightProposal extends SortedTree<WeightLeaf> {
 	readonly proposal: Proposal;

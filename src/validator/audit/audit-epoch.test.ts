@@ -18,10 +18,11 @@ import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../cha
 import { memoryIntents } from "../../chain/sending/publish.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, signCall } from "../../chain/sending/sign.ts";
-import { createScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
+import { createScoreReport } from "../../market/epochs/score-report.ts";
 import { createWeightProposal, shareOf } from "../../market/epochs/weight-proposal.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import { given, term } from "../../market/scores/recompute.ts";
+import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { createEpochRound, type EpochRound } from "../settlement/epoch-round.ts";
 import { createLeafFetcher } from "../settlement/fetch-leaves.ts";

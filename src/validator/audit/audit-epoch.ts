@@ -8,16 +8,11 @@ import * as board from "../../chain/contracts/scoreboard.ts";
 import { isReportSigned } from "../../chain/contracts/slashing.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type AuditDifference, auditScores, auditWeights } from "../../market/epochs/audit-scores.ts";
-import { malformedAt, readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
-import {
-	type CountedReport,
-	createWeightProposal,
-	faultOf,
-	shareOf,
-	type WeightLeaf,
-} from "../../market/epochs/weight-proposal.ts";
+import { malformedAt, readScoreReport } from "../../market/epochs/score-report.ts";
+import { type CountedReport, createWeightProposal, faultOf, shareOf } from "../../market/epochs/weight-proposal.ts";
 import { createParams, DEFAULT_PARAMS, type Params } from "../../market/params.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
+import type { Proposal, ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ReportReasons } from "../settlement/reasons-file.ts";
 import type { ReportArchive, SignedLeaves } from "../settlement/report-archive.ts";
@@ -238,7 +233,7 @@ async function auditProposal(
 }
 
 function proposalDifferences(
-	stated: board.ChainProposal,
+	stated: Proposal,
 	leaves: readonly WeightLeaf[],
 	counted: readonly CountedReport[],
 	unknownStake: bigint,

@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { AuditDifference } from "../../market/epochs/audit-scores.ts";
-import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { Params } from "../../market/params.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
+import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";

@@ -19,8 +19,9 @@ import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../cha
 import { memoryIntents } from "../../chain/sending/publish.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
-import { createScoreReport, readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
-import { createWeightProposal, shareOf, type WeightLeaf } from "../../market/epochs/weight-proposal.ts";
+import { createScoreReport, readScoreReport } from "../../market/epochs/score-report.ts";
+import { createWeightProposal, shareOf } from "../../market/epochs/weight-proposal.ts";
+import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { type ChainEvent, createEpochRound, type EpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";

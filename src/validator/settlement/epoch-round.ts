@@ -10,20 +10,14 @@ import { signReport } from "../../chain/contracts/slashing.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
 import { refusedBecause } from "../../chain/sending/refusal.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
-import {
-	createScoreReport,
-	malformedAt,
-	readScoreReport,
-	type ScoreLeaf,
-	type ScoreReport,
-} from "../../market/epochs/score-report.ts";
+import { createScoreReport, malformedAt, readScoreReport, type ScoreReport } from "../../market/epochs/score-report.ts";
 import {
 	type CountedReport,
 	createWeightProposal,
 	faultOf,
-	type WeightLeaf,
 	type WeightProposal,
 } from "../../market/epochs/weight-proposal.ts";
+import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { FetchedReport } from "./fetch-leaves.ts";

@@ -4,9 +4,9 @@
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { isReportSigned } from "../../chain/contracts/slashing.ts";
-import { readScoreReport, type ScoreLeaf } from "../../market/epochs/score-report.ts";
-import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
+import { readScoreReport } from "../../market/epochs/score-report.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
+import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { parseReasons, type ReportReasons } from "./reasons-file.ts";
 import { type ArchiveKind, archivePath, MAX_ARCHIVE_BYTES, parseSignedReport, parseWeights } from "./report-archive.ts";

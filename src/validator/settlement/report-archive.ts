@@ -5,10 +5,9 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
-import type { WeightLeaf } from "../../market/epochs/weight-proposal.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
+import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { encodeReasons, parseReasons, type ReasonEntries, type ReportReasons } from "./reasons-file.ts";
 

@@ -3,8 +3,8 @@
 
 import { type EpochTimes, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
-import type { ScoreLeaf } from "../../market/epochs/score-report.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
+import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { Store } from "../../store/store.ts";
 import type { ChainHome } from "./home.ts";

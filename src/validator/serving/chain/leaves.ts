@@ -5,17 +5,17 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { keptRoot } from "../../../chain/contracts/scoreboard.ts";
 import type { PastEpoch, PastProposal } from "../../../chain/history/chain-history.ts";
-import { malformedAt, type ScoreLeaf, type ScoreReport, scoreLeafHash } from "../../../market/epochs/score-report.ts";
+import { malformedAt, type ScoreReport, scoreLeafHash } from "../../../market/epochs/score-report.ts";
 import {
 	type CountedReport,
 	createWeightProposal,
 	medianWeights,
 	shareOf,
-	type WeightLeaf,
 	weightLeafHash,
 } from "../../../market/epochs/weight-proposal.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { createMutex } from "../../../platform/keyed-mutex.ts";
+import type { ScoreLeaf, WeightLeaf } from "../../../protocol/chain/epoch-shapes.ts";
 import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak, keccakNode } from "../../../protocol/hash/keccak-tree.ts";
 import type { ReportArchive } from "../../settlement/report-archive.ts";
