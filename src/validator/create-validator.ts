@@ -22,7 +22,8 @@ import { type Scheduler, startScheduler } from "./probing/scheduler.ts";
 import { createSuspicionWatch } from "./probing/suspicion-watch.ts";
 import { createTogetherGate } from "./probing/together-gate.ts";
 import { createVerifierPool } from "./probing/verifier-pool.ts";
-import { startRentalKeeper } from "./rentals/rental-keeper.ts";
+import { Rentals } from "./rentals/rentals.ts";
+import { startRentalWatch } from "./rentals/watch-rentals.ts";
 import { createScoreKeeper } from "./scoring/score-keeper.ts";
 import { ensureAdminToken } from "./serving/admin-token.ts";
 import { createValidatorApi, listen } from "./serving/validator-api.ts";
@@ -144,8 +145,10 @@ async function start(
 	const scores = createScoreKeeper(context);
 	const asker = createAgentAsker(context);
 	opened.push(() => asker.close());
-	const rentals = startRentalKeeper({ ...context, asker, scores, onFree: wake });
-	opened.push(() => rentals.stop());
+	const rentalContext = { ...context, asker, scores, onFree: wake };
+	const rentals = new Rentals(rentalContext);
+	const rentalWatch = startRentalWatch(rentalContext);
+	opened.push(() => rentalWatch.stop());
 	const api = createValidatorApi(context, { registry, chain, agents, scores, rentals, pool });
 	opened.push(() => api.close());
 	// Before the API: its server would wait for their sockets.

@@ -4,14 +4,14 @@ import type { Handlers } from "../../api/routes.ts";
 import type { Rental as RentalReply } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
-import type { RentalKeeper } from "../rentals/rental-keeper.ts";
+import type { Rentals } from "../rentals/rentals.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin } from "./caller.ts";
 import { offerView, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
 type Names = "listOffers" | "rent" | "listRentals" | "getRental" | "extendRental" | "releaseRental";
 
-export function marketHandlers(x: ValidatorContext, rentals: RentalKeeper): Pick<Handlers, Names> {
+export function marketHandlers(x: ValidatorContext, rentals: Rentals): Pick<Handlers, Names> {
 	const { store } = x;
 	/** Of others a rental is unknown, not forbidden: its id must tell nothing. */
 	const mustRental = async (id: string, caller: Caller): Promise<Rental> => {

@@ -10,7 +10,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { AgentPool } from "../agents/agent-pool.ts";
 import type { VerifierPool } from "../probing/verifier-pool.ts";
-import type { RentalKeeper } from "../rentals/rental-keeper.ts";
+import type { Rentals } from "../rentals/rentals.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ChainKeeper } from "../settlement/keeper.ts";
 import type { ValidatorConfig } from "../validator-config.ts";
@@ -27,7 +27,7 @@ export interface ApiParts {
 	readonly chain: ChainKeeper | null;
 	readonly agents: AgentPool;
 	readonly scores: ScoreKeeper;
-	readonly rentals: RentalKeeper;
+	readonly rentals: Rentals;
 	readonly pool: VerifierPool;
 }
 

@@ -1,0 +1,72 @@
+// Carries out one step of a rental that market decided: guarded by the store, told to whoever listens, and at
+// the end of a rental everything that follows from it. Not here: which step (market/rentals/rental-rules.ts),
+// customers' wishes (rentals.ts), the passing of time (watch-rentals.ts).
+import type { Rental } from "../../protocol/network/rental.ts";
+import type { RentalChange } from "../../store/rentals.ts";
+import type { AgentAsker } from "../agents/ask-agent.ts";
+import type { ScoreKeeper } from "../scoring/score-keeper.ts";
+import { failure, type ValidatorContext } from "../validator-context.ts";
+
+export interface RentalContext extends ValidatorContext {
+	readonly asker: AgentAsker;
+	readonly scores: ScoreKeeper;
+	/** A provider has come free: it is due at once. */
+	readonly onFree: () => void;
+}
+
+type More = Pick<RentalChange, "actor" | "access" | "ifUntilMs">;
+
+/** Null: somebody else was quicker. */
+export async function carryOut(
+	context: RentalContext,
+	before: Rental,
+	after: Rental,
+	more: More,
+): Promise<Rental | null> {
+	const { store, env, metrics } = context;
+	const { state, untilMs, endReason, chargedMicros, refundMicros, misses, lastHealthyAtMs, detail } = after;
+	const isOther = before.state !== state;
+	const changed = await store.rentals.change({
+		id: before.id,
+		from: before.state,
+		to: state,
+		atMs: after.endedAtMs ?? (isOther ? after.startedAtMs : null) ?? env.nowMs(),
+		...(untilMs !== before.untilMs && { untilMs }),
+		...(endReason !== null && { endReason }),
+		...(chargedMicros !== null && { chargedMicros }),
+		...(refundMicros !== null && { refundMicros }),
+		...(misses !== before.misses && { misses }),
+		...(lastHealthyAtMs !== null && lastHealthyAtMs !== before.lastHealthyAtMs && { lastHealthyAtMs }),
+		...(detail !== null && { detail }),
+		...more,
+	});
+	if (changed === null) return null;
+	if (isOther) metrics.rentals.inc({ to: changed.endReason ?? changed.state });
+	if (isOther || before.untilMs !== changed.untilMs) tellRental(context, changed);
+	if (state === "ended" || state === "refused") await afterEnd(context, changed);
+	return changed;
+}
+
+/** Public: neither the customer nor the access. */
+export function tellRental({ hub }: ValidatorContext, { id, providerId, state, endReason }: Rental): void {
+	hub.tell({ kind: "rental.changed", subject: id, providerId, detail: { state, endReason } });
+}
+
+async function afterEnd(context: RentalContext, { id, providerId, reservedAtMs, endedAtMs }: Rental): Promise<void> {
+	const { asker, store, env, log, mutex, scores, onFree } = context;
+	// First of all, so that the probe that is due now finds it under way and waits. The provider ends the rental
+	// by itself at its time; asking only makes it sooner. Not waited for: it may never answer.
+	void asker.ask(providerId, "unrent", { rental: id }).catch((error) => {
+		log.info({ rental: id, err: error }, "the provider could not be told of the end of a rental");
+	});
+	// Time in which nobody could probe it does not age its proof.
+	await mutex.run(providerId, async () => {
+		const memory = (await store.providers.recall(providerId))?.memory;
+		if (!memory?.proof) return;
+		const rentedMs = Math.max(0, (endedAtMs ?? env.nowMs()) - Math.max(reservedAtMs, memory.proof.provenAtMs));
+		const proof = { ...memory.proof, rentedMs: memory.proof.rentedMs + rentedMs };
+		await store.providers.remember(providerId, { ...memory, why: "rental-ended", proof });
+	});
+	await scores.score(providerId).catch(failure(context, "score"));
+	onFree();
+}

@@ -1,0 +1,137 @@
+// What customers can do with rentals: find what is for rent, reserve it and have its environment made, extend
+// it, give it back. The rules are market's; every change is guarded by the store, so any process can do it.
+import { activate, extend, refuse, release, reserve } from "../../market/rentals/rental-rules.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import type { Rental } from "../../protocol/network/rental.ts";
+import type { ProviderFilter } from "../../store/provider-query.ts";
+import type { Provider } from "../../store/providers.ts";
+import { failure } from "../validator-context.ts";
+import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
+
+interface RentWish {
+	readonly customer: string;
+	readonly actor: string;
+	readonly providerId: string | null;
+	readonly want: ProviderFilter | null;
+	readonly publicKey: string;
+	readonly durationMs: number;
+	/** Per hour. */
+	readonly maxPriceMicros: number | null;
+}
+
+/** Candidates tried for one wish: each may be taken by another customer, or be probed, at this very moment. */
+const MAX_CANDIDATES = 10;
+
+export class Rentals {
+	private readonly context: RentalContext;
+
+	constructor(context: RentalContext) {
+		this.context = context;
+	}
+
+	/** What can be rented now, beside the customer's own wishes. */
+	offerFilter(): ProviderFilter {
+		const { env, config } = this.context;
+		return {
+			state: "active",
+			link: "agent",
+			connected: true,
+			rented: false,
+			rentable: true,
+			// Caught or unreachable at the last look: not for customers, whatever was proven before.
+			lastVerdict: "valid",
+			provenSinceMs: Math.max(0, env.nowMs() - config.params.maxAgeMs),
+		};
+	}
+
+	async rent(wish: RentWish): Promise<Rental> {
+		const { store } = this.context;
+		if (wish.providerId !== null) return this.begin(await this.reserveAt(await this.mustOffer(wish.providerId), wish));
+		const filter = { ...wish.want, ...this.offerFilter() };
+		const { rows } = await store.providers.list({ filter, sort: "price", limit: MAX_CANDIDATES });
+		for (const provider of rows) {
+			try {
+				return await this.begin(await this.reserveAt(provider, wish));
+			} catch (error) {
+				if (!(error instanceof AssayError && error.code === "RENTAL_CONFLICT")) throw error;
+			}
+		}
+		throw new AssayError("OFFER_NONE", "nothing that fits can be rented now");
+	}
+
+	async extend(id: string, { addedMs, actor }: { readonly addedMs: number; readonly actor: string }): Promise<Rental> {
+		const { asker, env, config } = this.context;
+		const rental = await this.mustFind(id);
+		const longer = extend(rental, addedMs, env.nowMs(), config.params);
+		// The provider first: a customer must not be charged for time that the host does not grant.
+		await asker.ask(rental.providerId, "extend", { rental: id, untilMs: longer.untilMs });
+		return mustChange(await carryOut(this.context, rental, longer, { actor, ifUntilMs: rental.untilMs }));
+	}
+
+	async release(id: string, { actor }: { readonly actor: string }): Promise<Rental> {
+		const { env, config } = this.context;
+		const rental = await this.mustFind(id);
+		return mustChange(await carryOut(this.context, rental, release(rental, env.nowMs(), config.params), { actor }));
+	}
+
+	private async mustOffer(id: string): Promise<Provider> {
+		const { store } = this.context;
+		const provider = await store.providers.get(id);
+		if (provider === null) throw new AssayError("PROVIDER_UNKNOWN", `there is no provider ${id}`);
+		if (provider.rentalId !== null) throw new AssayError("PROVIDER_RENTED", "it is rented already");
+		const { rows } = await store.providers.list({ filter: { ...this.offerFilter(), text: id }, limit: 1 });
+		if (rows[0]?.id !== id)
+			throw new AssayError("OFFER_NONE", "this provider is not for rent now", {
+				hint: "It must be connected, rentable and freshly proven.",
+			});
+		return provider;
+	}
+
+	private async reserveAt({ id: providerId, pricePerHourMicros }: Provider, wish: RentWish): Promise<Rental> {
+		const { store, env, config } = this.context;
+		const { customer, actor, publicKey, durationMs, maxPriceMicros } = wish;
+		if (maxPriceMicros !== null && pricePerHourMicros > maxPriceMicros)
+			throw new AssayError("OFFER_DEARER", `it costs ${pricePerHourMicros} micro-units an hour`);
+		const terms = { id: bytesToHex(env.randomBytes(16)), providerId, customer, pricePerHourMicros, durationMs };
+		const record = reserve(terms, env.nowMs(), config.params);
+		const rental = await store.rentals.reserve({ ...record, publicKey, devices: [] }, { actor });
+		tellRental(this.context, rental);
+		return rental;
+	}
+
+	/** Reserved: the environment is asked for, and the answer becomes `active` or `refused`. */
+	private async begin(rental: Rental): Promise<Rental> {
+		const { asker, env, config, scores, signer } = this.context;
+		const { id, providerId, publicKey, untilMs } = rental;
+		const actor = signer.key;
+		try {
+			const { ssh: access } = await asker.ask(providerId, "rent", { rental: id, publicKey, untilMs, devices: [] });
+			const active = activate(rental, env.nowMs(), config.params);
+			const changed = await carryOut(this.context, rental, active, { actor, access });
+			if (changed !== null) {
+				await scores.score(providerId).catch(failure(this.context, "score"));
+				return changed;
+			}
+			// Released or expired while the environment was made: it must not stay.
+			await asker.ask(providerId, "unrent", { rental: id }).catch(() => {});
+		} catch (error) {
+			if (!(error instanceof AssayError)) throw error;
+			const refused = refuse(rental, env.nowMs(), `${error.code}: ${error.message}`);
+			const changed = await carryOut(this.context, rental, refused, { actor });
+			if (changed !== null) return changed;
+		}
+		return this.mustFind(id);
+	}
+
+	private async mustFind(id: string): Promise<Rental> {
+		const rental = await this.context.store.rentals.get(id);
+		if (rental === null) throw new AssayError("RENTAL_UNKNOWN", `there is no rental ${id}`);
+		return rental;
+	}
+}
+
+function mustChange(changed: Rental | null): Rental {
+	if (changed === null) throw new AssayError("RENTAL_STATE", "the rental was changed or ended at this very moment");
+	return changed;
+}
