@@ -20,13 +20,8 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import type { Link } from "../../src/engine/links/link.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
-import {
-	factsOfGemm,
-	type Hex,
-	parseReceiptFile,
-	type ReceiptFile,
-	receiptOf,
-} from "../../src/protocol/chain/probe-receipt.ts";
+import type { Hex } from "../../src/protocol/chain/hex.ts";
+import { factsOfGemm, parseReceiptFile, type ReceiptFile, receiptOf } from "../../src/protocol/chain/probe-receipt.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
 import { createReceiptCollector } from "../../src/validator/receipts/collect-receipts.ts";

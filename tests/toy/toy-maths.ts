@@ -7,8 +7,8 @@ import { mixKeys, mixLeaf } from "../../src/protocol/hash/mix.ts";
 import { DOMAIN, philoxBlock, philoxKey } from "../../src/protocol/hash/philox.ts";
 import { tagged } from "../../src/protocol/hash/tagged-hash.ts";
 import { fillRow } from "../../src/protocol/maths/entries.ts";
+import type { FmaPrecision, GemmPrecision } from "../../src/protocol/maths/precision.ts";
 import { BLOCK_STEPS, fmix32, laneBytes } from "../../src/protocol/maths/recurrence.ts";
-import type { FmaPrecision, GemmPrecision } from "../../src/protocol/probe/evidence.ts";
 
 const LEAF_BYTES = 1024;
 

@@ -5,7 +5,7 @@
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
-import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/probe/evidence-shape.ts";
+import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/probe/evidence.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 

@@ -11,7 +11,7 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
-import { MAX_CHALLENGES } from "../../protocol/probe/evidence-shape.ts";
+import { MAX_CHALLENGES } from "../../protocol/probe/evidence.ts";
 import {
 	decodeReply,
 	decodeRequest,

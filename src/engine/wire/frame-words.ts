@@ -1,6 +1,6 @@
 // The words of engine/FRAMES.md: kinds, error codes, limits, and the values that requests and replies are read into.
 // Shapes only; frames.ts turns them into bytes and back.
-import type { FmaPrecision, GemmPrecision } from "../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../protocol/maths/precision.ts";
 
 export const PROTOCOL_VERSION = 2;
 export const MAX_CLAIM_BYTES = 64 << 10;

@@ -1,7 +1,7 @@
 // What one proven GPU is worth: the base score of the card that its figures explain, times the share of that card's speed that was proven.
 // Where figures leave several cards equal, the least valued counts; a confirmed name may add `namePremiumPpm` to that and no more, for
 // between equals a name is only a word. Not here: how many devices count (counted-gpus.ts). docs/scores.md.
-import type { Precision } from "../../protocol/probe/evidence.ts";
+import type { Precision } from "../../protocol/maths/precision.ts";
 import type { Params } from "../params.ts";
 import { baseTerm, formulaTerm } from "./base-score.ts";
 import type { Term } from "./explanation.ts";

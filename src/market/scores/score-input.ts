@@ -1,7 +1,9 @@
 // What a score is made from: the last valid verdict with what its evidence claims, the provider's record, and the facts of cards.
 // Shapes only. Figures and identities come from a verdict; claims are marked as such and may lower a score, never raise it. docs/scores.md.
+
+import type { Precision } from "../../protocol/maths/precision.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
-import type { Figure, Precision } from "../../protocol/probe/evidence.ts";
+import type { Figure } from "../../protocol/probe/evidence.ts";
 import type { Identity } from "../../protocol/probe/verdict.ts";
 
 /** What is known of a card from its data sheet. `Profile` of verify/hardware/identify fits as it is: pass PROFILES. */

@@ -84,7 +84,7 @@ export function object<F extends Fields>(fields: F): Shape<TypedFields<F>> {
 }
 
 /** Objects told apart by the text of one field. */
-export function variants(field: string, shapes: Readonly<Record<string, Shape>>): Shape {
+export function variants<F extends Fields>(field: string, shapes: F): Shape<Typed<F[keyof F]>> {
 	return (value, where) => {
 		const name = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[field] : undefined;
 		const shape = typeof name === "string" && Object.hasOwn(shapes, name) ? shapes[name] : undefined;

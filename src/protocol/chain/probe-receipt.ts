@@ -3,29 +3,38 @@
 // made and checked in src/chain/contracts/slashing.ts.
 import { AssayError } from "../assay-error.ts";
 import { bytesToHex } from "../bytes/bytes.ts";
-import { hex, int, list, object, oneOf, type Shape } from "../bytes/shape.ts";
+import { hex, int, list, object, oneOf, type Shape, type Typed, type TypedFields } from "../bytes/shape.ts";
 import { PRECISION_NUMBER } from "../maths/precision.ts";
 import { nextSeed } from "../probe/challenge-seed.ts";
-import type { GemmSpec } from "../probe/evidence.ts";
-import { MAX_CHALLENGES } from "../probe/evidence-shape.ts";
+import { type GemmSpec, MAX_CHALLENGES } from "../probe/evidence.ts";
+import type { Hex } from "./hex.ts";
 
-export type Hex = `0x${string}`;
+const U32 = 0xffff_ffff;
+const prefixed = (bytes: number): Shape<Hex> => {
+	const digits = hex(bytes);
+	return (value, where) =>
+		typeof value === "string" && value.startsWith("0x") && digits(value.slice(2), where) === null
+			? null
+			: { where, detail: `must be 0x and ${2 * bytes} lower-case hex digits` };
+};
+const challenge = int(0, MAX_CHALLENGES - 1);
 
-/** Everything of a receipt that follows from the challenge and its answer. */
-export interface ReceiptFacts {
+const facts = {
 	/** Its place in the evidence's list; on the wire its session is one more. */
-	readonly challenge: number;
+	challenge,
 	/** 0 int8, 1 fp8, 2 fp16, 3 bf16, 4 tf32. */
-	readonly precision: number;
-	readonly m: number;
-	readonly n: number;
-	readonly k: number;
+	precision: int(0, 4),
+	m: int(0, U32),
+	n: int(0, U32),
+	k: int(0, U32),
 	/** Roots that came. */
-	readonly rounds: number;
-	readonly seed: Hex;
+	rounds: int(0, U32),
+	seed: prefixed(32),
 	/** The seed that would follow the last round. */
-	readonly end: Hex;
-}
+	end: prefixed(32),
+};
+/** Everything of a receipt that follows from the challenge and its answer. */
+export interface ReceiptFacts extends TypedFields<typeof facts> {}
 
 /** As the contract has it. */
 export interface ProbeReceipt extends ReceiptFacts {
@@ -34,32 +43,30 @@ export interface ProbeReceipt extends ReceiptFacts {
 	readonly probeId: Hex;
 }
 
-export interface SignedFacts extends ReceiptFacts {
-	/** 65 bytes. */
-	readonly signature: Hex;
-}
+const signedFacts = object({ ...facts, signature: prefixed(65) });
+export interface SignedFacts extends Typed<typeof signedFacts> {}
 
+const domain = { chainId: int(1), slashing: prefixed(20) };
 /** For which contract on which chain a receipt is signed; it means nothing elsewhere. */
-export interface ReceiptDomain {
-	readonly chainId: number;
-	readonly slashing: Hex;
-}
+export interface ReceiptDomain extends TypedFields<typeof domain> {}
 
-/** Why a committed challenge has no receipt: nobody answered, the answer left it out, or the signature is not the account's over these facts. */
-export type MissingWhy = "silent" | "refused" | "wrong";
+/** Why a committed challenge has no receipt: no answer, left out of the answer, or a signature that is not the account's over these facts. */
+const missingWhy = oneOf("silent", "refused", "wrong");
+export type MissingWhy = Typed<typeof missingWhy>;
 
+const fileShape = object({
+	format: oneOf("assay-receipts"),
+	version: oneOf(1),
+	/** SHA-256 of the evidence file. */
+	evidence: hex(32),
+	probeId: hex(16),
+	...domain,
+	provider: prefixed(20),
+	receipts: list(signedFacts as Shape<SignedFacts>, MAX_CHALLENGES),
+	missing: list(object({ challenge, why: missingWhy }), MAX_CHALLENGES),
+});
 /** The receipts of one probe, beside its evidence file: public, so that anyone can bring the proof. */
-export interface ReceiptFile extends ReceiptDomain {
-	readonly format: "assay-receipts";
-	readonly version: 1;
-	/** SHA-256 of the evidence file, 64 hex digits. */
-	readonly evidence: string;
-	/** 32 hex digits. */
-	readonly probeId: string;
-	readonly provider: Hex;
-	readonly receipts: readonly SignedFacts[];
-	readonly missing: readonly { readonly challenge: number; readonly why: MissingWhy }[];
-}
+export interface ReceiptFile extends Typed<typeof fileShape> {}
 
 /** A probe's id has 16 bytes, the contract's word 32: zeros follow. */
 const probeIdWord = (probeId: string): Hex => `0x${probeId}${"0".repeat(32)}`;
@@ -89,40 +96,6 @@ export function factsOfGemm(
 		end: `0x${bytesToHex(end)}`,
 	};
 }
-
-const U32 = 0xffff_ffff;
-const prefixed = (bytes: number): Shape => {
-	const digits = hex(bytes);
-	return (value, where) =>
-		typeof value === "string" && value.startsWith("0x") && digits(value.slice(2), where) === null
-			? null
-			: { where, detail: `must be 0x and ${2 * bytes} lower-case hex digits` };
-};
-const challenge = int(0, MAX_CHALLENGES - 1);
-const fileShape = object({
-	format: oneOf("assay-receipts"),
-	version: oneOf(1),
-	evidence: hex(32),
-	probeId: hex(16),
-	chainId: int(1),
-	slashing: prefixed(20),
-	provider: prefixed(20),
-	receipts: list(
-		object({
-			challenge,
-			precision: int(0, 4),
-			m: int(0, U32),
-			n: int(0, U32),
-			k: int(0, U32),
-			rounds: int(0, U32),
-			seed: prefixed(32),
-			end: prefixed(32),
-			signature: prefixed(65),
-		}),
-		MAX_CHALLENGES,
-	),
-	missing: list(object({ challenge, why: oneOf("silent", "refused", "wrong") }), MAX_CHALLENGES),
-});
 
 /** Throws AssayError RECEIPTS_BAD. Whether the signatures are right is not looked at here. */
 export function parseReceiptFile(json: string): ReceiptFile {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxKey } from "../hash/philox.ts";
-import type { GemmPrecision } from "../probe/evidence.ts";
+import type { GemmPrecision } from "../maths/precision.ts";
 import { fromHex, vectorRows } from "../vectors.test-kit.ts";
 import { fillRow } from "./entries.ts";
 import { gemmElements } from "./gemm-element.ts";

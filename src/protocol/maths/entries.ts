@@ -2,7 +2,7 @@
 // docs/hardware-proof.md §3; vectors/entries.json pins it.
 
 import { type PhiloxKey, philoxFill } from "../hash/philox.ts";
-import type { GemmPrecision } from "../probe/evidence.ts";
+import type { GemmPrecision } from "../maths/precision.ts";
 import { entriesPerBlock } from "./precision.ts";
 
 /**

@@ -2,7 +2,7 @@
 // docs/hardware-proof.md §4. Sums stay inside int32: 181²·16384 < 2^30, 128²·65536 = 2^30.
 
 import { DOMAIN, philoxKey } from "../hash/philox.ts";
-import type { GemmPrecision } from "../probe/evidence.ts";
+import type { GemmPrecision } from "../maths/precision.ts";
 import { fillRow } from "./entries.ts";
 import { entriesPerBlock } from "./precision.ts";
 import { MAX_PROGRAM_K, type RowProgram, startRowProgram } from "./row-program.ts";

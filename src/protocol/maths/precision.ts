@@ -1,5 +1,12 @@
 // The precisions, their numbers on the wire (engine/FRAMES.md) and what §3 and §6 of docs/hardware-proof.md say of each.
-import type { FmaPrecision, GemmPrecision, Precision } from "../probe/evidence.ts";
+
+export const GEMM_PRECISIONS = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
+export const FMA_PRECISIONS = ["fp32", "fp64", "int32"] as const;
+export const PRECISIONS = [...GEMM_PRECISIONS, ...FMA_PRECISIONS] as const;
+
+export type GemmPrecision = (typeof GEMM_PRECISIONS)[number];
+export type FmaPrecision = (typeof FMA_PRECISIONS)[number];
+export type Precision = (typeof PRECISIONS)[number];
 
 export const PRECISION_NUMBER: Readonly<Record<Precision, number>> = {
 	int8: 0,
@@ -11,10 +18,6 @@ export const PRECISION_NUMBER: Readonly<Record<Precision, number>> = {
 	fp64: 6,
 	int32: 7,
 };
-
-export const GEMM_PRECISIONS: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
-export const FMA_PRECISIONS: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
-export const PRECISIONS: readonly Precision[] = [...GEMM_PRECISIONS, ...FMA_PRECISIONS];
 
 /** Entries that one Philox block gives: 16 of 8 bits or 8 of 16 bits. */
 export function entriesPerBlock(precision: GemmPrecision): 16 | 8 {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex, concatBytes } from "../bytes/bytes.ts";
 import { leafHash, merkleRoot } from "../hash/merkle.ts";
-import type { FmaPrecision } from "../probe/evidence.ts";
+import type { FmaPrecision } from "../maths/precision.ts";
 import { fromHex, vectorRows } from "../vectors.test-kit.ts";
 import { laneBytes } from "./recurrence.ts";
 

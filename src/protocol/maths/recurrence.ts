@@ -2,7 +2,7 @@
 // docs/hardware-proof.md §6 says why c lies in [−2, −1.96875) and why the integer one rotates; vectors/recurrence.json pins it.
 
 import { DOMAIN, philoxBlock, philoxKey } from "../hash/philox.ts";
-import type { FmaPrecision } from "../probe/evidence.ts";
+import type { FmaPrecision } from "../maths/precision.ts";
 import { fma32, fma64 } from "./fma.ts";
 import { PRECISION_NUMBER } from "./precision.ts";
 

@@ -1,5 +1,6 @@
 // Sizes that follow from a challenge's parameters: leaves, groups, bytes. docs/hardware-proof.md §4 to §6.
-import type { FmaPrecision, FmaSpec, GemmSpec } from "./evidence.ts";
+import type { FmaPrecision } from "../maths/precision.ts";
+import type { FmaSpec, GemmSpec } from "./evidence.ts";
 
 export const LEAF_BYTES = 1024;
 export const LEAF_ELEMENTS = 512;

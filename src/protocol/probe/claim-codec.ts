@@ -2,8 +2,7 @@
 // be safe and non-negative; what a claim does not know is dropped. Not here: whether any of it is true.
 import { tooDeepAt } from "../bytes/canonical-json.ts";
 import { safeText } from "../bytes/safe-text.ts";
-import type { HostClaim } from "./evidence.ts";
-import { claimShape } from "./evidence-shape.ts";
+import { claimShape, type HostClaim } from "./evidence.ts";
 
 const MAX_CLAIM_CHARS = 64 * 1024;
 

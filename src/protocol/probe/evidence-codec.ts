@@ -4,16 +4,16 @@
 import { bytesToHex, bytesToUtf8, concatBytes, readU32, u32, utf8ToBytes } from "../bytes/bytes.ts";
 import { decodeCanonicalJson, encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { sha256Of, tagged } from "../hash/tagged-hash.ts";
-import type {
-	AttachmentEntry,
-	ChallengeRecord,
-	ChallengeSpec,
-	End,
-	Envelope,
-	Evidence,
-	EvidenceBody,
+import {
+	type AttachmentEntry,
+	type ChallengeRecord,
+	type ChallengeSpec,
+	type End,
+	type Envelope,
+	type Evidence,
+	type EvidenceBody,
+	envelopeShape,
 } from "./evidence.ts";
-import { envelopeShape } from "./evidence-shape.ts";
 import { encodeOpenings, encodeRoots, type OpeningRecord, type RootRecord } from "./records.ts";
 import type { Signer } from "./signer.ts";
 

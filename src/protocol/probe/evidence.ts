@@ -1,193 +1,228 @@
-// The shapes of an evidence file: what was asked, what came back and when, on the verifier's clock.
-// Shapes only; encode and decode are in evidence-codec.ts, the judgement in verify/hardware. Page: docs/hardware-proof.md §7, §8.
-// Everything under `claim`, every root and every opening came from the provider and is hostile until checked.
+// The shapes of an evidence file: what was asked, what came back and when, on the verifier's clock. Each shape is a check for hostile
+// JSON, and its type follows from it. Limits are those of engine/FRAMES.md where it names them. Page: docs/hardware-proof.md §7, §8.
+// Everything under `claim`, every root and every opening came from the provider. Not here: encoding and decoding (evidence-codec.ts);
+// what the numbers mean together (verify/hardware).
+import { hex, int, list, object, oneOf, orNull, type Shape, type Typed, text, variants } from "../bytes/shape.ts";
+import { FMA_PRECISIONS, GEMM_PRECISIONS, PRECISIONS, type Precision } from "../maths/precision.ts";
 
-export type GemmPrecision = "int8" | "fp8" | "fp16" | "bf16" | "tf32";
-export type FmaPrecision = "fp32" | "fp64" | "int32";
-export type Precision = GemmPrecision | FmaPrecision;
+export const MAX_DEVICES = 64;
+const MAX_TEXT = 256;
+/** 16 devices with a table of peers, or 64 with a dozen challenges each. */
+export const MAX_CHALLENGES = 1024;
+/** An envelope of 2 MiB holds them; a probe reads less often when a run is long. */
+export const MAX_READINGS = 4096;
+const MAX_ATTACHMENTS = 3 * MAX_CHALLENGES;
 
-export type DeviceKind = "gpu" | "cpu" | "disk";
+const U32 = 0xffff_ffff;
+const words = text(MAX_TEXT);
+const bool = oneOf(true, false);
 
-export interface DeviceClaim {
-	readonly kind: DeviceKind;
-	readonly name: string;
-	readonly uuid: string;
-	readonly memoryBytes: number;
-	readonly freeBytes: number;
-	readonly units: number;
-	readonly clockMHz: number;
-	readonly compute: string;
-	readonly pcieGen: number;
-	readonly pcieWidth: number;
-	readonly powerLimitW: number;
-	readonly powerDefaultW: number;
-	readonly temperatureC: number;
-	readonly precisions: readonly Precision[];
-}
+const precisions: Shape<readonly Precision[]> = (value, where) => {
+	const found = list(oneOf(...PRECISIONS), PRECISIONS.length)(value, where);
+	if (found !== null) return found;
+	return new Set(value as string[]).size === (value as string[]).length
+		? null
+		: { where, detail: "names a precision twice" };
+};
+
+const deviceKind = oneOf("gpu", "cpu", "disk");
+export type DeviceKind = Typed<typeof deviceKind>;
+
+const device = object({
+	kind: deviceKind,
+	name: words,
+	uuid: words,
+	memoryBytes: int(),
+	freeBytes: int(),
+	units: int(),
+	clockMHz: int(),
+	compute: words,
+	pcieGen: int(),
+	pcieWidth: int(),
+	powerLimitW: int(),
+	powerDefaultW: int(),
+	temperatureC: int(),
+	precisions,
+});
+export interface DeviceClaim extends Typed<typeof device> {}
 
 /** What the host says of itself. A claim proves nothing. */
-export interface HostClaim {
-	readonly engine: { readonly version: string; readonly arch: string; readonly cuda: boolean };
-	readonly host: {
-		readonly os: string;
-		readonly cpu: string;
-		readonly cores: number;
-		readonly ramBytes: number;
-		readonly ramFreeBytes: number;
-	};
-	readonly driver: { readonly version: string; readonly cuda: string } | null;
-	readonly why: string;
-	readonly devices: readonly DeviceClaim[];
-}
+export const claimShape = object({
+	engine: object({ version: words, arch: words, cuda: bool }),
+	host: object({ os: words, cpu: words, cores: int(), ramBytes: int(), ramFreeBytes: int() }),
+	driver: orNull(object({ version: words, cuda: words })),
+	why: words,
+	devices: list(device as Shape<DeviceClaim>, MAX_DEVICES),
+});
+export interface HostClaim extends Typed<typeof claimShape> {}
 
-/** `rounds: 0` means "until the verifier says stop" (a sustained run). `device` is an index into claim.devices. */
-export interface GemmSpec {
-	readonly kind: "gemm";
-	readonly device: number;
-	readonly precision: GemmPrecision;
-	readonly m: number;
-	readonly n: number;
-	readonly k: number;
-	readonly rounds: number;
-	readonly keep: number;
-	readonly samples: number;
-}
+// The specs are wide on purpose: verify/hardware/policy.ts names the limits, and its codes say more than "wrong shape".
+// `device` is an index into claim.devices.
+
+/** `rounds: 0` means "until the verifier says stop" (a sustained run). */
+const gemm = object({
+	kind: oneOf("gemm"),
+	device: int(),
+	precision: oneOf(...GEMM_PRECISIONS),
+	m: int(0, U32),
+	n: int(0, U32),
+	k: int(0, U32),
+	rounds: int(0, U32),
+	keep: int(0, U32),
+	samples: int(0, U32),
+});
+export interface GemmSpec extends Typed<typeof gemm> {}
+
+const fma = object({
+	kind: oneOf("fma"),
+	device: int(),
+	precision: oneOf(...FMA_PRECISIONS),
+	lanes: int(0, U32),
+	steps: int(0, U32),
+	rounds: int(0, U32),
+	samples: int(0, U32),
+});
+export interface FmaSpec extends Typed<typeof fma> {}
 
 /**
  * `of` is the index of the gemm challenge whose kept products are streamed, the `newest` rounds of them (0: all that are kept; files of
  * version 1 have no such field and mean all). `device` is the reader: the gemm's own device, a peer of the same kind, or a disk that
  * holds a copy.
  */
-export interface StreamSpec {
-	readonly kind: "stream";
-	readonly device: number;
-	readonly of: number;
-	readonly newest: number;
-	readonly passes: number;
-	readonly samples: number;
-}
+const streamOfVersion1 = { kind: oneOf("stream"), device: int(), of: int(), passes: int(0, U32), samples: int(0, U32) };
+const stream = object({ ...streamOfVersion1, newest: int(0, U32) });
+export interface StreamSpec extends Typed<typeof stream> {}
 
 /** The `newest` kept products of gemm `of` written to the disk `device`; answered by the root of one pass of digests. */
-export interface CopySpec {
-	readonly kind: "copy";
-	readonly device: number;
-	readonly of: number;
-	readonly newest: number;
-	readonly samples: number;
-}
-
-export interface FmaSpec {
-	readonly kind: "fma";
-	readonly device: number;
-	readonly precision: FmaPrecision;
-	readonly lanes: number;
-	readonly steps: number;
-	readonly rounds: number;
-	readonly samples: number;
-}
+const copy = object({ kind: oneOf("copy"), device: int(), of: int(), newest: int(0, U32), samples: int(0, U32) });
+export interface CopySpec extends Typed<typeof copy> {}
 
 export type ChallengeSpec = GemmSpec | StreamSpec | CopySpec | FmaSpec;
+const spec: Shape<ChallengeSpec> = variants("kind", { gemm, fma, stream, copy });
+const specOfVersion1 = variants("kind", { gemm, fma, stream: object(streamOfVersion1) });
 
 /**
  * How the answer to a request ended: `complete` (DONE, reason 0), `stopped` (DONE, reason 1, after the verifier's CANCEL),
  * `refused` (an ERROR frame), `silent` (deadline passed or the link broke), `garbage` (frames that break FRAMES.md).
  */
-export type End = "complete" | "stopped" | "refused" | "silent" | "garbage";
+const end = oneOf("complete", "stopped", "refused", "silent", "garbage");
+export type End = Typed<typeof end>;
 
 /** One OPEN request and what came back. `attachment` holds opening records as received, see evidence-codec.ts. */
-export interface OpenRecord {
-	readonly what: "leaves" | "digests";
-	readonly sentAtUs: number;
-	readonly receivedAtUs: number;
-	readonly attachment: number;
-	readonly end: End;
-}
+const open = object({
+	what: oneOf("leaves", "digests"),
+	sentAtUs: int(),
+	receivedAtUs: int(),
+	attachment: int(),
+	end,
+});
+export interface OpenRecord extends Typed<typeof open> {}
 
-export interface ChallengeRecord {
-	readonly spec: ChallengeSpec;
-	/** Challenges of one stage run at once on different devices; stages run one after the other. */
-	readonly stage: number;
-	readonly sentAtUs: number;
-	/** Attachment with root records as received: u32 index, u64 atUs, 32 root. */
-	readonly roots: number;
-	readonly end: End;
-	/** gemm, fma: one with `leaves`. stream, copy: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
-	readonly opens: readonly OpenRecord[];
-}
+const challengeOf = <S>(specShape: Shape<S>) =>
+	object({
+		spec: specShape,
+		/** Challenges of one stage run at once on different devices; stages run one after the other. */
+		stage: int(),
+		sentAtUs: int(),
+		/** Attachment with root records as received: u32 index, u64 atUs, 32 root. */
+		roots: int(),
+		end,
+		/** gemm, fma: one with `leaves`. stream, copy: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
+		opens: list(open as Shape<OpenRecord>, 2),
+	});
+const challenge = challengeOf(spec);
+export interface ChallengeRecord extends Typed<typeof challenge> {}
 
 /** What a device said of itself at one moment of the probe. A claim: shown beside the curve of a sustained run, never judged. */
-export interface Reading {
-	readonly device: number;
+const reading = object({
+	device: int(),
 	/** When the answer came, on the verifier's clock. */
-	readonly atUs: number;
-	readonly coreMHz: number;
-	readonly memoryMHz: number;
-	readonly powerMw: number;
-	readonly temperatureC: number;
+	atUs: int(),
+	coreMHz: int(0, U32),
+	memoryMHz: int(0, U32),
+	powerMw: int(0, U32),
+	temperatureC: int(0, U32),
 	/** Reasons why the clock is held down, NVML's bits; 0 for none. */
-	readonly throttle: number;
-}
-
-/** How an engine is reached: started here, over SSH, or through the agent that dialled in. */
-export type LinkKind = "local" | "ssh" | "agent";
-
-export interface EvidenceBody {
-	readonly format: "assay-evidence";
-	/** 1 is read as well: it knew no readings, no `newest` and no disk. */
-	readonly version: 1 | 2;
-	readonly probe: {
-		/** 16 random bytes, hex. */
-		readonly id: string;
-		/** Wall clock of the verifier at its monotonic zero, milliseconds since 1970. */
-		readonly startedAtMs: number;
-		/** Monotonic microseconds since then; every other `…AtUs` is on the same clock. */
-		readonly finishedAtUs: number;
-		readonly target: string;
-		readonly verifier: string;
-	};
-	readonly beacon: { readonly kind: string; readonly value: string } | null;
-	readonly secret: string;
-	readonly claim: HostClaim;
-	readonly link: {
-		readonly kind: LinkKind;
-		readonly engineSha256: string | null;
-		readonly hostKey: string | null;
-		/** TCP handshake to the host, and echoes of the engine (PING to PONG), microseconds. */
-		readonly handshakeUs: number | null;
-		readonly rttUs: readonly number[];
-	};
-	readonly challenges: readonly ChallengeRecord[];
-	/** In the order they came. Files of version 1 have none. */
-	readonly readings: readonly Reading[];
-	/** Derived by verify/hardware from the rest; verify derives them again and refuses any difference. */
-	readonly figures: readonly Figure[];
-}
+	throttle: int(0, U32),
+});
+export interface Reading extends Typed<typeof reading> {}
 
 /** A proven number of one device. Integers only (rounded down), so that the file is canonical. */
-export interface Figure {
-	readonly device: number;
+const figure = object({
+	device: int(),
 	/**
 	 * "gemm.int8", "gemm.int8.sustained", "gemm.int8.sustained-ratio", "gemm.int8.alone", "scaling.int8", "memory.resident",
 	 * "memory.bandwidth", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32".
 	 */
-	readonly name: string;
-	readonly value: number;
+	name: words,
+	value: int(),
 	/** "op/s" | "flop/s" | "B" | "B/s" | "ppm". */
-	readonly unit: string;
+	unit: words,
 	/** Index of the challenge it came from. */
-	readonly challenge: number;
-}
+	challenge: int(),
+});
+export interface Figure extends Typed<typeof figure> {}
 
-export interface AttachmentEntry {
-	readonly bytes: number;
-	readonly sha256: string;
-}
+/** How an engine is reached: started here, over SSH, or through the agent that dialled in. */
+const linkKind = oneOf("local", "ssh", "agent");
+export type LinkKind = Typed<typeof linkKind>;
 
-export interface Envelope {
-	readonly attachments: readonly AttachmentEntry[];
-	readonly body: EvidenceBody;
-	readonly signature: { readonly key: string; readonly value: string };
+const bodyFields = {
+	format: oneOf("assay-evidence"),
+	probe: object({
+		id: hex(16),
+		/** Wall clock of the verifier at its monotonic zero, milliseconds since 1970. */
+		startedAtMs: int(),
+		/** Monotonic microseconds since then; every other `…AtUs` is on the same clock. */
+		finishedAtUs: int(),
+		target: words,
+		verifier: words,
+	}),
+	beacon: orNull(object({ kind: text(MAX_TEXT, 1), value: text(1024) })),
+	secret: hex(32),
+	claim: claimShape as Shape<HostClaim>,
+	link: object({
+		kind: linkKind,
+		engineSha256: orNull(hex(32)),
+		hostKey: orNull(text(1024)),
+		/** TCP handshake to the host, and echoes of the engine (PING to PONG), microseconds. */
+		handshakeUs: orNull(int()),
+		rttUs: list(int(), 1024),
+	}),
+	/** Derived by verify/hardware from the rest; verify derives them again and refuses any difference. */
+	figures: list(figure as Shape<Figure>, 4 * MAX_CHALLENGES),
+};
+const bodyOfVersion1 = object({
+	...bodyFields,
+	version: oneOf(1),
+	challenges: list(challengeOf(specOfVersion1), MAX_CHALLENGES),
+});
+const bodyOfVersion2 = object({
+	...bodyFields,
+	version: oneOf(2),
+	challenges: list(challenge as Shape<ChallengeRecord>, MAX_CHALLENGES),
+	/** In the order they came. */
+	readings: list(reading as Shape<Reading>, MAX_READINGS),
+});
+
+export interface EvidenceBody extends Omit<Typed<typeof bodyOfVersion2>, "version"> {
+	/** 1 is read as well: it has no readings, no `newest` and no disk. */
+	readonly version: 1 | 2;
 }
+const body: Shape<EvidenceBody> = (value, where) => {
+	const isOld = typeof value === "object" && value !== null && (value as { version?: unknown }).version === 1;
+	return (isOld ? bodyOfVersion1 : bodyOfVersion2)(value, where);
+};
+
+const attachment = object({ bytes: int(), sha256: hex(32) });
+export interface AttachmentEntry extends Typed<typeof attachment> {}
+
+export const envelopeShape = object({
+	attachments: list(attachment as Shape<AttachmentEntry>, MAX_ATTACHMENTS),
+	body,
+	signature: object({ key: hex(32), value: hex(64) }),
+});
+export interface Envelope extends Typed<typeof envelopeShape> {}
 
 /** A whole file in memory. */
 export interface Evidence {

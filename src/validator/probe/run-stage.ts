@@ -12,9 +12,14 @@ import {
 	lanesPerLeaf,
 	streamGroups,
 } from "../../protocol/probe/challenge-shape.ts";
-import type { ChallengeSpec, CopySpec, GemmSpec, StreamSpec } from "../../protocol/probe/evidence.ts";
+import {
+	type ChallengeSpec,
+	type CopySpec,
+	type GemmSpec,
+	MAX_READINGS,
+	type StreamSpec,
+} from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
-import { MAX_READINGS } from "../../protocol/probe/evidence-shape.ts";
 import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { opsOfRound, type Step, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { runWarmUps } from "./run-warm-ups.ts";

@@ -2,9 +2,9 @@
 // this validator recorded itself, and put together for the file beside the evidence. Whatever the provider
 // does here, the probe goes on; what is missing is written down. Page: docs/chain.md §5.
 import { isReceiptSigned } from "../../chain/contracts/slashing.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
 import {
 	factsOfGemm,
-	type Hex,
 	type MissingWhy,
 	type ReceiptDomain,
 	type ReceiptFile,

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import { given, recompute } from "../../market/scores/recompute.ts";
-import { type Hex, parseReceiptFile, type ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import { parseReceiptFile, type ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
 import { ProbeReceipts } from "./probe-receipts.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assay-receipts-"));

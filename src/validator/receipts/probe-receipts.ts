@@ -10,7 +10,8 @@ import { given } from "../../market/scores/recompute.ts";
 import { isInTime } from "../../platform/abortable.ts";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { Environment } from "../../platform/environment.ts";
-import type { Hex, ReceiptDomain, ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import type { ReceiptDomain, ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
 import { createReceiptFolder } from "../../store/files/receipt-folder.ts";
 import { createReceiptCollector, type ReceiptCollector } from "./collect-receipts.ts";
 

@@ -1,7 +1,8 @@
 // Wrong elements of an evidence file in the form in which the chain takes them (docs/chain.md §5): a leaf, its path, the roots from its round on, one column.
 // Pure, for anyone who holds a file. Only what the file itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
 import { bytesToHex, equalBytes, hexToBytes, readU16 } from "../../protocol/bytes/bytes.ts";
-import { factsOfGemm, type Hex, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { leafHash, rootFromPath } from "../../protocol/hash/merkle.ts";
 import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/maths/gemm-element.ts";
 import { firstSeed, nextSeed, openSeed, seedChain } from "../../protocol/probe/challenge-seed.ts";

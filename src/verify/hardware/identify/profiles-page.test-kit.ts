@@ -1,7 +1,6 @@
 // docs/profiles.md as it must be for the table. Run by itself it writes the page: node src/verify/hardware/identify/profiles-page.test-kit.ts
 import { writeFileSync } from "node:fs";
-import { PRECISIONS } from "../../../protocol/maths/precision.ts";
-import type { Precision } from "../../../protocol/probe/evidence.ts";
+import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import { alikePairs } from "./alike.test-kit.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";

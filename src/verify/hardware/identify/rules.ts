@@ -2,8 +2,8 @@
 // A rule speaks only of what cannot be honest. A slow host (capped to 60 % of its clock, or sharing the card with somebody) is slow,
 // not a liar; a figure that is missing, and a fact that is doubtful, accuse nobody. Page: docs/profiles.md.
 
-import { PRECISIONS } from "../../../protocol/maths/precision.ts";
-import type { DeviceClaim, Precision } from "../../../protocol/probe/evidence.ts";
+import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
+import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
 import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
 import { LOWEST_CLOCK, MATRIX_SHARE } from "./shares.ts";
 import type { ProvenVector } from "./vector.ts";

@@ -1,8 +1,8 @@
 // Figures as an honest probe of a card would give them, by a small deterministic generator: kernel shares, a power cap, noise.
 // For tests only. Nothing here is read by identification but the table of shares, which both must agree on.
 
-import { GEMM_PRECISIONS } from "../../../protocol/maths/precision.ts";
-import type { DeviceClaim, Figure, Precision } from "../../../protocol/probe/evidence.ts";
+import { GEMM_PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
+import type { DeviceClaim, Figure } from "../../../protocol/probe/evidence.ts";
 import { POLICY } from "../policy.ts";
 import { type Profile, usualTotalBytes } from "./profile.ts";
 import { BANDWIDTH_SHARE, INT32_SHARE, MATRIX_SHARE, SCALAR_SHARE } from "./shares.ts";

@@ -1,8 +1,8 @@
 // The vector of proven figures of one device, as identification reads it: the best figure of each kind, nothing from the claim but
 // the total memory, which says whether the fill was full. Missing figures (a quick probe) are null and carry no information.
 
-import { GEMM_PRECISIONS, PRECISIONS } from "../../../protocol/maths/precision.ts";
-import type { DeviceClaim, Figure, Precision } from "../../../protocol/probe/evidence.ts";
+import { GEMM_PRECISIONS, PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
+import type { DeviceClaim, Figure } from "../../../protocol/probe/evidence.ts";
 import { POLICY } from "../policy.ts";
 
 export interface ProvenVector {

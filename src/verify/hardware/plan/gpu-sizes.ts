@@ -1,7 +1,8 @@
 // Sizes of the challenges for GPUs: pure arithmetic from what a card claims and what its warm-up showed.
 // Not here: the order of stages (plan-probe.ts) or anything that talks to an engine (run-probe.ts).
 // Page: docs/hardware-proof.md §4–§6; limits of shapes in engine/FRAMES.md.
-import type { DeviceClaim, FmaPrecision, FmaSpec, GemmPrecision, GemmSpec } from "../../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
+import type { DeviceClaim, FmaSpec, GemmSpec } from "../../../protocol/probe/evidence.ts";
 import { opsOfRound } from "./probe-plan.ts";
 
 const MiB = 2 ** 20;

@@ -1,6 +1,7 @@
 // Each device alone at the product that all of them did at once: what it loses when the others work too. The verdict finds these runs by
 // the records alone (verify/hardware/scaling.ts). Nothing is asked of a host with one device of the kind.
-import type { DeviceKind, GemmPrecision, GemmSpec } from "../../../protocol/probe/evidence.ts";
+import type { GemmPrecision } from "../../../protocol/maths/precision.ts";
+import type { DeviceKind, GemmSpec } from "../../../protocol/probe/evidence.ts";
 import { type Budgets, devicesOf, MAX_DEVICES, type Phase, stage } from "./plan-stage.ts";
 import { opsOfRound, type Seen } from "./probe-plan.ts";
 

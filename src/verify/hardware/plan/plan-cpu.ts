@@ -1,7 +1,8 @@
 // The CPU's part of a probe, with nothing else running on the host on our behalf: matrix speed and a share of the RAM in one, the disk
 // that is given some of it, scalar chains. A host may show its CPU as several devices: they are asked all at once, like cards.
 // Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
-import type { GemmSpec, Precision, StreamSpec } from "../../../protocol/probe/evidence.ts";
+import type { Precision } from "../../../protocol/maths/precision.ts";
+import type { GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { CPU_FMA, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
 import { fmaSpec, sustainedSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";

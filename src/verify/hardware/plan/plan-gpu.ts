@@ -1,7 +1,8 @@
 // The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
 // the other precisions → each card alone → scalar chains → the sustained run. Before the release the cards read each other's
 // memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
-import type { FmaPrecision, GemmPrecision, StreamSpec } from "../../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
+import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { cpuWarmUps } from "./plan-cpu.ts";

@@ -1,6 +1,7 @@
 // Pretended hosts for the plan's tests: they answer as fast as they say, and what the plan would record comes back. No engine runs here.
 import assert from "node:assert/strict";
-import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim, Precision } from "../../../protocol/probe/evidence.ts";
+import type { Precision } from "../../../protocol/maths/precision.ts";
+import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim } from "../../../protocol/probe/evidence.ts";
 import { checkSpecs } from "../checks/check-specs.ts";
 import { planProbe } from "./plan-probe.ts";
 import type { PlanOptions } from "./plan-stage.ts";

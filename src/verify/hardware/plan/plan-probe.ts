@@ -3,7 +3,7 @@
 //
 // GPUs first (plan-gpu.ts), then the CPU alone (plan-cpu.ts): its figures would suffer from feeding the GPUs. The disk comes with the
 // CPU, whose products it is given (plan-disk.ts).
-import type { FmaPrecision, GemmPrecision } from "../../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
 import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { gpuPhases } from "./plan-gpu.ts";

@@ -1,12 +1,7 @@
 // What the GPU's and the CPU's half of the plan share: phases, speeds as the warm-ups showed them, deadlines.
 // Pure. The order of phases is in plan-probe.ts, the sizes in gpu-sizes.ts and cpu-sizes.ts.
-import type {
-	ChallengeSpec,
-	DeviceKind,
-	FmaPrecision,
-	GemmPrecision,
-	GemmSpec,
-} from "../../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
+import type { ChallengeSpec, DeviceKind, GemmSpec } from "../../../protocol/probe/evidence.ts";
 import { opsOfRound, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
 
 export interface PlanOptions {

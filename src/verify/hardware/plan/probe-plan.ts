@@ -1,7 +1,8 @@
 // The words between a plan (which decides) and run-probe.ts (which acts): steps going out, what was seen coming back.
 // Shapes only. A plan is a pure function of the claim and of what was seen so far; it never touches a link or a clock.
 // Page: docs/hardware-proof.md; the choices themselves are in plan-probe.ts.
-import type { ChallengeSpec, End, FmaPrecision, GemmPrecision, HostClaim } from "../../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
+import type { ChallengeSpec, End, HostClaim } from "../../../protocol/probe/evidence.ts";
 
 /** A short run that is not recorded: it sizes the challenges and nothing else, so a lie in it only hurts the liar's figures. */
 export type WarmUp =
