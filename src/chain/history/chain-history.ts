@@ -1,6 +1,6 @@
-// What happened in the contracts, by epoch and by account: every event once, followed over reorganisations, in memory. Makes reading an epoch a matter of no
-// requests at all; a node is asked only for blocks that are new. Whoever needs state that no event tells asks the contracts. Page: docs/chain.md.
-// Bounded: when there are too many events the oldest epochs' go, and `oldestEpoch` says so.
+// What happened in the contracts, by epoch and by account: every event once, followed over reorganisations, in memory.
+// Reading an epoch then takes no request; a node is asked only for new blocks. State that no event tells is read from the
+// contracts. Bounded: with too many events those of the oldest epochs go, and `oldestEpoch` says so. Page: docs/chain.md.
 import type { Hex } from "viem";
 import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
@@ -55,188 +55,196 @@ export interface PastEpoch {
 	readonly events: readonly HistoryEvent[];
 }
 
-export interface ChainHistory {
-	/** Up to the head of now. Whoever calls while it runs waits for the same round. */
-	refresh(): Promise<void>;
-	/** Changes whenever something was read or taken back. */
-	readonly version: () => number;
-	epoch(number: number): PastEpoch;
-	/** Epochs before this one are forgotten. */
-	readonly oldestEpoch: () => number;
-	/** The newest epoch that something was sent for; null before that. */
-	readonly newestEpoch: () => number | null;
-	/** Accounts that registered as validators at any time. */
-	validators(): readonly Hex[];
-	/** Of the account: registrations, stakes, devices, claims. In order. */
-	account(account: Hex): readonly HistoryEvent[];
-	/** The account that the key (64 hex digits) itself vouches for, the newest one. */
-	accountOfKey(key: string): Hex | null;
-	/** The key that an account registered and that vouches for it. */
-	keyOfAccount(account: Hex): string | null;
-	/** The newest epoch whose emission is fixed: older ones without a proposal can have none any more. Null before the first. */
-	readonly lastFixed: () => number | null;
-	/** Over all time, forgotten epochs included. */
-	rewardsOf(account: Hex): { readonly claimed: bigint; readonly collected: bigint };
-}
-
 const ABI = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi] as const;
 /** Some 300 bytes each. */
 const MAX_EVENTS = 200_000;
 const VALIDATOR = 2;
 
+const isValidator = ({ name, args }: HistoryEvent): boolean => name === "Registered" && args.role === VALIDATOR;
 const isAddress = (value: unknown): value is string => typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
 
-export function createChainHistory(contracts: Contracts, mostEvents = MAX_EVENTS): ChainHistory {
-	const { client, addresses } = contracts;
-	const byEpoch = new Map<number, HistoryEvent[]>();
-	const byAccount = new Map<Hex, HistoryEvent[]>();
-	const byKey = new Map<string, HistoryEvent[]>();
-	const validators = new Set<Hex>();
-	const proven = new WeakMap<HistoryEvent, boolean>();
-	const forgottenClaims = new Map<Hex, bigint>();
-	let derived = new Map<number, PastEpoch>();
-	let [count, version, oldest] = [0, 0, 0];
-	const cursor = memoryCursor();
+export class ChainHistory {
+	private readonly contracts: Contracts;
+	private readonly maxEvents: number;
+	private readonly byEpoch = new Map<number, HistoryEvent[]>();
+	private readonly byAccount = new Map<Hex, HistoryEvent[]>();
+	private readonly byKey = new Map<string, HistoryEvent[]>();
+	private readonly everValidators = new Set<Hex>();
+	private readonly proven = new WeakMap<HistoryEvent, boolean>();
+	private readonly forgottenClaims = new Map<Hex, bigint>();
+	private readonly derived = new Map<number, PastEpoch>();
+	private readonly cursor = memoryCursor();
+	private count = 0;
+	private changes = 0;
+	private oldest = 0;
+	private running: Promise<void> | null = null;
 
-	function push<K>(map: Map<K, HistoryEvent[]>, key: K, event: HistoryEvent): void {
-		const found = map.get(key);
-		if (found === undefined) map.set(key, [event]);
-		else found.push(event);
+	constructor(contracts: Contracts, maxEvents = MAX_EVENTS) {
+		this.contracts = contracts;
+		this.maxEvents = maxEvents;
 	}
 
-	function take(event: HistoryEvent): void {
-		const { epoch, account, provider, signingKey, role } = event.args;
-		if (typeof epoch === "bigint") {
-			const number = Number(epoch);
-			if (number < oldest) return;
-			push(byEpoch, number, event);
-			derived.delete(number);
-			count++;
-		}
-		// Whom it concerns: an account of the Registry, or the provider that claims or binds a device.
-		const whose = account ?? provider;
-		if (isAddress(whose)) push(byAccount, whose as Hex, event);
-		if (typeof signingKey === "string") push(byKey, signingKey.slice(2), event);
-		if (event.name === "Registered" && role === VALIDATOR) validators.add(whose as Hex);
+	/** Up to the head of now. Whoever calls while it runs waits for the same round. */
+	refresh(): Promise<void> {
+		this.running ??= this.follow().finally(() => {
+			this.running = null;
+		});
+		return this.running;
 	}
 
-	/** Whole epochs, so that no epoch is shown with half of its events. */
-	function forget(): void {
-		while (count > mostEvents && byEpoch.size > 1) {
-			const first = Math.min(...byEpoch.keys());
-			const gone = byEpoch.get(first)!;
-			const all = new Set(gone);
-			for (const { name, args } of gone) {
-				const provider = args.provider as Hex;
-				if (name !== "Claimed") continue;
-				forgottenClaims.set(provider, (forgottenClaims.get(provider) ?? 0n) + (args.amount as bigint));
-				const kept = byAccount.get(provider)?.filter((event) => !all.has(event));
-				if (kept !== undefined) byAccount.set(provider, kept);
-			}
-			count -= gone.length;
-			byEpoch.delete(first);
-			derived.delete(first);
-			oldest = first + 1;
-		}
+	/** Changes whenever something was read or taken back. */
+	version(): number {
+		return this.changes;
 	}
 
-	function rollback(toBlock: number): void {
-		const keep = <K>(map: Map<K, HistoryEvent[]>) => {
-			for (const [key, events] of map) {
-				const kept = events.filter(({ block }) => block <= toBlock);
-				if (kept.length === events.length) continue;
-				if (kept.length === 0) map.delete(key);
-				else map.set(key, kept);
-			}
-		};
-		keep(byEpoch);
-		keep(byAccount);
-		keep(byKey);
-		derived = new Map();
-		count = [...byEpoch.values()].reduce((sum, { length }) => sum + length, 0);
-		validators.clear();
-		for (const events of byAccount.values())
-			for (const { name, args } of events)
-				if (name === "Registered" && args.role === VALIDATOR) validators.add(args.account as Hex);
-		version++;
+	epoch(number: number): PastEpoch {
+		const known = this.derived.get(number);
+		if (known !== undefined) return known;
+		const events = this.byEpoch.get(number);
+		const found = epochOf(events ?? []);
+		if (events !== undefined) this.derived.set(number, found);
+		return found;
 	}
 
-	const isProven = (event: HistoryEvent): boolean => {
-		let known = proven.get(event);
-		if (known === undefined) {
-			const { account, signingKey, keyProof } = event.args as { account: Hex; signingKey: Hex; keyProof: Hex };
-			known = isChainKeyProof(signingKey.slice(2), keyProof, {
-				chainId: client.chainId,
-				registry: addresses.registry,
-				account,
-			});
-			proven.set(event, known);
-		}
-		return known;
-	};
+	/** Epochs before this one are forgotten. */
+	oldestEpoch(): number {
+		return this.oldest;
+	}
 
-	let running: Promise<void> | null = null;
-	async function refresh(): Promise<void> {
-		await followEvents(client, {
+	/** The newest epoch that something was sent for; null before that. */
+	newestEpoch(): number | null {
+		return this.byEpoch.size === 0 ? null : Math.max(...this.byEpoch.keys());
+	}
+
+	/** The newest epoch whose emission is fixed: older ones without a proposal can have none any more. Null before the first. */
+	lastFixed(): number | null {
+		for (const number of [...this.byEpoch.keys()].sort((a, b) => b - a))
+			if (this.byEpoch.get(number)!.some(({ name }) => name === "EmissionFixed")) return number;
+		return null;
+	}
+
+	/** Accounts that registered as validators at any time. */
+	validators(): readonly Hex[] {
+		return [...this.everValidators].sort();
+	}
+
+	/** Of the account: registrations, stakes, devices, claims. In order. */
+	account(account: Hex): readonly HistoryEvent[] {
+		return this.byAccount.get(account) ?? [];
+	}
+
+	/** The account that the key (64 hex digits) itself vouches for, the newest one. */
+	accountOfKey(key: string): Hex | null {
+		const found = this.byKey.get(key)?.findLast((event) => this.isProven(event));
+		return (found?.args.account as Hex | undefined) ?? null;
+	}
+
+	/** The key that an account registered and that vouches for it. */
+	keyOfAccount(account: Hex): string | null {
+		const found = this.account(account).findLast(({ args }) => typeof args.signingKey === "string");
+		return found !== undefined && this.isProven(found) ? (found.args.signingKey as string).slice(2) : null;
+	}
+
+	/** Over all time, forgotten epochs included. */
+	rewardsOf(account: Hex): { readonly claimed: bigint; readonly collected: bigint } {
+		const sum = (wanted: string, from: bigint) =>
+			this.account(account).reduce(
+				(all, { name, args }) => (name === wanted ? all + (args.amount as bigint) : all),
+				from,
+			);
+		return { claimed: sum("Claimed", this.forgottenClaims.get(account) ?? 0n), collected: sum("Collected", 0n) };
+	}
+
+	private async follow(): Promise<void> {
+		const { registry, scoreboard, rewards, slashing, deployedAtBlock } = this.contracts.addresses;
+		await followEvents(this.contracts.client, {
 			abi: ABI,
-			addresses: [addresses.registry, addresses.scoreboard, addresses.rewards, addresses.slashing],
-			fromBlock: addresses.deployedAtBlock,
-			cursor,
-			async take(events) {
+			addresses: [registry, scoreboard, rewards, slashing],
+			fromBlock: deployedAtBlock,
+			cursor: this.cursor,
+			take: async (events) => {
 				for (const { eventName, args, blockNumber, transactionHash, logIndex } of events)
-					take({
+					this.take({
 						name: eventName,
 						block: Number(blockNumber),
 						hash: transactionHash,
 						logIndex,
 						args: lowered(args as Readonly<Record<string, unknown>>),
 					});
-				forget();
-				version++;
+				this.forget();
+				this.changes++;
 			},
-			rollback: async (toBlock) => rollback(toBlock),
+			rollback: async (toBlock) => this.rollback(toBlock),
 		});
 	}
 
-	return {
-		refresh() {
-			running ??= refresh().finally(() => {
-				running = null;
-			});
-			return running;
-		},
-		version: () => version,
-		epoch(number) {
-			let found = derived.get(number);
-			if (found === undefined) {
-				found = epochOf(byEpoch.get(number) ?? []);
-				if (byEpoch.has(number)) derived.set(number, found);
+	private take(event: HistoryEvent): void {
+		const { epoch, account, provider, signingKey } = event.args;
+		if (typeof epoch === "bigint") {
+			const number = Number(epoch);
+			if (number < this.oldest) return;
+			push(this.byEpoch, number, event);
+			this.derived.delete(number);
+			this.count++;
+		}
+		// Whom it concerns: an account of the Registry, or the provider that claims or binds a device.
+		const whose = account ?? provider;
+		if (isAddress(whose)) push(this.byAccount, whose as Hex, event);
+		if (typeof signingKey === "string") push(this.byKey, signingKey.slice(2), event);
+		if (isValidator(event)) this.everValidators.add(whose as Hex);
+	}
+
+	/** Whole epochs, so that no epoch is shown with half of its events. */
+	private forget(): void {
+		while (this.count > this.maxEvents && this.byEpoch.size > 1) {
+			const first = Math.min(...this.byEpoch.keys());
+			const gone = new Set(this.byEpoch.get(first)!);
+			for (const { name, args } of gone) {
+				const provider = args.provider as Hex;
+				if (name !== "Claimed") continue;
+				this.forgottenClaims.set(provider, (this.forgottenClaims.get(provider) ?? 0n) + (args.amount as bigint));
+				const kept = this.byAccount.get(provider)?.filter((event) => !gone.has(event));
+				if (kept !== undefined) this.byAccount.set(provider, kept);
 			}
-			return found;
-		},
-		oldestEpoch: () => oldest,
-		newestEpoch: () => (byEpoch.size === 0 ? null : Math.max(...byEpoch.keys())),
-		lastFixed() {
-			for (const number of [...byEpoch.keys()].sort((a, b) => b - a))
-				if (byEpoch.get(number)!.some(({ name }) => name === "EmissionFixed")) return number;
-			return null;
-		},
-		rewardsOf(account) {
-			const sum = (wanted: string, from: bigint) =>
-				(byAccount.get(account) ?? []).reduce(
-					(all, { name, args }) => (name === wanted ? all + (args.amount as bigint) : all),
-					from,
-				);
-			return { claimed: sum("Claimed", forgottenClaims.get(account) ?? 0n), collected: sum("Collected", 0n) };
-		},
-		validators: () => [...validators].sort(),
-		account: (account) => byAccount.get(account) ?? [],
-		accountOfKey: (key) => (byKey.get(key)?.findLast(isProven)?.args.account as Hex | undefined) ?? null,
-		keyOfAccount(account) {
-			const found = byAccount.get(account)?.findLast(({ args }) => typeof args.signingKey === "string");
-			return found !== undefined && isProven(found) ? (found.args.signingKey as string).slice(2) : null;
-		},
-	};
+			this.count -= gone.size;
+			this.byEpoch.delete(first);
+			this.derived.delete(first);
+			this.oldest = first + 1;
+		}
+	}
+
+	private rollback(toBlock: number): void {
+		for (const map of [this.byEpoch, this.byAccount, this.byKey] as Map<unknown, HistoryEvent[]>[])
+			for (const [key, events] of map) {
+				const kept = events.filter(({ block }) => block <= toBlock);
+				if (kept.length === 0) map.delete(key);
+				else if (kept.length < events.length) map.set(key, kept);
+			}
+		for (const account of this.everValidators)
+			if (!this.account(account).some(isValidator)) this.everValidators.delete(account);
+		this.derived.clear();
+		this.count = [...this.byEpoch.values()].reduce((sum, { length }) => sum + length, 0);
+		this.changes++;
+	}
+
+	/** Whether the key of a registration vouches for its account. */
+	private isProven(event: HistoryEvent): boolean {
+		let known = this.proven.get(event);
+		if (known === undefined) {
+			const { client, addresses } = this.contracts;
+			const { account, signingKey, keyProof } = event.args as { account: Hex; signingKey: Hex; keyProof: Hex };
+			const claim = { chainId: client.chainId, registry: addresses.registry, account };
+			known = isChainKeyProof(signingKey.slice(2), keyProof, claim);
+			this.proven.set(event, known);
+		}
+		return known;
+	}
+}
+
+function push<K>(map: Map<K, HistoryEvent[]>, key: K, event: HistoryEvent): void {
+	const found = map.get(key);
+	if (found === undefined) map.set(key, [event]);
+	else found.push(event);
 }
 
 /** Addresses as everything else here writes them. */

@@ -1,5 +1,6 @@
-// What this validator says of a provider's GPUs for the chain: one EIP-712 attestation a card of its last valid probe, made when somebody asks and the same for whoever
-// asks: nothing is kept that could be lost. Public, like the evidence it names. What the chain makes of it: docs/chain.md §2.
+// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, signed when somebody asks
+// and the same for whoever asks, so nothing is kept that could be lost. Public, like the evidence it names. The file calls them
+// attestations, as the contract's type does. What the chain makes of them: docs/chain.md §2.
 
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import { signDevice } from "../../chain/contracts/registry.ts";
@@ -11,18 +12,18 @@ import type { Hex } from "../../protocol/chain/hex.ts";
 import { createScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
-/** As it is served; `parseAttestations` reads it. */
-export interface ProviderAttestations {
+/** As it is served; `parseBindings` reads it. */
+export interface ProviderBindings {
 	readonly version: 1;
 	readonly chainId: number;
 	readonly registry: Hex;
 	readonly validator: Hex;
 	/** The provider's account. */
 	readonly provider: Hex;
-	readonly attestations: readonly SignedAttestation[];
+	readonly attestations: readonly SignedBinding[];
 }
 
-interface SignedAttestation {
+interface SignedBinding {
 	readonly device: Hex;
 	/** How the provider calls it: a claim. */
 	readonly name: string;
@@ -34,23 +35,25 @@ interface SignedAttestation {
 
 const LOOK_EVERY_MS = 1000;
 const PATH = /^\/chain\/devices\/([0-9a-f]{64})\.json$/;
-export const attestationsPath = (providerKey: string): string => `/chain/devices/${providerKey}.json`;
+export const bindingsPath = (providerKey: string): string => `/chain/devices/${providerKey}.json`;
 
-export interface DeviceAttesterOptions extends Pick<ValidatorContext, "store" | "config" | "env" | "hub"> {
+export interface DeviceBindingsOptions extends Pick<ValidatorContext, "store" | "config" | "env" | "hub"> {
 	readonly addresses: ContractAddresses;
 	readonly account: ChainAccount;
 	readonly book: Pick<ProviderBook, "accountOf" | "refresh">;
 }
 
 /** By path, as public files are asked for; null: none of ours, no such provider, or it has no account on chain. */
-export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) => Promise<ProviderAttestations | null> {
-	const { store, addresses, account, book } = o;
-	const scores = createScoreKeeper(o);
+export function createDeviceBindings(
+	options: DeviceBindingsOptions,
+): (path: string) => Promise<ProviderBindings | null> {
+	const { store, addresses, account, book, env } = options;
+	const scores = createScoreKeeper(options);
 	let lookedAtMs = Number.NEGATIVE_INFINITY;
 	/** A provider that has just registered asks at once; whoever asks all day must not make the node work all day. */
 	async function look(): Promise<void> {
-		if (o.env.nowMs() - lookedAtMs < LOOK_EVERY_MS) return;
-		lookedAtMs = o.env.nowMs();
+		if (env.nowMs() - lookedAtMs < LOOK_EVERY_MS) return;
+		lookedAtMs = env.nowMs();
 		await book.refresh();
 	}
 	return async (path) => {
@@ -75,17 +78,17 @@ export function createDeviceAttester(o: DeviceAttesterOptions): (path: string) =
 		);
 		const issuedAt = Math.floor(probe.finishedAtMs / 1000);
 		const evidenceSha256: Hex = `0x${kept.evidence}`;
-		const attestations = new Map<Hex, SignedAttestation>();
+		const bindings = new Map<Hex, SignedBinding>();
 		for (const { kind, uuid, device: index, claimedName } of probe.devices) {
 			const device = kind === "gpu" ? deviceCommitment(uuid) : null;
-			// A card of which nothing was proven, or that counts for somebody else, is not attested.
+			// A card of which nothing was proven, or that counts for somebody else, is left out.
 			const isProven = probe.figures.some((figure) => figure.device === index && figure.value > 0);
 			if (device === null || !isProven || elsewhere.has(normalDeviceUuid(uuid))) continue;
 			const statement = { device, provider: owner, evidenceSha256, issuedAt: BigInt(issuedAt) };
 			const signature = await signDevice(account, addresses, statement);
-			attestations.set(device, { device, name: claimedName, evidenceSha256, issuedAt, signature });
+			bindings.set(device, { device, name: claimedName, evidenceSha256, issuedAt, signature });
 		}
-		return { ...base, attestations: [...attestations.values()] };
+		return { ...base, attestations: [...bindings.values()] };
 	};
 }
 
@@ -94,17 +97,17 @@ const isHex = (value: unknown, digits: number): value is Hex =>
 	typeof value === "string" && value.length === digits + 2 && /^0x[0-9a-fA-F]+$/.test(value);
 
 /** Hostile bytes from a validator: null for whatever is no such file. Whether signatures hold is for the caller to check. */
-export function parseAttestations(bytes: Uint8Array): ProviderAttestations | null {
-	let found: Partial<ProviderAttestations>;
+export function parseBindings(bytes: Uint8Array): ProviderBindings | null {
+	let found: Partial<ProviderBindings>;
 	try {
-		found = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as Partial<ProviderAttestations>;
+		found = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as Partial<ProviderBindings>;
 	} catch {
 		return null;
 	}
 	const { version, chainId, registry, validator, provider, attestations } = found ?? {};
 	if (version !== 1 || !Number.isSafeInteger(chainId) || !isHex(registry, 40) || !isHex(validator, 40)) return null;
 	if (!isHex(provider, 40) || !Array.isArray(attestations) || attestations.length > MAX_DEVICES) return null;
-	const isOne = (one: SignedAttestation | null) =>
+	const isOne = (one: SignedBinding | null) =>
 		one !== null &&
 		typeof one === "object" &&
 		isHex(one.device, 64) &&
@@ -113,5 +116,5 @@ export function parseAttestations(bytes: Uint8Array): ProviderAttestations | nul
 		typeof one.name === "string" &&
 		Number.isSafeInteger(one.issuedAt) &&
 		one.issuedAt >= 0;
-	return attestations.every(isOne) ? (found as ProviderAttestations) : null;
+	return attestations.every(isOne) ? (found as ProviderBindings) : null;
 }

@@ -1,6 +1,7 @@
-// Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the provider's own receipt for that challenge (docs/chain.md §5). Once a
-// probe, however many of its elements are wrong. Works off the notes of probe-receipts.ts; run by the one process that sends (chain-keeper.ts).
-// Nothing is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter.
+// Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the provider's own receipt for
+// that challenge (docs/chain.md §5). Once a probe, however many of its elements are wrong. Works off the notes of
+// probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing is sent that the chain would refuse: gas is
+// estimated first, and a refusal there ends the matter.
 
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
@@ -47,72 +48,73 @@ const GONE = ["EVIDENCE_MISSING", "EVIDENCE_CORRUPT", "RECEIPTS_BAD"];
 /** Between tries after any other failure (no money for gas, a node that is away). */
 const RETRY_MS = 60_000;
 
+export interface FraudKeeper {
+	turn(): Promise<void>;
+}
+
 /**
- * A turn sends one proof at most: it is waited for until it is deep in the chain, and whoever shows many frauds at once must not keep this validator from its epoch's
- * commitments meanwhile.
+ * A turn sends one proof at most: it is waited for until it is deep in the chain, and whoever shows many frauds at once must
+ * not keep this validator from its epoch's commitments meanwhile.
  */
-export function createFraudKeeper(o: FraudKeeperOptions): { turn(): Promise<void> } {
-	const { client, addresses } = o.contracts;
+export function createFraudKeeper(options: FraudKeeperOptions): FraudKeeper {
+	const { receipts, nowMs } = options;
 	const notBeforeMs = new Map<string, number>();
-
-	/** What became of it; null: it was left alone and `onLeft` told why. */
-	async function accuse(note: FraudNote): Promise<Accused | null> {
-		const left = (why: string) => {
-			o.onLeft(note, why);
-			return null;
-		};
-		const file = await o.receipts.get(note.evidence);
-		if (file === null) return left("there are no receipts");
-		const { chainId, slashing, provider } = file;
-		if (chainId !== addresses.chainId || slashing !== addresses.slashing.toLowerCase())
-			return left("its receipts are for another chain");
-		const found = await signedFraud(await o.evidence(note.evidence), file);
-		if (found === null) return left("no wrong element has a receipt");
-		const receipt = receiptOf(provider, file.probeId, found.signed);
-		const digest = receiptDigest(file, receipt);
-		const sent = await publish(client, o.account, o.journal, {
-			id: `accuse/${digest}`,
-			isDone: () => read(o.contracts, "slashing", "isPunished", digest),
-			call: callOf(o.contracts, "slashing", "proveGemm", receipt, found.signed.signature, found.wrong.fraud),
-		});
-		const slashed = sent === null ? null : slashedIn(o.contracts, sent);
-		return {
-			...note,
-			account: provider,
-			challenge: receipt.challenge,
-			slashed: slashed && {
-				amount: slashed.amount,
-				toAccuser: slashed.toAccuser,
-				transaction: sent!.transactionHash,
-			},
-		};
-	}
-
 	return {
 		async turn() {
 			let trouble: unknown = null;
-			for (const note of await o.receipts.notes()) {
+			for (const note of await receipts.notes()) {
 				let wasSent = false;
-				if ((notBeforeMs.get(note.evidence) ?? 0) > o.nowMs()) continue;
+				if ((notBeforeMs.get(note.evidence) ?? 0) > nowMs()) continue;
 				try {
-					const accused = await accuse(note);
-					if (accused !== null) o.tell(accused);
+					const accused = await accuse(options, note);
+					if (accused !== null) options.tell(accused);
 					wasSent = accused !== null && accused.slashed !== null;
 				} catch (error) {
 					const why = refusedBecause(error) ?? "";
 					const isGone = error instanceof AssayError && GONE.includes(error.code);
 					if (!isGone && !FINAL.includes(why)) {
-						notBeforeMs.set(note.evidence, o.nowMs() + RETRY_MS);
+						notBeforeMs.set(note.evidence, nowMs() + RETRY_MS);
 						trouble ??= error;
 						continue;
 					}
-					o.onLeft(note, isGone ? "its files are gone or spoilt" : `the chain says ${why}`);
+					options.onLeft(note, isGone ? "its files are gone or spoilt" : `the chain says ${why}`);
 				}
-				await o.receipts.dropNote(note.evidence);
+				await receipts.dropNote(note.evidence);
 				notBeforeMs.delete(note.evidence);
 				if (wasSent) break;
 			}
 			if (trouble !== null) throw trouble;
 		},
 	};
+}
+
+/** What became of it; null: it was left alone and `onLeft` told why. */
+async function accuse(options: FraudKeeperOptions, note: FraudNote): Promise<Accused | null> {
+	const { contracts, account, journal } = options;
+	const { client, addresses } = contracts;
+	const left = (why: string) => {
+		options.onLeft(note, why);
+		return null;
+	};
+	const file = await options.receipts.get(note.evidence);
+	if (file === null) return left("there are no receipts");
+	const { chainId, slashing, provider } = file;
+	if (chainId !== addresses.chainId || slashing !== addresses.slashing.toLowerCase())
+		return left("its receipts are for another chain");
+	const found = await signedFraud(await options.evidence(note.evidence), file);
+	if (found === null) return left("no wrong element has a receipt");
+	const { signed, wrong } = found;
+	const receipt = receiptOf(provider, file.probeId, signed);
+	const digest = receiptDigest(file, receipt);
+	const sent = await publish(client, account, journal, {
+		id: `accuse/${digest}`,
+		isDone: () => read(contracts, "slashing", "isPunished", digest),
+		call: callOf(contracts, "slashing", "proveGemm", receipt, signed.signature, wrong.fraud),
+	});
+	const taken = sent === null ? null : slashedIn(contracts, sent);
+	const { challenge } = receipt;
+	if (sent === null || taken === null) return { ...note, account: provider, challenge, slashed: null };
+	const { amount, toAccuser } = taken;
+	const transaction = sent.transactionHash;
+	return { ...note, account: provider, challenge, slashed: { amount, toAccuser, transaction } };
 }

@@ -1,52 +1,45 @@
-// The validator's side of the chain while it runs: gives probes a beacon, stakes, and at each epoch's end reports its scores and sees them through to weights.
-// Loaded only where a chain is configured. What is done when is chain-round.ts; where the chain is, chain-home.ts. Page: docs/chain.md.
+// The validator's side of the chain while it runs: gives probes a beacon, stakes, and at each epoch's end reports its scores
+// and sees them through to weights. Loaded only where a chain is configured. What is done when is epoch-round.ts; where the
+// chain is, home.ts. Page: docs/chain.md.
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server/server-options.ts";
-import * as board from "../../chain/contracts/scoreboard.ts";
-import { openProviderBook } from "../../chain/history/provider-book.ts";
+import { type EpochParams, readEpochParams } from "../../chain/contracts/scoreboard.ts";
+import { openProviderBook, type ProviderBook } from "../../chain/history/provider-book.ts";
 import { readChainTime } from "../../chain/node/chain-clock.ts";
+import { isInTime } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
-import { createDeviceAttester } from "./device-bindings.ts";
-import { createEpochRound } from "./epoch-round.ts";
+import { createDeviceBindings } from "./device-bindings.ts";
+import { createEpochRound, type EpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
-import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
-import { createFraudKeeper } from "./fraud-keeper.ts";
+import { createFinalWatch, type FinalEpoch, type FinalWatch } from "./final-watch.ts";
+import { type Accused, createFraudKeeper, type FraudKeeper } from "./fraud-keeper.ts";
 import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./home.ts";
 import { keepEndpoint } from "./keep-endpoint.ts";
 import { openChainMemory } from "./memory.ts";
 import { createChainPublicFiles } from "./public-files.ts";
-import { createReportArchive } from "./report-archive.ts";
+import { createReportArchive, type ReportArchive } from "./report-archive.ts";
 import { createReportScores } from "./report-scores.ts";
-
-export interface ChainKeeper {
-	/** A recent block: whoever knows it did not make the challenge earlier. Null when the node does not answer at once: probes do not wait for it. */
-	beacon(): Promise<Beacon>;
-	/** Leaves behind the roots on chain, for everyone. */
-	staticFile(path: string): Promise<StaticFile | null>;
-	/** Stakes and begins, once others can reach us at this URL. */
-	start(url: string): Promise<void>;
-	turn(): Promise<void>;
-	stop(): Promise<void>;
-	/** The newest epoch whose weights are final, and what of its rewards nobody has claimed; null before the first. */
-	readonly newestFinal: () => FinalEpoch | null;
-	/** Whether reports of this validator counted when it began. */
-	readonly isStaked: () => boolean;
-	readonly params: board.EpochParams;
-	readonly receipts: ProbeReceipts;
-	readonly home: ChainHome;
-}
 
 const LEASE = "chain";
 const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
 
-export async function openChainKeeper(
-	x: Omit<ValidatorContext, "agents" | "beacon" | "receipts">,
-): Promise<ChainKeeper> {
-	const { config, env } = x;
+type KeeperContext = Omit<ValidatorContext, "agents" | "beacon" | "receipts">;
+
+interface Parts {
+	readonly archive: ReportArchive;
+	readonly book: ProviderBook;
+	readonly receipts: ProbeReceipts;
+	readonly frauds: FraudKeeper;
+	readonly round: EpochRound;
+	readonly finals: FinalWatch;
+}
+
+export async function openChainKeeper(context: KeeperContext): Promise<ChainKeeper> {
+	const { config, env } = context;
 	const home = await openChainHome({
 		dataDir: config.dataDir,
 		settings: config.chain!,
@@ -55,151 +48,158 @@ export async function openChainKeeper(
 		randomBytes: env.randomBytes,
 	});
 	try {
-		return await createChainKeeper(x, home);
+		return new ChainKeeper(context, home, await createParts(context, home));
 	} catch (error) {
 		await home.close();
 		throw error;
 	}
 }
 
-async function createChainKeeper(
-	x: Omit<ValidatorContext, "agents" | "beacon" | "receipts">,
-	home: ChainHome,
-): Promise<ChainKeeper> {
-	const { config, env, store, log, hub } = x;
-	const { contracts, account } = home;
+async function createParts(context: KeeperContext, home: ChainHome): Promise<Parts> {
+	const { config, env, store, log } = context;
+	const { contracts, account, keptAccountOf, saltSecret } = home;
+	const { addresses } = contracts;
+	const { nowMs, after } = env;
 	const archive = createReportArchive(join(home.folder, "epochs"));
-	const memory = openChainMemory({
-		store,
-		addresses: contracts.addresses,
-		account: account.address,
-		lease: LEASE,
-	});
-	const book = await openProviderBook(contracts, memory.book);
-
+	const { journal, book: bookKeeper } = openChainMemory({ store, addresses, account: account.address, lease: LEASE });
+	const book = await openProviderBook(contracts, bookKeeper);
 	const receipts = new ProbeReceipts({
 		dataDir: config.dataDir,
 		folder: home.folder,
-		domain: contracts.addresses,
+		domain: addresses,
 		book,
 		hasEvidence: (sha256) => store.evidence.has(sha256),
-		after: env.after,
-		nowMs: env.nowMs,
+		after,
+		nowMs,
 	});
 	const frauds = createFraudKeeper({
 		contracts,
 		account,
-		journal: memory.journal,
+		journal,
 		receipts,
 		evidence: (sha256) => store.evidence.get(sha256),
-		nowMs: env.nowMs,
-		tell({ probeId, providerId, evidence, challenge, account: accused, slashed }) {
-			const { amount = null, toAccuser = null, transaction = null } = slashed ?? {};
-			const detail = { evidence, account: accused, challenge, transaction };
-			log.warn({ probe: probeId, provider: providerId, ...detail, amount: String(amount) }, "chain: accused");
-			const amounts = { amount: amount?.toString() ?? null, toAccuser: toAccuser?.toString() ?? null };
-			hub.tell({ kind: "chain.accused", subject: probeId, providerId, detail: { ...detail, ...amounts } });
-		},
+		nowMs,
+		tell: (accused) => tellAccused(context, accused),
 		onLeft: ({ probeId, evidence }, why) => log.warn({ probe: probeId, evidence, why }, "nobody is accused"),
 	});
-
 	const fetched = createLeafFetcher(contracts, (from, error) =>
 		log.warn({ from, err: error }, "leaves could not be fetched"),
 	);
-
-	const params = await board.readEpochParams(contracts);
 	/** The embedded chain's blocks are made by this clock. */
-	const ownS = () => Math.floor(env.nowMs() / 1000);
+	const ownS = () => Math.floor(nowMs() / 1000);
 	const round = await createEpochRound({
 		contracts,
 		account,
-		saltSecret: home.saltSecret,
-		journal: memory.journal,
+		saltSecret,
+		journal,
 		archive,
 		nowS: () => (home.isEmbedded ? ownS() : readChainTime(contracts.client, ownS())),
 		scores: createReportScores({
 			store,
 			book,
-			keptAccountOf: home.keptAccountOf,
+			keptAccountOf,
 			archive,
-			params,
+			params: await readEpochParams(contracts),
 			maxAgeMs: config.params.maxAgeMs,
 			scoring: { ...config.params },
-			nowMs: env.nowMs,
+			nowMs,
 			reported: (explanation) => receipts.reported(explanation),
 		}),
 		fetchReport: fetched.report,
 		fetchWeights: fetched.weights,
-		tell,
+		tell: (event) => tellEvent(context, event),
 	});
-	const finals = createFinalWatch(contracts);
+	return { archive, book, receipts, frauds, round, finals: createFinalWatch(contracts) };
+}
 
-	function tell({ kind, epoch, detail }: { readonly kind: string; readonly epoch: number; readonly detail: string }) {
-		log.info({ epoch, detail }, `chain: ${kind}`);
-		hub.tell({ kind: `chain.${kind}`, subject: String(epoch), providerId: null, detail: { epoch, detail } });
+export class ChainKeeper {
+	readonly home: ChainHome;
+	readonly params: EpochParams;
+	readonly receipts: ProbeReceipts;
+	/** The newest epoch whose weights are final, and what of its rewards nobody has claimed; null before the first. */
+	readonly newestFinal: () => FinalEpoch | null;
+	/** Leaves behind the roots on chain, for everyone. */
+	readonly staticFile: (path: string) => Promise<StaticFile | null>;
+	private readonly context: KeeperContext;
+	private readonly parts: Parts;
+	private turning: { readonly stop: () => Promise<void> } | null = null;
+	private hasStake = false;
+	private isStopping = false;
+
+	constructor(context: KeeperContext, home: ChainHome, parts: Parts) {
+		const { addresses } = home.contracts;
+		const { archive, book, receipts, round, finals } = parts;
+		this.context = context;
+		this.home = home;
+		this.parts = parts;
+		this.params = round.params;
+		this.receipts = receipts;
+		this.newestFinal = finals.newest;
+		const bindings = createDeviceBindings({ ...context, addresses, account: home.account, book });
+		this.staticFile = createChainPublicFiles({ addresses, archive, bindings });
 	}
 
-	async function turn(): Promise<void> {
+	/** Whether reports of this validator counted when it began. */
+	isStaked(): boolean {
+		return this.hasStake;
+	}
+
+	/** Stakes and begins, once others can reach us at this URL. */
+	async start(url: string): Promise<void> {
+		const { home, params } = this;
+		const { config, env, store, log, signer } = this.context;
+		this.hasStake = await ensureStaked(home, {
+			signer,
+			endpoint: url,
+			stakeTokens: config.chain!.stakeTokens,
+			treasurer: await treasurerOf(home),
+		});
+		if (!this.hasStake)
+			log.warn({ account: home.account.address }, "this validator has no stake on chain: `assay stake` gives it one");
+		await keepEndpoint(home, url);
+		// A process that was killed holds its lease for half a minute more, and a window of the embedded chain is shorter.
+		if (home.isHost) await store.leases.seize(LEASE);
+		const tellFailure = failure(this.context, "chain");
+		const onError = (error: unknown) => {
+			if (!this.isStopping) tellFailure(error);
+		};
+		const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
+		this.turning = repeat({ everyMs, after: env.after, onError }, () => this.turn());
+	}
+
+	private async turn(): Promise<void> {
+		const { env, store } = this.context;
+		const { round, frauds, finals, archive } = this.parts;
 		// One process of a network sends; the others serve.
 		const isSender = await store.leases.acquire(LEASE);
 		// Trouble with an epoch keeps nobody's fraud waiting.
 		if (isSender) await round.turn().finally(() => frauds.turn());
 		const final = await finals.look();
 		if (!isSender) return;
-		if (final !== null) tell({ kind: "final", epoch: final.epoch, detail: String(final.claimable) });
-		const { genesis, epochSeconds } = params;
+		if (final !== null) tellEvent(this.context, { kind: "final", epoch: final.epoch, detail: String(final.claimable) });
+		const { genesis, epochSeconds } = this.params;
 		const current = Math.floor((env.nowMs() / 1000 - genesis) / epochSeconds);
 		await archive.prune(current - Math.ceil(KEEP_SECONDS / epochSeconds));
 	}
 
-	let isStaked = false;
-	let isStopping = false;
-	const tellFailure = failure(x, "chain");
-	const onError = (error: unknown) => {
-		if (!isStopping) tellFailure(error);
-	};
-	let turning: { readonly stop: () => Promise<void> } | null = null;
-	return {
-		home,
-		params,
-		receipts,
-		turn,
-		newestFinal: finals.newest,
-		isStaked: () => isStaked,
-		async start(url) {
-			isStaked = await ensureStaked(home, {
-				signer: x.signer,
-				endpoint: url,
-				stakeTokens: config.chain!.stakeTokens,
-				treasurer: await treasurerOf(home),
-			});
-			if (!isStaked)
-				log.warn({ account: account.address }, "this validator has no stake on chain: `assay stake` gives it one");
-			await keepEndpoint(home, url);
-			// A process that was killed holds its lease for half a minute more, and a window of the embedded chain is shorter.
-			if (home.isHost) await store.leases.seize(LEASE);
-			const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
-			turning = repeat({ everyMs, after: env.after, onError }, turn);
-		},
-		async stop() {
-			// Somebody else's node may not answer for minutes; whatever was to be sent is in the journal.
-			isStopping = true;
-			home.stopWaiting();
-			await turning?.stop();
-			await store.leases.release(LEASE);
-			await home.close();
-		},
-		async beacon() {
-			const block = recentBlock(home);
-			const late = new Promise<null>((resolve) => env.after(BEACON_WITHIN_MS, () => resolve(null)));
-			return Promise.race([block, late]).catch(() => null);
-		},
-		staticFile: createChainPublicFiles({
-			addresses: contracts.addresses,
-			archive,
-			attestations: createDeviceAttester({ ...x, addresses: contracts.addresses, account, book }),
-		}),
-	};
+	async stop(): Promise<void> {
+		// Somebody else's node may not answer for minutes; whatever was to be sent is in the journal.
+		this.isStopping = true;
+		this.home.stopWaiting();
+		await this.turning?.stop();
+		await this.context.store.leases.release(LEASE);
+		await this.home.close();
+	}
+
+	/**
+	 * A recent block: whoever knows it did not make the challenge earlier. Null when the node does not answer at once: probes
+	 * do not wait for it.
+	 */
+	async beacon(): Promise<Beacon> {
+		const block = recentBlock(this.home);
+		const isThere = await isInTime(block, BEACON_WITHIN_MS, this.context.env.after).catch(() => false);
+		return isThere ? block : null;
+	}
 }
 
 /** So deep that it will not be taken back. */
@@ -208,4 +208,21 @@ async function recentBlock({ contracts: { client } }: ChainHome): Promise<Beacon
 	const deep = head - BigInt(client.confirmations - 1);
 	const { hash, number } = await client.viem.getBlock({ blockNumber: deep > 0n ? deep : 0n });
 	return { kind: "evm-block", value: `${client.chainId}:${number}:${hash}` };
+}
+
+function tellEvent(
+	{ log, hub }: KeeperContext,
+	{ kind, epoch, detail }: { readonly kind: string; readonly epoch: number; readonly detail: string },
+): void {
+	log.info({ epoch, detail }, `chain: ${kind}`);
+	hub.tell({ kind: `chain.${kind}`, subject: String(epoch), providerId: null, detail: { epoch, detail } });
+}
+
+function tellAccused({ log, hub }: KeeperContext, accused: Accused): void {
+	const { probeId, providerId, evidence, challenge, account, slashed } = accused;
+	const { amount = null, toAccuser = null, transaction = null } = slashed ?? {};
+	const detail = { evidence, account, challenge, transaction };
+	log.warn({ probe: probeId, provider: providerId, ...detail, amount: String(amount) }, "chain: accused");
+	const amounts = { amount: amount?.toString() ?? null, toAccuser: toAccuser?.toString() ?? null };
+	hub.tell({ kind: "chain.accused", subject: probeId, providerId, detail: { ...detail, ...amounts } });
 }

@@ -35,7 +35,7 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 			throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a provider`, {
 				hint: "Register it first: assay stake TOKENS --provider",
 			});
-		const found = await fetchAttestations(url, signer.key, actor);
+		const found = await fetchBindings(url, signer.key, actor);
 		const attestations = found.attestations.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
 		if (attestations.length === 0)
 			throw new AssayError(
@@ -104,8 +104,8 @@ const FETCH_WITHIN_MS = 20_000;
 const MAX_BYTES = 1 << 20;
 
 /** Checked here, signatures and all, so that a bad file costs no gas. */
-async function fetchAttestations(url: string, key: string, { contracts: { addresses }, account }: ChainActor) {
-	const [{ attestationsPath, parseAttestations }, { fetchBounded }, registry] = await Promise.all([
+async function fetchBindings(url: string, key: string, { contracts: { addresses }, account }: ChainActor) {
+	const [{ bindingsPath, parseBindings }, { fetchBounded }, registry] = await Promise.all([
 		import("../../../validator/settlement/device-bindings.ts"),
 		import("../../../platform/bounded-fetch.ts"),
 		import("../../../chain/contracts/registry.ts"),
@@ -115,13 +115,13 @@ async function fetchAttestations(url: string, key: string, { contracts: { addres
 			hint: "Check the URL; the validator must be on the same chain, and have this provider's registration and a valid probe of it.",
 			...(cause === undefined ? {} : { cause }),
 		});
-	const bytes = await fetchBounded(new URL(attestationsPath(key), url), {
+	const bytes = await fetchBounded(new URL(bindingsPath(key), url), {
 		mostBytes: MAX_BYTES,
 		withinMs: FETCH_WITHIN_MS,
 	}).catch((cause) => {
 		throw unattested(`${url} gave no attestations of this provider`, cause);
 	});
-	const found = bytes === null ? null : parseAttestations(bytes);
+	const found = bytes === null ? null : parseBindings(bytes);
 	if (found === null) throw unattested(`${url} has no attestations of this provider`);
 	if (found.chainId !== addresses.chainId || found.registry.toLowerCase() !== addresses.registry.toLowerCase())
 		throw unattested(`${url} attests for another chain or other contracts`);

@@ -19,12 +19,12 @@ export function chainHandlers(
 	home: ChainHome | null,
 ): Pick<Handlers, Names> {
 	async function open(chain: ChainHome) {
-		const [{ createChainViews }, { createChainAccounts }] = await Promise.all([
+		const [{ createChainViews }, { ChainAccounts }] = await Promise.all([
 			import("./views.ts"),
 			import("./accounts.ts"),
 		]);
 		const views = await createChainViews(chain, env);
-		return { views, accounts: createChainAccounts(chain, views, store, env) };
+		return { views, accounts: new ChainAccounts(chain, views, store, env) };
 	}
 	let opened: ReturnType<typeof open> | null = null;
 	function must(): ReturnType<typeof open> {

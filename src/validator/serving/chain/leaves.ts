@@ -1,5 +1,6 @@
-// The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the weight that was proposed, its share. Files of the archive are
-// believed when they give the root on chain, and never otherwise. Kept for few epochs; whether a file is right is remembered for many, as long as the file is the same.
+// The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the weight that was
+// proposed, its share. Files of the archive are believed when they give the root on chain, and never otherwise. Tables are
+// kept for few epochs; whether a file is right is remembered for many, as long as the file is the same.
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -53,134 +54,185 @@ export const standing = ({ proposals }: PastEpoch): PastProposal | null => {
 const MAX_EPOCHS = 16;
 const MAX_VERDICTS = 10_000;
 
-export function createChainLeaves(archive: ReportArchive, folder: string) {
-	const verdicts = new BoundedMap<string, { readonly file: string; readonly state: LeafState; readonly count: number }>(
-		MAX_VERDICTS,
-	);
-	const mutex = createMutex();
-	const made = new BoundedMap<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>(MAX_EPOCHS);
+interface Verdict {
+	readonly file: string;
+	readonly state: LeafState;
+}
 
-	/** Says whether a file is still the same; empty when there is none. */
-	async function fileOf(epoch: number, name: string): Promise<string> {
-		const found = await stat(join(folder, String(epoch), name), { bigint: true }).catch(() => null);
+/** A report whose leaves are here and give its root. */
+interface RightReport extends CountedReport {
+	readonly scores: ReadonlyMap<Hex, number>;
+}
+
+interface Reports {
+	readonly states: ReadonlyMap<Hex, { readonly state: LeafState; readonly count: number | null }>;
+	/** Voided ones left out. */
+	readonly right: readonly RightReport[];
+	/** No other report counts. */
+	readonly isComplete: boolean;
+}
+
+interface Weights {
+	readonly state: LeafState;
+	readonly leaves: readonly WeightLeaf[] | null;
+}
+
+/** By name: what says whether a file is still the same; empty when there is none. */
+type Files = ReadonlyMap<string, string>;
+
+export class ChainLeaves {
+	private readonly archive: ReportArchive;
+	private readonly folder: string;
+	private readonly verdicts = new BoundedMap<string, Verdict>(MAX_VERDICTS);
+	private readonly made = new BoundedMap<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>(
+		MAX_EPOCHS,
+	);
+	private readonly mutex = createMutex();
+
+	constructor(archive: ReportArchive, folder: string) {
+		this.archive = archive;
+		this.folder = folder;
+	}
+
+	/** Null when they are not here. */
+	async reasonsBytes(epoch: number, validator: Hex): Promise<number | null> {
+		const found = await stat(join(this.folder, String(epoch), `reasons-${validator}.json.gz`)).catch(() => null);
+		return found?.size ?? null;
+	}
+
+	/** Made anew when the epoch's events or its files have changed since. */
+	async of(epoch: number, past: PastEpoch): Promise<EpochLeaves> {
+		const last = standing(past);
+		const revealed = [...past.reports].filter(([, { root }]) => root !== null);
+		const names = [
+			...revealed.map(([validator]) => reportName(validator)),
+			...(last === null ? [] : [weightsName(last.proposer)]),
+		].sort();
+		const files = new Map(
+			await Promise.all(names.map(async (name) => [name, await this.fileOf(epoch, name)] as const)),
+		);
+		const voided = [...past.reports.values()].filter((report) => report.voided !== null).length;
+		const key = JSON.stringify([[...files], last?.digest ?? null, voided]);
+		const found = this.made.get(epoch);
+		if (found?.key === key) return found.leaves;
+		// One epoch at a time: whoever asks for many of them waits, and nobody else does.
+		const leaves = this.mutex.run(() => this.read(epoch, past, files));
+		this.made.set(epoch, { key, leaves });
+		leaves.catch(() => this.made.delete(epoch));
+		return leaves;
+	}
+
+	private async fileOf(epoch: number, name: string): Promise<string> {
+		const found = await stat(join(this.folder, String(epoch), name), { bigint: true }).catch(() => null);
 		return found === null ? "" : `${found.mtimeNs} ${found.size} ${found.ino}`;
 	}
 
-	async function judged(key: string, file: string, count: number, isRight: () => Promise<boolean>): Promise<LeafState> {
-		const known = verdicts.get(key);
+	private async judged(key: string, file: string, isRight: () => Promise<boolean>): Promise<LeafState> {
+		const known = this.verdicts.get(key);
 		if (known?.file === file) return known.state;
 		// Throws for what can be no leaf.
 		const state = (await isRight().catch(() => false)) ? "right" : "wrong";
-		verdicts.set(key, { file, state, count });
+		this.verdicts.set(key, { file, state });
 		return state;
 	}
 
-	async function read(epoch: number, past: PastEpoch, files: ReadonlyMap<string, string>): Promise<EpochLeaves> {
+	private async read(epoch: number, past: PastEpoch, files: Files): Promise<EpochLeaves> {
+		const { states, right, isComplete } = await this.reportsOf(epoch, past, files);
+		const last = standing(past);
+		const counted = isComplete ? right : null;
+		const weights: Weights =
+			last === null ? { state: "none", leaves: null } : await this.weightsOf(epoch, last, counted, files);
+		const shares = new Map<Hex, bigint>();
+		for (const leaf of weights.leaves ?? []) shares.set(leaf.provider, shareOf(last!.proposal, leaf));
+		const validators = right.map(({ validator }) => validator);
+		return { states, proposed: weights.state, validators, rows: rowsOf(right, isComplete, weights, shares), shares };
+	}
+
+	private async reportsOf(epoch: number, past: PastEpoch, files: Files): Promise<Reports> {
 		const states = new Map<Hex, { state: LeafState; count: number | null }>();
-		const counted: (CountedReport & { readonly scores: ReadonlyMap<Hex, number> })[] = [];
+		const right: RightReport[] = [];
 		let isComplete = true;
 		for (const [validator, { root, stake, voided }] of [...past.reports].sort(([a], [b]) => (a < b ? -1 : 1))) {
 			if (root === null) continue;
-			const name = `report-${validator}.json`;
-			const leaves = await archive.report(epoch, validator);
+			const name = reportName(validator);
+			const leaves = await this.archive.report(epoch, validator);
 			const state =
 				leaves === null
-					? files.get(name) === ""
-						? "none"
-						: "wrong"
-					: await judged(`${epoch}/${name}/${root}`, files.get(name)!, leaves.length, () => isReport(leaves, root));
+					? missing(files, name)
+					: await this.judged(`${epoch}/${name}/${root}`, files.get(name)!, () => isReport(leaves, root));
 			states.set(validator, { state, count: leaves?.length ?? null });
 			if (voided !== null) continue;
-			if (state !== "right") {
+			if (leaves === null || state !== "right") {
 				isComplete = false;
 				continue;
 			}
-			counted.push({
+			right.push({
 				validator,
 				stake: stake ?? 0n,
 				// Medians look at the leaves alone; the tree, 20,000 hashes of it, was judged before.
 				report: { leaves } as ScoreReport,
-				scores: new Map(leaves!.map(({ provider, scorePpm }) => [provider, scorePpm])),
+				scores: new Map(leaves.map(({ provider, scorePpm }) => [provider, scorePpm])),
 			});
 		}
-		const medians = new Map(medianWeights(counted).map(({ provider, weightPpm }) => [provider, weightPpm]));
-		const last = standing(past);
-		const weights = last === null ? null : await weightsOf(epoch, last, isComplete ? counted : null, files);
-		const proposed = new Map(weights?.leaves?.map((leaf) => [leaf.provider, leaf]));
-		const shares = new Map<Hex, bigint>();
-		for (const leaf of proposed.values()) shares.set(leaf.provider, shareOf(last!.proposal, leaf));
-		const accounts = new Set([...counted.flatMap(({ scores }) => [...scores.keys()]), ...proposed.keys()]);
-		const rows = [...accounts].map((account): WeightRow => {
-			const medianPpm = isComplete && counted.length > 0 ? (medians.get(account) ?? 0) : null;
-			const weightPpm = weights?.leaves == null ? null : (proposed.get(account)?.weightPpm ?? 0);
-			return {
-				account,
-				scores: counted.map(({ scores }) => scores.get(account) ?? null),
-				medianPpm,
-				weightPpm,
-				share: weightPpm === null ? null : (shares.get(account) ?? 0n),
-			};
-		});
-		const size = ({ weightPpm, medianPpm }: WeightRow) => weightPpm ?? medianPpm ?? 0;
-		rows.sort((a, b) => size(b) - size(a) || (a.account < b.account ? -1 : 1));
-		const validators = counted.map(({ validator }) => validator);
-		return { states, proposed: weights?.state ?? "none", validators, rows, shares };
+		return { states, right, isComplete };
 	}
 
-	async function weightsOf(
+	private async weightsOf(
 		epoch: number,
 		{ proposer, proposal }: PastProposal,
 		counted: readonly CountedReport[] | null,
-		files: ReadonlyMap<string, string>,
-	): Promise<{ readonly state: LeafState; readonly leaves: readonly WeightLeaf[] | null }> {
-		const name = `weights-${proposer}.json`;
-		const leaves = await archive.weights(epoch, proposer);
+		files: Files,
+	): Promise<Weights> {
+		const name = weightsName(proposer);
+		const leaves = await this.archive.weights(epoch, proposer);
 		if (leaves !== null) {
 			const isRight = async () =>
 				leaves.length === proposal.count && toHex(await treeRoot(leaves, weightLeafHash)) === proposal.root;
-			const key = `${epoch}/${name}/${proposal.root}`;
-			if ((await judged(key, files.get(name)!, leaves.length, isRight)) === "right") return { state: "right", leaves };
+			const state = await this.judged(`${epoch}/${name}/${proposal.root}`, files.get(name)!, isRight);
+			if (state === "right") return { state, leaves };
 		}
-		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the root tells that they do not.
+		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the root tells that
+		// they do not.
 		const right = counted === null ? null : createWeightProposal(counted, proposal.emission);
-		if (right !== null && right.proposal.root === proposal.root)
-			return { state: files.get(name) === "" ? "none" : "wrong", leaves: right.leaves };
-		return { state: files.get(name) === "" ? "none" : "wrong", leaves: null };
+		return { state: missing(files, name), leaves: right?.proposal.root === proposal.root ? right.leaves : null };
 	}
-
-	return {
-		/** Null when they are not here. */
-		async reasonsBytes(epoch: number, validator: Hex): Promise<number | null> {
-			const found = await stat(join(folder, String(epoch), `reasons-${validator}.json.gz`)).catch(() => null);
-			return found?.size ?? null;
-		},
-		/** Made anew when the epoch's events or its files have changed since. */
-		async of(epoch: number, past: PastEpoch): Promise<EpochLeaves> {
-			const last = standing(past);
-			const names = [
-				...[...past.reports].filter(([, { root }]) => root !== null).map(([validator]) => `report-${validator}.json`),
-				...(last === null ? [] : [`weights-${last.proposer}.json`]),
-			].sort();
-			const files = new Map(await Promise.all(names.map(async (name) => [name, await fileOf(epoch, name)] as const)));
-			const voided = [...past.reports.values()].filter((report) => report.voided !== null).length;
-			const key = JSON.stringify([[...files], last?.digest ?? null, voided]);
-			const found = made.get(epoch);
-			if (found?.key === key) return found.leaves;
-			// One epoch at a time: whoever asks for many of them waits, and nobody else does.
-			const leaves = mutex.run(() => read(epoch, past, files));
-			made.set(epoch, { key, leaves });
-			leaves.catch(() => made.delete(epoch));
-			return leaves;
-		},
-	};
 }
 
-export type ChainLeaves = ReturnType<typeof createChainLeaves>;
+const reportName = (validator: Hex): string => `report-${validator}.json`;
+const weightsName = (proposer: Hex): string => `weights-${proposer}.json`;
+/** Of a file that gave nothing: there is none, or it is no such file. */
+const missing = (files: Files, name: string): LeafState => (files.get(name) === "" ? "none" : "wrong");
+
+function rowsOf(
+	right: readonly RightReport[],
+	isComplete: boolean,
+	weights: Weights,
+	shares: ReadonlyMap<Hex, bigint>,
+): readonly WeightRow[] {
+	const medians = new Map(medianWeights(right).map(({ provider, weightPpm }) => [provider, weightPpm]));
+	const proposed = new Map(weights.leaves?.map(({ provider, weightPpm }) => [provider, weightPpm]));
+	const accounts = new Set([...right.flatMap(({ scores }) => [...scores.keys()]), ...proposed.keys()]);
+	const rows = [...accounts].map((account): WeightRow => {
+		const weightPpm = weights.leaves === null ? null : (proposed.get(account) ?? 0);
+		return {
+			account,
+			scores: right.map(({ scores }) => scores.get(account) ?? null),
+			medianPpm: isComplete && right.length > 0 ? (medians.get(account) ?? 0) : null,
+			weightPpm,
+			share: weightPpm === null ? null : (shares.get(account) ?? 0n),
+		};
+	});
+	const size = ({ weightPpm, medianPpm }: WeightRow) => weightPpm ?? medianPpm ?? 0;
+	return rows.sort((a, b) => size(b) - size(a) || (a.account < b.account ? -1 : 1));
+}
 
 const AT_ONCE = 256;
 const letOthers = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** As keccakTree has it, a few hundred hashes at a time: those of 10,000 providers in one go would keep every other request waiting for half a second. */
+/**
+ * As keccakTree has it, a few hundred hashes at a time: those of 10,000 providers in one go would keep every other request
+ * waiting for half a second.
+ */
 async function treeRoot<Leaf>(leaves: readonly Leaf[], hash: (leaf: Leaf) => Uint8Array): Promise<Uint8Array> {
 	let level: Uint8Array[] = [];
 	for (const leaf of leaves) {

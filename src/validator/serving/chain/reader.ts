@@ -1,7 +1,8 @@
-// The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long as the newest block stays the same, all who
-// ask at once share one question, few questions are open at a time, and a node that is silent is a clear answer within seconds. Sending is chain-round.ts's.
+// The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long
+// as the newest block stays the same, all who ask at once share one question, few questions are open at a time, and a node
+// that is silent is a clear answer within seconds. Sending is settlement/'s.
 import type { Contracts } from "../../../chain/contracts/contracts.ts";
-import { type ChainHistory, createChainHistory } from "../../../chain/history/chain-history.ts";
+import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { createChainClient } from "../../../chain/node/chain-client.ts";
 import { httpRpc } from "../../../chain/node/http-rpc.ts";
 import { type Rpc, RpcRefusal } from "../../../chain/node/rpc.ts";
@@ -25,22 +26,9 @@ interface SentTransaction {
 	readonly atMs: number;
 }
 
-export interface ChainReader {
-	readonly contracts: Contracts;
-	readonly history: () => ChainHistory;
-	/** The newest block, with the history up to it. CHAIN_UNREACHABLE when the node does not answer. */
-	head(): Promise<ChainHead>;
-	/** What `make` gives for the newest block; asked once for each, whoever asks. */
-	atHead<T>(key: string, make: (head: ChainHead) => Promise<T>): Promise<T>;
-	/** What never changes. A failure is not kept. */
-	once<T>(key: string, make: () => Promise<T>): Promise<T>;
-	/** When a block was made. */
-	blockAtMs(number: number): Promise<number>;
-	/** Null when the node has no receipt of it. */
-	transaction(hash: Hex, block: number): Promise<SentTransaction | null>;
-}
+type Clock = Pick<Environment, "ratesClockUs" | "after">;
 
-/** Younger than this the newest block counts as the newest: blocks come every 12 s, and pages are told of what this validator does. */
+/** Younger than this the newest block counts as the newest: blocks come every 12 s, and pages hear of what we do. */
 const HEAD_US = 1_000_000;
 const ANSWER_WITHIN_MS = 3000;
 const READY_WITHIN_MS = 4000;
@@ -49,31 +37,130 @@ const MAX_WAITING = 2000;
 const MAX_KEPT = 500;
 const MAX_SETTLED = 20_000;
 
-const unreachable = (why: string, cause?: unknown) =>
-	new AssayError("CHAIN_UNREACHABLE", why, {
-		hint: "Check the chain's node; what is shown elsewhere does not depend on it. Try again in a moment.",
-		...(cause === undefined ? {} : { cause }),
-	});
-
 export async function createChainReader(
 	home: Pick<ChainHome, "contracts" | "url">,
-	env: Pick<Environment, "ratesClockUs" | "after">,
+	clock: Clock,
 	node: Rpc = httpRpc(home.url),
 ): Promise<ChainReader> {
-	const within = async <T>(ms: number, asked: Promise<T>, why: string): Promise<T> => {
-		if (!(await isInTime(asked, ms, env.after))) throw unreachable(why);
-		return asked;
-	};
-
+	const { client, addresses } = home.contracts;
 	// Not the client that sends: that one waits for minutes where a visitor should be told.
+	const rpc = bounded(node, client.chainId, clock);
+	const own = await createChainClient(rpc, { confirmations: client.confirmations });
+	return new ChainReader({ client: own, addresses }, clock);
+}
+
+export class ChainReader {
+	readonly contracts: Contracts;
+	private readonly clock: Clock;
+	private past: ChainHistory;
+	private newest: { readonly atUs: number; readonly head: Promise<ChainHead> } | null = null;
+	private readonly kept = new BoundedMap<string, { readonly hash: Hex; readonly value: Promise<unknown> }>(MAX_KEPT);
+	private readonly settled = new BoundedMap<string, Promise<unknown>>(MAX_SETTLED);
+
+	constructor(contracts: Contracts, clock: Clock) {
+		this.contracts = contracts;
+		this.clock = clock;
+		this.past = new ChainHistory(contracts);
+	}
+
+	/** As of the last `head`. */
+	history(): ChainHistory {
+		return this.past;
+	}
+
+	/** The newest block, with the history up to it. CHAIN_UNREACHABLE when the node does not answer. */
+	head(): Promise<ChainHead> {
+		const nowUs = this.clock.ratesClockUs();
+		if (this.newest === null || nowUs - this.newest.atUs >= HEAD_US) {
+			const why = "the chain's history is still being read";
+			const asked = within(this.clock, READY_WITHIN_MS, told(this.load()), why);
+			// A failure, too, is shared by whoever asks within the second; the node is not asked again for each.
+			asked.catch(() => {});
+			this.newest = { atUs: nowUs, head: asked };
+		}
+		return this.newest.head;
+	}
+
+	/** What `make` gives for the newest block; asked once for each, whoever asks. */
+	async atHead<T>(key: string, make: (head: ChainHead) => Promise<T>): Promise<T> {
+		const now = await this.head();
+		const found = this.kept.get(key);
+		if (found?.hash === now.hash) return found.value as Promise<T>;
+		const value = told(make(now));
+		this.kept.set(key, { hash: now.hash, value });
+		value.catch(() => {
+			if (this.kept.get(key)?.value === value) this.kept.delete(key);
+		});
+		return value;
+	}
+
+	/** What never changes. A failure is not kept. */
+	once<T>(key: string, make: () => Promise<T>): Promise<T> {
+		const found = this.settled.get(key);
+		if (found !== undefined) return found as Promise<T>;
+		const value = told(make());
+		this.settled.set(key, value);
+		value.catch(() => this.settled.delete(key));
+		return value;
+	}
+
+	/** When a block was made. */
+	blockAtMs(number: number): Promise<number> {
+		return this.sinceBlock(`block ${number}`, number, async () => {
+			const { timestamp } = await this.contracts.client.viem.getBlock({ blockNumber: BigInt(number) });
+			return Number(timestamp) * 1000;
+		});
+	}
+
+	/** Null when the node has no receipt of it. */
+	transaction(hash: Hex, block: number): Promise<SentTransaction | null> {
+		return this.sinceBlock(`transaction ${hash} ${block}`, block, () => this.receiptOf(hash, block));
+	}
+
+	/** For ever when the block is deep; what may still be taken back is asked for again with each new one. */
+	private async sinceBlock<T>(key: string, block: number, make: () => Promise<T>): Promise<T> {
+		const isDeep = (await this.head()).number - block + 1 >= this.contracts.client.confirmations;
+		return isDeep ? this.once(key, make) : this.atHead(key, make);
+	}
+
+	private async load(): Promise<ChainHead> {
+		try {
+			await this.past.refresh();
+		} catch (error) {
+			if (!(error instanceof AssayError && error.code === "CHAIN_REORGANISED")) throw error;
+			// Another chain than before, or deeper changes than are remembered: all is read again.
+			this.past = new ChainHistory(this.contracts);
+			throw unreachable("the chain changed deeply and is read again", error);
+		}
+		const { number, hash, timestamp } = await this.contracts.client.viem.getBlock({ blockTag: "latest" });
+		return { number: Number(number), hash, atMs: Number(timestamp) * 1000 };
+	}
+
+	private async receiptOf(hash: Hex, block: number): Promise<SentTransaction | null> {
+		const receipt = (await this.contracts.client.rpc("eth_getTransactionReceipt", [hash])) as {
+			from?: string;
+			gasUsed?: string;
+			blockNumber?: string;
+		} | null;
+		// A node's answer: shown only when it is one, and of the block that the event was in.
+		if (receipt === null || Number(receipt.blockNumber) !== block) return null;
+		const { from = "", gasUsed = "" } = receipt;
+		if (!/^0x[0-9a-fA-F]{40}$/.test(from) || !/^0x[0-9a-f]{1,13}$/i.test(gasUsed)) return null;
+		return { from: from.toLowerCase() as Hex, gasUsed: Number(gasUsed), atMs: await this.blockAtMs(block) };
+	}
+}
+
+/** The node, with few questions open at a time and an answer, or CHAIN_UNREACHABLE, within seconds. */
+function bounded(node: Rpc, chainId: number, clock: Clock): Rpc {
 	const semaphore = createSemaphore(MAX_OPEN);
-	const bounded: Rpc = async (method, params) => {
-		// The id is known, and viem asks for it when it is made.
-		if (method === "eth_chainId") return `0x${home.contracts.client.chainId.toString(16)}`;
+	return async (method, params) => {
+		// The id is known, and asked for when a client is made.
+		if (method === "eth_chainId") return `0x${chainId.toString(16)}`;
 		if (semaphore.waiting() >= MAX_WAITING) throw unreachable("too many questions wait for the chain's node");
 		const release = await semaphore.acquire();
 		try {
-			return await within(ANSWER_WITHIN_MS, node(method, params), `the chain's node gave no answer to ${method}`);
+			const why = `the chain's node gave no answer to ${method}`;
+			return await within(clock, ANSWER_WITHIN_MS, node(method, params), why);
 		} catch (error) {
 			if (error instanceof RpcRefusal || error instanceof AssayError) throw error;
 			throw unreachable("the chain's node cannot be reached", error);
@@ -81,105 +168,21 @@ export async function createChainReader(
 			release();
 		}
 	};
-	const client = await createChainClient(bounded, { confirmations: home.contracts.client.confirmations });
-	const contracts = { client, addresses: home.contracts.addresses };
-	let history = createChainHistory(contracts);
-
-	async function load(): Promise<ChainHead> {
-		try {
-			await history.refresh();
-		} catch (error) {
-			// Another chain than before, or deeper changes than are remembered: all is read again.
-			if (error instanceof AssayError && error.code === "CHAIN_REORGANISED") {
-				history = createChainHistory(contracts);
-				throw unreachable("the chain changed deeply and is read again", error);
-			}
-			throw error;
-		}
-		const { number, hash, timestamp } = await client.viem.getBlock({ blockTag: "latest" });
-		return { number: Number(number), hash, atMs: Number(timestamp) * 1000 };
-	}
-
-	let newest: { readonly atUs: number; readonly head: Promise<ChainHead> } | null = null;
-	function head(): Promise<ChainHead> {
-		const nowUs = env.ratesClockUs();
-		if (newest === null || nowUs - newest.atUs >= HEAD_US) {
-			const asked = within(READY_WITHIN_MS, told(load()), "the chain's history is still being read");
-			// A failure, too, is shared by whoever asks within the second; the node is not asked again for each.
-			asked.catch(() => {});
-			newest = { atUs: nowUs, head: asked };
-		}
-		return newest.head;
-	}
-
-	const kept = new BoundedMap<string, { readonly hash: Hex; readonly value: Promise<unknown> }>(MAX_KEPT);
-	const settled = new BoundedMap<string, Promise<unknown>>(MAX_SETTLED);
-
-	function once<T>(key: string, make: () => Promise<T>): Promise<T> {
-		const found = settled.get(key);
-		if (found !== undefined) return found as Promise<T>;
-		const value = told(make());
-		settled.set(key, value);
-		value.catch(() => settled.delete(key));
-		return value;
-	}
-
-	async function atHead<T>(key: string, make: (head: ChainHead) => Promise<T>): Promise<T> {
-		const now = await head();
-		const found = kept.get(key);
-		if (found?.hash === now.hash) return found.value as Promise<T>;
-		const value = told(make(now));
-		kept.set(key, { hash: now.hash, value });
-		value.catch(() => {
-			if (kept.get(key)?.value === value) kept.delete(key);
-		});
-		return value;
-	}
-
-	async function receiptOf(hash: Hex, block: number): Promise<SentTransaction | null> {
-		const receipt = (await client.rpc("eth_getTransactionReceipt", [hash])) as {
-			from?: string;
-			gasUsed?: string;
-			blockNumber?: string;
-		} | null;
-		// A node's answer: shown only when it is one, and of the block that the event was in.
-		if (receipt === null || Number(receipt.blockNumber) !== block) return null;
-		if (!/^0x[0-9a-fA-F]{40}$/.test(receipt.from ?? "") || !/^0x[0-9a-f]{1,13}$/i.test(receipt.gasUsed ?? ""))
-			return null;
-		const from = receipt.from!.toLowerCase() as Hex;
-		return { from, gasUsed: Number(receipt.gasUsed), atMs: await blockAtMs(block) };
-	}
-
-	/** For ever when the block is deep; what may still be taken back is asked for again with each new one. */
-	async function sinceBlock<T>(key: string, block: number, make: () => Promise<T>): Promise<T> {
-		const isDeep = (await head()).number - block + 1 >= client.confirmations;
-		return isDeep ? once(key, make) : atHead(key, make);
-	}
-
-	const blockAtMs = (number: number): Promise<number> =>
-		sinceBlock(`block ${number}`, number, async () => {
-			const { timestamp } = await client.viem.getBlock({ blockNumber: BigInt(number) });
-			return Number(timestamp) * 1000;
-		});
-
-	return {
-		contracts,
-		history: () => history,
-		head,
-		once,
-		atHead,
-		blockAtMs,
-		transaction: (hash, block) => sinceBlock(`transaction ${hash} ${block}`, block, () => receiptOf(hash, block)),
-	};
 }
 
-/** Whatever viem wrapped it in: what may be told. */
-async function told<T>(asked: Promise<T>): Promise<T> {
-	try {
-		return await asked;
-	} catch (error) {
-		for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++)
-			if (cause instanceof AssayError) throw cause;
-		throw unreachable("the chain's node gave no usable answer", error);
-	}
+async function within<T>(clock: Clock, ms: number, asked: Promise<T>, why: string): Promise<T> {
+	if (!(await isInTime(asked, ms, clock.after))) throw unreachable(why);
+	return asked;
 }
+
+const unreachable = (why: string, cause?: unknown) =>
+	new AssayError("CHAIN_UNREACHABLE", why, {
+		hint: "Check the chain's node; what is shown elsewhere does not depend on it. Try again in a moment.",
+		...(cause === undefined ? {} : { cause }),
+	});
+
+/** What a node says in answer to nonsense is for its log, not for a visitor. */
+const told = <T>(asked: Promise<T>): Promise<T> =>
+	asked.catch((error) => {
+		throw error instanceof AssayError ? error : unreachable("the chain's node gave no usable answer", error);
+	});

@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { type Contracts, callOf } from "../../../chain/contracts/contracts.ts";
 import { deployContracts, deployDefaults } from "../../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../../chain/contracts/registry.ts";
-import { createChainHistory } from "../../../chain/history/chain-history.ts";
+import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../../chain/node/chain-client.ts";
 import type { Rpc } from "../../../chain/node/rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../../chain/node/toy-node.test-kit.ts";
@@ -163,7 +163,7 @@ test("who has stake is listed with what it sent: sender, gas, time; a fork above
 		assert.ok((gasUsed ?? 0) > 40_000);
 		assert.equal(atMs, node.nowS * 1000);
 	}
-	const history = createChainHistory(contracts);
+	const history = new ChainHistory(contracts);
 	await history.refresh();
 	assert.equal(history.epoch(0).events.length, 2);
 	await node.mine(1);
@@ -178,7 +178,7 @@ test("who has stake is listed with what it sent: sender, gas, time; a fork above
 test("too many events: whole old epochs go, and are unknown from then on", async () => {
 	await node.at(TOY_GENESIS_S + 2 * EPOCH_S + 1);
 	await sendCall(client, TREASURER, callOf(contracts, "scoreboard", "commit", 1n, commitment(6)));
-	const history = createChainHistory(contracts, 1);
+	const history = new ChainHistory(contracts, 1);
 	await history.refresh();
 	assert.deepEqual([history.oldestEpoch(), history.newestEpoch()], [1, 1]);
 	assert.equal(history.epoch(0).events.length, 0);
@@ -188,7 +188,7 @@ test("too many events: whole old epochs go, and are unknown from then on", async
 
 test("a fork that takes back a commitment, seen by one that had seen it", async () => {
 	const deep = await createChainClient(node.rpc, { confirmations: 6, pollMs: 1 });
-	const history = createChainHistory({ ...contracts, client: deep });
+	const history = new ChainHistory({ ...contracts, client: deep });
 	await history.refresh();
 	const before_ = history.version();
 	assert.equal(history.epoch(1).reports.get(self)?.committed?.hash.length, 66);
