@@ -3,17 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { formatBytes, formatRate } from "../src/protocol/format-number.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
-import {
-	figureTitle,
-	formatAgo,
-	formatBytes,
-	formatFigure,
-	formatLeft,
-	formatMoney,
-	formatRate,
-} from "./parts/format.ts";
+import { figureTitle, formatAgo, formatFigure, formatLeft, formatMoney } from "./parts/format.ts";
 import { claimedAndProven } from "./proofs/claimed-proven.ts";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./proofs/merkle-path.ts";
 import { NOTHING_YET, withEvent, wrongOpening } from "./proofs/probe-events.ts";

@@ -5,10 +5,10 @@ import { after, afterEach, before, test } from "node:test";
 import pg from "pg";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import { formatRate } from "../../src/protocol/format-number.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import { formatRate } from "../../web/parts/format.ts";
 import { curvesOf } from "../../web/proofs/sustained-curves.ts";
 import {
 	makeDataDir,

@@ -1,6 +1,7 @@
 // Two providers side by side, by proven figures; the better of two numbers is marked by word.
 import type { Provider } from "../../src/api/types.ts";
-import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
+import { formatPercent } from "../../src/protocol/format-number.ts";
+import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Panel, Scroll, Shown, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { PageProps } from "../shell/shell.tsx";
@@ -97,8 +98,8 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 							/>
 						);
 					})}
-					<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPpm} />
-					<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPpm} />
+					<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPercent} />
+					<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPercent} />
 					<NumberRow
 						name="Price an hour"
 						values={[left.pricePerHourMicros, right.pricePerHourMicros]}

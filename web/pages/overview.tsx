@@ -1,10 +1,11 @@
 // The network as it is now: hosts, devices by model, what was proven in total, probes, cheaters, and what happens as it happens.
 import { useState } from "preact/hooks";
 import type { Network, NetworkEvent, ProbeSummary } from "../../src/api/types.ts";
+import { formatBytes, formatRate } from "../../src/protocol/format-number.ts";
 import { EpochRail } from "../chain/chain-parts.tsx";
 import { ChainTiles } from "../chain/chain-tiles.tsx";
 import { type FollowedChain, useChain } from "../chain/use-chain.ts";
-import { formatBytes, formatCount, formatRate, formatSpan } from "../parts/format.ts";
+import { formatCount, formatSpan } from "../parts/format.ts";
 import { Empty, Failed, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
 import { api, type Loaded, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
 

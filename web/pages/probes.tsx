@@ -1,7 +1,8 @@
 // All probes, and one of them: live while it runs, its verdict and figures afterwards, its evidence to download and to verify right here.
 import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
-import { formatBytes, formatSpan, shortId } from "../parts/format.ts";
+import { formatBytes } from "../../src/protocol/format-number.ts";
+import { formatSpan, shortId } from "../parts/format.ts";
 import { Empty, Failed, Id, Loading, PageTitle, Panel, Tile, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
 import { FigureList, FindingList } from "../proofs/figure-list.tsx";

@@ -2,8 +2,9 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
+import { formatPercent } from "../../src/protocol/format-number.ts";
 import { ChainPanel } from "../chain/chain-panel.tsx";
-import { figureTitle, formatFigure, formatMoney, formatPpm, formatScore, shortId } from "../parts/format.ts";
+import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
 import {
 	CopyButton,
@@ -123,7 +124,7 @@ function ProviderTiles({ provider: shown }: { provider: Provider }) {
 			<Tile
 				name="Score"
 				value={shown.scorePpm === null ? "–" : formatScore(shown.scorePpm)}
-				note={`reliability ${formatPpm(shown.reliabilityPpm)}`}
+				note={`reliability ${formatPercent(shown.reliabilityPpm / 1e6)}`}
 			/>
 			<Tile
 				name="Proven"
@@ -140,7 +141,7 @@ function ProviderTiles({ provider: shown }: { provider: Provider }) {
 			/>
 			<Tile
 				name="Uptime"
-				value={formatPpm(shown.uptimePpm)}
+				value={formatPercent(shown.uptimePpm / 1e6)}
 				note={shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"}
 			/>
 			<Tile

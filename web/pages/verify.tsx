@@ -1,7 +1,7 @@
 // Drop any evidence file, get the verdict. Nothing leaves the browser; works without a network once the page was open. Several files are verified one
 // after the other, each with its verdict; the one looked at shows every check.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatBytes } from "../parts/format.ts";
+import { formatBytes } from "../../src/protocol/format-number.ts";
 import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
 import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
 

@@ -1,38 +1,5 @@
-// Numbers for people: SI prefixes for speeds, binary ones for memory, three digits. Pure; the same rules as the CLI's tables.
-
-const PREFIXES = [
-	[1e18, "E"],
-	[1e15, "P"],
-	[1e12, "T"],
-	[1e9, "G"],
-	[1e6, "M"],
-	[1e3, "k"],
-] as const;
-
-function threeDigits(value: number): string {
-	return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
-}
-
-export function formatRate(value: number, unit: string): string {
-	for (const [scale, letter] of PREFIXES) if (value >= scale) return `${threeDigits(value / scale)} ${letter}${unit}`;
-	return `${Math.round(value)} ${unit}`;
-}
-
-export function formatBytes(bytes: number): string {
-	for (const [exponent, unit] of [
-		[50, "PiB"],
-		[40, "TiB"],
-		[30, "GiB"],
-		[20, "MiB"],
-		[10, "KiB"],
-	] as const)
-		if (bytes >= 2 ** exponent) return `${threeDigits(bytes / 2 ** exponent)} ${unit}`;
-	return `${bytes} B`;
-}
-
-export function formatPpm(ppm: number): string {
-	return `${threeDigits(ppm / 1e4)} %`;
-}
+// Scores, money, times and names as the pages show them. Pure; speeds and sizes are src/protocol/format-number.ts.
+import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../src/protocol/format-number.ts";
 
 /** A score or weight: millionths as a number from 0 to 1. */
 export function formatScore(ppm: number): string {
@@ -41,7 +8,7 @@ export function formatScore(ppm: number): string {
 
 export function formatFigure(value: number, unit: string): string {
 	if (unit === "B") return formatBytes(value);
-	if (unit === "ppm") return formatPpm(value);
+	if (unit === "ppm") return formatPercent(value / 1e6);
 	if (unit === "1") return formatCount(value);
 	if (unit === "ms") return formatSpan(value);
 	return formatRate(value, unit);
@@ -61,17 +28,13 @@ export function formatMoney(micros: number): string {
 export function formatSpan(ms: number): string {
 	const s = Math.abs(ms) / 1000;
 	if (s < 1) return `${Math.round(Math.abs(ms))} ms`;
-	if (s < 90) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
-	if (s < 5400) return `${Math.round(s / 60)} min`;
-	if (s < 48 * 3600) return `${Math.round(s / 3600)} h`;
-	return `${Math.round(s / 86_400)} d`;
+	return s < 10 ? `${s.toFixed(1)} s` : wholeSpan(ms);
 }
 
 export function formatAgo(atMs: number, nowMs: number): string {
 	const ms = nowMs - atMs;
 	if (Math.abs(ms) < 2000) return "now";
-	const whole = Math.abs(ms) < 90_000 ? `${Math.round(Math.abs(ms) / 1000)} s` : formatSpan(ms);
-	return ms > 0 ? `${whole} ago` : `in ${whole}`;
+	return ms > 0 ? `${wholeSpan(ms)} ago` : `in ${wholeSpan(ms)}`;
 }
 
 /** hours:minutes:seconds left. */

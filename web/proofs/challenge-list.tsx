@@ -1,7 +1,8 @@
 // Challenges as they run and are checked: roots as they arrive, then each opened place, right or wrong. The same list for a probe that runs at the
 // validator and for a file that is verified here. Shows what it is told and judges nothing.
 import { memo } from "preact/compat";
-import { formatCount, formatRate } from "../parts/format.ts";
+import { formatRate } from "../../src/protocol/format-number.ts";
+import { formatCount } from "../parts/format.ts";
 import type { LiveChallenge } from "./probe-events.ts";
 
 export type ShownChallenge = Omit<LiveChallenge, "end">;

@@ -1,7 +1,8 @@
 // What a device says of itself beside what it proved, line by line, with what to make of a difference. Pure; rules only for display, no verdict.
 import type { Provider } from "../../src/api/types.ts";
+import { formatBytes } from "../../src/protocol/format-number.ts";
 import { profilesNamed } from "../../src/verify/hardware/identify/profiles.ts";
-import { figureTitle, formatBytes, formatFigure } from "../parts/format.ts";
+import { figureTitle, formatFigure } from "../parts/format.ts";
 
 type Mark = "agrees" | "differs" | "unsure" | "none";
 

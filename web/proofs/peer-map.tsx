@@ -1,6 +1,6 @@
 // Who reads whose memory how fast: a heat map, rows read, columns are read. Numbers in the cells: the colour only helps.
 
-import { formatRate } from "../parts/format.ts";
+import { formatRate } from "../../src/protocol/format-number.ts";
 import { Scroll } from "../parts/small.tsx";
 
 const NAME = /^peer\.bandwidth\.(\d+)$/;

@@ -1,6 +1,7 @@
 // A list of probes, newest first, for a provider's page and for all of them.
 import type { ProbeSummary } from "../../src/api/types.ts";
-import { formatBytes, formatSpan } from "../parts/format.ts";
+import { formatBytes } from "../../src/protocol/format-number.ts";
+import { formatSpan } from "../parts/format.ts";
 import { Empty, Failed, Id, Loading, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
 import type { Paged } from "../shell/paged.ts";

@@ -1,6 +1,6 @@
 // The speed of a sustained run over time, from the evidence itself: loaded only when the page has such a figure and is asked.
 
-import { formatRate } from "../parts/format.ts";
+import { formatRate } from "../../src/protocol/format-number.ts";
 import { LineChart } from "../parts/line-chart.tsx";
 import { Empty, Shown } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";

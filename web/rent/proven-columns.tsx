@@ -1,6 +1,7 @@
 // Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
 
-import { formatBytes, formatMoney, formatPpm, formatRate } from "../parts/format.ts";
+import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
+import { formatMoney } from "../parts/format.ts";
 import type { Column, Sort } from "../parts/windowed-table.tsx";
 import { type Place, replaceQuery } from "../shell/router.ts";
 
@@ -91,7 +92,7 @@ const COLUMNS = {
 		isNumber: true,
 		isMinor: true,
 		canSort: true,
-		cell: (row) => formatPpm(row.uptimePpm),
+		cell: (row) => formatPercent(row.uptimePpm / 1e6),
 	},
 	price: {
 		key: "price",

@@ -1,7 +1,8 @@
 // Who rents, and the reservation of one provider: hours, SSH key, price before anything is asked. The request is signed here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
-import { formatMoney, formatPpm, shortId } from "../parts/format.ts";
+import { formatPercent } from "../../src/protocol/format-number.ts";
+import { formatMoney, shortId } from "../parts/format.ts";
 import { Failed, Id, Panel, Shown } from "../parts/small.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
 import { provenCards } from "./proven-columns.tsx";
@@ -181,7 +182,7 @@ function OfferFacts({ offer }: { offer: Provider }) {
 			</div>
 			<div>
 				<dt>Uptime</dt>
-				<dd>{formatPpm(offer.uptimePpm)}</dd>
+				<dd>{formatPercent(offer.uptimePpm / 1e6)}</dd>
 			</div>
 		</dl>
 	);

@@ -1,6 +1,7 @@
 // Verifies one file and shows it happen: each check, then the verdict with figures and cards. Used by the probe page and the verify page.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { formatBytes, formatSpan } from "../parts/format.ts";
+import { formatBytes } from "../../src/protocol/format-number.ts";
+import { formatSpan } from "../parts/format.ts";
 import { Empty, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
 import { FigureList, FindingList } from "../proofs/figure-list.tsx";

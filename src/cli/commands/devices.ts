@@ -1,11 +1,11 @@
 // `assay devices [TARGET]`: what a host says it has. Claims only; `assay probe` is what proves them.
 import { randomBytes } from "node:crypto";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
+import { formatBytes } from "../../protocol/format-number.ts";
 import type { DeviceClaim, HostClaim } from "../../protocol/probe/evidence.ts";
 import { command } from "../command.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { flag } from "../options.ts";
-import { formatBytes } from "../print/format.ts";
 import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { formatBytes } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProbe } from "../find-by-name.ts";
 import { text, usageError } from "../options.ts";
-import { formatBytes } from "../print/format.ts";
 import { printResult } from "../print/print-result.ts";
 
 export const evidenceCommand = command({

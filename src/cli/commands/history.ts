@@ -1,12 +1,13 @@
 // `assay history PROVIDER`: its probes with their verdicts, and each proven figure over time as a small curve.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { FigurePoint, ProbeSummary, ProviderSummary } from "../../api/types.ts";
+import { formatPercent } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { whole } from "../options.ts";
 import { figureLabel } from "../print/figures.ts";
-import { formatFigure, formatPercent } from "../print/format.ts";
+import { formatFigure } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { plural, shown, sparkline, table } from "../print/table.ts";

@@ -1,12 +1,12 @@
 // `assay probes`: probes and their verdicts, newest first; with an id one probe with its figures and findings.
 import type { Probe, ProbeSummary } from "../../api/types.ts";
 import { codes } from "../../protocol/codes.ts";
+import { formatBytes } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProbe, findProvider } from "../find-by-name.ts";
 import { text, whole } from "../options.ts";
 import { figureLines } from "../print/figures.ts";
-import { formatBytes } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { type Column, formatAgo, shortId, shown, table, verdictStyle } from "../print/table.ts";

@@ -1,12 +1,12 @@
 // `assay providers`: who is in the network and what each has proven; an admin also adds, pauses, resumes, removes and probes them.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Provider, ProviderSummary } from "../../api/types.ts";
+import { formatBytes, formatPercent, formatRate } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { flag, group, number, text, usageError, type Values } from "../options.ts";
 import { figureLines } from "../print/figures.ts";
-import { formatBytes, formatPercent, formatRate } from "../print/format.ts";
 import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";

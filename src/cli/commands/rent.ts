@@ -1,11 +1,11 @@
 // `assay rent`: a customer's way to a machine: search by proven figures, start, list, extend, release, and log in by ssh.
 // Requests are signed with the customer's own key, made on first use. What the provider says about itself is checked before ssh sees it.
 import type { Offer, Rental } from "../../api/types.ts";
+import { formatBytes, formatPercent, formatRate } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider, findRental } from "../find-by-name.ts";
 import { flag, text, usageError, type Values } from "../options.ts";
-import { formatBytes, formatPercent, formatRate } from "../print/format.ts";
 import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";

@@ -1,11 +1,11 @@
 // `assay scores`: who has which score; of one provider every term of it down to the evidence; of an epoch of the chain the weights and shares.
 import type { ChainWeight, ProviderSummary } from "../../api/types.ts";
+import { formatPercent } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { formatTokens } from "../chain/chain-connection.ts";
 import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { readNumber, text, whole } from "../options.ts";
-import { formatPercent } from "../print/format.ts";
 import { scoreLine, scoreTree } from "../print/score-lines.ts";
 import { type Shown, showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { type Column, formatAgo, formatScore, plural, shortId, shown, table } from "../print/table.ts";

@@ -1,6 +1,6 @@
 // Who reads whose memory how fast: one square table for each kind of device that has peers. Pure.
+import { threeDigits, unitFor } from "../../protocol/format-number.ts";
 import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";
-import { formatInUnit, unitFor } from "./format.ts";
 import type { Paint } from "./paint.ts";
 
 const NAME = /^peer\.bandwidth\.(\d+)$/;
@@ -27,7 +27,7 @@ export function peerTables(devices: readonly DeviceClaim[], figures: readonly Fi
 		const cells = own.map((reader) =>
 			own.map((from) => {
 				const speed = speeds.get(`${reader} ${from}`);
-				return speed === undefined ? "–" : formatInUnit(speed, unit);
+				return speed === undefined ? "–" : threeDigits(speed / unit.scale);
 			}),
 		);
 		const width = Math.max(...[...names, ...cells.flat()].map((cell) => cell.length)) + 2;

@@ -1,9 +1,10 @@
 // The speed of a sustained run over time, as one line a device: lowest and highest second, and a curve; beneath it what the device said
 // of itself meanwhile (clock, power, temperature), which is a claim, while the curve is proven. Pure.
+import { formatRate } from "../../protocol/format-number.ts";
 import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/probe/evidence.ts";
 import { decodeRoots } from "../../protocol/probe/records.ts";
 import { type CurvePoint, throughputCurve } from "../../verify/hardware/throughput-curve.ts";
-import { formatDuration, formatRate, rateUnit } from "./format.ts";
+import { formatDuration, rateUnit } from "./format.ts";
 
 const BARS = "▁▂▃▄▅▆▇█";
 const MAX_BARS = 60;

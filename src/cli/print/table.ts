@@ -1,6 +1,7 @@
 // Tables for people: columns as wide as their widest cell, numbers to the right. Cells from providers go through `shown` first.
 import { printable } from "../../engine/client/printable.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
+import { wholeSpan } from "../../protocol/format-number.ts";
 import type { Paint } from "./paint.ts";
 
 export interface Column<Row> {
@@ -40,16 +41,8 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
 /** "3 min ago", "in 70 min", "–" for never. */
 export function formatAgo(atMs: number | null, nowMs: number): string {
 	if (atMs === null) return "–";
-	const text = formatSpan(Math.abs(nowMs - atMs));
+	const text = wholeSpan(nowMs - atMs);
 	return atMs > nowMs ? `in ${text}` : `${text} ago`;
-}
-
-/** One unit, whole: 42 s, 12 min, 5 h, 3 d. */
-function formatSpan(ms: number): string {
-	if (ms < 100_000) return `${Math.round(ms / 1000)} s`;
-	if (ms < 100 * 60_000) return `${Math.round(ms / 60_000)} min`;
-	if (ms < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;
-	return `${Math.round(ms / 86_400_000)} d`;
 }
 
 /** "1 probe", "2 probes". */

@@ -1,10 +1,11 @@
 // The verdict for people: one line that says it, then what was claimed beside what was proven, device by device.
 // Pure: evidence and verdict in, text out. Strings of the claim were made safe for a terminal when the claim was parsed.
 import { codes } from "../../protocol/codes.ts";
+import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Confidence, Identity, Verdict } from "../../protocol/probe/verdict.ts";
 import { bestFigures, figureLabel } from "./figures.ts";
-import { formatBytes, formatFigure, formatPercent } from "./format.ts";
+import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { isPeerFigure, peerTables } from "./peer-table.ts";
 import { plural } from "./table.ts";
