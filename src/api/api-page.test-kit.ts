@@ -44,7 +44,7 @@ export function apiPage(): string {
 
 Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test keeps the two in step. \`/v1/openapi.json\` has every field.
 
-Reads are public. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request (docs/network.md §7) by a key that has the role; admins may
+Reads are public. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request (docs/network.md §3) by a key that has the role; admins may
 call everything. Errors are problem documents (\`application/problem+json\`) with a code of docs/codes.md. Lists are paged: \`{rows, cursor}\`, \`cursor\` null on the last
 page, \`limit\` at most 500. Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads and ${DEFAULT_LIMITS.writesPerS} writes a second and hold
 ${DEFAULT_LIMITS.streamsPerAddress} event streams; one that lets more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB pile up is cut off. A stream goes on after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing more.

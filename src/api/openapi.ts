@@ -44,7 +44,7 @@ function makeDocument(version: string): Json {
 					in: "header",
 					name: "assay-signature",
 					description:
-						"Ed25519 over audience, method, path, body hash, time and nonce; with the headers assay-key, assay-time and assay-nonce (docs/network.md §7).",
+						"Ed25519 over audience, method, path, body hash, time and nonce; with the headers assay-key, assay-time and assay-nonce (docs/network.md §3).",
 				},
 			},
 		},

@@ -1,4 +1,4 @@
-// The one route table: the server, the typed client, OpenAPI and docs/api.md are all made from it. Page: docs/network.md §7.
+// The one route table: the server, the typed client, OpenAPI and docs/api.md are all made from it. Page: docs/network.md §3.
 // What a route does is not known here: handlers are passed to createApiServer, one per name.
 import { z } from "zod";
 import type { Handler, RateClass, Route, RouteRole } from "./route.ts";

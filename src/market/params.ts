@@ -3,7 +3,7 @@
 import { AssayError } from "../protocol/assay-error.ts";
 
 export interface Params {
-	// schedule, docs/network.md §3
+	// schedule, docs/schedule.md
 	readonly intervalMs: number;
 	readonly jitterMs: number;
 	readonly retries: number;
@@ -81,13 +81,13 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	retries: count(5, 20, "ours; SN27 makes 22, every 60 s"),
 	retryFirstMs: ms(MINUTE, "ours; doubled each time: 1, 2, 4, 8, 16 min", 1),
 	forgiveAfterValid: count(10, 1000, "ours: one withheld answer in ten proofs is a bad network, more is a habit", 1),
-	changedLimitMs: ms(10 * MINUTE, "docs/network.md §3"),
-	fallPpm: ppm(200_000, "docs/network.md §3; GPU figures of three probes agreed within 1.7 % (bench/results/h200)"),
-	fallHistory: count(5, 100, "docs/network.md §3", 3),
+	changedLimitMs: ms(10 * MINUTE, "docs/schedule.md"),
+	fallPpm: ppm(200_000, "docs/schedule.md; GPU figures of three probes agreed within 1.7 % (bench/results/h200)"),
+	fallHistory: count(5, 100, "docs/schedule.md", 3),
 	suspectsAtOnce: count(16, 256, "ours: a bound; a larger group leaves the rest without credit", 2),
 	suspicionLimitMs: ms(72 * MINUTE, "ours: one interval; else a stranger who claims your UUID has you probed all day"),
 
-	scoring: { value: "holistic", unit: "", oneOf: ["holistic", "sn27"], source: "docs/network.md §5" },
+	scoring: { value: "holistic", unit: "", oneOf: ["holistic", "sn27"], source: "docs/network.md §2" },
 	maxDevices: count(8, 64, "SN27: min(N, 8)", 1),
 	hostParts: { value: "carried", unit: "", oneOf: ["carried", "plain"], source: "ours, see Holistic" },
 	hostOnlyPpm: ppm(0, "ours, see Holistic: for trial networks; nothing tells one CPU shown twice from two"),
@@ -97,7 +97,7 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	ramWeightPpm: ppm(150_000, "SN27: RAM 15 %"),
 	diskWeightPpm: ppm(100_000, "SN27: disk 10 %"),
 	rentedBonusPpm: ppm(1_100_000, "ours; SN27 has a multiplier for allocated miners", PPM, 10 * PPM),
-	maxAgeMs: ms(3 * 72 * MINUTE, "docs/network.md §5: three intervals", 1),
+	maxAgeMs: ms(3 * 72 * MINUTE, "docs/network.md §2: three intervals", 1),
 	maxRentedAgeMs: ms(7 * DAY, "ours: who rents from itself must be proven again some day", 1),
 	reliabilityStartPpm: ppm(500_000, "ours: a new name is worth less than a kept one"),
 	reliabilityStepPpm: ppm(100_000, "ours: half of the way in 7 probes, some 9 h", 1),
@@ -162,10 +162,10 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 
 	leastRentalMs: ms(MINUTE, "ours, as the API", 1),
 	mostRentalMs: ms(30 * DAY, "ours, as the API", 1),
-	leastChargeMs: ms(MINUTE, "docs/network.md §6: the first minute is charged whole when the customer releases"),
+	leastChargeMs: ms(MINUTE, "docs/rentals.md: the first minute is charged whole when the customer releases"),
 	reserveTimeoutMs: ms(5 * MINUTE, "ours: pulling a container image", 1),
-	healthEveryMs: ms(30_000, "docs/network.md §6", 1),
-	healthMisses: count(3, 100, "docs/network.md §6", 1),
+	healthEveryMs: ms(30_000, "docs/rentals.md", 1),
+	healthMisses: count(3, 100, "docs/rentals.md", 1),
 };
 
 export const DEFAULT_PARAMS: Params = Object.freeze(

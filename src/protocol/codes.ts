@@ -370,7 +370,7 @@ export const codes = {
 	),
 	CHAIN_NONE: error(
 		"This validator has no chain.",
-		"Start it with the embedded chain or with --rpc URL; docs/chain.md §10.",
+		"Start it with the embedded chain or with --rpc URL; docs/epochs.md §4.",
 	),
 	CHAIN_REFUSED: error("The chain refused a transaction.", "Read the contract's error; docs/chain.md lists the rules."),
 	CHAIN_FUNDS: error(

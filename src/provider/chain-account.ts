@@ -1,5 +1,5 @@
 // The provider's account on a chain: its stake and rewards belong to it, and it signs the receipts of probes
-// (docs/chain.md §5). Made on first use; a spoilt file is refused and never replaced, for whatever the
+// (docs/slashing.md). Made on first use; a spoilt file is refused and never replaced, for whatever the
 // account holds is lost with its key. Not the Ed25519 key that names the provider.
 import { join } from "node:path";
 import type { ChainAccount } from "../chain/sending/sign.ts";

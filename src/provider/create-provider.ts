@@ -1,7 +1,7 @@
 // The provider: the agent on a host with devices. It claims what its engine says, serves the validators it
 // was told to, lends each of them its engine within limits, one at a time, and keeps rentals. It does nothing
 // that no proven and trusted validator asked for. The wiring only: dialling is serve-validator.ts, the wire
-// src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/network.md §2.
+// src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/agent-link.md.
 import { mkdir } from "node:fs/promises";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";

@@ -1,4 +1,4 @@
-// Signs receipts of probes with the provider's account (docs/chain.md §5). What they say was seen by the
+// Signs receipts of probes with the provider's account (docs/slashing.md). What they say was seen by the
 // agent link (src/engine/agent/receipt-watch.ts), never told by the validator; here they get account, probe
 // and signature. The chain's code and the key are loaded when the first receipts are wanted.
 

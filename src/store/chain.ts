@@ -1,6 +1,6 @@
 // What is remembered of a chain, by chain and registry: events with the cursor they belong to, intents of an account.
 // Opaque here; what it means is chain/'s and the validator's. Writes that name a lease happen only while this process
-// holds it: who lost it changes nothing any more. Page: docs/chain.md §10.
+// holds it: who lost it changes nothing any more. Page: docs/epochs.md §4.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, list, text } from "./check-input.ts";

@@ -1,5 +1,5 @@
 // Devices of providers as the last valid probe found them, and who else shows the same GPU UUIDs. A UUID is a claim: the
-// same one twice is a doubt, not a proof (docs/network.md §3).
+// same one twice is a doubt, not a proof (docs/schedule.md).
 import type { IdentityState } from "../protocol/probe/verdict.ts";
 import { hex, hostileText, list } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";

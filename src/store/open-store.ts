@@ -1,5 +1,5 @@
 // Opens the store: server, tables, evidence folder, heartbeat. The only place where the parts are put together.
-// Page: docs/network.md §4.
+// Page: docs/schedule.md §3.
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Step 4 of a probe's life (docs/network.md §4): everything that a verdict changes, in one transaction, guarded by the
+// Step 4 of a probe's life (docs/schedule.md §3): everything that a verdict changes, in one transaction, guarded by the
 // row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";

@@ -1,5 +1,5 @@
 // Probes: their rows from `running` to `done` or `abandoned`, and what a killed process left to be counted.
-// Page: docs/network.md §4.
+// Page: docs/schedule.md §3.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
 import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";

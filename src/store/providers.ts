@@ -37,7 +37,7 @@ export interface Provider {
 	readonly connectedAtMs: number | null;
 	readonly lastSeenAtMs: number | null;
 
-	// the schedule's state, docs/network.md §3; decided by market/, kept here
+	// the schedule's state, docs/schedule.md; decided by market/, kept here
 	readonly nextProbeAtMs: number;
 	readonly failures: number;
 	readonly retries: number;

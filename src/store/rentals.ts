@@ -1,6 +1,6 @@
 // Rentals: one open one per provider, every change guarded by the state it was decided from. While one is open the
 // provider is out of the schedule; when it ends it is due at once. No money moves here; what is owed is written down.
-// Page: docs/network.md §6.
+// Page: docs/rentals.md.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Rental, RentalAccess, RentalEnd, RentalState } from "../protocol/network/rental.ts";
 import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";

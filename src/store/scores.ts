@@ -10,7 +10,7 @@ interface Score {
 	readonly scorePpm: number;
 	/** "holistic" or "sn27". */
 	readonly mode: string;
-	/** The tree of terms, docs/network.md §5. */
+	/** The tree of terms, docs/network.md §2. */
 	readonly terms: Json;
 }
 

@@ -1,5 +1,5 @@
 // The crash test: validator processes are killed (SIGKILL) and their database connections cut at random moments while they probe, again and again, and
-// started again. At the end everything must be as if nothing had happened, but for the time it took: docs/network.md §4.
+// started again. At the end everything must be as if nothing had happened, but for the time it took: docs/schedule.md §3.
 // Used by crash.test.ts (few kills) and bench/network-crash.ts (many). The same seed makes the same choices; when they fall is up to the machine.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, watch } from "node:fs";

@@ -1,5 +1,5 @@
 // The simulation: simulated providers, honest and cheating, before real validators; who was caught, who was wrongly accused, who was missed.
-// Page: docs/network.md §3. What a kind is: simulated-kinds.ts; the command: simulate-main.ts.
+// Page: docs/schedule.md. What a kind is: simulated-kinds.ts; the command: simulate-main.ts.
 import type { Usage } from "./child-program.ts";
 import { type SimulatedKind, spreadKinds } from "./simulated-kinds.ts";
 import { kindsById, openToyNetwork, usageOf, type ValidatorOver } from "./toy-network.ts";

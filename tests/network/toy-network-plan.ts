@@ -8,7 +8,7 @@
 // - a stream must take at most a third of fetching or computing its bytes: 24 passes of 256 KiB, some 1.3 ticks each for fetching, so stalls
 //   of 30 ticks (0.75 s) in mid-stream are forgiven, and computing takes longer the busier the machine is;
 // - the providers' process computes for one of its toys at a time (simulated-provider.ts).
-// What is left is the market's rule that the first late stream is asked again (docs/network.md §3).
+// What is left is the market's rule that the first late stream is asked again (docs/schedule.md).
 
 import type { ChallengeSpec, GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
 import type { Plan, Step } from "../../src/verify/hardware/plan/probe-plan.ts";

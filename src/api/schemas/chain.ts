@@ -19,7 +19,7 @@ const seconds = count.describe("Seconds");
 
 export const phase = z
 	.enum(["running", "commit", "reveal", "void", "proposable", "challenge", "final", "lapsed"])
-	.describe("lapsed: it has no weights and can have none any more; docs/chain.md §3");
+	.describe("lapsed: it has no weights and can have none any more; docs/epochs.md §1");
 
 const windows = {
 	number: epochNumber,

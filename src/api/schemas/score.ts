@@ -27,7 +27,7 @@ const scoreTerm: z.ZodType<ScoreTerm, ScoreTerm> = z
 	)
 	.meta({ id: "ScoreTerm" });
 
-/** `terms` multiplies out to `scorePpm` again, docs/network.md §5. */
+/** `terms` multiplies out to `scorePpm` again, docs/network.md §2. */
 export const score = z.object({
 	providerId,
 	atMs,

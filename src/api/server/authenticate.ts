@@ -1,4 +1,4 @@
-// Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the handlers. docs/network.md §7.
+// Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the handlers. docs/network.md §3.
 // Order matters: what needs no body is checked before the body is read, a nonce is only taken by a request that would be let in.
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

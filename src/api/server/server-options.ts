@@ -23,7 +23,7 @@ export interface AuthSource {
 }
 
 export interface ApiLimits {
-	/** Requests per second and address, as many at once. docs/network.md §8. */
+	/** Requests per second and address, as many at once. docs/network.md §4. */
 	readonly readsPerS: number;
 	readonly writesPerS: number;
 	readonly bodyBytes: number;

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ApiServerOptions } from "./server-options.ts";
 
-/** The one path that is upgraded: the agent link, docs/network.md §2. */
+/** The one path that is upgraded: the agent link, docs/agent-link.md. */
 const AGENT_PATH = "/agent";
 
 /** The sockets that are open. */

@@ -1,5 +1,5 @@
 // Rewards.sol: pots of epochs, claims (from then on a share is owed), collections (it is paid), what is carried over. The
-// rest is `read` and `callOf` of contracts.ts by name; docs/chain.md §4.
+// rest is `read` and `callOf` of contracts.ts by name; docs/epochs.md §3.
 import type { Hex } from "viem";
 import type { Opening, Proposal, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Call } from "../sending/sign.ts";

@@ -1,5 +1,5 @@
 // Slashing.sol: statements that can cost their signer its stake, as EIP-712 has them, and what a proof against one took.
-// The proofs themselves are `callOf` of contracts.ts by name; docs/chain.md §5.
+// The proofs themselves are `callOf` of contracts.ts by name; docs/slashing.md.
 import {
 	type ContractFunctionArgs,
 	encodeAbiParameters,

@@ -1,5 +1,5 @@
 // What is offered for gas. Twice what the node asks at first, an eighth more for a replacement, and never more than the client's cap: a node that names absurd
-// fees must not empty an account. docs/chain.md §10.
+// fees must not empty an account. docs/epochs.md §4.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 

@@ -1,5 +1,5 @@
 // Sees a signed transaction through: handed in, again while it is in no block, replaced by a better paid one of the same nonce when blocks pass without it, and
-// waited for until it is deep enough. INVARIANT: whatever happens, one of them at most is mined, because their nonce is used once. docs/chain.md §10.
+// waited for until it is deep enough. INVARIANT: whatever happens, one of them at most is mined, because their nonce is used once. docs/epochs.md §4.
 import { BaseError, type Hex, type TransactionReceipt } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";

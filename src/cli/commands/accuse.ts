@@ -1,6 +1,6 @@
 // `assay accuse EVIDENCE --receipts FILE|URL`: brings the fraud that an evidence file shows before the chain. Anyone may: the chain
 // believes the accused's own signature and its own arithmetic, and part of what is taken goes to the account that pays for the
-// proof. Page: docs/chain.md §5.
+// proof. Page: docs/slashing.md.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";

@@ -1,5 +1,5 @@
 // `assay audit EPOCH`: recomputes an epoch from the chain, the reports' leaves, the scores' terms and the evidence, and lists every
-// difference. Needs a node and the contracts' addresses, nothing else. What is compared with what: docs/chain.md §10.
+// difference. Needs a node and the contracts' addresses, nothing else. What is compared with what: docs/epochs.md §4.
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

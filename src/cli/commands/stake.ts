@@ -1,5 +1,5 @@
 // `assay stake` and `assay unstake`: stake on chain of this validator, or of this machine's provider. The first stake registers the
-// account with its key. What a stake is at risk for: docs/chain.md §5.
+// account with its key. What a stake is at risk for: docs/slashing.md.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -16,7 +16,7 @@ export const stakeCommand = command({
 	summary: "stake tokens on chain, for this validator or this provider",
 	about: `Adds to the stake of this validator or, with --provider, of this machine's provider. The first stake registers it on chain
 with its key; from then on rewards go to that account. Tokens and gas are taken from the account that assay chain status shows.
-Stake can be slashed for lies that the chain can prove: docs/chain.md §5.`,
+Stake can be slashed for lies that the chain can prove: docs/slashing.md.`,
 	takes: "TOKENS",
 	options: {
 		endpoint: text(

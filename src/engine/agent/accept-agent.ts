@@ -1,6 +1,6 @@
 // The validator's end of an agent link: lets a provider prove its key, then opens engines on it, asks it,
 // hears of its changes. What it hands out is bounded in time and bytes whatever the provider does. Page:
-// docs/network.md §2. Not here: which providers to accept (`admit`), the HTTP server and limits per address
+// docs/agent-link.md. Not here: which providers to accept (`admit`), the HTTP server and limits per address
 // (create-agent-door.ts).
 import type { WebSocket } from "ws";
 import { isInTime } from "../../platform/abortable.ts";

@@ -1,5 +1,5 @@
 // What one agent connection may cost either end: times, bytes, rates. One table, so that a test can make
-// hours of it milliseconds; the defaults are those of docs/network.md §2.
+// hours of it milliseconds; the defaults are those of docs/agent-link.md.
 
 export interface AgentBounds {
 	/** From the first byte to `welcome`. */

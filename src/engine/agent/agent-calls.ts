@@ -49,7 +49,7 @@ const challenge = int(0, MAX_CHALLENGES - 1);
 
 /** Of the engine's process: host memory, and minutes of life. The provider kills it beyond either. */
 const limits = object({ memoryBytes: int(1), minutes: int(1, 7 * 24 * 60) });
-/** The contract that probe receipts are signed for (docs/chain.md §5). */
+/** The contract that probe receipts are signed for (docs/slashing.md). */
 const receiptsWanted = object({ chainId: int(1), slashing: hex(20) });
 /** By the provider's account on the chain. Hostile: the signature is not checked here. */
 const signedChallenge = object({ challenge, signature: hex(65) });

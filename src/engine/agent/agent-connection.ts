@@ -1,6 +1,6 @@
 // The agent link's public shapes: what a validator holds of a connected provider, and what a provider holds
 // of a validator it dialled. Types only; accept-agent.ts and dial-agent.ts make them, agent-calls.ts lists
-// the questions. Page: docs/network.md §2.
+// the questions. Page: docs/agent-link.md.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
@@ -26,7 +26,7 @@ export interface OpenRequest {
 
 /** Why a connection is over; the same words at both ends, as far as each can know. */
 export interface AgentEnd {
-	/** Of the WebSocket: 1000 and 1001 are orderly, 4000 … 4999 are ours (docs/network.md §2). */
+	/** Of the WebSocket: 1000 and 1001 are orderly, 4000 … 4999 are ours (docs/agent-link.md). */
 	readonly closeCode: number;
 	/** A row of protocol/codes.ts. */
 	readonly code: string;

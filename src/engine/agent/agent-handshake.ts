@@ -1,5 +1,5 @@
 // Who is at the other end of an agent link: the signed handshake, and the keys that everything after it is
-// sealed with. Page: docs/network.md §2.
+// sealed with. Page: docs/agent-link.md.
 //
 // The pattern is signed Diffie-Hellman as in ISO/IEC 9798-3 (the base of SIGMA and TLS 1.3): each side signs
 // both ephemeral X25519 keys, both identities and its own role. In Noise's notation it is IX with signatures

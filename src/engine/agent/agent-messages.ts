@@ -1,7 +1,7 @@
 // The control messages of the agent link: their shapes and their one codec, for both ends. Whoever reads one
 // treats it as hostile: exact fields, bounded lists and texts, no control characters. Questions and answers
 // come from agent-calls.ts. Not here: their order (agent-protocol.ts), their sealing (agent-seal.ts). Page:
-// docs/network.md §2.
+// docs/agent-link.md.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";

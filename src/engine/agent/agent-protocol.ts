@@ -1,6 +1,6 @@
 // The agent link's state machine, pure. Both ends keep one, each from its own point of view: it is told what
 // was sent and what came, in the order in which this end saw it, and says when the far side spoke out of
-// turn. Page: docs/network.md §2. Not here: shapes (agent-messages.ts), sizes and rates (agent-socket.ts),
+// turn. Page: docs/agent-link.md. Not here: shapes (agent-messages.ts), sizes and rates (agent-socket.ts),
 // what anything means.
 //
 // Messages cross on the way: a validator that closes a channel still receives what was under way (dropped by

@@ -1,7 +1,7 @@
 // What goes over the agent link after the handshake, as Noise's transport messages: every message sealed with
 // AES-256-GCM, one key for each direction (HKDF-SHA-256 over the shared secret, salted with the transcript's
 // hash), the nonce a counter from 0, never rekeyed. A message changed, repeated, left out or moved does not
-// open. Inside: one byte that says control (JSON) or data (u32 channel ‖ bytes). Page: docs/network.md §2.
+// open. Inside: one byte that says control (JSON) or data (u32 channel ‖ bytes). Page: docs/agent-link.md.
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, readU32, utf8ToBytes, writeU32, writeU64 } from "../../protocol/bytes/bytes.ts";

@@ -1,6 +1,6 @@
 // One WebSocket of the agent link, for either end: opens and seals messages, keeps turns, counts, pings, and
 // ends the connection at the first thing that does not fit. Whoever owns it (accept-agent.ts, dial-agent.ts)
-// gets whole messages in turn and nothing else. Page: docs/network.md §2.
+// gets whole messages in turn and nothing else. Page: docs/agent-link.md.
 //
 // Attacks it bounds: silence and trickling (only whole messages and answered pings count as life), floods
 // (rates, sizes; the library refuses larger messages before it buffers them), a far side that does not read

@@ -1,6 +1,6 @@
 // The validator's door for agents: upgrades HTTP requests of any server to agent connections, and bounds how
 // many may knock. The limits per address come before any signature is checked, because checking costs more
-// than asking. Page: docs/network.md §2.
+// than asking. Page: docs/agent-link.md.
 
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";

@@ -1,6 +1,6 @@
 // The provider's end of an agent link: dials a validator, has it prove its key before saying anything of
 // itself, then does what its handlers allow. A validator is hostile too: what it sends is parsed strictly and
-// bounded, and it can ask for nothing but what agent-calls.ts lists. Page: docs/network.md §2. Not here: whom
+// bounded, and it can ask for nothing but what agent-calls.ts lists. Page: docs/agent-link.md. Not here: whom
 // to trust (`trust`), when to dial again, engines and rentals (src/provider/).
 import { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";

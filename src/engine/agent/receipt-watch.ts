@@ -1,5 +1,5 @@
 // What a provider's agent saw its own engine answer: reads the frames that pass in both directions and keeps,
-// of every gemm, what a receipt says of it (docs/chain.md §5). Its facts come from here and from nowhere
+// of every gemm, what a receipt says of it (docs/slashing.md). Its facts come from here and from nowhere
 // else, so that a validator cannot have anything signed that this engine did not produce. Not here: signing.
 //
 // The validator is hostile. What must never happen is a receipt over a seed that the engine did not compute

@@ -1,4 +1,4 @@
-// The life of a rental as pure transitions: reserve → activate → extend … → release, expire or fail; or refuse. docs/network.md §6.
+// The life of a rental as pure transitions: reserve → activate → extend … → release, expire or fail; or refuse. docs/rentals.md.
 // Each takes the record and the time and gives the next record, or throws RENTAL_STATE. Money is integer micro-units and only a record.
 //
 // Time runs from the moment the environment stands. Charges are rounded down, the rest of what was paid is the refund: so in the customer's

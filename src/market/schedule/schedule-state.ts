@@ -1,5 +1,5 @@
 // What the schedule keeps of one provider, what can happen to it, and what is decided. Shapes only; the rules are in schedule.ts
-// and suspicion.ts, the page is docs/network.md §3.
+// and suspicion.ts, the page is docs/schedule.md.
 
 import type { FigureSeries, ProviderState, Suspicion, Why } from "../../protocol/network/provider-memory.ts";
 import type { VerdictStatus } from "../../protocol/probe/verdict.ts";

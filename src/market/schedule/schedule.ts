@@ -1,4 +1,4 @@
-// When is a provider probed next, and what does the last probe count for? Pure decisions on docs/network.md §3: the clock and the draw
+// When is a provider probed next, and what does the last probe count for? Pure decisions on docs/schedule.md: the clock and the draw
 // are arguments, the service carries the actions out. Suspicion over several providers is in suspicion.ts.
 import type { Why } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";

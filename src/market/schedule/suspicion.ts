@@ -1,5 +1,5 @@
 // Who may be sharing one card? The same GPU UUID on two providers, or figures that fell: all suspects are probed simultaneously, so that
-// one card cannot answer for two. docs/network.md §3. A UUID is only a claim: anybody can utter another's. So suspicion accuses nobody, the
+// one card cannot answer for two. docs/schedule.md. A UUID is only a claim: anybody can utter another's. So suspicion accuses nobody, the
 // first who proved a UUID keeps its worth meanwhile (credit-uuids.ts), and nobody is probed out of turn more than once in `suspicionLimitMs`.
 
 import type { Suspicion } from "../../protocol/network/provider-memory.ts";

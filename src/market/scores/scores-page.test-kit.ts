@@ -38,7 +38,7 @@ export function scoresPage(): string {
 	const [fp16, memory, bandwidth] = FORMULA_EIGHTHS;
 	return `# Scores
 
-Made from \`src/market/\` by \`node src/market/scores/scores-page.test-kit.ts\`; a test keeps the two in step. How scores are used is in [network.md](network.md) §5.
+Made from \`src/market/\` by \`node src/market/scores/scores-page.test-kit.ts\`; a test keeps the two in step. How scores are used is in [network.md](network.md) §2.
 
 A score is a pure function of proven figures, the provider's record and the parameters below. All of it is exact integer arithmetic in millionths
 (ppm), rounded down once a rule, so that two validators with the same evidence come to the same integer. Every score comes as a tree of terms
@@ -82,7 +82,7 @@ without figures are worth 0.
   can be shown by any number of providers, each of which gets the share. \`assay up\` sets 1 % on its embedded chain, so that rewards can be tried on any machine.
 - **rented**: \`rentedBonusPpm\` while rented. **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented not counted, scores 0; \`maxRentedAgeMs\` is the end in any case.
 - **reliability** r moves by \`reliabilityStepPpm\` of what is left towards 1 with each success and towards 0 with each failure (rounded towards where it goes, so that both are reached), from
-  \`reliabilityStartPpm\`. What a probe counts for is in network.md §3; inconclusive ones leave it.
+  \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it.
 
 ## SN27's formula
 \`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × bonus while rented, at most 1, from SN27's table with its zeros. N is the number of identified UUIDs, not a claim. Reliability and

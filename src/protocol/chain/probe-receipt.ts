@@ -1,4 +1,4 @@
-// A provider's receipt for one gemm challenge of a probe, docs/chain.md §5: what was asked and the one hash that binds every seed and every root of the answer.
+// A provider's receipt for one gemm challenge of a probe, docs/slashing.md: what was asked and the one hash that binds every seed and every root of the answer.
 // With the provider's signature the chain can punish a wrong element. The shapes and the file that keeps a probe's receipts; the EIP-712 signature is
 // made and checked in src/chain/contracts/slashing.ts.
 import { AssayError } from "../assay-error.ts";

@@ -1,4 +1,4 @@
-// One rental as it is kept, docs/network.md §6. A shape only: the transitions are in market/rentals, the row in store/.
+// One rental as it is kept, docs/rentals.md. A shape only: the transitions are in market/rentals, the row in store/.
 // A record of what is owed: no money moves here.
 
 export type RentalState = "reserved" | "active" | "ended" | "refused";

@@ -1,6 +1,6 @@
 // The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note pending/<probe id> with the hash.
 // Everything is durable before `put` resolves: written aside, fsynced, renamed, and the folder fsynced, so that a power cut leaves a whole
-// file or none. Not here: whether the evidence is true. Page: docs/network.md §4.
+// file or none. Not here: whether the evidence is true. Page: docs/schedule.md §3.
 
 import { createHash, randomBytes } from "node:crypto";
 import { access, open, readdir, readFile, rm } from "node:fs/promises";

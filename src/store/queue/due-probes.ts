@@ -1,6 +1,6 @@
 // Probes that are due: which providers a process may take now, which it has, and groups that must be probed at the same
 // time. All of it stands in the rows of `providers`: `next_probe_at_ms` says when, `probed_by` who works on it, and
-// `together` that it was called for a simultaneous probe. Page: docs/network.md §3, §4.
+// `together` that it was called for a simultaneous probe. Page: docs/schedule.md, §4.
 import { randomUUID } from "node:crypto";
 import { hex, integer, list } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";

@@ -1,5 +1,5 @@
 // An epoch computed again from what anyone can have: roots, stakes and payments from the chain, leaves, terms and evidence from files. Every difference is told; none is
-// explained away, and what could not be checked is told as well. Nothing here needs an account or a word of trust. docs/chain.md §10.
+// explained away, and what could not be checked is told as well. Nothing here needs an account or a word of trust. docs/epochs.md §4.
 
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";

@@ -1,4 +1,4 @@
-// Step 4 of a probe's life (docs/network.md §4): from a verdict to everything that it changes, in one transaction of the store. The same for a
+// Step 4 of a probe's life (docs/schedule.md §3): from a verdict to everything that it changes, in one transaction of the store. The same for a
 // probe that has just ended and for one whose process died after its evidence was durable. What it means is decided by market/.
 
 import {

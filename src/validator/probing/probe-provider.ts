@@ -1,4 +1,4 @@
-// One probe of one provider, in the order of docs/network.md §4: row, probe, evidence made durable, then everything counted at once. Evidence is
+// One probe of one provider, in the order of docs/schedule.md §3: row, probe, evidence made durable, then everything counted at once. Evidence is
 // written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
 import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
 import { sleep } from "../../platform/abortable.ts";

@@ -1,6 +1,6 @@
 // The receipts of one probe: asked for after a stage's roots and before its openings, checked against what
 // this validator recorded itself, and put together for the file beside the evidence. Whatever the provider
-// does here, the probe goes on; what is missing is written down. Page: docs/chain.md §5.
+// does here, the probe goes on; what is missing is written down. Page: docs/slashing.md.
 import { isReceiptSigned } from "../../chain/contracts/slashing.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import {

@@ -1,6 +1,6 @@
 // A validator's probe receipts while it runs: who has to give them, where they are kept, and which evidence
 // waits to be brought before the chain. Notes of such evidence are files, written before its verdict is
-// counted, so that after a crash the next process finds them. Page: docs/chain.md §5. Not here: the accusing
+// counted, so that after a crash the next process finds them. Page: docs/slashing.md. Not here: the accusing
 // (settlement/fraud-keeper.ts).
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // A score worked out again from nothing but its evidence file: the verdict gives figures and identities, market's rules the terms. What no evidence shows is taken from the
-// terms as they are stated: the record of past probes, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/chain.md §10.
+// terms as they are stated: the record of past probes, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/epochs.md §4.
 
 import type { Params } from "../../market/params.ts";
 import { uuidOf } from "../../market/schedule/provider-memory.ts";

@@ -1,5 +1,5 @@
 // The contracts of an embedded chain: put there at the first start, with a first epoch that ends a minute later, so that a new network has rewards to claim within
-// minutes; and put there anew when that first epoch went by while nobody ran the network and nothing has come of the chain yet. Page: docs/chain.md §10.
+// minutes; and put there anew when that first epoch went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
 
 import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
 import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";

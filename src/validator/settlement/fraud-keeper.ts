@@ -1,5 +1,5 @@
 // Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the provider's own receipt for
-// that challenge (docs/chain.md §5). Once a probe, however many of its elements are wrong. Works off the notes of
+// that challenge (docs/slashing.md). Once a probe, however many of its elements are wrong. Works off the notes of
 // probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing is sent that the chain would refuse: gas is
 // estimated first, and a refusal there ends the matter.
 

@@ -1,6 +1,6 @@
 // The leaves behind the roots on chain, as files: our own reports and proposals, written before anything is sent, and others' as they were found. A file is kept
 // by epoch, kind and account, and whoever reads one checks it against the chain: nothing here is believed. A draft, and the reasons behind it, become public when
-// the report is revealed and signed: who could read them earlier could commit to a copy. docs/chain.md §10.
+// the report is revealed and signed: who could read them earlier could commit to a copy. docs/epochs.md §4.
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";

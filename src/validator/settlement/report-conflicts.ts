@@ -1,5 +1,5 @@
 // A validator that signed another report than it revealed, or two of one epoch, pays for it: whoever is given both proves it on chain, once. Only what carries the
-// accused's own signature counts, and only when the contract will say the same. docs/chain.md §5.
+// accused's own signature counts, and only when the contract will say the same. docs/slashing.md.
 
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";

@@ -1,5 +1,5 @@
 // What this validator says of an epoch on chain: its current scores as leaves, by the providers' accounts, with the reasons behind them on disk.
-// A new network's first probe may still run when the first epoch ends: then the answer is "not yet", as long as the commit window allows. Page: docs/chain.md §10.
+// A new network's first probe may still run when the first epoch ends: then the answer is "not yet", as long as the commit window allows. Page: docs/epochs.md §4.
 
 import { type EpochTimes, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";

@@ -1,6 +1,6 @@
 // An account of the chain as the API shows it, and which account belongs to which provider. From events, and one question to
 // the Registry for accounts that events name: whoever asks for accounts that nobody has costs the node nothing.
-// Page: docs/chain.md §10, "Whom a leaf names".
+// Page: docs/epochs.md §4, "Whom a leaf names".
 import type { ChainAccountView } from "../../../api/types.ts";
 import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
 import type { ChainHistory, HistoryEvent } from "../../../chain/history/chain-history.ts";
