@@ -2,6 +2,7 @@
 // chain has. Leaves, reasons and the chain's own words all come over the validator's API and are hostile: chain-elsewhere.ts says how to ask any node for the same roots.
 // Loaded when somebody audits: hashing stays out of the first view.
 import type { ChainEpoch, ChainWeight } from "../../src/api/types.ts";
+import type { AuditDifference } from "../../src/market/epochs/audit-scores.ts";
 import { auditScores } from "../../src/market/epochs/audit-scores.ts";
 import { malformedAt, type ScoreReport } from "../../src/market/epochs/score-report.ts";
 import {
@@ -21,14 +22,6 @@ interface AuditCheck {
 	readonly title: string;
 	readonly state: "equal" | "differs" | "unknown";
 	readonly found: string;
-}
-
-interface AuditDifference {
-	readonly what: string;
-	/** A provider's or validator's account. */
-	readonly who: string;
-	readonly stated: string;
-	readonly right: string;
 }
 
 export interface ChainAudit {

@@ -5,7 +5,7 @@ import { Empty, Failed, Loading, PageTitle, Panel } from "../parts/small.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { api } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
-import { Amount, ChainTime, EpochRail, PhaseBadge } from "./chain-parts.tsx";
+import { Amount, ChainTime, EpochsInFlight, PhaseBadge } from "./chain-parts.tsx";
 import { ChainTiles } from "./chain-tiles.tsx";
 import { useReloadWith } from "./use-chain.ts";
 
@@ -38,16 +38,7 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 			{isStale ? <StaleNote /> : null}
 			<ChainTiles chain={chain} skewMs={skewMs} />
 			<Panel title="On their way" aside="each window ends by the chain’s clock">
-				<ol class="flight">
-					{chain.inFlight.map((one) => (
-						<li key={one.number}>
-							<a class="flight-name" href={`/epochs/${one.number}`}>
-								Epoch {formatCount(one.number)}
-							</a>
-							<EpochRail epoch={one} skewMs={skewMs} />
-						</li>
-					))}
-				</ol>
+				<EpochsInFlight epochs={chain.inFlight} skewMs={skewMs} />
 			</Panel>
 			{epochs.trouble !== null && epochs.rows.length === 0 ? (
 				<Failed trouble={epochs.trouble} again={epochs.reload} />

@@ -1,6 +1,6 @@
 // Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way from running to final.
 import type { Chain, ChainPhase } from "../../src/api/types.ts";
-import { formatAgo } from "../parts/format.ts";
+import { formatAgo, formatCount } from "../parts/format.ts";
 import { exactTime } from "../parts/small.tsx";
 import { countdown, exactAmount, PHASES, shortAccount, shortAmount } from "./chain-format.ts";
 import { useChainNow } from "./use-chain.ts";
@@ -124,6 +124,22 @@ export function EpochRail({ epoch, skewMs }: { epoch: EpochTimes; skewMs: number
 					</li>
 				);
 			})}
+		</ol>
+	);
+}
+
+/** Epochs on their way, each with its windows. */
+export function EpochsInFlight({ epochs, skewMs }: { epochs: readonly EpochTimes[]; skewMs: number }) {
+	return (
+		<ol class="flight">
+			{epochs.map((one) => (
+				<li key={one.number}>
+					<a class="flight-name" href={`/epochs/${one.number}`}>
+						Epoch {formatCount(one.number)}
+					</a>
+					<EpochRail epoch={one} skewMs={skewMs} />
+				</li>
+			))}
 		</ol>
 	);
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Network, NetworkEvent, ProbeSummary } from "../../src/api/types.ts";
 import { formatBytes, formatRate } from "../../src/protocol/format-number.ts";
-import { EpochRail } from "../chain/chain-parts.tsx";
+import { EpochsInFlight } from "../chain/chain-parts.tsx";
 import { ChainTiles } from "../chain/chain-tiles.tsx";
 import { type FollowedChain, useChain } from "../chain/use-chain.ts";
 import { formatCount, formatSpan } from "../parts/format.ts";
@@ -176,16 +176,7 @@ function ChainState({ chain: { value, trouble, reload } }: { chain: Loaded<Follo
 	return (
 		<Panel title="Chain" aside={trouble === null ? <a href="/epochs">all epochs</a> : "its node does not answer"}>
 			<ChainTiles chain={chain} skewMs={skewMs} />
-			<ol class="flight">
-				{chain.inFlight.slice(0, 3).map((one) => (
-					<li key={one.number}>
-						<a class="flight-name" href={`/epochs/${one.number}`}>
-							Epoch {formatCount(one.number)}
-						</a>
-						<EpochRail epoch={one} skewMs={skewMs} />
-					</li>
-				))}
-			</ol>
+			<EpochsInFlight epochs={chain.inFlight.slice(0, 3)} skewMs={skewMs} />
 		</Panel>
 	);
 }

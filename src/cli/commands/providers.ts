@@ -15,6 +15,7 @@ import {
 	formatAgo,
 	formatPrice,
 	formatScore,
+	provenColumns,
 	shortId,
 	shown,
 	table,
@@ -111,16 +112,7 @@ function columns(nowMs: number): readonly Column<ProviderSummary>[] {
 	return [
 		{ title: "id", cell: ({ id }) => shortId(id) },
 		{ title: "name", cell: ({ name }) => shown(name, 24) },
-		{
-			title: "proven",
-			cell: ({ model, gpuCount }) => (gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`),
-		},
-		{ title: "memory", right: true, cell: ({ memoryBytes }) => (memoryBytes === null ? "" : formatBytes(memoryBytes)) },
-		{
-			title: "fp16",
-			right: true,
-			cell: ({ fp16OpsPerS }) => (fp16OpsPerS === null ? "" : formatRate(fp16OpsPerS, "FLOPS")),
-		},
+		...provenColumns,
 		{
 			title: "verdict",
 			cell: ({ lastVerdict, lastCode }) => (lastVerdict === null ? "–" : (lastCode ?? lastVerdict)),

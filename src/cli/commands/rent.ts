@@ -1,7 +1,7 @@
 // `assay rent`: a customer's way to a machine: search by proven figures, start, list, extend, release, and log in by ssh.
 // Requests are signed with the customer's own key, made on first use. What the provider says about itself is checked before ssh sees it.
 import type { Offer, Rental } from "../../api/types.ts";
-import { formatBytes, formatPercent, formatRate } from "../../protocol/format-number.ts";
+import { formatPercent, formatRate } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider, findRental } from "../find-by-name.ts";
@@ -9,7 +9,16 @@ import { flag, text, usageError, type Values } from "../options.ts";
 import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { type Column, formatAgo, formatPrice, formatScore, shortId, shown, table } from "../print/table.ts";
+import {
+	type Column,
+	formatAgo,
+	formatPrice,
+	formatScore,
+	provenColumns,
+	shortId,
+	shown,
+	table,
+} from "../print/table.ts";
 import { filterOptions, given, listQuery, wantsOf } from "../proven-filters.ts";
 import { accessLines, readPublicKey, runSsh } from "../rental-access.ts";
 
@@ -37,16 +46,7 @@ type RentValues = Values<typeof options>;
 const offerColumns: readonly Column<Offer>[] = [
 	{ title: "provider", cell: ({ providerId }) => shortId(providerId) },
 	{ title: "name", cell: ({ name }) => shown(name, 24) },
-	{
-		title: "proven",
-		cell: ({ model, gpuCount }) => (gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`),
-	},
-	{ title: "memory", right: true, cell: ({ memoryBytes }) => (memoryBytes === null ? "" : formatBytes(memoryBytes)) },
-	{
-		title: "fp16",
-		right: true,
-		cell: ({ fp16OpsPerS }) => (fp16OpsPerS === null ? "" : formatRate(fp16OpsPerS, "FLOPS")),
-	},
+	...provenColumns,
 	{
 		title: "bandwidth",
 		right: true,

@@ -1,7 +1,8 @@
 // Tables for people: columns as wide as their widest cell, numbers to the right. Cells from providers go through `shown` first.
+import type { ProviderSummary } from "../../api/types.ts";
 import { printable } from "../../engine/client/printable.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
-import { wholeSpan } from "../../protocol/format-number.ts";
+import { formatBytes, formatRate, wholeSpan } from "../../protocol/format-number.ts";
 import type { Paint } from "./paint.ts";
 
 export interface Column<Row> {
@@ -65,3 +66,19 @@ export function sparkline(values: readonly number[]): string {
 	const top = Math.max(...values, 0);
 	return values.map((value) => BARS[top <= 0 ? 0 : Math.max(0, Math.round((value / top) * 8) - 1)]).join("");
 }
+
+/** What a host has proven, in every list of hosts. */
+export const provenColumns: readonly Column<
+	Pick<ProviderSummary, "model" | "gpuCount" | "memoryBytes" | "fp16OpsPerS">
+>[] = [
+	{
+		title: "proven",
+		cell: ({ model, gpuCount }) => (gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`),
+	},
+	{ title: "memory", right: true, cell: ({ memoryBytes }) => (memoryBytes === null ? "" : formatBytes(memoryBytes)) },
+	{
+		title: "fp16",
+		right: true,
+		cell: ({ fp16OpsPerS }) => (fp16OpsPerS === null ? "" : formatRate(fp16OpsPerS, "FLOPS")),
+	},
+];

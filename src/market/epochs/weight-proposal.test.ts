@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import type { WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { keccakRootFromPath } from "../../protocol/hash/keccak-tree.ts";
+import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
+import { rootFromPath } from "../../protocol/hash/merkle.ts";
 import { rewardShares } from "./reward-shares.ts";
 import { createScoreReport, malformedAt, readScoreReport, scoreLeafHash } from "./score-report.ts";
 import { createSortedTree } from "./sorted-openings.ts";
@@ -70,12 +71,12 @@ test("an opening leads to the root; a missing provider is shown by its neighbour
 	);
 	for (const opening of [report.openProvider(address(6))[0]!, ...report.openProvider(address(7))]) {
 		const path = opening.path.map((hash) => Uint8Array.from(Buffer.from(hash.slice(2), "hex")));
-		assert.deepEqual(keccakRootFromPath(scoreLeafHash(opening.leaf), opening.index, 5, path), report.root);
+		assert.deepEqual(rootFromPath(scoreLeafHash(opening.leaf), opening.index, 5, path, keccakNode), report.root);
 		assert.notDeepEqual(
-			keccakRootFromPath(scoreLeafHash({ ...opening.leaf, scorePpm: 5 }), opening.index, 5, path),
+			rootFromPath(scoreLeafHash({ ...opening.leaf, scorePpm: 5 }), opening.index, 5, path, keccakNode),
 			report.root,
 		);
-		assert.equal(keccakRootFromPath(scoreLeafHash(opening.leaf), opening.index, 5, path.slice(1)), null);
+		assert.equal(rootFromPath(scoreLeafHash(opening.leaf), opening.index, 5, path.slice(1), keccakNode), null);
 	}
 	assert.deepEqual(
 		report.openProvider(address(7)).map(({ index }) => index),

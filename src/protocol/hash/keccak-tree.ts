@@ -2,7 +2,7 @@
 // leaf = keccak(0x00 ‖ packed fields), node = keccak(0x01 ‖ left ‖ right); a last node without a neighbour is promoted unchanged.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes } from "../bytes/bytes.ts";
-import { merklePath, pathLength } from "./merkle.ts";
+import { merkleLevels, merklePath } from "./merkle.ts";
 
 const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
@@ -21,15 +21,7 @@ export interface KeccakTree {
 }
 
 export function keccakTree(leafHashes: readonly Uint8Array[]): KeccakTree {
-	const levels: (readonly Uint8Array[])[] = [leafHashes];
-	for (let level = leafHashes; level.length > 1; level = levels.at(-1)!) {
-		const next: Uint8Array[] = [];
-		for (let i = 0; i < level.length; i += 2) {
-			const right = level[i + 1];
-			next.push(right === undefined ? level[i]! : keccakNode(level[i]!, right));
-		}
-		levels.push(next);
-	}
+	const levels = leafHashes.length === 0 ? [leafHashes] : merkleLevels(leafHashes, keccakNode);
 	return {
 		count: leafHashes.length,
 		root: levels.at(-1)![0] ?? new Uint8Array(32),
@@ -39,26 +31,4 @@ export function keccakTree(leafHashes: readonly Uint8Array[]): KeccakTree {
 			return merklePath(levels, index);
 		},
 	};
-}
-
-/** The root that this leaf hash and path lead to, or null when the index or the path's length is impossible. */
-export function keccakRootFromPath(
-	hash: Uint8Array,
-	index: number,
-	count: number,
-	path: readonly Uint8Array[],
-): Uint8Array | null {
-	if (!(Number.isSafeInteger(index) && index >= 0 && index < count) || path.length !== pathLength(index, count))
-		return null;
-	let node = hash;
-	let at = index;
-	let used = 0;
-	for (let width = count; width > 1; width = Math.ceil(width / 2)) {
-		if (!(at === width - 1 && width % 2 === 1)) {
-			const sibling = path[used++]!;
-			node = at % 2 === 0 ? keccakNode(node, sibling) : keccakNode(sibling, node);
-		}
-		at = Math.floor(at / 2);
-	}
-	return node;
 }

@@ -1,6 +1,7 @@
 // Merkle trees by tagged SHA-256, docs/hardware-proof.md §1: leaf and node tags differ, so neither passes for the other;
 // a last node without a neighbour is promoted unchanged, so nothing is ever hashed with itself.
 // A path's length is a function of (index, count): any other length is refused before a hash is computed.
+// Trees of the same shape with other hashes (keccak-tree.ts) pass in how two nodes are hashed.
 import { tagged } from "./tagged-hash.ts";
 
 export function leafHash(leaf: Uint8Array): Uint8Array {
@@ -29,32 +30,33 @@ export function rootFromPath(
 	index: number,
 	count: number,
 	path: readonly Uint8Array[],
+	node = nodeHash,
 ): Uint8Array | null {
 	if (!(Number.isSafeInteger(index) && index >= 0 && index < count) || path.length !== pathLength(index, count))
 		return null;
-	let node = hash;
+	let found = hash;
 	let at = index;
 	let used = 0;
 	for (let width = count; width > 1; width = Math.ceil(width / 2)) {
 		const promoted = at === width - 1 && width % 2 === 1;
 		if (!promoted) {
 			const sibling = path[used++]!;
-			node = at % 2 === 0 ? nodeHash(node, sibling) : nodeHash(sibling, node);
+			found = at % 2 === 0 ? node(found, sibling) : node(sibling, found);
 		}
 		at = Math.floor(at / 2);
 	}
-	return node;
+	return found;
 }
 
-/** All levels, leaf hashes first. For tests and toy engines: a verifier never needs a whole tree. */
-export function merkleLevels(leafHashes: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
+/** All levels, leaf hashes first. A verifier never needs a whole tree. */
+export function merkleLevels(leafHashes: readonly Uint8Array[], node = nodeHash): readonly (readonly Uint8Array[])[] {
 	if (leafHashes.length === 0) throw new RangeError("a tree has at least one leaf");
 	const levels: (readonly Uint8Array[])[] = [leafHashes];
 	for (let level = leafHashes; level.length > 1; level = levels.at(-1)!) {
 		const next: Uint8Array[] = [];
 		for (let i = 0; i < level.length; i += 2) {
 			const right = level[i + 1];
-			next.push(right === undefined ? level[i]! : nodeHash(level[i]!, right));
+			next.push(right === undefined ? level[i]! : node(level[i]!, right));
 		}
 		levels.push(next);
 	}
