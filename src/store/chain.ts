@@ -1,6 +1,6 @@
-// What is remembered of a chain, by chain and registry: events with the cursor they belong to, intents of an account.
-// Opaque here; what it means is chain/'s and the validator's. Writes that name a lease happen only while this process
-// holds it: who lost it changes nothing any more. Page: docs/epochs.md §4.
+// What is remembered of a chain, by chain and registry: events with the cursor they belong to, intents of an
+// account. Opaque here; what it means is chain/'s and the validator's. Writes that name a lease happen only
+// while this process holds it: who lost it changes nothing any more. Page: docs/epochs.md §4.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, list, text } from "./check-input.ts";
@@ -20,7 +20,7 @@ interface ChainEventRow {
 	readonly body: Json;
 }
 
-/** `lease`: the write happens only while this process holds it, else STORE_LEASE_LOST. Durable when they resolve. */
+/** With a `lease` a write happens only while this process holds it, else STORE_LEASE_LOST. */
 interface ChainIntentStore {
 	get(id: string): Promise<Json | null>;
 	put(id: string, body: Json, lease?: string | null): Promise<void>;
@@ -30,9 +30,9 @@ interface ChainIntentStore {
 }
 
 export interface ChainStore {
-	/** In the order of the chain, with the cursor that was written together with them; null before the first write. */
+	/** In the order of the chain, with the cursor that was written with them; null before the first write. */
 	events(key: ChainKey): Promise<{ readonly cursor: Json | null; readonly events: readonly ChainEventRow[] }>;
-	/** All or nothing: what is above `keepTo` is forgotten, then `added` (all above it) and the cursor are written. */
+	/** All or nothing: what is above `keepTo` goes, then `added` (all above it) and the cursor are written. */
 	putEvents(key: ChainKey, change: ChainEventChange): Promise<void>;
 	intents(key: ChainKey, account: string): ChainIntentStore;
 }

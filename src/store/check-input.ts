@@ -1,5 +1,6 @@
-// What may go into a row: lengths, ranges, spellings. Wrong values of ours throw STORE_INPUT; text of a provider is cut and made harmless
-// instead, because a hostile name must not keep evidence from being counted.
+// What may go into a row: lengths, ranges, spellings. Wrong values of ours throw STORE_INPUT; text of a
+// provider is cut and made harmless instead, because a hostile name must not keep evidence from being
+// counted.
 import { AssayError } from "../protocol/assay-error.ts";
 import { encodeCanonicalJson } from "../protocol/bytes/canonical-json.ts";
 import { safeText } from "../protocol/bytes/safe-text.ts";
@@ -48,7 +49,7 @@ export function list<Item>(what: string, value: readonly Item[], limit: number):
 	return value;
 }
 
-/** As text for a jsonb column: integers, strings, lists, objects. Throws on anything else, and on what PostgreSQL cannot hold. */
+/** As text for a jsonb column: integers, strings, lists, objects that PostgreSQL can hold. Throws on others. */
 export function json(what: string, value: unknown): string {
 	const spelled = encodeCanonicalJson(value);
 	if (spelled.length > JSON_LIMIT_CHARS) bad(what, `is longer than ${JSON_LIMIT_CHARS} characters`);

@@ -1,5 +1,5 @@
-// Which process holds a provider's agent connection. A connection belongs to the last who got it; a process that was
-// given up as dead and comes back takes its own up again.
+// Which process holds a provider's agent connection. A connection belongs to the last who got it; a process
+// that was given up as dead and comes back takes its own up again.
 import { AssayError } from "../protocol/assay-error.ts";
 import { hex, integer } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";

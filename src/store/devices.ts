@@ -1,5 +1,5 @@
-// Devices of providers as the last valid probe found them, and who else shows the same GPU UUIDs. A UUID is a claim: the
-// same one twice is a doubt, not a proof (docs/schedule.md).
+// Devices of providers as the last valid probe found them, and who else shows the same GPU UUIDs. A UUID is a
+// claim: the same one twice is a doubt, not a proof (docs/schedule.md).
 import type { IdentityState } from "../protocol/probe/verdict.ts";
 import { hex, hostileText, list } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
@@ -10,7 +10,7 @@ export interface DeviceRow {
 	readonly claimedName: string;
 	readonly uuid: string;
 	readonly memoryBytes: number;
-	/** Proven profile id: only where the identity is `confirmed` or `consistent` (or `other`: the card its figures explain). */
+	/** Proven profile id: only where the identity is `confirmed`, `consistent` or `other`. */
 	readonly profile: string | null;
 	readonly identity: IdentityState;
 }

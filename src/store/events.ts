@@ -1,5 +1,5 @@
-// Events across processes by NOTIFY: small, not stored, told to whoever listens at that moment. The same channel wakes
-// those who take due probes.
+// Events across processes by NOTIFY: small, not stored, told to whoever listens at that moment. The same
+// channel wakes those who take due probes.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, text } from "./check-input.ts";
@@ -16,7 +16,7 @@ export interface StoreEvent {
 
 export interface EventStore {
 	publish(event: StoreEvent): Promise<void>;
-	/** Every event of every process from now on (this one's too). `missed` is told when the connection was lost for a while. */
+	/** Every event of every process from now on, this one's too. `missed`: the connection was lost for a while. */
 	subscribe(listener: (event: StoreEvent | { readonly kind: "missed" }) => void): () => void;
 }
 

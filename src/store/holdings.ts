@@ -1,9 +1,10 @@
-// What a provider holds: equal cards counted together, with the figures of the weakest of them, because that is what a
-// customer gets of each. A sum by rule, not a judgement: which card a device is was decided by verify/hardware/identify.
+// What a provider holds: equal cards counted together, with the figures of the weakest of them, because that
+// is what a customer gets of each. A sum by rule, not a judgement: which card a device is was decided by
+// verify/hardware/identify.
 import type { Figure } from "../protocol/probe/evidence.ts";
 import type { DeviceRow } from "./devices.ts";
 
-/** Equal cards of one provider, by proven model: what a search by figures looks at. Figures are those of the weakest of the group. */
+/** Equal cards of one provider, by proven model, with the figures of the weakest: what a search looks at. */
 export interface Holding {
 	readonly model: string;
 	readonly count: number;
@@ -13,7 +14,7 @@ export interface Holding {
 /** The group of GPUs that no profile explains; still found by their figures. */
 export const UNKNOWN_MODEL = "unknown";
 
-/** Largest group first; among equals the one with more fp16, then by name, so that the order is always the same. */
+/** Largest group first; then the one with more fp16, then by name, so that the order is always the same. */
 export function holdingsOf(devices: readonly DeviceRow[], figures: readonly Figure[]): readonly Holding[] {
 	const groups = new Map<string, DeviceRow[]>();
 	for (const device of devices) {

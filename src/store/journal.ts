@@ -1,6 +1,6 @@
-// The journal: who did what when, only ever added to. Each line's hash covers the line and the hash before it, so that a
-// changed, removed or inserted line shows in `verify`. Lines are written in the transaction of the change itself: no
-// change without its line.
+// The journal: who did what when, only ever added to. Each line's hash covers the line and the hash before
+// it, so that a changed, removed or inserted line shows in `verify`. Lines are written in the transaction of
+// the change itself: no change without its line.
 import { createHash } from "node:crypto";
 import { encodeCanonicalJson, type Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, text } from "./check-input.ts";

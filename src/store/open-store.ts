@@ -1,5 +1,5 @@
-// Opens the store: server, tables, evidence folder, heartbeat. The only place where the parts are put together.
-// Page: docs/schedule.md §3.
+// Opens the store: server, tables, evidence folder, heartbeat. The only place where the parts are put
+// together. Page: docs/schedule.md §3.
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -109,7 +109,7 @@ async function connect(
 		onWarning: o.onWarning,
 	});
 
-	/** Nobody else is connected to the server: other processes, tools, people. Our own connections are known by their name. */
+	/** Nobody else is connected to the server. Our own connections are known by their name. */
 	async function isLast(): Promise<boolean> {
 		const others = await database
 			.read("SELECT 1 FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1 LIMIT 1", [

@@ -1,4 +1,5 @@
-// The network in numbers, from rows that are few or counted beforehand; and the removal of history that nobody needs.
+// The network in numbers, from rows that are few or counted beforehand; and the removal of history that
+// nobody needs.
 import type { VerdictStatus } from "../protocol/probe/verdict.ts";
 import { integer } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
@@ -13,7 +14,7 @@ export interface Overview {
 	};
 	readonly gpus: number;
 	readonly models: readonly { readonly model: string; readonly gpus: number; readonly providers: number }[];
-	/** Over all proven GPUs, each counted as the weakest of its group. In millions: ten thousand hosts pass 2⁵³ op/s and bytes. */
+	/** Each GPU counts as the weakest of its group. In millions: ten thousand hosts pass 2⁵³ op/s and bytes. */
 	readonly proven: { readonly fp16MopPerS: number; readonly memoryMiB: number; readonly memoryMBPerS: number };
 	readonly probes: {
 		readonly running: number;
@@ -96,7 +97,8 @@ function sumOf(rows: readonly ModelRow[], column: "gpus" | "fp16" | "memory" | "
 export function createPrune({ database }: StoreContext) {
 	return async ({ probesBeforeMs, nowMs, limit = 10_000 }: PruneOptions) => {
 		integer("limit", limit, 1, 1_000_000);
-		// In batches by row id: a long delete would hold up everything else. The probe behind a provider's current figures stays.
+		// In batches by row id: a long delete would hold up everything else. The probe behind a provider's
+		// current figures stays.
 		const probes = await database.write(
 			`DELETE FROM probes WHERE id IN (SELECT r.id FROM probes r WHERE r.started_at_ms < $1 AND r.state <> 'running'
 				AND NOT EXISTS (SELECT 1 FROM figures f WHERE f.provider_id = r.provider_id AND f.probe_id = r.id) ORDER BY r.started_at_ms LIMIT $2)`,

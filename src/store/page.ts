@@ -1,9 +1,9 @@
-// Paging by keys: a cursor holds the last row's sort value and id, so that a page costs the same wherever it lies and
-// rows that come or go meanwhile neither repeat nor hide others. The cursor is opaque to callers but not secret; it is
-// checked as hostile.
+// Paging by keys: a cursor holds the last row's sort value and id, so that a page costs the same wherever it
+// lies and rows that come or go meanwhile neither repeat nor hide others. The cursor is opaque to callers but
+// not secret; it is checked as hostile.
 import { AssayError } from "../protocol/assay-error.ts";
 
-/** `cursor` is opaque and belongs to the same query with the same filter and sort; null: this was the last page. */
+/** `cursor` is opaque and belongs to the same query, filter and sort; null: this was the last page. */
 export interface Page<Row> {
 	readonly rows: readonly Row[];
 	readonly cursor: string | null;

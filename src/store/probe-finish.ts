@@ -1,5 +1,5 @@
-// Step 4 of a probe's life (docs/schedule.md §3): everything that a verdict changes, in one transaction, guarded by the
-// row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
+// Step 4 of a probe's life (docs/schedule.md §3): everything that a verdict changes, in one transaction,
+// guarded by the row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";
 import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";
@@ -27,7 +27,7 @@ export interface FinishProbe {
 	readonly findings: readonly Finding[];
 	readonly devices: readonly DeviceRow[];
 	readonly claim: HostClaim | null;
-	/** The provider's new state, as market/schedule decided it. Not applied when a later probe of the provider was counted meanwhile. */
+	/** Its new state, as market/schedule decided it. Not applied when a later probe was counted meanwhile. */
 	readonly provider: {
 		readonly nextProbeAtMs: number;
 		readonly failures: number;
@@ -60,7 +60,8 @@ export async function finishProbe({ database, schema }: StoreContext, finish: Fi
 			"SELECT provider_id, process, state, started_at_ms FROM probes WHERE id = $1 FOR UPDATE",
 			[f.probeId],
 		);
-		// An abandoned probe counts only if there is evidence to count: a process was slow or died, but the host did answer.
+		// An abandoned probe counts only if there is evidence to count: a process was slow or died, but the
+		// host did answer.
 		if (!probe || probe.state === "done" || (probe.state === "abandoned" && f.evidence === null))
 			return { counted: false, latest: false };
 		const { providerId, startedAtMs } = probe;
@@ -191,7 +192,7 @@ async function updateProvider(sql: Sql, { providerId, startedAtMs }: ProbeRow, f
 	if (f.claim !== null) await writeClaim(sql, providerId, f.claim, f.finishedAtMs);
 }
 
-/** Devices, current figures and holdings are those of the last valid probe, wholly: a card that is gone is gone. */
+/** Devices, figures and holdings are those of the last valid probe, wholly: a card that is gone is gone. */
 async function replaceProven(sql: Sql, providerId: string, f: FinishProbe): Promise<void> {
 	const at = f.finishedAtMs;
 	for (const table of ["devices", "figures", "holdings"])

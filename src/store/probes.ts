@@ -79,18 +79,18 @@ interface ProbeFilter {
 }
 
 export interface ProbeStore {
-	/** Step 1: the row, `running`. The lease on the provider must be held by this process: else STORE_LEASE_LOST. */
+	/** Step 1: the row, `running`. This process must hold the lease on the provider, else STORE_LEASE_LOST. */
 	begin(probe: NewProbe): Promise<void>;
 	/**
-	 * Steps 4 and 5: one transaction, guarded by the row's state, then the pending entry is removed. False: it was counted before
-	 * (or abandoned, and there is no evidence): nothing was changed.
+	 * Steps 4 and 5: one transaction, guarded by the row's state, then the pending entry is removed. False: it
+	 * was counted before (or abandoned, and there is no evidence): nothing was changed.
 	 */
 	finish(finish: FinishProbe): Promise<FinishResult>;
 	/** It came to nothing (the process gives up): counts for nothing, provider due at `nextProbeAtMs`. */
 	abandon(probeId: string, options: { readonly nowMs: number; readonly nextProbeAtMs: number }): Promise<boolean>;
 	/**
-	 * After a start, and now and then: takes over what dead processes left (expired leases, running rows → abandoned) and lists
-	 * the pending entries in this data folder that nobody is working on: verify each file again and `finish` it.
+	 * After a start, and now and then: takes over what dead processes left, and lists the pending entries in this
+	 * data folder that nobody is working on: verify each file again and `finish` it.
 	 */
 	recover(options: { readonly nowMs: number }): Promise<Recovered>;
 	get(id: string): Promise<Probe | null>;
@@ -140,7 +140,8 @@ async function recover(context: StoreContext, evidence: EvidenceFolder, nowMs: n
 		);
 		if (row?.state === "running" && row.isLeased) continue;
 		if (row?.state === "done" || !(await evidence.store.has(sha256))) {
-			// Killed between steps 4 and 5; or before the file was in its place: then there is nothing to count.
+			// Killed between steps 4 and 5; or before the file was in its place: then there is nothing to
+			// count.
 			await evidence.store.dropPending(probeId);
 			continue;
 		}
@@ -165,7 +166,8 @@ export function createProbeStore(context: StoreContext, evidence: EvidenceFolder
 
 		async finish(finish) {
 			const result = await finishProbe(context, finish);
-			// Counted now or before: the note has done its duty either way, unless there was nothing to count it for.
+			// Counted now or before: the note has done its duty either way, unless there was nothing to count
+			// it for.
 			const [probe] = result.counted ? [] : await probesById(context, [finish.probeId]);
 			if (result.counted || probe?.state === "done") await evidence.store.dropPending(finish.probeId);
 			return result;

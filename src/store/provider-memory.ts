@@ -1,4 +1,5 @@
-// What is remembered of a provider between probes, one row each, made with the provider. Decided by market/, kept here.
+// What is remembered of a provider between probes, one row each, made with the provider. Decided by market/,
+// kept here.
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import { integer, json, text } from "./check-input.ts";
 import type { Sql } from "./postgres/sql.ts";

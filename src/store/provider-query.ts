@@ -1,5 +1,5 @@
-// The list of providers as one statement: filter, order and place from a query. Column names and directions come from
-// the tables below, never from the caller; every value is a parameter.
+// The list of providers as one statement: filter, order and place from a query. Column names and directions
+// come from the tables below, never from the caller; every value is a parameter.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderState } from "../protocol/network/provider-memory.ts";
 import type { LinkKind } from "../protocol/probe/evidence.ts";

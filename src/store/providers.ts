@@ -1,5 +1,6 @@
-// Providers: who they are, what they offer, when they are due. Decides nothing: schedules and scores come in decided.
-// Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Page: docs/network.md §1, §3.
+// Providers: who they are, what they offer, when they are due. Decides nothing: schedules and scores come in
+// decided. Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Page:
+// docs/network.md §1, §3.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderMemory, ProviderState } from "../protocol/network/provider-memory.ts";
 import type { HostClaim, LinkKind } from "../protocol/probe/evidence.ts";
@@ -32,7 +33,7 @@ export interface Provider {
 	readonly rentable: boolean;
 	readonly ssh: boolean;
 	readonly registeredAtMs: number;
-	/** The process that holds its agent connection and is alive; null: not connected. Always null for ssh and local. */
+	/** The live process that holds its agent connection; null: not connected, and always for ssh and local. */
 	readonly connectedTo: string | null;
 	readonly connectedAtMs: number | null;
 	readonly lastSeenAtMs: number | null;
@@ -89,7 +90,7 @@ interface By {
 }
 
 export interface ProviderStore {
-	/** New, or the same again: then name, target, price and so on are brought up to date and the state is left as it is (removed → active). */
+	/** New, or known: then its link and offer are brought up to date, and a removed one is active again. */
 	register(provider: NewProvider, by: By): Promise<{ readonly provider: Provider; readonly created: boolean }>;
 	get(id: string): Promise<Provider | null>;
 	list(query?: ProviderQuery): Promise<Page<Provider>>;

@@ -1,6 +1,6 @@
-// Rentals: one open one per provider, every change guarded by the state it was decided from. While one is open the
-// provider is out of the schedule; when it ends it is due at once. No money moves here; what is owed is written down.
-// Page: docs/rentals.md.
+// Rentals: one open one per provider, every change guarded by the state it was decided from. While one is
+// open the provider is out of the schedule; when it ends it is due at once. No money moves here; what is owed
+// is written down. Page: docs/rentals.md.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Rental, RentalAccess, RentalEnd, RentalState } from "../protocol/network/rental.ts";
 import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";
@@ -29,7 +29,7 @@ export interface RentalChange {
 	readonly misses?: number;
 	readonly lastHealthyAtMs?: number;
 	readonly detail?: string;
-	/** Guards a change that was decided from an old row (extend, health): refused when the row has another value by now. */
+	/** Guards a change that was decided from an old row: refused when the row has another value by now. */
 	readonly ifUntilMs?: number;
 }
 
@@ -41,11 +41,11 @@ interface RentalFilter {
 
 export interface RentalStore {
 	/**
-	 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider has another rental, is not active,
-	 * not rentable, or is being probed at this moment (then `busy` is in the hint: try again).
+	 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider has
+	 * another rental, is not active, not rentable, or is being probed at this moment (try again).
 	 */
 	reserve(rental: NewRental, options: { readonly actor: string }): Promise<Rental>;
-	/** Null: it is not in the state `from` (any more), nothing was changed. Ended or refused: the provider is due at once. */
+	/** Null: it is not in the state `from`, nothing was changed. Ended or refused: the provider is due at once. */
 	change(change: RentalChange): Promise<Rental | null>;
 	get(id: string): Promise<Rental | null>;
 	/** Newest first. */

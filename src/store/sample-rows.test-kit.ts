@@ -1,4 +1,5 @@
-// Rows for tests: providers, probes and verdicts with sensible values, and the whole life of one probe in a line.
+// Rows for tests: providers, probes and verdicts with sensible values, and the whole life of one probe in a
+// line.
 import { createHash } from "node:crypto";
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";

@@ -1,4 +1,5 @@
-// Scores: the current one of each provider with its terms. Computed in market/, kept here. Page: docs/scores.md.
+// Scores: the current one of each provider with its terms. Computed in market/, kept here. Page:
+// docs/scores.md.
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
@@ -39,7 +40,8 @@ export function createScoreStore({ database }: StoreContext): ScoreStore {
 			if (rows.length === 0) return;
 			const columns = [0, 1, 2, 3, 4].map((column) => rows.map((row) => row[column]));
 			await database.transaction(async (sql) => {
-				// In the order of ids, so that two processes that score the same providers wait for each other instead of deadlocking.
+				// In the order of ids, so that two processes that score the same providers wait for each
+				// other instead of deadlocking.
 				await sql.write(
 					`INSERT INTO scores AS s (provider_id, at_ms, score_ppm, mode, terms)
 					SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::jsonb[]) AS n (provider_id) ORDER BY n.provider_id

@@ -1,5 +1,5 @@
-// What PostgreSQL and its driver say, as an error of ours. The server's message goes into `cause` and, where it helps, into the sentence;
-// values of statements never do.
+// What PostgreSQL and its driver say, as an error of ours. The server's message goes into `cause` and, where
+// it helps, into the sentence; values of statements never do.
 import { AssayError } from "../protocol/assay-error.ts";
 
 const LOST = new Set([
@@ -12,7 +12,7 @@ const LOST = new Set([
 	"EHOSTUNREACH",
 	"ENETUNREACH",
 ]);
-/** Shut down, crashed, not yet started, too many connections: the statement was not begun or its session is gone. */
+/** Shut down, crashed, not yet started, too many connections: the statement was not begun, or is gone. */
 const AWAY = new Set(["57P01", "57P02", "57P03", "57P05", "53300"]);
 
 function codeOf(cause: unknown): string {

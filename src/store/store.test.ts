@@ -1,5 +1,5 @@
-// What the store keeps and how it refuses: providers, probes, evidence, scores, rentals, tokens, audit, on both servers.
-// Due probes and processes are in due-probes.test.ts and tests/store/processes.test.ts.
+// What the store keeps and how it refuses: providers, probes, evidence, scores, rentals, tokens, journal, on
+// both servers. Due probes and processes are in due-probes.test.ts and tests/store/processes.test.ts.
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,10 @@
-// The store: what opens it and what it gives, one part for each thing. The parts' types lie beside their SQL. Not here:
-// judgement (market/, verify/), wiring (validator/). Page: docs/network.md.
+// The store: what opens it and what it gives, one part for each thing. The parts' types lie beside their SQL.
+// Not here: judgement (market/, verify/), wiring (validator/). Page: docs/network.md.
 //
-// Times are `…AtMs` (milliseconds since 1970), money `…Micros`, shares `…Ppm`; all are safe integers. Clocks are
-// arguments, with one exception: leases expire by the database's clock, the only one that processes on several machines
-// have in common. Text from providers is stored as given, within limits; whoever shows it makes it safe
-// (protocol/bytes/safe-text).
+// Times are `…AtMs` (milliseconds since 1970), money `…Micros`, shares `…Ppm`; all are safe integers. Clocks
+// are arguments, with one exception: leases expire by the database's clock, the only one that processes on
+// several machines have in common. Text from providers is stored as given, within limits; whoever shows it
+// makes it safe (protocol/bytes/safe-text).
 import type { ChainStore } from "./chain.ts";
 import type { ConnectionStore } from "./connections.ts";
 import type { DeviceStore } from "./devices.ts";
@@ -21,9 +21,9 @@ import type { ScoreStore } from "./scores.ts";
 import type { NonceStore, TokenStore } from "./tokens.ts";
 
 export interface StoreOptions {
-	/** Evidence folder, pending entries and, without `databaseUrl`, the embedded server's files. Made when missing. */
+	/** Evidence, pending entries and, without `databaseUrl`, the embedded server's files. Made when missing. */
 	readonly dataDir: string;
-	/** Any PostgreSQL server (14 or newer); without it the embedded one is started, or joined when it already runs on `dataDir`. */
+	/** Any PostgreSQL server (14 or newer); without it the embedded one is started, or joined where it runs. */
 	readonly databaseUrl?: string;
 	/** Lower-case name. Default "assay". */
 	readonly schema?: string;
@@ -34,7 +34,7 @@ export interface StoreOptions {
 	readonly statementTimeoutMs?: number;
 	/** How long a lease lasts without a heartbeat (they come at a third of it). Default 30,000. */
 	readonly leaseMs?: number;
-	/** Leave the embedded server running when this store closes; for tests that share one server. Default: stop it when nobody is left. */
+	/** Leave the embedded server running; for tests that share one. Default: stop it when nobody is left. */
 	readonly keepServer?: boolean;
 	/** Warnings: lost connections, taken-over servers. Never secrets. */
 	readonly onWarning?: (message: string) => void;
@@ -60,8 +60,8 @@ export interface Store {
 	overview(options: { readonly nowMs: number }): Promise<Overview>;
 	/** One round trip to the database and the evidence folder; throws what is wrong. */
 	ready(): Promise<void>;
-	/** Removes history that nobody needs any more; evidence files stay. At most `limit` rows a call (default 10,000). */
+	/** Removes history that nobody needs; evidence files stay. At most `limit` rows a call (default 10,000). */
 	prune(options: PruneOptions): Promise<{ readonly probes: number; readonly nonces: number }>;
-	/** Takes no more probes, waits for running handlers (their signals are aborted), gives leases back, closes everything. */
+	/** Takes no more probes, aborts handlers and waits for them, gives leases back, closes everything. */
 	close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
-// The tables themselves: migrations, the journal's chain, and paging over every order of the list of providers.
+// The tables themselves: migrations, the journal's chain, and paging over every order of the list of
+// providers.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import pg from "pg";

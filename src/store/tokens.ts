@@ -1,5 +1,5 @@
-// API tokens and nonces of signed requests. Of a token only the SHA-256 is kept: its secret has 256 random bits, so a
-// plain hash is enough.
+// API tokens and nonces of signed requests. Of a token only the SHA-256 is kept: its secret has 256 random
+// bits, so a plain hash is enough.
 import { createHash, randomBytes } from "node:crypto";
 import { ROLES, type Role } from "../protocol/network/role.ts";
 import { integer, oneOf, text } from "./check-input.ts";

@@ -1,6 +1,7 @@
-// The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note pending/<probe id> with the hash.
-// Everything is durable before `put` resolves: written aside, fsynced, renamed, and the folder fsynced, so that a power cut leaves a whole
-// file or none. Not here: whether the evidence is true. Page: docs/schedule.md §3.
+// The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note
+// pending/<probe id> with the hash. Everything is durable before `put` resolves: written aside, fsynced,
+// renamed, and the folder fsynced, so that a power cut leaves a whole file or none. Not here: whether the
+// evidence is true. Page: docs/schedule.md §3.
 
 import { createHash, randomBytes } from "node:crypto";
 import { access, open, readdir, readFile, rm } from "node:fs/promises";
@@ -15,7 +16,7 @@ export interface EvidenceStore {
 	/** Verified by its hash: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
 	get(sha256: string): Promise<Uint8Array>;
 	has(sha256: string): Promise<boolean>;
-	/** Takes a pending entry away without counting it (another database's, or a file that does not verify as a probe). */
+	/** Takes a pending entry away without counting it: another database's, or no file of a probe. */
 	dropPending(probeId: string): Promise<void>;
 }
 
@@ -54,8 +55,8 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 				const note = noteOf(probeId);
 				const sha256 = createHash("sha256").update(bytes).digest("hex");
 				const path = fileOf(sha256);
-				// The note first: whoever is killed here leaves a note without a file, which says nothing, never a file without a note,
-				// which nobody would count.
+				// The note first: whoever is killed here leaves a note without a file, which says nothing,
+				// never a file without a note, which nobody would count.
 				await write(note, `${sha256}\n`);
 				await write(path, bytes);
 				return { sha256, bytes: bytes.length };

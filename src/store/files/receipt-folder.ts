@@ -1,5 +1,7 @@
-// Receipts beside the evidence: receipts/ab/cdef….json, named by the SHA-256 of the evidence file they belong to, so that judging the evidence stays a matter of that file alone.
-// Durable before `put` resolves. Small text files; what they say is src/protocol/chain/probe-receipt.ts, whether it is true src/chain/contracts/slashing.ts.
+// Receipts beside the evidence: receipts/ab/cdef….json, named by the SHA-256 of the evidence file they belong
+// to, so that judging the evidence stays a matter of that file alone. Durable before `put` resolves. Small
+// text files; what they say is src/protocol/chain/probe-receipt.ts, whether it is true
+// src/chain/contracts/slashing.ts.
 import { join } from "node:path";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { parseReceiptFile, type ReceiptFile } from "../../protocol/chain/probe-receipt.ts";

@@ -1,8 +1,9 @@
-// Connections to PostgreSQL: one pool, transactions, one listening connection, and what becomes of errors. No SQL of
-// our own tables here.
+// Connections to PostgreSQL: one pool, transactions, one listening connection, and what becomes of errors. No
+// SQL of our own tables here.
 //
-// Reads are tried again when the connection or the server went away; writes never by themselves, because nobody knows
-// whether they happened. A transaction that PostgreSQL refused for a deadlock or a clash did not happen and is run again.
+// Reads are tried again when the connection or the server went away; writes never by themselves, because
+// nobody knows whether they happened. A transaction that PostgreSQL refused for a deadlock or a clash did not
+// happen and is run again.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { connectionLost, isClash, storeError } from "../store-error.ts";
@@ -50,7 +51,8 @@ function clientConfig({ address, schema, applicationName, statementTimeoutMs }: 
 		application_name: applicationName,
 		connectionTimeoutMillis: 10_000,
 		keepAlive: true,
-		// Times in rows are plain integers, so the session's zone does not matter; names are found in our schema first.
+		// Times in rows are plain integers, so the session's zone does not matter; names are found in our
+		// schema first.
 		options: `-c search_path=${schema},public -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=60000`,
 		types,
 	};

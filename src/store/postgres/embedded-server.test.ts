@@ -1,4 +1,5 @@
-// The embedded server: set up once however many start it, joined, brought back after a kill, ended by the last.
+// The embedded server: set up once however many start it, joined, brought back after a kill, ended by the
+// last.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,10 @@
-// The embedded PostgreSQL server of a data folder: set up once, started when it does not run, joined when it does. It is a process of its
-// own and outlives ours, even a kill -9; whoever opens the folder next joins it. Not here: SQL of our own, pools.
+// The embedded PostgreSQL server of a data folder: set up once, started when it does not run, joined when it
+// does. It is a process of its own and outlives ours, even a kill -9; whoever opens the folder next joins it.
+// Not here: SQL of our own, pools.
 //
-// No lock is needed: the cluster is made beside and renamed into place, and of two servers started at once PostgreSQL itself lets one live.
-// One machine at a time: two machines on one network folder cannot see each other's processes.
+// No lock is needed: the cluster is made beside and renamed into place, and of two servers started at once
+// PostgreSQL itself lets one live. One machine at a time: two machines on one network folder cannot see each
+// other's processes.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -1,5 +1,5 @@
-// One connection that listens for notifications, and comes back when it was lost. What happened in between is gone:
-// `onGap` says so.
+// One connection that listens for notifications, and comes back when it was lost. What happened in between is
+// gone: `onGap` says so.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 

@@ -1,5 +1,5 @@
-// A database as the version before the queue moved into the rows left it (migrations 1 and 2, pg-boss beside them), opened by
-// this one: everything is found again, and what was queued or running there is probed again.
+// A database as the version before the queue moved into the rows left it (migrations 1 and 2, pg-boss beside
+// them), opened by this one: everything is found again, and what was queued or running there is probed again.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";

@@ -1,5 +1,6 @@
-// The tables, as numbered migrations: applied once each, in order, under a lock, recorded with their hash. A migration that has been released
-// is never edited; a change is a new number. They are text in the program, not files beside it, so that a packed program has them.
+// The tables, as numbered migrations: applied once each, in order, under a lock, recorded with their hash. A
+// migration that has been released is never edited; a change is a new number. They are text in the program,
+// not files beside it, so that a packed program has them.
 import { createHash } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { tables } from "./migrations/001-tables.ts";

@@ -1,5 +1,6 @@
-// As whom the embedded server runs. PostgreSQL refuses root, so as root it runs under an account without rights: `postgres` or `nobody`.
-// Nothing on the machine is changed: no account is made, no folder of others is opened up.
+// As whom the embedded server runs. PostgreSQL refuses root, so as root it runs under an account without
+// rights: `postgres` or `nobody`. Nothing on the machine is changed: no account is made, no folder of others
+// is opened up.
 import { chown, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -42,8 +43,9 @@ export interface Command {
 }
 
 /**
- * The command line that runs a program under the account. A folder above the programs or the data that only root may enter (/root) would
- * lock the account out: then it keeps the one right to look through folders (never to write), which needs util-linux's `setpriv`.
+ * The command line that runs a program under the account. A folder above the programs or the data that only
+ * root may enter (/root) would lock the account out: then it keeps the one right to look through folders
+ * (never to write), which needs util-linux's `setpriv`.
  */
 export async function commandAs(
 	account: Account | null,
@@ -54,7 +56,8 @@ export async function commandAs(
 	if (!account) return { program, args };
 	const open = await Promise.all(folders.map((folder) => mayEnter(folder, account)));
 	if (open.every(Boolean)) return { program, args, ...account };
-	// Containers often lack the right to search but have the larger one; neither makes the account own anything.
+	// Containers often lack the right to search but have the larger one; neither makes the account own
+	// anything.
 	const right = (await hasCapability(2)) ? "dac_read_search" : "dac_override";
 	const drop = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"];
 	return {

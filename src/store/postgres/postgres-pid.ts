@@ -1,4 +1,5 @@
-// postmaster.pid: who serves a data folder, on which port. Written by PostgreSQL; read here, and mended when its process is long gone.
+// postmaster.pid: who serves a data folder, on which port. Written by PostgreSQL; read here, and mended when
+// its process is long gone.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -9,7 +10,7 @@ export interface RunningServer {
 	readonly status: string;
 }
 
-/** The server that runs on this folder; null when there is none, also when the file was left behind by a dead one. */
+/** The server that runs on this folder; null: none does, even where a dead one left its file behind. */
 export async function readRunningServer(folder: string): Promise<RunningServer | null> {
 	const text = await readFile(join(folder, "postmaster.pid"), "utf8").catch(() => null);
 	if (text === null) return null;

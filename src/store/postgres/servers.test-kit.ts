@@ -1,5 +1,6 @@
-// The two servers that the store's tests run on: the embedded one, and Debian's PostgreSQL reached by its URL as any external one would be.
-// Each test file starts its own and stops them; each test has a schema of its own.
+// The two servers that the store's tests run on: the embedded one, and Debian's PostgreSQL reached by its URL
+// as any external one would be. Each test file starts its own and stops them; each test has a schema of its
+// own.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Statements on one connection. Values are always parameters. A row comes as a plain object whose fields are the
-// columns in camelCase (`next_probe_at_ms` as `nextProbeAtMs`); every statement names the type of its rows.
+// Statements on one connection. Values are always parameters. A row comes as a plain object whose fields are
+// the columns in camelCase (`next_probe_at_ms` as `nextProbeAtMs`); every statement names the type of its
+// rows.
 import pg from "pg";
 import { AssayError } from "../../protocol/assay-error.ts";
 
@@ -10,7 +11,8 @@ export interface Sql {
 	write(text: string, values?: readonly unknown[]): Promise<number>;
 }
 
-// bigint comes as text from PostgreSQL because it may not fit; all of ours do, and one that does not must not be rounded.
+// bigint comes as text from PostgreSQL because it may not fit; all of ours do, and one that does not must not
+// be rounded.
 export const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, (text: string) => {
 	const value = Number(text);

@@ -1,5 +1,6 @@
-// A validator process as the tests need one: takes, probes (a file instead of a host), recovers, until it is killed. Run as a
-// program with its options as JSON. It prints OVERLAP when it meets another live process at the same provider.
+// A validator process as the tests need one: takes, probes (a file instead of a host), recovers, until it is
+// killed. Run as a program with its options as JSON. It prints OVERLAP when it meets another live process at
+// the same provider.
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Due probes within one process and between two stores: who is taken, who is not, what a failed handler leaves, what
-// leases promise.
+// Due probes within one process and between two stores: who is taken, who is not, what a failed handler
+// leaves, what leases promise.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { beforeEach, test } from "node:test";
@@ -35,7 +35,7 @@ function collect() {
 
 let looks = 0;
 
-/** Whom one look takes; all are given back as they were. One more provider, due as well, shows that the look is over. */
+/** Whom one look takes; all are given back. One more provider, due as well, shows that the look is over. */
 async function takenAt(store: Store, atMs: number): Promise<readonly string[]> {
 	const last = await register(store, `last of look ${++looks}`, { nowMs: atMs });
 	const taken: string[] = [];

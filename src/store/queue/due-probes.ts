@@ -1,6 +1,6 @@
-// Probes that are due: which providers a process may take now, which it has, and groups that must be probed at the same
-// time. All of it stands in the rows of `providers`: `next_probe_at_ms` says when, `probed_by` who works on it, and
-// `together` that it was called for a simultaneous probe. Page: docs/schedule.md, §4.
+// Probes that are due: which providers a process may take now, which it has, and groups that must be probed
+// at the same time. All of it stands in the rows of `providers`: `next_probe_at_ms` says when, `probed_by`
+// who works on it, and `together` that it was called for a simultaneous probe. Page: docs/schedule.md.
 import { randomUUID } from "node:crypto";
 import { hex, integer, list } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
@@ -23,19 +23,20 @@ export interface DueProbe {
 
 interface TakeOptions {
 	readonly concurrency: number;
-	/** After a probe that failed for our own reasons; doubled each time in a row, eight times at most. Default a minute. */
+	/** Pause after a probe that failed for our own reasons, doubled each time in a row. Default a minute. */
 	readonly retryMs?: number;
 	readonly nowMs: () => number;
 }
 
 export interface DueProbeStore {
 	/**
-	 * Takes due, active, unrented providers (agents: only those connected to this process), longest due first, and called groups before all others:
-	 * lease on the provider first, heartbeats while the handler runs, lease given back after it. A handler that returned without `probes.finish` or that
-	 * threw leaves the provider due again after `retryMs`. Looks at once, after every end and when woken; falling due makes no sound.
+	 * Takes due, active, unrented providers (agents: only those connected to this process), called groups first,
+	 * then the longest due, each under a lease that is given back when the handler has ended. A handler that
+	 * threw, or returned without `probes.finish`, leaves its provider due again after `retryMs`. Looks at once,
+	 * after every end and when woken: falling due makes no sound.
 	 */
 	take(options: TakeOptions, handler: (due: DueProbe) => Promise<void>): Worker;
-	/** Calls these providers to one simultaneous probe, or none of them: false when one is busy, rented, not active or not connected anywhere. */
+	/** All of them to one simultaneous probe, or none: false when one is busy, rented, paused or not connected. */
 	callTogether(options: {
 		readonly providerIds: readonly string[];
 		readonly startAtMs: number;
@@ -60,7 +61,7 @@ const CALL_ENDS_MS = 60_000;
 const FREE = `p.state = 'active' AND p.rental_id IS NULL AND p.probed_by IS NULL AND ${unleased("'provider/' || p.id")}`;
 const CALLED = "(p.together IS NOT NULL AND (p.together ->> 'startAtMs')::bigint > $1::bigint - $2::bigint)";
 
-/** $1 now, $2 how long a call lasts, $3 this process, $4 length of a lease, $5 how many, $6 those that run here. */
+/** $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here. */
 const TAKE = `
 	WITH called AS (
 		SELECT p.id, p.together FROM providers p

@@ -1,8 +1,10 @@
-// Leases: which process may do what, until when. Renewed by a heartbeat at a third of their length and given back when
-// done; one that expired may be taken by another. They live by the database's clock, the only one that processes on
-// several machines have in common. Here too: the process's own lease, by which others see that it is alive.
+// Leases: which process may do what, until when. Renewed by a heartbeat at a third of their length and given
+// back when done; one that expired may be taken by another. They live by the database's clock, the only one
+// that processes on several machines have in common. Here too: the process's own lease, by which others see
+// that it is alive.
 //
-// Whoever cannot renew in time must assume that another has taken over: then `onLost` says so, and the work has to stop.
+// Whoever cannot renew in time must assume that another has taken over: then `onLost` says so, and the work
+// has to stop.
 import { text } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import type { Sql } from "../postgres/sql.ts";
@@ -13,11 +15,11 @@ export interface Lease {
 	readonly expiresAtMs: number;
 }
 
-/** Named leases of this process: "provider/<id>", "rentals", anything. Held leases are renewed by the store until released. */
+/** Named leases of this process: "provider/<id>", "rentals", anything. Renewed by the store until released. */
 export interface LeaseStore {
 	/** True: held by this process (again). False: another holds it and is not expired. */
 	acquire(name: string): Promise<boolean>;
-	/** Whoever has it: for one who knows by other means that the holder is dead or will find out. Writes that name a lease stay safe. */
+	/** Whoever has it: for one who knows that the holder is dead. Writes that name the lease stay safe. */
 	seize(name: string): Promise<void>;
 	release(name: string): Promise<void>;
 	/** Those that have not expired. */
@@ -28,11 +30,11 @@ export interface LeaseStore {
 
 export interface Leases {
 	readonly store: LeaseStore;
-	/** Renewed from now on: for a lease that a statement of the caller's took; `sinceMs` is `performance.now()` before it was sent. */
+	/** Renews a lease that the caller's own statement took; `sinceMs`: `performance.now()` before it was sent. */
 	keep(name: string, sinceMs: number): void;
 	/** Not renewed any more, whatever the database says. */
 	drop(name: string): void;
-	/** Takes the process's lease and begins to beat. `onBeat` follows every beat; `onReturn` when the process had been given up as dead. */
+	/** Takes the process's lease and begins to beat. `onReturn`: the process had been given up as dead. */
 	start(hooks: { readonly onBeat: () => Promise<void>; readonly onReturn: () => Promise<void> }): Promise<void>;
 	stop(): Promise<void>;
 }
@@ -44,7 +46,7 @@ export const providerLease = (providerId: string): string => `provider/${provide
 export const unleased = (name: string): string =>
 	`NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND l.expires_at >= clock_timestamp())`;
 
-/** False: this process does not hold the lease. Its row stays locked: nobody takes it over before the transaction ends. */
+/** If so its row stays locked: nobody takes it over before the transaction ends. */
 export async function holdsLease(sql: Sql, name: string, holder: string): Promise<boolean> {
 	const held = await sql.query(
 		"SELECT 1 FROM leases WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp() FOR SHARE",

@@ -1,7 +1,7 @@
-// What dead processes leave behind is taken over: expired leases go, running probes without a lease are abandoned,
-// providers that nobody works on any more are free again, connections of processes that are gone are forgotten. Every
-// step looks at the state of the tables only, so it does not matter who runs it, how often, or whether a former run was
-// itself killed halfway.
+// What dead processes leave behind is taken over: expired leases go, running probes without a lease are
+// abandoned, providers that nobody works on any more are free again, connections of processes that are gone
+// are forgotten. Every step looks at the state of the tables only, so it does not matter who runs it, how
+// often, or whether a former run was itself killed halfway.
 import type { StoreContext } from "../context.ts";
 import type { Lease } from "./leases.ts";
 import { processLease, unleased } from "./leases.ts";

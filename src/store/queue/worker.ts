@@ -1,22 +1,24 @@
-// Works off what falls due, at most so many at once, each under its lease. What is due and how it is taken and given
-// back is the source's (due-probes.ts); here only: how many, since when, and who is told to stop.
+// Works off what falls due, at most so many at once, each under its lease. What is due and how it is taken
+// and given back is the source's (due-probes.ts); here only: how many, since when, and who is told to stop.
 //
-// There is no queue beside the rows. Being due is a date in a row, being worked on is a lease, and a source takes both
-// in one statement: a process that is killed at any moment leaves a row that is due, or a lease that expires.
+// There is no queue beside the rows. Being due is a date in a row, being worked on is a lease, and a source
+// takes both in one statement: a process that is killed at any moment leaves a row that is due, or a lease
+// that expires.
 //
-// Why not pg-boss, which was here: a due date moves with every request, rental, pause and changed claim, so its jobs
-// could only copy the rows and be called back; its own heartbeats and retries would be a second lease and a second
-// schedule; work that only the process with the agent's connection can do needs a queue for each process; and several
-// probes that start together or not at all are one transaction over the rows, which no queue offers.
+// Why not pg-boss, which was here: a due date moves with every request, rental, pause and changed claim, so
+// its jobs could only copy the rows and be called back; its own heartbeats and retries would be a second
+// lease and a second schedule; work that only the process with the agent's connection can do needs a queue
+// for each process; and several probes that start together or not at all are one transaction over the rows,
+// which no queue offers.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { StoreContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
 
 export interface Source<Item> {
-	/** Takes up to `limit` items with their leases, all or nothing; none of those that are `running` here, by lease. */
+	/** Takes up to `limit` items with their leases, in one statement; none whose lease is among `running`. */
 	take(limit: number, running: readonly string[]): Promise<readonly Item[]>;
 	leaseOf(item: Item): string;
-	/** After the handler has ended, however it did: gives the lease back, and what was not done is due again. */
+	/** After the handler, however it ended: gives the lease back; what was not done is due again. */
 	giveBack(item: Item, isStopping: boolean): Promise<void>;
 }
 

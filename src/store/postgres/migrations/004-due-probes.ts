@@ -1,6 +1,6 @@
-// Due probes stand in the rows of providers instead of in a queue beside them; what is remembered of a provider has
-// named columns instead of one JSON value; the journal is called so. Whatever was queued or running is due still: no
-// date was moved when it was queued. The history of scores goes: nobody read it.
+// Due probes stand in the rows of providers instead of in a queue beside them; what is remembered of a
+// provider has named columns instead of one JSON value; the journal is called so. Whatever was queued or
+// running is due still: no date was moved when it was queued. The history of scores goes: nobody read it.
 export const dueProbes = `
 DROP INDEX providers_due, providers_job;
 ALTER TABLE providers
