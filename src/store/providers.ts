@@ -1,6 +1,6 @@
 // Providers: who they are, what they offer, when they are due. Decides nothing: schedules and scores come in
-// decided. Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Page:
-// docs/network.md §1, §3.
+// decided. Figures and cards of theirs are written with a probe (probe-finish.ts) and read here. Pages:
+// docs/network.md §1, docs/schedule.md.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderMemory, ProviderState } from "../protocol/network/provider-memory.ts";
 import type { HostClaim, LinkKind } from "../protocol/probe/evidence.ts";
