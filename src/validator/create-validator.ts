@@ -13,15 +13,15 @@ import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { AgentPool } from "./agents/agent-pool.ts";
 import { createAgentAsker } from "./agents/ask-agent.ts";
-import { createEventHub } from "./event-hub.ts";
+import { EventHub } from "./event-hub.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
 import { createProgressBudget } from "./probing/probe-progress.ts";
 import { type Scheduler, startScheduler } from "./probing/scheduler.ts";
-import { createSuspicionWatch } from "./probing/suspicion-watch.ts";
+import { SuspicionWatch } from "./probing/suspicion-watch.ts";
 import { createTogetherGate } from "./probing/together-gate.ts";
-import { createVerifierPool } from "./probing/verifier-pool.ts";
+import { VerifierPool } from "./probing/verifier-pool.ts";
 import { Rentals } from "./rentals/rentals.ts";
 import { startRentalWatch } from "./rentals/watch-rentals.ts";
 import { createScoreKeeper } from "./scoring/score-keeper.ts";
@@ -124,7 +124,7 @@ async function start(
 	// Loaded when it is wanted: most of its weight is an EVM.
 	const chain = config.chain === null ? null : await (await import("./settlement/keeper.ts")).openChainKeeper(base);
 	if (chain !== null) opened.push(() => chain.stop());
-	const pool = createVerifierPool({
+	const pool = new VerifierPool({
 		threads: config.verifierThreads,
 		clockUs: env.ratesClockUs,
 		onVerified: (seconds) => metrics.verifySeconds.observe(seconds),
@@ -137,7 +137,7 @@ async function start(
 	const agents = new AgentPool(parts, {
 		...door,
 		onClaim: async (providerId, before, after) => {
-			if (await takeClaim(base, { providerId, before, after })) wake();
+			if (await takeClaim(base, providerId, { before, after })) wake();
 		},
 		onConnected: wake,
 	});
@@ -158,7 +158,7 @@ async function start(
 	if (config.probes) {
 		const gate = createTogetherGate({ hub: context.hub, after: env.after });
 		opened.push(() => gate.close());
-		const suspicion = createSuspicionWatch({ ...context, scores });
+		const suspicion = new SuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
 		const semaphore = createSemaphore(config.concurrency);
 		scheduler = await startScheduler({ ...context, gate, pool, semaphore, mayTell, scores, suspicion });
@@ -207,7 +207,7 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 		leases: async () => (await store.leases.list({ prefix: "provider/" })).length,
 	});
 	const onLost = () => metrics.eventsLost.inc();
-	const hub = createEventHub({ events: store.events, process: store.process, nowMs, onLost });
+	const hub = new EventHub({ events: store.events, process: store.process, nowMs, onLost });
 	opened.push(async () => {
 		await hub.flush();
 		hub.close();

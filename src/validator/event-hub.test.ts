@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { NetworkEvent } from "../api/types.ts";
 import { realAfter } from "../platform/abortable.ts";
 import type { EventStore, StoreEvent } from "../store/events.ts";
-import { createEventHub } from "./event-hub.ts";
+import { EventHub } from "./event-hub.ts";
 import { createProbeHistory } from "./probing/probe-history.ts";
 import { createTogetherGate } from "./probing/together-gate.ts";
 
@@ -26,7 +26,7 @@ function memoryEvents(): EventStore & { miss(): void } {
 }
 
 const nowMs = () => 1000;
-const hubOf = (events: EventStore, process: string) => createEventHub({ events, process, nowMs });
+const hubOf = (events: EventStore, process: string) => new EventHub({ events, process, nowMs });
 const told = (n: number) => ({ kind: "probe.progress", subject: `${n}`, providerId: null, detail: { n } });
 
 async function take(stream: AsyncIterable<NetworkEvent>, count: number): Promise<NetworkEvent[]> {

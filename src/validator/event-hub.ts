@@ -26,20 +26,6 @@ interface WatchOptions {
 	readonly last?: (event: NetworkEvent) => boolean;
 }
 
-export interface EventHub {
-	/** Never throws and never waits: an event that cannot be told is lost, and counted. */
-	tell(event: Told): void;
-	/** What is public. */
-	watch(o: WatchOptions): AsyncIterable<NetworkEvent>;
-	/** What has happened of a probe, as far as it is remembered. */
-	historyOf(probeId: string): readonly NetworkEvent[];
-	/** For the validator itself. Returns how to stop listening. */
-	listen(listener: (event: NetworkEvent) => void): () => void;
-	/** Waits for what was told so far to be sent. */
-	flush(): Promise<void>;
-	close(): void;
-}
-
 /** Between the parts of validators: gates of groups, questions to other processes' agents. Answers there hold access to hosts. */
 const isInternal = ({ kind }: { readonly kind: string }) =>
 	kind.startsWith("internal.") || kind.startsWith("together.");
@@ -50,102 +36,130 @@ const REMEMBERED = 2000;
 const MAX_UNREAD = 5000;
 const MAX_UNSENT = 5000;
 
-export function createEventHub(o: {
+interface EventHubOptions {
 	readonly events: EventStore;
 	/** Lower-case hex or the like: the first part of every id that this process gives. */
 	readonly process: string;
 	readonly nowMs: () => number;
 	readonly onLost?: (error: unknown) => void;
-}): EventHub {
-	const prefix = o.process.replace(/[^A-Za-z0-9_-]/g, "").slice(0, 32) || "p";
-	const remembered: NetworkEvent[] = [];
-	const history = createProbeHistory();
-	const listeners = new Set<(event: NetworkEvent) => void>();
+}
+
+type Listener = (event: NetworkEvent) => void;
+
+export class EventHub {
+	private readonly options: EventHubOptions;
+	private readonly remembered: NetworkEvent[] = [];
+	private readonly history = createProbeHistory();
+	private readonly listeners = new Set<Listener>();
+	private readonly unsubscribe: () => void;
 	/** One after the other: several connections at once would tell them in another order. */
-	let sending: Promise<void> = Promise.resolve();
-	let unsent = 0;
-	let count = 0;
+	private sending: Promise<void> = Promise.resolve();
+	private unsent = 0;
 
-	const unsubscribe = o.events.subscribe((event) => {
-		const seen = isStored(event)
-			? fromStored(event)
-			: { kind: "missed", subject: "", providerId: null, detail: {}, atMs: o.nowMs() };
-		const numbered: NetworkEvent = { id: `${prefix}:${++count}`, ...seen } as NetworkEvent;
-		if (!isInternal(numbered)) {
-			remembered.push(numbered);
-			history.see(numbered);
-			if (remembered.length > REMEMBERED) remembered.splice(0, remembered.length - REMEMBERED);
-		}
-		for (const listener of [...listeners]) listener(numbered);
-	});
-
-	/** Null: not remembered, or of another process; then the stream begins with what comes. */
-	function since(after: string | null): readonly NetworkEvent[] | null {
-		const at = after === null ? -1 : remembered.findIndex(({ id }) => id === after);
-		return at < 0 ? null : remembered.slice(at + 1);
+	constructor(options: EventHubOptions) {
+		this.options = options;
+		const prefix = options.process.replace(/[^A-Za-z0-9_-]/g, "").slice(0, 32) || "p";
+		let count = 0;
+		this.unsubscribe = options.events.subscribe((event) => {
+			const seen = isStored(event)
+				? fromStored(event)
+				: { kind: "missed", subject: "", providerId: null, detail: {}, atMs: options.nowMs() };
+			this.take({ id: `${prefix}:${++count}`, ...seen } as NetworkEvent);
+		});
 	}
 
-	return {
-		tell({ kind, subject, providerId, detail }) {
-			const stored: StoreEvent = { kind, subject, atMs: o.nowMs(), detail: { providerId, detail } };
-			// A database that does not keep up must not make this process grow.
-			if (unsent >= MAX_UNSENT) return o.onLost?.(new Error("too many events wait to be told"));
-			unsent += 1;
-			sending = sending
-				.then(() => o.events.publish(stored))
-				.catch((error) => o.onLost?.(error))
-				.finally(() => {
-					unsent -= 1;
-				});
-		},
-		listen(listener) {
-			listeners.add(listener);
-			return () => listeners.delete(listener);
-		},
-		historyOf: (probeId) => history.of(probeId),
-		watch({ wants, after, signal, last, probe }) {
-			const before = since(after) ?? (probe === undefined ? [] : history.of(probe));
-			const unread: NetworkEvent[] = before.filter(wants);
-			let wake = () => {};
-			let overrun = false;
-			const listener = (event: NetworkEvent) => {
-				if (isInternal(event) || !wants(event)) return;
-				if (unread.length >= MAX_UNREAD) overrun = true;
-				else unread.push(event);
-				wake();
-			};
-			const stop = () => {
-				listeners.delete(listener);
-				wake();
-			};
-			// From now on, not from the first read on: whoever looks at the database in between misses nothing.
-			listeners.add(listener);
-			signal.addEventListener("abort", stop, { once: true });
-			if (signal.aborted) stop();
-			async function* read() {
-				try {
-					while (!signal.aborted && !overrun) {
-						const event = unread.shift();
-						if (event === undefined) {
-							await new Promise<void>((resolve) => {
-								wake = resolve;
-								if (signal.aborted || unread.length > 0) resolve();
-							});
-							continue;
-						}
-						yield event;
-						if (last?.(event)) return;
+	/** Never throws and never waits: an event that cannot be told is lost, and counted. */
+	tell({ kind, subject, providerId, detail }: Told): void {
+		const { events, nowMs, onLost } = this.options;
+		const stored: StoreEvent = { kind, subject, atMs: nowMs(), detail: { providerId, detail } };
+		// A database that does not keep up must not make this process grow.
+		if (this.unsent >= MAX_UNSENT) {
+			onLost?.(new Error("too many events wait to be told"));
+			return;
+		}
+		this.unsent += 1;
+		this.sending = this.sending
+			.then(() => events.publish(stored))
+			.catch((error) => onLost?.(error))
+			.finally(() => {
+				this.unsent -= 1;
+			});
+	}
+
+	/** For the validator itself. Returns how to stop listening. */
+	listen(listener: Listener): () => void {
+		this.listeners.add(listener);
+		return () => this.listeners.delete(listener);
+	}
+
+	/** What has happened of a probe, as far as it is remembered. */
+	historyOf(probeId: string): readonly NetworkEvent[] {
+		return this.history.of(probeId);
+	}
+
+	/** What is public; from now on, not from the first read on, so that nobody misses anything in between. */
+	watch({ wants, after, signal, last, probe }: WatchOptions): AsyncIterable<NetworkEvent> {
+		const before = this.since(after) ?? (probe === undefined ? [] : this.history.of(probe));
+		const unread: NetworkEvent[] = before.filter(wants);
+		let wake = () => {};
+		let isOverrun = false;
+		const unlisten = this.listen((event) => {
+			if (isInternal(event) || !wants(event)) return;
+			if (unread.length >= MAX_UNREAD) isOverrun = true;
+			else unread.push(event);
+			wake();
+		});
+		const stop = () => {
+			unlisten();
+			wake();
+		};
+		signal.addEventListener("abort", stop, { once: true });
+		if (signal.aborted) stop();
+		async function* read() {
+			try {
+				while (!signal.aborted && !isOverrun) {
+					const event = unread.shift();
+					if (event === undefined) {
+						await new Promise<void>((resolve) => {
+							wake = resolve;
+							if (signal.aborted || unread.length > 0) resolve();
+						});
+						continue;
 					}
-				} finally {
-					listeners.delete(listener);
-					signal.removeEventListener("abort", stop);
+					yield event;
+					if (last?.(event)) return;
 				}
+			} finally {
+				unlisten();
+				signal.removeEventListener("abort", stop);
 			}
-			return read();
-		},
-		flush: () => sending,
-		close: unsubscribe,
-	};
+		}
+		return read();
+	}
+
+	/** Waits for what was told so far to be sent. */
+	flush(): Promise<void> {
+		return this.sending;
+	}
+
+	close(): void {
+		this.unsubscribe();
+	}
+
+	private take(event: NetworkEvent): void {
+		if (!isInternal(event)) {
+			this.remembered.push(event);
+			this.history.see(event);
+			if (this.remembered.length > REMEMBERED) this.remembered.splice(0, this.remembered.length - REMEMBERED);
+		}
+		for (const listener of [...this.listeners]) listener(event);
+	}
+
+	/** Null: not remembered, or of another process; then the stream begins with what comes. */
+	private since(after: string | null): readonly NetworkEvent[] | null {
+		const at = after === null ? -1 : this.remembered.findIndex(({ id }) => id === after);
+		return at < 0 ? null : this.remembered.slice(at + 1);
+	}
 }
 
 function isStored(event: StoreEvent | { readonly kind: "missed" }): event is StoreEvent {

@@ -4,6 +4,7 @@
 import { rememberState, scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import { onChanged } from "../../market/schedule/schedule.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import { changeMemory } from "../change-memory.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
 function isOtherHost(before: HostClaim, after: HostClaim): boolean {
@@ -12,36 +13,29 @@ function isOtherHost(before: HostClaim, after: HostClaim): boolean {
 			[engine.version, engine.arch, engine.cuda],
 			[host.os, host.cpu, host.cores, host.ramBytes],
 			driver === null ? null : [driver.version, driver.cuda],
-			devices.map(({ kind, name, uuid, memoryBytes, units, compute }) => [
-				kind,
-				name,
-				uuid,
-				memoryBytes,
-				units,
-				compute,
-			]),
+			devices.map((one) => [one.kind, one.name, one.uuid, one.memoryBytes, one.units, one.compute]),
 		]);
 	return facts(before) !== facts(after);
 }
 
+/** Whether it is another host now, and so may be due. */
 export async function takeClaim(
-	x: Pick<ValidatorContext, "store" | "env" | "config" | "hub" | "mutex">,
-	o: { readonly providerId: string; readonly before: HostClaim | null; readonly after: HostClaim },
+	context: Pick<ValidatorContext, "store" | "env" | "config" | "hub" | "mutex">,
+	id: string,
+	{ before, after }: { readonly before: HostClaim | null; readonly after: HostClaim },
 ): Promise<boolean> {
-	const { store, env, config, hub } = x;
-	const { providerId: id, before, after } = o;
+	const { store, env, config, hub } = context;
 	const nowMs = env.nowMs();
 	await store.providers.setClaim(id, after, { nowMs });
 	if (before !== null && !isOtherHost(before, after)) return false;
-	await x.mutex.run(id, async () => {
-		const provider = await store.providers.recall(id);
-		if (provider === null) return;
+	let probeAtMs: number | null = null;
+	await changeMemory(context, id, (provider) => {
 		const { state, actions } = onChanged(scheduleStateOf(provider), nowMs, config.params);
-		await store.providers.remember(id, rememberState(provider.memory, state));
 		for (const action of actions)
-			if (action.do === "probe-at" && action.atMs < provider.nextProbeAtMs)
-				await store.providers.requestProbe(id, { atMs: action.atMs });
+			if (action.do === "probe-at" && action.atMs < provider.nextProbeAtMs) probeAtMs = action.atMs;
+		return rememberState(provider.memory, state);
 	});
+	if (probeAtMs !== null) await store.providers.requestProbe(id, { atMs: probeAtMs });
 	hub.tell({ kind: "provider.changed", subject: id, providerId: id, detail: { what: "claim" } });
 	return true;
 }

@@ -32,26 +32,26 @@ export interface EndedProbe {
 
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
-	x: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts" | "mutex">,
+	context: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts" | "mutex">,
 	ended: EndedProbe,
 ): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
-	await noteFraud(x.receipts, ended);
+	await noteFraud(context.receipts, ended);
 	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
-	const result = await x.mutex.run(ended.providerId, async () => {
-		const provider = await x.store.providers.recall(ended.providerId);
+	const result = await context.mutex.run(ended.providerId, async () => {
+		const provider = await context.store.providers.recall(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
-		const random01 = x.env.random();
-		return x.store.probes.finish(finishOf(x, provider, ended, random01));
+		const random01 = context.env.random();
+		return context.store.probes.finish(finishOf(context, provider, ended, random01));
 	});
 	if (!result.counted) return result;
 	const { verdict, probeId, providerId } = ended;
 	const code = verdict.status === "valid" ? null : verdict.code;
-	x.metrics.probes.inc({ verdict: verdict.status, code: code ?? "" });
-	x.metrics.probeSeconds.observe(
+	context.metrics.probes.inc({ verdict: verdict.status, code: code ?? "" });
+	context.metrics.probeSeconds.observe(
 		{ verdict: verdict.status },
 		Math.max(0, ended.finishedAtMs - ended.startedAtMs) / 1000,
 	);
-	x.hub.tell({
+	context.hub.tell({
 		kind: "probe.verdict",
 		subject: probeId,
 		providerId,
@@ -71,13 +71,13 @@ async function noteFraud(receipts: ValidatorContext["receipts"], ended: EndedPro
 }
 
 function finishOf(
-	x: Pick<ValidatorContext, "config" | "signer">,
+	context: Pick<ValidatorContext, "config" | "signer">,
 	provider: RememberedProvider,
 	ended: EndedProbe,
 	random01: number,
 ): FinishProbe {
 	const { verdict, evidence, claim, startedAtMs, finishedAtMs } = ended;
-	const { params } = x.config;
+	const { params } = context.config;
 	const isValid = verdict.status === "valid";
 	const outcome: Outcome = {
 		status: verdict.status,
@@ -122,7 +122,7 @@ function finishOf(
 			uptimePpm: nextUptimePpm(isNew ? null : provider.uptimePpm, verdict.status, params),
 			memory,
 		},
-		actor: x.signer.key,
+		actor: context.signer.key,
 	};
 }
 

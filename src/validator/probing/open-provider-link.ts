@@ -20,14 +20,14 @@ export interface LinkSource {
 
 /** Throws AssayError: the probe is then inconclusive with its code. */
 export async function openProviderLink(
-	x: LinkSource,
+	context: LinkSource,
 	provider: Provider,
 	probeId: string,
 	receipts: ReceiptsWanted | null = null,
 ): Promise<Link> {
-	const { config, env } = x;
+	const { config, env } = context;
 	if (provider.link === "agent") {
-		const agent = x.agents.get(provider.id);
+		const agent = context.agents.get(provider.id);
 		if (agent === undefined || agent.isClosed)
 			throw new AssayError("AGENT_CLOSED", "the provider is not connected to this validator process", {
 				hint: "It dials again by itself; look at its log.",
@@ -67,17 +67,17 @@ function limitsFor(limits: ValidatorConfig["probe"]["limits"], ramBytes: number)
  */
 export async function withDeadline(
 	open: () => Promise<Link>,
-	o: { readonly totalMs: number; readonly after: Environment["after"]; readonly onDeadline: () => void },
+	options: { readonly totalMs: number; readonly after: Environment["after"]; readonly onDeadline: () => void },
 ): Promise<Link> {
 	let link: Link | null = null;
 	let isLate = false;
 	const { promise: late, reject } = Promise.withResolvers<never>();
 	late.catch(() => {});
-	const cancel = o.after(o.totalMs, () => {
+	const cancel = options.after(options.totalMs, () => {
 		isLate = true;
-		o.onDeadline();
+		options.onDeadline();
 		if (link) void link.close();
-		else reject(new AssayError("LINK_DEADLINE", `no link came within ${o.totalMs} ms`));
+		else reject(new AssayError("LINK_DEADLINE", `no link came within ${options.totalMs} ms`));
 	});
 	const opening = open();
 	try {

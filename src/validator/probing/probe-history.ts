@@ -13,8 +13,8 @@ const MAX_OF_A_PROBE = 400;
 /** Of all probes together, the oldest probe goes first: some ten MB at the most. */
 const MAX_EVENTS = 20_000;
 
-export function createProbeHistory(o: { readonly mostEvents?: number } = {}): ProbeHistory {
-	const most = o.mostEvents ?? MAX_EVENTS;
+export function createProbeHistory(options: { readonly mostEvents?: number } = {}): ProbeHistory {
+	const most = options.mostEvents ?? MAX_EVENTS;
 	const probes = new Map<string, Map<string, NetworkEvent>>();
 	let count = 0;
 

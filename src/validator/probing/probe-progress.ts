@@ -30,7 +30,7 @@ export interface ProbeProgress {
 /** Integers only: events are canonical JSON. A speed beyond 2⁵³ is no speed. */
 const whole = (value: number) => Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(value) || 0));
 
-export function createProbeProgress(o: {
+export function createProbeProgress(options: {
 	readonly hub: Pick<EventHub, "tell">;
 	readonly probeId: string;
 	readonly providerId: string;
@@ -39,8 +39,8 @@ export function createProbeProgress(o: {
 }): ProbeProgress {
 	const rootToldAtMs = new Map<number, number>();
 	const tell = (detail: { readonly [key: string]: Json }, isMinor = false) => {
-		if (o.mayTell(isMinor))
-			o.hub.tell({ kind: "probe.progress", subject: o.probeId, providerId: o.providerId, detail });
+		if (options.mayTell(isMinor))
+			options.hub.tell({ kind: "probe.progress", subject: options.probeId, providerId: options.providerId, detail });
 	};
 	const see: (event: ProbeEvent) => void = (event) => {
 		switch (event.kind) {
@@ -61,7 +61,7 @@ export function createProbeProgress(o: {
 				});
 			case "root": {
 				const { challenge, spec, done, of } = event;
-				const atMs = o.nowMs();
+				const atMs = options.nowMs();
 				// The last root is always worth a word, the ones between only now and then.
 				const isLast = done === of;
 				if (!isLast && atMs - (rootToldAtMs.get(challenge) ?? 0) < ROOTS_EVERY_MS) return;

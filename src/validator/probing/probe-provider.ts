@@ -1,24 +1,23 @@
-// One probe of one provider, in the order of docs/schedule.md §3: row, probe, evidence made durable, then everything counted at once. Evidence is
-// written before it is judged, so that a process that dies while judging loses nothing. A lost lease ends the probe: another process has it.
-import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
+// One probe of one provider, in the order of docs/schedule.md §3: row, probe, evidence made durable, then
+// everything counted at once. Evidence is written before it is judged, so that a process that dies while judging
+// loses nothing. A lost lease ends the probe: another process has it.
 import { sleep } from "../../platform/abortable.ts";
 import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
-import type { KeptTogether } from "../../protocol/network/provider-memory.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { Provider } from "../../store/providers.ts";
 import type { DueProbe } from "../../store/queue/due-probes.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
-import { runProbe } from "../probe/run-probe.ts";
+import { type ProbeResult, runProbe } from "../probe/run-probe.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
 import { createProbeProgress, type MayTell } from "./probe-progress.ts";
 import type { TogetherGate } from "./together-gate.ts";
-import type { OnChecked, VerifierPool } from "./verifier-pool.ts";
+import type { VerifierPool } from "./verifier-pool.ts";
 
 export interface ProbeContext extends ValidatorContext {
 	readonly gate: TogetherGate;
@@ -35,162 +34,167 @@ export type ProbedProvider = {
 
 /** Null: nothing was counted. `signal` also ends when this process stops. */
 export async function probeProvider(
-	x: ProbeContext,
+	context: ProbeContext,
 	due: DueProbe,
 	signal: AbortSignal,
 ): Promise<ProbedProvider | null> {
-	const { store, env, config, metrics, hub, signer } = x;
+	const { store, env } = context;
 	const provider = await store.providers.get(due.providerId);
 	// Rented, paused or removed since it was taken: the store leaves it due for when that is over.
 	if (provider === null || provider.state !== "active" || provider.rentalId !== null || signal.aborted) return null;
-	if (due.together !== null) await sleep(due.together.startAtMs - x.env.nowMs(), signal, x.env.after);
-	const probeId = bytesToHex(env.randomBytes(16));
-	const startedAtMs = env.nowMs();
-	metrics.queueLagSeconds.observe(Math.max(0, startedAtMs - provider.nextProbeAtMs) / 1000);
-	await store.probes.begin({ id: probeId, providerId: provider.id, validator: signer.key, startedAtMs });
-	hub.tell({ kind: "probe.started", subject: probeId, providerId: provider.id, detail: { link: provider.link } });
-
-	let release: (() => void) | null = null;
-	let kept: { readonly sha256: string; readonly bytes: number } | null = null;
-	const stages = watchStages(x, config.probe.togetherStages);
-	const progress = createProbeProgress({
-		hub,
-		probeId,
-		providerId: provider.id,
-		nowMs: env.nowMs,
-		mayTell: x.mayTell,
-	});
+	if (due.together !== null) await sleep(due.together.startAtMs - env.nowMs(), signal, env.after);
+	const probe = new ProviderProbe(context, due, provider, signal);
+	await probe.begin();
 	try {
+		return await probe.count(await probe.run());
+	} catch (error) {
+		await probe.giveUp();
+		throw error;
+	} finally {
+		probe.end();
+	}
+}
+
+class ProviderProbe {
+	private readonly context: ProbeContext;
+	private readonly due: DueProbe;
+	private readonly provider: Provider;
+	private readonly signal: AbortSignal;
+	private readonly probeId: string;
+	private readonly startedAtMs: number;
+	private readonly stages: ReturnType<typeof watchStages>;
+	private release: (() => void) | null = null;
+	/** The evidence, once it is durable. */
+	private kept: { readonly sha256: string; readonly bytes: number } | null = null;
+
+	constructor(context: ProbeContext, due: DueProbe, provider: Provider, signal: AbortSignal) {
+		const { env, config } = context;
+		this.context = context;
+		this.due = due;
+		this.provider = provider;
+		this.signal = signal;
+		this.probeId = bytesToHex(env.randomBytes(16));
+		this.startedAtMs = env.nowMs();
+		this.stages = watchStages(config.probe.togetherStages, env.nowMs);
+	}
+
+	async begin(): Promise<void> {
+		const { store, metrics, signer } = this.context;
+		const { probeId, startedAtMs, provider } = this;
+		metrics.queueLagSeconds.observe(Math.max(0, startedAtMs - provider.nextProbeAtMs) / 1000);
+		await store.probes.begin({ id: probeId, providerId: provider.id, validator: signer.key, startedAtMs });
+		this.tell("probe.started", { link: provider.link });
+	}
+
+	async run(): Promise<ProbeResult> {
+		const { env, config, hub, signer, mayTell } = this.context;
+		const { probeId, signal, stages, provider } = this;
 		const { quick, sustainMs, samples, plan, deadlines } = config.probe;
-		const beacon = await x.beacon();
-		const receipts = provider.link === "agent" ? await x.receipts?.collect(provider.id, probeId) : null;
-		const result = await runProbe({
-			openLink: () => openBounded(x, provider, probeId, receipts?.wanted ?? null),
-			target: provider.link === "agent" ? `agent:${provider.id}` : provider.target,
-			quick,
-			sustainMs,
+		const { nowMs, clockUs, randomBytes } = env;
+		const isAgent = provider.link === "agent";
+		const beacon = await this.context.beacon();
+		const receipts = isAgent ? await this.context.receipts?.collect(provider.id, probeId) : null;
+		const progress = createProbeProgress({ hub, probeId, providerId: provider.id, nowMs, mayTell });
+		return runProbe({
+			...{ quick, sustainMs, deadlines, signer, clockUs, nowMs, randomBytes, probeId, signal },
 			...(samples === null ? {} : { samples }),
 			...(plan === null ? {} : { plan }),
 			...(beacon === null ? {} : { beacon }),
 			...(receipts ? { onCommitted: receipts.onCommitted } : {}),
-			deadlines,
-			signer,
-			clockUs: env.clockUs,
-			nowMs: env.nowMs,
-			randomBytes: env.randomBytes,
-			probeId,
-			signal,
+			target: isAgent ? `agent:${provider.id}` : provider.target,
+			openLink: () =>
+				withDeadline(() => openProviderLink(this.context, provider, probeId, receipts?.wanted ?? null), {
+					totalMs: config.probe.totalMs,
+					after: env.after,
+					onDeadline: () => this.warn("a probe took too long"),
+				}),
 			onEvent(event) {
 				stages.see(event);
 				progress.see(event);
 			},
-			async beforeStage(name) {
-				// Suspects pass: one of them with a slot would wait for another without.
-				if (due.together !== null) await holdForGroup(x, due, name, signal);
-				else release ??= await x.semaphore.acquire(signal);
-			},
-			async verify(evidence, expect) {
+			beforeStage: (name) => this.beforeStage(name),
+			verify: async (evidence, expect) => {
 				// Receipts first: evidence that lies there without them would look as if nobody had asked.
-				if (receipts) await x.receipts?.put(receipts.file(bytesToHex(sha256Of(evidence))));
-				kept = await store.evidence.put(probeId, evidence);
-				return judge(x, evidence, expect, progress.checked);
+				if (receipts) await this.context.receipts?.put(receipts.file(bytesToHex(sha256Of(evidence))));
+				this.kept = await this.context.store.evidence.put(probeId, evidence);
+				return this.judge(evidence, expect, progress.checked);
 			},
 		});
-		const { verdict, claim } = result;
+	}
+
+	async count({ verdict, claim }: ProbeResult): Promise<ProbedProvider | null> {
+		const { env, metrics } = this.context;
+		const { probeId, startedAtMs, kept: evidence } = this;
+		const { together: group, providerId } = this.due;
 		// Stopped before there was evidence: another process has it, or this one ends. It counts for nothing.
-		if (kept === null && signal.aborted) {
-			await giveUp(x, provider, probeId);
+		if (evidence === null && this.signal.aborted) {
+			await this.giveUp();
 			return null;
 		}
-		if (verdict.status === "inconclusive" && verdict.where === "link") metrics.linkFailures.inc({ code: verdict.code });
+		const { status } = verdict;
+		if (status === "inconclusive" && verdict.where === "link") metrics.linkFailures.inc({ code: verdict.code });
 		const finishedAtMs = env.nowMs();
-		const together: KeptTogether | null =
-			due.together === null
-				? null
-				: {
-						group: due.together.id,
-						status: verdict.status,
-						code: verdict.status === "valid" ? null : verdict.code,
-						startedAtMs,
-						endedAtMs: finishedAtMs,
-						window: stages.window(),
-					};
-		const { counted, latest } = await countProbe(x, {
-			probeId,
-			providerId: provider.id,
-			startedAtMs,
-			finishedAtMs,
-			verdict,
-			evidence: kept,
-			claim,
-			together,
+		const code = status === "valid" ? null : verdict.code;
+		const window = this.stages.window();
+		const together = group && { group: group.id, status, code, startedAtMs, endedAtMs: finishedAtMs, window };
+		const ended = { probeId, providerId, startedAtMs, finishedAtMs, verdict, evidence, claim, together };
+		const { counted, latest } = await countProbe(this.context, ended);
+		return counted ? { providerId, latest, group } : null;
+	}
+
+	/** With evidence the pending entry stays, and recovery counts it. Without, nobody works on the row any more. */
+	async giveUp(): Promise<void> {
+		if (this.kept !== null) return;
+		const { store, env } = this.context;
+		await store.probes.abandon(this.probeId, { nowMs: env.nowMs(), nextProbeAtMs: env.nowMs() }).catch((error) => {
+			// Without the database nothing can be said; the lease runs out and recovery abandons it.
+			this.warn("a probe could not be given up", error);
 		});
-		return counted ? { providerId: provider.id, latest, group: due.together } : null;
-	} catch (error) {
-		// With evidence the pending entry stays, and recovery counts it. Without, the row must not look as if somebody still worked on it.
-		if (kept === null) await giveUp(x, provider, probeId);
-		throw error;
-	} finally {
-		giveSlot(release);
-		if (due.together !== null) x.gate.leave({ group: due.together.id, member: provider.id });
+		this.tell("probe.abandoned", {});
 	}
-}
 
-/** A function of its own because the compiler cannot see that a callback has set the variable. */
-function giveSlot(release: (() => void) | null): void {
-	release?.();
-}
-
-async function giveUp(x: ProbeContext, provider: Provider, probeId: string): Promise<void> {
-	await x.store.probes.abandon(probeId, { nowMs: x.env.nowMs(), nextProbeAtMs: x.env.nowMs() }).catch((error) => {
-		// Without the database nothing can be said; the lease runs out and recovery abandons it.
-		x.log.warn({ probe: probeId, err: error }, "a probe could not be given up");
-	});
-	x.hub.tell({ kind: "probe.abandoned", subject: probeId, providerId: provider.id, detail: {} });
-}
-
-function openBounded(x: ProbeContext, provider: Provider, probeId: string, receipts: ReceiptsWanted | null) {
-	const { totalMs } = x.config.probe;
-	return withDeadline(() => openProviderLink(x, provider, probeId, receipts), {
-		totalMs,
-		after: x.env.after,
-		onDeadline: () => x.log.warn({ provider: provider.id, probe: probeId, totalMs }, "a probe took too long"),
-	});
-}
-
-/** Verdicts come from threads; should one die twice over a file, this thread judges it: late is better than never. */
-async function judge(
-	x: ProbeContext,
-	evidence: Uint8Array,
-	expect: Expectations,
-	onChecked: OnChecked,
-): Promise<Verdict> {
-	try {
-		return await x.pool.verify(evidence, expect, onChecked);
-	} catch (error) {
-		if (!(error instanceof AssayError) || error.code !== "VERIFIER_DIED") throw error;
-		x.log.error({ err: error }, "a thread died over a file; judged here");
-		return verifyEvidence(evidence, expect);
+	end(): void {
+		this.release?.();
+		const { together, providerId } = this.due;
+		if (together !== null) this.context.gate.leave({ group: together.id, member: providerId });
 	}
-}
 
-async function holdForGroup(x: ProbeContext, due: DueProbe, name: string, signal: AbortSignal): Promise<void> {
-	const { togetherStages, togetherWaitMs } = x.config.probe;
-	if (due.together === null || !togetherStages.includes(name)) return;
-	const { id, providerIds } = due.together;
-	const arrived = await x.gate.arrive({
-		group: id,
-		members: providerIds,
-		member: due.providerId,
-		gate: name,
-		waitMs: togetherWaitMs,
-		signal,
-	});
-	if (!arrived) x.log.warn({ group: id, provider: due.providerId, stage: name }, "the group was not complete in time");
+	/** Suspects wait for their group and take no slot: one of them with a slot would wait for another without. */
+	private async beforeStage(name: string): Promise<void> {
+		const { gate, config, semaphore } = this.context;
+		const { signal, due } = this;
+		if (due.together === null) this.release ??= await semaphore.acquire(signal);
+		else if (config.probe.togetherStages.includes(name)) {
+			const { id, providerIds: members } = due.together;
+			const waitMs = config.probe.togetherWaitMs;
+			const arrived = await gate.arrive({ group: id, members, member: due.providerId, gate: name, waitMs, signal });
+			if (!arrived) this.warn(`the group was not complete in time for ${name}`);
+		}
+	}
+
+	/** Verdicts come from threads; should one die twice over a file, this thread judges it: late but judged. */
+	private async judge(...args: Parameters<VerifierPool["verify"]>): Promise<Verdict> {
+		try {
+			return await this.context.pool.verify(...args);
+		} catch (error) {
+			if (!(error instanceof AssayError) || error.code !== "VERIFIER_DIED") throw error;
+			this.context.log.error({ err: error }, "a thread died over a file; judged here");
+			const [evidence, expect]: [Uint8Array, Expectations, ...unknown[]] = args;
+			return verifyEvidence(evidence, expect);
+		}
+	}
+
+	private tell(kind: string, detail: { readonly [name: string]: string }): void {
+		this.context.hub.tell({ kind, subject: this.probeId, providerId: this.provider.id, detail });
+	}
+
+	private warn(message: string, err?: unknown): void {
+		this.context.log.warn({ provider: this.provider.id, probe: this.probeId, err }, message);
+	}
 }
 
 /** When the stages that must overlap began and ended, on this process's wall clock. */
-function watchStages(x: ProbeContext, names: readonly string[]) {
+function watchStages(names: readonly string[], nowMs: () => number) {
 	const open = new Set<number>();
 	const done = new Set<string>();
 	let fromMs: number | null = null;
@@ -198,11 +202,11 @@ function watchStages(x: ProbeContext, names: readonly string[]) {
 	return {
 		see(event: ProbeEvent) {
 			if (event.kind === "stage" && names.includes(event.name)) {
-				fromMs ??= x.env.nowMs();
+				fromMs ??= nowMs();
 				done.add(event.name);
 				for (const { challenge } of event.challenges) open.add(challenge);
 			} else if (event.kind === "answered" && open.delete(event.challenge) && event.end === "complete") {
-				toMs = x.env.nowMs();
+				toMs = nowMs();
 			}
 		},
 		window: () =>

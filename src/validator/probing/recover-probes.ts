@@ -17,8 +17,8 @@ export interface Recovered {
 	readonly dropped: number;
 }
 
-export async function recoverProbes(x: RecoverContext): Promise<Recovered> {
-	const { store, env, hub, metrics, log } = x;
+export async function recoverProbes(context: RecoverContext): Promise<Recovered> {
+	const { store, env, hub, metrics, log } = context;
 	const { pending, abandoned } = await store.probes.recover({ nowMs: env.nowMs() });
 	for (const { id, providerId } of abandoned) {
 		metrics.recovered.inc({ how: "abandoned" });
@@ -28,7 +28,7 @@ export async function recoverProbes(x: RecoverContext): Promise<Recovered> {
 	let dropped = 0;
 	for (const entry of pending) {
 		try {
-			if (await recoverOne(x, entry)) counted.push(entry.probe!.providerId);
+			if (await recoverOne(context, entry)) counted.push(entry.probe!.providerId);
 			else dropped += 1;
 		} catch (error) {
 			// The next round tries again; one bad file must not keep the others.
@@ -38,8 +38,8 @@ export async function recoverProbes(x: RecoverContext): Promise<Recovered> {
 	return { counted, abandoned: abandoned.map(({ providerId }) => providerId), dropped };
 }
 
-async function recoverOne(x: RecoverContext, { probeId, evidenceSha256, probe }: PendingProbe): Promise<boolean> {
-	const { store, env, metrics, log } = x;
+async function recoverOne(context: RecoverContext, { probeId, evidenceSha256, probe }: PendingProbe): Promise<boolean> {
+	const { store, env, metrics, log } = context;
 	const drop = async (why: string): Promise<false> => {
 		log.warn({ probe: probeId, evidence: evidenceSha256, why }, "a pending entry is dropped");
 		metrics.recovered.inc({ how: "dropped" });
@@ -55,9 +55,9 @@ async function recoverOne(x: RecoverContext, { probeId, evidenceSha256, probe }:
 			return drop(error.code);
 		throw error;
 	}
-	const verdict = await x.pool.verify(bytes, { signers: [probe.validator], probeId });
+	const verdict = await context.pool.verify(bytes, { signers: [probe.validator], probeId });
 	const decoded = decodeEvidence(bytes);
-	const { counted } = await countProbe(x, {
+	const { counted } = await countProbe(context, {
 		probeId,
 		providerId: probe.providerId,
 		startedAtMs: probe.startedAtMs,

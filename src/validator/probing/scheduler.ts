@@ -15,19 +15,19 @@ export interface Scheduler {
 }
 
 export async function startScheduler(
-	x: ProbeContext & { readonly scores: ScoreKeeper; readonly suspicion: SuspicionWatch },
+	context: ProbeContext & { readonly scores: ScoreKeeper; readonly suspicion: SuspicionWatch },
 ): Promise<Scheduler> {
-	const { store, env, config, metrics, log } = x;
+	const { store, env, config, metrics, log } = context;
 	const stopping = new AbortController();
 
 	/** Nothing here may undo a counted probe: what fails is told and made good by the next probe. */
 	async function afterwards(providerId: string): Promise<void> {
-		await x.scores.score(providerId).catch(failure(x, "score"));
-		await x.suspicion.look(providerId).catch(failure(x, "suspicion"));
+		await context.scores.score(providerId).catch(failure(context, "score"));
+		await context.suspicion.look(providerId).catch(failure(context, "suspicion"));
 	}
 
 	async function recover(): Promise<void> {
-		const { counted, abandoned, dropped } = await recoverProbes(x);
+		const { counted, abandoned, dropped } = await recoverProbes(context);
 		if (counted.length + abandoned.length + dropped > 0)
 			log.info({ counted: counted.length, abandoned: abandoned.length, dropped }, "what was left is taken over");
 		for (const providerId of counted) await afterwards(providerId);
@@ -46,9 +46,9 @@ export async function startScheduler(
 			metrics.probesRunning.inc();
 			try {
 				const signal = AbortSignal.any([due.signal, stopping.signal]);
-				const probed = await probeProvider(x, due, signal);
+				const probed = await probeProvider(context, due, signal);
 				if (probed?.latest) await afterwards(probed.providerId);
-				if (probed?.group) await x.suspicion.judge(probed.group).catch(failure(x, "suspicion"));
+				if (probed?.group) await context.suspicion.judge(probed.group).catch(failure(context, "suspicion"));
 			} finally {
 				metrics.probesRunning.dec();
 			}
@@ -56,15 +56,15 @@ export async function startScheduler(
 	);
 
 	const looking = repeat(
-		{ everyMs: config.dispatchEveryMs, after: env.after, onError: failure(x, "dispatch") },
+		{ everyMs: config.dispatchEveryMs, after: env.after, onError: failure(context, "dispatch") },
 		async () => {
 			// Suspects first: all of them must be free at once.
-			await x.suspicion.sendOff();
+			await context.suspicion.sendOff();
 			taking.wake();
 		},
 	);
 	const recovering = repeat(
-		{ everyMs: config.recoverEveryMs, after: env.after, onError: failure(x, "recover") },
+		{ everyMs: config.recoverEveryMs, after: env.after, onError: failure(context, "recover") },
 		recover,
 	);
 

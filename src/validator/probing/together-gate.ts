@@ -11,7 +11,7 @@ const GATE_EVENT = "together.gate";
 
 export interface TogetherGate {
 	/** Resolves when every member of the group stands at `gate` or has left it; false: the time ran out first. */
-	arrive(o: {
+	arrive(options: {
 		readonly group: string;
 		readonly members: readonly string[];
 		readonly member: string;
@@ -20,7 +20,7 @@ export interface TogetherGate {
 		readonly signal?: AbortSignal;
 	}): Promise<boolean>;
 	/** The member's probe is over: nobody waits for it any more. */
-	leave(o: { readonly group: string; readonly member: string }): void;
+	leave(options: { readonly group: string; readonly member: string }): void;
 	close(): void;
 }
 
@@ -28,14 +28,14 @@ const LEFT = "left";
 /** Those longest untouched are forgotten: far more than one validator probes at once. */
 const MAX_GROUPS = 10_000;
 
-export function createTogetherGate(o: {
+export function createTogetherGate(options: {
 	readonly hub: Pick<EventHub, "tell" | "listen">;
 	readonly after: After;
 }): TogetherGate {
 	const barriers = new BoundedMap<string, Barrier>(MAX_GROUPS);
 
 	function barrierOf(group: string): Barrier {
-		const barrier = barriers.get(group) ?? createBarrier(o.after);
+		const barrier = barriers.get(group) ?? createBarrier(options.after);
 		barriers.set(group, barrier);
 		return barrier;
 	}
@@ -45,10 +45,10 @@ export function createTogetherGate(o: {
 	}
 	function tell(group: string, member: string, gate: string): void {
 		note(group, member, gate);
-		o.hub.tell({ kind: GATE_EVENT, subject: group, providerId: member, detail: { gate } });
+		options.hub.tell({ kind: GATE_EVENT, subject: group, providerId: member, detail: { gate } });
 	}
 
-	const unlisten = o.hub.listen((event: NetworkEvent) => {
+	const unlisten = options.hub.listen((event: NetworkEvent) => {
 		if (event.kind !== GATE_EVENT || event.providerId === null) return;
 		const gate = (event.detail as { gate?: unknown } | null)?.gate;
 		if (typeof gate === "string") note(event.subject, event.providerId, gate);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
-import { createVerifierPool } from "./verifier-pool.ts";
+import { VerifierPool } from "./verifier-pool.ts";
 
 const real = new Uint8Array(readFileSync(new URL("../../../vectors/h200.assay", import.meta.url)));
 const broken = real.map((byte, i) => (i === real.length - 1 ? byte ^ 1 : byte));
@@ -11,7 +11,7 @@ const clockUs = () => performance.now() * 1000;
 
 test("threads judge as this thread does, and tell how long it took", async () => {
 	const seconds: number[] = [];
-	const pool = createVerifierPool({ threads: 1, clockUs, onVerified: (s) => seconds.push(s) });
+	const pool = new VerifierPool({ threads: 1, clockUs, onVerified: (s) => seconds.push(s) });
 	try {
 		const right = new Map<number, string>();
 		const unexpected = () => assert.fail("nothing of a file that cannot be read is right");
@@ -28,7 +28,7 @@ test("threads judge as this thread does, and tell how long it took", async () =>
 		assert.equal(bad.status === "invalid" && bad.code, "ATTACHMENT_HASH");
 		assert.equal(other.status === "invalid" && other.code, "REPLAYED");
 		assert.equal(seconds.length, 3);
-		assert.equal(pool.pending(), 0);
+		assert.equal(pool.pending, 0);
 	} finally {
 		await pool.close();
 	}
@@ -44,7 +44,7 @@ test("a file that kills its thread is refused after a second try; the next one i
 	const file = new URL(
 		`data:text/javascript,${encodeURIComponent(`import { createRequire } from "node:module"; const require = createRequire("/"); ${program}`)}`,
 	);
-	const pool = createVerifierPool({ threads: 1, clockUs, file });
+	const pool = new VerifierPool({ threads: 1, clockUs, file });
 	try {
 		const killer = pool.verify(new Uint8Array(1), {});
 		const next = pool.verify(new Uint8Array(2), {});

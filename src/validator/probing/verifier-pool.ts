@@ -1,5 +1,6 @@
-// verifyEvidence on threads of their own, so that the thread with the sockets and the API never computes for longer than a frame takes.
-// The judgement itself is verify/hardware; here are only threads, a queue and what happens when a thread dies.
+// verifyEvidence on threads of their own, so that the thread with the sockets and the API never computes for
+// longer than a frame takes. The judgement itself is verify/hardware; here are only threads, a queue and what
+// happens when a thread dies.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -26,14 +27,6 @@ export interface CheckedOpenings {
 }
 export type OnChecked = (checked: readonly CheckedOpenings[]) => void;
 
-export interface VerifierPool {
-	/** `onChecked`: some ten times a second, and last with what all challenges have come to. It decides nothing. */
-	verify(evidence: Uint8Array, expect: Expectations, onChecked?: OnChecked): Promise<Verdict>;
-	/** Files that wait or are being judged. */
-	readonly pending: () => number;
-	close(): Promise<void>;
-}
-
 interface Task extends VerifyRequest {
 	readonly resolve: (verdict: Verdict) => void;
 	readonly reject: (error: unknown) => void;
@@ -47,28 +40,72 @@ interface Thread {
 	task: Task | null;
 }
 
-/** Beside this file: as TypeScript in a checkout, packed in the released package. Null: nowhere, then everything runs on this thread. */
-function threadFile(): URL | null {
-	const found = ["./verifier-thread.ts", "./verifier-thread.mjs"].map((name) => new URL(name, import.meta.url));
-	return found.find((url) => existsSync(fileURLToPath(url))) ?? null;
-}
-
-/** `threads` 0: on the caller's thread, which blocks it for 0.1 to 0.5 s a file. */
-export function createVerifierPool(o: {
+export interface VerifierPoolOptions {
+	/** 0: on the caller's thread, which blocks it for 0.1 to 0.5 s a file. */
 	readonly threads: number;
 	readonly onVerified?: (seconds: number) => void;
 	readonly clockUs: () => number;
 	/** Another program for the threads; for tests. */
 	readonly file?: URL;
-}): VerifierPool {
-	const file = o.file ?? threadFile();
-	const waiting: Task[] = [];
-	const threads: Thread[] = [];
-	let nextId = 1;
-	let closed = false;
+}
 
-	function start(): void {
-		const worker = new Worker(file!, { env: {}, stdout: false });
+export class VerifierPool {
+	private readonly options: VerifierPoolOptions;
+	private readonly file: URL | null;
+	private readonly waiting: Task[] = [];
+	private readonly threads: Thread[] = [];
+	private nextId = 1;
+	private isClosed = false;
+
+	constructor(options: VerifierPoolOptions) {
+		this.options = options;
+		this.file = options.file ?? threadFile();
+	}
+
+	/** Files that wait or are being judged. */
+	get pending(): number {
+		return this.waiting.length + this.threads.filter(({ task }) => task !== null).length;
+	}
+
+	/** `onChecked`: some ten times a second, and last with what all challenges have come to. It decides nothing. */
+	async verify(evidence: Uint8Array, expect: Expectations, onChecked?: OnChecked): Promise<Verdict> {
+		const { threads, clockUs, onVerified } = this.options;
+		const beganUs = clockUs();
+		try {
+			if (threads === 0 || this.file === null) return verifyEvidence(evidence, expect);
+			if (this.isClosed) throw died("the validator is stopping");
+			return await new Promise<Verdict>((resolve, reject) => {
+				const isWatched = onChecked !== undefined;
+				const id = this.nextId++;
+				this.waiting.push({ id, evidence, expect, isWatched, onChecked, resolve, reject, lives: 2 });
+				this.feed();
+			});
+		} finally {
+			onVerified?.((clockUs() - beganUs) / 1e6);
+		}
+	}
+
+	async close(): Promise<void> {
+		this.isClosed = true;
+		for (const task of this.waiting.splice(0)) task.reject(died("the validator is stopping"));
+		await Promise.all(this.threads.map(({ worker }) => worker.terminate()));
+	}
+
+	private feed(): void {
+		if (this.isClosed) return;
+		while (this.waiting.length > 0) {
+			let idle = this.threads.find(({ task }) => task === null);
+			if (!idle && this.threads.length >= this.options.threads) return;
+			idle ??= this.start();
+			const task = this.waiting.shift()!;
+			idle.task = task;
+			const { id, evidence, expect, isWatched } = task;
+			idle.worker.postMessage({ id, evidence, expect, isWatched } satisfies VerifyRequest);
+		}
+	}
+
+	private start(): Thread {
+		const worker = new Worker(this.file!, { env: {}, stdout: false });
 		const thread: Thread = { worker, task: null };
 		worker.on("message", (reply: VerifyReply) => {
 			const task = thread.task;
@@ -76,62 +113,35 @@ export function createVerifierPool(o: {
 			if ("checked" in reply) return task.onChecked?.(reply.checked);
 			thread.task = null;
 			task.resolve(reply.verdict);
-			feed();
+			this.feed();
 		});
 		// An `error` is followed by `exit`, where it is dealt with.
 		worker.on("error", () => {});
-		worker.on("exit", () => {
-			threads.splice(threads.indexOf(thread), 1);
-			const task = thread.task;
-			thread.task = null;
-			if (task) {
-				task.lives -= 1;
-				if (task.lives > 0 && !closed) waiting.unshift(task);
-				else task.reject(new AssayError("VERIFIER_DIED", "the thread that judged a file ended before its verdict"));
-			}
-			feed();
-		});
+		worker.on("exit", () => this.onExit(thread));
 		worker.unref();
-		threads.push(thread);
+		this.threads.push(thread);
+		return thread;
 	}
 
-	function feed(): void {
-		if (closed) return;
-		while (waiting.length > 0) {
-			let idle = threads.find(({ task }) => task === null);
-			if (!idle) {
-				if (threads.length >= o.threads) return;
-				start();
-				idle = threads.at(-1)!;
-			}
-			const task = waiting.shift()!;
-			idle.task = task;
-			const { id, evidence, expect, isWatched } = task;
-			idle.worker.postMessage({ id, evidence, expect, isWatched } satisfies VerifyRequest);
+	private onExit(thread: Thread): void {
+		this.threads.splice(this.threads.indexOf(thread), 1);
+		const { task } = thread;
+		thread.task = null;
+		if (task) {
+			task.lives -= 1;
+			if (task.lives > 0 && !this.isClosed) this.waiting.unshift(task);
+			else task.reject(died("the thread that judged a file ended before its verdict"));
 		}
+		this.feed();
 	}
+}
 
-	return {
-		pending: () => waiting.length + threads.filter(({ task }) => task !== null).length,
-		async verify(evidence, expect, onChecked) {
-			const beganUs = o.clockUs();
-			try {
-				if (o.threads === 0 || file === null) return verifyEvidence(evidence, expect);
-				if (closed) throw new AssayError("VERIFIER_DIED", "the validator is stopping");
-				return await new Promise<Verdict>((resolve, reject) => {
-					const isWatched = onChecked !== undefined;
-					waiting.push({ id: nextId++, evidence, expect, isWatched, onChecked, resolve, reject, lives: 2 });
-					feed();
-				});
-			} finally {
-				o.onVerified?.((o.clockUs() - beganUs) / 1e6);
-			}
-		},
-		async close() {
-			closed = true;
-			const error = new AssayError("VERIFIER_DIED", "the validator is stopping");
-			for (const task of waiting.splice(0)) task.reject(error);
-			await Promise.all(threads.map(({ worker }) => worker.terminate()));
-		},
-	};
+function died(message: string): AssayError {
+	return new AssayError("VERIFIER_DIED", message);
+}
+
+/** Beside this file: TypeScript in a checkout, packed in a release. Null: nowhere, then this thread judges. */
+function threadFile(): URL | null {
+	const found = ["./verifier-thread.ts", "./verifier-thread.mjs"].map((name) => new URL(name, import.meta.url));
+	return found.find((url) => existsSync(fileURLToPath(url))) ?? null;
 }

@@ -4,6 +4,7 @@
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { RentalChange } from "../../store/rentals.ts";
 import type { AgentAsker } from "../agents/ask-agent.ts";
+import { changeMemory } from "../change-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 
@@ -53,19 +54,18 @@ export function tellRental({ hub }: ValidatorContext, { id, providerId, state, e
 }
 
 async function afterEnd(context: RentalContext, { id, providerId, reservedAtMs, endedAtMs }: Rental): Promise<void> {
-	const { asker, store, env, log, mutex, scores, onFree } = context;
+	const { asker, env, log, scores, onFree } = context;
 	// First of all, so that the probe that is due now finds it under way and waits. The provider ends the rental
 	// by itself at its time; asking only makes it sooner. Not waited for: it may never answer.
 	void asker.ask(providerId, "unrent", { rental: id }).catch((error) => {
 		log.info({ rental: id, err: error }, "the provider could not be told of the end of a rental");
 	});
 	// Time in which nobody could probe it does not age its proof.
-	await mutex.run(providerId, async () => {
-		const memory = (await store.providers.recall(providerId))?.memory;
-		if (!memory?.proof) return;
+	await changeMemory(context, providerId, ({ memory }) => {
+		if (memory.proof === null) return null;
 		const rentedMs = Math.max(0, (endedAtMs ?? env.nowMs()) - Math.max(reservedAtMs, memory.proof.provenAtMs));
 		const proof = { ...memory.proof, rentedMs: memory.proof.rentedMs + rentedMs };
-		await store.providers.remember(providerId, { ...memory, why: "rental-ended", proof });
+		return { ...memory, why: "rental-ended", proof };
 	});
 	await scores.score(providerId).catch(failure(context, "score"));
 	onFree();

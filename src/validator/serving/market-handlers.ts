@@ -11,8 +11,8 @@ import { offerView, wantsToFilter, withoutUndefined } from "./provider-views.ts"
 
 type Names = "listOffers" | "rent" | "listRentals" | "getRental" | "extendRental" | "releaseRental";
 
-export function marketHandlers(x: ValidatorContext, rentals: Rentals): Pick<Handlers, Names> {
-	const { store } = x;
+export function marketHandlers(context: ValidatorContext, rentals: Rentals): Pick<Handlers, Names> {
+	const { store } = context;
 	/** Of others a rental is unknown, not forbidden: its id must tell nothing. */
 	const mustRental = async (id: string, caller: Caller): Promise<Rental> => {
 		const rental = await store.rentals.get(id);

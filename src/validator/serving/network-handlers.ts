@@ -17,10 +17,10 @@ export interface ReadyCheck {
 const GLANCE_MS = 1000;
 
 export function networkHandlers(
-	x: ValidatorContext,
-	o: { readonly version: string; readonly checks: readonly ReadyCheck[] },
+	context: ValidatorContext,
+	options: { readonly version: string; readonly checks: readonly ReadyCheck[] },
 ): Pick<Handlers, Names> {
-	const { store, env, config, signer } = x;
+	const { store, env, config, signer } = context;
 	const count = (nowMs: number) => Promise.all([store.overview({ nowMs }), store.dueProbes.counts({ nowMs })]);
 	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
 	function latest(nowMs: number): { readonly atMs: number; readonly counted: ReturnType<typeof count> } {
@@ -37,7 +37,7 @@ export function networkHandlers(
 	return {
 		async ready() {
 			const checks = await Promise.all(
-				o.checks.map(async ({ name, check }) => {
+				options.checks.map(async ({ name, check }) => {
 					try {
 						return { name, ok: true, detail: await check() };
 					} catch (error) {
@@ -54,7 +54,7 @@ export function networkHandlers(
 			const { atMs, counted } = latest(env.nowMs());
 			const [overview, counts] = await counted;
 			return {
-				version: o.version,
+				version: options.version,
 				nowMs: atMs,
 				scoring: config.params.scoring,
 				intervalMs: config.params.intervalMs,
@@ -76,7 +76,7 @@ export function networkHandlers(
 		async revokeToken({ params, caller }) {
 			const by = { nowMs: env.nowMs(), actor: actorOf(caller) };
 			const revoked = await store.tokens.revoke(params.id, by);
-			const token = await findToken(x, params.id);
+			const token = await findToken(context, params.id);
 			if (!revoked || token === null) throw new AssayError("TOKEN_UNKNOWN", "there is no such token that still works");
 			return token;
 		},

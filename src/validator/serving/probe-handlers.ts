@@ -17,8 +17,8 @@ type Names =
 
 const ENDS = ["probe.verdict", "probe.abandoned"];
 
-export function probeHandlers(x: ValidatorContext): Pick<Handlers, Names> {
-	const { store } = x;
+export function probeHandlers(context: ValidatorContext): Pick<Handlers, Names> {
+	const { store } = context;
 	const must = async (id: string): Promise<Probe> => {
 		const probe = await store.probes.get(id);
 		if (probe === null) throw new AssayError("PROBE_UNKNOWN", `there is no probe ${id}`);
@@ -44,7 +44,7 @@ export function probeHandlers(x: ValidatorContext): Pick<Handlers, Names> {
 		},
 		async getProbeReceipts({ params }) {
 			const { evidenceSha256 } = await must(params.id);
-			const file = evidenceSha256 === null ? null : await x.receipts?.get(evidenceSha256);
+			const file = evidenceSha256 === null ? null : await context.receipts?.get(evidenceSha256);
 			if (file) return file;
 			throw new AssayError("RECEIPTS_UNKNOWN", "there are no receipts of this probe here", {
 				hint: "Only providers with an account on this validator's chain are asked for them.",
@@ -52,7 +52,7 @@ export function probeHandlers(x: ValidatorContext): Pick<Handlers, Names> {
 		},
 		getEvidence: ({ params }) => evidence(params.sha256),
 		async watchProbe({ params, query, signal, lastEventId }) {
-			const stream = x.hub.watch({
+			const stream = context.hub.watch({
 				wants: ({ subject, kind }) => subject === params.id || kind === "missed",
 				after: lastEventId ?? query.after ?? null,
 				signal,
@@ -61,7 +61,7 @@ export function probeHandlers(x: ValidatorContext): Pick<Handlers, Names> {
 			});
 			// Looked at after the stream began: a verdict in between is in one of the two.
 			const probe = await must(params.id);
-			return probe.state === "running" ? stream : ended(probe, x.hub.historyOf(probe.id));
+			return probe.state === "running" ? stream : ended(probe, context.hub.historyOf(probe.id));
 		},
 		watchEvents({ query, signal, lastEventId }) {
 			const { kind, subject, providerId } = query;
@@ -70,7 +70,7 @@ export function probeHandlers(x: ValidatorContext): Pick<Handlers, Names> {
 				((kind === undefined || event.kind === kind || event.kind.startsWith(`${kind}.`)) &&
 					(subject === undefined || event.subject === subject) &&
 					(providerId === undefined || event.providerId === providerId));
-			return x.hub.watch({ wants, after: lastEventId ?? query.after ?? null, signal });
+			return context.hub.watch({ wants, after: lastEventId ?? query.after ?? null, signal });
 		},
 	};
 }

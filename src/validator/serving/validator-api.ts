@@ -70,7 +70,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 				version,
 				checks: [
 					{ name: "database", check: () => store.ready().then(() => "") },
-					{ name: "verifier", check: () => `${pool.pending()} files wait` },
+					{ name: "verifier", check: () => `${pool.pending} files wait` },
 				],
 			}),
 		},
