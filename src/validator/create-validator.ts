@@ -34,9 +34,9 @@ import { createValidatorMetrics } from "./validator-metrics.ts";
 
 export interface Validator {
 	readonly config: ValidatorConfig;
-	/** Resolves when the API answers and the first round of recovery is done. Throws AssayError; nothing is left open then. */
+	/** Resolves when the API answers and recovery ran once. Throws AssayError; nothing is left open then. */
 	start(): Promise<RunningValidator>;
-	/** Ends probes (they are due again at once), rentals stay as they are. Safe to call twice, and before the start. */
+	/** Ends probes (they are due again at once); rentals stay. Safe to call twice, and before the start. */
 	stop(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export interface RunningValidator {
 		readonly params: EpochParams;
 		/** Without stake its reports count for nothing there; on the embedded chain it always has some. */
 		readonly isStaked: boolean;
-		/** The newest epoch with final weights and what of its rewards nobody has claimed, as of the last round. */
+		/** The newest epoch with final weights, and its unclaimed rewards, as of the last round. */
 		readonly newestFinal: () => FinalEpoch | null;
 	} | null;
 	/** Probes that run in this process now. */

@@ -1,4 +1,5 @@
-// Events: told once to everyone, gone on after the last one seen, ended when nobody reads. Gates: open when all have come, and only then.
+// Events: told once to everyone, gone on after the last one seen, ended when nobody reads. Gates: open when
+// all have come, and only then.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NetworkEvent } from "../api/types.ts";

@@ -1,13 +1,14 @@
-// Everything that happens in the network, told to whoever listens at any process: one way in (the store's notifications, which bring this
-// process's own events back too) and many ways out (event streams of the API, the validator itself). Nothing here is durable: the database
-// has what is true, an event only says that something may be worth reading again.
+// Everything that happens in the network, told to whoever listens at any process: one way in (the store's
+// notifications, which bring this process's own events back too) and many ways out (event streams of the API,
+// the validator itself). Nothing here is durable: the database has what is true, an event only says that
+// something may be worth reading again.
 
 import type { NetworkEvent } from "../api/types.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import type { EventStore, StoreEvent } from "../store/events.ts";
 import { createProbeHistory } from "./probing/probe-history.ts";
 
-/** Public: no customer, no access, no secret may stand in `detail`. Integers and strings only, some 3 KiB at most. */
+/** Public: no customer, access or secret in `detail`. Integers and strings, some 3 KiB at most. */
 interface Told {
 	readonly kind: string;
 	readonly subject: string;
@@ -20,13 +21,13 @@ interface WatchOptions {
 	/** Go on after this one, if it is still remembered. */
 	readonly after: string | null;
 	readonly signal: AbortSignal;
-	/** Begin with what has happened of this probe, unless the stream goes on after an event that is remembered. */
+	/** Begin with this probe's history, unless the stream goes on after a remembered event. */
 	readonly probe?: string;
 	/** True after an event that ends the stream. */
 	readonly last?: (event: NetworkEvent) => boolean;
 }
 
-/** Between the parts of validators: gates of groups, questions to other processes' agents. Answers there hold access to hosts. */
+/** Between parts of validators: gates of groups, questions to agents (answers hold access to hosts). */
 const isInternal = ({ kind }: { readonly kind: string }) =>
 	kind.startsWith("internal.") || kind.startsWith("together.");
 

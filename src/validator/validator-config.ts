@@ -1,5 +1,6 @@
-// Every setting of a validator process in one place: its type, its default, its limits. Rules of schedule, scores and rentals are
-// market's parameters and are only passed through. Settings come from the command line, the environment or a test; none is read here.
+// Every setting of a validator process in one place: its type, its default, its limits. Rules of schedule,
+// scores and rentals are market's parameters and are only passed through. Settings come from the command
+// line, the environment or a test; none is read here.
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ApiLimits } from "../api/server/server-options.ts";
@@ -22,7 +23,7 @@ export interface ValidatorConfig {
 	readonly name: string;
 	/** The 32 bytes of the Ed25519 seed; null: kept in `dataDir`/validator.key, made at the first start. */
 	readonly secretKey: Uint8Array | null;
-	/** Which providers may dial in: every key, or these. ssh and local ones are added by an admin in any case. */
+	/** Which providers may dial in: every key, or these. An admin adds ssh and local ones in any case. */
 	readonly join: "open" | readonly string[];
 	/** True: any key that signs may rent. False: customers need a token. */
 	readonly openCustomers: boolean;
@@ -30,7 +31,7 @@ export interface ValidatorConfig {
 	readonly probes: boolean;
 	/** Probes at work at once: those whose host has said what it is and is being challenged. */
 	readonly concurrency: number;
-	/** Further probes that wait for their host's first word or for one of the former to end. Silent hosts cost one of these. */
+	/** Further probes that wait for their host's first word or for a slot. Silent hosts cost one of these. */
 	readonly waiting: number;
 	readonly verifierThreads: number;
 	readonly leaseMs: number;
@@ -101,9 +102,11 @@ const DEFAULTS: Omit<ValidatorConfig, "dataDir" | "params"> = {
 	join: "open",
 	openCustomers: true,
 	probes: true,
-	// Probes wait for engines nearly all of their time: 16 at once keep 10,000 providers in 72 min at 6.9 s a probe.
+	// Probes wait for engines nearly all of their time: 16 at once keep 10,000 providers in 72 min at 6.9 s a
+	// probe.
 	concurrency: 16,
-	// A host that says nothing holds one for 20 s and a probe takes some 7: four times as many keep up with silent ones in every fourth place.
+	// A host that says nothing holds one for 20 s and a probe takes some 7: four times as many keep up with
+	// silent ones in every fourth place.
 	waiting: 48,
 	// One core is left to sockets and API; a file takes 0.1 to 0.5 s.
 	verifierThreads: Math.max(1, Math.min(8, availableParallelism() - 1)),
@@ -180,7 +183,8 @@ function mistakes(config: ValidatorConfig): string[] {
 	whole("probe.limits.minutes", config.probe.limits.minutes, 1, 1440);
 	whole("probe.limits.memoryBytes", config.probe.limits.memoryBytes, 1, Number.MAX_SAFE_INTEGER);
 	if (config.probe.samples !== null) whole("probe.samples", config.probe.samples, 1, 4096);
-	// The provider kills its engine at its limit: whoever is killed before the deadline would look as if it had hung up on us.
+	// The provider kills its engine at its limit: whoever is killed before the deadline would look as if it had
+	// hung up on us.
 	if (config.probe.limits.minutes * 60_000 <= config.probe.totalMs)
 		wrong.push("probe.limits.minutes must be longer than probe.totalMs");
 	if (config.chain !== null) {

@@ -1,5 +1,5 @@
-// What Prometheus sees of the validator: probes, queue, leases, links, verification, rentals. Labels are codes
-// and states, never ids.
+// What Prometheus sees of the validator: probes, queue, leases, links, verification, rentals. Labels are
+// codes and states, never ids.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export type ValidatorMetrics = ReturnType<typeof createValidatorMetrics>;

@@ -1,7 +1,7 @@
 // The questions of the agent link, one row each, as src/api/routes.ts has the API's routes. The codec
 // (agent-messages.ts), the order of messages (agent-protocol.ts), both ends (agent-asks.ts) and every type
-// follow from the rows: a new question is one row here and one handler at the provider. Page: docs/network.md
-// §2. Not here: messages that nobody answers.
+// follow from the rows: a new question is one row here and one handler at the provider. Page:
+// docs/agent-link.md §1. Not here: messages that nobody answers.
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";

@@ -1,5 +1,6 @@
-// When a provider says that something of it has changed (driver, devices, engine), or comes back with another claim than it left with: market's
-// rule decides whether that makes it due. Temperatures and free memory change all the time and mean nothing here.
+// When a provider says that something of it has changed (driver, devices, engine), or comes back with another
+// claim than it left with: market's rule decides whether that makes it due. Temperatures and free memory
+// change all the time and mean nothing here.
 
 import { rememberState, scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import { onChanged } from "../../market/schedule/schedule.ts";

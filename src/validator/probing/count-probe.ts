@@ -1,5 +1,6 @@
-// Step 4 of a probe's life (docs/schedule.md §3): from a verdict to everything that it changes, in one transaction of the store. The same for a
-// probe that has just ended and for one whose process died after its evidence was durable. What it means is decided by market/.
+// Step 4 of a probe's life (docs/schedule.md §3): from a verdict to everything that it changes, in one
+// transaction of the store. The same for a probe that has just ended and for one whose process died after its
+// evidence was durable. What it means is decided by market/.
 
 import {
 	rememberCounted,
@@ -61,8 +62,9 @@ export async function countProbe(
 }
 
 /**
- * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault only, and a cheater could put a cheaper one before it: so
- * every invalid probe is looked through. Noted before it is counted, so that no crash loses it; twice is the same note.
+ * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault
+ * only, and a cheater could put a cheaper one before it: so every invalid probe is looked through. Noted
+ * before it is counted, so that no crash loses it; twice is the same note.
  */
 async function noteFraud(receipts: ValidatorContext["receipts"], ended: EndedProbe): Promise<void> {
 	const { verdict, evidence, probeId, providerId } = ended;
@@ -114,7 +116,8 @@ function finishOf(
 		devices: isValid && claim !== null ? deviceRows(claim, verdict) : [],
 		claim,
 		provider: {
-			// Never due by this rule (rented or paused meanwhile): the store keeps it out of the schedule whatever the date.
+			// Never due by this rule (rented or paused meanwhile): the store keeps it out of the schedule whatever
+			// the date.
 			nextProbeAtMs: state.nextProbeAtMs ?? startedAtMs + params.intervalMs,
 			failures: state.failures,
 			retries: state.retried,

@@ -1,5 +1,5 @@
-// From a provider's row to a link, whichever kind it has: the engine on this machine, one over ssh, or the agent that dialled in.
-// Nothing is asked of the engine here.
+// From a provider's row to a link, whichever kind it has: the engine on this machine, one over ssh, or the
+// agent that dialled in. Nothing is asked of the engine here.
 import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
 import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
@@ -55,15 +55,16 @@ export async function openProviderLink(
 	);
 }
 
-/** A provider refuses to give more memory than its host has: a small host is asked for a little less than it claims to have. */
+/** A provider refuses more memory than its host has: a small host is asked for less than it claims. */
 function limitsFor(limits: ValidatorConfig["probe"]["limits"], ramBytes: number): ValidatorConfig["probe"]["limits"] {
 	if (ramBytes <= 0) return limits;
 	return { ...limits, memoryBytes: Math.max(1, Math.min(limits.memoryBytes, Math.floor(ramBytes * 0.99))) };
 }
 
 /**
- * The same link with an end: at the deadline it is closed, as if the far side had hung up. Not by aborting the probe: what the provider
- * committed to and did not open must be judged, or a cheater would only have to be slow whenever the draw hits.
+ * The same link with an end: at the deadline it is closed, as if the far side had hung up. Not by aborting
+ * the probe: what the provider committed to and did not open must be judged, or a cheater would only have to
+ * be slow whenever the draw hits.
  */
 export async function withDeadline(
 	open: () => Promise<Link>,

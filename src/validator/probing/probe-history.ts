@@ -1,5 +1,6 @@
-// What has happened of each probe so far, for whoever comes late to watch it: the head of that probe's event stream. Every process hears the events of all
-// processes, so each has the history of every probe that began since it started. Bounded, in memory, and nothing but events: what is true is in the database.
+// What has happened of each probe so far, for whoever comes late to watch it: the head of that probe's event
+// stream. Every process hears the events of all processes, so each has the history of every probe that began
+// since it started. Bounded, in memory, and nothing but events: what is true is in the database.
 import type { NetworkEvent } from "../../api/types.ts";
 
 export interface ProbeHistory {
@@ -8,7 +9,7 @@ export interface ProbeHistory {
 	of(probeId: string): readonly NetworkEvent[];
 }
 
-/** A probe of an eight-card host tells some 300; one that tells more keeps its first ones and the newest of each challenge. */
+/** An eight-card host's probe tells some 300. Beyond, the first and the newest of each challenge are kept. */
 const MAX_OF_A_PROBE = 400;
 /** Of all probes together, the oldest probe goes first: some ten MB at the most. */
 const MAX_EVENTS = 20_000;

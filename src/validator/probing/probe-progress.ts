@@ -1,5 +1,6 @@
-// A probe's own events as events of the network: started, stage with its challenges, roots now and then, opened, checking, openings as they are checked. The verdict is told when it is counted
-// (count-probe.ts), not here. Rates are bounded twice: per probe, and for all probes of this process together.
+// A probe's own events as events of the network: started, stage with its challenges, roots now and then,
+// opened, checking, openings as they are checked. The verdict is told when it is counted (count-probe.ts),
+// not here. Rates are bounded twice: per probe, and for all probes of this process together.
 import { createTokenBucket } from "../../platform/token-bucket.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
@@ -10,7 +11,7 @@ import type { OnChecked } from "./verifier-pool.ts";
 /** Roots of one challenge are told this often at most: a screen needs no more. */
 const ROOTS_EVERY_MS = 500;
 
-/** All probes of a process share one: what is above its rate is not told, and what is minor not above half of it. */
+/** Shared by all probes of a process: nothing is told above its rate, nothing minor above half of it. */
 export type MayTell = (isMinor: boolean) => boolean;
 
 export function createProgressBudget(perS: number, nowMs: () => number): MayTell {
@@ -18,7 +19,7 @@ export function createProgressBudget(perS: number, nowMs: () => number): MayTell
 	return (isMinor) => bucket.take(nowMs(), isMinor ? perS / 2 : 0);
 }
 
-/** An event has some 3 KiB: this many challenges of a stage are named, this many counts of checked openings sent, in one. */
+/** What fits into one event of 3 KiB: challenges of a stage, counts of checked openings. */
 const [MAX_ASKED, MAX_CHECKED] = [24, 64];
 
 export interface ProbeProgress {

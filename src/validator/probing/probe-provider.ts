@@ -1,6 +1,6 @@
 // One probe of one provider, in the order of docs/schedule.md §3: row, probe, evidence made durable, then
-// everything counted at once. Evidence is written before it is judged, so that a process that dies while judging
-// loses nothing. A lost lease ends the probe: another process has it.
+// everything counted at once. Evidence is written before it is judged, so that a process that dies while
+// judging loses nothing. A lost lease ends the probe: another process has it.
 import { sleep } from "../../platform/abortable.ts";
 import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -142,7 +142,7 @@ class ProviderProbe {
 		return counted ? { providerId, latest, group } : null;
 	}
 
-	/** With evidence the pending entry stays, and recovery counts it. Without, nobody works on the row any more. */
+	/** With evidence the pending entry stays for recovery. Without, nobody works on the row any more. */
 	async giveUp(): Promise<void> {
 		if (this.kept !== null) return;
 		const { store, env } = this.context;
@@ -159,7 +159,7 @@ class ProviderProbe {
 		if (together !== null) this.context.gate.leave({ group: together.id, member: providerId });
 	}
 
-	/** Suspects wait for their group and take no slot: one of them with a slot would wait for another without. */
+	/** Suspects wait for their group and take no slot: with one, they could wait for those without. */
 	private async beforeStage(name: string): Promise<void> {
 		const { gate, config, semaphore } = this.context;
 		const { signal, due } = this;

@@ -1,5 +1,6 @@
-// What processes that died left: evidence that was durable but not counted is verified again and counted once; the rest is given up. The store
-// finds it, market decides what it means; here the file is read again as a stranger would.
+// What processes that died left: evidence that was durable but not counted is verified again and counted
+// once; the rest is given up. The store finds it, market decides what it means; here the file is read again
+// as a stranger would.
 
 import { AssayError } from "../../protocol/assay-error.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";

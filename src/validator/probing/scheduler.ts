@@ -1,5 +1,6 @@
-// Keeps providers probed: takes those that are due, runs probes, and after each of them scores and doubts. Everything that is durable about
-// the schedule lies in the store; a scheduler that dies loses nothing. What is due and what a verdict means is decided by market/.
+// Keeps providers probed: takes those that are due, runs probes, and after each of them scores and doubts.
+// Everything that is durable about the schedule lies in the store; a scheduler that dies loses nothing. What
+// is due and what a verdict means is decided by market/.
 import { repeat } from "../../platform/repeat.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure } from "../validator-context.ts";

@@ -1,10 +1,10 @@
-// Carries out what market/schedule/suspicion.ts decides: sends groups of suspects off together, and when all of
-// a group have ended, notes who cleared whom. A group waits here until all its members are free; the wish is
-// not durable, since every valid probe of a suspect renews it.
+// Carries out what market/schedule/suspicion.ts decides: sends groups of suspects off together, and when all
+// of a group have ended, notes who cleared whom. A group waits here until all its members are free; the wish
+// is not durable, since every valid probe of a suspect renews it.
 //
 // Limits, said honestly: members at several processes overlap to within the delay of a notification
-// (milliseconds), and their windows are compared by the wall clocks of those processes; fallen figures are only
-// compared among providers that this process has probed.
+// (milliseconds), and their windows are compared by the wall clocks of those processes; fallen figures are
+// only compared among providers that this process has probed.
 import { rememberCleared, rememberState, scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import type { SuspectView } from "../../market/schedule/schedule-state.ts";
 import { clearedPairs, fallenFigures, onCleared, onSuspected, suspectGroups } from "../../market/schedule/suspicion.ts";

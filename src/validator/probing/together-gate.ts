@@ -1,6 +1,7 @@
-// Lets the probes of one group begin a stage at the same moment: a barrier for each group. Members may be probed by
-// different processes; they hear of each other through the hub's events, so that a stage begins within milliseconds
-// everywhere. Not here: who belongs together (market/schedule/suspicion.ts), and what the overlap showed (suspicion-watch.ts).
+// Lets the probes of one group begin a stage at the same moment: a barrier for each group. Members may be
+// probed by different processes; they hear of each other through the hub's events, so that a stage begins
+// within milliseconds everywhere. Not here: who belongs together (market/schedule/suspicion.ts), and what the
+// overlap showed (suspicion-watch.ts).
 import type { NetworkEvent } from "../../api/types.ts";
 import type { After } from "../../platform/abortable.ts";
 import { type Barrier, createBarrier } from "../../platform/barrier.ts";
@@ -10,7 +11,7 @@ import type { EventHub } from "../event-hub.ts";
 const GATE_EVENT = "together.gate";
 
 export interface TogetherGate {
-	/** Resolves when every member of the group stands at `gate` or has left it; false: the time ran out first. */
+	/** Resolves when every member stands at `gate` or has left; false: the time ran out first. */
 	arrive(options: {
 		readonly group: string;
 		readonly members: readonly string[];

@@ -67,7 +67,7 @@ export class VerifierPool {
 		return this.waiting.length + this.threads.filter(({ task }) => task !== null).length;
 	}
 
-	/** `onChecked`: some ten times a second, and last with what all challenges have come to. It decides nothing. */
+	/** `onChecked` is told some ten times a second how far the openings are checked. It decides nothing. */
 	async verify(evidence: Uint8Array, expect: Expectations, onChecked?: OnChecked): Promise<Verdict> {
 		const { threads, clockUs, onVerified } = this.options;
 		const beganUs = clockUs();
@@ -140,7 +140,7 @@ function died(message: string): AssayError {
 	return new AssayError("VERIFIER_DIED", message);
 }
 
-/** Beside this file: TypeScript in a checkout, packed in a release. Null: nowhere, then this thread judges. */
+/** Beside this file, as TypeScript or packed. Null: nowhere, then this thread judges. */
 function threadFile(): URL | null {
 	const found = ["./verifier-thread.ts", "./verifier-thread.mjs"].map((name) => new URL(name, import.meta.url));
 	return found.find((url) => existsSync(fileURLToPath(url))) ?? null;

@@ -1,5 +1,5 @@
-// One thread of the verifier pool: evidence in, verdict out, and before it how far the openings have been checked, now and then. No state, no I/O;
-// whoever holds the same bytes gets the same verdict.
+// One thread of the verifier pool: evidence in, verdict out, and before it how far the openings have been
+// checked, now and then. No state, no I/O; whoever holds the same bytes gets the same verdict.
 import { parentPort } from "node:worker_threads";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { CheckedOpenings, VerifyReply, VerifyRequest } from "./verifier-pool.ts";

@@ -55,8 +55,8 @@ export function tellRental({ hub }: ValidatorContext, { id, providerId, state, e
 
 async function afterEnd(context: RentalContext, { id, providerId, reservedAtMs, endedAtMs }: Rental): Promise<void> {
 	const { asker, env, log, scores, onFree } = context;
-	// First of all, so that the probe that is due now finds it under way and waits. The provider ends the rental
-	// by itself at its time; asking only makes it sooner. Not waited for: it may never answer.
+	// First of all, so that the probe that is due now finds it under way and waits. The provider ends the
+	// rental by itself at its time; asking only makes it sooner. Not waited for: it may never answer.
 	void asker.ask(providerId, "unrent", { rental: id }).catch((error) => {
 		log.info({ rental: id, err: error }, "the provider could not be told of the end of a rental");
 	});

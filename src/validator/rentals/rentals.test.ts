@@ -1,4 +1,5 @@
-// Rentals through the API: an environment is made, extended, given back, refused, expires, and fails with its host. A rented provider is not probed.
+// Rentals through the API: an environment is made, extended, given back, refused, expires, and fails with its
+// host. A rented provider is not probed.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {

@@ -20,7 +20,7 @@ interface RentWish {
 	readonly maxPriceMicros: number | null;
 }
 
-/** Candidates tried for one wish: each may be taken by another customer, or be probed, at this very moment. */
+/** Candidates tried for one wish: each may be taken, or be probed, at this very moment. */
 const MAX_CANDIDATES = 10;
 
 export class Rentals {

@@ -1,5 +1,5 @@
-// Watches open rentals: ends those whose time is over, asks active ones for their health. What is open is read
-// from the store each round, so this goes on after any restart; one process watches at a time (a lease).
+// Watches open rentals: ends those whose time is over, asks active ones for their health. What is open is
+// read from the store each round, so this goes on after any restart; one process watches at a time (a lease).
 import { expire, isExpired, onHealth } from "../../market/rentals/rental-rules.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,4 +1,5 @@
-// Who a token or a key is, for the API: tokens and nonces lie in the store, roles of keys follow from what the key is known as.
+// Who a token or a key is, for the API: tokens and nonces lie in the store, roles of keys follow from what
+// the key is known as.
 import type { AuthSource } from "../../api/server/server-options.ts";
 import { mayJoin } from "../agents/agent-pool.ts";
 import type { ValidatorContext } from "../validator-context.ts";

@@ -13,7 +13,7 @@ export interface ReadyCheck {
 	readonly check: () => Promise<string> | string;
 }
 
-/** Counting over all providers takes tens of milliseconds at 10,000 of them (bench/store.ts): all who ask in one second share one count. */
+/** Counting 10,000 providers takes tens of milliseconds (bench/store.ts): one count a second for all. */
 const GLANCE_MS = 1000;
 
 export function networkHandlers(

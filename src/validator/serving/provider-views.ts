@@ -1,4 +1,5 @@
-// Rows of the store as the API shows them: what is public of a provider, an offer, a probe. Picks and renames; judges nothing.
+// Rows of the store as the API shows them: what is public of a provider, an offer, a probe. Picks and
+// renames; judges nothing.
 import type { Offer, ProviderSummary } from "../../api/types.ts";
 import type { Holding } from "../../store/holdings.ts";
 import type { ProviderFilter } from "../../store/provider-query.ts";
