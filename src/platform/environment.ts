@@ -1,5 +1,5 @@
 // What a program is given of the world: clocks, randomness, timers, a log. Programs get the real ones; tests and the
-// simulation pass in their own. The validator reads no clock and draws no random number in any other way.
+// simulation pass in their own. Code that is given one reads no clock and draws no random number in any other way.
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { type After, realAfter } from "./abortable.ts";

@@ -2,12 +2,12 @@
 // was told to, lends each of them its engine within limits, one at a time, and keeps rentals. It does nothing
 // that no proven and trusted validator asked for. The wiring only: dialling is serve-validator.ts, the wire
 // src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/agent-link.md.
-import { mkdir } from "node:fs/promises";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentHandlers, ValidatorConnection } from "../engine/agent/agent-connection.ts";
 import type { AgentOffer } from "../engine/agent/agent-messages.ts";
 import { dialAgent } from "../engine/agent/dial-agent.ts";
+import { makeFolder } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { readU32 } from "../protocol/bytes/bytes.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
@@ -74,7 +74,7 @@ export interface Provider {
 /** Reads the claim, takes over earlier rentals, dials. Throws AssayError: engine or data folder unusable. */
 export async function createProvider(options: ProviderOptions): Promise<Provider> {
 	const { dataFolder, engine, signer, onEvent, nowMs, randomBytes } = options;
-	await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+	await makeFolder(dataFolder);
 	const pins = await createValidatorPins(dataFolder, options.trust);
 	const traces = await hostTraces(engine.command).catch(() => "");
 	let rentals: HostRentals | null = null;

@@ -1,7 +1,6 @@
 // Opens the store: server, tables, evidence folder, heartbeat. The only place where the parts are put
 // together. Page: docs/schedule.md §3.
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createChainStore } from "./chain.ts";
 import { integer, name } from "./check-input.ts";
@@ -34,7 +33,6 @@ export async function openStore(o: StoreOptions): Promise<Store> {
 	const leaseMs = integer("leaseMs", o.leaseMs ?? 30_000, 100);
 	const onWarning = o.onWarning ?? (() => {});
 	const dataDir = resolve(o.dataDir);
-	await mkdir(dataDir, { recursive: true });
 	const evidence = await openEvidenceFolder(dataDir);
 	const { database, disconnect } = await connect({ ...o, dataDir, onWarning }, schema, me);
 	const opened = [disconnect];

@@ -82,11 +82,11 @@ type Opened = (() => Promise<void> | void)[];
 
 export function createValidator(
 	settings: ValidatorSettings,
-	surroundings: Partial<Environment> = {},
+	environment: Partial<Environment> = {},
 	door: DoorSettings = {},
 ): Validator {
 	const config = createValidatorConfig(settings);
-	const env = realEnvironment(surroundings);
+	const env = realEnvironment(environment);
 	const opened: Opened = [];
 	let starting: Promise<RunningValidator> | null = null;
 	let stopping: Promise<void> | null = null;

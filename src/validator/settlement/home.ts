@@ -251,12 +251,8 @@ export const contractsPath = (folder: string, isExternal: boolean): string =>
 	join(folder, isExternal ? "contracts-external.json" : "contracts.json");
 
 export async function readContracts(path: string): Promise<ContractAddresses | null> {
-	try {
-		return JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-		throw error;
-	}
+	const text = await readIfPresent(path);
+	return text === null ? null : (JSON.parse(String(text)) as ContractAddresses);
 }
 
 /** On the embedded chain: money from the treasurer, then the stake. Elsewhere the operator stakes; false while that is not done. Safe to repeat after a crash. */
