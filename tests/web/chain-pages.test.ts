@@ -349,7 +349,7 @@ test("the epochs' list, an unknown epoch, a phone in the dark: nothing spills ov
 test("a node that is silent: the pages say so, and what was there stays", async () => {
 	const page = await browser.open(`${validator.url}/epochs/0`);
 	await page.getByText("✓ claimed").waitFor();
-	// The API's own answer is chain-reader.test.ts; here it is what a visitor sees of it.
+	// The API's own answer is serving/chain/views.test.ts; here it is what a visitor sees of it.
 	const problem = {
 		type: "x",
 		title: "x",

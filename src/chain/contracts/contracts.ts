@@ -1,5 +1,6 @@
-// The five contracts of one chain: where they are, and by which client they are reached. A view, a call or the events of any
-// of them by name, typed by its ABI. What several values of a view mean is said in the file of its contract.
+// The five contracts of one chain: where they are, and by which client they are reached. A view, a call or
+// the events of any of them by name, typed by its ABI. What several values of a view mean is said in the file
+// of its contract.
 import {
 	BaseError,
 	type ContractEventName,
@@ -38,6 +39,16 @@ export interface Contracts {
 	readonly addresses: ContractAddresses;
 }
 
+/** Throws CHAIN_MISSING when the client's chain does not have them. */
+export async function contractsOn(client: ChainClient, addresses: ContractAddresses): Promise<Contracts> {
+	const isChain = addresses.chainId === client.chainId;
+	if (isChain && (await client.viem.getCode({ address: addresses.scoreboard })) !== undefined)
+		return { client, addresses };
+	throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
+		hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}. Name others with --contracts.`,
+	});
+}
+
 const ABIS = {
 	token: assayTokenAbi,
 	registry: registryAbi,
@@ -68,7 +79,8 @@ const readIn =
 		try {
 			return (await client.viem.readContract(view as ReadContractParameters)) as never;
 		} catch (error) {
-			// viem wraps whatever a node's answer threw; an error of ours has the code and the hint that people need.
+			// viem wraps whatever a node's answer threw; an error of ours has the code and the hint that people
+			// need.
 			throw (error instanceof BaseError && error.walk((cause) => cause instanceof AssayError)) || error;
 		}
 	};
@@ -76,7 +88,7 @@ const readIn =
 /** What a view of a contract gives in the newest block. */
 export const read = readIn("latest");
 
-/** In the block that would be made now: for views that depend on the clock, where the newest block may be minutes old. */
+/** In the pending block: for views that depend on the clock, as the newest block may be minutes old. */
 export const readPending = readIn("pending");
 
 export function callOf<const N extends Name, const F extends FunctionName<N, Sending>>(

@@ -1,6 +1,6 @@
-// Puts the five contracts on a chain. They name each other in immutable fields, so their addresses are foretold from the
-// deployer's nonce; each constructor refuses when that went wrong. A deployment that was cut short is begun anew: half a set
-// is never used.
+// Puts the five contracts on a chain. They name each other in immutable fields, so their addresses are
+// predicted from the deployer's nonce; each constructor refuses when that went wrong. A deployment that was
+// cut short starts over: half a set is never used.
 import { encodeDeployData, getContractAddress, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
@@ -41,7 +41,7 @@ export interface DeployParams {
 const DAY = 86_400;
 const UNIT = 10n ** 18n;
 
-/** For epochs of this length, as docs/network.md has them; the windows follow one another within the next epoch. */
+/** For epochs of this length; the windows follow one another within the next epoch. */
 export function deployDefaults({ genesis, epochSeconds }: { genesis: number; epochSeconds: number }): DeployParams {
 	const window = Math.max(1, Math.floor(epochSeconds / 10));
 	return {
@@ -86,7 +86,7 @@ export async function deployContracts(
 		params.token ??
 		(await put(encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [supply] }))).address;
 	const nonce = BigInt(await client.viem.getTransactionCount({ address: from, blockTag: "pending" }));
-	const foretold = (more: bigint) => getContractAddress({ from, nonce: nonce + more });
+	const predicted = (more: bigint) => getContractAddress({ from, nonce: nonce + more });
 	const stakes = {
 		minProviderStake,
 		minValidatorStake,
@@ -98,7 +98,7 @@ export async function deployContracts(
 		encodeDeployData({
 			abi: registryAbi,
 			bytecode: code.registryCode,
-			args: [token, foretold(1n), foretold(3n), from, stakes],
+			args: [token, predicted(1n), predicted(3n), from, stakes],
 		}),
 	);
 	const epochs = {
@@ -115,7 +115,7 @@ export async function deployContracts(
 		encodeDeployData({
 			abi: scoreboardAbi,
 			bytecode: code.scoreboardCode,
-			args: [registry.address, foretold(2n), epochs],
+			args: [registry.address, predicted(2n), epochs],
 		}),
 	);
 	const rewards = await put(

@@ -1,5 +1,5 @@
-// Registry.sol: who takes part, with what stake and which devices; and what a validator signs of a device. The rest is `read`
-// and `callOf` of contracts.ts by name; docs/chain.md.
+// Registry.sol: who takes part, with what stake and which devices; and what a validator signs of a device.
+// The rest is `read` and `callOf` of contracts.ts by name; docs/chain.md.
 import { type Hex, verifyTypedData } from "viem";
 import type { Call, ChainAccount } from "../sending/sign.ts";
 import { type ContractAddresses, type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
@@ -10,7 +10,7 @@ export interface RegistryAccount {
 	readonly role: number;
 	readonly stake: bigint;
 	readonly unbonding: bigint;
-	/** Seconds since 1970; 0 when nothing is on its way out. */
+	/** Seconds since 1970; 0 when nothing is being unstaked. */
 	readonly unlockAt: number;
 	readonly signingKey: Hex;
 	readonly endpoint: string;
@@ -39,8 +39,8 @@ export const registerCall = (
 ): Call => callOf(contracts, "registry", "register", ROLES[role], signingKey, keyProof, endpoint, amount);
 
 /**
- * "This provider proved this device in this evidence", by a validator: Registry.DeviceAttestation, whose name is signed with
- * it. `issuedAt` in seconds since 1970.
+ * "This provider proved this device in this evidence", by a validator: Registry.DeviceAttestation, whose name
+ * is signed with it. `issuedAt` in seconds since 1970.
  */
 export interface DeviceStatement {
 	readonly device: Hex;

@@ -1,11 +1,11 @@
-// Rewards.sol: pots of epochs, claims (from then on a share is owed), collections (it is paid), what is carried over. The
-// rest is `read` and `callOf` of contracts.ts by name; docs/epochs.md §3.
+// Rewards.sol: pots of epochs, claims (from then on a share is owed), collections (it is paid), what is
+// carried over. The rest is `read` and `callOf` of contracts.ts by name; docs/epochs.md §3.
 import type { Hex } from "viem";
 import type { Opening, Proposal, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Call } from "../sending/sign.ts";
 import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
 
-/** What an epoch pays: fixed with its first proposal, foretold before that. */
+/** What an epoch pays: fixed with its first proposal, predicted before that. */
 export async function readEmission(contracts: Contracts, epoch: number): Promise<bigint> {
 	const last = await readLastFixed(contracts);
 	if (last !== null && epoch <= last) return (await readPot(contracts, epoch)).pot;
@@ -17,7 +17,7 @@ export async function readEmission(contracts: Contracts, epoch: number): Promise
 	return (reserve < emissionPerEpoch ? reserve : emissionPerEpoch) + carry;
 }
 
-/** The newest epoch whose emission is fixed; older ones that are not can never be proposed. Null before the first. */
+/** The newest epoch whose emission is fixed; older epochs can no longer get one. Null before the first. */
 export async function readLastFixed(contracts: Contracts): Promise<number | null> {
 	const [any, epoch] = await read(contracts, "rewards", "lastFixed");
 	return any ? Number(epoch) : null;
@@ -39,7 +39,7 @@ export interface OwedWord {
 	readonly amount: bigint;
 }
 
-/** What a provider may collect of all epochs until this one, word by word; words without anything are left out. */
+/** What a provider may collect of all epochs up to this one, word by word, without empty words. */
 export async function readOwed(contracts: Contracts, provider: Hex, lastEpoch: number): Promise<readonly OwedWord[]> {
 	const words = Array.from({ length: wordOf(Math.max(0, lastEpoch)) + 1 }, (_, word) => word);
 	const found: OwedWord[] = [];

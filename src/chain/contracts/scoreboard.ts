@@ -1,5 +1,6 @@
-// Scoreboard.sol: what its views mean, and an epoch's reports and proposals from its events. The rest is `read` and `callOf`
-// of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the pending block.
+// Scoreboard.sol: what its views mean, and an epoch's reports and proposals from its events. The rest is
+// `read` and `callOf` of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the
+// pending block.
 import type { Hex } from "viem";
 import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
 import { type Contracts, read, readEvents, readPending } from "./contracts.ts";
@@ -56,7 +57,7 @@ export async function readReport(contracts: Contracts, epoch: number, validator:
 	return { digest, revealed, voided };
 }
 
-/** The last bit of a kept root says that it is one: compare roots only so. */
+/** The last bit of a kept root says that it is one: compare roots only in this form. */
 export const keptRoot = (root: Hex): Hex => `0x${(BigInt(root) | 1n).toString(16).padStart(64, "0")}`;
 
 /** Whether the reports that count have enough of the stake between them. */
@@ -93,7 +94,7 @@ export interface RevealedReport {
 	readonly voided: boolean;
 }
 
-/** Every revealed report of an epoch, from its events and the state now. Sorted by validator, addresses in lower case. */
+/** Every revealed report of an epoch with its current state, sorted by validator, in lower case. */
 export async function readRevealed(contracts: Contracts, epoch: number): Promise<readonly RevealedReport[]> {
 	const logs = await readEvents(contracts, "scoreboard", "Revealed", { epoch: BigInt(epoch) });
 	const found = await Promise.all(
@@ -105,13 +106,13 @@ export async function readRevealed(contracts: Contracts, epoch: number): Promise
 	return found.sort((a, b) => (a.validator < b.validator ? -1 : 1));
 }
 
-/** Whoever committed to a report of an epoch, in lower case, and in which block; whether it has stake is another matter. */
+/** Who committed to a report of an epoch, with or without stake, in lower case, and in which block. */
 export async function readCommits(contracts: Contracts, epoch: number): Promise<ReadonlyMap<Hex, number>> {
 	const logs = await readEvents(contracts, "scoreboard", "Committed", { epoch: BigInt(epoch) });
 	return new Map(logs.map(({ args, blockNumber }) => [args.validator.toLowerCase() as Hex, Number(blockNumber)]));
 }
 
-/** The proposal behind a digest, as its event told it; null when no event did. */
+/** The proposal behind a digest, as in its event; null when there is none. */
 export async function readProposed(contracts: Contracts, epoch: number, digest: Hex): Promise<Proposal | null> {
 	const logs = await readEvents(contracts, "scoreboard", "Proposed", { epoch: BigInt(epoch) });
 	const found = logs.findLast(({ args }) => args.digest === digest)?.args.proposal;

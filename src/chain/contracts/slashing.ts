@@ -1,5 +1,5 @@
-// Slashing.sol: statements that can cost their signer its stake, as EIP-712 has them, and what a proof against one took.
-// The proofs themselves are `callOf` of contracts.ts by name; docs/slashing.md.
+// Slashing.sol: statements that can cost their signer its stake, as EIP-712 has them, and what a proof
+// against one took. The proofs themselves are `callOf` of contracts.ts by name; docs/slashing.md.
 import {
 	type ContractFunctionArgs,
 	encodeAbiParameters,
@@ -75,10 +75,7 @@ export const isReceiptSigned = (domain: ReceiptDomain, receipt: ProbeReceipt, si
 /** Half the order of secp256k1: the contract takes the smaller of the two signatures that say the same. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/**
- * Stricter than recovering: somebody could sign in a form that every library reads and the contract refuses, and would be
- * bound by nothing.
- */
+/** Stricter than recovering: a signature that libraries read and the contract refuses binds nobody. */
 async function isSignedBy(signer: Hex, data: TypedDataDefinition, signature: Hex): Promise<boolean> {
 	if (!/^0x[0-9a-f]{128}(1b|1c)$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return false;
 	try {

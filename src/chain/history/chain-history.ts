@@ -1,6 +1,7 @@
-// What happened in the contracts, by epoch and by account: every event once, followed over reorganisations, in memory.
-// Reading an epoch then takes no request; a node is asked only for new blocks. State that no event tells is read from the
-// contracts. Bounded: with too many events those of the oldest epochs go, and `oldestEpoch` says so. Page: docs/chain.md.
+// What happened in the contracts, by epoch and by account: every event once, followed over reorganisations,
+// in memory. Reading an epoch then takes no request; a node is asked only for new blocks. State that no event
+// tells is read from the contracts. Bounded: with too many events those of the oldest epochs go, and
+// `oldestEpoch` says so. Page: docs/chain.md.
 import type { Hex } from "viem";
 import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
@@ -116,7 +117,7 @@ export class ChainHistory {
 		return this.byEpoch.size === 0 ? null : Math.max(...this.byEpoch.keys());
 	}
 
-	/** The newest epoch whose emission is fixed: older ones without a proposal can have none any more. Null before the first. */
+	/** The newest epoch whose emission is fixed; older epochs can no longer get one. Null before the first. */
 	lastFixed(): number | null {
 		for (const number of [...this.byEpoch.keys()].sort((a, b) => b - a))
 			if (this.byEpoch.get(number)!.some(({ name }) => name === "EmissionFixed")) return number;

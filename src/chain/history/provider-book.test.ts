@@ -1,5 +1,5 @@
-// The book of providers against the real Registry: who counts, with what stake, over leaving, slashing, a key's change, reorganisations and restarts.
-
+// The book of providers against the real Registry: who counts, with what stake, over leaving, slashing, a
+// key's change, reorganisations and restarts.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Hex } from "viem";
@@ -95,7 +95,8 @@ test("an account counts while it is a provider with the least stake and its key 
 	await sendCall(plain, two, callOf(contracts, "registry", "setSigningKey", `0x${bob}`, proofBy(1, two)));
 	assert.deepEqual(await seen(book, two), [lower(one), lower(two), 10n]);
 
-	// Alice registers a newer account, then leaves with it: the older one counts again, until it leaves as well.
+	// Alice registers a newer account, then leaves with it: the older one counts again, until it leaves as
+	// well.
 	const newer = await newAccount();
 	await register(newer, 0);
 	assert.deepEqual((await seen(book))[0], lower(newer));

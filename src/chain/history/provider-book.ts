@@ -1,6 +1,8 @@
-// Which account is paid for which provider: the Registry's events, followed over reorganisations. An account counts while it is registered as a provider with at
-// least the least stake and the provider's own key vouches for it (`keyProof`); of several the newest does. Events are kept together with their place in the chain,
-// wherever the caller keeps them; they are a copy of the chain, and are read anew when the chain is no longer the one they came from.
+// Which account is paid for which provider: the Registry's events, followed over reorganisations. An account
+// counts while it is registered as a provider with at least the minimum stake and the provider's own key
+// vouches for it (`keyProof`); of several the newest does. Events are kept together with their place in the
+// chain, wherever the caller keeps them; they are a copy of the chain, and are read again when the chain is
+// no longer the one they came from.
 import type { Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
@@ -38,13 +40,13 @@ export interface ProviderBook {
 	refresh(): Promise<void>;
 	/** Of the provider with this key; null: it has none, or has left. */
 	accountOf(key: string): Hex | null;
-	/** Whether any account was ever registered for it as a provider: who has one and left, or lost its stake, is not who never had one. */
+	/** Whether it ever had a provider's account, also one that has left or lost its stake. */
 	isKnown(key: string): boolean;
 	/** What an account has at stake, 0 when it is not registered. */
 	stakeOf(account: Hex): bigint;
 }
 
-/** A place in the chain that is older costs a few requests at the next start; a write at each look costs more. */
+/** An older cursor costs a few requests at the next start; a write at every look costs more. */
 const SAVE_AFTER_BLOCKS = 200;
 
 export async function openProviderBook(contracts: Contracts, keeper: BookKeeper): Promise<ProviderBook> {
@@ -103,7 +105,7 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 		if (!isSaved || (blocks.at(-1)?.number ?? 0) - savedTo >= SAVE_AFTER_BLOCKS) await save();
 	}
 
-	/** The chain is no longer the one that was read (a restored copy, another node): what it says now is all that counts. */
+	/** The chain is no longer the one that was read (a restored copy, another node). */
 	async function readAnew(error: unknown): Promise<void> {
 		if (!(error instanceof AssayError && error.code === "CHAIN_REORGANISED")) throw error;
 		blocks = [];

@@ -1,5 +1,5 @@
-// Reorganisations of up to 10 blocks and nodes that go away: nothing published twice, nothing lost, on a real EVM.
-
+// Reorganisations of up to 10 blocks and nodes that go away: nothing published twice, nothing lost, on a real
+// EVM.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";

@@ -1,8 +1,9 @@
-// The Registry's accounts as its events tell them: role, signing key that vouches for the account, stake, what is on its way out. The same arithmetic as
-// contracts/src/stake/StakeBook.sol, in the order of the chain. Pure: events in, accounts out; reading them is provider-book.ts.
+// The Registry's accounts as its events tell them: role, signing key that vouches for the account, stake,
+// what is being unstaked. The same arithmetic as contracts/src/stake/StakeBook.sol, in the order of the
+// chain. Pure: events in, accounts out; reading them is provider-book.ts.
 import type { Hex } from "viem";
 
-/** One event of the Registry, as it is kept. Amounts are decimal text; keys 64 hex digits without 0x, accounts lower case. */
+/** An event of the Registry. Amounts are decimal text, keys 64 hex digits, accounts in lower case. */
 export type LedgerEvent =
 	/** `key` is null where nothing shows that its owner wants this account. */
 	| { readonly kind: "registered"; readonly account: Hex; readonly role: number; readonly key: string | null }
@@ -51,10 +52,10 @@ function changed(
 	const amount = BigInt(event.amount);
 	if (event.kind === "unstaked") return { ...at, stake: positive(at.stake - amount), unbonding: at.unbonding + amount };
 	if (event.kind === "withdrawn") return { ...at, unbonding: positive(at.unbonding - amount) };
-	// Bonded first, then what is on its way out.
+	// Bonded first, then what is being unstaked.
 	const fromStake = amount < at.stake ? amount : at.stake;
 	return { ...at, stake: at.stake - fromStake, unbonding: positive(at.unbonding - (amount - fromStake)) };
 }
 
-/** Only a node that lies takes more than there is. */
+/** Only a lying node takes more than there is. */
 const positive = (amount: bigint): bigint => (amount > 0n ? amount : 0n);

@@ -1,5 +1,5 @@
-// A viem client over an Rpc, with what waiting and paying go by. Signing, sending and seeing a transaction through are in
-// sending/; what to send is for the caller to say.
+// A viem client over an Rpc, with the settings for waiting and fees. Signing, sending and seeing a
+// transaction through are in sending/; what to send is for the caller to say.
 import { setTimeout } from "node:timers/promises";
 import {
 	type Chain,
@@ -27,9 +27,10 @@ export interface ChainClient {
 	/** Blocks without a transaction that was handed in, until it is replaced by a better paid one. */
 	readonly stuckBlocks: number;
 	/**
-	 * By account, from reading a nonce until the transaction is handed in: two that are signed at once would get one nonce.
-	 * Not viem's nonce manager: that one goes on from the highest number that any node ever named, so one lie, or one
-	 * transaction that was refused, would leave a gap that no later transaction of the account gets past.
+	 * By account, from reading a nonce until the transaction is handed in: two that are signed at once would
+	 * get one nonce. Not viem's nonce manager: that one goes on from the highest number that any node ever
+	 * named, so one lie, or one transaction that was refused, would leave a gap that no later transaction of
+	 * the account gets past.
 	 */
 	readonly nonceLock: KeyedMutex;
 }
@@ -50,9 +51,9 @@ export interface ChainClientOptions {
 /** Ethereum's own clients treat deeper reorganisations as faults; 10 is what our tests play. */
 export const CONFIRMATIONS = 12;
 const POLL_MS = 2000;
-/** Five times what Ethereum asked in its dearest hours of the last years; a commitment then costs 0.024 ether. */
+/** Five times Ethereum's most expensive hours of recent years; a commitment then costs 0.024 ether. */
 const MAX_FEE_PER_GAS = 500_000_000_000n;
-/** A base fee rises by an eighth a full block at most, and twice of it was offered: four blocks without it are not chance. */
+/** Twice the base fee was offered, which rises by at most an eighth a block: four blocks are not chance. */
 const STUCK_BLOCKS = 4;
 
 export async function createChainClient(rpc: Rpc, options: ChainClientOptions = {}): Promise<ChainClient> {
@@ -82,7 +83,7 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 	};
 }
 
-/** Not viem's `custom`: that one wraps whatever is thrown, and an error of ours has the code and the hint that people need. */
+/** Not viem's `custom`: that wraps whatever is thrown, and would hide the code and hint of our errors. */
 function transportOver(rpc: Rpc): Transport {
 	// viem leaves `params` out where there are none; some nodes want the empty list.
 	const request = (({ method, params }: { readonly method: string; readonly params?: readonly unknown[] }) =>

@@ -1,5 +1,6 @@
-// What a node's answers must look like before anybody reckons with them, and that they are of the chain that was asked for. A node is somebody else's program: it
-// may be broken, hostile, or one of several behind a balancer. Nonsense is asked again like an outage; another chain than before is CHAIN_OTHER.
+// What a node's answers must look like before they are used, and that they are of the chain that was asked
+// for. A node is somebody else's program: it may be broken, hostile, or one of several behind a
+// balancer. Nonsense is asked again like an outage; another chain than before is CHAIN_OTHER.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
 
@@ -70,7 +71,7 @@ export function checkAnswers(rpc: Rpc): Rpc {
 /** How long a chain's id is believed without asking again. */
 const BELIEVED_MS = 60_000;
 
-/** The chain that was there first, for ever: asked again after every outage and every minute, before anything else is believed. */
+/** Always the chain that was there first: its id is asked again after every outage and every minute. */
 export function pinChain(rpc: Rpc, nowMs: () => number = Date.now): Rpc {
 	let chainId: number | null = null;
 	let checkedMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
-// How many blocks make something final on a node that nobody said anything about. A node for development makes a block when
-// a transaction comes and never takes one back: to wait there for eleven more would be to wait for ever. Any other chain may
-// reorganise.
+// How many blocks make something final on a node that nobody said anything about. A node for development
+// makes a block when a transaction comes and never takes one back: to wait there for eleven more would be to
+// wait for ever. Any other chain may reorganise.
 import { CONFIRMATIONS } from "./chain-client.ts";
 import type { Rpc } from "./rpc.ts";
 

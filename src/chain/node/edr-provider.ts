@@ -1,5 +1,6 @@
-// One EVM in this process: @nomicfoundation/edr behind the Rpc type, mining only when told to. Everything that a block's hash depends on is spelled
-// out here or passed in, so that the same calls make the same chain again. Keeping it over restarts is embedded-chain.ts.
+// One EVM in this process: @nomicfoundation/edr behind the Rpc type, mining only when told to. Everything
+// that a block's hash depends on is spelled out here or passed in, so that the same calls make the same chain
+// again. Keeping it over restarts is embedded-chain.ts.
 import type { EdrContext } from "@nomicfoundation/edr";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";

@@ -1,4 +1,5 @@
-// The embedded chain: contracts on it, and the same chain again after a restart, block for block. A changed or torn journal is the negative twin.
+// The embedded chain: contracts on it, and the same chain again after a restart, block for block. A changed
+// or torn journal is the negative twin.
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,12 +1,12 @@
-// A chain of one's own in a folder: an EVM in this process whose blocks are journalled and replayed at the next start, hash for hash. For one machine, trials
-// and tests: whoever can write the folder can rewrite the chain. docs/chain.md.
+// A chain of one's own in a folder: an EVM in this process whose blocks are journalled and replayed at the
+// next start, hash for hash. For one machine, trials and tests: whoever can write the folder can rewrite the
+// chain. docs/chain.md.
 //
-// The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so the journal is the state. A block is
-// on disk before anyone hears of it. Blocks are made when a transaction comes, and otherwise at most every `blockEveryMs`, and only when somebody looks at blocks.
-
-import { close, fdatasync, ftruncate, openSync, readFileSync, write } from "node:fs";
+// The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so
+// the journal is the state. A block is on disk before anyone hears of it. Blocks are made when a transaction
+// comes, and otherwise at most every `blockEveryMs`, and only when somebody looks at blocks.
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
@@ -45,9 +45,9 @@ interface Block {
 }
 
 const BLOCK_EVERY_MS = 12_000;
-/** While nothing but calls come, which can be told the time without a block: a validator that only waits makes 288 blocks a day, replayed in 60 ms, and not 7,200. */
+/** Calls need no block to see the time: a waiting validator makes 288 blocks a day instead of 7,200. */
 const BLOCK_FOR_CALLS = 25;
-/** What outsiders may ask. Everything else (setting balances, clocks, code) would make state that the journal does not know. */
+/** What outsiders may ask. Setting balances, clocks or code would make state that is not in the journal. */
 const READS = new Set(
 	(
 		"eth_blockNumber eth_call eth_chainId eth_estimateGas eth_feeHistory eth_gasPrice eth_getBalance eth_getBlockByHash eth_getBlockByNumber " +
@@ -60,40 +60,37 @@ const LOOKS_AT_NOW = new Set(["eth_blockNumber", "eth_call", "eth_estimateGas", 
 /** Whoever asks these wants to know what the newest block is. */
 const LOOKS_AT_BLOCKS = new Set(["eth_blockNumber", "eth_getBlockByNumber"]);
 
-const datasync = promisify(fdatasync);
-const append = promisify<number, string, void>((file, text, done) => write(file, text, (error) => done(error)));
-
-export async function openEmbeddedChain(o: EmbeddedOptions): Promise<EmbeddedChain> {
-	await makeFolder(o.folder);
+export async function openEmbeddedChain(options: EmbeddedOptions): Promise<EmbeddedChain> {
+	await makeFolder(options.folder);
 	// Two processes on one journal would destroy it.
-	const lock = await lockFolder(o.folder);
+	const lock = await lockFolder(options.folder);
 	if (lock === null)
 		throw new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
 			hint: "Ask that one over its RPC URL, or stop it.",
 		});
 	try {
-		return await open(o, lock);
+		return await openLocked(options, lock);
 	} catch (error) {
 		await lock.release();
 		throw error;
 	}
 }
 
-async function open(o: EmbeddedOptions, lock: FolderLock): Promise<EmbeddedChain> {
-	const genesis = await loadGenesis(o);
+async function openLocked(options: EmbeddedOptions, lock: FolderLock): Promise<EmbeddedChain> {
+	const genesis = await loadGenesis(options);
 	const evm = await createEdrProvider(genesis);
-	const path = join(o.folder, "blocks.jsonl");
-	const file = openSync(path, "a+", 0o600);
-	await syncFolder(o.folder);
-	const journal = readFileSync(path, "utf8");
+	const path = join(options.folder, "blocks.jsonl");
+	const file = await open(path, "a+", 0o600);
+	await syncFolder(options.folder);
+	const journal = await readFile(path, "utf8");
 	// A line without its end was being written when the process died: nobody heard of that block.
 	const whole = journal.slice(0, journal.lastIndexOf("\n") + 1);
-	if (whole.length < journal.length) await promisify(ftruncate)(file, Buffer.byteLength(whole));
+	if (whole.length < journal.length) await file.truncate(Buffer.byteLength(whole));
 
 	let headS = genesis.timestamp;
 	let isBroken = false;
-	const blockEveryMs = o.blockEveryMs ?? BLOCK_EVERY_MS;
-	const timeS = () => Math.max(headS, Math.floor(o.nowMs() / 1000));
+	const blockEveryMs = options.blockEveryMs ?? BLOCK_EVERY_MS;
+	const timeS = () => Math.max(headS, Math.floor(options.nowMs() / 1000));
 
 	async function makeBlock(atS: number): Promise<string> {
 		await evm("evm_setNextBlockTimestamp", [atS]);
@@ -118,8 +115,8 @@ async function open(o: EmbeddedOptions, lock: FolderLock): Promise<EmbeddedChain
 		const t = timeS();
 		try {
 			const h = await makeBlock(t);
-			await append(file, `${JSON.stringify({ t, ...(raws.length > 0 ? { x: raws } : {}), h } satisfies Line)}\n`);
-			await datasync(file);
+			await file.appendFile(`${JSON.stringify({ t, ...(raws.length > 0 ? { x: raws } : {}), h } satisfies Line)}\n`);
+			await file.datasync();
 		} catch (cause) {
 			// The EVM is ahead of the journal now: nothing it says may be believed any more.
 			isBroken = true;
@@ -167,7 +164,7 @@ async function open(o: EmbeddedOptions, lock: FolderLock): Promise<EmbeddedChain
 			await mutex.run(async () => {
 				closed = true;
 			});
-			await promisify(close)(file);
+			await file.close();
 			await lock.release();
 		},
 	};

@@ -1,5 +1,6 @@
-// A node that is broken or hostile: answers without end, without sense, for another request or of another chain, sockets that hang or send us elsewhere. Bounded in
-// time and memory, told by a code, and nothing of it believed. The twin is the honest answer of the same server.
+// A node that is broken or hostile: answers without end, without sense, for another request or of another
+// chain, sockets that hang or send us elsewhere. Bounded in time and memory, told by a code, and nothing of
+// it believed. The twin is the honest answer of the same server.
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

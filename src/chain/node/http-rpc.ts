@@ -1,7 +1,8 @@
-// A node behind HTTP: viem's client for the request, the bound on an answer's size and the login in an address; viem's
-// retries for outages. A node is somebody else's program, and viem trusts it in three things that are therefore done here:
-// the deadline covers an answer's last byte (viem's ends with its headers), an answer must name the request it is for, and
-// an error must be one. Results are checked for their shape in check-answers.ts.
+// A node behind HTTP: viem's client for the request, the bound on an answer's size and the login in an
+// address; viem's retries for outages. A node is somebody else's program, and viem trusts it in three things
+// that are therefore done here: the deadline covers an answer's last byte (viem's ends with its headers), an
+// answer must name the request it is for, and an error must be one. Results are checked for their shape in
+// check-answers.ts.
 import { ResponseBodyTooLargeError, withRetry } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -82,10 +83,7 @@ const retryDefaults: RetryOptions = {
 	signal: null,
 };
 
-/**
- * The same node, asked again while it is out of reach; one that answers with an error is not. Sending a signed transaction
- * twice is harmless: its nonce is used once.
- */
+/** Asks again while the node is out of reach. Sending twice is harmless: a nonce is used once. */
 export function withRetries(rpc: Rpc, options: Partial<RetryOptions> = {}): Rpc {
 	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...retryDefaults, ...options };
 	const delayMs = (count: number) => Math.min(mostDelayMs, firstDelayMs * 2 ** count);

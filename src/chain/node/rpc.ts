@@ -1,8 +1,8 @@
-// What a question to a node is, and the two ways in which an answer is none: refused, and nonsense. Anything else that is
-// thrown is an outage.
+// What a question to a node is, and the two ways in which an answer is none: refused, and nonsense. Anything
+// else that is thrown is an outage.
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 
-/** JSON-RPC by method and parameters: an embedded chain is one, a URL behind HTTP is one, and so is a test's node. */
+/** JSON-RPC by method and parameters: an embedded chain, a node behind HTTP, or a test's. */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 const MAX_MESSAGE_CHARS = 500;

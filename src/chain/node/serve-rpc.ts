@@ -1,5 +1,6 @@
-// An embedded chain for other programs of this machine: JSON-RPC over HTTP on the loopback address. A browser's page must not reach it: only JSON bodies, which a
-// foreign page cannot send without being asked for permission, and only under a loopback name, which a rebound DNS name is not.
+// An embedded chain for other programs of this machine: JSON-RPC over HTTP on the loopback address. A
+// browser's page must not reach it: only JSON bodies, which a foreign page cannot send without being asked
+// for permission, and only under a loopback name, which a rebound DNS name is not.
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readBounded } from "../../platform/bounded-fetch.ts";

@@ -1,4 +1,5 @@
-// Requests for events that a node finds too wide: cut until it answers, nothing twice, nothing left out; other refusals stay refusals.
+// Requests for events that a node finds too wide: cut until it answers, nothing twice, nothing left out;
+// other refusals stay refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Rpc, RpcRefusal } from "./rpc.ts";

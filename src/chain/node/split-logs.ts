@@ -1,5 +1,6 @@
-// Nodes bound how many blocks, or events, one eth_getLogs may span, each by its own number and in its own words. A request that is refused is cut in halves until
-// the node answers; the width that it took is remembered. Only that: what a node refuses for other reasons is refused for the smallest piece as well.
+// Nodes bound how many blocks, or events, one eth_getLogs may span, each by its own number and in its own
+// words. A request that is refused is cut in halves until the node answers; the width that it took is
+// remembered. Only that: what a node refuses for other reasons is refused for the smallest piece as well.
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 
 /** A node that takes fewer blocks than this refuses for another reason. */

@@ -1,5 +1,6 @@
-// A node that tests can take down and make reorganise: a real EVM whose newest blocks can be replaced by others. A transaction is mined at once; what a fork
-// drops is forgotten by the node as well, as by one that was restarted.
+// A node that tests can take down and make reorganise: a real EVM whose newest blocks can be replaced by
+// others. A transaction is mined at once; what a fork drops is forgotten by the node as well, as by one that
+// was restarted.
 import { keccak256 } from "viem";
 import { accountOf } from "../sending/sign.ts";
 import { createEdrProvider } from "./edr-provider.ts";
@@ -19,7 +20,7 @@ export interface ToyNode {
 	hold: (() => Promise<void>) | null;
 	/** So many raw transactions are taken and forgotten. */
 	lose: number;
-	/** While true every request fails as over a dead line; "after": the request is carried out and only the answer is lost. */
+	/** True: every request fails as over a dead line. "after": it is carried out and its answer lost. */
 	down: boolean | "after";
 	/** Times that a raw transaction was handed in. */
 	sent: number;

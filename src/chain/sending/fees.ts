@@ -1,5 +1,5 @@
-// What is offered for gas. Twice what the node asks at first, an eighth more for a replacement, and never more than the client's cap: a node that names absurd
-// fees must not empty an account. docs/epochs.md §4.
+// What is offered for gas. Twice what the node asks at first, an eighth more for a replacement, and never
+// more than the client's cap: a node that names absurd fees must not empty an account. docs/epochs.md §4.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 
@@ -22,7 +22,7 @@ export async function feesNow(client: ChainClient): Promise<Fees> {
 	return capped(client, { maxFeePerGas: asked.maxFeePerGas * 2n, maxPriorityFeePerGas: asked.maxPriorityFeePerGas });
 }
 
-/** At least an eighth more of both, which nodes want before they let one transaction take the place of another. Null: the cap does not allow it. */
+/** An eighth more of both, as nodes want it for a replacement. Null: the cap does not allow it. */
 export async function replacementFees(client: ChainClient, before: Fees): Promise<Fees | null> {
 	const now = await client.viem.estimateFeesPerGas();
 	const asked = capped(client, {

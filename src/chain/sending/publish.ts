@@ -1,5 +1,6 @@
-// Publication that happens once. An intent has a name; its signed transaction is written to a journal before any node sees it, so that whoever comes after a
-// crash sends the same bytes again, whose nonce can be used once, instead of making new ones. And chain state is asked first: what is there is not sent.
+// A publication that happens once. An intent has a name; its signed transaction is written to a journal
+// before any node sees it, so that whoever comes after a crash sends the same bytes again, whose nonce can be
+// used once, instead of making new ones. And chain state is asked first: what is there is not sent.
 import type { TransactionReceipt } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -26,7 +27,7 @@ export interface Intent {
 	readonly call: Call;
 }
 
-/** A receipt when a transaction of ours did it, null when it was done already. Refused by the contract: CHAIN_REFUSED, and nothing stays behind. */
+/** Null: it was done already. Refused by the contract: CHAIN_REFUSED, and nothing stays behind. */
 export async function publish(
 	client: ChainClient,
 	account: PrivateKeyAccount,
@@ -64,7 +65,7 @@ export async function publish(
 					hint: "The chain changed between the estimate and the block; it is tried again with the next round.",
 				},
 			);
-		// Its nonce went to another transaction of this account: look again, and if need be sign anew.
+		// Its nonce went to another transaction of this account: look again, and sign again if needed.
 		sent = null;
 	}
 	throw new AssayError("CHAIN_REFUSED", `${intent.id} lost its nonce to other transactions again and again`, {
@@ -75,7 +76,8 @@ export async function publish(
 		try {
 			await broadcast(client, signed.at(-1)!);
 		} catch (error) {
-			// An outage says nothing about it: the bytes stay, and the next round sends them again. So does a refusal of what may have been sent before.
+			// An outage says nothing about it: the bytes stay, and the next round sends them again. So does a
+			// refusal of what may have been sent before.
 			const isOver = error instanceof AssayError && error.code === "CHAIN_REFUSED" && signed.length === 1;
 			if (isOver && !(await isKnown(client, signed[0]!))) await journal.remove(intent.id);
 			throw error;

@@ -1,4 +1,5 @@
-// What a contract or a node said when it refused: CHAIN_REFUSED with the contract's own words, and the name of its error again.
+// What a contract or a node said when it refused: CHAIN_REFUSED with the contract's own words, and the name
+// of its error again.
 import { BaseError, decodeErrorResult, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { registryAbi } from "../abi/registry-abi.ts";

@@ -9,7 +9,8 @@ const MAX_ATTEMPTS = 3;
 
 /** A reverted one is CHAIN_REFUSED. */
 export async function sendCall(client: ChainClient, account: ChainAccount, call: Call): Promise<TransactionReceipt> {
-	// ATTACK: a node that says each time that the nonce went to somebody else would have one act paid for again and again.
+	// ATTACK: a node that says each time that the nonce went to somebody else would have one act paid for again
+	// and again.
 	for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 		const signed = await client.nonceLock.run(account.address, async () => {
 			const first = await signCall(client, account, call);

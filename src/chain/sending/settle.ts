@@ -1,5 +1,6 @@
-// Sees a signed transaction through: handed in, again while it is in no block, replaced by a better paid one of the same nonce when blocks pass without it, and
-// waited for until it is deep enough. INVARIANT: whatever happens, one of them at most is mined, because their nonce is used once. docs/epochs.md §4.
+// Sees a signed transaction through: handed in, again while it is in no block, replaced by a better paid one
+// of the same nonce when blocks pass without it, and waited for until it is deep enough. INVARIANT: whatever
+// happens, one of them at most is mined, because their nonce is used once. docs/epochs.md §4.
 import { BaseError, type Hex, type TransactionReceipt } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";
@@ -32,7 +33,7 @@ export async function broadcast(client: ChainClient, { raw }: SignedTransaction)
 /** The next one, durable before it is returned; null: none may be made. */
 export type Replace = (newest: SignedTransaction) => Promise<SignedTransaction | null>;
 
-/** `sent` have one nonce, oldest first; the last one is handed in again while none is in a block. Null: another transaction used the nonce. */
+/** `sent` share a nonce, oldest first. Null: another transaction used that nonce. */
 export async function settle(
 	client: ChainClient,
 	sent: readonly SignedTransaction[],
@@ -87,8 +88,9 @@ async function anyReceipt(
 }
 
 /**
- * ATTACK: a node that makes receipts up, or is behind a balancer with another one. What does not fit its own block is no receipt. One node that lies in
- * everything cannot be caught by asking it: then the next round, or an honest node, shows that the deed is not done.
+ * ATTACK: a node that makes receipts up, or is behind a balancer with another one. What does not fit its own
+ * block is no receipt. One node that lies in everything cannot be caught by asking it: then the next round,
+ * or an honest node, shows that it was not done.
  */
 async function receiptOf({ viem, rpc }: ChainClient, hash: Hex): Promise<TransactionReceipt | null> {
 	const receipt = await viem.getTransactionReceipt({ hash }).catch(notFound);

@@ -1,5 +1,5 @@
-// Transactions signed here and by no node: nonce from the chain, gas estimated and padded, fees within the client's cap.
-// Handing them in is settle.ts.
+// Transactions signed here and by no node: nonce from the chain, gas estimated and padded, fees within the
+// client's cap. Handing them in is settle.ts.
 import { type Hex, keccak256, parseTransaction } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { ChainClient } from "../node/chain-client.ts";
@@ -40,7 +40,7 @@ export async function signCall(client: ChainClient, account: ChainAccount, call:
 	return sign(client, account, { nonce, ...to, data, value, gas, ...(await feesNow(client)) });
 }
 
-/** The same act better paid, with the same nonce: one of them at most is ever mined. Null: the cap does not allow it. */
+/** The same call and nonce for a higher fee: one of them at most is mined. Null: above the cap. */
 export async function signReplacement(
 	client: ChainClient,
 	account: ChainAccount,

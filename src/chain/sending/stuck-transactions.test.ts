@@ -1,5 +1,5 @@
-// Transactions that blocks pass by because the base fee rose: replaced for a higher fee under one nonce, up to a cap; whichever lands counts once. And nodes whose
-// receipts or fees cannot be true.
+// Transactions that blocks pass by because the base fee rose: replaced for a higher fee under one nonce, up
+// to a cap; whichever lands counts once. And nodes whose receipts or fees cannot be true.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { parseTransaction } from "viem";

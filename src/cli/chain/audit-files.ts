@@ -1,5 +1,5 @@
-// Evidence files for an audit, by their hashes: from folders of this machine, else from the API of the validator that names them. Hostile: bounded here, judged by whoever
-// asked for them.
+// Evidence files for an audit, by their hashes: from folders of this machine, else from the API of the
+// validator that names them. Hostile: bounded here, judged by whoever asked for them.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Contracts } from "../../chain/contracts/contracts.ts";
@@ -11,7 +11,7 @@ const FETCH_WITHIN_MS = 60_000;
 const PAUSE_MS = 1000;
 const ATTEMPTS = 5;
 
-export function readEvidenceFrom(o: {
+export function readEvidenceFrom(options: {
 	readonly contracts: Contracts;
 	readonly folders: readonly string[];
 	readonly isFetched: boolean;
@@ -19,20 +19,20 @@ export function readEvidenceFrom(o: {
 	const endpoints = new Map<string, string>();
 	async function endpointOf(validator: `0x${string}`): Promise<string> {
 		const { readAccount } = await import("../../chain/contracts/registry.ts");
-		const known = endpoints.get(validator) ?? (await readAccount(o.contracts, validator)).endpoint;
+		const known = endpoints.get(validator) ?? (await readAccount(options.contracts, validator)).endpoint;
 		endpoints.set(validator, known);
 		return known;
 	}
 	return async (sha256, validator) => {
 		if (!/^[0-9a-f]{64}$/.test(sha256)) return null;
-		for (const folder of o.folders) {
+		for (const folder of options.folders) {
 			// As a data folder has them, or one beside the other.
 			for (const name of [join(sha256.slice(0, 2), sha256.slice(2)), sha256, `${sha256}.assay`]) {
 				const found = await readOrNull(join(folder, name));
 				if (found !== null) return found;
 			}
 		}
-		const endpoint = o.isFetched ? await endpointOf(validator) : "";
+		const endpoint = options.isFetched ? await endpointOf(validator) : "";
 		if (!/^https?:\/\//.test(endpoint)) return null;
 		const { fetchBounded } = await import("../../platform/bounded-fetch.ts");
 		for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -1,5 +1,5 @@
-// How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder, through the process
-// that runs it or opened here. Loads the chain's code only when a command runs.
+// How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder,
+// through the process that runs it or opened here. Loads the chain's code only when a command runs.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -73,7 +73,7 @@ export async function withChain<T>(
 	}
 }
 
-/** Of `assay up` and `assay validate`: a chain that a URL names. Throws CHAIN_UNREACHABLE, FILE_UNREADABLE or USAGE. */
+/** For `assay up` and `assay validate`. Throws CHAIN_UNREACHABLE, FILE_UNREADABLE or USAGE. */
 export async function externalChain(
 	values: ChainValues,
 	io: CliIo,
@@ -94,7 +94,7 @@ export async function externalChain(
 	};
 }
 
-/** Kept in the data folder for the next time, unless it has others: those are of a deployment that nothing else may know. */
+/** Kept for the next time, unless the folder has others: maybe nothing else knows that deployment. */
 async function namedContracts(values: ChainValues, io: CliIo): Promise<ContractAddresses | null> {
 	if (values.contracts === undefined) return null;
 	const found = await readContractsFile(resolve(io.cwd, values.contracts));
@@ -114,7 +114,7 @@ export interface ReadingChain {
 	readonly dataDir: string;
 }
 
-/** As withChain, but with --rpc nothing is made in any folder: whoever audits needs a node and the contracts' addresses. */
+/** As withChain, but with --rpc it makes no folder: an audit needs only a node and addresses. */
 export async function withReadingChain<T>(
 	values: ChainValues,
 	io: CliIo,
@@ -127,20 +127,28 @@ export async function withReadingChain<T>(
 	const dataDir = dataDirOf(values, io);
 	const folder = join(dataDir, "chain");
 	const kept = join(folder, "contracts-external.json");
-	if (values.contracts === undefined && !existsSync(kept))
+	return act({ contracts: await openContracts(rpcUrl, values, io, [kept], 1), folder, dataDir });
+}
+
+/** Those of --contracts, else of the first file that exists. Throws CHAIN_MISSING or FILE_UNREADABLE. */
+export async function openContracts(
+	rpcUrl: string,
+	values: ChainValues,
+	io: CliIo,
+	places: readonly string[],
+	confirmations: number,
+): Promise<Contracts> {
+	const path = values.contracts === undefined ? places.find(existsSync) : resolve(io.cwd, values.contracts);
+	if (path === undefined)
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
 			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
 		});
-	const addresses = await readContractsFile(values.contracts === undefined ? kept : resolve(io.cwd, values.contracts));
-	const { createChainClient } = await import("../../chain/node/chain-client.ts");
-	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
-	const code =
-		addresses.chainId === client.chainId ? await client.viem.getCode({ address: addresses.scoreboard }) : undefined;
-	if (code === undefined)
-		throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
-			hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}.`,
-		});
-	return act({ contracts: { client, addresses }, folder, dataDir });
+	const [{ createChainClient }, { contractsOn }] = await Promise.all([
+		import("../../chain/node/chain-client.ts"),
+		import("../../chain/contracts/contracts.ts"),
+	]);
+	const client = await createChainClient(await reachNode(rpcUrl), { confirmations });
+	return contractsOn(client, await readContractsFile(path));
 }
 
 const NODE_PATIENCE_MS = 5000;
@@ -158,14 +166,11 @@ export async function reachNode(url: string): Promise<Rpc> {
 const mostFeeOf = (values: ChainValues): { readonly mostFeeGwei?: number } =>
 	values["most-fee"] === undefined ? {} : { mostFeeGwei: values["most-fee"] };
 
-/**
- * Null: whatever the embedded chain needs. A command that somebody watches waits for one block: a transaction that a
- * reorganisation drops is sent again by the node, or by the user.
- */
+/** Null: the embedded chain's. A command waits for one block: its user sees when a fork drops something. */
 export const confirmationsOf = ({ confirmations }: ChainValues, rpcUrl: string | null): number | null =>
 	confirmations ?? (rpcUrl === null ? null : 1);
 
-export async function readContractsFile(path: string): Promise<ContractAddresses> {
+async function readContractsFile(path: string): Promise<ContractAddresses> {
 	try {
 		const found = JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
 		const { token, registry, scoreboard, rewards, slashing, chainId, deployedAtBlock } = found;
@@ -184,13 +189,14 @@ export async function readContractsFile(path: string): Promise<ContractAddresses
 
 const UNIT = 10n ** 18n;
 
-/** Whole tokens with up to six digits, cut. */
-export function formatTokens(amount: bigint): string {
-	const fraction = String(((amount % UNIT) * 1_000_000n) / UNIT)
-		.padStart(6, "0")
-		.replace(/0+$/, "");
-	return `${amount / UNIT}${fraction === "" ? "" : `.${fraction}`}`;
-}
+/**
+ * Whole tokens with up to six digits, cut. Not viem's formatUnits and parseUnits: loading viem takes longer
+ * than everything else that a command does before it prints its help.
+ */
+export const formatTokens = (amount: bigint): string =>
+	`${amount / UNIT}.${String(amount % UNIT)
+		.padStart(18, "0")
+		.slice(0, 6)}`.replace(/\.?0*$/, "");
 
 export function parseTokens(given: string): bigint {
 	const found = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(given);

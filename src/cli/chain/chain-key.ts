@@ -1,5 +1,5 @@
-// A private key that the user already has, for commands that spend from it: a file by --key-file, or ASSAY_CHAIN_KEY. Never an
-// argument: everyone on the machine can see arguments.
+// A private key that the user already has, for commands that spend from it: a file by --key-file, or
+// ASSAY_CHAIN_KEY. Never an argument: everyone on the machine can see arguments.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ChainAccount } from "../../chain/sending/sign.ts";

@@ -1,10 +1,10 @@
-// How a provider's own chain commands find their account and their chain: its keys in the provider's data folder, a node by
-// --rpc, else the embedded chain of this machine. The validator's counterpart is chain-connection.ts. Page: docs/chain.md.
+// How a provider's own chain commands find their account and their chain: its keys in the provider's data
+// folder, a node by --rpc, else the embedded chain of this machine. The validator's counterpart is
+// chain-connection.ts. Page: docs/chain.md.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { ContractAddresses, Contracts } from "../../chain/contracts/contracts.ts";
-import type { ChainClient } from "../../chain/node/chain-client.ts";
+import type { Contracts } from "../../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
@@ -12,14 +12,7 @@ import type { CliIo } from "../command.ts";
 import { defaultDataDir, defaultProviderDir } from "../data-folder.ts";
 import { flag, text, usageError } from "../options.ts";
 import { requireNode } from "../require-node.ts";
-import {
-	type ChainValues,
-	confirmationsOf,
-	reachNode,
-	readContractsFile,
-	rpcUrlOf,
-	withChain,
-} from "./chain-connection.ts";
+import { type ChainValues, confirmationsOf, openContracts, rpcUrlOf, withChain } from "./chain-connection.ts";
 
 /** Whoever acts on chain: what a validator's home and a provider have in common. */
 export interface ChainActor {
@@ -65,11 +58,17 @@ export async function withProviderChain<T>(
 	const account = await loadProviderAccount(folder, bytes);
 	const rpcUrl = rpcUrlOf(values, io);
 	if (rpcUrl !== null) {
-		const { createChainClient } = await import("../../chain/node/chain-client.ts");
-		const rpc = await reachNode(rpcUrl);
-		const client = await createChainClient(rpc, { confirmations: confirmationsOf(values, rpcUrl) ?? 1 });
-		const addresses = await addressesOf(values, io, folder, client);
-		return act({ contracts: { client, addresses }, account, url: rpcUrl }, signer, folder);
+		const kept = join(folder, "contracts.json");
+		const network = resolve(io.cwd, values.network ?? defaultDataDir(io.env));
+		const places = [kept, join(network, "chain", "contracts-external.json")];
+		const confirmations = confirmationsOf(values, rpcUrl) ?? 1;
+		const contracts = await openContracts(rpcUrl, values, io, places, confirmations);
+		// What was named once is known the next time.
+		if (values.contracts !== undefined) {
+			const { writeDurably } = await import("../../platform/durable-file.ts");
+			await writeDurably(kept, `${JSON.stringify(contracts.addresses)}\n`);
+		}
+		return act({ contracts, account, url: rpcUrl }, signer, folder);
 	}
 	// A provider's folder inside a network's is that of `assay up`.
 	const beside = dirname(folder);
@@ -94,34 +93,4 @@ function providerFolderOf(values: ProviderValues, io: CliIo): string {
 	const [hasOwn, hasUp] = [own, ofUp].map((folder) => existsSync(join(folder, "provider.key")));
 	if (hasOwn && hasUp) throw usageError(`there are two providers, in ${own} and in ${ofUp}: name one with --data`);
 	return hasUp ? ofUp : own;
-}
-
-const KEPT = "contracts.json";
-
-/** As named, and kept in the provider's folder for the next time; else those kept; else those of a network's folder of this machine. */
-async function addressesOf(
-	values: ProviderValues,
-	io: CliIo,
-	folder: string,
-	client: ChainClient,
-): Promise<ContractAddresses> {
-	const network = resolve(io.cwd, values.network ?? defaultDataDir(io.env));
-	const places = [join(folder, KEPT), join(network, "chain", "contracts-external.json")];
-	const path = values.contracts === undefined ? places.find(existsSync) : resolve(io.cwd, values.contracts);
-	if (path === undefined)
-		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
-			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
-		});
-	const addresses = await readContractsFile(path);
-	const code =
-		addresses.chainId === client.chainId ? await client.viem.getCode({ address: addresses.registry }) : undefined;
-	if (code === undefined)
-		throw new AssayError("CHAIN_MISSING", `the contracts of ${path} are not on this chain`, {
-			hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}. Name others with --contracts.`,
-		});
-	if (values.contracts !== undefined) {
-		const { writeDurably } = await import("../../platform/durable-file.ts");
-		await writeDurably(join(folder, KEPT), `${JSON.stringify(addresses)}\n`);
-	}
-	return addresses;
 }

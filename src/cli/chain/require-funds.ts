@@ -1,30 +1,31 @@
-// Whether an account can pay for what it is about to do, before anything is sent: tokens, and the chain's own coin for gas. If not: what to send, and where to.
+// Whether an account can pay for what it is about to do, before anything is sent: tokens, and the chain's own
+// coin for gas. If not: what to send, and where to.
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatTokens } from "./chain-connection.ts";
 import type { ChainActor } from "./provider-chain.ts";
 
-/** Gas of all transactions that a command sends, with room to spare; contracts/gas.json has the single ones. */
+/** Gas of all that a command sends, with room to spare; contracts/gas.json has single transactions. */
 export const GAS = { register: 450_000n, stake: 200_000n, small: 150_000n, deploy: 9_000_000n } as const;
 
 /** Throws CHAIN_FUNDS. */
 export async function requireFunds(
 	{ contracts, account }: ChainActor,
-	o: { readonly tokens: bigint; readonly gas: bigint },
+	options: { readonly tokens: bigint; readonly gas: bigint },
 ): Promise<void> {
 	const { read } = await import("../../chain/contracts/contracts.ts");
 	const [tokens] = await Promise.all([
 		read(contracts, "token", "balanceOf", account.address),
-		requireGas(contracts.client, account, o.gas),
+		requireGas(contracts.client, account, options.gas),
 	]);
 	const { token, chainId } = contracts.addresses;
-	if (tokens >= o.tokens) return;
+	if (tokens >= options.tokens) return;
 	throw new AssayError(
 		"CHAIN_FUNDS",
-		`the account ${account.address} has ${formatTokens(tokens)} tokens, and ${formatTokens(o.tokens)} are needed`,
+		`the account ${account.address} has ${formatTokens(tokens)} tokens, and ${formatTokens(options.tokens)} are needed`,
 		{
-			hint: `Send ${formatTokens(o.tokens - tokens)} tokens (contract ${token} on chain ${chainId}) to ${account.address}. Whoever holds some: assay chain send ${account.address} ${formatTokens(o.tokens - tokens)}`,
+			hint: `Send ${formatTokens(options.tokens - tokens)} tokens (contract ${token} on chain ${chainId}) to ${account.address}. Whoever holds some: assay chain send ${account.address} ${formatTokens(options.tokens - tokens)}`,
 		},
 	);
 }

@@ -1,5 +1,5 @@
-// One changed score among 10,000 providers is found and named, wherever it was changed: in the leaves' file, in the report before it was committed, in the proposal.
-
+// One changed score among 10,000 providers is found and named, wherever it was changed: in the leaves' file,
+// in the report before it was committed, in the proposal.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";

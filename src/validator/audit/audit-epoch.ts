@@ -1,6 +1,6 @@
-// An epoch computed again from what anyone can have: roots, stakes and payments from the chain, leaves, terms and evidence from files. Every difference is told; none is
-// explained away, and what could not be checked is told as well. Nothing here needs an account or a word of trust. docs/epochs.md §4.
-
+// An epoch computed again from what anyone can have: roots, stakes and payments from the chain, leaves, terms
+// and evidence from files. Every difference is told; none is explained away, and what could not be checked is
+// told as well. Nothing here needs an account or a word of trust. docs/epochs.md §4.
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { readClaims, readPot } from "../../chain/contracts/rewards.ts";
@@ -34,7 +34,7 @@ export interface EpochAudit {
 	readonly notes: readonly string[];
 	/** When the proofs were made whose evidence was verified. */
 	readonly made: readonly ProofTime[];
-	/** Signed reports that are not what their validators revealed: whoever brings one before the chain gets the accuser's share (§5). */
+	/** Signed reports that differ from what was revealed: proving one earns the accuser's share (§5). */
 	readonly conflicts: readonly FoundConflict[];
 }
 
@@ -60,8 +60,8 @@ export interface AuditOptions {
 	readonly choose?: (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[];
 }
 
-export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
-	const { contracts, epoch, source } = o;
+export async function auditEpoch(options: AuditOptions): Promise<EpochAudit> {
+	const { contracts, epoch, source } = options;
 	const differences: AuditDifference[] = [];
 	const notes: string[] = [];
 	const made: ProofTime[] = [];
@@ -71,7 +71,7 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const commits = await board.readCommits(contracts, epoch);
 	const listed = new Set<Hex>();
 	const revealed = await board.readRevealed(contracts, epoch);
-	if (revealed.length === 0) notes.push(await emptiness(o, commits.size));
+	if (revealed.length === 0) notes.push(await emptiness(options, commits.size));
 	for (const { validator, root, stake, voided } of revealed) {
 		if (voided) {
 			notes.push(`the report of ${validator} is void`);
@@ -88,7 +88,7 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 		for (const { provider } of leaves) listed.add(provider);
 		const report = readScoreReport(leaves);
 		const { signature } = found;
-		const signed = await signatureDifferences(o, validator, report.reportRoot, root, signature);
+		const signed = await signatureDifferences(options, validator, report.reportRoot, root, signature);
 		differences.push(...signed);
 		if (signature !== null && signed.some(({ what }) => what === "conflict"))
 			conflicts.push({ validator, revealed: root, root: report.reportRoot, signature });
@@ -101,18 +101,18 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 		} else if (isWellFormed) counted.push({ validator, stake, report });
 		else unknownStake += stake;
 
-		const chosen = o.evidence === null ? [] : (o.choose?.(leaves) ?? leaves);
+		const chosen = options.evidence === null ? [] : (options.choose?.(leaves) ?? leaves);
 		const given = await source.reasons(epoch, validator);
 		const reasons = new Map<Hex, Explanation>();
 		if (given === null) notes.push(`the terms of ${validator}'s scores cannot be had: they were not computed again`);
 		else scores += await auditTerms(validator, leaves, given, new Set(chosen), reasons, differences);
 		const params = readParams(given, validator, notes, differences);
-		if (o.evidence === null) continue;
+		if (options.evidence === null) continue;
 		const signingKey = (await readAccount(contracts, validator)).signingKey.slice(2);
 		const committed = await momentOf(contracts.client, commits.get(validator));
 		for (const leaf of chosen) {
 			const reason = reasons.get(leaf.provider) ?? null;
-			const checked = await o.evidence.check({ validator, signingKey, leaf, reason, params, committed });
+			const checked = await options.evidence.check({ validator, signingKey, leaf, reason, params, committed });
 			if (checked === null) continue;
 			if (BigInt(leaf.evidenceSha256) !== 0n) evidenceFiles++;
 			differences.push(...checked.differences);
@@ -134,12 +134,12 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const standing = await board.readProposal(contracts, epoch);
 	if (standing.digest === null) return { ...base, proposal: "none", claims: 0 };
 	const { digest } = standing;
-	const claims = await auditProposal(o, { ...standing, digest }, counted, unknownStake, differences, notes);
+	const claims = await auditProposal(options, { ...standing, digest }, counted, unknownStake, differences, notes);
 	const head = await contracts.client.viem.getBlock({ blockTag: "latest" });
 	return { ...base, proposal: Number(head.timestamp) >= standing.finalAt ? "final" : "open", claims };
 }
 
-/** Who leaves out what others score: no fault by itself, for it may never have met that provider; but terms that were never written down are seen no other way. */
+/** Who leaves out what others score. No fault by itself: it may never have met that provider. */
 function leftOut(counted: readonly CountedReport[]): string[] {
 	const scored = new Set(
 		counted.flatMap(({ report }) =>
@@ -155,7 +155,7 @@ function leftOut(counted: readonly CountedReport[]): string[] {
 	});
 }
 
-/** Every leaf against what its terms multiply out to, one at a time: all of them would not fit into memory. How many there were; those that are `wanted` are kept. */
+/** Every leaf against its terms, one at a time to save memory. How many there were; `wanted` are kept. */
 async function auditTerms(
 	validator: Hex,
 	leaves: readonly ScoreLeaf[],
@@ -194,7 +194,7 @@ async function emptiness({ contracts, epoch }: AuditOptions, commits: number): P
 	return commits === 0 ? "nobody committed to a report" : `${commits} committed to a report and nobody revealed one`;
 }
 
-/** Weights and shares from the reports, or where some cannot be had within what they leave possible; then every payment. How many there were. */
+/** Weights and shares against the reports, or their bounds where some are missing; then every payment. */
 async function auditProposal(
 	{ contracts, epoch, source }: AuditOptions,
 	standing: board.StandingProposal & { readonly digest: Hex },
@@ -250,7 +250,7 @@ function proposalDifferences(
 	return weights;
 }
 
-/** A valid signature under other leaves than were revealed is worth more than a difference: it can be brought before the chain. */
+/** A valid signature over other leaves than were revealed is more than a difference: a proof of fraud. */
 async function signatureDifferences(
 	{ contracts, epoch }: AuditOptions,
 	validator: Hex,

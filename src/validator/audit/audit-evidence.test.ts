@@ -1,4 +1,5 @@
-// The evidence behind a leaf, checked by a stranger: a real H200's file gives its score again; whatever was changed in file, terms, signer or beacon is named.
+// The evidence behind a leaf, checked by a stranger: a real H200's file gives its score again; whatever was
+// changed in file, terms, signer or beacon is named.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// The evidence behind one leaf of a report, checked as a stranger would: is the file the one that the leaf names, does verify/ find it valid, did this validator sign it, is it of
-// this provider, do its figures give the score; and between which two moments it was made. docs/epochs.md §4 says what this cannot show.
+// The evidence behind one leaf of a report, checked as a stranger would: is the file the one that the leaf
+// names, does verify/ find it valid, did this validator sign it, is it of this provider, do its figures give
+// the score; and between which two moments it was made. docs/epochs.md §4 says what this cannot show.
 import { createHash } from "node:crypto";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { AuditDifference } from "../../market/epochs/audit-scores.ts";
@@ -60,7 +61,7 @@ export interface EvidenceAuditOptions {
 
 const MAX_TERMS = 3;
 
-export function createEvidenceAudit(o: EvidenceAuditOptions): EvidenceAudit {
+export function createEvidenceAudit(options: EvidenceAuditOptions): EvidenceAudit {
 	return {
 		async check(one) {
 			const { leaf, validator } = one;
@@ -73,15 +74,15 @@ export function createEvidenceAudit(o: EvidenceAuditOptions): EvidenceAudit {
 			});
 			const only = (found: AuditDifference) => ({ differences: [found], made: null });
 			if (BigInt(leaf.evidenceSha256) === 0n)
-				return leaf.scorePpm === 0 || !o.isVerified
+				return leaf.scorePpm === 0 || !options.isVerified
 					? { differences: [], made: null }
 					: only(difference("evidence", String(leaf.scorePpm), "none is named for this score"));
-			const bytes = await o.read(sha256, validator);
+			const bytes = await options.read(sha256, validator);
 			if (bytes === null) return only(difference("evidence", sha256, "missing"));
 			if (createHash("sha256").update(bytes).digest("hex") !== sha256)
 				return only(difference("evidence", sha256, "wrong"));
-			if (!o.isVerified) return { differences: [], made: null };
-			const verdict = (o.verify ?? verifyEvidence)(bytes, { signers: [one.signingKey] });
+			if (!options.isVerified) return { differences: [], made: null };
+			const verdict = (options.verify ?? verifyEvidence)(bytes, { signers: [one.signingKey] });
 			const decoded = decodeEvidence(bytes);
 			if (verdict.status !== "valid" || !decoded.ok)
 				return only(
@@ -97,7 +98,7 @@ export function createEvidenceAudit(o: EvidenceAuditOptions): EvidenceAudit {
 			if (one.reason !== null && target.startsWith("agent:") && target !== `agent:${one.reason.providerId}`)
 				differences.push(difference("evidence", `of ${one.reason.providerId}`, `of ${target.slice(6)}`));
 			differences.push(...scoreDifferences(one, { sha256, verdict, claim: body.claim, startedAtMs }, difference));
-			const after = await momentOf(o.client, body.beacon);
+			const after = await momentOf(options.client, body.beacon);
 			if (after === "wrong") differences.push(difference("beacon", body.beacon?.value ?? "", "no block of this chain"));
 			if (after !== null && after !== "wrong" && one.committed !== null && after.block > one.committed.block)
 				differences.push(difference("beacon", `block ${after.block}`, `after its commitment, ${one.committed.block}`));

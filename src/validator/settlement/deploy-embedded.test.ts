@@ -1,5 +1,5 @@
-// The embedded chain's first epoch: short, and begun anew for whoever stopped before its windows and came back after them; never once something came of it.
-
+// The embedded chain's first epoch: short, and begun anew for whoever stopped before its windows and came
+// back after them; never once something came of it.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -34,12 +34,7 @@ const open = (mayDeploy = true) =>
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
 	});
 const stake = async (home: ChainHome) =>
-	ensureStaked(home, {
-		signer: createSigner(new Uint8Array(32).fill(5)),
-		endpoint: "http://127.0.0.1:1",
-		stakeTokens: 10_000,
-		treasurer: await treasurerOf(home),
-	});
+	ensureStaked(home, createSigner(new Uint8Array(32).fill(5)), "http://127.0.0.1:1", 10_000);
 async function register(home: ChainHome, account: ChainAccount): Promise<void> {
 	const { contracts } = home;
 	const { client } = contracts;

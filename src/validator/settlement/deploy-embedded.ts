@@ -1,6 +1,6 @@
-// The contracts of an embedded chain: put there at the first start, with a first epoch that ends a minute later, so that a new network has rewards to claim within
-// minutes; and put there anew when that first epoch went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
-
+// The contracts of an embedded chain: put there at the first start, with a first epoch that ends a minute
+// later, so that a new network has rewards to claim within minutes; and put there anew when that first epoch
+// went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
 import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
 import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
 import { readLastFixed } from "../../chain/contracts/rewards.ts";
@@ -28,7 +28,8 @@ export async function deployEmbedded(
 	{ epochSeconds, windowSeconds, firstEpochSeconds, firstEpoch, nowS }: EmbeddedSchedule,
 ): Promise<Contracts> {
 	const window = Math.max(1, Math.min(windowSeconds, Math.floor(epochSeconds / 10)));
-	// Epochs have one length on chain: the first one, and those before it, began before there was a chain. Never before 1970.
+	// Epochs have one length on chain: the first one, and those before it, began before there was a chain.
+	// Never before 1970.
 	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
 	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
 	const contracts = await deployContracts(client, treasurer, {
@@ -48,8 +49,10 @@ export interface Stranded {
 }
 
 /**
- * Whether an embedded chain waits for most of an epoch although it never had a report: its owner stopped before the first epoch's windows and came back after them.
- * Null when anybody but its owner registered, when a report was revealed, or while one still can be. `owned`: this validator's account, then its own provider's.
+ * Whether an embedded chain waits for most of an epoch although it never had a report: its owner stopped
+ * before the first epoch's windows and came back after them. Null when anybody but its owner registered, when
+ * a report was revealed, or while one still can be. `owned`: this validator's account, then its own
+ * provider's.
  */
 export async function findStranded(
 	contracts: Contracts,

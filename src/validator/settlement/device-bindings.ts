@@ -1,7 +1,7 @@
-// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, signed when somebody asks
-// and the same for whoever asks, so nothing is kept that could be lost. Public, like the evidence it names. The file calls them
-// attestations, as the contract's type does. What the chain makes of them: docs/chain.md §2.
-
+// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, signed
+// when somebody asks and the same for whoever asks, so nothing is kept that could be lost. Public, like the
+// evidence it names. The file calls them attestations, as the contract's type does. What the chain makes of
+// them: docs/chain.md §2.
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import { signDevice } from "../../chain/contracts/registry.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
@@ -43,14 +43,14 @@ export interface DeviceBindingsOptions extends Pick<ValidatorContext, "store" | 
 	readonly book: Pick<ProviderBook, "accountOf" | "refresh">;
 }
 
-/** By path, as public files are asked for; null: none of ours, no such provider, or it has no account on chain. */
+/** By path. Null: another path, no such provider, or it has no account on chain. */
 export function createDeviceBindings(
 	options: DeviceBindingsOptions,
 ): (path: string) => Promise<ProviderBindings | null> {
 	const { store, addresses, account, book, env } = options;
 	const scores = createScoreKeeper(options);
 	let lookedAtMs = Number.NEGATIVE_INFINITY;
-	/** A provider that has just registered asks at once; whoever asks all day must not make the node work all day. */
+	/** A provider that just registered asks at once; asking all day must not keep the node busy. */
 	async function look(): Promise<void> {
 		if (env.nowMs() - lookedAtMs < LOOK_EVERY_MS) return;
 		lookedAtMs = env.nowMs();
@@ -96,7 +96,7 @@ const MAX_DEVICES = 256;
 const isHex = (value: unknown, digits: number): value is Hex =>
 	typeof value === "string" && value.length === digits + 2 && /^0x[0-9a-fA-F]+$/.test(value);
 
-/** Hostile bytes from a validator: null for whatever is no such file. Whether signatures hold is for the caller to check. */
+/** Hostile bytes: null for anything but such a file. The caller checks the signatures. */
 export function parseBindings(bytes: Uint8Array): ProviderBindings | null {
 	let found: Partial<ProviderBindings>;
 	try {

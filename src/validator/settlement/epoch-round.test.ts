@@ -1,6 +1,6 @@
-// Three validators on one real EVM, one of them lying: in its report, in its proposal, by keeping its leaves to itself. Weights stay the honest ones, the liar
-// pays, nothing happens twice. The chain's clock moves by hand.
-
+// Three validators on one real EVM, one of them lying: in its report, in its proposal, by keeping its leaves
+// to itself. Weights stay the honest ones, the liar pays, nothing happens twice. The chain's clock moves by
+// hand.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -330,7 +330,8 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 	};
 	const windows = (epoch: number) => board.windowsOf(first.round.params, epoch);
 
-	// Epoch 0: the first validator dies before its commitment, comes back with other scores, and dies again between reveal and publication.
+	// Epoch 0: the first validator dies before its commitment, comes back with other scores, and dies again
+	// between reveal and publication.
 	await s.node.at(windows(0).endsAt);
 	const { putDraft, putReport } = first.archive;
 	first.archive.putDraft = async (...report) => {
@@ -366,7 +367,8 @@ test("one report for an epoch is signed, whatever dies when; another one than wa
 	assert.deepEqual(accused(), []);
 	first.scores = scoresOf(...HONEST);
 
-	// Epoch 1: one gives out another report than it revealed. A report with somebody else's signature under it accuses nobody.
+	// Epoch 1: one gives out another report than it revealed. A report with somebody else's signature under it
+	// accuses nobody.
 	await s.node.at(windows(1).endsAt);
 	await turnAll(s);
 	await s.node.at(windows(1).revealsAt);

@@ -1,7 +1,6 @@
-// What a validator does on chain for an epoch: commit, reveal, look at the others' reports, propose weights or check the
-// proposal that stands. Decides from the chain's state and the clock alone, so a process that comes back after a crash goes on
-// where the chain is. Rules are market's and the contracts'; docs/chain.md.
-
+// What a validator does on chain for an epoch: commit, reveal, look at the others' reports, propose weights
+// or check the proposal that stands. Decides from the chain's state and the clock alone, so a process that
+// comes back after a crash goes on where the chain is. Rules are market's and the contracts'; docs/chain.md.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { readEmission, readLastFixed } from "../../chain/contracts/rewards.ts";
@@ -33,9 +32,9 @@ export interface EpochRoundOptions {
 	readonly archive: ReportArchive;
 	/** Seconds since 1970, by the chain's clock. */
 	readonly nowS: () => number | Promise<number>;
-	/** What we say of this epoch; asked when it has ended, until there is an answer. Null: nothing yet, ask again. */
+	/** Our scores of an epoch that has ended. Null: none yet, ask again. */
 	readonly scores: (epoch: number) => Promise<readonly ScoreLeaf[] | null>;
-	/** Somebody else's leaves, from anywhere. Hostile, but signed by that validator: whoever fetches has checked it. */
+	/** Somebody else's leaves: hostile, but the fetcher has checked the validator's signature. */
 	readonly fetchReport: (epoch: number, validator: Hex) => Promise<FetchedReport | null>;
 	readonly fetchWeights: (epoch: number, proposer: Hex) => Promise<readonly WeightLeaf[] | null>;
 	readonly tell: (event: ChainEvent) => void;
@@ -48,14 +47,14 @@ export type ChainEvent = {
 };
 
 export interface EpochRound {
-	/** Whatever is due now. One epoch's trouble does not keep the others waiting: the first error is thrown at the end. */
+	/** Whatever is due now. An epoch's error is thrown after the other epochs had their turn. */
 	turn(): Promise<void>;
 	/** The proposal that we would make; null when not all reports can be had or too little stake reported. */
 	rightProposal(epoch: number): Promise<WeightProposal | null>;
 	readonly params: board.EpochParams;
 }
 
-/** What the functions below work on: the options, and what this process remembers to save itself questions. */
+/** The options, and what this process remembers to save itself questions. */
 interface Round extends EpochRoundOptions {
 	readonly self: Hex;
 	readonly params: board.EpochParams;
@@ -70,7 +69,7 @@ interface Round extends EpochRoundOptions {
 }
 
 const MAX_LOOKS = 3;
-/** Votes that leaves cannot be had are cast in the last part of their window: until then they may still come. */
+/** A vote that leaves are withheld is cast late in its window: until then they may still come. */
 const VOTE_AFTER = 0.6;
 const MAX_EPOCHS_BACK = 64;
 
@@ -183,9 +182,9 @@ async function reveal(round: Round, epoch: number): Promise<void> {
 }
 
 /**
- * Signs and gives out our report once the chain shows that we revealed it, and nothing else ever: so no two signatures of ours
- * can contradict each other or the chain, whatever crashed in between, and nobody could copy our scores before they were
- * committed to.
+ * Signs and gives out our report once the chain shows that we revealed it, and nothing else ever: so no two
+ * signatures of ours can contradict each other or the chain, whatever crashed in between, and nobody could
+ * copy our scores before they were committed to.
  */
 async function publishOwn(round: Round, epoch: number): Promise<void> {
 	const { contracts, account, archive, self, published } = round;
@@ -205,7 +204,7 @@ async function publishOwn(round: Round, epoch: number): Promise<void> {
 	published.add(epoch);
 }
 
-/** The leaves of a revealed report, kept from then on; null when they cannot be had or are others: their signer is accused. */
+/** The leaves of a revealed report. Null: they cannot be had, or are others; their signer is accused. */
 async function leavesOf(
 	round: Round,
 	epoch: number,
@@ -294,7 +293,7 @@ async function vote(
 	round.voted.add(id);
 }
 
-/** Reports that count and can be had, and the stake of those that count and cannot, or that are malformed and not void. */
+/** Reports that count, and the stake of those that count but cannot be had or are malformed. */
 async function countedReports(round: Round, epoch: number) {
 	const reports: CountedReport[] = [];
 	let unknownStake = 0n;
@@ -329,7 +328,7 @@ async function propose(round: Round, epoch: number): Promise<void> {
 	if (sent !== null) round.tell({ kind: "proposed", epoch, detail: `${right.leaves.length} providers` });
 }
 
-/** Holds somebody else's proposal against the reports: shown to be wrong, voted down when its leaves cannot be had. */
+/** Checks another's proposal: proves it wrong, or votes against it when its leaves are withheld. */
 async function checkProposal(
 	round: Round,
 	epoch: number,

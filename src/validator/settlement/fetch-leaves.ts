@@ -1,6 +1,6 @@
-// Leaves of other validators' reports and proposals, and the reasons behind scores, from the address that each wrote on chain. Hostile: parsed and bounded here, and
-// whoever asks compares them with the root on chain. A report without its validator's signature is none: who gives out two must be bound by both.
-
+// Leaves of other validators' reports and proposals, and the reasons behind scores, from the address that
+// each wrote on chain. Hostile: parsed and bounded here, and whoever asks compares them with the root on
+// chain. A report without its validator's signature is none: who gives out two must be bound by both.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { isReportSigned } from "../../chain/contracts/slashing.ts";

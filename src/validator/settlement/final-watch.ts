@@ -1,5 +1,5 @@
-// Which epoch's weights became final last, and what of its rewards can still be claimed: what people wait for. Only looks; paying out is `assay claim`.
-
+// Which epoch's weights became final last, and what of its rewards can still be claimed: what people wait
+// for. Only looks; paying out is `assay claim`.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readLastFixed, readPot } from "../../chain/contracts/rewards.ts";
 import { readFinal, readProposed } from "../../chain/contracts/scoreboard.ts";

@@ -1,8 +1,7 @@
-// Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the provider's own receipt for
-// that challenge (docs/slashing.md). Once a probe, however many of its elements are wrong. Works off the notes of
-// probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing is sent that the chain would refuse: gas is
-// estimated first, and a refusal there ends the matter.
-
+// Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the
+// provider's own receipt for that challenge (docs/slashing.md). Once a probe, however many of its elements
+// are wrong. Works off the notes of probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing
+// is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter.
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
@@ -52,10 +51,7 @@ export interface FraudKeeper {
 	turn(): Promise<void>;
 }
 
-/**
- * A turn sends one proof at most: it is waited for until it is deep in the chain, and whoever shows many frauds at once must
- * not keep this validator from its epoch's commitments meanwhile.
- */
+/** ATTACK: many frauds at once must not keep this validator from its commitments: one proof a turn. */
 export function createFraudKeeper(options: FraudKeeperOptions): FraudKeeper {
 	const { receipts, nowMs } = options;
 	const notBeforeMs = new Map<string, number>();

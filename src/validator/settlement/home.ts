@@ -1,8 +1,9 @@
-// Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this validator staked at the first start; or any node by its
-// URL, with contracts that somebody deployed. Also the account's key. Page: docs/chain.md.
+// Where a validator's chain lives: an embedded one in the data folder, with its contracts deployed and this
+// validator staked at the first start; or any node by its URL, with contracts that somebody deployed. Also
+// the account's key. Page: docs/chain.md.
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type ContractAddresses, type Contracts, callOf } from "../../chain/contracts/contracts.ts";
+import { type ContractAddresses, type Contracts, callOf, contractsOn } from "../../chain/contracts/contracts.ts";
 import { approveCall, ROLES, readAccount, registerCall } from "../../chain/contracts/registry.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
@@ -35,7 +36,7 @@ export interface ChainHome {
 	readonly isEmbedded: boolean;
 	/** The embedded chain runs in this process: whoever ran it before has ended. */
 	readonly isHost: boolean;
-	/** On the embedded chain providers without an account of their own are paid to one that the chain's owner keeps for them; null elsewhere. */
+	/** For providers without an account, on the embedded chain; its owner has the keys. Null elsewhere. */
 	readonly keptAccountOf: ((providerKey: string) => ChainAccount) | null;
 	/** A question to a node that does not answer, or a wait for its blocks, ends now with CHAIN_CLOSED. */
 	stopWaiting(): void;
@@ -53,7 +54,7 @@ export interface HomeOptions {
 
 export const chainFolder = (dataDir: string): string => join(dataDir, "chain");
 
-/** Of the validator's own account, or of the one that holds the embedded chain's money. Throws AssayError KEY_UNUSABLE. */
+/** The treasurer holds the embedded chain's money. Throws AssayError KEY_UNUSABLE. */
 export const loadChainKey = (
 	folder: string,
 	name: "account" | "treasurer",
@@ -68,23 +69,24 @@ export const loadChainKey = (
 
 const UNIT = 10n ** 18n;
 
-export async function openChainHome(o: HomeOptions): Promise<ChainHome> {
-	const folder = chainFolder(o.dataDir);
+export async function openChainHome(options: HomeOptions): Promise<ChainHome> {
+	const folder = chainFolder(options.dataDir);
 	await makeFolder(folder);
 	await removeDrafts(folder);
-	const secret = await loadChainKey(folder, "account", o.randomBytes);
+	const secret = await loadChainKey(folder, "account", options.randomBytes);
 	const account = accountOf(toHex(secret));
 	const closing: (() => Promise<void>)[] = [];
 	const stopped = new AbortController();
 	try {
-		const node = await openNode(o, folder, closing, stopped.signal);
+		const node = await openNode(options, folder, closing, stopped.signal);
 		const client = await createChainClient(node.rpc, {
-			confirmations: o.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
+			confirmations:
+				options.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
 			pollMs: node.treasurer === null ? 2000 : 50,
-			mostFeePerGas: BigInt(o.settings.mostFeeGwei) * 1_000_000_000n,
+			mostFeePerGas: BigInt(options.settings.mostFeeGwei) * 1_000_000_000n,
 			...(node.treasurer === null ? { signal: stopped.signal } : {}),
 		});
-		const contracts = await findContracts(o, { folder, client, node, own: account.address });
+		const contracts = await findContracts(options, { folder, client, node, own: account.address });
 		return {
 			contracts,
 			account,
@@ -117,16 +119,16 @@ interface Node {
 }
 
 async function openNode(
-	o: HomeOptions,
+	options: HomeOptions,
 	folder: string,
 	closing: (() => Promise<void>)[],
 	signal: AbortSignal,
 ): Promise<Node> {
-	const { rpcUrl } = o.settings;
+	const { rpcUrl } = options.settings;
 	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
 	if (rpcUrl !== null)
 		return { rpc: connect(rpcUrl), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
-	const secret = await loadChainKey(folder, "treasurer", o.randomBytes);
+	const secret = await loadChainKey(folder, "treasurer", options.randomBytes);
 	const treasurer = accountOf(toHex(secret));
 	const keptAccountOf = (key: string) =>
 		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
@@ -137,17 +139,17 @@ async function openNode(
 			folder: join(folder, "embedded"),
 			genesis: {
 				// Random, so that what is signed for one embedded chain means nothing on another.
-				chainId: 0x4000_0000 + (new DataView(o.randomBytes(4).buffer).getUint32(0) & 0x3fff_ffff),
-				timestamp: Math.floor(o.nowMs() / 1000),
+				chainId: 0x4000_0000 + (new DataView(options.randomBytes(4).buffer).getUint32(0) & 0x3fff_ffff),
+				timestamp: Math.floor(options.nowMs() / 1000),
 				treasurer: treasurer.address.toLowerCase(),
 			},
-			nowMs: o.nowMs,
+			nowMs: options.nowMs,
 		});
 	try {
-		// A validator that went through the door of a command that only looks would lose its chain with it.
-		chain = await (o.mayDeploy ? unlessBusy(open) : open());
+		// A validator that used the chain of a short-lived command would lose it when that command ends.
+		chain = await (options.mayDeploy ? unlessBusy(open) : open());
 	} catch (error) {
-		// Another process of this data folder has it: over its door.
+		// Another process of this data folder runs it: through its RPC server.
 		if (!isBusy(error)) throw error;
 		const url = await openDoor(place, error);
 		return { rpc: connect(url), url, treasurer, keptAccountOf, isOurs: false };
@@ -159,7 +161,7 @@ async function openNode(
 	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
 }
 
-/** Where the process that has the chain answers. What an earlier one left in the file leads nowhere: asked until the new one has written its own. */
+/** Where the process that runs the chain answers; waits until it has replaced an earlier one's address. */
 async function openDoor(place: string, busy: unknown): Promise<string> {
 	for (let left = BUSY_TRIES; left > 0; left--) {
 		try {
@@ -190,7 +192,7 @@ async function unlessBusy<T>(open: () => Promise<T>): Promise<T> {
 }
 
 async function findContracts(
-	o: HomeOptions,
+	options: HomeOptions,
 	{
 		folder,
 		client,
@@ -199,27 +201,22 @@ async function findContracts(
 	}: { readonly folder: string; readonly client: ChainClient; readonly node: Node; readonly own: Hex },
 ): Promise<Contracts> {
 	const path = contractsPath(folder, treasurer === null);
-	const kept = o.settings.contracts ?? (await readContracts(path));
-	const { epochSeconds, windowSeconds, firstEpochSeconds } = o.settings;
+	const kept = options.settings.contracts ?? (await readContracts(path));
+	const { epochSeconds, windowSeconds, firstEpochSeconds } = options.settings;
 	let schedule =
-		treasurer === null || !o.mayDeploy
+		treasurer === null || !options.mayDeploy
 			? null
 			: {
 					epochSeconds,
 					windowSeconds,
 					firstEpochSeconds,
 					firstEpoch: 0,
-					nowS: Math.floor(o.nowMs() / 1000),
+					nowS: Math.floor(options.nowMs() / 1000),
 				};
 	if (kept !== null) {
-		const code = kept.chainId === client.chainId ? await client.viem.getCode({ address: kept.scoreboard }) : undefined;
-		if (code === undefined)
-			throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
-				hint: `Compare the chain's id (${client.chainId}) and the addresses with those in ${path} or in the settings.`,
-			});
-		const contracts = { client, addresses: kept };
+		const contracts = await contractsOn(client, kept);
 		if (!isOurs || schedule === null) return contracts;
-		const stranded = await findStranded(contracts, [own, ...(await localProvider(o.dataDir))], schedule);
+		const stranded = await findStranded(contracts, [own, ...(await localProvider(options.dataDir))], schedule);
 		if (stranded === null) return contracts;
 		schedule = { ...schedule, firstEpoch: stranded.epoch };
 		// Leaves of epochs of the contracts that are given up.
@@ -228,16 +225,16 @@ async function findContracts(
 	if (treasurer === null || schedule === null)
 		throw new AssayError("CHAIN_MISSING", `no contracts are known for chain ${client.chainId}`, {
 			hint:
-				`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${o.dataDir}\`, ` +
-				`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${o.dataDir}\`.`,
+				`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${options.dataDir}\`, ` +
+				`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${options.dataDir}\`.`,
 		});
 	const contracts = await deployEmbedded(client, treasurer, schedule);
-	// Last: a deployment that was cut short is begun anew.
+	// Last: a deployment that was cut short starts over.
 	await writeDurably(path, `${JSON.stringify(contracts.addresses)}\n`);
 	return contracts;
 }
 
-/** The account of this machine's own provider under `assay up`, which registers anew by itself. */
+/** The account of this machine's own provider under `assay up`, which registers again by itself. */
 async function localProvider(dataDir: string): Promise<readonly Hex[]> {
 	const secret = hexToBytes(
 		String((await readIfPresent(join(dataDir, "provider", "chain-account.key"))) ?? "").trim(),
@@ -255,37 +252,27 @@ export async function readContracts(path: string): Promise<ContractAddresses | n
 	return text === null ? null : (JSON.parse(String(text)) as ContractAddresses);
 }
 
-/** On the embedded chain: money from the treasurer, then the stake. Elsewhere the operator stakes; false while that is not done. Safe to repeat after a crash. */
+/** On the embedded chain only; elsewhere the operator stakes. False: no stake. Safe to repeat. */
 export async function ensureStaked(
 	home: ChainHome,
-	o: {
-		readonly signer: Signer;
-		readonly endpoint: string;
-		readonly stakeTokens: number;
-		readonly treasurer: ChainAccount | null;
-	},
+	signer: Signer,
+	endpoint: string,
+	stakeTokens: number,
 ): Promise<boolean> {
 	const { contracts, account } = home;
+	const treasurer = await treasurerOf(home);
 	const { client, addresses } = contracts;
 	const { role, stake } = await readAccount(contracts, account.address);
 	if (role === ROLES.validator && stake > 0n) return true;
-	if (o.treasurer === null || role !== ROLES.none) return false;
-	const amount = BigInt(o.stakeTokens) * UNIT;
-	await sendCall(client, o.treasurer, { to: account.address, data: "0x", value: 1000n * UNIT });
-	await sendCall(client, o.treasurer, callOf(contracts, "token", "transfer", account.address, amount));
+	if (treasurer === null || role !== ROLES.none) return false;
+	const amount = BigInt(stakeTokens) * UNIT;
+	await sendCall(client, treasurer, { to: account.address, data: "0x", value: 1000n * UNIT });
+	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, amount));
 	await sendCall(client, account, approveCall(contracts, amount));
-	const { chainId, registry } = addresses;
-	await sendCall(
-		client,
-		account,
-		registerCall(contracts, {
-			role: "validator",
-			signingKey: `0x${o.signer.key}`,
-			keyProof: signChainKey(o.signer, { chainId, registry, account: account.address }),
-			endpoint: o.endpoint,
-			amount,
-		}),
-	);
+	const signingKey = `0x${signer.key}` as const;
+	const keyProof = signChainKey(signer, { ...addresses, account: account.address });
+	const registration = { role: "validator", signingKey, keyProof, endpoint, amount } as const;
+	await sendCall(client, account, registerCall(contracts, registration));
 	return true;
 }
 

@@ -1,6 +1,6 @@
-// On the embedded chain the address that others find this validator at follows it: a second start may listen on another port. Elsewhere its owner says what is reachable
-// from outside (`assay chain endpoint`), and a process behind a proxy cannot know.
-
+// On the embedded chain the address that others find this validator at follows it: a second start may listen
+// on another port. Elsewhere its owner says what is reachable from outside (`assay chain endpoint`), and a
+// process behind a proxy cannot know.
 import { callOf } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../chain/contracts/registry.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";

@@ -1,6 +1,6 @@
-// A whole validator with the embedded chain: contracts at the first start, a probe with a beacon, its score and evidence on chain at the epoch's end, weights final,
-// the reward claimed; all of it there after a restart. Without a chain nothing of this happens.
-
+// A whole validator with the embedded chain: contracts at the first start, a probe with a beacon, its score
+// and evidence on chain at the epoch's end, weights final, the reward claimed; all of it there after a
+// restart. Without a chain nothing of this happens.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

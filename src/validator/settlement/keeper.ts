@@ -1,6 +1,6 @@
-// The validator's side of the chain while it runs: gives probes a beacon, stakes, and at each epoch's end reports its scores
-// and sees them through to weights. Loaded only where a chain is configured. What is done when is epoch-round.ts; where the
-// chain is, home.ts. Page: docs/chain.md.
+// The validator's side of the chain while it runs: gives probes a beacon, stakes, and at each epoch's end
+// reports its scores and sees them through to weights. Loaded only where a chain is configured. What is done
+// when is epoch-round.ts; where the chain is, home.ts. Page: docs/chain.md.
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server/server-options.ts";
 import { type EpochParams, readEpochParams } from "../../chain/contracts/scoreboard.ts";
@@ -16,7 +16,7 @@ import { createEpochRound, type EpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch, type FinalWatch } from "./final-watch.ts";
 import { type Accused, createFraudKeeper, type FraudKeeper } from "./fraud-keeper.ts";
-import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./home.ts";
+import { type ChainHome, ensureStaked, openChainHome } from "./home.ts";
 import { keepEndpoint } from "./keep-endpoint.ts";
 import { openChainMemory } from "./memory.ts";
 import { createChainPublicFiles } from "./public-files.ts";
@@ -116,7 +116,7 @@ export class ChainKeeper {
 	readonly home: ChainHome;
 	readonly params: EpochParams;
 	readonly receipts: ProbeReceipts;
-	/** The newest epoch whose weights are final, and what of its rewards nobody has claimed; null before the first. */
+	/** The newest epoch with final weights, and its unclaimed rewards; null before the first. */
 	readonly newestFinal: () => FinalEpoch | null;
 	/** Leaves behind the roots on chain, for everyone. */
 	readonly staticFile: (path: string) => Promise<StaticFile | null>;
@@ -148,16 +148,12 @@ export class ChainKeeper {
 	async start(url: string): Promise<void> {
 		const { home, params } = this;
 		const { config, env, store, log, signer } = this.context;
-		this.hasStake = await ensureStaked(home, {
-			signer,
-			endpoint: url,
-			stakeTokens: config.chain!.stakeTokens,
-			treasurer: await treasurerOf(home),
-		});
+		this.hasStake = await ensureStaked(home, signer, url, config.chain!.stakeTokens);
 		if (!this.hasStake)
 			log.warn({ account: home.account.address }, "this validator has no stake on chain: `assay stake` gives it one");
 		await keepEndpoint(home, url);
-		// A process that was killed holds its lease for half a minute more, and a window of the embedded chain is shorter.
+		// A process that was killed holds its lease for half a minute more, and a window of the embedded chain is
+		// shorter.
 		if (home.isHost) await store.leases.seize(LEASE);
 		const tellFailure = failure(this.context, "chain");
 		const onError = (error: unknown) => {
@@ -191,10 +187,7 @@ export class ChainKeeper {
 		await this.home.close();
 	}
 
-	/**
-	 * A recent block: whoever knows it did not make the challenge earlier. Null when the node does not answer at once: probes
-	 * do not wait for it.
-	 */
+	/** A recent block: the challenge is younger. Null when the node is slow: probes do not wait for it. */
 	async beacon(): Promise<Beacon> {
 		const block = recentBlock(this.home);
 		const isThere = await isInTime(block, BEACON_WITHIN_MS, this.context.env.after).catch(() => false);

@@ -1,5 +1,6 @@
-// What a validator's chain side keeps in the store: the journal of what is being sent, and the Registry's events with their place in the chain.
-// Keys, contracts' addresses and the embedded chain's blocks stay files.
+// What a validator's chain side keeps in the store: the journal of what is being sent, and the Registry's
+// events with their place in the chain. Keys, contracts' addresses and the embedded chain's blocks stay
+// files.
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import type { SeenBlock } from "../../chain/history/follow-events.ts";
 import type { BookKeeper } from "../../chain/history/provider-book.ts";
@@ -14,24 +15,24 @@ export interface ChainMemory {
 	readonly book: BookKeeper;
 }
 
-export function openChainMemory(o: {
+export function openChainMemory(options: {
 	readonly store: { readonly chain: ChainStore };
 	readonly addresses: Pick<ContractAddresses, "chainId" | "registry">;
 	readonly account: Hex;
 	/** The sender's lease: who lost it writes no intent, and so sends none. */
 	readonly lease: string;
 }): ChainMemory {
-	const key: ChainKey = { chainId: o.addresses.chainId, registry: o.addresses.registry.toLowerCase() };
-	const intents = o.store.chain.intents(key, o.account.toLowerCase());
+	const key: ChainKey = { chainId: options.addresses.chainId, registry: options.addresses.registry.toLowerCase() };
+	const intents = options.store.chain.intents(key, options.account.toLowerCase());
 	return {
 		journal: {
 			get: async (id) => (await intents.get(id)) as unknown as SentIntent | null,
-			put: (id, sent) => intents.put(id, sent as unknown as Json, o.lease),
-			remove: (id) => intents.remove(id, o.lease),
+			put: (id, sent) => intents.put(id, sent as unknown as Json, options.lease),
+			remove: (id) => intents.remove(id, options.lease),
 		},
 		book: {
 			async load() {
-				const { cursor, events } = await o.store.chain.events(key);
+				const { cursor, events } = await options.store.chain.events(key);
 				if (cursor === null) return null;
 				return {
 					blocks: cursor as unknown as readonly SeenBlock[],
@@ -43,7 +44,7 @@ export function openChainMemory(o: {
 				};
 			},
 			save: ({ keepTo, added, blocks }) =>
-				o.store.chain.putEvents(key, {
+				options.store.chain.putEvents(key, {
 					keepTo,
 					added: added.map(({ block, logIndex, event }) => ({ block, logIndex, body: event as unknown as Json })),
 					cursor: blocks as unknown as Json,

@@ -1,6 +1,6 @@
-// Public files of a validator's chain, under /chain: where the contracts are, leaves and reasons behind the roots on chain,
-// signed statements on devices. What they are: docs/epochs.md §4. Whoever fetches one believes nothing of it that the chain or
-// a signature does not bear out.
+// Public files of a validator's chain, under /chain: where the contracts are, leaves and reasons behind the
+// roots on chain, signed statements on devices. What they are: docs/epochs.md §4. Whoever fetches one
+// believes nothing of it that the chain or a signature does not bear out.
 import type { StaticFile } from "../../api/server/server-options.ts";
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import type { createDeviceBindings } from "./device-bindings.ts";

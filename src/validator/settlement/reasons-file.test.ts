@@ -1,4 +1,5 @@
-// The file of reasons: written and read line by line, parsed whole by whoever likes; what is none is refused, however it is made.
+// The file of reasons: written and read line by line, parsed whole by whoever likes; what is none is refused,
+// however it is made.
 import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
 import { test } from "node:test";

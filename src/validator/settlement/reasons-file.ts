@@ -1,5 +1,7 @@
-// Why a validator's scores are what they are, as one compressed file: JSON whose every provider is a line of its own, so that it is written and read line by line. All at once it would
-// be 180 MB for 10,000 hosts with a card each, and more than a string can hold for hosts with eight. Whoever has a small one may parse it whole. Page: docs/epochs.md §4.
+// Why a validator's scores are what they are, as one compressed file: JSON whose every provider is a line of
+// its own, so that it is written and read line by line. All at once it would be 180 MB for 10,000 hosts with
+// a card each, and more than a string can hold for hosts with eight. Whoever has a small one may parse it
+// whole. Page: docs/epochs.md §4.
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Explanation } from "../../market/scores/explanation.ts";

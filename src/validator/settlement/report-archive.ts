@@ -1,7 +1,8 @@
-// The leaves behind the roots on chain, as files: our own reports and proposals, written before anything is sent, and others' as they were found. A file is kept
-// by epoch, kind and account, and whoever reads one checks it against the chain: nothing here is believed. A draft, and the reasons behind it, become public when
-// the report is revealed and signed: who could read them earlier could commit to a copy. docs/epochs.md §4.
-
+// The leaves behind the roots on chain, as files: our own reports and proposals, written before anything is
+// sent, and others' as they were found. A file is kept by epoch, kind and account, and whoever reads one
+// checks it against the chain: nothing here is believed. A draft, and the reasons behind it, become public
+// when the report is revealed and signed: who could read them earlier could commit to a copy. docs/epochs.md
+// §4.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -11,7 +12,7 @@ import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { encodeReasons, parseReasons, type ReasonEntries, type ReportReasons } from "./reasons-file.ts";
 
-/** Leaves as a validator gives them out, with its EIP-712 ScoreReport signature; null where the file has none: nobody believes it then. */
+/** Leaves with their validator's EIP-712 ScoreReport signature. Null: unsigned, and worth nothing. */
 export interface SignedLeaves {
 	readonly leaves: readonly ScoreLeaf[];
 	readonly signature: Hex | null;
@@ -136,7 +137,7 @@ const isU32 = (value: unknown): value is number =>
 const isDecimal = (value: unknown, bits: number): value is string =>
 	typeof value === "string" && /^\d{1,39}$/.test(value) && BigInt(value) >> BigInt(bits) === 0n;
 
-/** Hostile bytes: null for whatever is no list of leaves. Whether they are the right ones only their root tells. */
+/** Hostile bytes: null for anything but a list of leaves. Only their root tells whether they are right. */
 const parseReport = (bytes: Uint8Array): readonly ScoreLeaf[] | null => parseSignedReport(bytes)?.leaves ?? null;
 
 /** The signature has a signature's shape; whose it is, is for the caller to check. */

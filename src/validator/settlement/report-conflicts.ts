@@ -1,6 +1,6 @@
-// A validator that signed another report than it revealed, or two of one epoch, pays for it: whoever is given both proves it on chain, once. Only what carries the
-// accused's own signature counts, and only when the contract will say the same. docs/slashing.md.
-
+// A validator that signed another report than it revealed, or two of one epoch, pays for it: whoever is given
+// both proves it on chain, once. Only what carries the accused's own signature counts, and only when the
+// contract will say the same. docs/slashing.md.
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { keptRoot } from "../../chain/contracts/scoreboard.ts";
@@ -21,12 +21,12 @@ export interface ReportConflicts {
 	againstSigned(epoch: number, validator: Hex, first: SignedRoot, second: SignedRoot): Promise<boolean>;
 }
 
-export function createReportConflicts(o: {
+export function createReportConflicts(options: {
 	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly journal: IntentJournal;
 }): ReportConflicts {
-	const { contracts, account, journal } = o;
+	const { contracts, account, journal } = options;
 	async function prove(epoch: number, validator: Hex, call: Call): Promise<boolean> {
 		const isDone = async () => {
 			if (await read(contracts, "slashing", "isPunished", conflictDeed(validator, epoch))) return true;

@@ -1,6 +1,6 @@
-// What this validator says of an epoch on chain: its current scores as leaves, by the providers' accounts, with the reasons behind them on disk.
-// A new network's first probe may still run when the first epoch ends: then the answer is "not yet", as long as the commit window allows. Page: docs/epochs.md §4.
-
+// What this validator says of an epoch on chain: its current scores as leaves, by the providers' accounts,
+// with the reasons behind them on disk. A new network's first probe may still run when the first epoch ends:
+// then the answer is "not yet", as long as the commit window allows. Page: docs/epochs.md §4.
 import { type EpochTimes, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
@@ -34,20 +34,22 @@ export function waitsUntil(params: EpochTimes, epoch: number): number {
 	return windowsOf(params, epoch).revealsAt - Math.max(LEAST_MARGIN_S, Math.ceil(params.commitSeconds / 4));
 }
 
-export function createReportScores(o: ReportScoresOptions): (epoch: number) => Promise<readonly ScoreLeaf[] | null> {
-	/** ATTACK: who left, or was slashed, must not be paid on by way of the account that is kept for those who never had one. */
+export function createReportScores(
+	options: ReportScoresOptions,
+): (epoch: number) => Promise<readonly ScoreLeaf[] | null> {
+	/** ATTACK: a provider that left or was slashed must not be paid on by way of a kept account. */
 	function accountOf(providerId: string): Hex | null {
-		const own = o.book.accountOf(providerId);
-		if (own !== null || o.keptAccountOf === null || o.book.isKnown(providerId)) return own;
-		return o.keptAccountOf(providerId).address.toLowerCase() as Hex;
+		const own = options.book.accountOf(providerId);
+		if (own !== null || options.keptAccountOf === null || options.book.isKnown(providerId)) return own;
+		return options.keptAccountOf(providerId).address.toLowerCase() as Hex;
 	}
 
-	/** Every current score whose provider has an account; of several providers with one account the best counts. */
+	/** Every current score whose provider has an account; of several with one account the best counts. */
 	return async (epoch) => {
-		const nowMs = o.nowMs();
-		await o.book.refresh();
-		const fresh = await o.store.scores.all({ sinceMs: Math.max(0, nowMs - o.maxAgeMs) });
-		if (nowMs / 1000 < waitsUntil(o.params, epoch) && fresh.every(({ scorePpm }) => scorePpm === 0)) return null;
+		const nowMs = options.nowMs();
+		await options.book.refresh();
+		const fresh = await options.store.scores.all({ sinceMs: Math.max(0, nowMs - options.maxAgeMs) });
+		if (nowMs / 1000 < waitsUntil(options.params, epoch) && fresh.every(({ scorePpm }) => scorePpm === 0)) return null;
 		const wanted = new Set(fresh.map(({ providerId }) => providerId));
 		const accounts = new Map<string, Hex>();
 		const holders = new Map<Hex, number>();
@@ -58,17 +60,20 @@ export function createReportScores(o: ReportScoresOptions): (epoch: number) => P
 			holders.set(account, (holders.get(account) ?? 0) + 1);
 		}
 		const leaves = new Map<Hex, ScoreLeaf>();
-		/** Page by page, as they are written: all at once they would not fit into memory. Those of accounts with several providers come last. */
+		/** Page by page: all would not fit into memory. Accounts with several providers come last. */
 		async function* reasons(): AsyncGenerator<ReasonEntry> {
 			const best = new Map<Hex, Explanation>();
 			let cursor: string | null = null;
 			do {
-				const page: Awaited<ReturnType<Store["scores"]["list"]>> = await o.store.scores.list({ limit: 500, cursor });
+				const page: Awaited<ReturnType<Store["scores"]["list"]>> = await options.store.scores.list({
+					limit: 500,
+					cursor,
+				});
 				for (const { providerId, scorePpm: kept, terms } of page.rows) {
 					const provider = accounts.get(providerId);
 					if (provider === undefined) continue;
 					const own = terms as unknown as Explanation;
-					const explanation = (await o.reported?.(own)) ?? own;
+					const explanation = (await options.reported?.(own)) ?? own;
 					const scorePpm = explanation === own ? kept : explanation.scorePpm;
 					if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
 					const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;
@@ -80,7 +85,7 @@ export function createReportScores(o: ReportScoresOptions): (epoch: number) => P
 			} while (cursor !== null);
 			yield* best;
 		}
-		await o.archive.putReasons(epoch, reasons(), o.scoring ?? null);
+		await options.archive.putReasons(epoch, reasons(), options.scoring ?? null);
 		return [...leaves.values()];
 	};
 }

@@ -1,4 +1,5 @@
-// Settings of a validator's chain and their defaults. Apart from chain-home.ts, so that a validator without a chain loads nothing of it.
+// Settings of a validator's chain and their defaults. Apart from home.ts, so that a validator without a
+// chain loads nothing of it.
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 
 export interface ChainSettings {
@@ -16,7 +17,7 @@ export interface ChainSettings {
 	readonly epochSeconds: number;
 	/** Longest a window of the embedded chain is, in seconds; a tenth of an epoch otherwise. */
 	readonly windowSeconds: number;
-	/** How long after the deployment the first epoch of the embedded chain ends, in seconds; a whole epoch at most. */
+	/** Seconds from the deployment to the end of the embedded chain's first epoch; at most an epoch. */
 	readonly firstEpochSeconds: number;
 }
 
@@ -24,7 +25,7 @@ export const chainDefaults: ChainSettings = {
 	rpcUrl: null,
 	contracts: null,
 	confirmations: null,
-	// Five times what Ethereum asked in its dearest hours of the last years.
+	// Five times Ethereum's most expensive hours of recent years.
 	mostFeeGwei: 500,
 	stakeTokens: 10_000,
 	// 72 min of probing and then some, as SN27's tempo of 360 blocks.

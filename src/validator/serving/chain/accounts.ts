@@ -1,6 +1,6 @@
-// An account of the chain as the API shows it, and which account belongs to which provider. From events, and one question to
-// the Registry for accounts that events name: whoever asks for accounts that nobody has costs the node nothing.
-// Page: docs/epochs.md §4, "Whom a leaf names".
+// An account of the chain as the API shows it, and which account belongs to which provider. From events, and
+// one question to the Registry for accounts that events name: whoever asks for accounts that nobody has costs
+// the node nothing. Page: docs/epochs.md §4, "Whom a leaf names".
 import type { ChainAccountView } from "../../../api/types.ts";
 import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
 import type { ChainHistory, HistoryEvent } from "../../../chain/history/chain-history.ts";
@@ -23,7 +23,7 @@ export class ChainAccounts {
 	private readonly views: ChainViews;
 	private readonly store: Pick<Store, "providers">;
 	private readonly env: Pick<Environment, "nowMs" | "ratesClockUs" | "after">;
-	/** Deriving a kept account is a multiplication on a curve; the way back is to have done it for every provider. */
+	/** Deriving a kept account is a curve multiplication, and finding its provider means deriving all. */
 	private readonly keptBy = new Map<string, Hex>();
 	private readonly providerOf = new Map<Hex, string>();
 	private readonly names = new Map<string, string>();
@@ -114,7 +114,7 @@ export class ChainAccounts {
 		await isInTime(this.learning.done, LEARN_WITHIN_MS, this.env.after);
 	}
 
-	/** A few at a time: a thousand derivations in one go would keep everybody else waiting for half a second. */
+	/** A few at a time: a thousand derivations at once would hold up every other request for half a second. */
 	private async learn(): Promise<void> {
 		let cursor: string | null = null;
 		do {

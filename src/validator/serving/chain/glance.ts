@@ -1,5 +1,5 @@
-// The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of questions a
-// block, whoever asks.
+// The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of
+// questions a block, whoever asks.
 import type { Chain } from "../../../api/types.ts";
 import type { ContractAddresses } from "../../../chain/contracts/contracts.ts";
 import { read } from "../../../chain/contracts/contracts.ts";

@@ -1,4 +1,5 @@
-// Routes of the chain: where it is, its epochs, weights, transactions, accounts. A validator without a chain loads nothing of it and says so.
+// Routes of the chain: where it is, its epochs, weights, transactions, accounts. A validator without a chain
+// loads nothing of it and says so.
 import type { Handlers } from "../../../api/routes.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";

@@ -1,7 +1,7 @@
-// The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the weight that was
-// proposed, its share. Files of the archive are believed when they give the root on chain, and never otherwise. Tables are
-// kept for few epochs; whether a file is right is remembered for many, as long as the file is the same.
-
+// The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the
+// weight that was proposed, its share. Files of the archive are believed when they give the root on chain,
+// and never otherwise. Tables are kept for few epochs; whether a file is right is remembered for many, as
+// long as the file is the same.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { keptRoot } from "../../../chain/contracts/scoreboard.ts";
@@ -100,7 +100,7 @@ export class ChainLeaves {
 		return found?.size ?? null;
 	}
 
-	/** Made anew when the epoch's events or its files have changed since. */
+	/** Made again when the epoch's events or its files have changed since. */
 	async of(epoch: number, past: PastEpoch): Promise<EpochLeaves> {
 		const last = standing(past);
 		const revealed = [...past.reports].filter(([, { root }]) => root !== null);
@@ -191,8 +191,8 @@ export class ChainLeaves {
 			const state = await this.judged(`${epoch}/${name}/${proposal.root}`, files.get(name)!, isRight);
 			if (state === "right") return { state, leaves };
 		}
-		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the root tells that
-		// they do not.
+		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the
+		// root tells that they do not.
 		const right = counted === null ? null : createWeightProposal(counted, proposal.emission);
 		return { state: missing(files, name), leaves: right?.proposal.root === proposal.root ? right.leaves : null };
 	}
@@ -229,10 +229,7 @@ function rowsOf(
 const AT_ONCE = 256;
 const letOthers = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/**
- * As keccakTree has it, a few hundred hashes at a time: those of 10,000 providers in one go would keep every other request
- * waiting for half a second.
- */
+/** As keccakTree, a few hundred hashes at a time: 10,000 at once would hold up others for half a second. */
 async function treeRoot<Leaf>(leaves: readonly Leaf[], hash: (leaf: Leaf) => Uint8Array): Promise<Uint8Array> {
 	let level: Uint8Array[] = [];
 	for (const leaf of leaves) {

@@ -1,5 +1,6 @@
-// Where each epoch of the chain is: running, commit, reveal, void, challenge, final, or without weights for ever. By the
-// clock, the chain's constants and what was sent; and those constants, which are set at the deployment. Page: docs/epochs.md §1.
+// Where each epoch of the chain is: running, commit, reveal, void, challenge, final, or without weights for
+// ever. By the clock, the chain's constants and what was sent; and those constants, which are set at the
+// deployment. Page: docs/epochs.md §1.
 import type { Chain, ChainPhase } from "../../../api/types.ts";
 import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
 import { readEpochParams, windowsOf } from "../../../chain/contracts/scoreboard.ts";

@@ -1,6 +1,6 @@
-// The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is kept for as long
-// as the newest block stays the same, all who ask at once share one question, few questions are open at a time, and a node
-// that is silent is a clear answer within seconds. Sending is settlement/'s.
+// The chain as public requests may read it: whatever many of them ask, a node is asked little. Everything is
+// kept for as long as the newest block stays the same, all who ask at once share one question, few questions
+// are open at a time, and a node that is silent is a clear answer within seconds. Sending is settlement/'s.
 import type { Contracts } from "../../../chain/contracts/contracts.ts";
 import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { createChainClient } from "../../../chain/node/chain-client.ts";
@@ -28,7 +28,7 @@ interface SentTransaction {
 
 type Clock = Pick<Environment, "ratesClockUs" | "after">;
 
-/** Younger than this the newest block counts as the newest: blocks come every 12 s, and pages hear of what we do. */
+/** How long the newest block is taken for the newest: blocks come every 12 s. */
 const HEAD_US = 1_000_000;
 const ANSWER_WITHIN_MS = 3000;
 const READY_WITHIN_MS = 4000;
@@ -43,7 +43,7 @@ export async function createChainReader(
 	node: Rpc = httpRpc(home.url),
 ): Promise<ChainReader> {
 	const { client, addresses } = home.contracts;
-	// Not the client that sends: that one waits for minutes where a visitor should be told.
+	// Not the client that sends: that one waits for minutes, and a visitor should get an answer.
 	const rpc = bounded(node, client.chainId, clock);
 	const own = await createChainClient(rpc, { confirmations: client.confirmations });
 	return new ChainReader({ client: own, addresses }, clock);

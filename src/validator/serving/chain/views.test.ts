@@ -1,6 +1,7 @@
-// The chain as public requests read it, over a node that tests count, fork and take down: a flood costs a node a handful of questions, a silent node is told within
-// seconds, what a reorganisation takes back is no longer shown, and old epochs make room. Whole epochs with leaves and payments are tests/web/chain-pages.test.ts.
-
+// The chain as public requests read it, over a node that tests count, fork and take down: a flood costs a
+// node a handful of questions, a silent node is told within seconds, what a reorganisation takes back is no
+// longer shown, and old epochs make room. Whole epochs with leaves and payments are
+// tests/web/chain-pages.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";

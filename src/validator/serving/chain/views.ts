@@ -1,6 +1,6 @@
-// The chain's epochs as the API shows them: phases by the clock, reports and proposals from events, leaves from the archive.
-// Decides nothing and sends nothing; loaded only where there is a chain. How often a node is asked is reader.ts's affair.
-// Page: docs/chain.md.
+// The chain's epochs as the API shows them: phases by the clock, reports and proposals from events, leaves
+// from the archive. Decides nothing and sends nothing; loaded only where there is a chain. How often a node
+// is asked is reader.ts's affair. Page: docs/chain.md.
 import { join } from "node:path";
 import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../../api/types.ts";
 import { read } from "../../../chain/contracts/contracts.ts";
