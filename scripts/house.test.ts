@@ -1,0 +1,123 @@
+// The house rules that can be counted: files a folder, lines a function, no circle of files. A function that is longer for a
+// reason is named below with that reason. Not here: which room may import which (floors.test.ts).
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { parseSync } from "oxc-parser";
+import { importsOf } from "./imports-of.test-kit.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const MAX_FILES = 26;
+const MAX_LINES = 100;
+
+/** `file: function` → why it is longer. At most eight. */
+const LONGER: Readonly<Record<string, string>> = {};
+
+const tracked = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).trim().split("\n");
+const sources = tracked.filter((file) => /\.(tsx?|cpp|hpp|cu|cuh|inc|sol)$/.test(file));
+const isTest = (file: string) => /\.test(-kit)?\.tsx?$|^tests\/|^(engine|contracts)\/test\//.test(file);
+const typescript = sources.filter((file) => /\.tsx?$/.test(file) && !isTest(file));
+
+type Node = { readonly [key: string]: unknown };
+
+/** Functions of a source that are longer than `most` lines, with their lengths. */
+export function longFunctions(file: string, source: string, most = MAX_LINES): [name: string, lines: number][] {
+	const found: [string, number][] = [];
+	const lineAt = (offset: number) => source.slice(0, offset).split("\n").length;
+	const nameOf = (value: unknown) => (value as { name?: string } | null)?.name;
+	const walk = (value: unknown, name: string): void => {
+		if (typeof value !== "object" || value === null) return;
+		if (Array.isArray(value)) {
+			for (const one of value) walk(one, name);
+			return;
+		}
+		const node = value as Node;
+		const own = nameOf(node.id) ?? nameOf(node.key) ?? name;
+		if (/Function/.test(String(node.type)) && node.body) {
+			const lines = lineAt(node.end as number) - lineAt(node.start as number) + 1;
+			if (lines > most) found.push([own, lines]);
+		}
+		for (const child of Object.values(node)) walk(child, own);
+	};
+	walk(parseSync(file, source).program, "");
+	return found;
+}
+
+/** Imports among the files of `graph`; a circle as the path that closes it, or null. */
+export function firstCircle(graph: ReadonlyMap<string, readonly string[]>): string[] | null {
+	const done = new Set<string>();
+	const visit = (file: string, path: readonly string[]): string[] | null => {
+		const at = path.indexOf(file);
+		if (at >= 0) return [...path.slice(at), file];
+		if (done.has(file)) return null;
+		for (const next of graph.get(file) ?? []) {
+			const circle = visit(next, [...path, file]);
+			if (circle !== null) return circle;
+		}
+		done.add(file);
+		return null;
+	};
+	for (const file of graph.keys()) {
+		const circle = visit(file, []);
+		if (circle !== null) return circle;
+	}
+	return null;
+}
+
+const textOf = (file: string) => readFileSync(join(root, file), "utf8");
+
+test(`no folder has more than ${MAX_FILES} sources, tests not counted`, () => {
+	const counts = new Map<string, number>();
+	for (const file of sources.filter((one) => !isTest(one)))
+		counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+	assert.deepEqual(
+		[...counts].filter(([, count]) => count > MAX_FILES),
+		[],
+	);
+});
+
+test(`functions have at most ${MAX_LINES} lines, but for those that say why`, () => {
+	const long = typescript.flatMap((file) => longFunctions(file, textOf(file)).map(([name]) => `${file}: ${name}`));
+	assert.deepEqual([...new Set(long)].sort(), Object.keys(LONGER).sort());
+	assert.ok(long.length <= 8);
+});
+
+test("no file imports itself by way of others", () => {
+	const graph = new Map(
+		typescript.map((file) => [
+			file,
+			importsOf(textOf(file))
+				.filter((name) => name.startsWith("."))
+				.map((name) => relative(root, resolve(root, dirname(file), name))),
+		]),
+	);
+	assert.equal(firstCircle(graph)?.join(" → ") ?? null, null);
+});
+
+test("a long function and a circle are seen", () => {
+	assert.deepEqual(longFunctions("x.ts", `export const f = () => {${"\n".repeat(9)}};`, 9), [["f", 10]]);
+	assert.deepEqual(longFunctions("x.ts", `export const f = () => {${"\n".repeat(9)}};`, 10), []);
+	assert.deepEqual(
+		firstCircle(
+			new Map([
+				["a", ["b"]],
+				["b", ["c"]],
+				["c", ["b"]],
+			]),
+		),
+		["b", "c", "b"],
+	);
+	assert.equal(
+		firstCircle(
+			new Map([
+				["a", ["b", "c"]],
+				["b", ["c"]],
+				["c", []],
+			]),
+		),
+		null,
+	);
+});
