@@ -2,7 +2,7 @@
 //   node scripts/build-web.ts [--out FOLDER] [--force]
 // Not here: serving (src/api/server/dashboard.ts).
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -136,16 +136,24 @@ export async function ensureBuilt(out = join(root, "build/web"), isForced = fals
 	if (!isForced && isFresh(out)) return;
 	const started = performance.now();
 	const { files, firstView } = await buildWeb();
-	rmSync(out, { recursive: true, force: true });
-	mkdirSync(out, { recursive: true });
+	// Aside first, and then in one move: two builds at once must not mix.
+	const aside = `${out}.${process.pid}`;
+	mkdirSync(aside, { recursive: true });
 	let firstBytes = 0;
 	// index.html last: its time says when all of it was there.
 	for (const [name, bytes] of [...files].sort(([a]) => (a === "index.html" ? 1 : -1))) {
 		const { br, gz } = compress(bytes);
-		if (br) writeFileSync(join(out, `${name}.br`), br);
-		if (gz) writeFileSync(join(out, `${name}.gz`), gz);
-		writeFileSync(join(out, name), bytes);
+		if (br) writeFileSync(join(aside, `${name}.br`), br);
+		if (gz) writeFileSync(join(aside, `${name}.gz`), gz);
+		writeFileSync(join(aside, name), bytes);
 		if (firstView.includes(name)) firstBytes += (br ?? bytes).length;
+	}
+	rmSync(out, { recursive: true, force: true });
+	try {
+		renameSync(aside, out);
+	} catch (error) {
+		rmSync(aside, { recursive: true });
+		if (!isFresh(out)) throw error;
 	}
 	const s = ((performance.now() - started) / 1000).toFixed(1);
 	const folder = relative(root, out);

@@ -23,7 +23,7 @@ export async function countFile(
 		readonly providerId?: string;
 	},
 ): Promise<CountedFile> {
-	const bytes = readFileSync(fileURLToPath(import.meta.resolve(`../vectors/${o.file}`)));
+	const bytes = readFileSync(fileURLToPath(import.meta.resolve(`../../vectors/${o.file}`)));
 	const decoded = decodeEvidence(bytes);
 	if (!decoded.ok) throw new Error(`${o.file} is no evidence`);
 	const { body, signature } = decoded.evidence.envelope;
