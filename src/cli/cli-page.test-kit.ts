@@ -2,19 +2,19 @@
 // Run by itself it writes the page: node src/cli/cli-page.test-kit.ts
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CommandRow } from "./command.ts";
+import { loaders, summaries } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { exitText, optionGroups, optionHelp, optionName, paragraphs, usageLines } from "./help.ts";
 import type { Option } from "./options.ts";
-import { loadCommands } from "./run-command.ts";
 
 export const CLI_PAGE = new URL("../../docs/cli.md", import.meta.url);
 
 export async function cliPage(page = readFileSync(CLI_PAGE, "utf8")): Promise<string> {
-	const commands = await loadCommands();
+	const commands = await Promise.all(Object.values(loaders).map((load) => load()));
 	const parts: Readonly<Record<string, string>> = {
 		overview: table(
 			["command", "does"],
-			commands.map(({ name, summary }) => [`[\`assay ${name}\`](#assay-${name})`, summary]),
+			Object.entries(summaries).map(([name, summary]) => [`[\`assay ${name}\`](#assay-${name})`, summary]),
 		),
 		commands: [...commands.map(commandChapter), ...sharedChapters(commands)].join("\n\n"),
 		"exit codes": table(

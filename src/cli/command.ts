@@ -23,8 +23,6 @@ export interface Verb<O extends Options = Options> {
 
 export interface CommandRow<O extends Options = Options> {
 	readonly name: string;
-	/** One line for the list of commands. */
-	readonly summary: string;
 	/** What help says beneath the usage lines; paragraphs are separated by an empty line. */
 	readonly about: string;
 	readonly options: O;

@@ -1,5 +1,4 @@
 // Where data lie unless a command says otherwise: a validator's, which `assay up` and `assay validate` share, and a provider's.
-
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { makeFolder } from "../platform/durable-file.ts";

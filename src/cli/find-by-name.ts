@@ -74,22 +74,20 @@ async function beginning<T extends { readonly id: string }>(rows: AsyncIterable<
 	return found;
 }
 
-function onlyOne<T>(
-	rows: readonly T[],
-	o: {
-		readonly text: string;
-		readonly what: string;
-		readonly code: string;
-		readonly list: string;
-		readonly label: (row: T) => string;
-	},
-): T {
+interface Wanted<T> {
+	readonly text: string;
+	readonly what: string;
+	readonly code: string;
+	readonly list: string;
+	readonly label: (row: T) => string;
+}
+
+function onlyOne<T>(rows: readonly T[], { text, what, code, list, label }: Wanted<T>): T {
 	const [first] = rows;
-	if (first === undefined)
-		throw new AssayError(o.code, `there is no ${o.what} '${shown(o.text)}'`, { hint: `See: ${o.list}` });
+	if (first === undefined) throw new AssayError(code, `there is no ${what} '${shown(text)}'`, { hint: `See: ${list}` });
 	if (rows.length === 1) return first;
-	const some = rows.slice(0, 5).map(o.label).join(", ");
-	throw new AssayError("ID_AMBIGUOUS", `'${shown(o.text)}' may mean ${rows.length} ${o.what}s: ${some}`, {
-		hint: `Give more digits of the id. See: ${o.list}`,
+	const some = rows.slice(0, 5).map(label).join(", ");
+	throw new AssayError("ID_AMBIGUOUS", `'${shown(text)}' matches ${rows.length} ${what}s: ${some}`, {
+		hint: `Give more digits of the id. See: ${list}`,
 	});
 }

@@ -54,7 +54,6 @@ test("a verb takes as many arguments as its usage line says", async () => {
 	const run = async (_: unknown, __: CliIo, ...given: string[]) => seen.push(given);
 	const toy = command({
 		name: "toy",
-		summary: "",
 		about: "",
 		options: {},
 		verbs: { "": { run }, show: { takes: "ONE [TWO]", run }, ssh: { takes: "ONE [MORE…]", run } },
@@ -70,9 +69,7 @@ test("a verb takes as many arguments as its usage line says", async () => {
 
 test("help has every row once, under its heading, with its default", () => {
 	const options = { ...rows, ...group("connection", { api: text("URL", "an address") }) };
-	const help = helpText(
-		command({ name: "toy", summary: "", about: "Long ago. ".repeat(20), options, run: async () => 0 }),
-	);
+	const help = helpText(command({ name: "toy", about: "Long ago. ".repeat(20), options, run: async () => 0 }));
 	assert.match(help, /^usage: assay toy \[OPTIONS\]\n\nLong ago/);
 	assert.match(help, /\noptions:\n(?: {2}--\S.*\n)+\nconnection:\n {2}--api URL +an address\n/);
 	assert.match(help, /\n {2}--limit N +rows \(default 20\)\n/);

@@ -4,53 +4,26 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import type { CliIo, Command } from "./command.ts";
+import type { CliIo } from "./command.ts";
+import { type CommandName, loaders, summaries } from "./commands.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 import { helpText } from "./help.ts";
 
-/** Loaded when called for: verifying a file needs neither links nor plans, and starts faster without them. */
-const loaders: Readonly<Record<string, () => Promise<Command>>> = {
-	probe: async () => (await import("./commands/probe.ts")).probeCommand,
-	verify: async () => (await import("./commands/verify.ts")).verifyCommand,
-	devices: async () => (await import("./commands/devices.ts")).devicesCommand,
-	doctor: async () => (await import("./commands/doctor.ts")).doctorCommand,
-	up: async () => (await import("./commands/up.ts")).upCommand,
-	providers: async () => (await import("./commands/providers.ts")).providersCommand,
-	history: async () => (await import("./commands/history.ts")).historyCommand,
-	probes: async () => (await import("./commands/probes.ts")).probesCommand,
-	evidence: async () => (await import("./commands/evidence.ts")).evidenceCommand,
-	scores: async () => (await import("./commands/scores.ts")).scoresCommand,
-	rent: async () => (await import("./commands/rent.ts")).rentCommand,
-	chain: async () => (await import("./commands/chain.ts")).chainCommand,
-	stake: async () => (await import("./commands/stake.ts")).stakeCommand,
-	unstake: async () => (await import("./commands/stake.ts")).unstakeCommand,
-	claim: async () => (await import("./commands/claim.ts")).claimCommand,
-	audit: async () => (await import("./commands/audit.ts")).auditCommand,
-	accuse: async () => (await import("./commands/accuse.ts")).accuseCommand,
-	tokens: async () => (await import("./commands/tokens.ts")).tokensCommand,
-	provide: async () => (await import("./commands/provide.ts")).provideCommand,
-	validate: async () => (await import("./commands/validate.ts")).validateCommand,
-};
-
-export const loadCommands = (): Promise<Command[]> => Promise.all(Object.values(loaders).map((load) => load()));
-
-async function overview(): Promise<string> {
-	const commands = await loadCommands();
-	const width = Math.max(...commands.map((c) => c.name.length)) + 2;
+function overview(): string {
+	const width = Math.max(...Object.keys(summaries).map((name) => name.length)) + 2;
 	return [
 		"assay proves what a GPU machine can really do: exact challenges, timed by the verifier, and evidence anyone can check.",
 		"",
 		"usage: assay COMMAND [OPTIONS]",
 		"",
-		...commands.map((c) => `  ${c.name.padEnd(width)}${c.summary}`),
+		...Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(width)}${summary}`),
 		"",
 		"  assay COMMAND --help   full help for one command",
 		"  assay --version",
 		"",
-		"exit codes: " +
-			Object.entries(exitCodes)
-				.map(([name, { code }]) => `${name} ${code}`)
-				.join(", "),
+		`exit codes: ${Object.entries(exitCodes)
+			.map(([name, { code }]) => `${name} ${code}`)
+			.join(", ")}`,
 		"",
 	].join("\n");
 }
@@ -58,11 +31,11 @@ async function overview(): Promise<string> {
 async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 	const [name, ...rest] = args;
 	if (name === undefined) {
-		io.err.write(await overview());
+		io.err.write(overview());
 		return exitCodes.usage.code;
 	}
 	if (name === "--help" || name === "-h" || name === "help") {
-		io.out.write(await overview());
+		io.out.write(overview());
 		return 0;
 	}
 	if (name === "--version") {
@@ -76,7 +49,7 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 		throw new AssayError("USAGE", `there is no command '${name}'`, {
 			hint: `Commands: ${Object.keys(loaders).join(", ")}. See: assay --help`,
 		});
-	const command = await loaders[name]!();
+	const command = await loaders[name as CommandName]();
 	if (rest.includes("--help") || rest.includes("-h")) {
 		io.out.write(`${helpText(command)}\n`);
 		return 0;

@@ -18,7 +18,7 @@ import { makeDataDir } from "../../src/cli/data-folder.ts";
 import { findProvider } from "../../src/cli/find-by-name.ts";
 import { plain } from "../../src/cli/print/paint.ts";
 import { scoreLine, scoreTree } from "../../src/cli/print/score-lines.ts";
-import { formatAgo, shown, sparkline, table } from "../../src/cli/print/table.ts";
+import { formatAgo, shown, table } from "../../src/cli/print/table.ts";
 import { accessLines, readPublicKey } from "../../src/cli/rental-access.ts";
 import { readRunningUp, takeUpFile } from "../../src/cli/up/up-file.ts";
 
@@ -50,7 +50,7 @@ test("what a provider calls itself moves no cursor and breaks no line", () => {
 	assert.equal(lines.length, 3);
 });
 
-test("tables, times and curves", () => {
+test("tables and times", () => {
 	const rows = [
 		{ a: "x", b: 1 },
 		{ a: "longer", b: 22 },
@@ -67,9 +67,6 @@ test("tables, times and curves", () => {
 	assert.equal(formatAgo(null, 0), "–");
 	assert.equal(formatAgo(1000, 61_000), "60 s ago");
 	assert.equal(formatAgo(7_200_000 + 5, 5), "in 2 h");
-	assert.equal(sparkline([0, 50, 100]), "▁▄█");
-	assert.equal(sparkline([0, 0]), "▁▁");
-	assert.equal(sparkline([]), "");
 	assert.equal(parseSpan("90m"), 90 * 60_000);
 	assert.equal(parseSpan("1.5h"), 90 * 60_000);
 	for (const bad of [undefined, "", "90", "-1h", "1w", "1h "]) assert.throws(() => parseSpan(bad), { code: "USAGE" });

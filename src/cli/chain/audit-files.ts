@@ -3,7 +3,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Contracts } from "../../chain/contracts/contracts.ts";
+import { readAccount } from "../../chain/contracts/registry.ts";
 import { sleep } from "../../platform/abortable.ts";
+import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { MAX_FILE_BYTES } from "../../protocol/probe/evidence-codec.ts";
 
 const FETCH_WITHIN_MS = 60_000;
@@ -18,7 +20,6 @@ export function readEvidenceFrom(options: {
 }): (sha256: string, validator: `0x${string}`) => Promise<Uint8Array | null> {
 	const endpoints = new Map<string, string>();
 	async function endpointOf(validator: `0x${string}`): Promise<string> {
-		const { readAccount } = await import("../../chain/contracts/registry.ts");
 		const known = endpoints.get(validator) ?? (await readAccount(options.contracts, validator)).endpoint;
 		endpoints.set(validator, known);
 		return known;
@@ -34,7 +35,6 @@ export function readEvidenceFrom(options: {
 		}
 		const endpoint = options.isFetched ? await endpointOf(validator) : "";
 		if (!/^https?:\/\//.test(endpoint)) return null;
-		const { fetchBounded } = await import("../../platform/bounded-fetch.ts");
 		for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
 			const url = new URL(`/v1/evidence/${sha256}`, endpoint);
 			const limits = { mostBytes: MAX_FILE_BYTES, withinMs: FETCH_WITHIN_MS };

@@ -1,36 +1,22 @@
 // How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder,
-// through the process that runs it or opened here. Loads the chain's code only when a command runs.
+// through the process that runs it or opened here.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ContractAddresses, Contracts } from "../../chain/contracts/contracts.ts";
+import { type ContractAddresses, type Contracts, contractsOn } from "../../chain/contracts/contracts.ts";
+import { createChainClient } from "../../chain/node/chain-client.ts";
+import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
+import { writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { ChainHome } from "../../validator/settlement/home.ts";
+import { type ChainHome, openChainHome } from "../../validator/settlement/home.ts";
+import { chainDefaults } from "../../validator/settlement/settings.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
-import { flag, group, text, usageError, type Values, whole } from "../options.ts";
+import { usageError } from "../options.ts";
 import { requireNode } from "../require-node.ts";
-
-/** Those that `assay up` and `assay validate` take too. */
-export const nodeOptions = {
-	rpc: text("URL", "node of any EVM chain, instead of the embedded chain (or ASSAY_RPC)"),
-	contracts: text("FILE", "addresses of the contracts on that chain (default: those in the data folder)"),
-	confirmations: whole("N", "blocks to wait for after each transaction on that chain (default 1)", [1, 1000]),
-	"most-fee": whole("GWEI", "highest fee to offer for a unit of gas (default 500)", [1, 1e9]),
-};
-
-export const chainOptions = group("connection to the chain", {
-	data: text(
-		"FOLDER",
-		"data folder of the validator (default: network in ASSAY_HOME, or ~/.local/share/assay/network)",
-	),
-	...nodeOptions,
-	json: flag("print the result as JSON"),
-});
-
-export type ChainValues = Partial<Omit<Values<typeof chainOptions>, "json">>;
+import type { ChainValues } from "./chain-options.ts";
 
 export const dataDirOf = (values: ChainValues, io: CliIo): string =>
 	resolve(io.cwd, values.data ?? defaultDataDir(io.env));
@@ -51,10 +37,6 @@ export async function withChain<T>(
 		throw new AssayError("CHAIN_MISSING", `there is no embedded chain in ${dataDir}`, {
 			hint: "`assay up` creates one; --rpc names the node of another chain.",
 		});
-	const [{ openChainHome }, { chainDefaults }] = await Promise.all([
-		import("../../validator/settlement/home.ts"),
-		import("../../validator/settlement/settings.ts"),
-	]);
 	const contracts = await namedContracts(values, io);
 	// The validator waits out outages for minutes; a mistyped URL should be reported at once.
 	if (rpcUrl !== null) await reachNode(rpcUrl);
@@ -100,7 +82,6 @@ async function namedContracts(values: ChainValues, io: CliIo): Promise<ContractA
 	const found = await readContractsFile(resolve(io.cwd, values.contracts));
 	const kept = join(dataDirOf(values, io), "chain", "contracts-external.json");
 	if (!existsSync(kept)) {
-		const { writeDurably } = await import("../../platform/durable-file.ts");
 		await writeDurably(kept, `${JSON.stringify(found)}\n`);
 	}
 	return found;
@@ -143,10 +124,6 @@ export async function openContracts(
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
 			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
 		});
-	const [{ createChainClient }, { contractsOn }] = await Promise.all([
-		import("../../chain/node/chain-client.ts"),
-		import("../../chain/contracts/contracts.ts"),
-	]);
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations });
 	return contractsOn(client, await readContractsFile(path));
 }
@@ -155,7 +132,6 @@ const NODE_PATIENCE_MS = 5000;
 
 /** A node by its URL that has answered. Throws CHAIN_UNREACHABLE. */
 export async function reachNode(url: string): Promise<Rpc> {
-	const { httpRpc, withRetries } = await import("../../chain/node/http-rpc.ts");
 	if (!/^https?:\/\//.test(url))
 		throw new AssayError("USAGE", `--rpc takes a URL with http:// or https://, not '${url}'`);
 	await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);
@@ -185,22 +161,4 @@ async function readContractsFile(path: string): Promise<ContractAddresses> {
 			cause,
 		});
 	}
-}
-
-const UNIT = 10n ** 18n;
-
-/**
- * Whole tokens with up to six digits, cut. Not viem's formatUnits and parseUnits: loading viem takes longer
- * than everything else that a command does before it prints its help.
- */
-export const formatTokens = (amount: bigint): string =>
-	`${amount / UNIT}.${String(amount % UNIT)
-		.padStart(18, "0")
-		.slice(0, 6)}`.replace(/\.?0*$/, "");
-
-export function parseTokens(given: string): bigint {
-	const found = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(given);
-	const amount = found === null ? 0n : BigInt(found[1]!) * UNIT + BigInt((found[2] ?? "").padEnd(18, "0"));
-	if (amount === 0n) throw usageError(`an amount of tokens is a number above 0, not '${given}'`);
-	return amount;
 }

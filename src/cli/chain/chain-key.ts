@@ -2,17 +2,9 @@
 // ASSAY_CHAIN_KEY. Never an argument: everyone on the machine can see arguments.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
+import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CliIo } from "../command.ts";
-import { text } from "../options.ts";
-
-export const keyOptions = {
-	"key-file": text(
-		"FILE",
-		"pay from the private key in this file (64 hex digits; or ASSAY_CHAIN_KEY) instead of the data folder's account",
-	),
-};
 
 /** Null: none was named. */
 export async function readKeyOption(
@@ -24,7 +16,6 @@ export async function readKeyOption(
 	const found = path === undefined ? io.env.ASSAY_CHAIN_KEY : await readKeyFile(resolve(io.cwd, path));
 	if (found === undefined || found === "") return null;
 	const digits = found.trim().replace(/^0x/i, "");
-	const { accountOf } = await import("../../chain/sending/sign.ts");
 	try {
 		if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new RangeError("not 64 hex digits");
 		return accountOf(`0x${digits.toLowerCase()}`);

@@ -6,13 +6,17 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
+import { writeDurably } from "../../platform/durable-file.ts";
+import { loadKeyFile } from "../../platform/key-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
+import { loadProviderAccount } from "../../provider/chain-account.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir, defaultProviderDir } from "../data-folder.ts";
-import { flag, text, usageError } from "../options.ts";
+import { usageError } from "../options.ts";
 import { requireNode } from "../require-node.ts";
-import { type ChainValues, confirmationsOf, openContracts, rpcUrlOf, withChain } from "./chain-connection.ts";
+import { confirmationsOf, openContracts, rpcUrlOf, withChain } from "./chain-connection.ts";
+import type { ProviderValues } from "./chain-options.ts";
 
 /** Whoever acts on chain: what a validator's home and a provider have in common. */
 export interface ChainActor {
@@ -20,16 +24,6 @@ export interface ChainActor {
 	readonly account: ChainAccount;
 	readonly url: string;
 }
-
-export const providerOptions = {
-	provider: flag(
-		"act for this machine's provider instead of the validator; --data is then the folder of assay provide or assay up" +
-			" (default: provider in ASSAY_HOME, or that of assay up)",
-	),
-	network: text("FOLDER", "with --provider and without --rpc: data folder of the network that runs the embedded chain"),
-};
-
-export type ProviderValues = ChainValues & { readonly network?: string | undefined };
 
 /** Throws CHAIN_MISSING, CHAIN_UNREACHABLE, KEY_UNUSABLE or USAGE. */
 export async function withProviderChain<T>(
@@ -45,10 +39,6 @@ export async function withProviderChain<T>(
 			hint: "`assay provide` and `assay up` make one at their first start; name its folder with --data.",
 		});
 	const bytes = (size: number) => new Uint8Array(randomBytes(size));
-	const [{ loadKeyFile }, { loadProviderAccount }] = await Promise.all([
-		import("../../platform/key-file.ts"),
-		import("../../provider/chain-account.ts"),
-	]);
 	const signer = await loadKeyFile({
 		path: join(folder, "provider.key"),
 		name: "the provider's key",
@@ -65,7 +55,6 @@ export async function withProviderChain<T>(
 		const contracts = await openContracts(rpcUrl, values, io, places, confirmations);
 		// What was named once is known the next time.
 		if (values.contracts !== undefined) {
-			const { writeDurably } = await import("../../platform/durable-file.ts");
 			await writeDurably(kept, `${JSON.stringify(contracts.addresses)}\n`);
 		}
 		return act({ contracts, account, url: rpcUrl }, signer, folder);

@@ -1,9 +1,10 @@
 // Whether an account can pay for what it is about to do, before anything is sent: tokens, and the chain's own
 // coin for gas. If not: what to send, and where to.
+import { read } from "../../chain/contracts/contracts.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { formatTokens } from "./chain-connection.ts";
+import { formatTokens } from "../print/tokens.ts";
 import type { ChainActor } from "./provider-chain.ts";
 
 /** Gas of all that a command sends, with room to spare; contracts/gas.json has single transactions. */
@@ -14,7 +15,6 @@ export async function requireFunds(
 	{ contracts, account }: ChainActor,
 	options: { readonly tokens: bigint; readonly gas: bigint },
 ): Promise<void> {
-	const { read } = await import("../../chain/contracts/contracts.ts");
 	const [tokens] = await Promise.all([
 		read(contracts, "token", "balanceOf", account.address),
 		requireGas(contracts.client, account, options.gas),

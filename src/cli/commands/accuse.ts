@@ -3,23 +3,30 @@
 // proof. Page: docs/slashing.md.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
+import { type ContractAddresses, callOf, read } from "../../chain/contracts/contracts.ts";
+import { readAccount } from "../../chain/contracts/registry.ts";
+import { isReceiptSigned, receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
+import { refusedBecause } from "../../chain/sending/refusal.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { type ChainAccount, signCall } from "../../chain/sending/sign.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { parseReceiptFile, type ReceiptFile, receiptOf } from "../../protocol/chain/probe-receipt.ts";
 import { codes } from "../../protocol/codes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
+import { signedFraud } from "../../validator/receipts/signed-fraud.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
-import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
-import { keyOptions, readKeyOption } from "../chain/chain-key.ts";
+import { withChain } from "../chain/chain-connection.ts";
+import { readKeyOption } from "../chain/chain-key.ts";
+import { chainOptions, keyOptions } from "../chain/chain-options.ts";
 import { requireGas } from "../chain/require-funds.ts";
 import { type CliIo, command } from "../command.ts";
 import { flag, text, usageError } from "../options.ts";
 import { paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
+import { formatTokens } from "../print/tokens.ts";
 import { verdictLine } from "../print/verdict-table.ts";
 import { readEvidence } from "../read-evidence.ts";
 
@@ -38,7 +45,6 @@ const MAX_BYTES = 1 << 20;
 
 export const accuseCommand = command({
 	name: "accuse",
-	summary: "prove a wrong result on chain, so that its provider is slashed",
 	about: `Verifies an evidence file again, looks for an element that contradicts its seed and that the provider signed for, and
 sends the proof to the Slashing contract. Part of the stake that is taken goes to the sending account, the rest is burned. No
 permission is needed.`,
@@ -91,18 +97,9 @@ async function sendProof(
 	{ receipt, signature, fraud }: Proof,
 	isDry: boolean,
 ): Promise<Sent> {
-	const [{ refusedBecause }, { sendCall }, { signCall }, { callOf, read }, slashing, { readAccount }] =
-		await Promise.all([
-			import("../../chain/sending/refusal.ts"),
-			import("../../chain/sending/send-call.ts"),
-			import("../../chain/sending/sign.ts"),
-			import("../../chain/contracts/contracts.ts"),
-			import("../../chain/contracts/slashing.ts"),
-			import("../../chain/contracts/registry.ts"),
-		]);
 	const parties = { accused: file.provider, account: account.address };
 	requireSameContract(file, contracts.addresses);
-	if (await read(contracts, "slashing", "isPunished", slashing.receiptDigest(file, receipt))) throw punished();
+	if (await read(contracts, "slashing", "isPunished", receiptDigest(file, receipt))) throw punished();
 	const { stake, unbonding } = await readAccount(contracts, file.provider);
 	if (stake + unbonding === 0n) throw noStake(file.provider);
 	const call = callOf(contracts, "slashing", "proveGemm", receipt, signature, fraud);
@@ -115,7 +112,7 @@ async function sendProof(
 			return { ...parties, slashed: null, transaction: null };
 		}
 		const sent = await sendCall(client, account, call);
-		const { amount = 0n, toAccuser = 0n } = slashing.slashedIn(contracts, sent) ?? {};
+		const { amount = 0n, toAccuser = 0n } = slashedIn(contracts, sent) ?? {};
 		return { ...parties, slashed: { amount, toAccuser }, transaction: sent.transactionHash };
 	} catch (error) {
 		// Somebody else was quicker.
@@ -130,10 +127,6 @@ type Proof = Awaited<ReturnType<typeof proofOf>>;
 
 /** Throws FRAUD_NONE, FRAUD_UNSIGNED, or RECEIPTS_BAD for a signature that is not the provider's. */
 async function proofOf(evidence: Uint8Array, file: ReceiptFile) {
-	const [{ signedFraud }, { isReceiptSigned }] = await Promise.all([
-		import("../../validator/receipts/signed-fraud.ts"),
-		import("../../chain/contracts/slashing.ts"),
-	]);
 	let unsigned: number | null = null;
 	const found = await signedFraud(evidence, file, ({ facts }) => {
 		unsigned ??= facts.challenge;

@@ -3,13 +3,19 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
+import { memoryIntents } from "../../chain/sending/publish.ts";
+import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
-import type { EpochAudit } from "../../validator/audit/audit-epoch.ts";
-import type { EvidenceAudit, ProofTime } from "../../validator/audit/audit-evidence.ts";
+import { archiveSource, auditEpoch, type EpochAudit } from "../../validator/audit/audit-epoch.ts";
+import { createEvidenceAudit, type EvidenceAudit, type ProofTime } from "../../validator/audit/audit-evidence.ts";
+import { createLeafFetcher } from "../../validator/settlement/fetch-leaves.ts";
+import { loadChainKey } from "../../validator/settlement/home.ts";
+import { createReportArchive } from "../../validator/settlement/report-archive.ts";
+import { createReportConflicts } from "../../validator/settlement/report-conflicts.ts";
 import { readEvidenceFrom } from "../chain/audit-files.ts";
-import { chainOptions, type ReadingChain, withReadingChain } from "../chain/chain-connection.ts";
-import { keyOptions, readKeyOption } from "../chain/chain-key.ts";
+import { type ReadingChain, withReadingChain } from "../chain/chain-connection.ts";
+import { readKeyOption } from "../chain/chain-key.ts";
+import { chainOptions, keyOptions } from "../chain/chain-options.ts";
 import { GAS, requireGas } from "../chain/require-funds.ts";
 import { type CliIo, command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -39,7 +45,6 @@ type AuditValues = Values<typeof options>;
 
 export const auditCommand = command({
 	name: "audit",
-	summary: "recompute an epoch from the chain and the evidence",
 	about: `Reads the roots, stakes, weights and payments of an epoch from the chain, and the signed leaves and the terms behind them
 from this data folder or from the validators. Recomputes every score (from its terms), every weight and every share, and lists
 every difference. It needs no account and no data folder: anyone can run it with --rpc and --contracts.`,
@@ -51,11 +56,6 @@ every difference. It needs no account and no data folder: anyone can run it with
 		const epoch = Math.floor(readNumber("EPOCH", given!, 0, 1e12));
 		const choose = chooserOf(values, io);
 		return withReadingChain(values, io, async (chain) => {
-			const [{ archiveSource, auditEpoch }, { createReportArchive }, { createLeafFetcher }] = await Promise.all([
-				import("../../validator/audit/audit-epoch.ts"),
-				import("../../validator/settlement/report-archive.ts"),
-				import("../../validator/settlement/fetch-leaves.ts"),
-			]);
 			const { contracts } = chain;
 			const kept = archiveSource(createReportArchive(join(chain.folder, "epochs")));
 			const fetched = createLeafFetcher(contracts, (from, error) => io.err.write(`  ${from}: ${String(error)}\n`));
@@ -115,7 +115,6 @@ async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingCha
 	if (values["no-evidence"]) return null;
 	const isVerified = values.evidence || values["evidence-folder"] !== undefined;
 	const { contracts, folder, dataDir } = chain;
-	const { createEvidenceAudit } = await import("../../validator/audit/audit-evidence.ts");
 	const folders = [join(dataDir, "evidence")];
 	if (values["evidence-folder"] !== undefined) folders.unshift(resolve(io.cwd, values["evidence-folder"]));
 	const read = readEvidenceFrom({ contracts, folders, isFetched: isVerified });
@@ -131,10 +130,6 @@ async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingCha
 async function accuse(values: AuditValues, io: CliIo, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
 	if (found.conflicts.length === 0) return [];
 	const { contracts, folder } = chain;
-	const [{ createReportConflicts }, { memoryIntents }] = await Promise.all([
-		import("../../validator/settlement/report-conflicts.ts"),
-		import("../../chain/sending/publish.ts"),
-	]);
 	const sender = (await readKeyOption(values, io)) ?? (await ownAccount(folder));
 	if (sender === null) throw usageError("--accuse needs an account: --key-file, or a validator's data folder");
 	await requireGas(contracts.client, sender, GAS.stake);
@@ -148,10 +143,6 @@ async function accuse(values: AuditValues, io: CliIo, chain: ReadingChain, found
 /** Null: this folder is no validator's. Nothing is made. */
 async function ownAccount(folder: string): Promise<ChainAccount | null> {
 	if (!existsSync(join(folder, "account.key"))) return null;
-	const [{ loadChainKey }, { accountOf }] = await Promise.all([
-		import("../../validator/settlement/home.ts"),
-		import("../../chain/sending/sign.ts"),
-	]);
 	const secret = await loadChainKey(folder, "account", () => new Uint8Array(32));
 	return accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 }
@@ -182,8 +173,8 @@ function auditText(found: EpochAudit, io: CliIo): string {
 }
 
 function proofLine({ provider, after, before, saidMs }: ProofTime): string {
-	const moment = (at: { readonly block: number; readonly timeS: number }) =>
-		`block ${at.block} (${new Date(at.timeS * 1000).toISOString()})`;
+	const moment = ({ block, timeS }: { readonly block: number; readonly timeS: number }) =>
+		`block ${block} (${new Date(timeS * 1000).toISOString()})`;
 	const from =
 		after === null
 			? `no block in its seeds, ${new Date(saidMs).toISOString()} by its validator's clock`

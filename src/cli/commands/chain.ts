@@ -1,14 +1,23 @@
 // `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on another chain, tokens,
 // devices. Each verb but status has a file. Not here: running an embedded chain (`assay up`).
+
+import { read } from "../../chain/contracts/contracts.ts";
+import { ROLES, readAccount, readDevicesOf } from "../../chain/contracts/registry.ts";
+import { readPot } from "../../chain/contracts/rewards.ts";
+import { readEpochParams, readProposal, readRevealed, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
-import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
-import { keyOptions } from "../chain/chain-key.ts";
-import { providerOptions, withProviderChain } from "../chain/provider-chain.ts";
+import { withChain } from "../chain/chain-connection.ts";
+import { chainOptions, keyOptions, providerOptions } from "../chain/chain-options.ts";
+import { withProviderChain } from "../chain/provider-chain.ts";
 import { type CliIo, command } from "../command.ts";
 import { list, text, type Values, whole } from "../options.ts";
 import { paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { type Column, shown, table } from "../print/table.ts";
+import { formatTokens } from "../print/tokens.ts";
+import { deploy } from "./chain/chain-deploy.ts";
+import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
+import { send, setEndpoint } from "./chain/chain-send.ts";
 
 interface EpochLine {
 	readonly epoch: number;
@@ -52,7 +61,6 @@ type ChainCommandValues = Values<typeof options>;
 
 export const chainCommand = command({
 	name: "chain",
-	summary: "epochs and stakes on chain; deploy the contracts, send tokens, bind devices",
 	about: "bind and release always act for this machine's provider; --data is then its folder. Page: docs/chain.md.",
 	options,
 	exits: { 69: "no chain, no answer or refused", 75: "a device belongs to another provider" },
@@ -64,26 +72,26 @@ export const chainCommand = command({
 		deploy: {
 			needs: "--rpc URL",
 			does: "deploy a token and the contracts; their addresses go to chain/contracts-external.json in the data folder",
-			run: async (values, io) => (await import("./chain/chain-deploy.ts")).deploy(values, io),
+			run: (values, io) => deploy(values, io),
 		},
 		send: {
 			takes: "ACCOUNT TOKENS",
 			does: "send tokens (with --coins also gas); on the embedded chain they come from its treasury",
-			run: async (values, io, to, tokens) => (await import("./chain/chain-send.ts")).send(to!, tokens!, values, io),
+			run: (values, io, to, tokens) => send(to!, tokens!, values, io),
 		},
 		endpoint: {
 			takes: "URL",
 			does: "publish where others reach this validator",
-			run: async (values, io, url) => (await import("./chain/chain-send.ts")).setEndpoint(url!, values, io),
+			run: (values, io, url) => setEndpoint(url!, values, io),
 		},
 		bind: {
 			needs: "--validator URL",
 			does: "fetch a validator's statements on this provider's GPUs and bind the GPUs to this provider on chain",
-			run: async (values, io) => (await import("./chain/chain-devices.ts")).bindDevices(values, io),
+			run: (values, io) => bindDevices(values, io),
 		},
 		release: {
 			does: "give up devices that are bound to this provider",
-			run: async (values, io) => (await import("./chain/chain-devices.ts")).releaseDevices(values, io),
+			run: (values, io) => releaseDevices(values, io),
 		},
 	},
 });
@@ -113,18 +121,14 @@ const leaving = (unbonding: bigint): string => (unbonding > 0n ? `, ${formatToke
 
 async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<number> {
 	return withProviderChain(values, io, async ({ contracts, account, url }, signer, folder) => {
-		const [{ read }, registry] = await Promise.all([
-			import("../../chain/contracts/contracts.ts"),
-			import("../../chain/contracts/registry.ts"),
-		]);
 		const { client, addresses } = contracts;
 		const { address } = account;
-		const { role, stake, unbonding, unlockAt, signingKey } = await registry.readAccount(contracts, address);
-		const isRegistered = role === registry.ROLES.provider && signingKey === `0x${signer.key}`;
+		const { role, stake, unbonding, unlockAt, signingKey } = await readAccount(contracts, address);
+		const isRegistered = role === ROLES.provider && signingKey === `0x${signer.key}`;
 		const [tokens, wei, devices] = [
 			await read(contracts, "token", "balanceOf", address),
 			await client.viem.getBalance({ address }),
-			await registry.readDevicesOf(contracts, address),
+			await readDevicesOf(contracts, address),
 		];
 		const who = { provider: signer.key, account: address, isRegistered };
 		const found = { chainId: client.chainId, url, contracts: addresses, ...who };
@@ -145,27 +149,21 @@ async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<nu
 
 async function readStatus({ contracts, account, url }: ChainHome, count: number) {
 	const { client, addresses } = contracts;
-	const [{ read }, registry, rewards, board] = await Promise.all([
-		import("../../chain/contracts/contracts.ts"),
-		import("../../chain/contracts/registry.ts"),
-		import("../../chain/contracts/rewards.ts"),
-		import("../../chain/contracts/scoreboard.ts"),
-	]);
-	const params = await board.readEpochParams(contracts);
+	const params = await readEpochParams(contracts);
 	const head = await client.viem.getBlock();
 	const nowS = Math.max(Number(head.timestamp), Math.floor(Date.now() / 1000));
 	const epoch = Math.max(0, Math.floor((nowS - params.genesis) / params.epochSeconds));
 	const epochs: EpochLine[] = [];
 	for (let one = epoch - 1; one >= 0 && epochs.length < count; one--) {
-		const { digest, finalAt } = await board.readProposal(contracts, one);
-		const revealed = await board.readRevealed(contracts, one);
-		const { pot, paid } = await rewards.readPot(contracts, one);
-		const { endsAt, proposesAt } = board.windowsOf(params, one);
+		const { digest, finalAt } = await readProposal(contracts, one);
+		const revealed = await readRevealed(contracts, one);
+		const { pot, paid } = await readPot(contracts, one);
+		const { endsAt, proposesAt } = windowsOf(params, one);
 		const pending = nowS < proposesAt ? "being reported" : "none";
 		const state = digest === null ? pending : nowS >= finalAt ? "final" : "proposed";
 		epochs.push({ epoch: one, endsAt, reports: revealed.filter(({ voided }) => !voided).length, state, pot, paid });
 	}
-	const { stake, unbonding, unlockAt, endpoint } = await registry.readAccount(contracts, account.address);
+	const { stake, unbonding, unlockAt, endpoint } = await readAccount(contracts, account.address);
 	const balance = await read(contracts, "token", "balanceOf", account.address);
 	const coins = await client.viem.getBalance({ address: account.address });
 	return {

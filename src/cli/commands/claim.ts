@@ -1,17 +1,34 @@
 // `assay claim`: claims the rewards of final epochs and collects all that an account is owed, in one transaction an account where
 // possible. Anyone may do so for any provider: the contract pays the account in the leaf and nobody else.
+
 import { join } from "node:path";
-import type { RewardClaim } from "../../chain/contracts/rewards.ts";
+import { read } from "../../chain/contracts/contracts.ts";
+import {
+	claimAllCall,
+	claimAndCollectCall,
+	collectCall,
+	type RewardClaim,
+	readOwed,
+	wordOf,
+} from "../../chain/contracts/rewards.ts";
+import { readEpochParams, readFinal, readProposal, readProposed } from "../../chain/contracts/scoreboard.ts";
+import { refusedBecause } from "../../chain/sending/refusal.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call } from "../../chain/sending/sign.ts";
+import { openWeights, shareOf } from "../../market/epochs/weight-proposal.ts";
 import type { WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
+import { type Hex, toHex } from "../../protocol/chain/hex.ts";
+import { createLeafFetcher } from "../../validator/settlement/fetch-leaves.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
-import { chainOptions, formatTokens, withChain } from "../chain/chain-connection.ts";
+import { createReportArchive } from "../../validator/settlement/report-archive.ts";
+import { withChain } from "../chain/chain-connection.ts";
+import { chainOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";
 import { flag, list, usageError, whole } from "../options.ts";
 import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { type Column, shortId, table } from "../print/table.ts";
+import { formatTokens } from "../print/tokens.ts";
 
 interface Paid {
 	readonly epoch: number;
@@ -43,7 +60,6 @@ const options = {
 
 export const claimCommand = command({
 	name: "claim",
-	summary: "claim the rewards of final epochs",
 	about: `Claims the rewards of final epochs and pays them, with anything still owed from before, to the providers' accounts. Fees
 come from this data folder's account.`,
 	options,
@@ -111,11 +127,6 @@ const MAX_CLAIM_GAS = 90_000n;
 const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
 async function claimAll(home: ChainHome, asked: Asked): Promise<Outcome> {
-	const [{ refusedBecause }, { read }, { readEpochParams }] = await Promise.all([
-		import("../../chain/sending/refusal.ts"),
-		import("../../chain/contracts/contracts.ts"),
-		import("../../chain/contracts/scoreboard.ts"),
-	]);
 	const params = await readEpochParams(home.contracts);
 	const nowS = Date.now() / 1000;
 	const closedS = nowS - Number((await read(home.contracts, "rewards", "params")).claimSeconds);
@@ -154,16 +165,11 @@ async function payOne(
 		readonly isDry: boolean;
 	},
 ): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
-	const [{ sendCall }, { read }, rewards] = await Promise.all([
-		import("../../chain/sending/send-call.ts"),
-		import("../../chain/contracts/contracts.ts"),
-		import("../../chain/contracts/rewards.ts"),
-	]);
 	const { contracts, account } = home;
-	const owed = await rewards.readOwed(contracts, provider, current);
+	const owed = await readOwed(contracts, provider, current);
 	const stateOf = async (leaf: OpenClaim): Promise<Paid["state"]> => {
 		if (await read(contracts, "rewards", "isClaimed", BigInt(leaf.epoch), provider))
-			return owed.some(({ word }) => word === rewards.wordOf(leaf.epoch)) ? "was claimed" : "was paid";
+			return owed.some(({ word }) => word === wordOf(leaf.epoch)) ? "was claimed" : "was paid";
 		return leaf.finalAt <= closedS ? "lapsed" : "can be claimed";
 	};
 	const states = await Promise.all(leaves.map(stateOf));
@@ -189,8 +195,7 @@ async function callsFor(
 	batch: readonly RewardClaim[],
 	words: readonly number[],
 ): Promise<readonly Call[]> {
-	const rewards = await import("../../chain/contracts/rewards.ts");
-	const together = rewards.claimAndCollectCall(contracts, provider, batch, words);
+	const together = claimAndCollectCall(contracts, provider, batch, words);
 	const request = {
 		account: account.address,
 		to: contracts.addresses.rewards,
@@ -200,25 +205,18 @@ async function callsFor(
 	// Why it is refused is told where it is sent.
 	const gas = batch.length === 0 ? 0n : await contracts.client.viem.estimateGas(request).catch(() => 0n);
 	if (gas <= MAX_CLAIM_GAS * BigInt(batch.length)) return [together];
-	const paid = new Set([...words, ...batch.map(({ epoch }) => rewards.wordOf(epoch))]);
-	return [rewards.claimAllCall(contracts, batch), rewards.collectCall(contracts, provider, [...paid])];
+	const paid = new Set([...words, ...batch.map(({ epoch }) => wordOf(epoch))]);
+	return [claimAllCall(contracts, batch), collectCall(contracts, provider, [...paid])];
 }
 
 async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: number): Promise<Final> {
-	const [board, market, { createReportArchive }, { createLeafFetcher }, { toHex }] = await Promise.all([
-		import("../../chain/contracts/scoreboard.ts"),
-		import("../../market/epochs/weight-proposal.ts"),
-		import("../../validator/settlement/report-archive.ts"),
-		import("../../validator/settlement/fetch-leaves.ts"),
-		import("../../protocol/chain/hex.ts"),
-	]);
 	const { contracts } = home;
 	const archive = createReportArchive(join(home.folder, "epochs"));
 	const fetched = createLeafFetcher(contracts, () => {});
 	/** Files and servers are believed only as far as the root on chain agrees. */
 	const treeOf = (leaves: readonly WeightLeaf[] | null, root: Hex) => {
 		try {
-			const tree = leaves === null ? null : market.openWeights(leaves);
+			const tree = leaves === null ? null : openWeights(leaves);
 			return tree !== null && toHex(tree.root) === root ? tree : null;
 		} catch {
 			return null;
@@ -228,11 +226,11 @@ async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: nu
 	const found = new Map<Hex, OpenClaim[]>();
 	const withheld: number[] = [];
 	for (const epoch of epochs.filter((one) => one >= 0)) {
-		const digest = await board.readFinal(contracts, epoch);
+		const digest = await readFinal(contracts, epoch);
 		if (digest === null) continue;
-		const { finalAt, ...standing } = await board.readProposal(contracts, epoch);
+		const { finalAt, ...standing } = await readProposal(contracts, epoch);
 		const proposer = standing.proposer.toLowerCase() as Hex;
-		const proposal = await board.readProposed(contracts, epoch, digest);
+		const proposal = await readProposed(contracts, epoch, digest);
 		if (proposal === null || proposal.count === 0) continue;
 		const tree =
 			treeOf(await archive.weights(epoch, proposer), proposal.root) ??
@@ -242,7 +240,7 @@ async function finalLeaves(home: ChainHome, { only, wanted }: Asked, current: nu
 			// The contract credits nothing to the zero address.
 			if (leaf.provider === ZERO_ADDRESS || (wanted !== null && !wanted.has(leaf.provider))) continue;
 			const list = found.get(leaf.provider) ?? [];
-			list.push({ epoch, proposal, opening: tree!.open(index), amount: market.shareOf(proposal, leaf), finalAt });
+			list.push({ epoch, proposal, opening: tree!.open(index), amount: shareOf(proposal, leaf), finalAt });
 			found.set(leaf.provider, list);
 		}
 	}

@@ -32,7 +32,6 @@ function deviceLine(device: DeviceClaim, index: number): string {
 
 export const devicesCommand = command({
 	name: "devices",
-	summary: "list what a host claims to have",
 	about: `Starts the engine on the target and prints what it says about the host. A claim proves nothing: use assay probe.
 
 ${TARGET_HELP}`,

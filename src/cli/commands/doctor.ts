@@ -111,7 +111,6 @@ function lookAround(): Check[] {
 
 export const doctorCommand = command({
 	name: "doctor",
-	summary: "check what this machine can build and run, and what to install",
 	about: "Looks for everything that assay can use on this machine and says how to get what is missing.",
 	options: { json: flag("print the checks as JSON") },
 	exits: { 0: "this machine can probe", 69: "something needed is missing" },

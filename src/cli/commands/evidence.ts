@@ -12,7 +12,6 @@ import { printResult } from "../print/print-result.ts";
 
 export const evidenceCommand = command({
 	name: "evidence",
-	summary: "fetch the evidence file of a probe, for assay verify",
 	about: "PROBE is a probe's id, the beginning of it, or the SHA-256 of an evidence file.",
 	takes: "PROBE",
 	options: {

@@ -10,7 +10,8 @@ import { figureLabel } from "../print/figures.ts";
 import { formatFigure } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { plural, shown, sparkline, table } from "../print/table.ts";
+import { sparkline } from "../print/sparkline.ts";
+import { plural, shown, table } from "../print/table.ts";
 import { probeColumns } from "./probes.ts";
 
 /** One request each: more would be a burst that the API's limits refuse. */
@@ -82,7 +83,6 @@ function historyText(
 
 export const historyCommand = command({
 	name: "history",
-	summary: "a provider's probes, verdicts and figures over time",
 	about: "PROVIDER is an id, the beginning of one, or a name.",
 	takes: "PROVIDER",
 	options: {

@@ -102,7 +102,6 @@ function reportText(report: ProbeReport, paint: Paint): string {
 
 export const probeCommand = command({
 	name: "probe",
-	summary: "prove a host: its GPUs, memory, CPU and disk",
 	about: `Starts the engine on the target, sends challenges to every device, times the answers with this machine's clock, and
 writes an evidence file that anyone can check again with assay verify.
 

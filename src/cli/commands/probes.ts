@@ -60,7 +60,6 @@ export function probeText(probe: Probe, nowMs: number, paint: Paint): string {
 
 export const probesCommand = command({
 	name: "probes",
-	summary: "list probes and their verdicts, or show one",
 	about: "PROBE is an id or the beginning of one.",
 	takes: "[PROBE]",
 	options: {

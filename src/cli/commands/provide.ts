@@ -116,7 +116,6 @@ async function rentalOptions(
 
 export const provideCommand = command({
 	name: "provide",
-	summary: "offer this host's devices to validators",
 	about: `Connects to the validator, proves that it holds this host's key, and lets the validator probe this host's devices at any
 time. Runs until stopped.
 

@@ -57,7 +57,6 @@ type ProvidersValues = Values<typeof options>;
 
 export const providersCommand = command({
 	name: "providers",
-	summary: "list providers by what they proved; add, pause and remove them",
 	about: `PROVIDER is an id, the beginning of one, or a name. Changes need an admin token: that of the local network, or
 ASSAY_TOKEN.`,
 	options,

@@ -158,7 +158,6 @@ function tell(rental: Rental, values: RentValues, io: CliIo, identityFile: strin
 
 export const rentCommand = command({
 	name: "rent",
-	summary: "rent proven machines",
 	about: "PROVIDER and RENTAL are ids, or the beginning of one; a provider may also be named.",
 	options,
 	exits: {

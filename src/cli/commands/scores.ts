@@ -1,14 +1,15 @@
 // `assay scores`: who has which score; of one provider every term of it down to the evidence; of an epoch of the chain the weights and shares.
+
 import type { ChainWeight, ProviderSummary } from "../../api/types.ts";
 import { formatPercent } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";
-import { formatTokens } from "../chain/chain-connection.ts";
 import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { readNumber, text, whole } from "../options.ts";
 import { scoreLine, scoreTree } from "../print/score-lines.ts";
 import { type Shown, showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { type Column, formatAgo, formatScore, plural, shortId, shown, table } from "../print/table.ts";
+import { formatTokens } from "../print/tokens.ts";
 
 const scoreColumns: readonly Column<ProviderSummary>[] = [
 	{ title: "id", cell: ({ id }) => shortId(id) },
@@ -33,7 +34,6 @@ const isFinal = ({ phase }: { readonly phase: string }) => phase === "final";
 
 export const scoresCommand = command({
 	name: "scores",
-	summary: "scores, explained term by term down to the evidence",
 	about: `Without a provider: all of them, best first. With one (id, its beginning, or name): every term of its score and where it
 came from. Anyone with the evidence can recompute it: docs/scores.md.`,
 	takes: "[PROVIDER]",

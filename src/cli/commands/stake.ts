@@ -2,18 +2,24 @@
 // account with its key. What a stake is at risk for: docs/slashing.md.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
+import { approveCall, ROLES, readAccount, registerCall } from "../../chain/contracts/registry.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
-import { chainOptions, formatTokens, parseTokens, withChain } from "../chain/chain-connection.ts";
-import { type ChainActor, providerOptions, withProviderChain } from "../chain/provider-chain.ts";
+import { loadSigner } from "../../validator/probe/signer.ts";
+import { withChain } from "../chain/chain-connection.ts";
+import { chainOptions, providerOptions } from "../chain/chain-options.ts";
+import { type ChainActor, withProviderChain } from "../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../chain/require-funds.ts";
 import { command } from "../command.ts";
 import { flag, text, usageError } from "../options.ts";
 import { printResult } from "../print/print-result.ts";
+import { formatTokens, parseTokens } from "../print/tokens.ts";
 
 export const stakeCommand = command({
 	name: "stake",
-	summary: "stake tokens on chain, for this validator or this provider",
 	about: `Adds to the stake of this validator or, with --provider, of this machine's provider. The first stake registers it on chain
 with its key; from then on rewards go to that account. Tokens and gas are taken from the account that assay chain status shows.
 Stake can be slashed for lies that the chain can prove: docs/slashing.md.`,
@@ -40,13 +46,11 @@ Stake can be slashed for lies that the chain can prove: docs/slashing.md.`,
 				return tell(actor.account.address, stake, { provider: signer.key });
 			});
 		return withChain(values, io, async (home, dataDir) => {
-			const registry = await import("../../chain/contracts/registry.ts");
 			const { endpoint = "" } = values;
-			const { role } = await registry.readAccount(home.contracts, home.account.address);
-			if (role === registry.ROLES.none && !/^https?:\/\//.test(endpoint))
+			const { role } = await readAccount(home.contracts, home.account.address);
+			if (role === ROLES.none && !/^https?:\/\//.test(endpoint))
 				throw usageError("the first stake needs --endpoint, where others fetch this validator's reports");
 			const signer = async () => {
-				const { loadSigner } = await import("../../validator/probe/signer.ts");
 				return loadSigner(join(dataDir, "validator.key"), (size) => new Uint8Array(randomBytes(size)));
 			};
 			const stake = await addStake(home, { role: "validator", signer, endpoint, amount });
@@ -66,34 +70,27 @@ interface Stake {
 export async function addStake(actor: ChainActor, { role, signer, endpoint, amount }: Stake): Promise<bigint> {
 	const { contracts, account } = actor;
 	const { client, addresses } = contracts;
-	const [{ sendCall }, { callOf, read }, registry, { signChainKey }] = await Promise.all([
-		import("../../chain/sending/send-call.ts"),
-		import("../../chain/contracts/contracts.ts"),
-		import("../../chain/contracts/registry.ts"),
-		import("../../protocol/chain/key-binding.ts"),
-	]);
-	const before = await registry.readAccount(contracts, account.address);
-	const isNew = before.role === registry.ROLES.none;
-	if (!isNew && before.role !== registry.ROLES[role])
+	const before = await readAccount(contracts, account.address);
+	const isNew = before.role === ROLES.none;
+	if (!isNew && before.role !== ROLES[role])
 		throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a ${role}`, {
 			hint: "An account has one role. Unstake and withdraw all of it first, or use another account.",
 		});
 	if (isNew) await requireMinimum(actor, role, amount);
 	await requireFunds(actor, { tokens: amount, gas: isNew ? GAS.register : GAS.stake });
 	if ((await read(contracts, "token", "allowance", account.address, addresses.registry)) < amount)
-		await sendCall(client, account, registry.approveCall(contracts, amount));
+		await sendCall(client, account, approveCall(contracts, amount));
 	if (isNew) {
 		const key = await signer();
 		const signingKey = `0x${key.key}` as const;
 		const keyProof = signChainKey(key, { ...addresses, account: account.address });
-		await sendCall(client, account, registry.registerCall(contracts, { role, signingKey, keyProof, endpoint, amount }));
+		await sendCall(client, account, registerCall(contracts, { role, signingKey, keyProof, endpoint, amount }));
 	} else await sendCall(client, account, callOf(contracts, "registry", "stake", amount));
-	return (await registry.readAccount(contracts, account.address)).stake;
+	return (await readAccount(contracts, account.address)).stake;
 }
 
 /** Checked before anything is paid for. */
 async function requireMinimum({ contracts }: ChainActor, role: Stake["role"], amount: bigint): Promise<void> {
-	const { read } = await import("../../chain/contracts/contracts.ts");
 	const { minProviderStake, minValidatorStake } = await read(contracts, "registry", "params");
 	const minimum = role === "provider" ? minProviderStake : minValidatorStake;
 	if (amount < minimum)
@@ -104,7 +101,6 @@ async function requireMinimum({ contracts }: ChainActor, role: Stake["role"], am
 
 export const unstakeCommand = command({
 	name: "unstake",
-	summary: "take stake back, after the unbonding delay",
 	about: `Begins to take stake back; the rest must be zero or at least the minimum stake. After the delay, --withdraw pays it out to
 the account.`,
 	takes: "[TOKENS]",
@@ -117,11 +113,6 @@ the account.`,
 		const amount = tokens === undefined ? null : parseTokens(tokens);
 		const act = async (actor: ChainActor) => {
 			const { contracts, account } = actor;
-			const [{ sendCall }, { callOf }, { readAccount }] = await Promise.all([
-				import("../../chain/sending/send-call.ts"),
-				import("../../chain/contracts/contracts.ts"),
-				import("../../chain/contracts/registry.ts"),
-			]);
 			await requireGas(contracts.client, account, GAS.small);
 			const call =
 				amount === null

@@ -36,7 +36,6 @@ const options = {
 
 export const tokensCommand = command({
 	name: "tokens",
-	summary: "list, create and revoke API tokens (admins)",
 	about: "Needs an admin token: that of the local network, or ASSAY_TOKEN. A new token's secret is shown once.",
 	options,
 	exits: { 67: "no such token", 69: "no answer", 77: "refused" },

@@ -52,7 +52,6 @@ type UpValues = Values<typeof options>;
 
 export const upCommand = command({
 	name: "up",
-	summary: "run the whole network on this machine",
 	about: `Starts a database, an embedded chain, a validator with its API, and a provider for this machine; prints what happens; runs
 until Ctrl-C. Other hosts join with the command that it prints. The next start continues with the same data.`,
 	options,

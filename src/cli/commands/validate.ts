@@ -1,9 +1,11 @@
 // `assay validate`: one validator process, in the foreground: database, API, agents, probes, scores, rentals. Several may run side by
 // side on one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
+
 import { resolve } from "node:path";
 import { untilAborted } from "../../platform/abortable.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
-import { externalChain, nodeOptions, rpcUrlOf } from "../chain/chain-connection.ts";
+import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
+import { nodeOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";
 import { defaultDataDir, makeDataDir } from "../data-folder.ts";
 import { choice, flag, list, text, usageError, whole } from "../options.ts";
@@ -39,7 +41,6 @@ type LogLevel = (typeof LEVELS)[number];
 
 export const validateCommand = command({
 	name: "validate",
-	summary: "run a validator: probe and score providers, serve the API",
 	about: `Runs one validator process until Ctrl-C. Providers connect with assay provide. Several validators may share one database;
 they should then share the data folder too, or each has its own evidence.`,
 	options: {

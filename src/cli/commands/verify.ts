@@ -15,7 +15,6 @@ import { readEvidence } from "../read-evidence.ts";
 
 export const verifyCommand = command({
 	name: "verify",
-	summary: "check an evidence file again, trusting nobody",
 	about: "Checks every signature, hash, path, time and spot check of an evidence file, and derives its figures again.",
 	takes: "FILE",
 	options: {

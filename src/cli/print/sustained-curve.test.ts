@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceClaim, Reading } from "../../protocol/probe/evidence.ts";
 import { answerStages, partsOf, READINGS, STAGES, sign } from "../../verify/hardware/honest-evidence.test-kit.ts";
-import { curveLine, readingLines, sparkline, sustainedLines } from "./sustained-curve.ts";
+import { sparkline } from "./sparkline.ts";
+import { curveLine, readingLines, sustainedLines } from "./sustained-curve.ts";
 
 test("bars rise from nothing to the best", () => {
 	assert.equal(sparkline([0, 25, 50, 75, 100]), "▁▃▅▇█");

@@ -5,23 +5,10 @@ import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/prob
 import { decodeRoots } from "../../protocol/probe/records.ts";
 import { type CurvePoint, throughputCurve } from "../../verify/hardware/throughput-curve.ts";
 import { formatDuration, rateUnit } from "./format.ts";
+import { sparkline } from "./sparkline.ts";
 
-const BARS = "▁▂▃▄▅▆▇█";
-const MAX_BARS = 60;
 /** Last tenth against best tenth of the run. Clocks of a healthy card settle within some percent; a hot or capped one loses more. */
 const THROTTLED_PPM = 900_000;
-
-/** Bars from 0 to the best, so that a dip looks as deep as it is; neighbours are averaged when there are too many. */
-export function sparkline(values: readonly number[], width = MAX_BARS): string {
-	const most = Math.max(...values);
-	if (!(most > 0)) return "";
-	const groups = Math.min(width, values.length);
-	return Array.from({ length: groups }, (_, g) => {
-		const part = values.slice(Math.floor((g * values.length) / groups), Math.floor(((g + 1) * values.length) / groups));
-		const mean = part.reduce((sum, v) => sum + v, 0) / part.length;
-		return BARS[Math.min(BARS.length - 1, Math.floor((mean / most) * BARS.length))];
-	}).join("");
-}
 
 export function curveLine(
 	device: number,

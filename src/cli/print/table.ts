@@ -59,14 +59,6 @@ export function verdictStyle(verdict: string | null, paint: Paint): (text: strin
 	return verdict === null ? paint.dim : paint.unsure;
 }
 
-const BARS = "▁▂▃▄▅▆▇█";
-
-/** Oldest first. From zero, so that a fall by a tenth looks like one. */
-export function sparkline(values: readonly number[]): string {
-	const top = Math.max(...values, 0);
-	return values.map((value) => BARS[top <= 0 ? 0 : Math.max(0, Math.round((value / top) * 8) - 1)]).join("");
-}
-
 /** What a host has proven, in every list of hosts. */
 export const provenColumns: readonly Column<
 	Pick<ProviderSummary, "model" | "gpuCount" | "memoryBytes" | "fp16OpsPerS">

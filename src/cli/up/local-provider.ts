@@ -34,14 +34,14 @@ const FIRST_SSH_PORT = 2222;
 /** An orderly end lets an environment be taken down first. */
 const STOP_MS = 90_000;
 
-export async function startLocalProvider(o: LocalProviderOptions): Promise<LocalProvider> {
+export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
 	// A system user for each rental needs root, and all of it OpenSSH's server.
-	const rentable = o.rentable && process.getuid?.() === 0 && existsSync(SSHD);
+	const rentable = options.rentable && process.getuid?.() === 0 && existsSync(SSHD);
 	if (rentable) {
-		const first = await startChild(o, await rentalArguments());
+		const first = await startChild(options, await rentalArguments());
 		if (!/\[RENTAL_UNAVAILABLE\]/.test(first.endedWith() ?? "")) return { rentable, stop: first.stop };
 	}
-	const { stop } = await startChild(o, []);
+	const { stop } = await startChild(options, []);
 	return { rentable: false, stop };
 }
 
@@ -58,12 +58,22 @@ interface StartedChild {
 }
 
 /** Resolves when the provider runs or is gone. */
-async function startChild(o: LocalProviderOptions, more: readonly string[]): Promise<StartedChild> {
-	const args = ["provide", "--json", "--validator", o.validator, "--trust", o.key, "--data", o.dataFolder, ...more];
-	if (o.name !== undefined) args.push("--name", o.name);
-	if (o.pricePerHour !== undefined) args.push("--price", o.pricePerHour);
+async function startChild(options: LocalProviderOptions, more: readonly string[]): Promise<StartedChild> {
+	const args = [
+		"provide",
+		"--json",
+		"--validator",
+		options.validator,
+		"--trust",
+		options.key,
+		"--data",
+		options.dataFolder,
+		...more,
+	];
+	if (options.name !== undefined) args.push("--name", options.name);
+	if (options.pricePerHour !== undefined) args.push("--price", options.pricePerHour);
 	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
-		env: o.env as NodeJS.ProcessEnv,
+		env: options.env as NodeJS.ProcessEnv,
 		// A session of its own: Ctrl-C is for `up`, which then ends it in order.
 		detached: true,
 		stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -79,7 +89,7 @@ async function startChild(o: LocalProviderOptions, more: readonly string[]): Pro
 		if (event?.kind === "started") {
 			state = "running";
 			hasStarted();
-		} else if (event !== null) o.onEvent(event as ProviderEvent);
+		} else if (event !== null) options.onEvent(event as ProviderEvent);
 	});
 	const ended = new Promise<void>((resolve) => {
 		child.once("error", (error) => {
@@ -91,7 +101,7 @@ async function startChild(o: LocalProviderOptions, more: readonly string[]): Pro
 		if (state === "starting") state = "failed";
 		// Without an environment for rentals it is started again without them; nobody needs to hear of that.
 		const isSilent = state === "failed" && more.length > 0 && /\[RENTAL_UNAVAILABLE\]/.test(said);
-		if (state !== "stopping" && !isSilent) o.onEnd(said.trim());
+		if (state !== "stopping" && !isSilent) options.onEnd(said.trim());
 	});
 	await Promise.race([started, ended]);
 	return {

@@ -1,18 +1,19 @@
 // What `assay up` has to say of its chain: when the epoch that runs will pay, what can be claimed, and how to stake where nobody does it for the operator.
 // Words and one look at the validator; nothing here sends anything.
+
 import type { EpochTimes } from "../../chain/contracts/scoreboard.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import type { FinalEpoch } from "../../validator/settlement/final-watch.ts";
-import { formatTokens } from "../chain/chain-connection.ts";
 import type { Paint } from "../print/paint.ts";
+import { formatTokens } from "../print/tokens.ts";
 
 /** A node's address may hold a name and a password: not for the screen. */
 export function withoutLogin(url: string): string {
-	const at = new URL(url);
-	if (at.username === "" && at.password === "") return url;
-	at.username = "";
-	at.password = "";
-	return at.href;
+	const plain = new URL(url);
+	if (plain.username === "" && plain.password === "") return url;
+	plain.username = "";
+	plain.password = "";
+	return plain.href;
 }
 
 /** On somebody else's chain the operator stakes; until then the network runs and nothing that it says counts there. */

@@ -156,7 +156,7 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		}
 		// The link's code: the host could not be reached, or its engine broke off before the first challenge.
 		if (!(error instanceof AssayError)) throw error;
-		const detail = error.hint ? `${error.message} ${error.hint}` : error.message;
+		const detail = error.hint ? `${error.message}. ${error.hint}` : error.message;
 		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, claim);
 	} finally {
 		signal?.removeEventListener("abort", abort);

@@ -1,12 +1,21 @@
 // `assay chain deploy`: deploys a token and the contracts on the chain of a node's URL, paid from the user's key or from this data
 // folder's account. An embedded chain needs none of this. Page: docs/chain.md.
+
 import { randomBytes } from "node:crypto";
-import { type ChainValues, dataDirOf, formatTokens, reachNode, rpcUrlOf } from "../../chain/chain-connection.ts";
+import { read } from "../../../chain/contracts/contracts.ts";
+import { deployContracts, deployDefaults, fundRewards } from "../../../chain/contracts/deploy.ts";
+import { createChainClient } from "../../../chain/node/chain-client.ts";
+import { accountOf } from "../../../chain/sending/sign.ts";
+import { writeDurably } from "../../../platform/durable-file.ts";
+import { chainFolder, contractsPath, loadChainKey } from "../../../validator/settlement/home.ts";
+import { dataDirOf, reachNode, rpcUrlOf } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
+import type { ChainValues } from "../../chain/chain-options.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
 import { usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
+import { formatTokens } from "../../print/tokens.ts";
 
 interface DeployValues extends ChainValues {
 	readonly "epoch-seconds": number;
@@ -20,28 +29,20 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	if (rpcUrl === null) throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start");
 	const epochSeconds = values["epoch-seconds"];
 	const fund = BigInt(values.fund) * 10n ** 18n;
-	const [{ accountOf }, { createChainClient }, deploying, files, home, { read }] = await Promise.all([
-		import("../../../chain/sending/sign.ts"),
-		import("../../../chain/node/chain-client.ts"),
-		import("../../../chain/contracts/deploy.ts"),
-		import("../../../platform/durable-file.ts"),
-		import("../../../validator/settlement/home.ts"),
-		import("../../../chain/contracts/contracts.ts"),
-	]);
-	const folder = home.chainFolder(dataDirOf(values, io));
-	const secret = await home.loadChainKey(folder, "account", (size) => new Uint8Array(randomBytes(size)));
+	const folder = chainFolder(dataDirOf(values, io));
+	const secret = await loadChainKey(folder, "account", (size) => new Uint8Array(randomBytes(size)));
 	const own = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 	const account = (await readKeyOption(values, io)) ?? own;
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
 	await requireGas(client, account, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
 	io.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
 	const genesis = Number((await client.viem.getBlock({ blockTag: "pending" })).timestamp);
-	const params = deploying.deployDefaults({ genesis, epochSeconds });
-	const contracts = await deploying.deployContracts(client, account, params);
+	const params = deployDefaults({ genesis, epochSeconds });
+	const contracts = await deployContracts(client, account, params);
 	const { addresses } = contracts;
-	if (fund > 0n) await deploying.fundRewards(contracts, account, fund);
-	const path = home.contractsPath(folder, true);
-	await files.writeDurably(path, `${JSON.stringify(addresses)}\n`);
+	if (fund > 0n) await fundRewards(contracts, account, fund);
+	const path = contractsPath(folder, true);
+	await writeDurably(path, `${JSON.stringify(addresses)}\n`);
 	const left = await read(contracts, "token", "balanceOf", account.address);
 	return printResult(values, io, addresses, () => {
 		const lines = Object.entries(addresses).map(([name, value]) => `${name.padEnd(16)} ${value}`);

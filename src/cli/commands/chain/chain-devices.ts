@@ -1,8 +1,21 @@
 // `assay chain bind` and `assay chain release`: this provider's GPUs on chain. A validator attests what it proved; the chain gives each device to one provider at a time.
 // Page: docs/chain.md §2.
-import type { DeviceBinding } from "../../../chain/contracts/registry.ts";
+
+import { callOf, read } from "../../../chain/contracts/contracts.ts";
+import {
+	type DeviceBinding,
+	isDeviceSigned,
+	ROLES,
+	readAccount,
+	readDevice,
+	readDevicesOf,
+} from "../../../chain/contracts/registry.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
+import { fetchBounded } from "../../../platform/bounded-fetch.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { type ChainActor, type ProviderValues, withProviderChain } from "../../chain/provider-chain.ts";
+import { bindingsPath, parseBindings } from "../../../validator/settlement/device-bindings.ts";
+import type { ProviderValues } from "../../chain/chain-options.ts";
+import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
 import { usageError } from "../../options.ts";
@@ -23,15 +36,10 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider");
 	const wanted = wantedDevices(values);
 	return withProviderChain(values, io, async (actor, signer) => {
-		const [{ sendCall }, { callOf, read }, registry] = await Promise.all([
-			import("../../../chain/sending/send-call.ts"),
-			import("../../../chain/contracts/contracts.ts"),
-			import("../../../chain/contracts/registry.ts"),
-		]);
 		const { contracts, account } = actor;
 		const self = account.address.toLowerCase() as Hex;
-		const { role } = await registry.readAccount(contracts, self);
-		if (role !== registry.ROLES.provider)
+		const { role } = await readAccount(contracts, self);
+		if (role !== ROLES.provider)
 			throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a provider`, {
 				hint: "Register it first: assay stake TOKENS --provider",
 			});
@@ -49,7 +57,7 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 		await requireGas(contracts.client, account, GAS.small * BigInt(attestations.length));
 		const bound: (DeviceBinding & { readonly name: string; readonly isNew: boolean })[] = [];
 		for (const { device, name, evidenceSha256, issuedAt, signature } of attestations) {
-			const before = await registry.readDevice(contracts, device);
+			const before = await readDevice(contracts, device);
 			if (before.provider !== null && before.provider !== self)
 				throw new AssayError(
 					"DEVICE_TAKEN",
@@ -63,7 +71,7 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 			const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
 			const call = callOf(contracts, "registry", "bindDevice", statement, signature);
 			if (isNew) await sendCall(contracts.client, account, call);
-			bound.push({ ...(await registry.readDevice(contracts, device)), name, isNew });
+			bound.push({ ...(await readDevice(contracts, device)), name, isNew });
 		}
 		const line = ({ device, name, until, isNew }: (typeof bound)[number]) =>
 			`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "already bound"} until ${new Date(until * 1000).toISOString()}\n`;
@@ -74,13 +82,8 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<number> {
 	const wanted = wantedDevices(values);
 	return withProviderChain(values, io, async (actor) => {
-		const [{ sendCall }, { callOf }, registry] = await Promise.all([
-			import("../../../chain/sending/send-call.ts"),
-			import("../../../chain/contracts/contracts.ts"),
-			import("../../../chain/contracts/registry.ts"),
-		]);
 		const { contracts, account } = actor;
-		const own = await registry.readDevicesOf(contracts, account.address);
+		const own = await readDevicesOf(contracts, account.address);
 		const missing = [...(wanted ?? [])].find((device) => !own.some((one) => one.device.toLowerCase() === device));
 		if (missing !== undefined)
 			throw new AssayError("CHAIN_REFUSED", `the device ${missing} is not bound to ${account.address}`, {
@@ -105,11 +108,6 @@ const MAX_BYTES = 1 << 20;
 
 /** Checked here, signatures and all, so that a bad file costs no gas. */
 async function fetchBindings(url: string, key: string, { contracts: { addresses }, account }: ChainActor) {
-	const [{ bindingsPath, parseBindings }, { fetchBounded }, registry] = await Promise.all([
-		import("../../../validator/settlement/device-bindings.ts"),
-		import("../../../platform/bounded-fetch.ts"),
-		import("../../../chain/contracts/registry.ts"),
-	]);
 	const unattested = (sentence: string, cause?: unknown) =>
 		new AssayError("DEVICE_UNATTESTED", sentence, {
 			hint: "Check the URL; the validator must be on the same chain, and have this provider's registration and a valid probe of it.",
@@ -129,7 +127,7 @@ async function fetchBindings(url: string, key: string, { contracts: { addresses 
 		throw unattested(`${url} knows this provider under another account, ${found.provider}`);
 	for (const { device, evidenceSha256, issuedAt, signature } of found.attestations) {
 		const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
-		if (!(await registry.isDeviceSigned(addresses, found.validator, statement, signature)))
+		if (!(await isDeviceSigned(addresses, found.validator, statement, signature)))
 			throw unattested(`${url} gave an attestation that its validator did not sign`);
 	}
 	return found;

@@ -1,12 +1,19 @@
 // `assay chain send` and `assay chain endpoint`: tokens and gas to another account; and the address where this validator is reached.
+
+import { callOf, read } from "../../../chain/contracts/contracts.ts";
+import { readAccount } from "../../../chain/contracts/registry.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { type ChainValues, formatTokens, parseTokens, withChain } from "../../chain/chain-connection.ts";
+import { treasurerOf } from "../../../validator/settlement/home.ts";
+import { withChain } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
+import type { ChainValues } from "../../chain/chain-options.ts";
 import type { ChainActor } from "../../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
 import { usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
+import { formatTokens, parseTokens } from "../../print/tokens.ts";
 
 interface SendValues extends ChainValues {
 	readonly coins: string | undefined;
@@ -22,11 +29,6 @@ export async function send(to: string, amount: string, values: SendValues, io: C
 	if (tokens === 0n && coins === 0n) throw usageError("there is nothing to send");
 	const key = await readKeyOption(values, io);
 	return withChain(values, io, async (home) => {
-		const [{ sendCall }, { callOf, read }, { treasurerOf }] = await Promise.all([
-			import("../../../chain/sending/send-call.ts"),
-			import("../../../chain/contracts/contracts.ts"),
-			import("../../../validator/settlement/home.ts"),
-		]);
 		const { contracts, url } = home;
 		const { client } = contracts;
 		// The owner of the embedded chain's folder owns its treasury.
@@ -65,11 +67,6 @@ export async function setEndpoint(
 	if (!/^https?:\/\//.test(endpoint))
 		throw usageError(`an endpoint is a URL with http:// or https://, not '${endpoint}'`);
 	return withChain(values, io, async (home) => {
-		const [{ sendCall }, { callOf }, { readAccount }] = await Promise.all([
-			import("../../../chain/sending/send-call.ts"),
-			import("../../../chain/contracts/contracts.ts"),
-			import("../../../chain/contracts/registry.ts"),
-		]);
 		const { contracts, account } = home;
 		await requireGas(contracts.client, account, GAS.small);
 		await sendCall(contracts.client, account, callOf(contracts, "registry", "setEndpoint", endpoint));
