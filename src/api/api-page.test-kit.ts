@@ -1,4 +1,5 @@
-// docs/api.md as it must be for the route table. Run by itself it writes the page: node src/api/api-page.test-kit.ts
+// docs/api.md as it must be for the route table. Run by itself it writes the page: node
+// src/api/api-page.test-kit.ts
 import { writeFileSync } from "node:fs";
 import { openapiDocument } from "./openapi.ts";
 import { routeRows } from "./routes.ts";
@@ -42,15 +43,20 @@ export function apiPage(): string {
 	});
 	return `# The API
 
-Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test keeps the two in step. \`/v1/openapi.json\` has every field.
+Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test keeps the two in step.
+\`/v1/openapi.json\` has every field.
 
-Reads are public. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request (docs/network.md §3) by a key that has the role; admins may
-call everything. Errors are problem documents (\`application/problem+json\`) with a code of docs/codes.md. Lists are paged: \`{rows, cursor}\`, \`cursor\` null on the last
-page, \`limit\` at most 500. Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads and ${DEFAULT_LIMITS.writesPerS} writes a second and hold
-${DEFAULT_LIMITS.streamsPerAddress} event streams; one that lets more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB pile up is cut off. A stream goes on after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing more.
+- **Credentials.** Reads are public. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request
+  (docs/network.md §3) by a key with that role. Admins may call everything.
+- **Errors** are problem documents (\`application/problem+json\`) with a code of docs/codes.md.
+- **Lists** are paged: \`{rows, cursor}\`, \`cursor\` is null on the last page, \`limit\` at most 500.
+- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads and ${DEFAULT_LIMITS.writesPerS} writes a second and hold ${DEFAULT_LIMITS.streamsPerAddress} event
+  streams; a reader that falls more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB behind is disconnected.
+- **Event streams** resume after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing more.
 
-Every route can also answer \`REQUEST_BAD\` 400, \`CREDENTIALS_REFUSED\` 401, \`RATE_LIMITED\` 429, \`SERVER_FAILED\` 500; those with a role \`CREDENTIALS_MISSING\`,
-\`REQUEST_SIGNATURE\`, \`REQUEST_STALE\`, \`REQUEST_REPLAYED\` 401, \`ROLE_WRONG\` 403; those with a body \`BODY_BAD\`, \`BODY_SHAPE\` 400, \`BODY_TOO_LARGE\` 413, \`CONTENT_TYPE_WRONG\` 415.
+Every route can also answer \`REQUEST_BAD\` 400, \`CREDENTIALS_REFUSED\` 401, \`RATE_LIMITED\` 429, \`SERVER_FAILED\` 500; those with
+a role \`CREDENTIALS_MISSING\`, \`REQUEST_SIGNATURE\`, \`REQUEST_STALE\`, \`REQUEST_REPLAYED\` 401, \`ROLE_WRONG\` 403; those with a
+body \`BODY_BAD\`, \`BODY_SHAPE\` 400, \`BODY_TOO_LARGE\` 413, \`CONTENT_TYPE_WRONG\` 415.
 
 | name | route | role | what | takes | gives | problems |
 |---|---|---|---|---|---|---|

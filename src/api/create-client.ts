@@ -1,5 +1,6 @@
-// The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no Node modules).
-// Replies are checked by their schemas; problems become AssayError; reads are tried again, writes never.
+// The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no Node
+// modules). Replies are checked by their schemas; problems become AssayError; reads are tried again, writes
+// never.
 import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { readEventStream } from "./read-event-stream.ts";

@@ -1,5 +1,6 @@
-// Signed requests, docs/network.md §3: who asks, for what, when, once. Pure, and the same for the server and the client in a browser.
-// The audience (the validator's key) is signed too: else one validator could replay at another what it was asked itself.
+// Signed requests, docs/network.md §3: who asks, for what, when, once. Pure, and the same for the server and
+// the client in a browser. The audience (the validator's key) is signed too: else one validator could replay
+// at another what it was asked itself.
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { sha256Of, tagged } from "../protocol/hash/tagged-hash.ts";
 import type { Signer } from "../protocol/probe/signer.ts";

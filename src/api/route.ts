@@ -1,4 +1,5 @@
-// What one row of the route table is, and the types that follow from it for handlers and for the client. No rows here (routes.ts).
+// What one row of the route table is, and the types that follow from it for handlers and for the client. No
+// rows here (routes.ts).
 import type { z } from "zod";
 import type { Role } from "../protocol/network/role.ts";
 import type { JsonValue } from "./schemas/primitives.ts";

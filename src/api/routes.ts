@@ -1,5 +1,6 @@
-// The one route table: the server, the typed client, OpenAPI and docs/api.md are all made from it. Page: docs/network.md §3.
-// What a route does is not known here: handlers are passed to createApiServer, one per name.
+// The one route table: the server, the typed client, OpenAPI and docs/api.md are all made from it. Page:
+// docs/network.md §3. What a route does is not known here: handlers are passed to createApiServer, one per
+// name.
 import { z } from "zod";
 import type { Handler, RateClass, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
@@ -26,7 +27,7 @@ export const routes = {
 	ready: {
 		...read,
 		path: "/v1/ready",
-		summary: "The server can do its work; 503 while it cannot",
+		summary: "The server is ready; 503 while it is not",
 		reply: network.ready,
 		problems: ["NOT_READY"],
 	},
@@ -35,7 +36,7 @@ export const routes = {
 	listProviders: {
 		...read,
 		path: "/v1/providers",
-		summary: "Providers, filtered by what they proved",
+		summary: "Providers, filtered by what they have proven",
 		query: provider.providersQuery,
 		reply: page(provider.providerSummary),
 		problems: ["CURSOR_BAD"],
@@ -43,7 +44,7 @@ export const routes = {
 	getProvider: {
 		...read,
 		path: "/v1/providers/:id",
-		summary: "One provider: what it claims, what it proved",
+		summary: "One provider: what it claims, what it has proven",
 		params: byProvider,
 		reply: provider.provider,
 		problems: ["PROVIDER_UNKNOWN"],
@@ -110,7 +111,7 @@ export const routes = {
 	askProbe: {
 		...write,
 		path: "/v1/providers/:id/probe",
-		summary: "Make a provider due now",
+		summary: "Make a provider's next probe due now",
 		role: "validator",
 		status: 202,
 		params: byProvider,
@@ -146,7 +147,7 @@ export const routes = {
 	getProbeReceipts: {
 		...read,
 		path: "/v1/probes/:id/receipts",
-		summary: "What the provider signed of a probe, for whoever wants to prove a fraud on chain",
+		summary: "The provider's signed receipts of a probe, which prove a fraud on chain",
 		params: byProbe,
 		reply: receipt.receiptFile,
 		problems: ["PROBE_UNKNOWN", "RECEIPTS_UNKNOWN"],
@@ -164,7 +165,7 @@ export const routes = {
 		...read,
 		kind: "events",
 		path: "/v1/events",
-		summary: "Everything that happens, as server-sent events",
+		summary: "All events, as server-sent events",
 		query: network.eventsQuery,
 	},
 	getEvidence: {
@@ -202,7 +203,7 @@ export const routes = {
 	listChainWeights: {
 		...read,
 		path: "/v1/chain/epochs/:number/weights",
-		summary: "What each validator said of each provider, the median, the weight, the share; greatest first",
+		summary: "Each validator's score of each provider, with median, weight and share; highest first",
 		params: byEpoch,
 		query: chain.chainQuery,
 		reply: chain.chainWeights,
@@ -211,7 +212,7 @@ export const routes = {
 	listChainTransactions: {
 		...read,
 		path: "/v1/chain/epochs/:number/transactions",
-		summary: "What was sent to the contracts for one epoch, newest first",
+		summary: "Transactions of one epoch, newest first",
 		params: byEpoch,
 		query: chain.chainQuery,
 		reply: page(chain.chainTransaction),
@@ -228,7 +229,7 @@ export const routes = {
 	getProviderChain: {
 		...read,
 		path: "/v1/providers/:id/chain",
-		summary: "The account that is paid for a provider; null when it has none",
+		summary: "A provider's account on the chain; null when it has none",
 		params: byProvider,
 		reply: z.object({ account: chain.chainAccount.nullable() }),
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "PROVIDER_UNKNOWN"],
@@ -237,7 +238,7 @@ export const routes = {
 	listOffers: {
 		...read,
 		path: "/v1/offers",
-		summary: "What can be rented now, by proven figures",
+		summary: "Providers that can be rented now, by proven figures",
 		query: rental.offersQuery,
 		reply: page(rental.offer),
 		problems: ["CURSOR_BAD"],
@@ -245,7 +246,7 @@ export const routes = {
 	rent: {
 		...write,
 		path: "/v1/rentals",
-		summary: "Rent a provider, or the cheapest that fits",
+		summary: "Rent a provider, or the cheapest that matches",
 		role: "customer",
 		status: 201,
 		body: rental.rentBody,
@@ -273,7 +274,7 @@ export const routes = {
 	extendRental: {
 		...write,
 		path: "/v1/rentals/:id/extend",
-		summary: "Let a rental end later",
+		summary: "Extend a rental",
 		role: "customer",
 		params: byRental,
 		body: rental.extendBody,
@@ -302,7 +303,7 @@ export const routes = {
 	makeToken: {
 		...write,
 		path: "/v1/tokens",
-		summary: "Make an API token; its secret is shown this once",
+		summary: "Create an API token; its secret is shown once",
 		role: "admin",
 		status: 201,
 		body: admin.makeTokenBody,
@@ -321,7 +322,7 @@ export const routes = {
 	listAudit: {
 		...read,
 		path: "/v1/audit",
-		summary: "Who did what, newest first",
+		summary: "Journal of changes, newest first",
 		role: "admin",
 		query: admin.auditQuery,
 		reply: page(admin.auditLine),
@@ -345,7 +346,10 @@ export const OWN_ROUTES = ["health", "codes", "openapi", "metrics"] as const sat
 export type OwnRouteName = (typeof OWN_ROUTES)[number];
 type HandledRouteName = Exclude<RouteName, OwnRouteName>;
 
-/** One handler for each route; a missing one is a type error, and so is a surplus one where createApiServer takes them. */
+/**
+ * One handler for each route; a missing one is a type error, and so is a surplus one where createApiServer
+ * takes them.
+ */
 export type Handlers = { readonly [Name in HandledRouteName]: Handler<Routes[Name]> };
 
 /** The table as plain rows, for code that goes over all of them. */

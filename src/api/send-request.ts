@@ -1,5 +1,5 @@
-// One request of the client: its path, its credentials, its time limit; a refusal becomes an AssayError. Runs in browsers.
-// Not here: trying again, and reading replies (create-client.ts).
+// One request of the client: its path, its credentials, its time limit; a refusal becomes an AssayError. Runs
+// in browsers. Not here: trying again, and reading replies (create-client.ts).
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Signer } from "../protocol/probe/signer.ts";

@@ -1,5 +1,6 @@
-// How a command reaches a validator's API, and as whom: by --api, ASSAY_API or the network that runs on this machine; with
-// ASSAY_TOKEN, the local network's admin token, or a customer's key. The local admin token is never sent to any other address.
+// How a command reaches a validator's API, and as whom: by --api, ASSAY_API or the network that runs on this
+// machine; with ASSAY_TOKEN, the local network's admin token, or a customer's key. The local admin token is
+// never sent to any other address.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -39,8 +40,8 @@ export async function openApi(
 	const local = await readRunningUp(dataDir);
 	// Naming a folder means the network that runs from it, not whichever happens to run on this machine.
 	if (values.data !== undefined && values.api === undefined && local?.url == null)
-		throw new AssayError("API_UNREACHABLE", `no network runs from ${dataDir}`, {
-			hint: `Start one with \`assay up --data ${values.data}\`, or name a validator with --api URL.`,
+		throw new AssayError("API_UNREACHABLE", `no network is running from ${dataDir}`, {
+			hint: `Start one with \`assay up --data ${values.data}\`, or give a validator's URL with --api.`,
 		});
 	const named = values.api ?? (io.env.ASSAY_API || undefined);
 	const url = named === undefined ? (local?.url ?? `http://127.0.0.1:${DEFAULT_PORT}`) : parseApiUrl(named);
@@ -61,7 +62,7 @@ export async function openApi(
 	const client = createApiClient({
 		baseUrl: url,
 		retries: 1,
-		// An environment for a rental may take minutes to be made: a container image is pulled first.
+		// Creating a rental's environment may take minutes: a container image is pulled first.
 		timeoutMs: as === "customer" ? 360_000 : 30_000,
 		...(signer === null ? {} : { signer }),
 		...(isLocal && local?.key != null ? { audience: local.key } : {}),
@@ -84,7 +85,7 @@ export async function withApi<T>(connection: ApiConnection, work: (client: ApiCl
 
 const CREDENTIALS = "Set ASSAY_TOKEN to a token with the role, or run as the owner of the local network (--data).";
 const HINTS: Readonly<Record<string, string>> = {
-	API_UNREACHABLE: "Start a network with `assay up`, or name a validator with --api URL or ASSAY_API.",
+	API_UNREACHABLE: "Start a network with `assay up`, or give a validator's URL with --api or ASSAY_API.",
 	CREDENTIALS_MISSING: CREDENTIALS,
 	CREDENTIALS_REFUSED: `The token was revoked, has expired or belongs to another validator. ${CREDENTIALS}`,
 	ROLE_WRONG: CREDENTIALS,

@@ -1,5 +1,5 @@
-// docs/cli.md as it must be for the commands' rows: the parts between its markers are made from them, the rest is written by hand.
-// Run by itself it writes the page: node src/cli/cli-page.test-kit.ts
+// docs/cli.md as it must be for the commands' rows: the parts between its markers are made from them, the
+// rest is written by hand. Run by itself it writes the page: node src/cli/cli-page.test-kit.ts
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CommandRow } from "./command.ts";
 import { loaders, summaries } from "./commands.ts";

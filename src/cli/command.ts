@@ -1,5 +1,6 @@
-// What a command is: a name, rows of options, and a function (or one for each verb) from values to an exit code. One command a file.
-// Commands write results to `out` and everything else (progress, errors) to `err`, so that `--json` output stays clean.
+// What a command is: a name, rows of options, and a function (or one for each verb) from values to an exit
+// code. One command a file. Commands write results to `out` and everything else (progress, errors) to `err`,
+// so that `--json` output stays clean.
 import { type Options, parseOptions, usageError, type Values } from "./options.ts";
 
 export interface CliIo {
@@ -12,7 +13,10 @@ export interface CliIo {
 }
 
 export interface Verb<O extends Options = Options> {
-	/** Its arguments as the usage line has them: `FILE`, `[PROVIDER]`, `[COMMAND…]`. How many there may be follows from it. */
+	/**
+	 * Its arguments as the usage line has them: `FILE`, `[PROVIDER]`, `[COMMAND…]`. How many there may be
+	 * follows from it.
+	 */
 	readonly takes?: string;
 	/** Options that the usage line names: those without which it does not work. */
 	readonly needs?: string;

@@ -1,5 +1,5 @@
-// The commands there are: what each is for, in one line, and where its code is. Help needs the lines alone: loading every command
-// would load engines, database and chain.
+// The commands there are: what each is for, in one line, and where its code is. Help needs the lines alone:
+// loading every command would load engines, database and chain.
 import type { Command } from "./command.ts";
 
 /** In the order of the help. */

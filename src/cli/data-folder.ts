@@ -1,4 +1,4 @@
-// Where data lie unless a command says otherwise: a validator's, which `assay up` and `assay validate` share, and a provider's.
+// Default data folders: a validator's, which `assay up` and `assay validate` share, and a provider's.
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { makeFolder } from "../platform/durable-file.ts";
@@ -8,7 +8,10 @@ import type { CliIo } from "./command.ts";
 /** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
 export const defaultDataDir = (env: CliIo["env"]): string => join(home(env), "network");
 
-/** Of `assay provide`; the key in it is the provider's name. The provider of `assay up` has a folder inside the network's. */
+/**
+ * Of `assay provide`; the key in it is the provider's name. The provider of `assay up` has a folder inside
+ * the network's.
+ */
 export const defaultProviderDir = (env: CliIo["env"]): string => join(home(env), "provider");
 
 function home(env: CliIo["env"]): string {
@@ -22,8 +25,8 @@ export async function makeDataDir(path: string, mode = 0o777): Promise<void> {
 	try {
 		await makeFolder(path, mode);
 	} catch (cause) {
-		throw new AssayError("FILE_UNWRITABLE", `nothing can be written to ${path}`, {
-			hint: "Name a folder of your own with --data.",
+		throw new AssayError("FILE_UNWRITABLE", `cannot write to ${path}`, {
+			hint: "Choose a folder that you may write to with --data.",
 			cause,
 		});
 	}

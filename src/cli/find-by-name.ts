@@ -1,10 +1,10 @@
-// From what a person types to the one thing that is meant: a whole id, the beginning of one, or a provider's name.
+// From what a person types to the one thing it means: a whole id, the beginning of one, or a provider's name.
 import type { ApiClient } from "../api/create-client.ts";
 import type { ProbeSummary, ProviderSummary, Rental, Token } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { shown } from "./print/table.ts";
 
-/** Beginnings are looked for among this many of the newest. */
+/** How many of the newest are searched for a beginning. */
 const NEWEST = 5000;
 
 export async function findProvider(client: ApiClient, text: string): Promise<ProviderSummary> {
@@ -14,10 +14,10 @@ export async function findProvider(client: ApiClient, text: string): Promise<Pro
 		if (row.name === text || row.id.startsWith(text)) rows.push(row);
 		if (rows.length > NEWEST) break;
 	}
-	// A name that was taken by a removed provider too still means the one that is there.
+	// A removed provider may have had the same name: the one that is present is meant.
 	const present = rows.filter(({ state }) => state !== "removed");
 	const found = present.length > 0 ? present : rows;
-	// A whole name says more than the beginning of somebody's id.
+	// A whole name wins over the beginning of an id.
 	const named = found.filter(({ name }) => name === text);
 	return onlyOne(named.length > 0 ? named : found, {
 		text,

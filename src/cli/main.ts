@@ -1,4 +1,5 @@
-// The program: signals and streams of this process around one command. Not here: which commands there are, and errors (run-command.ts).
+// The program: signals and streams of this process around one command. Not here: which commands there are,
+// and errors (run-command.ts).
 import { exitCodes } from "./exit-codes.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -8,12 +9,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 		if (interrupt.signal.aborted) process.exit(exitCodes.interrupted.code);
 		interrupt.abort();
 	});
-// Started by another assay (`up` starts its provider so): when that one is gone, even by a kill, there is nobody left to stop us.
+// Started by another assay (`up` starts its provider like this): when that process is gone, even killed, stop.
 if (process.channel !== undefined) {
 	process.once("disconnect", () => interrupt.abort());
 	process.channel.unref();
 }
-// A reader that went away (`assay … | head`) is no fault of ours: what runs ends in order, as by Ctrl-C, and what is left to say is for nobody.
+// A reader that went away (`assay … | head`) is no error: stop in order, as by Ctrl-C.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 	if (error.code !== "EPIPE") process.exit(exitCodes.output.code);
 	interrupt.abort();

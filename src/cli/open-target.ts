@@ -1,4 +1,5 @@
-// From a target on the command line to a link: parses it, finds the engine, logs in. All commands that connect share its options.
+// From a target on the command line to a link: parses it, finds the engine, logs in. All commands that
+// connect share its options.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -51,7 +52,7 @@ export function openTarget(
 	const name = targetToText(target);
 	const engineFor = (platform: Platform) =>
 		findEngine(platform, {
-			onBuild: (p) => io.err.write(`  building the engine for ${p}, once; this takes a minute or two\n`),
+			onBuild: (p) => io.err.write(`  building the engine for ${p} (once); this takes a minute or two\n`),
 		});
 
 	if (target.kind === "local") {

@@ -1,6 +1,6 @@
-// Rows of the table of options. One row says what an option takes, what it is for and what it is without; the type of its
-// value, `--help` and docs/cli.md follow from it. node:util's parseArgs reads the command line. Not here: the rows themselves,
-// which stand beside the code that uses them.
+// Rows of the table of options. One row says what an option takes, what it is for and its default; the type
+// of its value, `--help` and docs/cli.md follow from it. node:util's parseArgs reads the command line.
+// Not here: the rows themselves, which stand beside the code that uses them.
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { AssayError } from "../protocol/assay-error.ts";
 
@@ -10,13 +10,13 @@ export function usageError(message: string, cause?: unknown): AssayError {
 }
 
 export interface Option<T> {
-	/** What stands for its value in the help; null: a flag. */
+	/** The word for its value in the help; null: a flag. */
 	readonly value: string | null;
 	readonly help: string;
-	/** Its value where nothing is given, if it has one of its own. */
+	/** Its default, as the help shows it. */
 	readonly fallback?: string | undefined;
 	readonly isList?: boolean;
-	/** The heading it stands under; without one it is the command's own. */
+	/** Its heading in the help; undefined: the command's own option. */
 	readonly group?: string;
 	/** `given` is what parseArgs found. Throws USAGE. */
 	read(given: unknown, name: string): T;
@@ -75,7 +75,7 @@ export const number = <D extends number | undefined = undefined>(
 	fallback?: D,
 ): Option<number | D> => numeric(value, help, range, fallback as D, (given) => given);
 
-/** Its fraction is cut off. */
+/** Fractions are cut off. */
 export const whole = <D extends number | undefined = undefined>(
 	value: string,
 	help: string,

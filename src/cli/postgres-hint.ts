@@ -1,4 +1,5 @@
-// What to do without PostgreSQL's programs: they are a package of their own, some 60 MB, which the released package names but does not bring.
+// How to get PostgreSQL's programs: they are a package of their own, some 60 MB, which the released package
+// names but does not include.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

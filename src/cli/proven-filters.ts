@@ -1,4 +1,5 @@
-// Filters by what was proven, the same for providers and for offers: options in the units of people, queries in those of the API.
+// Filters by what was proven, the same for providers and for offers: options in the units of people, queries
+// in those of the API.
 import { flag, group, number, text, type Values, whole } from "./options.ts";
 
 export const filterOptions = group("filters", {

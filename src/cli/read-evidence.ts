@@ -1,4 +1,5 @@
-// Reads an evidence file from disk: bounded, with an error that says what to give instead. Looks at nothing in it.
+// Reads an evidence file from disk: bounded, with an error that says what to give instead. Looks at nothing
+// in it.
 import { readFileSync, statSync } from "node:fs";
 import { AssayError } from "../protocol/assay-error.ts";
 
@@ -12,7 +13,7 @@ export function readEvidence(path: string): Uint8Array {
 		return readFileSync(path);
 	} catch (cause) {
 		throw new AssayError("FILE_UNREADABLE", `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-			hint: "Give the path of an evidence file, as `assay probe` leaves it.",
+			hint: "Give the path of an evidence file, as `assay probe` writes it.",
 			cause,
 		});
 	}

@@ -1,5 +1,6 @@
-// From a rental to a shell: the customer's public key, the connection string, and the system's own ssh. Host, user and key come from a provider
-// by way of a validator: nothing of them reaches a command line before it has the shape of what it should be.
+// From a rental to a shell: the customer's public key, the connection string, and the system's own ssh. Host,
+// user and key come from a provider by way of a validator: nothing of them reaches a command line before it
+// has the shape of what it should be.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -27,22 +28,22 @@ export function readPublicKey(path: string | undefined, io: CliIo): SshKey {
 			? KEY_NAMES.map((name) => join(folder, `${name}.pub`)).find((one) => existsSync(one))
 			: resolve(io.cwd, path);
 	if (file === undefined)
-		throw new AssayError("FILE_UNREADABLE", `there is no public key in ${folder}`, {
-			hint: "Make one with ssh-keygen -t ed25519, or name one with --ssh-key FILE.pub.",
+		throw new AssayError("FILE_UNREADABLE", `there is no SSH public key in ${folder}`, {
+			hint: "Create one with ssh-keygen -t ed25519, or give one with --ssh-key FILE.pub.",
 		});
 	let text: string;
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (cause) {
 		throw new AssayError("FILE_UNREADABLE", `cannot read ${file}`, {
-			hint: "Name a public key with --ssh-key FILE.pub.",
+			hint: "Give a public key with --ssh-key FILE.pub.",
 			cause,
 		});
 	}
 	const found = /^(ssh-[a-z0-9-]+|ecdsa-[a-z0-9-]+) ([A-Za-z0-9+/=]+)/.exec(text);
 	if (found === null)
-		throw new AssayError("PUBLIC_KEY_BAD", `${file} holds no public key of ssh`, {
-			hint: "Name a FILE.pub with --ssh-key, not the private key.",
+		throw new AssayError("PUBLIC_KEY_BAD", `${file} is not an SSH public key`, {
+			hint: "Give --ssh-key the .pub file, not the private key.",
 		});
 	const secret = file.replace(/\.pub$/, "");
 	return {
@@ -72,9 +73,9 @@ function accessOf({ id, state, access }: Rental): Access {
 	if (!HOST.test(access.host) || !USER.test(access.user) || !HOST_KEY.test(hostKey))
 		throw new AssayError(
 			"API_REPLY_BAD",
-			`rental ${shortId(id)} has an address that is none: ${shown(`${access.user}@${access.host}`)}`,
+			`rental ${shortId(id)} has an invalid address: ${shown(`${access.user}@${access.host}`)}`,
 			{
-				hint: "Release it; the provider or the validator does not play by the rules.",
+				hint: "Release it: the provider or the validator sent an invalid address.",
 			},
 		);
 	return { ...access, hostKey };
@@ -93,7 +94,7 @@ export function accessLines(rental: Rental, identityFile: string | undefined, pa
 	];
 }
 
-/** The system's ssh in our place: its terminal is ours, its exit code too. */
+/** Runs the system's ssh on our terminal, with its exit code. */
 export async function runSsh(
 	rental: Rental,
 	command: readonly string[],
@@ -102,7 +103,7 @@ export async function runSsh(
 ): Promise<number> {
 	const { host, port, user, hostKey } = accessOf(rental);
 	const { identityFile } = readPublicKey(sshKey, io);
-	// Its own file under its own alias: nothing of it stays among the hosts that the customer knows.
+	// A file and an alias of its own: nothing is added to the customer's known hosts.
 	const folder = join(customerFolder(io.env), "rentals");
 	const alias = `assay-rental-${rental.id}`;
 	const knownHosts = join(folder, `${rental.id}.known_hosts`);

@@ -1,5 +1,6 @@
-// Picks a command, runs it, turns errors into a sentence, a hint and an exit code. Everything of the process comes as an argument, so
-// that a test can run a hundred commands without a hundred processes. Not here: what any command does; signals and streams (main.ts).
+// Picks a command, runs it, turns errors into a sentence, a hint and an exit code. Everything of the process
+// comes as an argument, so that a test can run a hundred commands without a hundred processes. Not here: what
+// any command does; signals and streams (main.ts).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../engine/builds.ts";

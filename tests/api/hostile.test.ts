@@ -1,4 +1,5 @@
-// Hostile requests: whatever comes, the answer is a problem document with a code below 500, and the server goes on.
+// Hostile requests: whatever comes, the answer is a problem document with a code below 500, and the server
+// goes on.
 import assert from "node:assert/strict";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";

@@ -1,4 +1,5 @@
-// The server around the routes: limits, headers, what leaks and what does not, files, upgrades, logs, metrics, the end.
+// The server around the routes: limits, headers, what leaks and what does not, files, upgrades, logs,
+// metrics, the end.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

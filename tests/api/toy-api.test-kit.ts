@@ -1,5 +1,6 @@
-// A whole API over memory, for tests: one sample of every thing, a handler and an input for every route, a token for every role.
-// Handlers know no rules: they give the samples back, and remember what they were called with.
+// A whole API over memory, for tests: one sample of every thing, a handler and an input for every route, a
+// token for every role. Handlers know no rules: they give the samples back, and remember what they were
+// called with.
 
 import type { Call, CallerRole, CallInput, Route } from "../../src/api/route.ts";
 import type { Handlers, RouteName, Routes } from "../../src/api/routes.ts";

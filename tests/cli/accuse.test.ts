@@ -1,5 +1,5 @@
-// Fraud before the chain, by a validator's keeper and by anybody's command line: a real EVM, real evidence of toy engines, real receipts. What is proven costs stake once; everything else is
-// refused before it is sent.
+// Fraud before the chain, by a validator's keeper and by anybody's command line: a real EVM, real evidence of
+// toy engines, real receipts. What is proven costs stake once; everything else is refused before it is sent.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

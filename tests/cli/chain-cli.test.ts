@@ -1,4 +1,5 @@
-// The chain's commands over an embedded chain that nobody runs, and over one behind a URL: deploy, status, stake, unstake, claim, audit, and what goes wrong.
+// The chain's commands over an embedded chain that nobody runs, and over one behind a URL: deploy, status,
+// stake, unstake, claim, audit, and what goes wrong.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

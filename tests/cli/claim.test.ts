@@ -1,5 +1,6 @@
-// `assay claim` over an embedded chain that another program runs, on a clock of the test's own: what is final is claimed and paid in one go, what was only claimed is
-// paid with it, what was paid stays paid, what nobody claimed in time has lapsed.
+// `assay claim` over an embedded chain that another program runs, on a clock of the test's own: what is final
+// is claimed and paid in one go, what was only claimed is paid with it, what was paid stays paid, what nobody
+// claimed in time has lapsed.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -28,7 +29,10 @@ const STAKE = 5000n * 10n ** 18n;
 const PROVIDERS: readonly Hex[] = [`0x${"1a".repeat(20)}`, `0x${"2b".repeat(20)}`, `0x${"3c".repeat(20)}`];
 const scratch = mkdtempSync(join(tmpdir(), "assay-claim-"));
 const data = join(scratch, "data");
-/** The command asks the real clock which epochs are the last ones: the chain's starts 100 days before it and ends there. */
+/**
+ * The command asks the real clock which epochs are the last ones: the chain's starts 100 days before it and
+ * ends there.
+ */
 const realS = Math.floor(Date.now() / 1000);
 let nowS = realS - 100 * DAY_S;
 let home: ChainHome;
@@ -97,7 +101,10 @@ async function settle(epoch: number): Promise<WeightProposal> {
 const share = (weights: WeightProposal, n: number) => shareOf(weights.proposal, weights.leaves[n]!);
 const balances = () => Promise.all(PROVIDERS.map((provider) => read(home.contracts, "token", "balanceOf", provider)));
 
-/** How many claims each transaction to Rewards that claimed or paid had, oldest first. None costs more than 90,000 gas a claim. */
+/**
+ * How many claims each transaction to Rewards that claimed or paid had, oldest first. None costs more than
+ * 90,000 gas a claim.
+ */
 async function sentByClaim(): Promise<readonly number[]> {
 	const { contracts } = home;
 	const { client } = contracts;
@@ -147,7 +154,8 @@ test("claims and pays in one go; shows first with --dry-run; a second time there
 	);
 	assert.deepEqual(await balances(), [0n, due[1]!, 0n]);
 
-	// One epoch of an account that never had a token: both slots are new, so claim and payment are a transaction each.
+	// One epoch of an account that never had a token: both slots are new, so claim and payment are a
+	// transaction each.
 	await assayClaim("--provider", PROVIDERS[2]!, "--epoch", String(current - 6));
 	assert.deepEqual(await balances(), [0n, due[1]!, share(recent[0]!, 2)]);
 	assert.deepEqual((await sentByClaim()).slice(-2), [1, 0]);

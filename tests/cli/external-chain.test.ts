@@ -1,5 +1,7 @@
-// Another chain, end to end, by the commands of docs/chain.md "On another chain": a real node of hardhat as anybody would run it, contracts from a key at hand, a validator staked, a
-// provider registered, the first epoch published, claimed and audited, a restart; and two providers that show one card. The node's clock is moved, ours is not.
+// Another chain, end to end, by the commands of docs/chain.md "On another chain": a real node of hardhat as
+// anybody would run it, contracts from a key at hand, a validator staked, a provider registered, the first
+// epoch published, claimed and audited, a restart; and two providers that show one card. The node's clock is
+// moved, ours is not.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

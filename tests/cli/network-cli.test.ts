@@ -1,5 +1,6 @@
-// The network's commands as a user meets them: one `assay up` with the real engine and an embedded database for the whole file, every command
-// against it, its table, its JSON, its errors. Not here: what the validator decides (src/validator/), what the API refuses (api).
+// The network's commands as a user meets them: one `assay up` with the real engine and an embedded database
+// for the whole file, every command against it, its table, its JSON, its errors. Not here: what the validator
+// decides (src/validator/), what the API refuses (api).
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -30,7 +31,10 @@ interface Run {
 	readonly err: string;
 }
 
-/** In this process: a hundred commands would be a hundred starts of Node. What needs a process of its own is started below. */
+/**
+ * In this process: a hundred commands would be a hundred starts of Node. What needs a process of its own is
+ * started below.
+ */
 async function assayWith(more: Record<string, string>, ...args: string[]): Promise<Run> {
 	const said = { out: "", err: "" };
 	const stream = (name: "out" | "err") =>

@@ -1,5 +1,6 @@
-// Parts of the network's commands, each alone: what strangers' words may do to a terminal or to ssh, whom a name means, who gets the token, who
-// holds a data folder. The commands as a whole are in network-cli.test.ts.
+// Parts of the network's commands, each alone: what strangers' words may do to a terminal or to ssh, whom a
+// name means, who gets the token, who holds a data folder. The commands as a whole are in
+// network-cli.test.ts.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// A rental through the program itself: asked for by a validator, entered with ssh, over the death of the provider by SIGKILL in the middle, until
-// the provider that comes back ends it. Needs root, as the rental is a system user.
+// A rental through the program itself: asked for by a validator, entered with ssh, over the death of the
+// provider by SIGKILL in the middle, until the provider that comes back ends it. Needs root, as the rental is
+// a system user.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";

@@ -1,5 +1,6 @@
-// A provider's own account on chain by the commands its owner has: registered by `assay up`'s step or by hand, stake added and taken back, what is missing named; the
-// validators' book then pays that account. The chain is an embedded one of this machine, run by another process's door.
+// A provider's own account on chain by the commands its owner has: registered by `assay up`'s step or by
+// hand, stake added and taken back, what is missing named; the validators' book then pays that account. The
+// chain is an embedded one of this machine, run by another process's door.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

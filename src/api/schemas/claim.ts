@@ -1,4 +1,5 @@
-// What a host says of itself, as src/protocol/probe/evidence.ts has it. A claim proves nothing; the API shows it beside what was proven.
+// What a host says of itself, as src/protocol/probe/evidence.ts has it. A claim proves nothing; the API shows
+// it beside what was proven.
 import { z } from "zod";
 import { count, said } from "./primitives.ts";
 

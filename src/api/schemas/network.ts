@@ -1,4 +1,5 @@
-// The network at a glance, its health, its events, the table of codes, and the problem document that every error is.
+// The network at a glance, its health, its events, the table of codes, and the problem document that every
+// error is.
 import { z } from "zod";
 import { atMs, code, count, json, providerId, publicKey, said } from "./primitives.ts";
 import { scoring } from "./score.ts";

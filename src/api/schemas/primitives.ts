@@ -1,5 +1,6 @@
-// The small words of every schema: names, times, money, pages. Not the things themselves; those are in the other files of this folder.
-// Page: docs/network.md §1. Text is refused when it holds control or invisible characters: it ends up in terminals, logs and SQL.
+// The small words of every schema: names, times, money, pages. Not the things themselves; those are in the
+// other files of this folder. Page: docs/network.md §1. Text is refused when it holds control or invisible
+// characters: it ends up in terminals, logs and SQL.
 import { z } from "zod";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 
@@ -33,7 +34,10 @@ export const epochNumber = z.int().min(0).max(0xffff_ffff);
 
 export const text = (longest: number) => z.string().max(longest).refine(isSafeText, "control or invisible characters");
 export const name = text(100).min(1);
-/** Text in replies. Not refused for what it holds: a provider's odd words must not make a read fail. Made safe where it enters. */
+/**
+ * Text in replies. Not refused for what it holds: a provider's odd words must not make a read fail. Made safe
+ * where it enters.
+ */
 export const said = z.string();
 export const code = z.string().regex(/^[A-Z][A-Z_]+[A-Z]$/, "not a code of docs/codes.md");
 

@@ -1,4 +1,5 @@
-// Providers: how they are listed, shown, registered and changed. What was proven comes from the last valid verdict, `claim` from the host.
+// Providers: how they are listed, shown, registered and changed. What was proven comes from the last valid
+// verdict, `claim` from the host.
 import { z } from "zod";
 import { claim } from "./claim.ts";
 import {
@@ -93,7 +94,10 @@ export const providersQuery = z.strictObject({
 
 const offerFields = { name: name.optional(), pricePerHourMicros: micros.optional(), rentable: z.boolean().optional() };
 
-/** ssh and local targets make this validator open links of its own: admins only. agent: a provider announces its own key. */
+/**
+ * ssh and local targets make this validator open links of its own: admins only. agent: a provider announces
+ * its own key.
+ */
 export const registerProviderBody = z.discriminatedUnion("link", [
 	z.strictObject({ link: z.literal("agent"), key: publicKey, ...offerFields }),
 	z.strictObject({

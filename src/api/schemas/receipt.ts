@@ -1,4 +1,5 @@
-// The receipts of a probe as the API gives them: the file beside the evidence (src/protocol/chain/probe-receipt.ts), field for field.
+// The receipts of a probe as the API gives them: the file beside the evidence
+// (src/protocol/chain/probe-receipt.ts), field for field.
 import { z } from "zod";
 import { count, probeId, sha256 } from "./primitives.ts";
 

@@ -4,7 +4,10 @@ import { atMs, ppm, providerId, said, sha256 } from "./primitives.ts";
 
 export const scoring = said.describe("holistic, or sn27 for the compatible mode");
 
-/** One term of a score: `rule` says how its value follows from the terms in `from`; for a given one `from` names where it was read. */
+/**
+ * One term of a score: `rule` says how its value follows from the terms in `from`; for a given one `from`
+ * names where it was read.
+ */
 export interface ScoreTerm {
 	readonly name: string;
 	readonly value: number;

@@ -1,4 +1,5 @@
-// Verdicts, figures and devices as the API shows them; src/protocol/probe/verdict.ts and evidence.ts have what they mean. No judgement.
+// Verdicts, figures and devices as the API shows them; src/protocol/probe/verdict.ts and evidence.ts have
+// what they mean. No judgement.
 import { z } from "zod";
 import { atMs, code, count, probeId, said, sha256 } from "./primitives.ts";
 
@@ -33,7 +34,10 @@ export const figurePoint = z.object({ atMs, value: z.int(), unit: said, probeId 
 
 const identityState = z.enum(["confirmed", "consistent", "other", "unknown", "unknown-name", "unjudged"]);
 
-/** `claimedName`, `uuid` and `memoryBytes` are the host's words; `profile` is the card that its figures prove, null when none. */
+/**
+ * `claimedName`, `uuid` and `memoryBytes` are the host's words; `profile` is the card that its figures prove,
+ * null when none.
+ */
 export const device = z.object({
 	device: count,
 	kind: z.enum(["gpu", "cpu", "disk"]),

@@ -1,4 +1,5 @@
-// Requests that no route takes: 404, 405 and OPTIONS, public files and the dashboard where there is one; and how a problem is sent.
+// Requests that no route takes: 404, 405 and OPTIONS, public files and the dashboard where there is one; and
+// how a problem is sent.
 import type { FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -7,8 +8,9 @@ import { PROBLEM_TYPE, type ProblemSource, problemDocument } from "./problem.ts"
 import type { ApiServerOptions } from "./server-options.ts";
 
 /**
- * Scripts, styles and connections of the dashboard's own origin only, no string that becomes code (trusted types), no frames either way. WebAssembly is only
- * for the worker that verifies evidence: its file brings a policy of its own.
+ * Scripts, styles and connections of the dashboard's own origin only, no string that becomes code (trusted
+ * types), no frames either way. WebAssembly is only for the worker that verifies evidence: its file brings a
+ * policy of its own.
  */
 export const SECURITY_HEADERS: FastifyHelmetOptions = {
 	contentSecurityPolicy: {

@@ -1,5 +1,6 @@
-// Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the handlers. docs/network.md §3.
-// Order matters: what needs no body is checked before the body is read, a nonce is only taken by a request that would be let in.
+// Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the
+// handlers. docs/network.md §3. Order matters: what needs no body is checked before the body is read, a nonce
+// is only taken by a request that would be let in.
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { requestHash, SIGNATURE_HEADERS, SIGNATURE_WINDOW_MS } from "../request-signature.ts";
@@ -62,7 +63,10 @@ export function mayCall(caller: CallerRole, needed: RouteRole): boolean {
 	return needed === "public" || caller === "admin" || caller === needed;
 }
 
-/** Before the body is read: tokens are settled, requests without credentials refused. Null: wait for the body's signature. */
+/**
+ * Before the body is read: tokens are settled, requests without credentials refused. Null: wait for the
+ * body's signature.
+ */
 export async function callerBeforeBody(
 	route: Route,
 	credentials: Credentials,

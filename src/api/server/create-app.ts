@@ -1,5 +1,5 @@
-// The HTTP server beneath the API: fastify with our limits, our body parser, and a problem document for everything that goes wrong,
-// even for what is no HTTP at all. Not here: routes, callers, replies.
+// The HTTP server beneath the API: fastify with our limits, our body parser, and a problem document for
+// everything that goes wrong, even for what is no HTTP at all. Not here: routes, callers, replies.
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";

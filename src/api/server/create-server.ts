@@ -1,5 +1,6 @@
-// The API server: the route table on fastify. Everything that comes in is checked by its schema, everything that goes out is cut to its
-// schema, everything refused is a problem document. What the routes do comes in as handlers. Page: docs/network.md §3, §8.
+// The API server: the route table on fastify. Everything that comes in is checked by its schema, everything
+// that goes out is cut to its schema, everything refused is a problem document. What the routes do comes in
+// as handlers. Page: docs/network.md §3, §8.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";

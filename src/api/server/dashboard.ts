@@ -1,11 +1,15 @@
-// The built dashboard (scripts/build-web.ts) as files of one folder, sent by @fastify/static with their compressed forms, ETags and
-// cache times. All pages of the dashboard are one document; which page it is, the document finds out.
+// The built dashboard (scripts/build-web.ts) as files of one folder, sent by @fastify/static with their
+// compressed forms, ETags and cache times. All pages of the dashboard are one document; which page it is, the
+// document finds out.
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 
-/** The verifier's worker compiles a program of its own (src/protocol/maths/) and needs nothing else: no connection, no further script. */
+/**
+ * The verifier's worker compiles a program of its own (src/protocol/maths/) and needs nothing else: no
+ * connection, no further script.
+ */
 const WORKER_POLICY = "default-src 'none';script-src 'wasm-unsafe-eval'";
 
 /** First parts of the dashboard's paths; anything else stays an unknown route of the API. */

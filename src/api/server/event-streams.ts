@@ -1,5 +1,5 @@
-// All event streams of a server: how many an address may hold, what is open, and that they end when the server closes. What one
-// stream writes: stream-events.ts.
+// All event streams of a server: how many an address may hold, what is open, and that they end when the
+// server closes. What one stream writes: stream-events.ts.
 import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";

@@ -1,4 +1,5 @@
-// Which routes of the table have this path, whatever the method: for 405, Allow and OPTIONS. Routing itself is fastify's.
+// Which routes of the table have this path, whatever the method: for 405, Allow and OPTIONS. Routing itself
+// is fastify's.
 import { routeRows } from "../routes.ts";
 
 const patterns = routeRows.map(([, { path, method }]) => ({

@@ -1,4 +1,5 @@
-// What Prometheus sees of the API. Labels are names of routes, never paths: a stranger must not be able to make new series.
+// What Prometheus sees of the API. Labels are names of routes, never paths: a stranger must not be able to
+// make new series.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from "prom-client";
 
 export interface ApiMetrics {

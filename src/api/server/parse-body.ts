@@ -1,5 +1,6 @@
-// Hostile bytes in, a JSON value out, or AssayError BODY_BAD. Stricter than JSON.parse: UTF-8 only, not deep, no NUL or broken
-// characters (PostgreSQL refuses them, and so must we), no keys that could reach a prototype. Shapes are checked later, by zod.
+// Hostile bytes in, a JSON value out, or AssayError BODY_BAD. Stricter than JSON.parse: UTF-8 only, not deep,
+// no NUL or broken characters (PostgreSQL refuses them, and so must we), no keys that could reach a
+// prototype. Shapes are checked later, by zod.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";

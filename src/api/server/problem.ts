@@ -1,5 +1,6 @@
-// Problem documents (RFC 9457): what every refused request gets. A code of docs/codes.md, its HTTP status, a sentence, a hint.
-// An error without a code is a mistake of ours: it is logged whole and told as SERVER_FAILED, so that nothing inside leaks.
+// Problem documents (RFC 9457): what every refused request gets. A code of docs/codes.md, its HTTP status, a
+// sentence, a hint. An error without a code is a mistake of ours: it is logged whole and told as
+// SERVER_FAILED, so that nothing inside leaks.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type CodeEntry, codes } from "../../protocol/codes.ts";
 import type { Problem } from "../types.ts";

@@ -1,5 +1,6 @@
-// How many requests an address may make: one bucket per address and class, refilled all the time. Clock and limits are arguments.
-// Addresses are counted by what one customer of a provider gets: one IPv4 address, one IPv6 /64.
+// How many requests an address may make: one bucket per address and class, refilled all the time. Clock and
+// limits are arguments. Addresses are counted by what one customer of a provider gets: one IPv4 address, one
+// IPv6 /64.
 
 import { isIPv6 } from "node:net";
 import { BoundedMap } from "../../platform/bounded-map.ts";

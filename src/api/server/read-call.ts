@@ -1,4 +1,5 @@
-// One request, checked by the schemas of its route: what the handler is given. Refusals name the field, never the value.
+// One request, checked by the schemas of its route: what the handler is given. Refusals name the field, never
+// the value.
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { AssayError } from "../../protocol/assay-error.ts";

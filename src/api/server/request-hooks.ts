@@ -1,4 +1,5 @@
-// What happens to every request around its handler: it is named, counted, its caller found, its end logged and measured.
+// What happens to every request around its handler: it is named, counted, its caller found, its end logged
+// and measured.
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { AssayError } from "../../protocol/assay-error.ts";

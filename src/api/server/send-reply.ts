@@ -1,4 +1,5 @@
-// How replies leave: JSON cut to its schema, immutable files, text. Knows nothing of who asked. Event streams: event-streams.ts.
+// How replies leave: JSON cut to its schema, immutable files, text. Knows nothing of who asked. Event
+// streams: event-streams.ts.
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";

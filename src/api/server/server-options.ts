@@ -1,4 +1,5 @@
-// What createApiServer is given and gives: everything that touches the world (clock, tokens, nonces, logs) comes in from outside.
+// What createApiServer is given and gives: everything that touches the world (clock, tokens, nonces, logs)
+// comes in from outside.
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
@@ -14,11 +15,20 @@ interface TokenRecord {
 }
 
 export interface AuthSource {
-	/** Null when unknown, revoked or expired. The secret's hash is what is looked up; the secret itself is neither kept nor logged. */
+	/**
+	 * Null when unknown, revoked or expired. The secret's hash is what is looked up; the secret itself is
+	 * neither kept nor logged.
+	 */
 	findToken(secret: string): Promise<TokenRecord | null>;
-	/** Roles of a key that has proven itself by a signature; empty when it has none. Any key may be a customer if this says so. */
+	/**
+	 * Roles of a key that has proven itself by a signature; empty when it has none. Any key may be a customer
+	 * if this says so.
+	 */
 	rolesOfKey(key: string): Promise<readonly Exclude<CallerRole, "public" | "reader">[]>;
-	/** Remembers the nonce of a key until `expiresAtMs`; false when it is known already. Must be atomic over all processes. */
+	/**
+	 * Remembers the nonce of a key until `expiresAtMs`; false when it is known already. Must be atomic over all
+	 * processes.
+	 */
 	takeNonce(key: string, nonce: string, expiresAtMs: number): Promise<boolean>;
 }
 
@@ -47,7 +57,10 @@ export interface StaticFile {
 export interface ApiServerOptions {
 	readonly handlers: Handlers;
 	readonly auth: AuthSource;
-	/** Whom signed requests must name: the validator's public key. Keeps a request for one network from being replayed at another. */
+	/**
+	 * Whom signed requests must name: the validator's public key. Keeps a request for one network from being
+	 * replayed at another.
+	 */
 	readonly audience: string;
 	readonly version: string;
 	readonly nowMs: () => number;
@@ -65,7 +78,10 @@ export interface ApiServerOptions {
 	readonly dashboard?: string;
 	/** Other GET requests outside /v1; null: there is no such file. Paths come decoded and without "..". */
 	readonly staticFile?: (path: string) => Promise<StaticFile | null>;
-	/** Raw HTTP upgrades of /agent (the agent link's WebSocket); others are refused. Without it every upgrade is refused. */
+	/**
+	 * Raw HTTP upgrades of /agent (the agent link's WebSocket); others are refused. Without it every upgrade is
+	 * refused.
+	 */
 	readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 

@@ -1,5 +1,6 @@
-// Server-sent events to one reader: heartbeats, a bound on what may pile up, an end when the source ends or the server closes.
-// Not here: where events come from and how a reader goes on after Last-Event-ID; both are the handler's source.
+// Server-sent events to one reader: heartbeats, a bound on what may pile up, an end when the source ends or
+// the server closes. Not here: where events come from and how a reader goes on after Last-Event-ID; both are
+// the handler's source.
 import type { ServerResponse } from "node:http";
 import { untilAborted } from "../../platform/abortable.ts";
 import type { NetworkEvent } from "../types.ts";
@@ -33,7 +34,8 @@ export async function streamEvents(
 	const write = (text: string): void => {
 		if (end !== null) return;
 		raw.write(text);
-		// Without back-pressure on the source: a reader that does not keep up loses its connection, not the validator its memory.
+		// Without back-pressure on the source: a reader that does not keep up loses its connection, not the
+		// validator its memory.
 		if (raw.writableLength > options.bufferBytes) {
 			stop("slow");
 			raw.destroy();

@@ -31,8 +31,7 @@ export async function withChain<T>(
 	requireNode();
 	const dataDir = dataDirOf(values, io);
 	const rpcUrl = rpcUrlOf(values, io);
-	if (values.contracts !== undefined && rpcUrl === null)
-		throw usageError("--contracts is for a chain that --rpc names");
+	if (values.contracts !== undefined && rpcUrl === null) throw usageError("--contracts needs --rpc");
 	if (rpcUrl === null && !existsSync(join(dataDir, "chain", "contracts.json")))
 		throw new AssayError("CHAIN_MISSING", `there is no embedded chain in ${dataDir}`, {
 			hint: "`assay up` creates one; --rpc names the node of another chain.",
@@ -70,7 +69,7 @@ export async function externalChain(
 	return {
 		rpcUrl,
 		contracts: await namedContracts(values, io),
-		// A process that nobody watches waits until nothing is taken back any more.
+		// A process that nobody watches waits until a reorganisation cannot undo anything.
 		confirmations: values.confirmations ?? null,
 		...mostFeeOf(values),
 	};
@@ -87,10 +86,10 @@ async function namedContracts(values: ChainValues, io: CliIo): Promise<ContractA
 	return found;
 }
 
-/** What anyone can have who only reads: no account, no folder of one's own. */
+/** What reading needs: no account, no data folder. */
 export interface ReadingChain {
 	readonly contracts: Contracts;
-	/** Of the data folder, whether it is there or not. */
+	/** The data folder's chain folder; it may not exist. */
 	readonly folder: string;
 	readonly dataDir: string;
 }
@@ -122,7 +121,7 @@ export async function openContracts(
 	const path = values.contracts === undefined ? places.find(existsSync) : resolve(io.cwd, values.contracts);
 	if (path === undefined)
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
-			hint: "Name their addresses with --contracts FILE: what `assay chain deploy --json` printed, or a validator's /chain/contracts.json.",
+			hint: "Give their addresses with --contracts FILE: the output of `assay chain deploy --json`, or a validator's /chain/contracts.json.",
 		});
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations });
 	return contractsOn(client, await readContractsFile(path));

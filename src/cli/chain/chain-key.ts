@@ -20,7 +20,7 @@ export async function readKeyOption(
 		if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new RangeError("not 64 hex digits");
 		return accountOf(`0x${digits.toLowerCase()}`);
 	} catch {
-		// Whatever it was stays out of the message: it may be most of a key.
+		// The content stays out of the message: it may be most of a key.
 		throw new AssayError("KEY_UNUSABLE", `${named} does not hold a private key of 64 hex digits`, {
 			hint: "Put the key alone into the file, with or without 0x.",
 		});

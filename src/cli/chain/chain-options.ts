@@ -1,4 +1,5 @@
-// Options of all commands that have to do with the chain. Apart from the code that uses them, which loads the chain's client.
+// Options of all commands that have to do with the chain. Apart from the code that uses them, which loads the
+// chain's client.
 import { flag, group, text, type Values, whole } from "../options.ts";
 
 /** Those that `assay up` and `assay validate` take too. */

@@ -18,7 +18,7 @@ import { requireNode } from "../require-node.ts";
 import { confirmationsOf, openContracts, rpcUrlOf, withChain } from "./chain-connection.ts";
 import type { ProviderValues } from "./chain-options.ts";
 
-/** Whoever acts on chain: what a validator's home and a provider have in common. */
+/** An account that acts on chain: what a validator's home and a provider have in common. */
 export interface ChainActor {
 	readonly contracts: Contracts;
 	readonly account: ChainAccount;
@@ -33,10 +33,10 @@ export async function withProviderChain<T>(
 ): Promise<T> {
 	requireNode();
 	const folder = providerFolderOf(values, io);
-	// Nothing is made up: whoever mistyped a folder would send tokens to a provider that nobody runs.
+	// Nothing is created here: after a typo, tokens would go to a provider that nobody runs.
 	if (!existsSync(join(folder, "provider.key")))
 		throw new AssayError("KEY_UNUSABLE", `there is no provider in ${folder}`, {
-			hint: "`assay provide` and `assay up` make one at their first start; name its folder with --data.",
+			hint: "`assay provide` and `assay up` create one at their first start; give its folder with --data.",
 		});
 	const bytes = (size: number) => new Uint8Array(randomBytes(size));
 	const signer = await loadKeyFile({
@@ -80,6 +80,6 @@ function providerFolderOf(values: ProviderValues, io: CliIo): string {
 	const network = resolve(io.cwd, values.network ?? defaultDataDir(io.env));
 	const [own, ofUp] = [defaultProviderDir(io.env), join(network, "provider")];
 	const [hasOwn, hasUp] = [own, ofUp].map((folder) => existsSync(join(folder, "provider.key")));
-	if (hasOwn && hasUp) throw usageError(`there are two providers, in ${own} and in ${ofUp}: name one with --data`);
+	if (hasOwn && hasUp) throw usageError(`there are two providers, in ${own} and in ${ofUp}: choose one with --data`);
 	return hasUp ? ofUp : own;
 }

@@ -25,7 +25,7 @@ export async function requireFunds(
 		"CHAIN_FUNDS",
 		`the account ${account.address} has ${formatTokens(tokens)} tokens, and ${formatTokens(options.tokens)} are needed`,
 		{
-			hint: `Send ${formatTokens(options.tokens - tokens)} tokens (contract ${token} on chain ${chainId}) to ${account.address}. Whoever holds some: assay chain send ${account.address} ${formatTokens(options.tokens - tokens)}`,
+			hint: `Send ${formatTokens(options.tokens - tokens)} tokens (contract ${token} on chain ${chainId}) to ${account.address}. From an account that has some: assay chain send ${account.address} ${formatTokens(options.tokens - tokens)}`,
 		},
 	);
 }
@@ -47,7 +47,7 @@ export async function requireGas(
 		"CHAIN_FUNDS",
 		`the account ${account.address} has ${formatTokens(coins)} of chain ${client.chainId}'s own coin, and gas may cost ${formatTokens(needed)}`,
 		{
-			hint: `Send ${formatTokens(needed - coins + 1n)} or more of it to ${account.address}. ${otherwise ?? `Whoever holds some: assay chain send ${account.address} 0 --coins ${formatTokens(2n * needed)}`}`,
+			hint: `Send ${formatTokens(needed - coins + 1n)} or more of it to ${account.address}. ${otherwise ?? `From an account that has some: assay chain send ${account.address} 0 --coins ${formatTokens(2n * needed)}`}`,
 		},
 	);
 }

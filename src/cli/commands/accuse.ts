@@ -1,6 +1,6 @@
-// `assay accuse EVIDENCE --receipts FILE|URL`: brings the fraud that an evidence file shows before the chain. Anyone may: the chain
-// believes the accused's own signature and its own arithmetic, and part of what is taken goes to the account that pays for the
-// proof. Page: docs/slashing.md.
+// `assay accuse EVIDENCE --receipts FILE|URL`: brings the fraud that an evidence file shows before the chain.
+// Anyone may: the chain believes the accused's own signature and its own arithmetic, and part of what is
+// taken goes to the account that pays for the proof. Page: docs/slashing.md.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type ContractAddresses, callOf, read } from "../../chain/contracts/contracts.ts";
@@ -37,7 +37,7 @@ const options = {
 	...chainOptions,
 };
 
-/** The dearest proof of contracts/gas.json, with room for a long chain of roots. */
+/** The most expensive proof of contracts/gas.json, with room for a long chain of roots. */
 const PROOF_GAS = 4_000_000n;
 const FETCH_MS = 20_000;
 /** 1,024 receipts have half of it. */
@@ -146,8 +146,8 @@ function requireSameContract(file: ReceiptFile, { chainId, slashing }: ContractA
 	if (file.chainId === chainId && file.slashing === slashing.toLowerCase()) return;
 	throw new AssayError(
 		"RECEIPTS_BAD",
-		`these receipts are for the contract ${file.slashing} on chain ${file.chainId}; here are ${slashing.toLowerCase()} and ${chainId}`,
-		{ hint: "Name that chain's node with --rpc, and its contracts with --contracts." },
+		`these receipts are for the contract ${file.slashing} on chain ${file.chainId}, not for ${slashing.toLowerCase()} and ${chainId}`,
+		{ hint: "Give that chain's node with --rpc, and its contracts with --contracts." },
 	);
 }
 

@@ -1,5 +1,6 @@
-// `assay audit EPOCH`: recomputes an epoch from the chain, the reports' leaves, the scores' terms and the evidence, and lists every
-// difference. Needs a node and the contracts' addresses, nothing else. What is compared with what: docs/epochs.md §4.
+// `assay audit EPOCH`: recomputes an epoch from the chain, the reports' leaves, the scores' terms and the
+// evidence, and lists every difference. Needs a node and the contracts' addresses, nothing else. What is
+// compared with what: docs/epochs.md §4.
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -100,7 +101,7 @@ function chooserOf(values: AuditValues, io: CliIo): (leaves: readonly ScoreLeaf[
 /** A file takes 0.1 to 0.5 s. */
 const MANY = 100;
 
-/** Unforeseeable, or whoever changed a file would change one that is not drawn. */
+/** Drawn by real randomness: a cheater must not know which files are checked. */
 function drawn<T>(among: readonly T[], count: number): readonly T[] {
 	const left = [...among];
 	for (let i = 0; i < Math.min(count, left.length); i++) {

@@ -1,5 +1,6 @@
-// `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on another chain, tokens,
-// devices. Each verb but status has a file. Not here: running an embedded chain (`assay up`).
+// `assay chain`: what the chain says of this network, of this validator and of this provider; contracts on
+// another chain, tokens, devices. Each verb but status has a file. Not here: running an embedded chain
+// (`assay up`).
 
 import { read } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount, readDevicesOf } from "../../chain/contracts/registry.ts";

@@ -1,5 +1,6 @@
-// `assay claim`: claims the rewards of final epochs and collects all that an account is owed, in one transaction an account where
-// possible. Anyone may do so for any provider: the contract pays the account in the leaf and nobody else.
+// `assay claim`: claims the rewards of final epochs and collects all that an account is owed, in one
+// transaction an account where possible. Anyone may do so for any provider: the contract pays the account in
+// the leaf and nobody else.
 
 import { join } from "node:path";
 import { read } from "../../chain/contracts/contracts.ts";
@@ -34,7 +35,10 @@ interface Paid {
 	readonly epoch: number;
 	readonly provider: Hex;
 	readonly amount: bigint;
-	/** "was claimed": before, and what is owed of its 128 epochs may or may not contain it; it is paid now if it does. "lapsed": nobody claimed it in time. */
+	/**
+	 * "was claimed": before, and what is owed of its 128 epochs may or may not contain it; it is paid now if it
+	 * does. "lapsed": nobody claimed it in time.
+	 */
 	readonly state: "paid" | "was paid" | "was claimed" | "can be claimed" | "lapsed";
 }
 
@@ -47,7 +51,10 @@ interface Collected {
 interface Outcome {
 	readonly claims: readonly Paid[];
 	readonly collected: readonly Collected[];
-	/** Final epochs whose weights are neither here nor to be had from the proposer: nothing of them can be claimed now. */
+	/**
+	 * Final epochs whose weights are neither here nor to be had from the proposer: nothing of them can be
+	 * claimed now.
+	 */
 	readonly withheld: readonly number[];
 }
 
@@ -188,7 +195,10 @@ async function payOne(
 	return { claims, amount };
 }
 
-/** One transaction where that stays within MAX_CLAIM_GAS a claim; where claim and payment each make a slot new they are two. */
+/**
+ * One transaction where that stays within MAX_CLAIM_GAS a claim; where claim and payment each make a slot new
+ * they are two.
+ */
 async function callsFor(
 	{ contracts, account }: ChainHome,
 	provider: Hex,

@@ -1,4 +1,5 @@
-// `assay evidence PROBE --out FILE`: fetches the evidence file of a probe, byte for byte. Judging it is up to `assay verify`.
+// `assay evidence PROBE --out FILE`: fetches the evidence file of a probe, byte for byte. Judging it is up to
+// `assay verify`.
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -60,7 +61,7 @@ function write(path: string, content: Uint8Array | string): void {
 		writeFileSync(path, content);
 	} catch (cause) {
 		throw new AssayError("FILE_UNWRITABLE", `cannot write ${path}`, {
-			hint: "Choose another place with --out, or --receipts.",
+			hint: "Choose another file with --out or --receipts.",
 			cause,
 		});
 	}

@@ -1,5 +1,5 @@
-// `assay probe [TARGET]`: challenges a host, prints what it claimed beside what it proved, leaves the evidence in a file.
-// Not here: what is asked (validator/), what is true (verify/).
+// `assay probe [TARGET]`: challenges a host, prints what it claimed beside what it proved, leaves the
+// evidence in a file. Not here: what is asked (validator/), what is true (verify/).
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -37,7 +37,7 @@ function writeEvidence(path: string, evidence: Uint8Array): void {
 		writeFileSync(path, evidence);
 	} catch (cause) {
 		throw new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-			hint: "Name another file with --out FILE.",
+			hint: "Choose another file with --out FILE.",
 			cause,
 		});
 	}

@@ -1,5 +1,6 @@
-// `assay provide --validator URL`: offers this host's devices to validators, and to customers if its owner wants. Runs until stopped.
-// Not here: what a validator may do (src/provider/), what goes over the wire (src/engine/agent/). Page for owners: docs/provider.md.
+// `assay provide --validator URL`: offers this host's devices to validators, and to customers if its owner
+// wants. Runs until stopped. Not here: what a validator may do (src/provider/), what goes over the wire
+// (src/engine/agent/). Page for owners: docs/provider.md.
 import { randomBytes } from "node:crypto";
 import { hostname, totalmem } from "node:os";
 import { join } from "node:path";
@@ -192,7 +193,7 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 
 async function ourEngine(io: CliIo): Promise<string> {
 	const build = await findEngine(hostPlatform(), {
-		onBuild: (p) => io.err.write(`  building the engine for ${p}, once; this takes a minute or two\n`),
+		onBuild: (p) => io.err.write(`  building the engine for ${p} (once); this takes a minute or two\n`),
 	});
 	return build.path;
 }

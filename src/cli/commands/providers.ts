@@ -1,4 +1,5 @@
-// `assay providers`: who is in the network and what each has proven; an admin also adds, pauses, resumes, removes and probes them.
+// `assay providers`: who is in the network and what each has proven; an admin also adds, pauses, resumes,
+// removes and probes them.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Provider, ProviderSummary } from "../../api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../protocol/format-number.ts";

@@ -1,5 +1,6 @@
-// `assay rent`: a customer's way to a machine: search by proven figures, start, list, extend, release, and log in by ssh.
-// Requests are signed with the customer's own key, made on first use. What the provider says about itself is checked before ssh sees it.
+// `assay rent`: a customer's way to a machine: search by proven figures, start, list, extend, release, and
+// log in by ssh. Requests are signed with the customer's own key, made on first use. What the provider says
+// about itself is checked before ssh sees it.
 import type { Offer, Rental } from "../../api/types.ts";
 import { formatPercent, formatRate } from "../../protocol/format-number.ts";
 import { apiOptions, openApi, withApi } from "../api-connection.ts";

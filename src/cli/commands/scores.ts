@@ -1,4 +1,5 @@
-// `assay scores`: who has which score; of one provider every term of it down to the evidence; of an epoch of the chain the weights and shares.
+// `assay scores`: who has which score; of one provider every term of it down to the evidence; of an epoch of
+// the chain the weights and shares.
 
 import type { ChainWeight, ProviderSummary } from "../../api/types.ts";
 import { formatPercent } from "../../protocol/format-number.ts";

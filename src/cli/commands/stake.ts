@@ -1,5 +1,5 @@
-// `assay stake` and `assay unstake`: stake on chain of this validator, or of this machine's provider. The first stake registers the
-// account with its key. What a stake is at risk for: docs/slashing.md.
+// `assay stake` and `assay unstake`: stake on chain of this validator, or of this machine's provider. The
+// first stake registers the account with its key. What a stake is at risk for: docs/slashing.md.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { callOf, read } from "../../chain/contracts/contracts.ts";

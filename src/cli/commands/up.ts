@@ -1,5 +1,6 @@
-// `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is this host. Prints what
-// happens and stays until Ctrl-C; everything is in the data folder, and the next start finds it. Not here: what any of them does.
+// `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is
+// this host. Prints what happens and stays until Ctrl-C; everything is in the data folder, and the next start
+// finds it. Not here: what any of them does.
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
@@ -109,7 +110,7 @@ until Ctrl-C. Other hosts join with the command that it prints. The next start c
 			return await live({ values, io, dataDir, url, running, isEmbedded, closing, say, paint });
 		} finally {
 			const close = closing.splice(0).reverse();
-			// The provider and the validator at once: a probe between the two ends for both. The file last, when nothing runs any more.
+			// Provider and validator together, so that a running probe ends for both; the file last.
 			const ends = await Promise.allSettled(close.slice(0, -1).map((end) => end()));
 			await close.at(-1)?.();
 			const failed = ends.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
@@ -118,7 +119,7 @@ until Ctrl-C. Other hosts join with the command that it prints. The next start c
 	},
 });
 
-/** Of a network that is tried on a machine of one's own; on a real chain a host without a GPU is worth nothing. docs/scores.md. */
+/** For a trial network; on a real chain a host without a GPU is worth nothing (docs/scores.md). */
 const TRIAL_HOST_ONLY_PPM = 10_000;
 
 async function ensureEngine(say: (text: string) => void): Promise<void> {
@@ -153,7 +154,7 @@ async function start(validator: Validator): Promise<RunningValidator> {
 	}
 }
 
-/** A server on every address is reached at this machine's own. */
+/** A server on all addresses is reached at loopback. */
 function reachable(url: string): string {
 	const found = new URL(url);
 	if (found.hostname === "0.0.0.0") found.hostname = "127.0.0.1";
@@ -161,7 +162,7 @@ function reachable(url: string): string {
 	return found.origin;
 }
 
-/** How other hosts come in, if they can. */
+/** How other hosts join, if they can. */
 function joinLine(host: string, url: string, key: string): string {
 	const { port } = new URL(url);
 	if (/^(127\.|localhost$|::1$)/.test(host)) return "this machine only; --host 0.0.0.0 lets other hosts join";

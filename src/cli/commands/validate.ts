@@ -1,5 +1,6 @@
-// `assay validate`: one validator process, in the foreground: database, API, agents, probes, scores, rentals. Several may run side by
-// side on one database. Not here: what it does (src/validator/); a whole network on one machine is `assay up`.
+// `assay validate`: one validator process, in the foreground: database, API, agents, probes, scores, rentals.
+// Several may run side by side on one database. Not here: what it does (src/validator/); a whole network on
+// one machine is `assay up`.
 
 import { resolve } from "node:path";
 import { untilAborted } from "../../platform/abortable.ts";

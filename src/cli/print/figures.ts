@@ -27,7 +27,10 @@ export function figureLabel(name: string): string {
 	);
 }
 
-/** Of figures with one name (a probe may ask for one precision twice, in two shapes) the best: a device is at least that fast. */
+/**
+ * Of figures with one name (a probe may ask for one precision twice, in two shapes) the best: a device is at
+ * least that fast.
+ */
 export function bestFigures(figures: readonly Figure[]): Figure[] {
 	const best = new Map<string, Figure>();
 	for (const figure of figures) if (figure.value > (best.get(figure.name)?.value ?? -1)) best.set(figure.name, figure);

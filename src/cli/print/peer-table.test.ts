@@ -1,4 +1,5 @@
-// The square table of peers as text: rows read, columns are read, dashes where nothing was proven, one unit for all.
+// The square table of peers as text: rows read, columns are read, dashes where nothing was proven, one unit
+// for all.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";

@@ -1,5 +1,5 @@
-// A score for people: in one line with its main terms, or as a tree of every term down to the evidence and the parameters it was read from.
-// Pure. The numbers are the API's; `assay scores --json` has them exactly.
+// A score for people: in one line with its main terms, or as a tree of every term down to the evidence and
+// the parameters it was read from. Pure. The numbers are the API's; `assay scores --json` has them exactly.
 import type { Score, ScoreTerm } from "../../api/types.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";

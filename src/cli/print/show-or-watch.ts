@@ -26,7 +26,7 @@ export async function showOrWatch(values: WatchValues, io: CliIo, read: () => Pr
 	for (let shown: Shown | AssayError = first; ; ) {
 		io.out.write(values.json ? watchedJson(shown) : watchedText(shown, io, paint));
 		if (!(await sleep(1000 * (values.every ?? 2), io.interrupted))) return 0;
-		// A validator that restarts is no reason to stop looking.
+		// A validator may restart: go on.
 		shown = await read().catch((error: unknown) => {
 			if (error instanceof AssayError) return error;
 			throw error;

@@ -1,4 +1,5 @@
-// Lines of output with one line below them that is rewritten in place. Where there is no terminal that line is left out.
+// Lines of output with one line below them that is rewritten in place. Where there is no terminal that line
+// is left out.
 
 export interface StatusLine {
 	/** A line that stays. */

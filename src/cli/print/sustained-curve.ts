@@ -1,5 +1,6 @@
-// The speed of a sustained run over time, as one line a device: lowest and highest second, and a curve; beneath it what the device said
-// of itself meanwhile (clock, power, temperature), which is a claim, while the curve is proven. Pure.
+// The speed of a sustained run over time, as one line a device: lowest and highest second, and a curve;
+// beneath it what the device said of itself meanwhile (clock, power, temperature), which is a claim, while
+// the curve is proven. Pure.
 import { formatRate } from "../../protocol/format-number.ts";
 import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/probe/evidence.ts";
 import { decodeRoots } from "../../protocol/probe/records.ts";
@@ -7,7 +8,10 @@ import { type CurvePoint, throughputCurve } from "../../verify/hardware/throughp
 import { formatDuration, rateUnit } from "./format.ts";
 import { sparkline } from "./sparkline.ts";
 
-/** Last tenth against best tenth of the run. Clocks of a healthy card settle within some percent; a hot or capped one loses more. */
+/**
+ * Last tenth against best tenth of the run. Clocks of a healthy card settle within some percent; a hot or
+ * capped one loses more.
+ */
 const THROTTLED_PPM = 900_000;
 
 export function curveLine(

@@ -1,4 +1,5 @@
-// Tables for people: columns as wide as their widest cell, numbers to the right. Cells from providers go through `shown` first.
+// Tables for people: columns as wide as their widest cell, numbers to the right. Cells from providers go
+// through `shown` first.
 import type { ProviderSummary } from "../../api/types.ts";
 import { printable } from "../../engine/client/printable.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";

@@ -1,5 +1,6 @@
-// The verdict for people: one line that says it, then what was claimed beside what was proven, device by device.
-// Pure: evidence and verdict in, text out. Strings of the claim were made safe for a terminal when the claim was parsed.
+// The verdict for people: one line that says it, then what was claimed beside what was proven, device by
+// device. Pure: evidence and verdict in, text out. Strings of the claim were made safe for a terminal when
+// the claim was parsed.
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";

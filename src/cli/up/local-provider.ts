@@ -1,5 +1,6 @@
-// The provider of `assay up`: an `assay provide` of its own, as on any other host, that dials this machine's validator. It ends when `up` does, even
-// one that was killed: the channel between the two is closed then (main.ts). Not here: what a provider does.
+// The provider of `assay up`: an `assay provide` of its own, as on any other host, that dials this machine's
+// validator. It ends when `up` does, even one that was killed: the channel between the two is closed then
+// (main.ts). Not here: what a provider does.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
@@ -31,7 +32,7 @@ export interface LocalProviderOptions {
 }
 
 const FIRST_SSH_PORT = 2222;
-/** An orderly end lets an environment be taken down first. */
+/** Time to take down a rental's environment. */
 const STOP_MS = 90_000;
 
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
@@ -45,7 +46,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
 	return { rentable: false, stop };
 }
 
-/** Only this machine is told of it, so only from this machine it is reached. */
+/** Only this machine knows of it, so it listens on loopback only. */
 async function rentalArguments(): Promise<string[]> {
 	const port = String(await freePort("127.0.0.1", FIRST_SSH_PORT));
 	return ["--rentable", "--ssh-host", "127.0.0.1", "--ssh-listen", "127.0.0.1", "--ssh-port", port];
@@ -74,7 +75,7 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 	if (options.pricePerHour !== undefined) args.push("--price", options.pricePerHour);
 	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
 		env: options.env as NodeJS.ProcessEnv,
-		// A session of its own: Ctrl-C is for `up`, which then ends it in order.
+		// A session of its own: Ctrl-C goes to `up`, which then stops it in order.
 		detached: true,
 		stdio: ["ignore", "pipe", "pipe", "ipc"],
 	});
@@ -99,7 +100,7 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 		child.once("close", () => resolve());
 	}).then(() => {
 		if (state === "starting") state = "failed";
-		// Without an environment for rentals it is started again without them; nobody needs to hear of that.
+		// Without an environment for rentals it is started again without them; that is no error.
 		const isSilent = state === "failed" && more.length > 0 && /\[RENTAL_UNAVAILABLE\]/.test(said);
 		if (state !== "stopping" && !isSilent) options.onEnd(said.trim());
 	});

@@ -1,6 +1,6 @@
-// The provider of `assay up` on the embedded chain: an account of its own, registered with the minimum stake and funded from the
-// chain's treasury, so that a trial network shows everything that a real one has. On any other chain its owner stakes; then only
-// what is missing is printed. Safe to repeat after a crash anywhere.
+// The provider of `assay up` on the embedded chain: an account of its own, registered with the minimum stake
+// and funded from the chain's treasury, so that a trial network shows everything that a real one has. On any
+// other chain its owner stakes; then only what is missing is printed. Safe to repeat after a crash anywhere.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
@@ -21,11 +21,11 @@ export interface LocalRegistration {
 	/** "missing": on this chain its owner registers it. */
 	readonly state: "registered" | "was registered" | "missing";
 	readonly account: string;
-	/** For whoever watches. */
+	/** For the terminal. */
 	readonly line: string;
 }
 
-/** Times the least stake of a provider, and gas for years of binding devices. */
+/** Times the minimum stake of a provider, and gas for years of binding devices. */
 const STAKES = 10n;
 const GAS_WEI = 10n * 10n ** 18n;
 
@@ -73,7 +73,7 @@ export async function registerLocalProvider(options: {
 		);
 	const { minProviderStake } = await read(contracts, "registry", "params");
 	const amount = STAKES * minProviderStake;
-	// Each step only when it is missing: whatever died in between, nothing is given twice.
+	// Each step only if it is missing: after a crash in between nothing is given twice.
 	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n) await give(actor, treasurer, GAS_WEI);
 	const has = await read(contracts, "token", "balanceOf", address);
 	if (has < amount) await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, amount - has));
@@ -81,7 +81,10 @@ export async function registerLocalProvider(options: {
 	return registration("registered", `account ${address}, ${formatTokens(amount)} staked`);
 }
 
-/** For `assay up`: what there is to say of this machine's provider on chain. Its network runs without that, so trouble is told and no more. */
+/**
+ * For `assay up`: one line on this machine's provider on chain. The network runs without it, so errors are
+ * only shown.
+ */
 export async function registrationLine({
 	dataDir,
 	running: { chain },

@@ -1,5 +1,5 @@
-// What `assay up` has to say of its chain: when the epoch that runs will pay, what can be claimed, and how to stake where nobody does it for the operator.
-// Words and one look at the validator; nothing here sends anything.
+// What `assay up` prints about its chain: when the current epoch will pay, what can be claimed, and how to
+// stake where the operator must do it. Nothing here sends anything.
 
 import type { EpochTimes } from "../../chain/contracts/scoreboard.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
@@ -7,7 +7,7 @@ import type { FinalEpoch } from "../../validator/settlement/final-watch.ts";
 import type { Paint } from "../print/paint.ts";
 import { formatTokens } from "../print/tokens.ts";
 
-/** A node's address may hold a name and a password: not for the screen. */
+/** A node's URL may hold a name and a password, which must not be printed. */
 export function withoutLogin(url: string): string {
 	const plain = new URL(url);
 	if (plain.username === "" && plain.password === "") return url;
@@ -16,7 +16,7 @@ export function withoutLogin(url: string): string {
 	return plain.href;
 }
 
-/** On somebody else's chain the operator stakes; until then the network runs and nothing that it says counts there. */
+/** On an external chain the operator stakes; until then the network runs, but its reports do not count. */
 export function stakeLines(account: string, url: string, dataDir: string, rpc: string | undefined): readonly string[] {
 	const where = `${rpc === undefined ? "" : `--rpc ${withoutLogin(rpc)} `}--data ${dataDir}`;
 	return [
@@ -28,7 +28,7 @@ export function stakeLines(account: string, url: string, dataDir: string, rpc: s
 
 const LOOK_EVERY_MS = 500;
 
-/** Asked of the validator itself, not of events: what was final before anybody listened counts as well. Each epoch is told once. */
+/** Asks the validator, not the events: epochs that were final before it started count too. Each is reported once. */
 export function watchRewards({ chain }: RunningValidator, onFinal: (final: FinalEpoch) => void): () => void {
 	let shown = -1;
 	const look = () => {
@@ -42,14 +42,14 @@ export function watchRewards({ chain }: RunningValidator, onFinal: (final: Final
 	return () => clearInterval(looking);
 }
 
-/** What can be had for an epoch whose weights are final. */
+/** The rewards of an epoch whose weights are final. */
 export function rewardsLine({ epoch, claimable, providers }: FinalEpoch, paint: Paint): string {
 	if (claimable > 0n)
 		return `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim`;
 	return `rewards   epoch ${epoch}: ${providers === 0 ? "nobody had a score above 0, so nobody is paid" : "all of it is claimed"}`;
 }
 
-/** When the epoch that runs will pay, at the soonest. */
+/** When the current epoch will pay, at the earliest. */
 export function epochLine(p: EpochTimes & { readonly challengeSeconds: number }, nowS: number): string {
 	const epoch = Math.floor((nowS - p.genesis) / p.epochSeconds);
 	const endsIn = p.genesis + (epoch + 1) * p.epochSeconds - nowS;

@@ -1,6 +1,6 @@
-// up.json in the data folder of a running `assay up`: where it is, who it is, which process. Other commands find the
-// network by it. Only one `up` runs from a folder (src/platform/folder-lock.ts).
-// ATTACK: the admin's token goes to the URL in this file, so it is believed only while the process that wrote it lives.
+// up.json in the data folder of a running `assay up`: where it is, who it is, which process. Other commands
+// find the network by it. Only one `up` runs from a folder (src/platform/folder-lock.ts). ATTACK: the admin's
+// token goes to the URL in this file, so it is believed only while the process that wrote it lives.
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeDurably } from "../../platform/durable-file.ts";
@@ -43,7 +43,7 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 		throw new AssayError(
 			"UP_RUNNING",
 			`a network runs from ${dataDir} already${url ? `, at ${url}` : ""}${pid ? ` (process ${pid})` : ""}`,
-			{ hint: "Use that one, stop it with Ctrl-C where it runs, or name another folder with --data." },
+			{ hint: "Use that one, stop it with Ctrl-C where it runs, or choose another folder with --data." },
 		);
 	}
 	const startTicks = (await startTicksOf(process.pid)) ?? "";

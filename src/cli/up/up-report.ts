@@ -1,5 +1,6 @@
-// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could. On a terminal the progress
-// of probes is one line that is rewritten; elsewhere one line for each stage. Nothing here decides anything.
+// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could.
+// On a terminal the progress of probes is one line that is rewritten; elsewhere one line for each stage.
+// Nothing here decides anything.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../../api/types.ts";

@@ -1,5 +1,5 @@
-// `assay chain deploy`: deploys a token and the contracts on the chain of a node's URL, paid from the user's key or from this data
-// folder's account. An embedded chain needs none of this. Page: docs/chain.md.
+// `assay chain deploy`: deploys a token and the contracts on the chain of a node's URL, paid from the user's
+// key or from this data folder's account. An embedded chain needs none of this. Page: docs/chain.md.
 
 import { randomBytes } from "node:crypto";
 import { read } from "../../../chain/contracts/contracts.ts";

@@ -1,5 +1,5 @@
-// `assay chain bind` and `assay chain release`: this provider's GPUs on chain. A validator attests what it proved; the chain gives each device to one provider at a time.
-// Page: docs/chain.md §2.
+// `assay chain bind` and `assay chain release`: this provider's GPUs on chain. A validator attests what it
+// proved; the chain gives each device to one provider at a time. Page: docs/chain.md §2.
 
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
 import {
@@ -50,7 +50,7 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 				"DEVICE_UNATTESTED",
 				`${url} attests ${wanted === null ? "no GPU" : "no such GPU"} of this provider`,
 				{
-					hint: "It does after a valid probe of a GPU with a UUID, unless the card counts for another provider there.",
+					hint: "It does so after a valid probe of a GPU with a UUID, unless the card already counts for another provider there.",
 				},
 			);
 		const { deviceSeconds } = await read(contracts, "registry", "params");

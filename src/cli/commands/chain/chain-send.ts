@@ -1,4 +1,5 @@
-// `assay chain send` and `assay chain endpoint`: tokens and gas to another account; and the address where this validator is reached.
+// `assay chain send` and `assay chain endpoint`: tokens and gas to another account; and the address where
+// this validator is reached.
 
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
 import { readAccount } from "../../../chain/contracts/registry.ts";
