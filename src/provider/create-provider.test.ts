@@ -15,8 +15,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { AgentConnection } from "../engine/agent/accept-agent.ts";
 import { clockUs, dialRaw, makeSigner, random, startDoor, type TestDoor } from "../engine/agent/agent.test-kit.ts";
-import type { AgentConnection } from "../engine/agent/agent-connection.ts";
 import { findEngine, hostPlatform } from "../engine/builds.ts";
 import { createEngineClient } from "../engine/client/create-engine-client.ts";
 import { AssayError } from "../protocol/assay-error.ts";

@@ -4,8 +4,8 @@
 // src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/agent-link.md.
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
-import type { AgentHandlers, ValidatorConnection } from "../engine/agent/agent-connection.ts";
 import type { AgentOffer } from "../engine/agent/agent-messages.ts";
+import type { AgentHandlers, ValidatorConnection } from "../engine/agent/dial-agent.ts";
 import { dialAgent } from "../engine/agent/dial-agent.ts";
 import { makeFolder } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";

@@ -2,7 +2,7 @@
 // itself, which asks it what the host has. Not here: how limits are enforced (guard-engine.ts), who may ask
 // at all (the agent link).
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
-import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
+import type { AgentHandlers } from "../engine/agent/dial-agent.ts";
 import { createEngineClient } from "../engine/client/create-engine-client.ts";
 import { createLocalLink } from "../engine/links/create-local-link.ts";
 import type { Link } from "../engine/links/link.ts";

@@ -1,7 +1,7 @@
 // What a provider tells its owner while it runs; the command line prints it, tests wait for it. Plain
 // objects.
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
-import type { AgentEnd } from "../engine/agent/agent-connection.ts";
+import type { AgentEnd } from "../engine/agent/agent-socket.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 

@@ -1,6 +1,7 @@
 // Keeps one validator served: dials, stays, and dials again with growing pauses when the connection is lost.
 // Pauses are random, so that a validator that comes back is not run over by all its providers at once.
-import type { AgentEnd, ValidatorConnection } from "../engine/agent/agent-connection.ts";
+import type { AgentEnd } from "../engine/agent/agent-socket.ts";
+import type { ValidatorConnection } from "../engine/agent/dial-agent.ts";
 import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderEvent } from "./provider-event.ts";

@@ -2,7 +2,7 @@
 // agent link (src/engine/agent/receipt-watch.ts), never told by the validator; here they get account, probe
 // and signature. The chain's code and the key are loaded when the first receipts are wanted.
 
-import type { AgentHandlers } from "../engine/agent/agent-connection.ts";
+import type { AgentHandlers } from "../engine/agent/dial-agent.ts";
 import { BoundedMap } from "../platform/bounded-map.ts";
 import { receiptOf } from "../protocol/chain/probe-receipt.ts";
 import { loadProviderAccount } from "./chain-account.ts";

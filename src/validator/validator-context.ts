@@ -1,6 +1,6 @@
 // What the parts of a validator share. Made once by create-validator.ts; no part reaches around it.
 import type { Logger } from "pino";
-import type { AgentConnection } from "../engine/agent/agent-connection.ts";
+import type { AgentConnection } from "../engine/agent/accept-agent.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { KeyedMutex } from "../platform/keyed-mutex.ts";
 import type { Beacon } from "../protocol/probe/challenge-seed.ts";

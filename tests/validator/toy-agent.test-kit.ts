@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createApiClient } from "../../src/api/create-client.ts";
-import type { AgentHandlers } from "../../src/engine/agent/agent-connection.ts";
+import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
 import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
 import { type Environment, realEnvironment } from "../../src/platform/environment.ts";

@@ -1,7 +1,7 @@
 // The validator's end of an agent link: lets a provider prove its key, then opens engines on it, asks it,
 // hears of its changes. What it hands out is bounded in time and bytes whatever the provider does. Page:
 // docs/agent-link.md. Not here: which providers to accept (`admit`), the HTTP server and limits per address
-// (create-agent-door.ts).
+// (agent-door.ts).
 import type { WebSocket } from "ws";
 import { isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -10,12 +10,11 @@ import type { Signer } from "../../protocol/probe/signer.ts";
 import type { Link } from "../links/link.ts";
 import { AgentAsks } from "./agent-asks.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type { CallReply, CallRequest, PlainCall, SignedChallenge } from "./agent-calls.ts";
+import type { CallReply, CallRequest, OpenRequest, PlainCall, SignedChallenge } from "./agent-calls.ts";
 import { isAnswer, MAX_RECEIPTS } from "./agent-calls.ts";
-import type { AgentConnection, AgentEnd, OpenRequest } from "./agent-connection.ts";
 import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
-import { AgentSocket, closeCodes } from "./agent-socket.ts";
+import { type AgentEnd, AgentSocket, closeCodes } from "./agent-socket.ts";
 import { type ChannelLink, createChannelLink } from "./channel-link.ts";
 
 export interface AcceptAgentOptions {
@@ -37,7 +36,7 @@ const PING_WAIT_MS = 3000;
 
 /** Settles when the provider is proven and welcome. Throws AssayError once the WebSocket is closed. */
 export async function acceptAgent(ws: WebSocket, options: AcceptAgentOptions): Promise<AgentConnection> {
-	const agent = new AcceptedAgent(ws, options);
+	const agent = new AgentConnection(ws, options);
 	try {
 		await agent.proven.promise;
 	} catch (error) {
@@ -47,8 +46,11 @@ export async function acceptAgent(ws: WebSocket, options: AcceptAgentOptions): P
 	return agent;
 }
 
-class AcceptedAgent implements AgentConnection {
+/** Whatever the provider said was parsed strictly; none of it is proven but its key. */
+export class AgentConnection {
+	/** Where it dialled from, as the door saw it. */
 	readonly address: string;
+	/** Settles once; never rejects. */
 	readonly closed: Promise<AgentEnd>;
 	readonly proven = Promise.withResolvers<void>();
 	private readonly options: AcceptAgentOptions;
@@ -82,10 +84,12 @@ class AcceptedAgent implements AgentConnection {
 		void this.closed.then((end) => this.onEnd(end));
 	}
 
+	/** Ed25519, 64 hex digits; proven. */
 	get providerKey(): string {
 		return this.parties!.providerKey;
 	}
 
+	/** The latest: the one of the proof, or of the last `changed`. */
 	get claim(): HostClaim {
 		return this.latestClaim!;
 	}
@@ -94,6 +98,7 @@ class AcceptedAgent implements AgentConnection {
 		return this.proof!.offer;
 	}
 
+	/** The best WebSocket ping so far; null before the first one came back. */
 	get rttUs(): number | null {
 		return this.socket.rttUs;
 	}
@@ -102,12 +107,14 @@ class AcceptedAgent implements AgentConnection {
 		return this.socket.isEnded;
 	}
 
+	/** Throws AssayError: what the provider refused with (PROVIDER_BUSY, …), AGENT_SILENT, AGENT_CLOSED. */
 	async ask<N extends PlainCall>(name: N, request: CallRequest<N>): Promise<CallReply<N>> {
 		const answer = this.asks.ask(name, request);
 		if (name === "unrent") this.leaving = Promise.allSettled([this.leaving, answer]);
 		return (await answer) as CallReply<N>;
 	}
 
+	/** A fresh engine. Throws AssayError as `ask` does. */
 	async openLink({ probe, limits, receipts = null }: OpenRequest): Promise<Link> {
 		await this.leaving;
 		await isInTime(this.freshPings(), PING_WAIT_MS);
@@ -119,11 +126,13 @@ class AcceptedAgent implements AgentConnection {
 		return opened.link;
 	}
 
+	/** Returns how to stop listening. */
 	onChanged(listener: (claim: HostClaim) => void): () => void {
 		this.listeners.add(listener);
 		return () => this.listeners.delete(listener);
 	}
 
+	/** Orderly by default; `code` is a row of protocol/codes.ts and goes to the provider as the reason. */
 	async close({ closeCode = closeCodes.normal, code = "AGENT_CLOSED" } = {}): Promise<void> {
 		this.socket.end(closeCode, code, "this validator closed it");
 		await this.closed;

@@ -136,6 +136,9 @@ export type Refusal = { readonly type: "refused"; readonly code: string; readonl
 	[S in SubjectField]: { readonly [F in S]: Typed<(typeof subjects)[S]> };
 }[SubjectField];
 
+/** For whom the engine is: no channel yet, and no `receipts` means null. */
+export type OpenRequest = Pick<CallRequest<"open">, "probe" | "limits"> &
+	Partial<Pick<CallRequest<"open">, "receipts">>;
 export type EngineLimits = Typed<typeof limits>;
 export type ReceiptsWanted = Typed<typeof receiptsWanted>;
 export type SignedChallenge = Typed<typeof signedChallenge>;

@@ -8,7 +8,7 @@ import type { Link, LinkEnd } from "../links/link.ts";
 import { encodeReply, encodeRequest, type GemmRequest } from "../wire/frames.ts";
 import { dialOptions, NO_HANDLERS, startDoor, startRawValidator } from "./agent.test-kit.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
-import type { AgentHandlers } from "./agent-connection.ts";
+import type { AgentHandlers } from "./dial-agent.ts";
 import { dialAgent } from "./dial-agent.ts";
 
 const PROBE = "0f".repeat(16);

@@ -13,7 +13,6 @@ import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import { printable } from "../client/printable.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
-import type { AgentEnd } from "./agent-connection.ts";
 import { type AgentParties, type AgentSide, sealingKey } from "./agent-handshake.ts";
 import { type AgentMessage, decodeMessage, MAX_DATA_BYTES } from "./agent-messages.ts";
 import { type AgentState, judgeData, nextState, START } from "./agent-protocol.ts";
@@ -44,6 +43,15 @@ export const closeCodes = {
 	refused: 4003,
 	flood: 4004,
 };
+
+/** Why a connection is over; the same words at both ends, as far as each can know. */
+export interface AgentEnd {
+	/** Of the WebSocket: 1000 and 1001 are orderly, 4000 … 4999 are ours (docs/agent-link.md). */
+	readonly closeCode: number;
+	/** A row of protocol/codes.ts. */
+	readonly code: string;
+	readonly detail: string;
+}
 
 export interface AgentSocketOptions {
 	readonly ws: WebSocket;

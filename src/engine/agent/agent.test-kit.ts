@@ -8,13 +8,13 @@ import type { AssayError } from "../../protocol/assay-error.ts";
 import { AssayError as Failure } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
+import type { AgentConnection } from "./accept-agent.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
-import type { AgentConnection, AgentDoor, AgentHandlers } from "./agent-connection.ts";
+import { AgentDoor } from "./agent-door.ts";
 import { type AgentParties, createNonce, sealingKey, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentOffer } from "./agent-messages.ts";
 import { createSealer, createUnsealer } from "./agent-seal.ts";
-import { createAgentDoor } from "./create-agent-door.ts";
-import type { DialAgentOptions } from "./dial-agent.ts";
+import type { AgentHandlers, DialAgentOptions } from "./dial-agent.ts";
 
 export const clockUs = () => performance.now() * 1000;
 export const random = (size: number) => new Uint8Array(randomBytes(size));
@@ -94,7 +94,7 @@ export async function startDoor(
 	const connections = createInbox<AgentConnection>();
 	const refusals = createInbox<AssayError>();
 	const refused: AssayError[] = [];
-	const door = createAgentDoor({
+	const door = new AgentDoor({
 		knocksPerS: 1000,
 		...o,
 		signer,

@@ -4,20 +4,48 @@
 // to trust (`trust`), when to dial again, engines and rentals (src/provider/).
 import { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { printable } from "../client/printable.ts";
 import type { Link } from "../links/link.ts";
 import { answerAsk } from "./agent-asks.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type { AskMessage, CallRequest, PlainCall, ReceiptsWanted, SignedChallenge } from "./agent-calls.ts";
+import type {
+	AskMessage,
+	CallReply,
+	CallRequest,
+	OpenRequest,
+	PlainCall,
+	ReceiptsWanted,
+	SignedChallenge,
+} from "./agent-calls.ts";
 import { isAsk } from "./agent-calls.ts";
-import type { AgentEnd, AgentHandlers, ValidatorConnection } from "./agent-connection.ts";
 import { type AgentParties, createNonce, isProof, type NoncePair, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
-import { AgentSocket, closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
+import { type AgentEnd, AgentSocket, closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 import { createEnginePipe, type EnginePipe } from "./engine-pipe.ts";
 import { ReceiptWatch } from "./receipt-watch.ts";
+
+interface ByValidator {
+	readonly validatorKey: string;
+}
+
+interface ReceiptsRequest extends ByValidator {
+	readonly probe: string;
+	readonly wanted: ReceiptsWanted;
+	readonly facts: readonly ReceiptFacts[];
+}
+
+/** What a provider does when a proven, trusted validator asks. An AssayError, or no handler, refuses. */
+export type AgentHandlers = {
+	readonly [N in PlainCall]?: (request: CallRequest<N> & ByValidator) => Promise<CallReply<N>>;
+} & {
+	/** The link's engine is piped to the channel and closed when the channel or the connection ends. */
+	open(request: OpenRequest & ByValidator): Promise<Link>;
+	/** Signs what the engine answered on a channel of this probe; what is left out or throws stays unsigned. */
+	signReceipts?(request: ReceiptsRequest): Promise<readonly SignedChallenge[]>;
+};
 
 export interface DialAgentOptions {
 	/** As parseValidatorUrl gave it. */
@@ -39,7 +67,7 @@ export interface DialAgentOptions {
 /** Settles when the validator has welcomed us. Throws AssayError; nothing is left open then. */
 export async function dialAgent(options: DialAgentOptions): Promise<ValidatorConnection> {
 	const bounds = { ...AGENT_BOUNDS, ...options.bounds };
-	const validator = new DialledValidator(await connect(options, bounds), options, bounds);
+	const validator = new ValidatorConnection(await connect(options, bounds), options, bounds);
 	try {
 		await validator.welcomed.promise;
 	} catch (error) {
@@ -57,10 +85,12 @@ interface Channel {
 	readonly watch: ReceiptWatch | null;
 }
 
-class DialledValidator implements ValidatorConnection {
+/** The provider's end of one connection. */
+export class ValidatorConnection {
 	readonly url: string;
 	readonly closed: Promise<AgentEnd>;
 	readonly welcomed = Promise.withResolvers<void>();
+	/** Proven, and accepted by `trust`. */
 	validatorKey = "";
 	private readonly options: DialAgentOptions;
 	private readonly bounds: AgentBounds;

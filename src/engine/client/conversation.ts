@@ -17,7 +17,7 @@ import {
 	type Reply,
 	type Request,
 } from "../wire/frames.ts";
-import type { Ending } from "./engine-client.ts";
+import type { Ending } from "./engine-answers.ts";
 import { printable } from "./printable.ts";
 
 /** Bytes beyond what an honest answer to what was asked could need, over the whole life of a link. */

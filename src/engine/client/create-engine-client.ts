@@ -19,15 +19,7 @@ import {
 	type StreamRequest,
 } from "../wire/frames.ts";
 import { Conversation, type Outcome, violation } from "./conversation.ts";
-import type {
-	Answer,
-	Ending,
-	EngineClient,
-	EngineClientOptions,
-	OpenAnswer,
-	RunOptions,
-	Within,
-} from "./engine-client.ts";
+import type { Answer, Ending, EngineClientOptions, OpenAnswer, RunOptions, Within } from "./engine-answers.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
 
@@ -49,7 +41,7 @@ type ReplyOf<K extends Reply["kind"]> = Extract<Reply, { kind: K }>;
 export async function createEngineClient(link: Link, options: EngineClientOptions): Promise<EngineClient> {
 	const talk = new Conversation(link, options.clockUs);
 	try {
-		return new LinkedEngine(talk, await awaitReady(talk, options.readyDeadlineMs), options);
+		return new EngineClient(talk, await awaitReady(talk, options.readyDeadlineMs), options);
 	} catch (error) {
 		await talk.close();
 		throw error;
@@ -89,7 +81,9 @@ function doneEnding(reply: ReplyOf<"done">, received: number): Ending {
 	return reply.cancelled ? { end: "stopped", code: null, detail: "" } : COMPLETE;
 }
 
-class LinkedEngine implements EngineClient {
+/** One method per request of engine/FRAMES.md. */
+export class EngineClient {
+	/** Of the engine, as READY told it. */
 	readonly version: string;
 	private readonly talk: Conversation;
 	private readonly options: EngineClientOptions;
@@ -104,12 +98,14 @@ class LinkedEngine implements EngineClient {
 		if (everyMs > 0) this.keepAlive = setInterval(() => this.keepAwake(), everyMs).unref();
 	}
 
+	/** Throws AssayError when the engine misbehaves here: there is no probe without a claim. */
 	async hello({ deadlineMs }: Within): Promise<HostClaim> {
 		const { ending, reply } = await this.askOne({ kind: "hello", version: PROTOCOL_VERSION }, "claim", deadlineMs);
 		const hint = "The engine on the host is broken or not ours.";
 		return parseClaim(mustComplete(ending, reply, "the engine did not say what it has", hint).json);
 	}
 
+	/** Microseconds from PING to PONG; the payload is random and checked. Throws AssayError like hello. */
 	async ping({ deadlineMs }: Within): Promise<number> {
 		const { ending, reply, sentAtUs, endedAtUs } = await this.echo(deadlineMs);
 		mustComplete(ending, reply, "the engine did not echo", "The connection or the engine is stuck; try again.");
@@ -128,10 +124,12 @@ class LinkedEngine implements EngineClient {
 		return this.run({ kind: "stream", ...request }, request.passes, options);
 	}
 
+	/** One root, when the bytes are durable. */
 	copy(request: CopyRequest, options: RunOptions): Promise<Answer> {
 		return this.run({ kind: "copy", ...request }, 1, options);
 	}
 
+	/** What the device says of itself now; null when it cannot, or not in time. Never throws. */
 	async read(device: number, { deadlineMs }: Within): Promise<Reading | null> {
 		const { ending, reply, endedAtUs } = await this.askOne({ kind: "read", device }, "reading", deadlineMs);
 		if (ending.end !== "complete" || reply === null) return null;
@@ -150,6 +148,7 @@ class LinkedEngine implements EngineClient {
 		return { ...ending, sentAtUs, receivedAtUs: endedAtUs, openings: records };
 	}
 
+	/** Never throws; the ending tells whether the engine agreed. */
 	async release(session: number, { deadlineMs }: Within): Promise<Ending> {
 		const check = (reply: ReplyOf<"done">) => doneEnding(reply, 0);
 		return (await this.askOne({ kind: "release", session }, "done", deadlineMs, check)).ending;

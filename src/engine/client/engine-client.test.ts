@@ -6,8 +6,9 @@ import { test } from "node:test";
 import type { Link } from "../links/link.ts";
 import { createToyLink, type ToyPeer } from "../links/toy-link.test-kit.ts";
 import { encodeFrame, encodeReply, KIND, type Request } from "../wire/frames.ts";
+import type { EngineClient } from "./create-engine-client.ts";
 import { createEngineClient } from "./create-engine-client.ts";
-import type { Answer, EngineClient } from "./engine-client.ts";
+import type { Answer } from "./engine-answers.ts";
 
 const clockUs = () => Math.round(performance.now() * 1000);
 const options = {

@@ -1,5 +1,6 @@
 // A link: one duplex byte stream to one engine, wherever it runs, and what is known about the way there. It
-// carries bytes and ends the far program; it knows nothing of frames (engine-client.ts) and judges nothing.
+// carries bytes and ends the far program; it knows nothing of frames (create-engine-client.ts) and judges
+// nothing.
 import type { Readable, Writable } from "node:stream";
 import type { LinkKind } from "../../protocol/probe/evidence.ts";
 

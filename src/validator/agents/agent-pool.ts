@@ -4,9 +4,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { addressGroup } from "../../api/server/rate-limit.ts";
+import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
-import type { AgentConnection, AgentDoor } from "../../engine/agent/agent-connection.ts";
-import { createAgentDoor } from "../../engine/agent/create-agent-door.ts";
+import { AgentDoor } from "../../engine/agent/agent-door.ts";
 import { createKeyedMutex } from "../../platform/keyed-mutex.ts";
 import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -58,7 +58,7 @@ export class AgentPool {
 		this.context = context;
 		this.options = options;
 		this.mayBeNew = createHourlyLimit(newPerHour, env.nowMs);
-		this.door = createAgentDoor({
+		this.door = new AgentDoor({
 			signer,
 			clockUs: env.ratesClockUs,
 			randomBytes: env.randomBytes,

@@ -1,8 +1,9 @@
 // Asks a provider a question of the agent link wherever that link is held: here directly, at another process
 // by events of the store. Answers hold access to hosts, so these events are for validators only (event-hub.ts
 // does not show them to anyone).
+
+import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { CallReply, CallRequest, PlainCall } from "../../engine/agent/agent-calls.ts";
-import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";

@@ -5,8 +5,9 @@
 // The verdict is always what verify says about the very bytes that are handed out, so nobody who holds the
 // file can see less than the probe saw. Only before a claim came is there nothing to verify: then the verdict
 // is inconclusive with the link's code.
+
+import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
-import type { EngineClient } from "../../engine/client/engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
 import { orAbort } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -2,7 +2,7 @@
 // Decides nothing about sizes (plan-probe.ts) and judges nothing (verify/hardware): whatever came back is
 // recorded as it came. Order is what makes the proof: seeds from the secret, all roots stamped, and only then
 // the places to open.
-import type { Answer, OpeningRecord } from "../../engine/client/engine-client.ts";
+import type { Answer, OpeningRecord } from "../../engine/client/engine-answers.ts";
 import { ERROR_CODE, type Place } from "../../engine/wire/frames.ts";
 import { firstSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import {

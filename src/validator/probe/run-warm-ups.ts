@@ -1,6 +1,6 @@
 // Short runs that are not recorded: they show how fast the devices are, so that the plan can size what is.
 // Never evidence.
-import type { Answer } from "../../engine/client/engine-client.ts";
+import type { Answer } from "../../engine/client/engine-answers.ts";
 import { opsOfRound, type WarmUp, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { bytesOfPass, type StageContext } from "./stage-context.ts";
 

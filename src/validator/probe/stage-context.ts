@@ -1,6 +1,6 @@
 // What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been
 // recorded so far.
-import type { EngineClient } from "../../engine/client/engine-client.ts";
+import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";

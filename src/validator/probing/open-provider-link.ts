@@ -1,7 +1,8 @@
 // From a provider's row to a link, whichever kind it has: the engine on this machine, one over ssh, or the
 // agent that dialled in. Nothing is asked of the engine here.
+
+import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
-import type { AgentConnection } from "../../engine/agent/agent-connection.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
 import { createLocalLink } from "../../engine/links/create-local-link.ts";
 import { createSshLink } from "../../engine/links/create-ssh-link.ts";

@@ -1,9 +1,8 @@
-// What one engine can be asked, and the shape of its answers. Types; create-engine-client.ts makes one from a
-// link. A provider's misbehaviour during a request is a value here (`end`, `code`), never an exception: it is
-// evidence.
-import type { End, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
+// How an engine's answers look to the client (create-engine-client.ts), and what a request may say beside its
+// frame. Types only. A provider's misbehaviour during a request is a value here (`end`, `code`), never an
+// exception: it is evidence.
+import type { End } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
-import type { CopyRequest, FmaRequest, GemmRequest, OpenRequest, StreamRequest } from "../wire/frames.ts";
 
 /** As on the wire: the path in one piece, whatever its length. */
 export interface OpeningRecord {
@@ -48,26 +47,6 @@ export interface RunOptions extends Within {
 	/** Aborting sends CANCEL; DONE is then awaited for `graceMs` (default 10 s) at most. */
 	readonly stop?: AbortSignal;
 	readonly graceMs?: number;
-}
-
-export interface EngineClient {
-	/** Of the engine, as READY told it. */
-	readonly version: string;
-	/** Throws AssayError when the engine misbehaves here: there is no probe without a claim. */
-	hello(within: Within): Promise<HostClaim>;
-	/** Microseconds from PING to PONG; the payload is random and checked. Throws AssayError like hello. */
-	ping(within: Within): Promise<number>;
-	gemm(request: GemmRequest, options: RunOptions): Promise<Answer>;
-	fma(request: FmaRequest, options: RunOptions): Promise<Answer>;
-	stream(request: StreamRequest, options: RunOptions): Promise<Answer>;
-	/** One root, when the bytes are durable. */
-	copy(request: CopyRequest, options: RunOptions): Promise<Answer>;
-	/** What the device says of itself now; null when it cannot, or not in time. Never throws. */
-	read(device: number, within: Within): Promise<Reading | null>;
-	open(request: OpenRequest, within: Within): Promise<OpenAnswer>;
-	/** Never throws; the ending tells whether the engine agreed. */
-	release(session: number, within: Within): Promise<Ending>;
-	close(): Promise<void>;
 }
 
 export interface EngineClientOptions {

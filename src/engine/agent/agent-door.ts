@@ -1,0 +1,127 @@
+// The validator's door for agents: upgrades HTTP requests of any server to agent connections, and bounds how
+// many may knock. The limits per address come before any signature is checked, because checking costs more
+// than asking. Page: docs/agent-link.md.
+
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { BoundedMap } from "../../platform/bounded-map.ts";
+import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+import { type AgentConnection, acceptAgent } from "./accept-agent.ts";
+import type { AgentBounds } from "./agent-bounds.ts";
+import { closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
+
+export interface AgentDoorOptions {
+	readonly signer: Signer;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+	/** Throwing AssayError sends a proven provider away. */
+	readonly admit?: (providerKey: string) => void;
+	readonly onConnection: (connection: AgentConnection) => void;
+	/** Somebody came and was not let in, for the log. */
+	readonly onRefused?: (error: AssayError, address: string) => void;
+	/** The client's address; behind a proxy of your own it is in a header. Default: the socket's. */
+	readonly addressOf?: (request: IncomingMessage) => string;
+	/** At once, proven or not. Default 64: a site behind one address. */
+	readonly perAddress?: number;
+	/** Knocks a second and address; each costs a signature. Default 10. */
+	readonly knocksPerS?: number;
+	/** Not proven yet, of all addresses together. Default 256. */
+	readonly unproven?: number;
+	readonly bounds?: Partial<AgentBounds>;
+}
+
+/** Addresses remembered for their rate; those longest unused go first. */
+const ADDRESSES_KEPT = 10_000;
+
+/** Give it the upgrade requests of `/agent` of any HTTP server. */
+export class AgentDoor {
+	/** Proven and still connected, by provider key. A newer connection of a key replaces the older. */
+	readonly connections = new Map<string, AgentConnection>();
+	private readonly options: AgentDoorOptions;
+	private readonly server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
+	/** Connections of each address, proven or not. */
+	private readonly held = new Map<string, number>();
+	private readonly knocks = new BoundedMap<string, TokenBucket>(ADDRESSES_KEPT);
+	private readonly pending = new Set<WebSocket>();
+	private isOpen = true;
+
+	constructor(options: AgentDoorOptions) {
+		this.options = options;
+	}
+
+	/** For node:http's `upgrade` event. Never throws; a refused one gets an HTTP status or a close code. */
+	handleUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): void {
+		const { addressOf, onRefused } = this.options;
+		const address = addressOf?.(request) ?? request.socket.remoteAddress ?? "";
+		if (!this.isOpen) {
+			turnAway(socket, "503 Service Unavailable");
+			return;
+		}
+		if (!this.mayKnock(address)) {
+			onRefused?.(new AssayError("AGENT_CROWDED", "too many agent links from one address"), address);
+			turnAway(socket, "429 Too Many Requests");
+			return;
+		}
+		this.count(address, 1);
+		socket.once("close", () => this.count(address, -1));
+		this.server.handleUpgrade(request, socket, Buffer.from(head), (ws) => {
+			this.pending.add(ws);
+			acceptAgent(ws, { ...this.options, address })
+				.finally(() => this.pending.delete(ws))
+				.then(
+					(connection) => this.enter(connection),
+					(error: unknown) => {
+						if (!(error instanceof AssayError)) throw error;
+						onRefused?.(error, address);
+					},
+				);
+		});
+	}
+
+	/** Ends every connection and lets nobody in any more. */
+	async close(): Promise<void> {
+		this.isOpen = false;
+		for (const ws of this.pending) ws.terminate();
+		await Promise.all([...this.connections.values()].map((one) => one.close({ closeCode: closeCodes.away })));
+		this.server.close();
+	}
+
+	private mayKnock(address: string): boolean {
+		const { perAddress = 64, knocksPerS = 10, unproven = 256, clockUs } = this.options;
+		const bucket = this.knocks.get(address) ?? createTokenBucket({ perS: knocksPerS, burst: 2 * knocksPerS });
+		this.knocks.set(address, bucket);
+		const hasToken = bucket.take(clockUs() / 1000);
+		return hasToken && (this.held.get(address) ?? 0) < perAddress && this.pending.size < unproven;
+	}
+
+	private count(address: string, change: 1 | -1): void {
+		const left = (this.held.get(address) ?? 0) + change;
+		if (left > 0) this.held.set(address, left);
+		else this.held.delete(address);
+	}
+
+	private enter(connection: AgentConnection): void {
+		const { providerKey, closed, isClosed } = connection;
+		if (!this.isOpen || isClosed) {
+			void connection.close({ closeCode: closeCodes.away });
+			return;
+		}
+		// Whoever proved the key last is the provider: the older link may be one whose end nobody noticed.
+		const older = this.connections.get(providerKey);
+		void older?.close({ closeCode: closeCodes.refused, code: "AGENT_REPLACED" });
+		this.connections.set(providerKey, connection);
+		void closed.then(() => {
+			if (this.connections.get(providerKey) === connection) this.connections.delete(providerKey);
+		});
+		this.options.onConnection(connection);
+	}
+}
+
+function turnAway(socket: Duplex, status: string): void {
+	socket.on("error", () => {});
+	socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+	setTimeout(() => socket.destroy(), 1000).unref();
+}
