@@ -23,7 +23,7 @@ import type { ReportArchive } from "../../settlement/report-archive.ts";
 
 export type LeafState = "none" | "right" | "wrong";
 
-export interface WeightRow {
+interface WeightRow {
 	readonly account: Hex;
 	/** In the order of `validators`. */
 	readonly scores: readonly (number | null)[];
