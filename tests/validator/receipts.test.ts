@@ -16,6 +16,7 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import { auditScores } from "../../src/market/epochs/audit-scores.ts";
+import type { Explanation } from "../../src/market/scores/explanation.ts";
 import { given } from "../../src/market/scores/recompute.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
@@ -283,8 +284,10 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.equal(leaf(cheatHome)?.[0], 0);
 	// The zero explains itself: whoever computes the report again finds no difference.
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
-	const reasons = await archive.reasons(0);
+	const published = await archive.reasonsOf(0, self);
+	const reasons: Record<Hex, Explanation> = {};
+	for await (const [account, reason] of published!.entries()) reasons[account] = reason;
 	const leaves = report.leaves.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }));
-	assert.deepEqual(auditScores(leaves, reasons!), []);
-	assert.equal(reasons![muteHome.account.address.toLowerCase() as Hex]?.why, "no receipt for a challenge: refused");
+	assert.deepEqual(auditScores(leaves, reasons), []);
+	assert.equal(reasons[muteHome.account.address.toLowerCase() as Hex]?.why, "no receipt for a challenge: refused");
 });

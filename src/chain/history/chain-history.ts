@@ -112,11 +112,6 @@ export class ChainHistory {
 		return this.oldest;
 	}
 
-	/** The newest epoch that something was sent for; null before that. */
-	newestEpoch(): number | null {
-		return this.byEpoch.size === 0 ? null : Math.max(...this.byEpoch.keys());
-	}
-
 	/** The newest epoch whose emission is fixed; older epochs can no longer get one. Null before the first. */
 	lastFixed(): number | null {
 		for (const number of [...this.byEpoch.keys()].sort((a, b) => b - a))

@@ -15,10 +15,7 @@ import { createEdrProvider, type Genesis } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
 
 export interface EmbeddedChain {
-	readonly genesis: Genesis;
 	readonly rpc: Rpc;
-	/** A block now, whatever waits in it. */
-	mine(): Promise<void>;
 	close(): Promise<void>;
 }
 
@@ -156,9 +153,7 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock): Promise<E
 			return run();
 		});
 	return {
-		genesis,
 		rpc: (method, params) => queued(() => answer(method, params)),
-		mine: () => queued(() => block([])),
 		async close() {
 			if (closed) return;
 			await mutex.run(async () => {

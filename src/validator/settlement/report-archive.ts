@@ -6,7 +6,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import type { Explanation } from "../../market/scores/explanation.ts";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
@@ -31,7 +30,6 @@ export interface ReportArchive {
 	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
 	/** Why our own scores are what they are. Not public before `publishReasons`. */
 	putReasons(epoch: number, reasons: ReasonEntries, params?: ReportReasons["params"]): Promise<void>;
-	reasons(epoch: number): Promise<Readonly<Record<Hex, Explanation>> | null>;
 	publishReasons(epoch: number, validator: Hex): Promise<void>;
 	/** As they were published, by whomever the file is of. */
 	reasonsOf(epoch: number, validator: Hex): Promise<ReportReasons | null>;
@@ -64,10 +62,6 @@ export function createReportArchive(folder: string): ReportArchive {
 		const found = await bytes(epoch, archiveName("report", validator));
 		return found === null ? null : parseSignedReport(found);
 	};
-	const readReasons = async (epoch: number, name: string) => {
-		const found = await bytes(epoch, name);
-		return found === null ? null : parseReasons(found);
-	};
 
 	return {
 		putDraft: (epoch, validator, leaves) => put(epoch, `draft-${validator}.json`, encodeReport(leaves, null)),
@@ -85,18 +79,14 @@ export function createReportArchive(folder: string): ReportArchive {
 			return found === null ? null : parseWeights(found);
 		},
 		putReasons: (epoch, reasons, params = null) => put(epoch, OWN_REASONS, encodeReasons(reasons, params)),
-		async reasons(epoch) {
-			const found = await readReasons(epoch, OWN_REASONS);
-			if (found === null) return null;
-			const all: Record<Hex, Explanation> = {};
-			for await (const [account, reason] of found.entries()) all[account] = reason;
-			return all;
-		},
 		async publishReasons(epoch, validator) {
 			const found = await bytes(epoch, OWN_REASONS);
 			if (found !== null) await put(epoch, archiveName("reasons", validator), found);
 		},
-		reasonsOf: (epoch, validator) => readReasons(epoch, archiveName("reasons", validator)),
+		async reasonsOf(epoch, validator) {
+			const found = await bytes(epoch, archiveName("reasons", validator));
+			return found === null ? null : parseReasons(found);
+		},
 		async publicFile(path) {
 			const [, epoch, name] = PUBLIC.exec(path) ?? [];
 			return epoch === undefined ? null : bytes(Number(epoch), name!);

@@ -181,7 +181,7 @@ test("too many events: whole old epochs go, and are unknown from then on", async
 	await sendCall(client, TREASURER, callOf(contracts, "scoreboard", "commit", 1n, commitment(6)));
 	const history = new ChainHistory(contracts, 1);
 	await history.refresh();
-	assert.deepEqual([history.oldestEpoch(), history.newestEpoch()], [1, 1]);
+	assert.equal(history.oldestEpoch(), 1);
 	assert.equal(history.epoch(0).events.length, 0);
 	assert.equal(history.epoch(1).reports.size, 1);
 	assert.deepEqual(history.validators(), [self], "who is registered is not forgotten");
