@@ -4,14 +4,13 @@
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { EpochParams } from "../chain/contracts/scoreboard.ts";
-import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import { type Environment, realEnvironment } from "../platform/environment.ts";
 import { createKeyedMutex } from "../platform/keyed-mutex.ts";
 import { createNodeSigner } from "../platform/node-ed25519.ts";
 import { createSemaphore } from "../platform/semaphore.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { AgentPool } from "./agents/agent-pool.ts";
+import { AgentPool, type AgentPoolOptions } from "./agents/agent-pool.ts";
 import { createAgentAsker } from "./agents/ask-agent.ts";
 import { EventHub } from "./event-hub.ts";
 import { startHousekeeping } from "./housekeeping.ts";
@@ -69,13 +68,7 @@ export interface RunningValidator {
 }
 
 /** For simulations: many agents from one address, quick reconnects. */
-export interface DoorSettings {
-	readonly perAddress?: number;
-	readonly knocksPerS?: number;
-	/** New providers an hour and address; default ten times `perAddress`. */
-	readonly newPerHour?: number;
-	readonly bounds?: Partial<AgentBounds>;
-}
+export type DoorSettings = Omit<AgentPoolOptions, "onClaim" | "onConnected">;
 
 /** What was opened, to be closed in reverse. */
 type Opened = (() => Promise<void> | void)[];

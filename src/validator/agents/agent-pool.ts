@@ -54,10 +54,10 @@ export class AgentPool {
 
 	constructor(context: Omit<ValidatorContext, "agents">, options: AgentPoolOptions) {
 		const { env, config, hub, log, metrics, signer } = context;
-		const { bounds, perAddress, knocksPerS, newPerHour = NEW_PER_CONNECTION * (perAddress ?? 64) } = options;
+		const { onClaim: _, onConnected: __, newPerHour, ...door } = options;
 		this.context = context;
 		this.options = options;
-		this.mayBeNew = createHourlyLimit(newPerHour, env.nowMs);
+		this.mayBeNew = createHourlyLimit(newPerHour ?? NEW_PER_CONNECTION * (door.perAddress ?? 64), env.nowMs);
 		this.door = new AgentDoor({
 			signer,
 			clockUs: env.ratesClockUs,
@@ -75,9 +75,7 @@ export class AgentPool {
 				log.warn({ code: error.code, address }, "agent refused");
 			},
 			...(config.api.trustProxy !== null && { addressOf: createAddressOf(config.api.trustProxy) }),
-			...(bounds && { bounds }),
-			...(perAddress !== undefined && { perAddress }),
-			...(knocksPerS !== undefined && { knocksPerS }),
+			...door,
 		});
 		// Removed at another process: whoever holds the link ends it.
 		this.unlisten = hub.listen(({ kind, providerId }) => {

@@ -23,7 +23,7 @@ import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { opsOfRound, type Step, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
-import { bytesOfPass, type CommittedGemm, type StageContext } from "./stage-context.ts";
+import { bytesOfPass, type CommittedGemm, type StageContext, sendRun } from "./stage-context.ts";
 
 /** FRAMES.md: rounds 1 … 2²⁰. */
 const MAX_ROUNDS = 2 ** 20;
@@ -152,23 +152,9 @@ async function ask(context: StageContext, step: StageStep, spec: ChallengeSpec, 
 		...(stopper && { stop: stopper.signal }),
 	};
 	try {
-		if (spec.kind === "stream") {
-			const { device: reader, newest, passes } = spec;
-			return await context.client.stream({ session: spec.of + 1, reader, newest, passes, nonce: seed }, options);
-		}
-		if (spec.kind === "copy") {
-			const { device, newest } = spec;
-			return await context.client.copy({ session: spec.of + 1, device, newest, nonce: seed }, options);
-		}
-		const session = challenge + 1;
-		const { device, rounds: asked } = spec;
-		const rounds = asked === 0 ? roundsUntilStopped(step.stopAfterMs ?? 0) : asked;
-		if (spec.kind === "gemm") {
-			const { precision, m, n, k, keep } = spec;
-			return await context.client.gemm({ session, device, precision, m, n, k, rounds, keep, seed }, options);
-		}
-		const { precision, lanes, steps } = spec;
-		return await context.client.fma({ session, device, precision, lanes, steps, rounds, seed }, options);
+		const isSustained = "rounds" in spec && spec.rounds === 0;
+		const run = isSustained ? { ...spec, rounds: roundsUntilStopped(step.stopAfterMs ?? 0) } : spec;
+		return await sendRun(context.client, run, challenge + 1, seed, options);
 	} finally {
 		if (timer) clearTimeout(timer);
 	}

@@ -2,7 +2,7 @@
 // Never evidence.
 import type { Answer } from "../../engine/client/engine-answers.ts";
 import { opsOfRound, type WarmUp, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
-import { bytesOfPass, type StageContext } from "./stage-context.ts";
+import { bytesOfPass, type StageContext, sendRun } from "./stage-context.ts";
 
 /** Sessions of recorded challenges are their number + 1; warm-ups are named from here on. */
 const FIRST_WARM_UP_SESSION = 0x8000_0000;
@@ -22,39 +22,27 @@ export async function runWarmUps(context: StageContext, runs: readonly WarmUp[])
 }
 
 async function runWarmUp(context: StageContext, run: WarmUp): Promise<WarmUpSeen> {
-	const options = { deadlineMs: context.deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
-	const seed = context.randomBytes(32);
+	const { client, deadlines, randomBytes } = context;
+	const options = { deadlineMs: deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
+	const session = FIRST_WARM_UP_SESSION + run.device;
+	const send = (what: Parameters<typeof sendRun>[1]) => sendRun(client, what, session, randomBytes(32), options);
+	const answer = await send(run.kind === "gemm" ? { ...run, keep: 1 } : run);
 	if (run.kind === "stream") {
-		const { device: reader, newest, passes } = run;
-		const answer = await context.client.stream({ session: run.of + 1, reader, newest, passes, nonce: seed }, options);
 		const { perS, spanS } = rateOf(answer, bytesOfPass(context, run));
 		return { run, opsPerS: 0, bytesPerS: perS, spanS };
 	}
 	if (run.kind === "copy") {
-		const { device, newest } = run;
-		const answer = await context.client.copy({ session: run.of + 1, device, newest, nonce: seed }, options);
 		const spanS = Math.max(1, (answer.roots.at(-1)?.atUs ?? answer.sentAtUs) - answer.sentAtUs) / 1e6;
 		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(context, run) / spanS : 0, spanS };
 	}
-	const session = FIRST_WARM_UP_SESSION + run.device;
-	const { rounds, device } = run;
-	const answer =
-		run.kind === "gemm"
-			? await context.client.gemm(
-					{ session, device, precision: run.precision, m: run.m, n: run.n, k: run.k, rounds, keep: 1, seed },
-					options,
-				)
-			: await context.client.fma(
-					{ session, device, precision: run.precision, lanes: run.lanes, steps: run.steps, rounds, seed },
-					options,
-				);
 	let bytesPerS = 0;
 	if (run.kind === "gemm" && run.passes > 1 && answer.end === "complete") {
-		const request = { session, reader: device, newest: 0, passes: run.passes, nonce: context.randomBytes(32) };
-		const stream = await context.client.stream(request, options);
-		bytesPerS = rateOf(stream, 2 * run.m * run.n).perS;
+		const { device, passes, m, n } = run;
+		// Over its own session: `of` counts from the challenge before.
+		const stream = await send({ kind: "stream", device, of: session - 1, newest: 0, passes });
+		bytesPerS = rateOf(stream, 2 * m * n).perS;
 	}
-	if (answer.end === "complete") await context.client.release(session, { deadlineMs: context.deadlines.releaseMs });
+	if (answer.end === "complete") await client.release(session, { deadlineMs: deadlines.releaseMs });
 	const { perS, spanS } = rateOf(answer, opsOfRound(run));
 	return { run, opsPerS: perS, bytesPerS, spanS };
 }

@@ -1,10 +1,11 @@
 // What the stages and warm-ups of one probe share: the engine, the secret, the clock, and what has been
 // recorded so far.
 import type { EngineClient } from "../../engine/client/create-engine-client.ts";
+import type { Answer, RunOptions } from "../../engine/client/engine-answers.ts";
 import type { Link } from "../../engine/links/link.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
-import type { GemmSpec, Reading } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, GemmSpec, Reading } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 
@@ -36,6 +37,31 @@ export interface CommittedGemm {
 
 /** For the host's word on what it has committed to; the link is the one that the answers came over. */
 export type OnCommitted = (committed: readonly CommittedGemm[], link: Link) => Promise<void>;
+
+type Unsampled<S> = S extends unknown ? Omit<S, "samples"> : never;
+
+/** Sends a run to the engine, recorded or not. A stream or copy runs over its gemm's session. */
+export function sendRun(
+	client: EngineClient,
+	run: Unsampled<ChallengeSpec>,
+	session: number,
+	seed: Uint8Array,
+	options: RunOptions,
+): Promise<Answer> {
+	const { device } = run;
+	if (run.kind === "stream") {
+		const { newest, passes } = run;
+		return client.stream({ session: run.of + 1, reader: device, newest, passes, nonce: seed }, options);
+	}
+	if (run.kind === "copy")
+		return client.copy({ session: run.of + 1, device, newest: run.newest, nonce: seed }, options);
+	if (run.kind === "gemm") {
+		const { precision, m, n, k, rounds, keep } = run;
+		return client.gemm({ session, device, precision, m, n, k, rounds, keep, seed }, options);
+	}
+	const { precision, lanes, steps, rounds } = run;
+	return client.fma({ session, device, precision, lanes, steps, rounds, seed }, options);
+}
 
 /** Bytes of one pass over the newest kept products of a recorded gemm. */
 export function bytesOfPass(
