@@ -21,54 +21,30 @@ export function verdictToExitCode(verdict: Verdict): number {
 	return exitCodes[verdict.status].code;
 }
 
-const errorExits: Readonly<Record<string, number>> = {
-	USAGE: exitCodes.usage.code,
-	TARGET_BAD: exitCodes.usage.code,
-	CONFIG_BAD: exitCodes.usage.code,
-	PARAMS_BAD: exitCodes.usage.code,
-	REQUEST_BAD: exitCodes.usage.code,
-	BODY_SHAPE: exitCodes.usage.code,
-	PUBLIC_KEY_BAD: exitCodes.usage.code,
-	RENTAL_TERMS: exitCodes.usage.code,
-	RENTAL_TIME: exitCodes.usage.code,
-	FILE_UNREADABLE: exitCodes.input.code,
-	FILE_UNWRITABLE: exitCodes.output.code,
-	ID_AMBIGUOUS: exitCodes.unknown.code,
-	PROVIDER_UNKNOWN: exitCodes.unknown.code,
-	PROBE_UNKNOWN: exitCodes.unknown.code,
-	EVIDENCE_UNKNOWN: exitCodes.unknown.code,
-	RECEIPTS_UNKNOWN: exitCodes.unknown.code,
-	SCORE_UNKNOWN: exitCodes.unknown.code,
-	EPOCH_UNKNOWN: exitCodes.unknown.code,
-	RENTAL_UNKNOWN: exitCodes.unknown.code,
-	TOKEN_UNKNOWN: exitCodes.unknown.code,
-	OFFER_NONE: exitCodes.unknown.code,
-	UP_RUNNING: exitCodes.busy.code,
-	DEVICE_TAKEN: exitCodes.busy.code,
-	PROVIDER_KNOWN: exitCodes.busy.code,
-	PROVIDER_RENTED: exitCodes.busy.code,
-	PROVIDER_BUSY: exitCodes.busy.code,
-	PROVIDER_LIMIT: exitCodes.busy.code,
-	PROBE_RUNNING: exitCodes.busy.code,
-	OFFER_DEARER: exitCodes.busy.code,
-	RENTAL_CONFLICT: exitCodes.busy.code,
-	RENTAL_STATE: exitCodes.busy.code,
-	STORE_CONFLICT: exitCodes.busy.code,
-	RATE_LIMITED: exitCodes.busy.code,
-	NOT_READY: exitCodes.busy.code,
-	CREDENTIALS_MISSING: exitCodes.refused.code,
-	CREDENTIALS_REFUSED: exitCodes.refused.code,
-	ROLE_WRONG: exitCodes.refused.code,
-	CALLER_OTHER: exitCodes.refused.code,
-	REQUEST_SIGNATURE: exitCodes.refused.code,
-	REQUEST_STALE: exitCodes.refused.code,
-	AUTH_FAILED: exitCodes.refused.code,
-	HOST_KEY_CHANGED: exitCodes.refused.code,
-	KEY_UNUSABLE: exitCodes.refused.code,
-};
+/** Codes of errors by their exit. */
+const errorCodes = {
+	usage: "USAGE TARGET_BAD CONFIG_BAD PARAMS_BAD REQUEST_BAD BODY_SHAPE PUBLIC_KEY_BAD RENTAL_TERMS RENTAL_TIME",
+	input: "FILE_UNREADABLE",
+	output: "FILE_UNWRITABLE",
+	unknown:
+		"ID_AMBIGUOUS PROVIDER_UNKNOWN PROBE_UNKNOWN EVIDENCE_UNKNOWN RECEIPTS_UNKNOWN SCORE_UNKNOWN" +
+		" EPOCH_UNKNOWN RENTAL_UNKNOWN TOKEN_UNKNOWN OFFER_NONE",
+	busy:
+		"UP_RUNNING DEVICE_TAKEN PROVIDER_KNOWN PROVIDER_RENTED PROVIDER_BUSY PROVIDER_LIMIT" +
+		" PROBE_RUNNING OFFER_DEARER RENTAL_CONFLICT RENTAL_STATE STORE_CONFLICT RATE_LIMITED NOT_READY",
+	refused:
+		"CREDENTIALS_MISSING CREDENTIALS_REFUSED ROLE_WRONG CALLER_OTHER REQUEST_SIGNATURE REQUEST_STALE" +
+		" AUTH_FAILED HOST_KEY_CHANGED KEY_UNUSABLE",
+} as const;
+
+const errorExits = new Map(
+	Object.entries(errorCodes).flatMap(([exit, codes]) =>
+		codes.split(" ").map((code) => [code, exitCodes[exit as keyof typeof errorCodes].code] as const),
+	),
+);
 
 /** Coded errors end in 69 unless a finer exit is listed; anything that is no AssayError is a bug of ours. */
 export function errorToExitCode(error: unknown): number {
 	if (!(error instanceof AssayError)) return exitCodes.internal.code;
-	return errorExits[error.code] ?? exitCodes.unavailable.code;
+	return errorExits.get(error.code) ?? exitCodes.unavailable.code;
 }

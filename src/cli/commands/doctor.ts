@@ -2,7 +2,7 @@
 // Looks, runs `--version`s, changes nothing.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { engineFile, isCheckout } from "../../engine/builds.ts";
+import { engineFile, isCheckout, type Platform } from "../../engine/builds.ts";
 import { command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flag } from "../options.ts";
@@ -16,7 +16,7 @@ interface Check {
 	readonly needed: boolean;
 	readonly found: string | null;
 	readonly remedy: string;
-	/** Only of use where the sources are: the released package brings its engines along. */
+	/** Only of use where the sources are: the released package includes its engines. */
 	readonly forSources?: boolean;
 }
 
@@ -26,87 +26,45 @@ function versionOf(program: string, args: readonly string[], pattern: RegExp): s
 	return pattern.exec(`${run.stdout}\n${run.stderr}`)?.[0] ?? null;
 }
 
-const install = (pkg: string) => `apt-get install ${pkg}`;
+const gnuVersionOf = (program: string) => versionOf(program, ["--version"], /\d+\.\d+\.\d+/);
+const gpuAndDriver = () =>
+	versionOf("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], /.+, \d+\.\d+[.\d]*/);
 
 function lookAround(): Check[] {
 	const isArm = process.arch === "arm64";
-	const own = isArm ? "linux-arm64" : "linux-x64";
-	const foreign = isArm ? "linux-x64" : "linux-arm64";
+	const [own, foreign] = isArm ? ["linux-arm64", "linux-x64"] : ["linux-x64", "linux-arm64"];
 	const crossTriple = isArm ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
 	const hasSources = isCheckout();
-	const ownEngine = engineFile(own);
-	const foreignEngine = engineFile(foreign);
-	const buildRemedy = hasSources ? "bash engine/build.sh" : "install assay again";
-	const compiler = versionOf("g++", ["--version"], /\d+\.\d+\.\d+/);
-	const driver = versionOf(
-		"nvidia-smi",
-		["--query-gpu=name,driver_version", "--format=csv,noheader"],
-		/.+, \d+\.\d+[.\d]*/,
+	const [ownEngine, otherEngine] = [engineFile(own as Platform), engineFile(foreign as Platform)];
+	const build = hasSources ? "bash engine/build.sh" : "install assay again";
+	const compiler = gnuVersionOf("g++");
+	const sshd = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((path) => existsSync(path)) ?? null;
+	const checks: Check[] = [];
+	const add = (name: string, what: string, found: string | null, remedy: string, needed = false) =>
+		checks.push({ name, what, needed, found, remedy });
+	const addForSources = (name: string, what: string, found: string | null, remedy: string, needed = false) =>
+		hasSources && checks.push({ name, what, needed, found, remedy, forSources: true });
+	const install = (pkg: string) => `apt-get install ${pkg}`;
+
+	add("node", "runs assay", process.versions.node, "", true);
+	addForSources("g++", "builds the engine", compiler, install("g++"), ownEngine === null);
+	const engine = `the program that runs the challenges, for ${own}`;
+	add("engine", engine, ownEngine, build, compiler === null || !hasSources);
+	const otherBuild = hasSources ? `${build} --platform ${foreign}` : build;
+	add("other engine", `the same for hosts of the other kind (${foreign})`, otherEngine, otherBuild);
+	const nvcc = "builds the engine's GPU code; without it the engine supports the CPU only";
+	addForSources("nvcc", nvcc, versionOf("nvcc", ["--version"], /release \d+\.\d+/), "install NVIDIA's CUDA toolkit 13");
+	add("gpu", "a GPU with its driver on this machine", gpuAndDriver(), "none needed to probe other hosts");
+	add("ssh", "probes other hosts", versionOf("ssh", ["-V"], /OpenSSH_[\w.]+/), install("openssh-client"));
+	const cross = `builds the engine for hosts of the other kind (${foreign})`;
+	addForSources(
+		"cross g++",
+		cross,
+		gnuVersionOf(`${crossTriple}-g++`),
+		install(`g++-${crossTriple.replace("_", "-")}`),
 	);
-	const checks: Check[] = [
-		{ name: "node", what: "runs assay", needed: true, found: process.versions.node, remedy: "" },
-		{
-			name: "g++",
-			what: "builds the engine",
-			needed: ownEngine === null,
-			found: compiler,
-			remedy: install("g++"),
-			forSources: true,
-		},
-		{
-			name: "engine",
-			what: `the program that runs the challenges, for ${own}`,
-			needed: compiler === null || !hasSources,
-			found: ownEngine,
-			remedy: buildRemedy,
-		},
-		{
-			name: "other engine",
-			what: `the same for hosts of the other kind (${foreign})`,
-			needed: false,
-			found: foreignEngine,
-			remedy: hasSources ? `${buildRemedy} --platform ${foreign}` : buildRemedy,
-		},
-		{
-			name: "nvcc",
-			what: "builds the engine's GPU code; without it the engine supports the CPU only",
-			needed: false,
-			found: versionOf("nvcc", ["--version"], /release \d+\.\d+/),
-			remedy: "install NVIDIA's CUDA toolkit 13",
-			forSources: true,
-		},
-		{
-			name: "gpu",
-			what: "a GPU with its driver on this machine",
-			needed: false,
-			found: driver,
-			remedy: "none needed to probe other hosts",
-		},
-		{
-			name: "ssh",
-			what: "probes other hosts",
-			needed: false,
-			found: versionOf("ssh", ["-V"], /OpenSSH_[\w.]+/),
-			remedy: install("openssh-client"),
-		},
-		{
-			name: "cross g++",
-			what: `builds the engine for hosts of the other kind (${foreign})`,
-			needed: false,
-			found: versionOf(`${crossTriple}-g++`, ["--version"], /\d+\.\d+\.\d+/),
-			remedy: install(`g++-${crossTriple.replace("_", "-")}`),
-			forSources: true,
-		},
-		{
-			name: "sshd",
-			what: "only for the tests: a real SSH server",
-			needed: false,
-			found: ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((p) => existsSync(p)) ?? null,
-			remedy: install("openssh-server"),
-			forSources: true,
-		},
-	];
-	return checks.filter((check) => hasSources || check.forSources !== true);
+	addForSources("sshd", "only for the tests: a real SSH server", sshd, install("openssh-server"));
+	return checks;
 }
 
 export const doctorCommand = command({
