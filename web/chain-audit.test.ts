@@ -1,20 +1,27 @@
 // The browser's audit without a browser: three validators' reports, honest and then with one thing changed. Each change is found by the check that is for it, and named.
 import assert from "node:assert/strict";
+import { buffer } from "node:stream/consumers";
 import { test } from "node:test";
-import { gzipSync } from "node:zlib";
 import type { Chain, ChainEpoch, ChainWeight } from "../src/api/types.ts";
+import { signReport } from "../src/chain/contracts/slashing.ts";
+import { accountOf } from "../src/chain/sending/sign.ts";
+import { encodeReasons, type ReasonEntry } from "../src/market/epochs/reasons-file.ts";
 import { createScoreReport } from "../src/market/epochs/score-report.ts";
-import { createWeightProposal, shareOf } from "../src/market/epochs/weight-proposal.ts";
+import { createWeightProposal, proposalDigest, shareOf } from "../src/market/epochs/weight-proposal.ts";
 import { given } from "../src/market/scores/recompute.ts";
 import type { Hex } from "../src/protocol/chain/hex.ts";
-import { type AuditSource, auditChainEpoch, digestOf } from "./chain/chain-audit.ts";
+import { encodeReport, encodeWeights } from "../src/protocol/chain/leaf-files.ts";
+import { zipped } from "../src/validator/settlement/report-archive.ts";
+import { type AuditSource, auditChainEpoch } from "./chain/chain-audit.ts";
 import { elsewhere } from "./chain/chain-elsewhere.ts";
 import { countdown, exactAmount, shortAccount, shortAmount } from "./chain/chain-format.ts";
 
 const account = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
 const POT = 1000n * 10n ** 18n;
 const STAKES = [5000n, 3000n, 2000n];
-const VALIDATORS = [account(0xa1), account(0xa2), account(0xa3)];
+const KEYS = ["a1", "a2", "a3"].map((byte) => accountOf(`0x${byte.repeat(32)}`));
+const VALIDATORS = KEYS.map(({ address }) => address.toLowerCase() as Hex);
+const DOMAIN = { chainId: 31337, slashing: account(0x51) };
 const PROVIDERS = [1, 2, 3, 4, 5].map(account);
 const evidenceSha256: Hex = `0x${"00".repeat(32)}`;
 /** The second and third say a little else; the third leaves one out. */
@@ -25,6 +32,22 @@ const REPORTS = VALIDATORS.map((_, v) =>
 			scorePpm: 100_003 * (i + 1) + 7 * v,
 			evidenceSha256,
 		})),
+	),
+);
+const SIGNATURES = await Promise.all(
+	REPORTS.map(({ reportRoot: root }, v) =>
+		signReport(KEYS[v]!, DOMAIN, { validator: VALIDATORS[v]!, epoch: 7n, root }),
+	),
+);
+const REASONS = await buffer(
+	zipped(
+		encodeReasons(
+			REPORTS[0]!.leaves.map(({ provider, scorePpm }): ReasonEntry => {
+				const root = given("score", "ppm", scorePpm);
+				return [provider, { version: 1, providerId: "", mode: "holistic", evidence: null, scorePpm, why: "", root }];
+			}),
+			null,
+		),
 	),
 );
 
@@ -44,43 +67,12 @@ function honest(): { epoch: ChainEpoch; rows: ChainWeight[]; files: Map<string, 
 		proposed: at,
 		leaves: "right" as const,
 		leavesPath: "/weights",
-		digest: "",
+		digest: proposalDigest(7, right.proposal),
 	};
-	proposal.digest = digestOf(7, proposal);
-	const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
-	const files = new Map<string, Uint8Array>([
-		[
-			"/weights",
-			text({
-				leaves: right.leaves.map((leaf) => [
-					leaf.provider,
-					leaf.weightPpm,
-					String(leaf.weightBefore),
-					String(leaf.amountBefore),
-				]),
-			}),
-		],
-	]);
-	for (const [v, { leaves }] of REPORTS.entries())
-		files.set(
-			`/report${v}`,
-			text({ leaves: leaves.map((leaf) => [leaf.provider, leaf.scorePpm, leaf.evidenceSha256]) }),
-		);
-	const reasons = Object.fromEntries(
-		REPORTS[0]!.leaves.map(({ provider, scorePpm }) => [
-			provider,
-			{
-				version: 1,
-				providerId: "",
-				mode: "holistic",
-				evidence: null,
-				scorePpm,
-				why: "",
-				root: given("score", "ppm", scorePpm),
-			},
-		]),
-	);
-	files.set("/reasons0", gzipSync(JSON.stringify({ version: 1, params: null, reasons })));
+	const text = (value: string) => new TextEncoder().encode(value);
+	const files = new Map<string, Uint8Array>([["/weights", text(encodeWeights(right.leaves))]]);
+	for (const [v, { leaves }] of REPORTS.entries()) files.set(`/report${v}`, text(encodeReport(leaves, SIGNATURES[v]!)));
+	files.set("/reasons0", REASONS);
 	const epoch: ChainEpoch = {
 		number: 7,
 		phase: "final",
@@ -140,13 +132,22 @@ function honest(): { epoch: ChainEpoch; rows: ChainWeight[]; files: Map<string, 
 type Case = ReturnType<typeof honest>;
 const audit = ({ epoch, rows, files }: Case) => {
 	const file: AuditSource["file"] = async (path) => files.get(path) ?? null;
-	return auditChainEpoch({ epoch, quorumPpm: 666_666, rows, file, onStep: () => {} });
+	const chain = {
+		chainId: DOMAIN.chainId,
+		contracts: { slashing: DOMAIN.slashing },
+		params: { quorumPpm: 666_666 },
+	} as AuditSource["chain"];
+	return auditChainEpoch({ chain, epoch, rows, file, onStep: () => {} });
 };
-const edit = (one: Case, path: string, change: (leaves: (string | number)[][]) => void) => {
-	const file = JSON.parse(new TextDecoder().decode(one.files.get(path)));
-	change(file.leaves);
+const rewrite = (one: Case, path: string, change: (file: LeafFile) => void) => {
+	const file = JSON.parse(new TextDecoder().decode(one.files.get(path))) as LeafFile;
+	change(file);
 	one.files.set(path, new TextEncoder().encode(JSON.stringify(file)));
 };
+type LeafFile = { leaves: (string | number)[][]; signature?: Hex };
+const edit = (one: Case, path: string, change: (leaves: LeafFile["leaves"]) => void) =>
+	rewrite(one, path, ({ leaves }) => change(leaves));
+const sign = (one: Case, path: string, signature: Hex) => rewrite(one, path, (file) => (file.signature = signature));
 
 test("an honest epoch is equal in every check", async () => {
 	const found = await audit(honest());
@@ -163,7 +164,7 @@ const CASES: [string, (one: Case) => void, string[], string[]][] = [
 	[
 		"a score that moves a median",
 		(one) => edit(one, "/report0", (leaves) => (leaves[1]![1] = 1)),
-		["Report", "Scores", "Medians", "Proposal"],
+		["Report", "Scores"],
 		[VALIDATORS[0]!, PROVIDERS[1]!],
 	],
 	[
@@ -181,15 +182,12 @@ const CASES: [string, (one: Case) => void, string[], string[]][] = [
 	[
 		"a leaf left out",
 		(one) => edit(one, "/report0", (leaves) => leaves.splice(2, 1)),
-		["Report", "Scores", "Medians", "Proposal"],
+		["Report", "Scores"],
 		[VALIDATORS[0]!, PROVIDERS[2]!],
 	],
-	[
-		"leaves out of order",
-		(one) => edit(one, "/report1", (leaves) => leaves.reverse()),
-		["Report", "Report"],
-		[VALIDATORS[1]!, PROVIDERS[3]!],
-	],
+	["leaves out of order", (one) => edit(one, "/report1", (leaves) => leaves.reverse()), ["Report"], [VALIDATORS[1]!]],
+	["a signature", (one) => sign(one, "/report1", SIGNATURES[0]!), ["Report"], [VALIDATORS[1]!]],
+	["reasons that are none", (one) => one.files.set("/reasons0", new Uint8Array(9)), ["Scores"], [VALIDATORS[0]!]],
 	["no list of leaves", (one) => one.files.set("/report1", new TextEncoder().encode("<html>")), ["Report"], []],
 	[
 		"a published weight",
@@ -207,8 +205,8 @@ const CASES: [string, (one: Case) => void, string[], string[]][] = [
 	[
 		"the proposal's total",
 		(one) => Object.assign(one.epoch.proposal!, { totalWeight: "5000000" }),
-		["Proposal", "Digest", "Shares", "Claims"],
-		PROVIDERS,
+		["Proposal", "Digest", "Shares"],
+		[VALIDATORS[0]!, ...PROVIDERS],
 	],
 	["a share", (one) => Object.assign(one.rows[2]!, { share: "5" }), ["Shares"], [PROVIDERS[2]!]],
 	[
@@ -228,6 +226,21 @@ for (const [what, change, checks, named] of CASES)
 		assert.deepEqual(differing, checks);
 		assert.deepEqual([...new Set(found.differences.map(({ who }) => who))].sort(), [...named].sort());
 	});
+
+test("a signed report that was not revealed is a conflict, as for the command line", async () => {
+	const one = structuredClone(honest());
+	const lie = createScoreReport(REPORTS[1]!.leaves.slice(1));
+	const report = { validator: VALIDATORS[1]!, epoch: 7n, root: lie.reportRoot };
+	const signature = await signReport(KEYS[1]!, DOMAIN, report);
+	one.files.set("/report1", new TextEncoder().encode(encodeReport(lie.leaves, signature)));
+	assert.deepEqual(
+		(await audit(one)).differences.map(({ what, who }) => [what, who]),
+		[
+			["conflict", VALIDATORS[1]],
+			["report", VALIDATORS[1]],
+		],
+	);
+});
 
 test("what is not here yet is not called equal", async () => {
 	const missing = structuredClone(honest());

@@ -235,7 +235,7 @@ test("a signature that only libraries take is none", async () => {
 	const account = accountOf(keyOf(24));
 	const receipt = receiptOf(account.address, PROBE, factsOfGemm(0, GEMM, new Uint8Array(32), [new Uint8Array(32)]));
 	const signature = await signReceipt(account, contracts.addresses, receipt);
-	assert.equal(await isReceiptSigned(contracts.addresses, receipt, signature), true);
+	assert.equal(isReceiptSigned(contracts.addresses, receipt, signature), true);
 	const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 	const flipped = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, "0");
 	const v = Number.parseInt(signature.slice(130), 16);
@@ -248,20 +248,20 @@ test("a signature that only libraries take is none", async () => {
 		`0x${"00".repeat(65)}`,
 		"0x",
 	])
-		assert.equal(await isReceiptSigned(contracts.addresses, receipt, other as Hex), false, other);
+		assert.equal(isReceiptSigned(contracts.addresses, receipt, other as Hex), false, other);
 	for (const field of ["challenge", "precision", "m", "n", "k", "rounds"] as const)
 		assert.equal(
-			await isReceiptSigned(contracts.addresses, { ...receipt, [field]: receipt[field] + 1 }, signature),
+			isReceiptSigned(contracts.addresses, { ...receipt, [field]: receipt[field] + 1 }, signature),
 			false,
 			field,
 		);
 	for (const field of ["provider", "probeId", "seed", "end"] as const) {
 		const changed = { ...receipt, [field]: receipt[field].replace(/.$/, (last) => (last === "0" ? "1" : "0")) };
-		assert.equal(await isReceiptSigned(contracts.addresses, changed, signature), false, field);
+		assert.equal(isReceiptSigned(contracts.addresses, changed, signature), false, field);
 	}
-	assert.equal(await isReceiptSigned({ ...contracts.addresses, chainId: 1 }, receipt, signature), false);
+	assert.equal(isReceiptSigned({ ...contracts.addresses, chainId: 1 }, receipt, signature), false);
 	assert.equal(
-		await isReceiptSigned({ ...contracts.addresses, slashing: contracts.addresses.registry }, receipt, signature),
+		isReceiptSigned({ ...contracts.addresses, slashing: contracts.addresses.registry }, receipt, signature),
 		false,
 	);
 });

@@ -15,8 +15,7 @@ import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
-import { auditScores } from "../../src/market/epochs/audit-scores.ts";
-import type { Explanation } from "../../src/market/scores/explanation.ts";
+import { auditTerms } from "../../src/market/epochs/audit-scores.ts";
 import { given } from "../../src/market/scores/recompute.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
@@ -195,7 +194,7 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.deepEqual({ ...facts, signature: signed!.signature }, signed);
 	const account = honestHome.account.address.toLowerCase() as Hex;
 	const receipt = receiptOf(account, good.id, facts);
-	assert.equal(await isReceiptSigned(contracts.addresses, receipt, signed!.signature as Hex), true);
+	assert.equal(isReceiptSigned(contracts.addresses, receipt, signed!.signature as Hex), true);
 	assert.deepEqual((await receipts(unsigned.id)).missing, [{ challenge: 0, why: "refused" }]);
 	assert.deepEqual((await receipts(unsigned.id)).receipts, []);
 	assert.equal((await receipts(bad.id)).receipts.length, 1);
@@ -285,9 +284,8 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	// The zero explains itself: whoever computes the report again finds no difference.
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
 	const published = await archive.reasonsOf(0, self);
-	const reasons: Record<Hex, Explanation> = {};
-	for await (const [account, reason] of published!.entries()) reasons[account] = reason;
 	const leaves = report.leaves.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }));
-	assert.deepEqual(auditScores(leaves, reasons), []);
-	assert.equal(reasons[muteHome.account.address.toLowerCase() as Hex]?.why, "no receipt for a challenge: refused");
+	const { differences, reasons } = await auditTerms(self, leaves, published!, new Set(leaves));
+	assert.deepEqual(differences, []);
+	assert.equal(reasons.get(muteHome.account.address.toLowerCase() as Hex)?.why, "no receipt for a challenge: refused");
 });

@@ -7,6 +7,9 @@ import type { ChainAudit } from "./chain-audit.ts";
 import type { Elsewhere } from "./chain-elsewhere.ts";
 import { Account } from "./chain-parts.tsx";
 
+/** Where the audit lies, filled in by scripts/build-web.ts. */
+declare const CHAIN_AUDIT: string;
+
 const MARKS = { equal: "✓", differs: "✕", unknown: "?" } as const;
 const WORDS = { equal: "equal", differs: "differs", unknown: "not known" } as const;
 const MAX_SHOWN = 100;
@@ -38,15 +41,15 @@ export function ChainAuditPanel({ chain, epoch }: { chain: Chain; epoch: ChainEp
 		const { signal } = controller;
 		setState({ kind: "running", step: "reading" });
 		try {
-			const { auditChainEpoch } = await import("./chain-audit.ts");
+			const { auditChainEpoch } = (await import(CHAIN_AUDIT)) as typeof import("./chain-audit.ts");
 			const params = { number: epoch.number };
 			const fresh = await api.getChainEpoch({ params }, { signal });
 			const rows: ChainWeight[] = [];
 			for await (const row of api.rows("listChainWeights", { params, query: { limit: 500 } }, { signal }))
 				rows.push(row);
 			const audit = await auditChainEpoch({
+				chain,
 				epoch: fresh,
-				quorumPpm: chain.params.quorumPpm,
 				rows,
 				file: (path) => fileOf(path, signal),
 				// The page stays alive between two trees of ten thousand leaves.
@@ -146,6 +149,11 @@ function Found({ audit }: { audit: ChainAudit }) {
 					</li>
 				))}
 			</ul>
+			{audit.notes.map((note) => (
+				<p key={note} class="dim">
+					{note}
+				</p>
+			))}
 			{audit.differences.length === 0 ? null : (
 				<Scroll label="What differs">
 					<table>

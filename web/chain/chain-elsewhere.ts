@@ -1,9 +1,9 @@
 // How to ask somebody else: the same audit on one's own machine, and the contract's own answers from any node of the chain, as commands to copy.
 import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { utf8ToBytes } from "../../src/protocol/bytes/bytes.ts";
-import { packed, toHex } from "../../src/protocol/chain/hex.ts";
+import { keptRoot } from "../../src/protocol/chain/epoch-shapes.ts";
+import { type Hex, packed, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
-import { kept } from "./chain-audit.ts";
 import { shortAccount } from "./chain-format.ts";
 
 export interface Elsewhere {
@@ -38,7 +38,7 @@ export function elsewhere(chain: Chain, epoch: ChainEpoch): readonly Elsewhere[]
 			.filter(({ root }) => root !== null)
 			.slice(0, 8)
 			.map(({ account, root }) => ({
-				about: `The root of ${shortAccount(account)}: the first word must be 0x${kept(root!).padStart(64, "0")}`,
+				about: `The root of ${shortAccount(account)}: the first word must be ${keptRoot(root as Hex)}`,
 				command: call(callData("reportOf(uint64,address)", epoch.number, account)),
 			})),
 	];

@@ -2,7 +2,7 @@
 // `read` and `callOf` of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the
 // pending block.
 import type { Hex } from "viem";
-import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
+import type { Proposal, RevealedReport } from "../../protocol/chain/epoch-shapes.ts";
 import { type Contracts, read, readEvents, readPending } from "./contracts.ts";
 
 export interface EpochWindows {
@@ -57,9 +57,6 @@ export async function readReport(contracts: Contracts, epoch: number, validator:
 	return { digest, revealed, voided };
 }
 
-/** The last bit of a kept root says that it is one: compare roots only in this form. */
-export const keptRoot = (root: Hex): Hex => `0x${(BigInt(root) | 1n).toString(16).padStart(64, "0")}`;
-
 /** Whether the reports that count have enough of the stake between them. */
 export async function readQuorum(contracts: Contracts, epoch: number): Promise<boolean> {
 	const [, , quorum] = await read(contracts, "scoreboard", "stakesOf", BigInt(epoch));
@@ -86,13 +83,6 @@ export async function readFinal(contracts: Contracts, epoch: number): Promise<He
 }
 
 const orNull = (digest: Hex): Hex | null => (BigInt(digest) === 0n ? null : digest);
-
-export interface RevealedReport {
-	readonly validator: Hex;
-	readonly root: Hex;
-	readonly stake: bigint;
-	readonly voided: boolean;
-}
 
 /** Every revealed report of an epoch with its current state, sorted by validator, in lower case. */
 export async function readRevealed(contracts: Contracts, epoch: number): Promise<readonly RevealedReport[]> {

@@ -5,25 +5,19 @@ import {
 	encodeAbiParameters,
 	type Hex,
 	hashTypedData,
+	hexToBytes,
 	keccak256,
 	parseEventLogs,
-	recoverTypedDataAddress,
 	type TransactionReceipt,
-	type TypedDataDefinition,
 } from "viem";
 import type { ReceiptDomain } from "../../protocol/chain/probe-receipt.ts";
+import { isSignedBy, type SignedReport } from "../../protocol/chain/report-signature.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import type { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainAccount } from "../sending/sign.ts";
 import type { Contracts } from "./contracts.ts";
 
-type Arguments<Name extends "proveGemm" | "proveRevealConflict"> = ContractFunctionArgs<
-	typeof slashingAbi,
-	"nonpayable",
-	Name
->;
-export type ProbeReceipt = Arguments<"proveGemm">[0];
-export type SignedReport = Arguments<"proveRevealConflict">[0];
+export type ProbeReceipt = ContractFunctionArgs<typeof slashingAbi, "nonpayable", "proveGemm">[0];
 
 const REPORT_TYPES = {
 	ScoreReport: [
@@ -64,24 +58,12 @@ export const signReport = (account: ChainAccount, domain: ReceiptDomain, report:
 export const signReceipt = (account: ChainAccount, domain: ReceiptDomain, receipt: ProbeReceipt): Promise<Hex> =>
 	account.signTypedData(receiptData(domain, receipt));
 
-/** Whether the contract will take this signature as the validator's. */
-export const isReportSigned = (domain: ReceiptDomain, report: SignedReport, signature: Hex): Promise<boolean> =>
-	isSignedBy(report.validator, reportData(domain, report) as TypedDataDefinition, signature);
-
 /** Whether the contract will take this signature as the provider's. */
-export const isReceiptSigned = (domain: ReceiptDomain, receipt: ProbeReceipt, signature: Hex): Promise<boolean> =>
-	isSignedBy(receipt.provider, receiptData(domain, receipt) as TypedDataDefinition, signature);
-
-/** Half the order of secp256k1: the contract takes the smaller of the two signatures that say the same. */
-const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-
-/** Stricter than recovering: a signature that libraries read and the contract refuses binds nobody. */
-async function isSignedBy(signer: Hex, data: TypedDataDefinition, signature: Hex): Promise<boolean> {
-	if (!/^0x[0-9a-f]{128}(1b|1c)$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return false;
+export function isReceiptSigned(domain: ReceiptDomain, receipt: ProbeReceipt, signature: Hex): boolean {
 	try {
-		return (await recoverTypedDataAddress({ ...data, signature })).toLowerCase() === signer.toLowerCase();
+		return isSignedBy(receipt.provider, hexToBytes(receiptDigest(domain, receipt)), signature);
 	} catch {
-		return false;
+		return false; // a field that is none
 	}
 }
 

@@ -136,7 +136,7 @@ async function proofOf(evidence: Uint8Array, file: ReceiptFile) {
 	if (found === null) throw failure("FRAUD_NONE", "no opened element of this evidence contradicts its seed");
 	const { signed, wrong } = found;
 	const receipt = receiptOf(file.provider, file.probeId, signed);
-	if (!(await isReceiptSigned(file, receipt, signed.signature)))
+	if (!isReceiptSigned(file, receipt, signed.signature))
 		throw failure("RECEIPTS_BAD", `the receipt of challenge ${signed.challenge} is not signed by ${file.provider}`);
 	const { fraud, round, committed, right } = wrong;
 	return { receipt, signature: signed.signature, fraud, round, committed, right };

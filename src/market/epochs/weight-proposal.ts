@@ -3,7 +3,7 @@
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import type { Opening, Proposal, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
-import { keccakLeaf } from "../../protocol/hash/keccak-tree.ts";
+import { keccak, keccakLeaf } from "../../protocol/hash/keccak-tree.ts";
 import { rewardShares } from "./reward-shares.ts";
 import type { ScoreReport } from "./score-report.ts";
 import { createSortedTree, type SortedTree } from "./sorted-openings.ts";
@@ -86,6 +86,12 @@ export function createWeightProposal(reports: readonly CountedReport[], emission
 		root: toHex(tree.root),
 	};
 	return { ...tree, proposal };
+}
+
+/** What the chain keeps of a proposal: keccak(abi.encode(epoch, proposal)), seven words. */
+export function proposalDigest(epoch: number, p: Proposal): Hex {
+	const words = [epoch, p.count, p.totalWeight, p.emission, p.thresholdRemainder, p.thresholdProvider, p.root];
+	return toHex(keccak(...words.map((word) => packed(BigInt(word), 32))));
 }
 
 /** As WeightTree.shareOf. */

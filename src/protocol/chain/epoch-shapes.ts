@@ -9,6 +9,14 @@ export interface ScoreLeaf {
 	readonly evidenceSha256: Hex;
 }
 
+/** What the chain has of a report, with the stake of the epoch's end. */
+export interface RevealedReport {
+	readonly validator: Hex;
+	readonly root: Hex;
+	readonly stake: bigint;
+	readonly voided: boolean;
+}
+
 export interface WeightLeaf {
 	readonly provider: Hex;
 	readonly weightPpm: number;
@@ -33,3 +41,6 @@ export interface Opening<Leaf> {
 	readonly leaf: Leaf;
 	readonly path: readonly Hex[];
 }
+
+/** The last bit of a kept root says that it is one: compare roots only so. */
+export const keptRoot = (root: Hex): Hex => `0x${(BigInt(root) | 1n).toString(16).padStart(64, "0")}`;

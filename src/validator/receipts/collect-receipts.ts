@@ -42,7 +42,7 @@ export function createReceiptCollector(options: {
 				const { challenge } = fact;
 				const signature: Hex | null = signatureIn(answer, challenge);
 				const isRight =
-					signature !== null && (await isReceiptSigned(domain, receiptOf(provider, options.probeId, fact), signature));
+					signature !== null && isReceiptSigned(domain, receiptOf(provider, options.probeId, fact), signature);
 				if (isRight) receipts.push({ ...fact, signature: signature! });
 				else missing.push({ challenge, why: answer === null ? "silent" : signature === null ? "refused" : "wrong" });
 			}

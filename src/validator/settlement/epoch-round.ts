@@ -14,9 +14,10 @@ import {
 	type CountedReport,
 	createWeightProposal,
 	faultOf,
+	proposalDigest,
 	type WeightProposal,
 } from "../../market/epochs/weight-proposal.ts";
-import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
+import { keptRoot, type RevealedReport, type ScoreLeaf, type WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { FetchedReport } from "./fetch-leaves.ts";
@@ -195,7 +196,7 @@ async function publishOwn(round: Round, epoch: number): Promise<void> {
 		const leaves = revealed ? await keptReport(round, epoch) : null;
 		if (leaves === null) return;
 		const { reportRoot: root } = readScoreReport(leaves);
-		if (board.keptRoot(root) !== board.keptRoot(digest)) return;
+		if (keptRoot(root) !== keptRoot(digest)) return;
 		const report = { validator: self, epoch: BigInt(epoch), root };
 		const signature = await signReport(account, contracts.addresses, report);
 		await archive.publishReasons(epoch, self);
@@ -205,19 +206,15 @@ async function publishOwn(round: Round, epoch: number): Promise<void> {
 }
 
 /** The leaves of a revealed report. Null: they cannot be had, or are others; their signer is accused. */
-async function leavesOf(
-	round: Round,
-	epoch: number,
-	{ validator, root }: board.RevealedReport,
-): Promise<ScoreReport | null> {
+async function leavesOf(round: Round, epoch: number, { validator, root }: RevealedReport): Promise<ScoreReport | null> {
 	const { archive, conflicts, self } = round;
 	const kept = await archive.report(epoch, validator);
 	const report = kept === null ? null : readScoreReport(kept);
-	if (report !== null && board.keptRoot(report.reportRoot) === board.keptRoot(root)) return report;
+	if (report !== null && keptRoot(report.reportRoot) === keptRoot(root)) return report;
 	const fetched = validator === self ? null : await round.fetchReport(epoch, validator);
 	if (fetched === null) return null;
 	const given = readScoreReport(fetched.leaves);
-	if (board.keptRoot(given.reportRoot) === board.keptRoot(root)) {
+	if (keptRoot(given.reportRoot) === keptRoot(root)) {
 		await archive.putReport(epoch, validator, fetched.leaves, fetched.signature);
 		return given;
 	}
@@ -251,7 +248,7 @@ async function judgeReports(round: Round, epoch: number, mayVote: boolean): Prom
 }
 
 /** Those who committed and never opened it gain nothing; but who signs two reports meanwhile pays for it. */
-async function judgeUnrevealed(round: Round, epoch: number, revealed: readonly board.RevealedReport[]): Promise<void> {
+async function judgeUnrevealed(round: Round, epoch: number, revealed: readonly RevealedReport[]): Promise<void> {
 	const { contracts, archive, conflicts, params, self, looked } = round;
 	const { endsAt } = board.windowsOf(params, epoch);
 	for (const validator of (await board.readCommits(contracts, epoch)).keys()) {
@@ -339,7 +336,7 @@ async function checkProposal(
 	const { reports, unknownStake } = await countedReports(round, epoch);
 	if (unknownStake === 0n) {
 		const { proposal } = createWeightProposal(reports, await readEmission(contracts, epoch));
-		if ((await read(contracts, "scoreboard", "proposalDigest", number, proposal)) === standing.digest) return;
+		if (proposalDigest(epoch, proposal) === standing.digest) return;
 	}
 	const proposer = standing.proposer.toLowerCase() as Hex;
 	const proposal = await board.readProposed(contracts, epoch, standing.digest);

@@ -3,13 +3,14 @@
 // chain. A report without its validator's signature is none: who gives out two must be bound by both.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
-import { isReportSigned } from "../../chain/contracts/slashing.ts";
+import { parseReasons, type ReportReasons } from "../../market/epochs/reasons-file.ts";
 import { readScoreReport } from "../../market/epochs/score-report.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { parseReasons, type ReportReasons } from "./reasons-file.ts";
-import { type ArchiveKind, archivePath, MAX_ARCHIVE_BYTES, parseSignedReport, parseWeights } from "./report-archive.ts";
+import { MAX_ARCHIVE_BYTES, parseSignedReport, parseWeights } from "../../protocol/chain/leaf-files.ts";
+import { isReportSigned } from "../../protocol/chain/report-signature.ts";
+import { type ArchiveKind, archivePath } from "./report-archive.ts";
 
 /** What a validator says of an epoch, by its own signature. */
 export interface FetchedReport {
@@ -47,7 +48,7 @@ export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, e
 			const root = readScoreReport(leaves).reportRoot;
 			if (
 				signature !== null &&
-				(await isReportSigned(contracts.addresses, { validator, epoch: BigInt(epoch), root }, signature))
+				isReportSigned(contracts.addresses, { validator, epoch: BigInt(epoch), root }, signature)
 			)
 				return { leaves, signature };
 			onFailure(validator, new Error(`the report of epoch ${epoch} is not signed by ${validator}`));

@@ -5,17 +5,24 @@
 // §4.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import {
+	encodeReasons,
+	parseReasons,
+	type ReasonEntries,
+	type ReportReasons,
+} from "../../market/epochs/reasons-file.ts";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { encodeReasons, parseReasons, type ReasonEntries, type ReportReasons } from "./reasons-file.ts";
-
-/** Leaves with their validator's EIP-712 ScoreReport signature. Null: unsigned, and worth nothing. */
-export interface SignedLeaves {
-	readonly leaves: readonly ScoreLeaf[];
-	readonly signature: Hex | null;
-}
+import {
+	encodeReport,
+	encodeWeights,
+	parseSignedReport,
+	parseWeights,
+	type SignedLeaves,
+} from "../../protocol/chain/leaf-files.ts";
 
 export interface ReportArchive {
 	/** What we are about to commit to. Nobody else sees it. */
@@ -39,8 +46,6 @@ export interface ReportArchive {
 	prune(below: number): Promise<void>;
 }
 
-/** A report of 20,000 providers has 3 MB. */
-export const MAX_ARCHIVE_BYTES = 32 << 20;
 const PUBLIC = /^\/chain\/(\d{1,15})\/((?:report|weights)-0x[0-9a-f]{40}\.json|reasons-0x[0-9a-f]{40}\.json\.gz)$/;
 
 export type ArchiveKind = "report" | "weights" | "reasons";
@@ -67,7 +72,7 @@ export function createReportArchive(folder: string): ReportArchive {
 		putDraft: (epoch, validator, leaves) => put(epoch, `draft-${validator}.json`, encodeReport(leaves, null)),
 		async draft(epoch, validator) {
 			const found = await bytes(epoch, `draft-${validator}.json`);
-			return found === null ? null : parseReport(found);
+			return found === null ? null : (parseSignedReport(found)?.leaves ?? null);
 		},
 		putReport: (epoch, validator, leaves, signature) =>
 			put(epoch, archiveName("report", validator), encodeReport(leaves, signature)),
@@ -78,7 +83,7 @@ export function createReportArchive(folder: string): ReportArchive {
 			const found = await bytes(epoch, archiveName("weights", proposer));
 			return found === null ? null : parseWeights(found);
 		},
-		putReasons: (epoch, reasons, params = null) => put(epoch, OWN_REASONS, encodeReasons(reasons, params)),
+		putReasons: (epoch, reasons, params = null) => put(epoch, OWN_REASONS, zipped(encodeReasons(reasons, params))),
 		async publishReasons(epoch, validator) {
 			const found = await bytes(epoch, OWN_REASONS);
 			if (found !== null) await put(epoch, archiveName("reasons", validator), found);
@@ -101,71 +106,5 @@ export function createReportArchive(folder: string): ReportArchive {
 
 const OWN_REASONS = "reasons.json.gz";
 
-/** Rows instead of objects: a third of the size. */
-const encodeReport = (leaves: readonly ScoreLeaf[], signature: Hex | null): string =>
-	JSON.stringify({
-		version: 1,
-		...(signature === null ? {} : { signature }),
-		leaves: leaves.map(({ provider, scorePpm, evidenceSha256 }) => [provider, scorePpm, evidenceSha256]),
-	});
-
-const encodeWeights = (leaves: readonly WeightLeaf[]): string =>
-	JSON.stringify({
-		version: 1,
-		leaves: leaves.map(({ provider, weightPpm, weightBefore, amountBefore }) => [
-			provider,
-			weightPpm,
-			String(weightBefore),
-			String(amountBefore),
-		]),
-	});
-
-const isHex = (value: unknown, digits: number): value is Hex =>
-	typeof value === "string" && value.length === digits + 2 && /^0x[0-9a-f]+$/.test(value);
-const isU32 = (value: unknown): value is number =>
-	typeof value === "number" && Number.isInteger(value) && value >= 0 && value < 2 ** 32;
-const isDecimal = (value: unknown, bits: number): value is string =>
-	typeof value === "string" && /^\d{1,39}$/.test(value) && BigInt(value) >> BigInt(bits) === 0n;
-
-/** Hostile bytes: null for anything but a list of leaves. Only their root tells whether they are right. */
-const parseReport = (bytes: Uint8Array): readonly ScoreLeaf[] | null => parseSignedReport(bytes)?.leaves ?? null;
-
-/** The signature has a signature's shape; whose it is, is for the caller to check. */
-export function parseSignedReport(bytes: Uint8Array): SignedLeaves | null {
-	const found = fileOf(bytes);
-	if (found === null) return null;
-	const { rows, signature } = found;
-	if (!rows.every(([a, b, c]) => isHex(a, 40) && isU32(b) && isHex(c, 64))) return null;
-	const leaves = rows.map(
-		([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf,
-	);
-	return { leaves, signature: isHex(signature, 130) ? signature : null };
-}
-
-export function parseWeights(bytes: Uint8Array): readonly WeightLeaf[] | null {
-	const rows = fileOf(bytes)?.rows ?? null;
-	if (rows === null || !rows.every(([a, b, c, d]) => isHex(a, 40) && isU32(b) && isDecimal(c, 64) && isDecimal(d, 128)))
-		return null;
-	return rows.map(([provider, weightPpm, weightBefore, amountBefore]) => ({
-		provider: provider as Hex,
-		weightPpm: weightPpm as number,
-		weightBefore: BigInt(weightBefore as string),
-		amountBefore: BigInt(amountBefore as string),
-	}));
-}
-
-function fileOf(bytes: Uint8Array): { rows: readonly (readonly unknown[])[]; signature: unknown } | null {
-	if (bytes.length > MAX_ARCHIVE_BYTES) return null;
-	const found = parseJson(bytes) as { leaves?: unknown; signature?: unknown } | null;
-	const { leaves, signature } = found ?? {};
-	return Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? { rows: leaves, signature } : null;
-}
-
-function parseJson(bytes: Uint8Array): object | null {
-	try {
-		const found: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-		return typeof found === "object" ? found : null;
-	} catch {
-		return null;
-	}
-}
+/** Piece by piece. Not pipe(): an error while reading would leave whoever writes waiting for ever. */
+export const zipped = (text: AsyncIterable<string>): Readable => pipeline(Readable.from(text), createGzip(), () => {});

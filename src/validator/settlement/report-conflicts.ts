@@ -3,10 +3,10 @@
 // contract will say the same. docs/slashing.md.
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
-import { keptRoot } from "../../chain/contracts/scoreboard.ts";
 import { conflictDeed } from "../../chain/contracts/slashing.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
+import { keptRoot } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 /** A signed root of one validator's epoch. */

@@ -3,12 +3,12 @@
 // then the answer is "not yet", as long as the commit window allows. Page: docs/epochs.md §4.
 import { type EpochTimes, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
+import type { ReasonEntry } from "../../market/epochs/reasons-file.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { Store } from "../../store/store.ts";
 import type { ChainHome } from "./home.ts";
-import type { ReasonEntry } from "./reasons-file.ts";
 import type { ReportArchive } from "./report-archive.ts";
 
 const NO_EVIDENCE: Hex = `0x${"0".repeat(64)}`;

@@ -4,7 +4,6 @@
 // long as the file is the same.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { keptRoot } from "../../../chain/contracts/scoreboard.ts";
 import type { PastEpoch, PastProposal } from "../../../chain/history/chain-history.ts";
 import { malformedAt, type ScoreReport, scoreLeafHash } from "../../../market/epochs/score-report.ts";
 import {
@@ -17,6 +16,7 @@ import {
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { createMutex } from "../../../platform/keyed-mutex.ts";
 import type { ScoreLeaf, WeightLeaf } from "../../../protocol/chain/epoch-shapes.ts";
+import { keptRoot } from "../../../protocol/chain/epoch-shapes.ts";
 import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak, keccakNode } from "../../../protocol/hash/keccak-tree.ts";
 import type { ReportArchive } from "../../settlement/report-archive.ts";

@@ -2,10 +2,8 @@
 // its own, so that it is written and read line by line. All at once it would be 180 MB for 10,000 hosts with
 // a card each, and more than a string can hold for hosts with eight. Whoever has a small one may parse it
 // whole. Page: docs/epochs.md §4.
-import { pipeline, Readable } from "node:stream";
-import { createGunzip, createGzip } from "node:zlib";
-import type { Explanation } from "../../market/scores/explanation.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
+import type { Explanation } from "../scores/explanation.ts";
 
 export type ReasonEntry = readonly [account: Hex, reason: Explanation];
 export type ReasonEntries = Iterable<ReasonEntry> | AsyncIterable<ReasonEntry>;
@@ -23,30 +21,26 @@ const MAX_BYTES = 10 * 2 ** 30;
 const MAX_LINE_BYTES = 8 << 20;
 const HEAD = /^(\{"version":1,"params":.*),"reasons":\{$/;
 
-/** Compressed bytes, piece by piece. */
-export function encodeReasons(entries: ReasonEntries, params: ReportReasons["params"]): Readable {
-	async function* lines(): AsyncGenerator<string> {
-		yield `${JSON.stringify({ version: 1, params }).slice(0, -1)},"reasons":{\n`;
-		let comma = "";
-		for await (const [account, reason] of entries) {
-			yield `${comma}${JSON.stringify(account)}:${JSON.stringify(reason)}`;
-			comma = ",\n";
-		}
-		yield "\n}}\n";
+/** Piece by piece, to be compressed. */
+export async function* encodeReasons(entries: ReasonEntries, params: ReportReasons["params"]): AsyncGenerator<string> {
+	yield `${JSON.stringify({ version: 1, params }).slice(0, -1)},"reasons":{\n`;
+	let comma = "";
+	for await (const [account, reason] of entries) {
+		yield `${comma}${JSON.stringify(account)}:${JSON.stringify(reason)}`;
+		comma = ",\n";
 	}
-	// Not pipe(): an error while reading would leave whoever writes waiting for ever.
-	return pipeline(Readable.from(lines()), createGzip(), () => {});
+	yield "\n}}\n";
 }
 
-/** Hostile bytes: null for whatever does not begin as such a file. */
-export async function parseReasons(bytes: Uint8Array): Promise<ReportReasons | null> {
+/** Hostile bytes, compressed: null for whatever does not begin as such a file. */
+export async function parseReasons(bytes: Uint8Array, mostBytes = MAX_BYTES): Promise<ReportReasons | null> {
 	try {
-		for await (const line of linesOf(bytes)) {
+		for await (const line of linesOf(bytes, mostBytes)) {
 			const [, head] = HEAD.exec(line) ?? [];
 			if (head === undefined) return null;
 			const { params } = JSON.parse(`${head}}`) as { params: unknown };
 			if (params !== null && !isRecord(params)) return null;
-			return { params, entries: () => entriesOf(bytes) };
+			return { params, entries: () => entriesOf(bytes, mostBytes) };
 		}
 	} catch {
 		// Not compressed, not JSON.
@@ -54,9 +48,9 @@ export async function parseReasons(bytes: Uint8Array): Promise<ReportReasons | n
 	return null;
 }
 
-async function* entriesOf(bytes: Uint8Array): AsyncGenerator<ReasonEntry> {
+async function* entriesOf(bytes: Uint8Array, mostBytes: number): AsyncGenerator<ReasonEntry> {
 	let number = 0;
-	for await (const line of linesOf(bytes)) {
+	for await (const line of linesOf(bytes, mostBytes)) {
 		if (number++ === 0 || line === "}}" || line === "") continue;
 		let found: unknown;
 		try {
@@ -72,14 +66,18 @@ async function* entriesOf(bytes: Uint8Array): AsyncGenerator<ReasonEntry> {
 }
 
 /** A small file may grow to a huge one: what is held is one line. */
-async function* linesOf(bytes: Uint8Array): AsyncGenerator<string> {
-	const unpacked = Readable.from([bytes]).pipe(createGunzip());
+async function* linesOf(bytes: Uint8Array, mostBytes: number): AsyncGenerator<string> {
+	const packed = new Blob([bytes as Uint8Array<ArrayBuffer>]);
+	// Not `for await`: Safari's streams cannot be iterated.
+	const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
 	const decoder = new TextDecoder("utf-8", { fatal: true });
 	let [held, heldSize, size]: [string[], number, number] = [[], 0, 0];
 	try {
-		for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+		for (;;) {
+			const { value: chunk, done } = await unpacked.read();
+			if (done) break;
 			size += chunk.length;
-			if (size > MAX_BYTES) throw new RangeError("the reasons grow beyond all bounds");
+			if (size > mostBytes) throw new RangeError("the reasons grow beyond all bounds");
 			const [first, ...more] = decoder.decode(chunk, { stream: true }).split("\n") as [string, ...string[]];
 			held.push(first);
 			heldSize += first.length;
@@ -93,6 +91,9 @@ async function* linesOf(bytes: Uint8Array): AsyncGenerator<string> {
 	} catch (cause) {
 		if (cause instanceof RangeError) throw cause;
 		throw new RangeError("the reasons cannot be unpacked", { cause });
+	} finally {
+		// Also when whoever reads has enough of it.
+		unpacked.cancel().catch(() => {});
 	}
 	if (heldSize > 0) yield held.join("");
 }

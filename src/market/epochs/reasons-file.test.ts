@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
 import { test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Explanation } from "../../market/scores/explanation.ts";
-import { given } from "../../market/scores/recompute.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
+import { zipped } from "../../validator/settlement/report-archive.ts";
+import type { Explanation } from "../scores/explanation.ts";
+import { given } from "../scores/recompute.ts";
 import { encodeReasons, parseReasons, type ReasonEntry } from "./reasons-file.ts";
 
 const account = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
@@ -27,11 +28,11 @@ const HEAD = '{"version":1,"params":null,"reasons":{\n';
 
 test("what was written is read again, and is plain JSON", async () => {
 	const entries = Array.from({ length: 300 }, (_, n) => entry(n));
-	const bytes = await buffer(encodeReasons(entries, { maxDevices: 8 }));
+	const bytes = await buffer(zipped(encodeReasons(entries, { maxDevices: 8 })));
 	assert.deepEqual(await read(bytes), { params: { maxDevices: 8 }, entries });
 	const whole = JSON.parse(String(gunzipSync(bytes)));
 	assert.deepEqual([whole.params, whole.reasons], [{ maxDevices: 8 }, Object.fromEntries(entries)]);
-	assert.deepEqual(await read(await buffer(encodeReasons([], null))), { params: null, entries: [] });
+	assert.deepEqual(await read(await buffer(zipped(encodeReasons([], null)))), { params: null, entries: [] });
 });
 
 test("an error while scores are read is the writer's error, not silence", async () => {
@@ -39,7 +40,7 @@ test("an error while scores are read is the writer's error, not silence", async 
 		yield entry(1);
 		throw new Error("the database is gone");
 	}
-	await assert.rejects(buffer(encodeReasons(broken(), null)), /the database is gone/);
+	await assert.rejects(buffer(zipped(encodeReasons(broken(), null))), /the database is gone/);
 });
 
 test("files that are none, and lines without an end", async () => {
