@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { startDoor } from "../../src/engine/agent/agent.test-kit.ts";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import { createSshClient, needRoot, type SshClient } from "../../src/provider/rental/rental.test-kit.ts";
+import { createSshClient, needRoot, type SshClient } from "../provider/ssh-client.test-kit.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 const RENTALS = "/var/lib/assay-rentals";

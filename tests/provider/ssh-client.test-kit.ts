@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RentedAccess } from "../../engine/agent/agent-calls.ts";
+import type { RentedAccess } from "../../src/engine/agent/agent-calls.ts";
 
 /** Rentals by system user are tested as root or not at all: a test that looks away would say nothing. */
 export function needRoot(): void {

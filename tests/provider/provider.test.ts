@@ -15,22 +15,29 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { AgentConnection } from "../engine/agent/accept-agent.ts";
-import { clockUs, dialRaw, makeSigner, random, startDoor, type TestDoor } from "../engine/agent/agent.test-kit.ts";
-import { findEngine, hostPlatform } from "../engine/builds.ts";
-import { createEngineClient } from "../engine/client/create-engine-client.ts";
-import { AssayError } from "../protocol/assay-error.ts";
-import { decodeEvidence } from "../protocol/probe/evidence-codec.ts";
-import type { Signer } from "../protocol/probe/signer.ts";
-import { type ProbeOptions, runProbe } from "../validator/probe/run-probe.ts";
-import { createReceiptCollector } from "../validator/receipts/collect-receipts.ts";
-import type { Plan } from "../verify/hardware/plan/probe-plan.ts";
-import { chainAccountPath, loadProviderAccount } from "./chain-account.ts";
-import { createProvider, type Provider, type ProviderOptions } from "./create-provider.ts";
-import { openGuardedEngine, residentBytes } from "./guard-engine.ts";
-import type { ProviderEvent } from "./provider-event.ts";
-import type { EnvironmentMaker } from "./rental/environment.ts";
-import { retryPauseMs } from "./serve-validator.ts";
+import type { AgentConnection } from "../../src/engine/agent/accept-agent.ts";
+import {
+	clockUs,
+	dialRaw,
+	makeSigner,
+	random,
+	startDoor,
+	type TestDoor,
+} from "../../src/engine/agent/agent.test-kit.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
+import type { Signer } from "../../src/protocol/probe/signer.ts";
+import { chainAccountPath, loadProviderAccount } from "../../src/provider/chain-account.ts";
+import { createProvider, type Provider, type ProviderOptions } from "../../src/provider/create-provider.ts";
+import { openGuardedEngine, residentBytes } from "../../src/provider/guard-engine.ts";
+import type { ProviderEvent } from "../../src/provider/provider-event.ts";
+import type { EnvironmentMaker } from "../../src/provider/rental/environment.ts";
+import { retryPauseMs } from "../../src/provider/serve-validator.ts";
+import { type ProbeOptions, runProbe } from "../../src/validator/probe/run-probe.ts";
+import { createReceiptCollector } from "../../src/validator/receipts/collect-receipts.ts";
+import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 
 const LIMITS = { memoryBytes: 8e9, minutes: 10 };
 const PROBE = { probe: "0f".repeat(16), limits: LIMITS };

@@ -2,6 +2,8 @@
 // host. A rented provider is not probed.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createApiClient } from "../../src/api/create-client.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -9,9 +11,7 @@ import {
 	startToyAgent,
 	startToyValidator,
 	type ToyValidator,
-} from "../../../tests/validator/toy-agent.test-kit.ts";
-import { createApiClient } from "../../api/create-client.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
+} from "./toy-agent.test-kit.ts";
 
 const HOUR = 3_600_000;
 const PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f renter";

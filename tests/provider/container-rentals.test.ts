@@ -7,12 +7,12 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { freePort } from "../../engine/links/test-sshd.test-kit.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { gpuArguments } from "./container-environment.ts";
-import type { EnvironmentMaker } from "./environment.ts";
-import { findEnvironments } from "./find-environments.ts";
-import { createSshClient, needRoot, type SshClient, type TestKey } from "./rental.test-kit.ts";
+import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import { gpuArguments } from "../../src/provider/rental/container-environment.ts";
+import type { EnvironmentMaker } from "../../src/provider/rental/environment.ts";
+import { findEnvironments } from "../../src/provider/rental/find-environments.ts";
+import { createSshClient, needRoot, type SshClient, type TestKey } from "./ssh-client.test-kit.ts";
 
 const NAME = "assay-00c0ffee";
 const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
