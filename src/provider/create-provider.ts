@@ -20,7 +20,7 @@ import { type HostRentals, openHostRentals } from "./rental/host-rentals.ts";
 import { type BookEntry, bookPath } from "./rental/rental-book.ts";
 import { RETRY, type Retry, serveValidator } from "./serve-validator.ts";
 import { createReceiptSigner } from "./sign-receipts.ts";
-import { createValidatorPins } from "./validator-pins.ts";
+import { loadValidatorPins } from "./validator-pins.ts";
 
 export interface ProviderOptions {
 	readonly signer: Signer;
@@ -75,7 +75,7 @@ export interface Provider {
 export async function createProvider(options: ProviderOptions): Promise<Provider> {
 	const { dataFolder, engine, signer, onEvent, nowMs, randomBytes } = options;
 	await makeFolder(dataFolder);
-	const pins = await createValidatorPins(dataFolder, options.trust);
+	const trust = await loadValidatorPins(dataFolder, options.trust);
 	const traces = await hostTraces(engine.command).catch(() => "");
 	let rentals: HostRentals | null = null;
 	const isRented = () => rentals !== null && rentals.rentals.length > 0;
@@ -123,7 +123,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 			dial: (signal) =>
 				dialAgent({
 					...{ url, signer, offer, handlers, signal, randomBytes, clockUs: options.clockUs },
-					trust: (key) => pins.trust(url, key),
+					trust: (key) => trust(url, key),
 					claim: () => claim,
 					...(options.bounds && { bounds: options.bounds }),
 				}),

@@ -16,8 +16,6 @@ export interface HostWatchOptions {
 	readonly everyMs?: number;
 	/** Default 10 min. */
 	readonly askEveryMs?: number;
-	/** What the look at the files gives; for tests. */
-	readonly look?: (enginePath: string) => Promise<string>;
 }
 
 export interface HostWatch {
@@ -28,7 +26,6 @@ export interface HostWatch {
 
 /** `claim` is what was told last. */
 export function startHostWatch(options: HostWatchOptions, first: { claim: HostClaim; traces: string }): HostWatch {
-	const look = options.look ?? hostTraces;
 	let told = stableClaim(first.claim);
 	let { traces } = first;
 	let askedAtMs = options.nowMs();
@@ -37,7 +34,7 @@ export function startHostWatch(options: HostWatchOptions, first: { claim: HostCl
 		if (running || options.isBusy()) return;
 		running = true;
 		try {
-			const now = await look(options.enginePath);
+			const now = await hostTraces(options.enginePath);
 			const differs = now !== traces;
 			if (!differs && options.nowMs() - askedAtMs < (options.askEveryMs ?? 600_000)) return;
 			askedAtMs = options.nowMs();

@@ -7,43 +7,30 @@ import { createMutex } from "../platform/keyed-mutex.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { hexToBytes } from "../protocol/bytes/bytes.ts";
 
-export interface ValidatorPins {
-	/** Throws AssayError VALIDATOR_UNTRUSTED or VALIDATOR_KEY_CHANGED; pins a first key. */
-	trust(url: string, key: string): Promise<void>;
-}
+/** Throws AssayError VALIDATOR_UNTRUSTED or VALIDATOR_KEY_CHANGED; pins a first key. */
+type Trust = (url: string, key: string) => Promise<void>;
 
 /** `trusted` keys, if any, are the only ones served, at whatever URL. Throws AssayError FILE_UNREADABLE. */
-export async function createValidatorPins(folder: string, trusted: readonly string[]): Promise<ValidatorPins> {
+export async function loadValidatorPins(folder: string, trusted: readonly string[]): Promise<Trust> {
 	const path = join(folder, "validators.json");
 	await removeDrafts(folder);
 	const pins = await readPins(path);
 	/** Dialling several validators at once must not lose one's pin to another's. */
 	const mutex = createMutex();
-	return {
-		async trust(url, key) {
-			const pinned = pins.get(url);
-			if (trusted.length > 0) {
-				if (!trusted.includes(key))
-					throw new AssayError(
-						"VALIDATOR_UNTRUSTED",
-						`the validator at ${url} has the key ${key}, which is not trusted`,
-						{
-							hint: `If you know that this is its key, add --trust ${key}.`,
-						},
-					);
-			} else if (pinned !== undefined && pinned !== key) {
-				throw new AssayError(
-					"VALIDATOR_KEY_CHANGED",
-					`the validator at ${url} has the key ${key}; pinned was ${pinned}`,
-					{
-						hint: `If its operator says that the key was changed, start once with --trust ${key}; otherwise do not serve it.`,
-					},
-				);
-			}
-			if (pinned === key) return;
-			pins.set(url, key);
-			await mutex.run(() => writePins(path, pins));
-		},
+	return async (url, key) => {
+		const at = `the validator at ${url} has the key ${key}`;
+		const pinned = pins.get(url);
+		if (trusted.length > 0 && !trusted.includes(key))
+			throw new AssayError("VALIDATOR_UNTRUSTED", `${at}, which is not trusted`, {
+				hint: `If you know that this is its key, add --trust ${key}.`,
+			});
+		if (trusted.length === 0 && pinned !== undefined && pinned !== key)
+			throw new AssayError("VALIDATOR_KEY_CHANGED", `${at}; pinned was ${pinned}`, {
+				hint: `If its operator says that the key was changed, start once with --trust ${key}; otherwise do not serve it.`,
+			});
+		if (pinned === key) return;
+		pins.set(url, key);
+		await mutex.run(() => writePins(path, pins));
 	};
 }
 

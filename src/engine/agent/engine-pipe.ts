@@ -8,14 +8,7 @@ import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
 import type { ReceiptWatch } from "./receipt-watch.ts";
 
-export interface EnginePipe {
-	/** From the validator to the engine. */
-	write(bytes: Uint8Array): void;
-	/** Ends the engine; may be called more than once. */
-	close(): Promise<void>;
-	/** Settles when the engine is gone and all that it wrote was handed to the socket. Never rejects. */
-	readonly ended: Promise<void>;
-}
+export type EnginePipe = ReturnType<typeof createEnginePipe>;
 
 export interface EnginePipeOptions {
 	readonly channel: number;
@@ -26,7 +19,7 @@ export interface EnginePipeOptions {
 	readonly watch: ReceiptWatch | null;
 }
 
-export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions): EnginePipe {
+export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions) {
 	const { channel, link, unreadBytes, watch } = options;
 	const { promise: drained, resolve } = Promise.withResolvers<void>();
 	let closing = false;
@@ -51,13 +44,16 @@ export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions
 	// An engine that ended by itself: what it wrote last is still sent.
 	void link.closed.then(() => link.close());
 	return {
-		write(bytes) {
+		/** From the validator to the engine. */
+		write(bytes: Uint8Array): void {
 			if (closing || link.input.destroyed || link.input.writableEnded) return;
 			watch?.toEngine(bytes);
 			link.input.write(bytes);
 			if (link.input.writableLength > unreadBytes) void close();
 		},
+		/** Ends the engine; may be called more than once. */
 		close,
+		/** Settles when the engine is gone and all that it wrote was handed to the socket. Never rejects. */
 		ended: Promise.all([link.closed, drained]).then(() => {}),
 	};
 }

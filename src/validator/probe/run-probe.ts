@@ -26,26 +26,18 @@ import { releaseAll, runStage } from "./run-stage.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
 import type { OnCommitted, StageContext } from "./stage-context.ts";
 
-export interface ProbeDeadlines {
-	readonly readyMs: number;
-	/** The first HELLO wakes every card and driver. */
-	readonly helloMs: number;
-	readonly pingMs: number;
-	/** Rounds that are not kept are computed again to be opened. */
-	readonly openMs: number;
-	readonly releaseMs: number;
-	/** Instead of what the plan allows each answer; null leaves it to the plan. */
-	readonly answerMs: number | null;
-}
-
-const DEADLINES: ProbeDeadlines = {
+const DEADLINES = {
 	readyMs: 20_000,
+	/** The first HELLO wakes every card and driver. */
 	helloMs: 60_000,
 	pingMs: 10_000,
+	/** Rounds that are not kept are computed again to be opened. */
 	openMs: 120_000,
 	releaseMs: 30_000,
-	answerMs: null,
+	/** Instead of what the plan allows each answer; null leaves it to the plan. */
+	answerMs: null as number | null,
 };
+export type ProbeDeadlines = Readonly<typeof DEADLINES>;
 
 /** Echoes before the first challenge. The first finds everything cold, and does not move the median. */
 const ECHOES = 9;
