@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
 import { createEngineClient } from "../src/engine/client/create-engine-client.ts";
 import { createLocalLink } from "../src/engine/links/create-local-link.ts";
-import { ERROR_CODE } from "../src/engine/wire/frames.ts";
+import { ERROR_CODE } from "../src/engine/wire/frame-table.ts";
 import type { ChallengeSpec, GemmSpec, HostClaim } from "../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
 import { type ProbeOptions, runProbe } from "../src/validator/probe/run-probe.ts";

@@ -3,6 +3,7 @@
 // Each file is a list of flat objects (strings and numbers only) that a few lines of C++ can read; see README.md.
 import { writeFileSync } from "node:fs";
 import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
+import { frameRows } from "./frame-rows.ts";
 import {
 	type Bytes,
 	drawer,
@@ -274,6 +275,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"stream.json": streamRows(made),
 		"samples.json": sampleRows(),
 		"seeds.json": seedRows(),
+		"frames.json": frameRows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [

@@ -1,5 +1,5 @@
 // Cheaters with kept bytes: peers that are not read, disks that do not hold what they were given. Part of the list in cheats.ts.
-import { ERROR_CODE } from "../../src/engine/wire/frames.ts";
+import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
 import type { Cheat, StreamAsk, ToyEngine } from "./toy-engine.ts";
 
 export const changed = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));

@@ -1,7 +1,8 @@
 // The cheaters: one small strategy each, by name. What each of them must end in is in tests/cheaters.test.ts.
 // None of them breaks a hash or a signature; each does what a host that owns less than it sells could try.
 import { setTimeout as sleep } from "node:timers/promises";
-import { ERROR_CODE, encodeReply } from "../../src/engine/wire/frames.ts";
+import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
+import { encodeReply } from "../../src/engine/wire/frames.ts";
 import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/hash/merkle.ts";
 import { DOMAIN, philoxKey } from "../../src/protocol/hash/philox.ts";
 import { fillRow } from "../../src/protocol/maths/entries.ts";

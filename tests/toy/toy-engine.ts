@@ -2,16 +2,15 @@
 // It keeps every product and tree in memory and computes in one thread; it is here for what it answers, not for how fast.
 // The cheats are in cheats.ts, the program that tests start as a process in toy-main.ts.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { FrameReader } from "../../src/engine/wire/frame-reader.ts";
 import {
-	decodeRequest,
 	ERROR_CODE,
-	encodeReply,
-	FrameReader,
 	MAX_LENGTH_TO_ENGINE,
 	PROTOCOL_VERSION,
 	type Reply,
 	type Request,
-} from "../../src/engine/wire/frames.ts";
+} from "../../src/engine/wire/frame-table.ts";
+import { decodeRequest, encodeReply } from "../../src/engine/wire/frames.ts";
 import { merklePath } from "../../src/protocol/hash/merkle.ts";
 import type { HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { digestsOf, lanesOf, nextNonce, nextSeed, productOf, type Tree, treeOf } from "./toy-maths.ts";

@@ -1,7 +1,7 @@
 // Two providers that show one UUID are probed at the same time: with one card between them they cannot both answer, with two they are cleared.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ERROR_CODE } from "../../src/engine/wire/frames.ts";
+import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
 import type { Cheat } from "../toy/toy-engine.ts";
 import {
 	createToyLink,

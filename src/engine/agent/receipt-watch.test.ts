@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { factsOfGemm } from "../../protocol/chain/probe-receipt.ts";
-import { encodeFrame, encodeReply, encodeRequest, type GemmRequest, KIND } from "../wire/frames.ts";
+import { type GemmRequest, KIND } from "../wire/frame-table.ts";
+import { encodeFrame, encodeReply, encodeRequest } from "../wire/frames.ts";
 import { ReceiptWatch } from "./receipt-watch.ts";
 
 const bytes = (fill: number) => new Uint8Array(32).fill(fill);

@@ -12,16 +12,10 @@ import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
 import { MAX_CHALLENGES } from "../../protocol/probe/evidence.ts";
-import {
-	decodeReply,
-	decodeRequest,
-	type Frame,
-	FrameReader,
-	type GemmRequest,
-	KIND,
-	MAX_LENGTH_TO_ENGINE,
-	MAX_LENGTH_TO_VERIFIER,
-} from "../wire/frames.ts";
+import type { Frame } from "../wire/frame-fields.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { type GemmRequest, KIND, MAX_LENGTH_TO_ENGINE, MAX_LENGTH_TO_VERIFIER } from "../wire/frame-table.ts";
+import { decodeReply, decodeRequest } from "../wire/frames.ts";
 
 interface RunningGemm {
 	readonly request: GemmRequest;

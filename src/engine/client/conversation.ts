@@ -8,15 +8,10 @@
 // is still running ends as `garbage` and the link is closed.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Link } from "../links/link.ts";
-import {
-	decodeReply,
-	encodeRequest,
-	type Frame,
-	FrameReader,
-	MAX_LENGTH_TO_VERIFIER,
-	type Reply,
-	type Request,
-} from "../wire/frames.ts";
+import type { Frame } from "../wire/frame-fields.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { MAX_LENGTH_TO_VERIFIER, type Reply, type Request } from "../wire/frame-table.ts";
+import { decodeReply, encodeRequest } from "../wire/frames.ts";
 import type { Ending } from "./engine-answers.ts";
 import { printable } from "./printable.ts";
 

@@ -17,7 +17,7 @@ import {
 	type Reply,
 	type Request,
 	type StreamRequest,
-} from "../wire/frames.ts";
+} from "../wire/frame-table.ts";
 import { Conversation, type Outcome, violation } from "./conversation.ts";
 import type { Answer, Ending, EngineClientOptions, OpenAnswer, RunOptions, Within } from "./engine-answers.ts";
 import { parseClaim } from "./parse-claim.ts";

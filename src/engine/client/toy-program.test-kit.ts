@@ -21,7 +21,9 @@ export const POLITE = shellEngine("cat >/dev/null\nexit 0");
 
 /** Says READY, answers PING and GEMM (roots of one byte each, without end until its input ends). */
 export const TALKING = `#!${process.execPath}
-import { decodeRequest, encodeReply, FrameReader, MAX_LENGTH_TO_ENGINE } from ${JSON.stringify(new URL("../wire/frames.ts", import.meta.url).href)};
+import { decodeRequest, encodeReply } from ${JSON.stringify(new URL("../wire/frames.ts", import.meta.url).href)};
+import { FrameReader } from ${JSON.stringify(new URL("../wire/frame-reader.ts", import.meta.url).href)};
+import { MAX_LENGTH_TO_ENGINE } from ${JSON.stringify(new URL("../wire/frame-table.ts", import.meta.url).href)};
 const send = (id, reply) => process.stdout.write(encodeReply(id, reply));
 send(0, { kind: "ready", version: 2, engineVersion: "toy" });
 const reader = new FrameReader(MAX_LENGTH_TO_ENGINE);

@@ -1,14 +1,9 @@
 // A link to an engine inside this process, for tests: the toy implementation of link.ts. The test is the
 // engine, honest or not. Not a way to prove anything: there is no host behind it.
 import { PassThrough } from "node:stream";
-import {
-	decodeRequest,
-	encodeReply,
-	FrameReader,
-	MAX_LENGTH_TO_ENGINE,
-	type Reply,
-	type Request,
-} from "../wire/frames.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { MAX_LENGTH_TO_ENGINE, type Reply, type Request } from "../wire/frame-table.ts";
+import { decodeRequest, encodeReply } from "../wire/frames.ts";
 import type { Link, LinkEnd } from "./link.ts";
 
 export interface ToyPeer {

@@ -1,12 +1,7 @@
 // Fields of a frame's payload (engine/FRAMES.md): little-endian integers, hashes, texts, written and read in order.
 // Knows no frame; frames.ts puts the fields together, frame-reader.ts cuts the stream.
 import { AssayError } from "../../protocol/assay-error.ts";
-
-/** Bounds of a frame's `length` field: it counts kind, id and payload. */
-export const MIN_LENGTH = 5;
-export const MAX_LENGTH_TO_ENGINE = 1 << 20;
-export const MAX_LENGTH_TO_VERIFIER = 4 << 20;
-export const HASH_BYTES = 32;
+import { HASH_BYTES } from "./frame-table.ts";
 
 /** One frame as cut from the stream, its payload not yet read. */
 export interface Frame {
@@ -21,32 +16,39 @@ export function badFrame(message: string): AssayError {
 
 /** Fields in, bytes out. A number that does not fit its field is our own mistake, hence a RangeError and not an AssayError. */
 export class FieldWriter {
-	readonly bytes: Uint8Array;
-	private readonly view: DataView;
-	private at = 0;
+	private readonly parts: Uint8Array[] = [];
+	private readonly last: Uint8Array[] = [];
 
-	constructor(size: number) {
-		this.bytes = new Uint8Array(size);
-		this.view = new DataView(this.bytes.buffer);
-	}
 	uint(size: 1 | 2 | 4, value: number): this {
 		if (!Number.isInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
 			throw new RangeError(`${value} is no u${8 * size}`);
 		}
-		if (size === 1) this.view.setUint8(this.at, value);
-		else if (size === 2) this.view.setUint16(this.at, value, true);
-		else this.view.setUint32(this.at, value, true);
-		this.at += size;
-		return this;
+		const bytes = new Uint8Array(size);
+		for (let i = 0; i < size; i++) bytes[i] = value / 2 ** (8 * i);
+		return this.raw(bytes);
 	}
 	raw(bytes: Uint8Array): this {
-		this.bytes.set(bytes, this.at);
-		this.at += bytes.length;
+		this.parts.push(bytes);
 		return this;
 	}
 	hash(bytes: Uint8Array): this {
 		if (bytes.length !== HASH_BYTES) throw new RangeError(`a hash, seed or nonce has 32 bytes, not ${bytes.length}`);
 		return this.raw(bytes);
+	}
+	/** After all that is written otherwise. */
+	later(bytes: Uint8Array): this {
+		this.last.push(bytes);
+		return this;
+	}
+	bytes(): Uint8Array {
+		const all = [...this.parts, ...this.last];
+		const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));
+		let at = 0;
+		for (const part of all) {
+			bytes.set(part, at);
+			at += part.length;
+		}
+		return bytes;
 	}
 }
 
@@ -75,7 +77,7 @@ export class FieldReader {
 	u32(): number {
 		return this.view.getUint32(this.take(4), true);
 	}
-	zeros(count: number): void {
+	zeros(count: number): undefined {
 		for (let i = 0; i < count; i++) if (this.u8() !== 0) throw badFrame("a reserved byte is not 0");
 	}
 	/** A copy: a view would keep the whole frame alive for as long as the record lives. */
@@ -83,15 +85,13 @@ export class FieldReader {
 		const from = this.take(size);
 		return new Uint8Array(this.bytes.subarray(from, from + size));
 	}
-	hash(): Uint8Array {
-		return this.raw(HASH_BYTES);
-	}
-	rest(): Uint8Array {
-		return this.raw(this.bytes.length - this.at);
+	rest(max: number): Uint8Array {
+		const size = this.bytes.length - this.at;
+		if (size > max) throw badFrame(`${size} bytes where ${max} are allowed`);
+		return this.raw(size);
 	}
 	text(max: number): string {
-		const bytes = this.rest();
-		if (bytes.length > max) throw badFrame(`a text of ${bytes.length} bytes where ${max} are allowed`);
+		const bytes = this.rest(max);
 		try {
 			return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 		} catch {

@@ -2,7 +2,8 @@
 // Memory is bounded by one frame: a length outside the limits is refused from its 4 bytes alone, and room for a frame is taken
 // as its bytes arrive, so an announced length costs the announcer at least as much as it costs us.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { badFrame, type Frame, MIN_LENGTH } from "./frame-fields.ts";
+import { badFrame, type Frame } from "./frame-fields.ts";
+import { MIN_LENGTH } from "./frame-table.ts";
 
 const LENGTH_BYTES = 4;
 const FIRST_ROOM = 256;

@@ -1,21 +1,25 @@
 // The codec of engine/FRAMES.md: every frame there and back, at every cut of the stream, and every way a frame can be wrong.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { frameHeader, framesPage, HEADER, PAGE } from "../../../scripts/generate-frames.ts";
 import { scaled } from "../../../tests/fuzz.test-kit.ts";
+import { PRECISIONS } from "../../protocol/maths/precision.ts";
+import type { Frame } from "./frame-fields.ts";
+import { FrameReader } from "./frame-reader.ts";
 import {
-	decodeReply,
-	decodeRequest,
-	encodeFrame,
-	encodeReply,
-	encodeRequest,
-	type Frame,
-	FrameReader,
+	type FieldType,
 	KIND,
 	MAX_LENGTH_TO_ENGINE,
 	MAX_LENGTH_TO_VERIFIER,
+	type Place,
+	REPLIES,
+	REQUESTS,
 	type Reply,
 	type Request,
-} from "./frames.ts";
+	WHATS,
+} from "./frame-table.ts";
+import { decodeReply, decodeRequest, encodeFrame, encodeReply, encodeRequest } from "./frames.ts";
 
 /** xorshift32: the same cases on every run. */
 function createRandom(seed: number): (range: number) => number {
@@ -113,55 +117,61 @@ test("every request and reply comes back as it was", () => {
 	}
 });
 
-test("the bytes are those of the page", () => {
-	const gemm = encodeRequest(0x01020304, {
-		kind: "gemm",
-		session: 0x11121314,
-		device: 0x2122,
-		precision: "tf32",
-		m: 128,
-		n: 512,
-		k: 256,
-		rounds: 3,
-		keep: 2,
-		seed: new Uint8Array(32).fill(0xee),
-	});
-	const hex = "41000000 02 04030201 14131211 2221 04 00 80000000 00020000 00010000 03000000 02000000".replaceAll(
-		" ",
-		"",
-	);
-	assert.equal(Buffer.from(gemm).toString("hex"), hex + "ee".repeat(32));
-	const fma = encodeRequest(1, {
-		kind: "fma",
-		session: 1,
-		device: 0,
-		precision: "int32",
-		lanes: 256,
-		steps: 512,
-		rounds: 1,
-		seed: new Uint8Array(32),
-	});
-	assert.equal(fma[15], 7);
-	const seed = new Uint8Array(32).fill(0xee);
+interface FrameRow {
+	readonly to: "engine" | "verifier";
+	readonly name: string;
+	readonly refused: "" | "frame" | "value" | "length";
+	readonly fields: string;
+	readonly frame: string;
+}
+
+/** As vectors/README.md writes the values of a frame. */
+function fieldsText(value: Request | Reply): string {
+	const { fields } = { ...REQUESTS, ...REPLIES }[value.kind];
 	const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
-	assert.equal(
-		hexOf(encodeRequest(1, { kind: "stream", session: 2, reader: 0x0304, newest: 5, passes: 6, nonce: seed })),
-		`350000000301000000020000000403000005000000${"06000000"}${"ee".repeat(32)}`,
-	);
-	assert.equal(
-		hexOf(encodeRequest(1, { kind: "copy", session: 2, device: 0x0304, newest: 5, nonce: seed })),
-		`310000000901000000020000000403000005000000${"ee".repeat(32)}`,
-	);
-	assert.equal(hexOf(encodeRequest(1, { kind: "read", device: 0x0304 })), "070000000a010000000403");
-	const said = { coreMHz: 1, memoryMHz: 2, powerMw: 3, temperatureC: 4, throttle: 5 };
-	assert.equal(
-		hexOf(encodeReply(1, { kind: "reading", ...said })),
-		"1900000087010000000100000002000000030000000400000005000000",
-	);
-	assert.equal(
-		Buffer.from(encodeReply(5, { kind: "done", count: 2, cancelled: true })).toString("hex"),
-		"0a000000840500000002000000" + "01",
-	);
+	const texts = Object.entries(fields).flatMap(([name, type]: [string, FieldType]) => {
+		const field = (value as unknown as Record<string, unknown>)[name];
+		if (field === undefined) return [];
+		if (type === "gemmPrecision" || type === "fmaPrecision") return `${name}=${PRECISIONS.indexOf(field as never)}`;
+		if (type === "what") return `${name}=${WHATS.indexOf(field as never)}`;
+		if (field instanceof Uint8Array) return `${name}=${hexOf(field)}`;
+		if (typeof field === "string") return `${name}=${hexOf(Buffer.from(field))}`;
+		if (Array.isArray(field)) return `${name}=${(field as Place[]).map((p) => `${p.round}:${p.index}`).join(",")}`;
+		return `${name}=${Number(field)}`;
+	});
+	return texts.join(" ");
+}
+
+test("every frame of vectors/frames.json is read as it says, or refused", () => {
+	const path = new URL("../../../vectors/frames.json", import.meta.url);
+	const rows = JSON.parse(readFileSync(path, "utf8")) as FrameRow[];
+	const kinds = new Set<string>();
+	for (const row of rows) {
+		const bytes = Buffer.from(row.frame, "hex");
+		const isRequest = row.to === "engine";
+		const read = () => {
+			const [frame] = cut([bytes], isRequest ? MAX_LENGTH_TO_ENGINE : MAX_LENGTH_TO_VERIFIER);
+			return isRequest ? decodeRequest(frame!) : decodeReply(frame!);
+		};
+		if (row.refused !== "") {
+			const codes = row.refused === "length" ? ["FRAME_BAD", "FRAME_TOO_LARGE"] : ["FRAME_BAD"];
+			assert.throws(read, (error: { code?: string }) => codes.includes(error.code ?? ""), row.name);
+			continue;
+		}
+		const value = read();
+		assert.equal(value.kind, row.name);
+		assert.equal(fieldsText(value), row.fields, row.name);
+		const again = isRequest ? encodeRequest(0x01020304, value as Request) : encodeReply(0x01020304, value as Reply);
+		assert.equal(Buffer.from(again).toString("hex"), row.frame, row.name);
+		kinds.add(row.name);
+	}
+	assert.deepEqual([...kinds].sort(), Object.keys(KIND).sort(), "a good frame of every kind");
+});
+
+test("the engine's header and the page follow the table", () => {
+	assert.equal(readFileSync(HEADER, "utf8"), frameHeader(), "run node scripts/generate-frames.ts");
+	const page = readFileSync(PAGE, "utf8");
+	assert.equal(page, framesPage(page), "run node scripts/generate-frames.ts");
 });
 
 test("a stream reads the same wherever it is cut", () => {

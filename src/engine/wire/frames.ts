@@ -1,229 +1,171 @@
 // The codec of engine/FRAMES.md, both directions: the verifier encodes requests and decodes replies, a toy engine the reverse.
-// Pure: bytes in, values out. It judges shapes only (sizes, fixed bytes, UTF-8); whether a reply fits what was asked is the
-// client's business, and whether it is true is verify/'s. Cutting a byte stream into frames is in frame-reader.ts.
-import { badFrame, FieldReader, FieldWriter, type Frame, HASH_BYTES } from "./frame-fields.ts";
-
-export { type Frame, MAX_LENGTH_TO_ENGINE, MAX_LENGTH_TO_VERIFIER, MIN_LENGTH } from "./frame-fields.ts";
-export { FrameReader } from "./frame-reader.ts";
-
+// Pure: bytes in, values out. It judges shapes only (sizes, fixed bytes, UTF-8); whether a reply fits what was asked is the client's
+// business, and whether it is true is verify/'s. What the frames are is frame-table.ts; the stream is cut by frame-reader.ts.
+import { FMA_PRECISIONS, GEMM_PRECISIONS } from "../../protocol/maths/precision.ts";
+import { badFrame, FieldReader, FieldWriter, type Frame } from "./frame-fields.ts";
 import {
-	FIRST_FMA_PRECISION,
-	FMA_PRECISIONS,
-	GEMM_PRECISIONS,
+	type FieldType,
+	type FieldValues,
+	HASH_BYTES,
 	KIND,
 	MAGIC,
-	MAX_CLAIM_BYTES,
-	MAX_MESSAGE_BYTES,
-	MAX_PING_BYTES,
 	MAX_PLACES,
-	MAX_VERSION_BYTES,
 	type Place,
+	REPLIES,
+	REQUESTS,
+	REST,
 	type Reply,
 	type Request,
 	WHATS,
-} from "./frame-words.ts";
-
-export {
-	type CopyRequest,
-	ERROR_CODE,
-	type FmaRequest,
-	type GemmRequest,
-	KIND,
-	MAX_CLAIM_BYTES,
-	MAX_PING_BYTES,
-	MAX_PLACES,
-	type OpenRequest,
-	type OpenWhat,
-	type Place,
-	PROTOCOL_VERSION,
-	type Reply,
-	type Request,
-	type StreamRequest,
-} from "./frame-words.ts";
+} from "./frame-table.ts";
 
 export function encodeFrame(kind: number, id: number, payload: Uint8Array): Uint8Array {
-	return new FieldWriter(9 + payload.length)
+	return new FieldWriter()
 		.uint(4, 5 + payload.length)
 		.uint(1, kind)
 		.uint(4, id)
-		.raw(payload).bytes;
+		.raw(payload)
+		.bytes();
 }
 
-export function encodeRequest(id: number, r: Request): Uint8Array {
-	return encodeFrame(KIND[r.kind], id, requestPayload(r));
+export function encodeRequest(id: number, request: Request): Uint8Array {
+	return encodeFrame(KIND[request.kind], id, payloadOf(REQUESTS[request.kind].fields, request));
 }
 
-function requestPayload(r: Request): Uint8Array {
-	switch (r.kind) {
-		case "hello":
-			return new FieldWriter(2).uint(2, r.version).bytes;
-		case "gemm": {
-			const w = new FieldWriter(60).uint(4, r.session).uint(2, r.device).uint(1, GEMM_PRECISIONS.indexOf(r.precision));
-			w.uint(1, 0).uint(4, r.m).uint(4, r.n).uint(4, r.k).uint(4, r.rounds).uint(4, r.keep);
-			return w.hash(r.seed).bytes;
-		}
-		case "stream": {
-			const w = new FieldWriter(48).uint(4, r.session).uint(2, r.reader).uint(2, 0);
-			return w.uint(4, r.newest).uint(4, r.passes).hash(r.nonce).bytes;
-		}
-		case "copy": {
-			const w = new FieldWriter(44).uint(4, r.session).uint(2, r.device).uint(2, 0);
-			return w.uint(4, r.newest).hash(r.nonce).bytes;
-		}
-		case "read":
-			return new FieldWriter(2).uint(2, r.device).bytes;
-		case "fma": {
-			const index = FMA_PRECISIONS.indexOf(r.precision);
-			const w = new FieldWriter(52).uint(4, r.session).uint(2, r.device);
-			w.uint(1, index < 0 ? index : FIRST_FMA_PRECISION + index).uint(1, 0);
-			return w.uint(4, r.lanes).uint(4, r.steps).uint(4, r.rounds).hash(r.seed).bytes;
-		}
-		case "open": {
-			if (r.places.length > MAX_PLACES) throw new RangeError(`${r.places.length} places in one OPEN`);
-			const w = new FieldWriter(12 + 8 * r.places.length).uint(4, r.session).uint(1, WHATS.indexOf(r.what));
-			w.uint(1, 0).uint(2, 0).uint(4, r.places.length);
-			for (const place of r.places) w.uint(4, place.round).uint(4, place.index);
-			return w.bytes;
-		}
-		case "release":
-			return new FieldWriter(4).uint(4, r.session).bytes;
-		case "ping":
-			if (r.payload.length > MAX_PING_BYTES) throw new RangeError(`a PING of ${r.payload.length} bytes`);
-			return r.payload;
-		case "cancel":
-			return new FieldWriter(4).uint(4, r.target).bytes;
-	}
+export function encodeReply(id: number, reply: Reply): Uint8Array {
+	return encodeFrame(KIND[reply.kind], id, payloadOf(REPLIES[reply.kind].fields, reply));
 }
 
 /** Throws FRAME_BAD for an unknown kind, a missing or surplus byte, a reserved byte that is not 0. */
 export function decodeRequest(frame: Frame): Request {
-	const p = new FieldReader(frame.payload);
-	switch (frame.kind) {
-		case KIND.hello:
-			return p.end({ kind: "hello", version: p.u16() });
-		case KIND.gemm: {
-			const [session, device] = [p.u32(), p.u16()];
-			const precision = p.pick(GEMM_PRECISIONS, p.u8(), "precision");
-			p.zeros(1);
-			const [m, n, k, rounds, keep] = [p.u32(), p.u32(), p.u32(), p.u32(), p.u32()];
-			return p.end({ kind: "gemm", session, device, precision, m, n, k, rounds, keep, seed: p.hash() });
-		}
-		case KIND.stream: {
-			const [session, reader] = [p.u32(), p.u16()];
-			p.zeros(2);
-			return p.end({ kind: "stream", session, reader, newest: p.u32(), passes: p.u32(), nonce: p.hash() });
-		}
-		case KIND.copy: {
-			const [session, device] = [p.u32(), p.u16()];
-			p.zeros(2);
-			return p.end({ kind: "copy", session, device, newest: p.u32(), nonce: p.hash() });
-		}
-		case KIND.read:
-			return p.end({ kind: "read", device: p.u16() });
-		case KIND.fma: {
-			const [session, device] = [p.u32(), p.u16()];
-			const precision = p.pick(FMA_PRECISIONS, p.u8() - FIRST_FMA_PRECISION, "precision");
-			p.zeros(1);
-			const [lanes, steps, rounds] = [p.u32(), p.u32(), p.u32()];
-			return p.end({ kind: "fma", session, device, precision, lanes, steps, rounds, seed: p.hash() });
-		}
-		case KIND.open: {
-			const session = p.u32();
-			const what = p.pick(WHATS, p.u8(), "what");
-			p.zeros(3);
-			const count = p.u32();
-			if (count < 1 || count > MAX_PLACES) throw badFrame(`${count} places in one OPEN`);
-			const places: Place[] = [];
-			for (let i = 0; i < count; i++) places.push({ round: p.u32(), index: p.u32() });
-			return p.end({ kind: "open", session, what, places });
-		}
-		case KIND.release:
-			return p.end({ kind: "release", session: p.u32() });
-		case KIND.ping:
-			if (frame.payload.length > MAX_PING_BYTES) throw badFrame("a PING is too long");
-			return p.end({ kind: "ping", payload: p.rest() });
-		case KIND.cancel:
-			return p.end({ kind: "cancel", target: p.u32() });
-		default:
-			throw badFrame(`kind ${frame.kind} is no request`);
-	}
-}
-
-export function encodeReply(id: number, r: Reply): Uint8Array {
-	return encodeFrame(KIND[r.kind], id, replyPayload(r));
-}
-
-function replyPayload(r: Reply): Uint8Array {
-	switch (r.kind) {
-		case "ready": {
-			const text = new TextEncoder().encode(r.engineVersion);
-			return new FieldWriter(14 + text.length).raw(MAGIC).uint(2, r.version).raw(text).bytes;
-		}
-		case "claim":
-			return new TextEncoder().encode(r.json);
-		case "root":
-			return new FieldWriter(36).uint(4, r.index).hash(r.root).bytes;
-		case "progress":
-			return new FieldWriter(8).uint(4, r.done).uint(4, r.total).bytes;
-		case "done":
-			return new FieldWriter(5).uint(4, r.count).uint(1, r.cancelled ? 1 : 0).bytes;
-		case "opening": {
-			const w = new FieldWriter(12 + r.leaf.length + r.path.length).uint(4, r.round).uint(4, r.index);
-			return w
-				.uint(2, r.leaf.length)
-				.uint(2, r.path.length / HASH_BYTES)
-				.raw(r.leaf)
-				.raw(r.path).bytes;
-		}
-		case "pong":
-			return r.payload;
-		case "reading": {
-			const w = new FieldWriter(20).uint(4, r.coreMHz).uint(4, r.memoryMHz).uint(4, r.powerMw);
-			return w.uint(4, r.temperatureC).uint(4, r.throttle).bytes;
-		}
-		case "error": {
-			const text = new TextEncoder().encode(r.message);
-			return new FieldWriter(2 + text.length).uint(2, r.code).raw(text).bytes;
-		}
-	}
+	const name = requestNames.get(frame.kind);
+	if (name === undefined) throw badFrame(`kind ${frame.kind} is no request`);
+	return { kind: name, ...valuesIn(REQUESTS[name].fields, frame.payload) } as Request;
 }
 
 /** Throws FRAME_BAD for an unknown kind and for any payload that is not exactly as FRAMES.md says. */
 export function decodeReply(frame: Frame): Reply {
-	const p = new FieldReader(frame.payload);
-	switch (frame.kind) {
-		case KIND.ready: {
-			if (p.raw(MAGIC.length).some((byte, i) => byte !== MAGIC[i])) throw badFrame("READY lacks `assay-engine`");
-			const version = p.u16();
-			const engineVersion = p.text(MAX_VERSION_BYTES);
-			if (engineVersion === "") throw badFrame("READY has no engine version");
-			return p.end({ kind: "ready", version, engineVersion });
-		}
-		case KIND.claim:
-			return p.end({ kind: "claim", json: p.text(MAX_CLAIM_BYTES) });
-		case KIND.root:
-			return p.end({ kind: "root", index: p.u32(), root: p.hash() });
-		case KIND.progress:
-			return p.end({ kind: "progress", done: p.u32(), total: p.u32() });
-		case KIND.done: {
-			const [count, reason] = [p.u32(), p.u8()];
-			if (reason > 1) throw badFrame(`DONE with reason ${reason}`);
-			return p.end({ kind: "done", count, cancelled: reason === 1 });
-		}
-		case KIND.opening: {
-			const [round, index, leafBytes, nodes] = [p.u32(), p.u32(), p.u16(), p.u16()];
-			return p.end({ kind: "opening", round, index, leaf: p.raw(leafBytes), path: p.raw(nodes * HASH_BYTES) });
-		}
-		case KIND.pong:
-			if (frame.payload.length > MAX_PING_BYTES) throw badFrame("a PONG is too long");
-			return p.end({ kind: "pong", payload: p.rest() });
-		case KIND.reading: {
-			const [coreMHz, memoryMHz, powerMw, temperatureC, throttle] = [p.u32(), p.u32(), p.u32(), p.u32(), p.u32()];
-			return p.end({ kind: "reading", coreMHz, memoryMHz, powerMw, temperatureC, throttle });
-		}
-		case KIND.error:
-			return p.end({ kind: "error", code: p.u16(), message: p.text(MAX_MESSAGE_BYTES) });
-		default:
-			throw badFrame(`kind ${frame.kind} is no reply`);
+	const name = replyNames.get(frame.kind);
+	if (name === undefined) throw badFrame(`kind ${frame.kind} is no reply`);
+	return { kind: name, ...valuesIn(REPLIES[name].fields, frame.payload) } as Reply;
+}
+
+const namesByKind = <K extends keyof typeof KIND>(table: Record<K, unknown>): ReadonlyMap<number, K> =>
+	new Map((Object.keys(table) as K[]).map((name) => [KIND[name], name]));
+const requestNames = namesByKind(REQUESTS);
+const replyNames = namesByKind(REPLIES);
+
+type Fields = Readonly<Record<string, FieldType>>;
+
+function payloadOf(fields: Fields, values: object): Uint8Array {
+	const to = new FieldWriter();
+	for (const [name, type] of Object.entries(fields)) {
+		const codec: Codec<unknown> = CODECS[type];
+		codec.write(to, (values as Record<string, unknown>)[name]);
+	}
+	return to.bytes();
+}
+
+function valuesIn(fields: Fields, payload: Uint8Array): Record<string, unknown> {
+	const from = new FieldReader(payload);
+	const values: Record<string, unknown> = {};
+	for (const [name, type] of Object.entries(fields)) {
+		const codec: Codec<unknown> = CODECS[type];
+		const value = codec.read(from);
+		if (value !== undefined) values[name] = value;
+	}
+	// What stands at the end of the payload, though its length stood at its place.
+	for (const [name, value] of Object.entries(values)) if (value instanceof Later) values[name] = from.raw(value.size);
+	return from.end(values);
+}
+
+/** A field whose bytes come after all others. */
+class Later {
+	readonly size: number;
+	constructor(size: number) {
+		this.size = size;
 	}
 }
+
+interface Codec<T> {
+	write(to: FieldWriter, value: T): void;
+	/** Undefined: bytes that are always the same. */
+	read(from: FieldReader): T | Later | undefined;
+}
+
+const uint = (size: 2 | 4): Codec<number> => ({
+	write: (to, value) => to.uint(size, value),
+	read: (from) => (size === 2 ? from.u16() : from.u32()),
+});
+const zeros = (count: number): Codec<undefined> => ({
+	write: (to) => to.raw(new Uint8Array(count)),
+	read: (from) => from.zeros(count),
+});
+/** A word by its number, counted from `first`. */
+const word = <T>(words: readonly T[], what: string, first = 0): Codec<T> => ({
+	write: (to, value) => to.uint(1, words.includes(value) ? first + words.indexOf(value) : -1),
+	read: (from) => from.pick(words, from.u8() - first, what),
+});
+const sized = (unit: number): Codec<Uint8Array> => ({
+	write: (to, value) => to.uint(2, value.length / unit).later(value),
+	read: (from) => new Later(from.u16() * unit),
+});
+const bytes = ({ max }: { readonly max: number }): Codec<Uint8Array> => ({
+	write: (to, value) => to.raw(atMost(value, max)),
+	read: (from) => from.rest(max),
+});
+const text = ({ min, max }: { readonly min: number; readonly max: number }): Codec<string> => ({
+	write: (to, value) => to.raw(atMost(new TextEncoder().encode(value), max)),
+	read(from) {
+		const value = from.text(max);
+		if (value.length < min) throw badFrame("a text is missing");
+		return value;
+	},
+});
+
+/** What does not fit is our own mistake. */
+function atMost(value: Uint8Array, max: number): Uint8Array {
+	if (value.length > max) throw new RangeError(`${value.length} bytes where ${max} are allowed`);
+	return value;
+}
+
+const magic = new TextEncoder().encode(MAGIC);
+
+const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? FieldValues[T] : undefined> } = {
+	u16: uint(2),
+	u32: uint(4),
+	hash: { write: (to, value) => to.hash(value), read: (from) => from.raw(HASH_BYTES) },
+	gemmPrecision: word(GEMM_PRECISIONS, "precision"),
+	fmaPrecision: word(FMA_PRECISIONS, "precision", GEMM_PRECISIONS.length),
+	what: word(WHATS, "what"),
+	flag: word([false, true], "flag"),
+	places: {
+		write(to, places) {
+			if (places.length > MAX_PLACES) throw new RangeError(`${places.length} places in one OPEN`);
+			to.uint(4, places.length);
+			for (const { round, index } of places) to.uint(4, round).uint(4, index);
+		},
+		read(from) {
+			const count = from.u32();
+			if (count < 1 || count > MAX_PLACES) throw badFrame(`${count} places in one OPEN`);
+			const places: Place[] = [];
+			for (let i = 0; i < count; i++) places.push({ round: from.u32(), index: from.u32() });
+			return places;
+		},
+	},
+	leaf: sized(1),
+	path: sized(HASH_BYTES),
+	pingBytes: bytes(REST.pingBytes),
+	versionText: text(REST.versionText),
+	claimText: text(REST.claimText),
+	messageText: text(REST.messageText),
+	magic: {
+		write: (to) => to.raw(magic),
+		read(from) {
+			if (from.raw(magic.length).some((byte, i) => byte !== magic[i])) throw badFrame(`READY lacks \`${MAGIC}\``);
+		},
+	},
+	zeros1: zeros(1),
+	zeros2: zeros(2),
+	zeros3: zeros(3),
+};

@@ -3,7 +3,7 @@
 // recorded as it came. Order is what makes the proof: seeds from the secret, all roots stamped, and only then
 // the places to open.
 import type { Answer, OpeningRecord } from "../../engine/client/engine-answers.ts";
-import { ERROR_CODE, type Place } from "../../engine/wire/frames.ts";
+import { ERROR_CODE, type Place } from "../../engine/wire/frame-table.ts";
 import { firstSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import {
 	fmaLeaves,

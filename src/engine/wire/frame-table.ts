@@ -1,0 +1,183 @@
+// The table of engine/FRAMES.md, which both ends follow: every frame with its fields in the order of the wire, the codes and the limits.
+// frames.ts reads and writes by it; scripts/generate-frames.ts makes the engine's header (engine/src/wire/frame_table.hpp) and the page's
+// own tables from it. Not here: what a request does, which the page says in words.
+import type { FmaPrecision, GemmPrecision } from "../../protocol/maths/precision.ts";
+
+export const PROTOCOL_VERSION = 2;
+
+/** Bounds of a frame's `length` field: it counts kind, id and payload. */
+export const MIN_LENGTH = 5;
+export const MAX_LENGTH_TO_ENGINE = 1 << 20;
+export const MAX_LENGTH_TO_VERIFIER = 4 << 20;
+export const HASH_BYTES = 32;
+export const MAGIC = "assay-engine";
+export const MAX_PLACES = 4096;
+
+/** What OPEN opens, by its number. */
+export const WHATS = ["leaves", "digests", "copied-digests"] as const;
+
+export const ERROR_CODE = {
+	bad_frame: 1,
+	bad_request: 2,
+	no_device: 3,
+	no_memory: 4,
+	busy: 5,
+	no_session: 6,
+	device_failed: 7,
+	cancelled: 8,
+	unsupported: 9,
+	version: 10,
+} as const;
+
+/** Fields that take the rest of the payload: how many bytes they may have. */
+export const REST = {
+	pingBytes: { is: "bytes", min: 0, max: 64 },
+	versionText: { is: "text", min: 1, max: 64 },
+	claimText: { is: "text", min: 0, max: 64 << 10 },
+	messageText: { is: "text", min: 0, max: 1024 },
+} as const;
+
+/**
+ * What a field of each type is read into. `zeros` are reserved bytes and, like the magic, no value at all. Of `leaf` and `path` the length
+ * stands at their place (u16, of bytes and of nodes) and the bytes after all other fields.
+ */
+export interface FieldValues {
+	u16: number;
+	u32: number;
+	hash: Uint8Array;
+	gemmPrecision: GemmPrecision;
+	fmaPrecision: FmaPrecision;
+	what: OpenWhat;
+	/** u32 count, then as many places. */
+	places: readonly Place[];
+	/** u8, 0 or 1. */
+	flag: boolean;
+	leaf: Uint8Array;
+	path: Uint8Array;
+	pingBytes: Uint8Array;
+	versionText: string;
+	claimText: string;
+	messageText: string;
+}
+export type FieldType = keyof FieldValues | "magic" | "zeros1" | "zeros2" | "zeros3";
+
+interface FrameShape {
+	readonly kind: number;
+	readonly fields: Readonly<Record<string, FieldType>>;
+	/** For the page: a request's replies, a reply's remark. */
+	readonly says?: string;
+}
+
+export const REQUESTS = {
+	hello: { kind: 0x01, fields: { version: "u16" }, says: "CLAIM, or ERROR `version`" },
+	gemm: {
+		kind: 0x02,
+		fields: {
+			session: "u32",
+			device: "u16",
+			precision: "gemmPrecision",
+			reserved: "zeros1",
+			m: "u32",
+			n: "u32",
+			k: "u32",
+			rounds: "u32",
+			keep: "u32",
+			seed: "hash",
+		},
+		says: "ROOT × rounds, DONE",
+	},
+	stream: {
+		kind: 0x03,
+		fields: { session: "u32", reader: "u16", reserved: "zeros2", newest: "u32", passes: "u32", nonce: "hash" },
+		says: "ROOT × passes, DONE",
+	},
+	fma: {
+		kind: 0x04,
+		fields: {
+			session: "u32",
+			device: "u16",
+			precision: "fmaPrecision",
+			reserved: "zeros1",
+			lanes: "u32",
+			steps: "u32",
+			rounds: "u32",
+			seed: "hash",
+		},
+		says: "ROOT × rounds, DONE",
+	},
+	open: {
+		kind: 0x05,
+		fields: { session: "u32", what: "what", reserved: "zeros3", places: "places" },
+		says: "OPENING × count in the order asked, DONE",
+	},
+	release: { kind: 0x06, fields: { session: "u32" }, says: "DONE" },
+	ping: { kind: 0x07, fields: { payload: "pingBytes" }, says: "PONG at once, whatever else runs" },
+	cancel: {
+		kind: 0x08,
+		fields: { target: "u32" },
+		says: "DONE at once; the request `target`, running or queued, then ends with DONE, cancelled",
+	},
+	copy: {
+		kind: 0x09,
+		fields: { session: "u32", device: "u16", reserved: "zeros2", newest: "u32", nonce: "hash" },
+		says: "ROOT × 1, DONE",
+	},
+	read: { kind: 0x0a, fields: { device: "u16" }, says: "READING" },
+} as const satisfies Record<string, FrameShape>;
+
+export const REPLIES = {
+	ready: {
+		kind: 0x80,
+		fields: { magic: "magic", version: "u16", engineVersion: "versionText" },
+		says: "the first frame, sent before anything is read",
+	},
+	claim: { kind: 0x81, fields: { json: "claimText" }, says: "JSON: see below" },
+	root: { kind: 0x82, fields: { index: "u32", root: "hash" }, says: "`index` of the round or pass, counting from 0" },
+	progress: {
+		kind: 0x83,
+		fields: { done: "u32", total: "u32" },
+		says: "rounds or passes, at most 10 a second, advisory: never evidence",
+	},
+	done: { kind: 0x84, fields: { count: "u32", cancelled: "flag" }, says: "`count` of roots or openings sent" },
+	opening: {
+		kind: 0x85,
+		fields: { round: "u32", index: "u32", leaf: "leaf", path: "path" },
+		says: "the path bottom up",
+	},
+	pong: { kind: 0x86, fields: { payload: "pingBytes" }, says: "the PING's payload" },
+	reading: {
+		kind: 0x87,
+		fields: { coreMHz: "u32", memoryMHz: "u32", powerMw: "u32", temperatureC: "u32", throttle: "u32" },
+		says: "`throttle`: NVML's bits, 0 for none",
+	},
+	error: { kind: 0xff, fields: { code: "u16", message: "messageText" }, says: "ends the request" },
+} as const satisfies Record<string, FrameShape>;
+
+type Kinds<T extends Record<string, FrameShape>> = { readonly [K in keyof T]: T[K]["kind"] };
+const kindsOf = <T extends Record<string, FrameShape>>(table: T): Kinds<T> =>
+	Object.fromEntries(Object.entries(table).map(([name, { kind }]) => [name, kind])) as Kinds<T>;
+
+export const KIND = { ...kindsOf(REQUESTS), ...kindsOf(REPLIES) };
+
+type Values<F extends Readonly<Record<string, FieldType>>> = {
+	readonly [K in keyof F as F[K] extends keyof FieldValues ? K : never]: F[K] extends keyof FieldValues
+		? FieldValues[F[K]]
+		: never;
+};
+type OneOf<T extends Record<string, FrameShape>> = {
+	[K in keyof T & string]: { readonly kind: K } & Values<T[K]["fields"]>;
+}[keyof T & string];
+
+export type Request = OneOf<typeof REQUESTS>;
+export type Reply = OneOf<typeof REPLIES>;
+export type GemmRequest = Values<typeof REQUESTS.gemm.fields>;
+export type FmaRequest = Values<typeof REQUESTS.fma.fields>;
+/** `reader` digests: the session's own device, a peer, or a disk that holds a copy. `newest` 0 is all kept rounds. */
+export type StreamRequest = Values<typeof REQUESTS.stream.fields>;
+export type CopyRequest = Values<typeof REQUESTS.copy.fields>;
+export type OpenRequest = Values<typeof REQUESTS.open.fields>;
+export type OpenWhat = (typeof WHATS)[number];
+export interface Place {
+	readonly round: number;
+	readonly index: number;
+}

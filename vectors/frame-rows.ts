@@ -1,0 +1,208 @@
+// Rows of frames.json: the bytes of every kind of frame, good and bad, written by hand from engine/FRAMES.md.
+import { hex, label, type Row } from "./rows.ts";
+
+/** Bytes as hex, and how they read: nothing for those that are always the same. */
+interface Part {
+	readonly bytes: string;
+	readonly text?: string;
+}
+
+const little = (size: number, value: number) =>
+	Array.from({ length: size }, (_, i) => (Math.floor(value / 2 ** (8 * i)) % 256).toString(16).padStart(2, "0")).join(
+		"",
+	);
+const number =
+	(size: number) =>
+	(name: string, value: number): Part => ({
+		bytes: little(size, value),
+		text: `${name}=${value}`,
+	});
+const [u8, u16, u32] = [number(1), number(2), number(4)];
+const fixed = (bytes: string): Part => ({ bytes });
+const raw = (name: string, bytes: string): Part => ({ bytes, text: `${name}=${bytes}` });
+const hash = (name: string): Part => raw(name, hex(label(`frames ${name}`)));
+const text = (name: string, value: string): Part => raw(name, hex(Buffer.from(value)));
+const places = (...list: readonly (readonly [number, number])[]): Part => ({
+	bytes: little(4, list.length) + list.map(([round, index]) => little(4, round) + little(4, index)).join(""),
+	text: `places=${list.map((place) => place.join(":")).join(",")}`,
+});
+const opening = (leaf: string, path: string): Part => ({
+	bytes: little(2, leaf.length / 2) + little(2, path.length / 64) + leaf + path,
+	text: `leaf=${leaf} path=${path}`,
+});
+const joined = (parts: readonly Part[]) => parts.map(({ bytes }) => bytes).join("");
+
+function frame(kind: number, payload: string, id = 0x01020304): string {
+	return little(4, 5 + payload.length / 2) + little(1, kind) + little(4, id) + payload;
+}
+
+const magic = fixed(hex(Buffer.from("assay-engine")));
+
+type Good = readonly [kind: number, name: string, ...parts: Part[]];
+const toEngine: readonly Good[] = [
+	[0x01, "hello", u16("version", 2)],
+	[
+		0x02,
+		"gemm",
+		u32("session", 7),
+		u16("device", 258),
+		u8("precision", 3),
+		fixed("00"),
+		u32("m", 128),
+		u32("n", 512),
+		u32("k", 65536),
+		u32("rounds", 3),
+		u32("keep", 2),
+		hash("seed"),
+	],
+	[
+		0x03,
+		"stream",
+		u32("session", 2 ** 32 - 1),
+		u16("reader", 65535),
+		fixed("0000"),
+		u32("newest", 5),
+		u32("passes", 6),
+		hash("nonce"),
+	],
+	[
+		0x04,
+		"fma",
+		u32("session", 8),
+		u16("device", 1),
+		u8("precision", 6),
+		fixed("00"),
+		u32("lanes", 256),
+		u32("steps", 512),
+		u32("rounds", 1048576),
+		hash("seed"),
+	],
+	[0x05, "open", u32("session", 9), u8("what", 1), fixed("000000"), places([0, 5], [2, 2 ** 32 - 1])],
+	[0x05, "open", u32("session", 9), u8("what", 2), fixed("000000"), places([0, 0])],
+	[0x06, "release", u32("session", 10)],
+	[0x07, "ping", raw("payload", "")],
+	[0x07, "ping", raw("payload", "5a".repeat(64))],
+	[0x08, "cancel", u32("target", 3)],
+	[0x09, "copy", u32("session", 11), u16("device", 2), fixed("0000"), u32("newest", 9), hash("nonce")],
+	[0x0a, "read", u16("device", 515)],
+];
+const toVerifier: readonly Good[] = [
+	[0x80, "ready", magic, u16("version", 2), text("engineVersion", "0.1.0+é")],
+	[0x80, "ready", magic, u16("version", 65535), text("engineVersion", "v".repeat(64))],
+	[0x81, "claim", text("json", '{"devices":[]}')],
+	[0x82, "root", u32("index", 9), hash("root")],
+	[0x83, "progress", u32("done", 1), u32("total", 2)],
+	[0x84, "done", u32("count", 10), u8("cancelled", 0)],
+	[0x84, "done", u32("count", 0), u8("cancelled", 1)],
+	[0x85, "opening", u32("round", 1), u32("index", 2), opening("a7".repeat(40), hex(label("a")) + hex(label("b")))],
+	[0x85, "opening", u32("round", 1), u32("index", 2), opening("", "")],
+	[0x86, "pong", raw("payload", "00ff")],
+	[
+		0x87,
+		"reading",
+		u32("coreMHz", 1980),
+		u32("memoryMHz", 3201),
+		u32("powerMw", 699000),
+		u32("temperatureC", 71),
+		u32("throttle", 4),
+	],
+	[0xff, "error", u16("code", 4), text("message", "no room")],
+	[0xff, "error", u16("code", 10), text("message", "")],
+];
+
+type Bad = readonly [name: string, kind: number, payload: string];
+const payloadOf = (list: readonly Good[], name: string) => {
+	const [, , ...parts] = list.find(([, other]) => other === name)!;
+	return joined(parts);
+};
+/** The payload with the byte at `at` replaced. */
+function withByte(list: readonly Good[], name: string, at: number, byte: string): string {
+	const payload = payloadOf(list, name);
+	return payload.slice(0, 2 * at) + byte + payload.slice(2 * at + 2);
+}
+
+/** One byte less and one more, for frames whose size is fixed by what they say. */
+function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
+	return names.flatMap((name): Bad[] => {
+		const [kind] = list.find(([, other]) => other === name)!;
+		const payload = payloadOf(list, name);
+		return [
+			[`${name}, a byte is missing`, kind, payload.slice(0, -2)],
+			[`${name}, a byte too many`, kind, `${payload}00`],
+			[`${name}, nothing in it`, kind, ""],
+		];
+	});
+}
+
+const badToEngine: readonly Bad[] = [
+	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read"]),
+	["ping of 65 bytes", 0x07, "00".repeat(65)],
+	["gemm, reserved byte", 0x02, withByte(toEngine, "gemm", 7, "01")],
+	["fma, reserved byte", 0x04, withByte(toEngine, "fma", 7, "80")],
+	["stream, first reserved byte", 0x03, withByte(toEngine, "stream", 6, "01")],
+	["stream, second reserved byte", 0x03, withByte(toEngine, "stream", 7, "01")],
+	["copy, reserved byte", 0x09, withByte(toEngine, "copy", 7, "01")],
+	["open, reserved byte", 0x05, withByte(toEngine, "open", 5, "01")],
+	["open, last reserved byte", 0x05, withByte(toEngine, "open", 7, "01")],
+	["open, more places than said", 0x05, withByte(toEngine, "open", 8, "01")],
+	["open, fewer places than said", 0x05, withByte(toEngine, "open", 8, "03")],
+	["unknown kind 0", 0x00, ""],
+	["unknown kind 11", 0x0b, ""],
+	["unknown kind 119", 0x77, "00"],
+	["a reply as a request", 0x82, payloadOf(toVerifier, "root")],
+];
+const valuesToEngine: readonly Bad[] = [
+	["gemm, a precision of fma", 0x02, withByte(toEngine, "gemm", 6, "05")],
+	["gemm, precision 255", 0x02, withByte(toEngine, "gemm", 6, "ff")],
+	["fma, a precision of gemm", 0x04, withByte(toEngine, "fma", 6, "04")],
+	["fma, precision 8", 0x04, withByte(toEngine, "fma", 6, "08")],
+	["open of another thing", 0x05, withByte(toEngine, "open", 4, "03")],
+	["open of nothing", 0x05, "09000000" + "00000000" + "00000000"],
+];
+const badToVerifier: readonly Bad[] = [
+	...sizes(toVerifier, ["root", "progress", "done", "opening", "reading"]),
+	["done, neither complete nor cancelled", 0x84, "0000000002"],
+	["opening, a longer leaf than said", 0x85, withByte(toVerifier, "opening", 8, "29")],
+	["opening, a shorter path than said", 0x85, withByte(toVerifier, "opening", 10, "01")],
+	["ready, another magic", 0x80, withByte(toVerifier, "ready", 11, "45")],
+	["ready without an engine version", 0x80, `${magic.bytes}0200`],
+	["ready, a version of 65 bytes", 0x80, `${magic.bytes}0200${"76".repeat(65)}`],
+	["claim that is not UTF-8", 0x81, "ff"],
+	["pong of 65 bytes", 0x86, "00".repeat(65)],
+	["error without a code", 0xff, "04"],
+	["error, a message of 1025 bytes", 0xff, `0400${"20".repeat(1025)}`],
+	["error, a message that is not UTF-8", 0xff, "0400c3"],
+	["unknown kind 136", 0x88, ""],
+	["a request as a reply", 0x01, "0200"],
+];
+
+/** `refused`: nothing; `frame` for bytes that are no such frame, `value` for a word that is not known, `length` for the length itself. */
+export function frameRows(): Row[] {
+	const good = (to: string, list: readonly Good[]): Row[] =>
+		list.map(([kind, name, ...parts]) => ({
+			to,
+			name,
+			refused: "",
+			fields: parts.flatMap((part) => part.text ?? []).join(" "),
+			frame: frame(kind, joined(parts)),
+		}));
+	const bad = (to: string, refused: string, list: readonly Bad[]): Row[] =>
+		list.map(([name, kind, payload]) => ({ to, name, refused, fields: "", frame: frame(kind, payload) }));
+	const lengths = (to: string, most: number): Row[] =>
+		[0, 4, most + 1, 2 ** 32 - 1].map((length) => ({
+			to,
+			name: `length ${length}`,
+			refused: "length",
+			fields: "",
+			frame: `${little(4, length)}0701000000`,
+		}));
+	return [
+		...good("engine", toEngine),
+		...bad("engine", "frame", badToEngine),
+		...bad("engine", "value", valuesToEngine),
+		...lengths("engine", 2 ** 20),
+		...good("verifier", toVerifier),
+		...bad("verifier", "frame", badToVerifier),
+		...lengths("verifier", 4 * 2 ** 20),
+	];
+}
