@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda/cuda_device.hpp"
+#include "devices.hpp"
 
 using namespace assay;
 using cuda::CudaDevice;
@@ -25,8 +26,7 @@ constexpr double kSpanS = 0.25;  // of products
 double from_environment(const char* name, double otherwise) { return std::getenv(name) ? std::atof(std::getenv(name)) : otherwise; }
 // Seconds of rest before each product, then seconds of the same product before it is timed; as bench/vendor.py does on its own side.
 const double kRestS = from_environment("REST", 0.2), kWarmS = from_environment("WARM", 0);
-const char* const kNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
-std::string name(Precision p) { return kNames[static_cast<size_t>(p)]; }
+std::string name(Precision p) { return kPrecisionNames[static_cast<size_t>(p)]; }
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -152,13 +152,13 @@ int main(int argc, char** argv) {
   const auto asked = [&](const std::string& figure) { return figures.empty() || named(figure); };
 
   const double start = now_s();
-  CudaDevices found = find_cuda_devices();
+  FoundDevices found = find_cuda_devices();
   if (found.devices.empty()) {
-    std::printf("no GPU: %s\n", found.why_none.c_str());
+    std::printf("no GPU: %s\n", found.driver.why_none.c_str());
     return 77;
   }
-  std::printf("{\"figure\":\"start\",\"ms\":%.1f,\"driver\":\"%s\",\"cuda\":\"%s\"}\n", 1e3 * (now_s() - start), found.driver_version.c_str(),
-              found.cuda_version.c_str());
+  std::printf("{\"figure\":\"start\",\"ms\":%.1f,\"driver\":\"%s\",\"cuda\":\"%s\"}\n", 1e3 * (now_s() - start), found.driver.driver_version.c_str(),
+              found.driver.cuda_version.c_str());
   for (const auto& any : found.devices) {
     auto& device = static_cast<CudaDevice&>(*any);
     const DeviceClaim claim = device.claim();

@@ -8,10 +8,11 @@
 #include <cstring>
 #include <exception>
 
-#include "server.hpp"
+#include "commands/commands.hpp"
 
 namespace {
 
+constexpr unsigned kMaxCpuDevices = 64;
 constexpr int kExitUsage = 64;
 constexpr int kExitSoftware = 70;
 
@@ -42,7 +43,8 @@ bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  assay::Options options;
+  assay::DeviceOptions options;
+  unsigned idle_s = 120;
   for (int i = 1; i < argc; ++i) {
     const char* flag = argv[i];
     if (!strcmp(flag, "--version")) {
@@ -54,9 +56,9 @@ int main(int argc, char** argv) {
       return 0;
     }
     bool good = false;
-    if (!strcmp(flag, "--idle-s")) good = parse_number(argv[++i], 1, 86400, options.idle_s);
+    if (!strcmp(flag, "--idle-s")) good = parse_number(argv[++i], 1, 86400, idle_s);
     else if (!strcmp(flag, "--threads")) good = parse_number(argv[++i], 1, 1024, options.threads);
-    else if (!strcmp(flag, "--cpu-devices")) good = parse_number(argv[++i], 1, assay::kMaxCpuDevices, options.cpu_devices);
+    else if (!strcmp(flag, "--cpu-devices")) good = parse_number(argv[++i], 1, kMaxCpuDevices, options.cpu_devices);
     else if (!strcmp(flag, "--disk-dir")) {
       const char* path = argv[++i];
       good = path != nullptr && *path != 0;
@@ -76,7 +78,7 @@ int main(int argc, char** argv) {
     const int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (out_fd < 0) return 0;  // stdout is closed: nobody to answer
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    assay::Server server(STDIN_FILENO, out_fd, options);
+    assay::Server server(STDIN_FILENO, out_fd, idle_s, [&] { return assay::find_devices(options); }, assay::run_command);
     return server.run();
   } catch (const std::exception& e) {
     fprintf(stderr, "assay-engine: %s\n", e.what());

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "device.hpp"
+#include "probe/probe_kernels.hpp"
 
 namespace assay_test {
 
@@ -58,10 +58,9 @@ inline assay::Seed seed_of(uint32_t number) {
   return seed;
 }
 
-constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 inline assay::Precision precision_named(const std::string& name) {
   for (uint8_t p = 0; p < 8; ++p)
-    if (name == kPrecisionNames[p]) return static_cast<assay::Precision>(p);
+    if (name == assay::kPrecisionNames[p]) return static_cast<assay::Precision>(p);
   check(false, "precision " + name);
   return assay::Precision::int8;
 }

@@ -11,10 +11,10 @@ enum : uint16_t { kBadFrame = 1, kBadRequest, kNoDevice, kNoMemory, kBusy, kNoSe
 struct Engine : EngineProcess {
   explicit Engine(std::vector<std::string> flags = {"--threads", "2"}) : EngineProcess(program, std::move(flags)) {
     const auto ready = receive();
-    check(ready && ready->kind == static_cast<uint8_t>(Kind::ready) && ready->id == 0 && ready->payload.size() > 14 &&
-              memcmp(ready->payload.data(), "assay-engine\x02\x00", 14) == 0,
+    check(ready && ready->kind == static_cast<uint8_t>(Kind::ready) && ready->id == 0 &&
+              read_payload<assay::ReadyReply>(ready->payload).version == assay::kProtocolVersion,
           "READY comes first");
-    const auto claim = call(Kind::hello, PayloadWriter().u16(assay::kProtocolVersion).take());
+    const auto claim = call(Kind::hello, payload_of(assay::HelloRequest{assay::kProtocolVersion}));
     claim_text = claim.empty() ? "" : std::string(claim.back().payload.begin(), claim.back().payload.end());
     for (size_t at = 0; (at = claim_text.find("\"kind\":\"", at)) != std::string::npos;) {
       at += 8;

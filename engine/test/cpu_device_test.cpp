@@ -5,6 +5,7 @@
 #include "check.hpp"
 #include "core/recurrence.hpp"
 #include "cpu/cpu_device.hpp"
+#include "probe/product_copies.hpp"
 #include "cpu/sha256_host.hpp"
 #include "paths.hpp"
 #include "vector_file.hpp"
@@ -55,7 +56,7 @@ std::vector<uint32_t> first_numbers(uint32_t count) {
   return numbers;
 }
 
-void test_gemm(Device& device, const std::string& set, const GemmSpec& spec, const std::vector<std::vector<uint8_t>>& want) {
+void test_gemm(ProbeKernels& device, const std::string& set, const GemmSpec& spec, const std::vector<std::vector<uint8_t>>& want) {
   auto kept = device.keep(spec, 2);
   const std::string what = "gemm " + name(spec) + " on " + set;
   const Seed seed = seed_of(spec.m + spec.k);
@@ -74,7 +75,7 @@ void test_gemm(Device& device, const std::string& set, const GemmSpec& spec, con
 }
 
 // Shapes beyond what a naive loop does in time: single elements of opened leaves.
-void test_gemm_elements(Device& device, const std::string& set, const GemmSpec& spec) {
+void test_gemm_elements(ProbeKernels& device, const std::string& set, const GemmSpec& spec) {
   auto kept = device.keep(spec, 1);
   const Seed seed = seed_of(spec.n + spec.k);
   const PhiloxKey key = philox_key(seed.b);
@@ -97,7 +98,7 @@ void test_gemm_elements(Device& device, const std::string& set, const GemmSpec& 
   check(wrong == 0, "gemm " + name(spec) + " on " + set + ": single elements");
 }
 
-void test_stream(Device& device, const std::string& set) {
+void test_stream(ProbeKernels& device, const std::string& set) {
   const GemmSpec spec{Precision::int8, 384, 1024, 256};
   auto kept = device.keep(spec, 3);
   std::vector<std::vector<uint8_t>> products[3];
@@ -144,71 +145,75 @@ ErrorCode code_of(Action action) {
 // Virtual devices: one reads what the other keeps; each has its share of the memory, and no more.
 void test_virtual_devices() {
   const auto devices = make_cpu_devices(3, 3);
-  const auto alone = make_cpu_device(3);
+  const auto single = make_cpu_device(3);
+  ProbeKernels &first = *devices[0]->probe_kernels(), &alone = *single->probe_kernels();
   const GemmSpec spec{Precision::int8, 256, 1024, 256};
-  auto kept = devices[0]->keep(spec, 2), own = alone->keep(spec, 2);
+  auto kept = first.keep(spec, 2), own = alone.keep(spec, 2);
   for (uint32_t slot = 0; slot < 2; ++slot) {
-    devices[0]->gemm_round(*kept, slot, seed_of(slot), kGo);
-    alone->gemm_round(*own, slot, seed_of(slot), kGo);
+    first.gemm_round(*kept, slot, seed_of(slot), kGo);
+    alone.gemm_round(*own, slot, seed_of(slot), kGo);
   }
   const std::vector<uint32_t> order = {1, 0}, turned = {0, 1};
-  const Hash want = alone->stream_pass(*own, order, seed_of(9), kGo);
+  const Hash want = alone.stream_pass(*own, order, seed_of(9), kGo);
   for (const auto& device : devices) {
-    check(same(device->stream_pass(*kept, order, seed_of(9), kGo), want), "a virtual device reads its peer");
-    check(!same(device->stream_pass(*kept, turned, seed_of(9), kGo), want), "in the order given");
+    check(same(device->probe_kernels()->stream_pass(*kept, order, seed_of(9), kGo), want), "a virtual device reads its peer");
+    check(!same(device->probe_kernels()->stream_pass(*kept, turned, seed_of(9), kGo), want), "in the order given");
     check(device->claim().units == 1 && device->kind() == DeviceKind::cpu, "one thread each of three");
   }
   check(devices[1]->claim().uuid != devices[2]->claim().uuid, "virtual devices have uuids of their own");
 
   // Nothing of this is touched, so nothing is taken from the system.
-  const uint64_t share = devices[1]->claim().free_bytes, whole = alone->claim().free_bytes;
+  const uint64_t share = devices[1]->claim().free_bytes, whole = single->claim().free_bytes;
   check(share > whole / 4 && share < whole / 2, "a third of the memory each");
   const GemmSpec large{Precision::int8, 1024, 1024, 128};
   const auto slots_in = [&](uint64_t bytes) { return static_cast<uint32_t>(bytes / large.bytes()); };
-  check(code_of([&] { devices[1]->keep(large, slots_in(share / 10 * 11)); }) == ErrorCode::no_memory, "no device takes more than its share");
+  check(code_of([&] { devices[1]->probe_kernels()->keep(large, slots_in(share / 10 * 11)); }) == ErrorCode::no_memory, "no device takes more than its share");
   std::vector<std::unique_ptr<Kept>> all;
-  for (const auto& device : devices) all.push_back(device->keep(large, slots_in(share / 10 * 9)));
+  for (const auto& device : devices) all.push_back(device->probe_kernels()->keep(large, slots_in(share / 10 * 9)));
   check(all.size() == 3, "all of them filled at once fit");
-  check(code_of([&] { devices[2]->keep(large, slots_in(share / 5)); }) == ErrorCode::no_memory, "and are full then");
+  check(code_of([&] { devices[2]->probe_kernels()->keep(large, slots_in(share / 5)); }) == ErrorCode::no_memory, "and are full then");
   all.pop_back();
-  check(devices[2]->keep(large, slots_in(share / 2)) != nullptr, "what is freed can be taken again");
+  check(devices[2]->probe_kernels()->keep(large, slots_in(share / 2)) != nullptr, "what is freed can be taken again");
 }
 
 // Copies against passes over memory, with products of one group, of an odd number of groups, and of several blocks.
 void test_disk(const std::string& folder) {
   std::string why;
-  const auto disk = find_disk(folder, why);
-  if (!check(disk != nullptr, "a disk under the build: " + why)) return;
+  const auto found = find_disk(folder, why);
+  if (!check(found != nullptr && found->product_copies() != nullptr, "a disk under the build: " + why)) return;
+  ProductCopies& disk = *found->product_copies();
   check(find_disk("/proc/self", why) == nullptr && !why.empty(), "no disk under /proc, and a reason");
-  const auto cpu = make_cpu_device(2);
+  const auto processor = make_cpu_device(2);
+  ProbeKernels& cpu = *processor->probe_kernels();
   for (const GemmSpec& spec : {GemmSpec{Precision::int8, 128, 512, 128}, GemmSpec{Precision::int8, 384, 512, 128},
                                GemmSpec{Precision::fp16, 1024, 2560, 128}}) {
-    auto kept = cpu->keep(spec, 5);
+    auto kept = cpu.keep(spec, 5);
     std::vector<const uint8_t*> products;
     const std::vector<uint32_t> order = {3, 4, 0, 1, 2};
-    for (uint32_t slot = 0; slot < 5; ++slot) cpu->gemm_round(*kept, slot, seed_of(slot), kGo);
+    for (uint32_t slot = 0; slot < 5; ++slot) cpu.gemm_round(*kept, slot, seed_of(slot), kGo);
     for (const uint32_t slot : order) products.push_back(kept->host_product(slot));
-    Copied copied = disk->copy_products(spec, products, seed_of(20), kGo);
-    check(same(copied.root, cpu->stream_pass(*kept, order, seed_of(20), kGo)), "a copy's digests, " + name(spec));
+    Copied copied = disk.copy_products(spec, products, seed_of(20), kGo);
+    check(same(copied.root, cpu.stream_pass(*kept, order, seed_of(20), kGo)), "a copy's digests, " + name(spec));
     // The file, not the memory: the products are overwritten under it.
-    const Hash want = cpu->stream_pass(*kept, order, seed_of(21), kGo), last = cpu->stream_pass(*kept, std::vector<uint32_t>{1, 2}, seed_of(21), kGo);
-    for (uint32_t slot = 0; slot < 5; ++slot) cpu->gemm_round(*kept, slot, seed_of(100 + slot), kGo);
-    check(same(disk->stream_copy(*copied.copy, 5, seed_of(21), kGo), want), "a pass over the file, " + name(spec));
-    check(same(disk->stream_copy(*copied.copy, 2, seed_of(21), kGo), last), "a pass over its end, " + name(spec));
-    check(!same(disk->stream_copy(*copied.copy, 5, seed_of(22), kGo), want), "the nonce counts, " + name(spec));
-    check(code_of([&] { disk->stream_copy(*copied.copy, 6, seed_of(21), kGo); }) == ErrorCode::bad_request, "not more than was copied");
+    const Hash want = cpu.stream_pass(*kept, order, seed_of(21), kGo), last = cpu.stream_pass(*kept, std::vector<uint32_t>{1, 2}, seed_of(21), kGo);
+    for (uint32_t slot = 0; slot < 5; ++slot) cpu.gemm_round(*kept, slot, seed_of(100 + slot), kGo);
+    check(same(disk.stream_copy(*copied.copy, 5, seed_of(21), kGo), want), "a pass over the file, " + name(spec));
+    check(same(disk.stream_copy(*copied.copy, 2, seed_of(21), kGo), last), "a pass over its end, " + name(spec));
+    check(!same(disk.stream_copy(*copied.copy, 5, seed_of(22), kGo), want), "the nonce counts, " + name(spec));
+    check(code_of([&] { disk.stream_copy(*copied.copy, 6, seed_of(21), kGo); }) == ErrorCode::bad_request, "not more than was copied");
     const std::atomic<bool> stop{true};
-    check(code_of([&] { disk->copy_products(spec, products, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped copy is cancelled");
-    check(code_of([&] { disk->stream_copy(*copied.copy, 5, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped pass is cancelled");
+    check(code_of([&] { disk.copy_products(spec, products, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped copy is cancelled");
+    check(code_of([&] { disk.stream_copy(*copied.copy, 5, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped pass is cancelled");
   }
   const GemmSpec huge{Precision::int8, 65536, 65536, 128};
   const std::vector<const uint8_t*> many(1u << 20, nullptr);  // 8 PiB, refused before anything is read
-  check(code_of([&] { disk->copy_products(huge, many, seed_of(1), kGo); }) == ErrorCode::no_memory, "8 PiB do not fit the disk");
-  check(code_of([&] { disk->keep(huge, 1); }) == ErrorCode::unsupported, "a disk keeps no products");
-  check(code_of([&] { cpu->copy_products(huge, many, seed_of(1), kGo); }) == ErrorCode::unsupported, "a CPU holds no copies");
+  check(code_of([&] { disk.copy_products(huge, many, seed_of(1), kGo); }) == ErrorCode::no_memory, "8 PiB do not fit the disk");
+  check(found->probe_kernels() == nullptr, "a disk keeps no products");
+  check(code_of([&] { probe_kernels_of(*found); }) == ErrorCode::unsupported, "and says so when asked");
+  check(processor->product_copies() == nullptr, "a CPU holds no copies");
 }
 
-void test_fma(Device& device, const std::string& set) {
+void test_fma(ProbeKernels& device, const std::string& set) {
   for (const Precision p : {Precision::fp32, Precision::fp64, Precision::int32}) {
     const FmaSpec spec{p, 256 * 7, 1536};
     const Seed seed = seed_of(40 + static_cast<uint32_t>(p));
@@ -232,7 +237,7 @@ void test_fma(Device& device, const std::string& set) {
   }
 }
 
-void test_refusals(Device& device) {
+void test_refusals(ProbeKernels& device) {
   const GemmSpec huge{Precision::int8, 65536, 65536, 128};
   check(code_of([&] { device.keep(huge, 1u << 20); }) == ErrorCode::no_memory, "8 PiB of products are refused");
   const GemmSpec spec{Precision::int8, 1024, 1024, 1024};
@@ -246,7 +251,7 @@ void test_refusals(Device& device) {
   check(code_of([&] { device.stream_pass(*kept, slots, seed_of(2), stop); }) == ErrorCode::cancelled, "a stopped stream is cancelled");
 }
 
-void test_vectors(Device& device, const std::string& set, const std::string& folder) {
+void test_vectors(ProbeKernels& device, const std::string& set, const std::string& folder) {
   for (const Row& r : read_vectors(folder, "gemm")) {
     const GemmSpec spec{precision_named(r.text("precision")), r.u32("m"), r.u32("n"), r.u32("k")};
     const Seed seed = hash_from_hex(r.text("seed"));
@@ -303,17 +308,17 @@ int main(int argc, char** argv) {
       const GemmSpec small{static_cast<Precision>(p), 128, 512, 128};
       const auto want_small = naive_product(small, seed_of(small.m + small.k));
       for (size_t i = 0; i < sets.size(); ++i) {
-        test_gemm(*devices[i], sets[i]->name, spec, want);
-        test_gemm(*devices[i], sets[i]->name, small, want_small);
-        test_gemm_elements(*devices[i], sets[i]->name, {static_cast<Precision>(p), 256, 1024, p < 2 ? 8320u : 4224u});
+        test_gemm(*devices[i]->probe_kernels(), sets[i]->name, spec, want);
+        test_gemm(*devices[i]->probe_kernels(), sets[i]->name, small, want_small);
+        test_gemm_elements(*devices[i]->probe_kernels(), sets[i]->name, {static_cast<Precision>(p), 256, 1024, p < 2 ? 8320u : 4224u});
       }
     }
     for (size_t i = 0; i < sets.size(); ++i) {
-      test_stream(*devices[i], sets[i]->name);
-      test_fma(*devices[i], sets[i]->name);
-      test_vectors(*devices[i], sets[i]->name, argv[1]);
+      test_stream(*devices[i]->probe_kernels(), sets[i]->name);
+      test_fma(*devices[i]->probe_kernels(), sets[i]->name);
+      test_vectors(*devices[i]->probe_kernels(), sets[i]->name, argv[1]);
     }
-    test_refusals(*devices.back());
+    test_refusals(*devices.back()->probe_kernels());
     test_virtual_devices();
     test_disk(argv[2]);
   } catch (const std::exception& e) {

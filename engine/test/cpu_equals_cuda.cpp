@@ -1,6 +1,7 @@
-// Every operation of device.hpp on the CPU backend and on every GPU, compared bit for bit; and, where the CPU would take too long,
+// Every operation of probe_kernels.hpp on the CPU backend and on every GPU, compared bit for bit; and, where the CPU would take too long,
 // products checked element by element from their seed. Follows docs/hardware-proof.md; the CPU backend is the reference.
-// Usage: cpu_equals_cuda [--small] [--peers]: few small shapes, for compute-sanitizer; peers, readings and the full card alone. Exit code 0 all passed, 1 not, 77 no GPU.
+// Usage: cpu_equals_cuda [--small] [--peers]: few small shapes, for compute-sanitizer; peers, readings and the full card
+// alone. Exit code 0 all passed, 1 not, 77 no GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +13,7 @@
 #include "cpu_equals_cuda_peers.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/launch_shape.hpp"
-#include "device.hpp"
+#include "devices.hpp"
 
 using namespace assay;
 
@@ -27,8 +28,7 @@ void expect(bool holds, const std::string& what) {
   if (!holds) std::printf("FAILED %s\n", what.c_str());
 }
 
-const char* const kNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
-std::string name(Precision p) { return kNames[static_cast<size_t>(p)]; }
+std::string name(Precision p) { return kPrecisionNames[static_cast<size_t>(p)]; }
 std::string name(const GemmSpec& s) {
   return name(s.precision) + " " + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
 }
@@ -89,7 +89,7 @@ void expect_thrown(ErrorCode code, const std::string& what, const std::function<
   expect(got == "as expected", what + " (" + got + ")");
 }
 
-void compare_gemm(Device& cpu, Device& gpu, const GemmSpec& spec, uint32_t seed_number) {
+void compare_gemm(ProbeKernels& cpu, ProbeKernels& gpu, const GemmSpec& spec, uint32_t seed_number) {
   constexpr uint32_t kSlots = 3;
   const auto on_cpu = cpu.keep(spec, kSlots), on_gpu = gpu.keep(spec, kSlots);
   const std::string what = name(spec) + " seed " + std::to_string(seed_number);
@@ -126,7 +126,7 @@ void compare_gemm(Device& cpu, Device& gpu, const GemmSpec& spec, uint32_t seed_
   expect(all_on_root(gpu.open_round(*on_gpu, 0, leaves), spec.leaves(), roots[0]), what + ": neighbours untouched");
 }
 
-void compare_fma(Device& cpu, Device& gpu, const FmaSpec& spec) {
+void compare_fma(ProbeKernels& cpu, ProbeKernels& gpu, const FmaSpec& spec) {
   const std::string what = name(spec.precision) + " " + std::to_string(spec.lanes) + " lanes " + std::to_string(spec.steps) + " steps";
   const Seed seed = numbered(spec.lanes + spec.steps);
   const Hash root = gpu.fma_round(spec, seed, kGo);
@@ -138,7 +138,7 @@ void compare_fma(Device& cpu, Device& gpu, const FmaSpec& spec) {
   expect(!same(gpu.fma_round(spec, numbered(spec.lanes + spec.steps + 1), kGo), root), what + ": the seed counts");
 }
 
-void check_refusals(Device& gpu) {
+void check_refusals(cuda::CudaDevice& gpu) {
   const GemmSpec spec{Precision::int8, 256, 512, 256};
   const FmaSpec lanes{Precision::fp32, 512, 512};
   const auto kept = gpu.keep(spec, 2);
@@ -167,7 +167,7 @@ void check_refusals(Device& gpu) {
 }
 
 // Too large for the CPU backend: sampled leaves, their paths, and elements of them from the seed alone.
-void check_large(Device& gpu, const GemmSpec& spec, uint32_t samples) {
+void check_large(ProbeKernels& gpu, const GemmSpec& spec, uint32_t samples) {
   const auto kept = gpu.keep(spec, 1);
   const Seed seed = numbered(spec.n + spec.k);
   const Hash root = gpu.gemm_round(*kept, 0, seed, kGo);
@@ -184,7 +184,7 @@ void check_large(Device& gpu, const GemmSpec& spec, uint32_t samples) {
 }
 
 // Lanes enough for several launches; sampled ones are run again.
-void check_many_lanes(Device& gpu, Precision p) {
+void check_many_lanes(ProbeKernels& gpu, Precision p) {
   const FmaSpec spec{p, (1u << 21) + 256, 1u << 18};
   const Seed seed = numbered(77);
   const Hash root = gpu.fma_round(spec, seed, kGo);
@@ -199,7 +199,7 @@ void check_many_lanes(Device& gpu, Precision p) {
 }
 
 // Stopped in the middle: the product is far longer than the wait, and made of several launches.
-void check_stop_midway(Device& gpu, const GemmSpec& spec) {
+void check_stop_midway(ProbeKernels& gpu, const GemmSpec& spec) {
   const auto kept = gpu.keep(spec, 1);
   std::atomic<bool> stop{false};
   std::thread stopper([&] {
@@ -210,7 +210,7 @@ void check_stop_midway(Device& gpu, const GemmSpec& spec) {
   stopper.join();
 }
 
-void compare_products(Device& cpu, Device& gpu, Precision p, bool small) {
+void compare_products(ProbeKernels& cpu, cuda::CudaDevice& gpu, Precision p, bool small) {
   compare_gemm(cpu, gpu, {p, 128, 512, 128}, 1);
   compare_gemm(cpu, gpu, {p, 384, 1536, 640}, 2);
   if (small) return;
@@ -230,7 +230,7 @@ void compare_products(Device& cpu, Device& gpu, Precision p, bool small) {
 }
 
 // The card filled to 95 % of what it says is free, every product new, then one pass over all of it.
-void check_full(Device& gpu) {
+void check_full(cuda::CudaDevice& gpu) {
   const GemmSpec spec{Precision::int8, 16384, 16384, 2048};
   const auto slots = static_cast<uint32_t>((gpu.claim().free_bytes / 100 * 95 + spec.bytes() - 1) / spec.bytes());
   const auto kept = gpu.keep(spec, slots);
@@ -257,7 +257,7 @@ void check_full(Device& gpu) {
   }
   expect(paths, "full card: every product still leads to its root");
   expect(digests, "full card: sampled digests");
-  check_full_peer({expect, expect_thrown, numbered}, static_cast<cuda::CudaDevice&>(gpu), *kept, ring, spec);
+  check_full_peer({expect, expect_thrown, numbered}, gpu, *kept, ring, spec);
 }
 
 }  // namespace
@@ -268,15 +268,17 @@ int main(int argc, char** argv) {
     small |= std::strcmp(argv[i], "--small") == 0;
     peers_only |= std::strcmp(argv[i], "--peers") == 0;
   }
-  CudaDevices found = find_cuda_devices();
+  FoundDevices found = find_cuda_devices();
   if (found.devices.empty()) {
-    std::printf("no GPU: %s\n", found.why_none.c_str());
+    std::printf("no GPU: %s\n", found.driver.why_none.c_str());
     return 77;
   }
-  std::printf("driver %s, CUDA %s\n", found.driver_version.c_str(), found.cuda_version.c_str());
-  const auto cpu = make_cpu_device(std::max(1u, std::thread::hardware_concurrency()));
-  for (const auto& gpu : found.devices) {
-    const DeviceClaim claim = gpu->claim();
+  std::printf("driver %s, CUDA %s\n", found.driver.driver_version.c_str(), found.driver.cuda_version.c_str());
+  const auto host = make_cpu_device(std::max(1u, std::thread::hardware_concurrency()));
+  ProbeKernels& cpu = *host->probe_kernels();
+  for (const auto& device : found.devices) {
+    auto& gpu = static_cast<cuda::CudaDevice&>(*device);
+    const DeviceClaim claim = gpu.claim();
     std::printf("%s %s, %s, %llu bytes free of %llu, PCIe %u x%u, %u of %u W, %u C, %u units at %u MHz\n", claim.name.c_str(),
                 claim.uuid.c_str(), claim.compute.c_str(), static_cast<unsigned long long>(claim.free_bytes),
                 static_cast<unsigned long long>(claim.memory_bytes), claim.pcie_gen, claim.pcie_width, claim.power_limit_w,
@@ -285,33 +287,32 @@ int main(int argc, char** argv) {
       for (const Precision p : claim.precisions) {
         if (peers_only) break;
         if (is_gemm_precision(p)) {
-          auto& card = static_cast<cuda::CudaDevice&>(*gpu);
-          compare_products(*cpu, *gpu, p, small);
-          if (card.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
+          compare_products(cpu, gpu, p, small);
+          if (gpu.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
             // First more pairs of tiles than blocks, with tile rows odd and even: there leaves are hashed beside the products.
-            for (const uint32_t m : {4224u, 4352u}) check_large(*gpu, {p, m, 2048, 8192 / cuda::entry_bytes(p)}, 8);
-            card.use_warpgroups(false);
-            compare_products(*cpu, *gpu, p, small);
-            card.use_warpgroups(true);
+            for (const uint32_t m : {4224u, 4352u}) check_large(gpu, {p, m, 2048, 8192 / cuda::entry_bytes(p)}, 8);
+            gpu.use_warpgroups(false);
+            compare_products(cpu, gpu, p, small);
+            gpu.use_warpgroups(true);
           }
         } else {
           for (const uint32_t lanes : {256u, 768u, 1280u, 33024u})
             for (const uint32_t steps : {512u, 1024u, 5120u})
-              if (!small || lanes < 2000) compare_fma(*cpu, *gpu, {p, lanes, steps});
+              if (!small || lanes < 2000) compare_fma(cpu, gpu, {p, lanes, steps});
           if (small) continue;
-          compare_fma(*cpu, *gpu, {p, (1u << 21) + 256, 1024});
-          check_many_lanes(*gpu, p);
+          compare_fma(cpu, gpu, {p, (1u << 21) + 256, 1024});
+          check_many_lanes(gpu, p);
         }
         std::printf("%s: %u passed, %u failed so far\n", name(p).c_str(), passed, failed);
         std::fflush(stdout);
       }
-      check_refusals(*gpu);
+      check_refusals(gpu);
       const PeerCheck peers{expect, expect_thrown, numbered};
-      compare_peers(peers, *cpu, static_cast<cuda::CudaDevice&>(*gpu), small);
+      compare_peers(peers, cpu, gpu, small);
       std::printf("peers: %u passed, %u failed so far\n", passed, failed);
       if (small) continue;
-      check_gauge(peers, static_cast<cuda::CudaDevice&>(*gpu));
-      check_full(*gpu);
+      check_gauge(peers, gpu);
+      check_full(gpu);
     } catch (const EngineError& error) {
       expect(false, std::string("no error: ") + error.what());
     }

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/recurrence.hpp"
-#include "device.hpp"
+#include "probe/probe_kernels.hpp"
 
 namespace assay {
 

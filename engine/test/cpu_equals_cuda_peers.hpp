@@ -19,7 +19,7 @@ struct PeerCheck {
 inline bool equal(const Hash& a, const Hash& b) { return std::memcmp(a.b, b.b, 32) == 0; }
 
 // `reference` is the CPU where that is fast enough, else the owner's own pass.
-inline void compare_peer(const PeerCheck& t, Device& owner, Device& peer, Device* reference, const GemmSpec& spec, uint32_t slots,
+inline void compare_peer(const PeerCheck& t, ProbeKernels& owner, ProbeKernels& peer, ProbeKernels* reference, const GemmSpec& spec, uint32_t slots,
                          const std::string& what) {
   static const std::atomic<bool> go{false}, stop{true};
   const auto kept = owner.keep(spec, slots);
@@ -61,7 +61,7 @@ inline void compare_peer(const PeerCheck& t, Device& owner, Device& peer, Device
   t.expect(equal(peer.stream_pass(*kept, order, nonce, go), want), what + ": and reads again");
 }
 
-inline void compare_peers(const PeerCheck& t, Device& cpu, cuda::CudaDevice& gpu, bool small) {
+inline void compare_peers(const PeerCheck& t, ProbeKernels& cpu, cuda::CudaDevice& gpu, bool small) {
   for (const auto which : {cuda::Context::Which::primary, cuda::Context::Which::own}) {
     const std::string how = which == cuda::Context::Which::primary ? "peer in the same context" : "peer in another context";
     cuda::CudaDevice peer(gpu.context().device(), which);

@@ -307,23 +307,24 @@ void test_readings() {
   Engine engine(flags_for(2));
   engine.send(Kind::fma, 900, fma_payload(1, engine.cpu, 5, 1u << 20, 1u << 20, 1u << 20, seed_of(1)));
   for (uint16_t device = 0; device < engine.kinds.size(); ++device) {
-    const auto reading = engine.call(Kind::read, read_payload(device));
+    const auto reading = engine.call(Kind::read, device_payload(device));
     check(reading.size() == 1 && reading[0].kind == static_cast<uint8_t>(Kind::reading) && reading[0].payload.size() == 20, "READING while work runs");
     if (reading.empty() || reading[0].payload.size() != 20) continue;
-    PayloadReader in(reading[0].payload);
-    const uint32_t core = in.u32(), memory = in.u32(), power = in.u32(), celsius = in.u32();
-    printf("reading of device %u (%s): %u MHz, %u MHz, %u mW, %u C, reasons %x\n", device, engine.kinds[device].c_str(), core, memory, power, celsius, in.u32());
-    check(core < 20000 && celsius < 150, "of numbers that can be");
-    if (engine.kinds[device] == "disk") check(core == 0 && memory == 0 && power == 0, "a disk says nothing");
+    const auto said = read_payload<ReadingReply>(reading[0].payload);
+    printf("reading of device %u (%s): %u MHz, %u MHz, %u mW, %u C, reasons %x\n", device, engine.kinds[device].c_str(),
+           said.core_mhz, said.memory_mhz, said.power_mw, said.temperature_c, said.throttle);
+    check(said.core_mhz < 20000 && said.temperature_c < 150, "of numbers that can be");
+    if (engine.kinds[device] == "disk")
+      check(said.core_mhz == 0 && said.memory_mhz == 0 && said.power_mw == 0, "a disk says nothing");
   }
-  check(error_code(engine.call(Kind::read, read_payload(999))) == kNoDevice, "READ of no device");
+  check(error_code(engine.call(Kind::read, device_payload(999))) == kNoDevice, "READ of no device");
   check(error_code(engine.call(Kind::read, {1})) == kBadFrame && error_code(engine.call(Kind::read, {0, 0, 0})) == kBadFrame, "READ of a wrong size");
-  engine.send(Kind::read, 900, read_payload(engine.cpu));
+  engine.send(Kind::read, 900, device_payload(engine.cpu));
   check(error_code(engine.answer(900)) == kBadRequest, "READ with an id in use");
   std::vector<uint32_t> ids;
   for (int i = 0; i < 40; ++i) {
     ids.push_back(engine.next_id());
-    engine.send(Kind::read, ids.back(), read_payload(engine.cpu));
+    engine.send(Kind::read, ids.back(), device_payload(engine.cpu));
   }
   unsigned readings = 0;
   while (readings < ids.size()) {

@@ -12,14 +12,14 @@
 #include <string>
 
 #include "check.hpp"
-#include "frames.hpp"
+#include "wire/frames.hpp"
 
 namespace assay_test {
 
 using assay::Frame;
 using assay::Kind;
-using assay::PayloadReader;
-using assay::PayloadWriter;
+using assay::payload_of;
+using assay::read_payload;
 
 constexpr int kPatienceMs = 60000;  // an engine that is silent for so long hangs
 
@@ -71,7 +71,7 @@ class EngineProcess {
     return true;
   }
   bool send(Kind kind, uint32_t id, std::vector<uint8_t> payload) {
-    return write_bytes(PayloadWriter().u32(static_cast<uint32_t>(payload.size()) + 5).u8(static_cast<uint8_t>(kind)).u32(id).bytes(payload).take());
+    return write_bytes(assay::encode_frame(static_cast<uint8_t>(kind), id, payload));
   }
   // The next frame, or none at the end of the stream. Silence is a failure.
   std::optional<Frame> receive() {
@@ -151,45 +151,45 @@ class EngineProcess {
 // Payloads of FRAMES.md.
 inline std::vector<uint8_t> gemm_payload(uint32_t session, uint16_t device, uint8_t precision, uint32_t m, uint32_t n, uint32_t k,
                                          uint32_t rounds, uint32_t keep, const assay::Hash& seed) {
-  return PayloadWriter().u32(session).u16(device).u8(precision).u8(0).u32(m).u32(n).u32(k).u32(rounds).u32(keep).hash(seed).take();
+  return payload_of(assay::GemmRequest{session, device, static_cast<assay::Precision>(precision), m, n, k, rounds, keep, seed});
 }
 inline std::vector<uint8_t> fma_payload(uint32_t session, uint16_t device, uint8_t precision, uint32_t lanes, uint32_t steps,
                                         uint32_t rounds, const assay::Hash& seed) {
-  return PayloadWriter().u32(session).u16(device).u8(precision).u8(0).u32(lanes).u32(steps).u32(rounds).hash(seed).take();
+  return payload_of(assay::FmaRequest{session, device, static_cast<assay::Precision>(precision), lanes, steps, rounds, seed});
 }
-inline std::vector<uint8_t> stream_payload(uint32_t session, uint16_t reader, uint32_t newest, uint32_t passes, const assay::Hash& nonce) {
-  return PayloadWriter().u32(session).u16(reader).u16(0).u32(newest).u32(passes).hash(nonce).take();
+inline std::vector<uint8_t> stream_payload(uint32_t session, uint16_t reader, uint32_t newest, uint32_t passes,
+                                           const assay::Hash& nonce) {
+  return payload_of(assay::StreamRequest{session, reader, newest, passes, nonce});
 }
 inline std::vector<uint8_t> copy_payload(uint32_t session, uint16_t device, uint32_t newest, const assay::Hash& nonce) {
-  return PayloadWriter().u32(session).u16(device).u16(0).u32(newest).hash(nonce).take();
+  return payload_of(assay::CopyRequest{session, device, newest, nonce});
 }
-inline std::vector<uint8_t> read_payload(uint16_t device) { return PayloadWriter().u16(device).take(); }
+inline std::vector<uint8_t> device_payload(uint16_t device) { return payload_of(assay::ReadRequest{device}); }
 inline std::vector<uint8_t> open_payload(uint32_t session, uint8_t what, const std::vector<std::pair<uint32_t, uint32_t>>& places) {
-  PayloadWriter out;
-  out.u32(session).u8(what).u8(0).u16(0).u32(static_cast<uint32_t>(places.size()));
-  for (const auto& [round, index] : places) out.u32(round).u32(index);
-  return out.take();
+  assay::OpenRequest asked{session, what, {}};
+  for (const auto& [round, index] : places) asked.places.push_back({round, index});
+  return payload_of(asked);
 }
-inline std::vector<uint8_t> word_payload(uint32_t word) { return PayloadWriter().u32(word).take(); }
+inline std::vector<uint8_t> word_payload(uint32_t word) { return payload_of(assay::ReleaseRequest{word}); }
 
 // The code of an ERROR frame, 0 for any other.
 inline uint16_t error_code(const Frame& frame) {
-  return frame.kind == static_cast<uint8_t>(Kind::error) ? PayloadReader(frame.payload).u16() : 0;
+  return frame.kind == static_cast<uint8_t>(Kind::error) ? read_payload<assay::ErrorReply>(frame.payload).code : 0;
 }
 inline uint16_t error_code(const std::vector<Frame>& frames) { return frames.empty() ? 0xFFFF : error_code(frames.back()); }
-// True for DONE with this count and reason.
-inline bool is_done(const std::vector<Frame>& frames, uint32_t count, uint8_t reason = 0) {
+// True for DONE with this count and end.
+inline bool is_done(const std::vector<Frame>& frames, uint32_t count, bool cancelled = false) {
   if (frames.empty() || frames.back().kind != static_cast<uint8_t>(Kind::done)) return false;
-  PayloadReader in(frames.back().payload);
-  return in.u32() == count && in.u8() == reason;
+  const auto done = read_payload<assay::DoneReply>(frames.back().payload);
+  return done.count == count && done.cancelled == cancelled;
 }
 inline std::vector<assay::Hash> roots_in(const std::vector<Frame>& frames) {
   std::vector<assay::Hash> roots;
   for (const Frame& frame : frames) {
     if (frame.kind != static_cast<uint8_t>(Kind::root)) continue;
-    PayloadReader in(frame.payload);
-    check(in.u32() == roots.size(), "roots are counted from 0");
-    roots.push_back(in.hash());
+    const auto reply = read_payload<assay::RootReply>(frame.payload);
+    check(reply.index == roots.size(), "roots are counted from 0");
+    roots.push_back(reply.root);
   }
   return roots;
 }
@@ -201,15 +201,8 @@ inline std::vector<PlacedOpening> openings_in(const std::vector<Frame>& frames) 
   std::vector<PlacedOpening> openings;
   for (const Frame& frame : frames) {
     if (frame.kind != static_cast<uint8_t>(Kind::opening)) continue;
-    PayloadReader in(frame.payload);
-    PlacedOpening placed;
-    placed.round = in.u32();
-    placed.opening.index = in.u32();
-    const uint16_t leaf_bytes = in.u16(), nodes = in.u16();
-    check(in.left() == leaf_bytes + size_t{32} * nodes, "an opening is as long as it says");
-    for (uint16_t i = 0; i < leaf_bytes; ++i) placed.opening.leaf.push_back(in.u8());
-    for (uint16_t i = 0; i < nodes; ++i) placed.opening.path.push_back(in.hash());
-    openings.push_back(std::move(placed));
+    auto reply = read_payload<assay::OpeningReply>(frame.payload);
+    openings.push_back({reply.round, {reply.index, std::move(reply.leaf), std::move(reply.path)}});
   }
   return openings;
 }

@@ -69,7 +69,7 @@ Asked random_request(Dice& dice) {
   switch (dice.below(14)) {
     case 0:
       asked.kind = 1;
-      asked.payload = PayloadWriter().u16(dice.pick<uint16_t>({2, 2, 2, 0, 1, 0xFFFF})).take();
+      asked.payload = payload_of(HelloRequest{dice.pick<uint16_t>({2, 2, 2, 0, 1, 0xFFFF})});
       break;
     case 1:
     case 2:
@@ -111,7 +111,7 @@ Asked random_request(Dice& dice) {
       break;
     case 10:
       asked.kind = 10;
-      asked.payload = read_payload(any_device());
+      asked.payload = device_payload(any_device());
       break;
     case 11:
       asked.kind = 3;
@@ -129,36 +129,26 @@ Asked random_request(Dice& dice) {
   return asked;
 }
 
-std::vector<uint8_t> encode(const Asked& asked) {
-  return PayloadWriter().u32(static_cast<uint32_t>(asked.payload.size()) + 5).u8(asked.kind).u32(asked.id).bytes(asked.payload).take();
-}
+std::vector<uint8_t> encode(const Asked& asked) { return encode_frame(asked.kind, asked.id, asked.payload); }
 
 // Is this a frame that FRAMES.md lets the engine send?
 bool well_formed(const Frame& frame) {
   try {
-    PayloadReader in(frame.payload);
     switch (static_cast<Kind>(frame.kind)) {
-      case Kind::ready: return frame.id == 0 && in.left() >= 15 && in.left() <= 78;
-      case Kind::claim: return in.left() > 2 && in.left() <= 65536;
-      case Kind::root: return in.left() == 36;
-      case Kind::progress: return in.left() == 8;
-      case Kind::done: {
-        in.u32();
-        const uint8_t reason = in.u8();
-        in.finish();
-        return reason <= 1;
-      }
+      case Kind::ready: return frame.id == 0 && !read_payload<ReadyReply>(frame.payload).engine_version.empty();
+      case Kind::claim: return read_payload<ClaimReply>(frame.payload).json.size() > 2;
+      case Kind::root: read_payload<RootReply>(frame.payload); return true;
+      case Kind::progress: read_payload<ProgressReply>(frame.payload); return true;
+      case Kind::done: read_payload<DoneReply>(frame.payload); return true;
       case Kind::opening: {
-        in.u32();
-        in.u32();
-        const uint16_t leaf = in.u16(), nodes = in.u16();
-        return leaf == 1024 && nodes <= 24 && in.left() == leaf + size_t{32} * nodes;
+        const auto opening = read_payload<OpeningReply>(frame.payload);
+        return opening.leaf.size() == 1024 && opening.path.size() <= 24;
       }
-      case Kind::pong: return in.left() <= 64;
-      case Kind::reading: return in.left() == 20;
+      case Kind::pong: read_payload<PongReply>(frame.payload); return true;
+      case Kind::reading: read_payload<ReadingReply>(frame.payload); return true;
       case Kind::error: {
-        const uint16_t code = in.u16();
-        return code >= 1 && code <= 10 && in.left() <= 1024;
+        const uint16_t code = read_payload<ErrorReply>(frame.payload).code;
+        return code >= 1 && code <= 10;
       }
       default: return false;
     }
@@ -207,8 +197,8 @@ void run_once(const std::string& program, uint32_t seed) {
       }
     }
     if (plan == kBadLength) {
-      const std::vector<uint8_t> tail = PayloadWriter().u32(dice.pick<uint32_t>({0, 4, (1u << 20) + 1, kMax})).bytes(dice.bytes(9)).take();
-      batch.insert(batch.end(), tail.begin(), tail.end());
+      for (const auto& tail : {word_payload(dice.pick<uint32_t>({0, 4, (1u << 20) + 1, kMax})), dice.bytes(9)})
+        batch.insert(batch.end(), tail.begin(), tail.end());
       may_end_65 = true;
     }
     if (plan != kDeafPeer) engine.write_bytes(batch);

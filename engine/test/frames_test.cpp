@@ -1,8 +1,10 @@
 // The built engine over its pipes, request by request as FRAMES.md: what must work, and for each what must not.
-// Usage: frames_test ENGINE
+// Usage: frames_test ENGINE FOLDER_OF_VECTORS
+#include <concepts>
 #include <map>
 
 #include "checked_engine.hpp"
+#include "vector_file.hpp"
 
 using namespace assay;
 using namespace assay_test;
@@ -13,7 +15,7 @@ void test_hello() {
   Engine engine;
   check(engine.claim_text.starts_with("{\"engine\":{\"version\":\"") && engine.claim_text.ends_with("]}"), "CLAIM is an object");
   check(engine.claim_text.find("\"kind\":\"cpu\"") != std::string::npos, "CLAIM names the CPU");
-  check(error_code(engine.call(Kind::hello, PayloadWriter().u16(1).take())) == kVersion, "another version is refused");
+  check(error_code(engine.call(Kind::hello, payload_of(HelloRequest{1}))) == kVersion, "another version is refused");
   const std::vector<uint8_t> bytes(64, 7);
   const auto pong = engine.call(Kind::ping, bytes);
   check(pong.size() == 1 && pong[0].kind == static_cast<uint8_t>(Kind::pong) && pong[0].payload == bytes, "PONG carries the PING's bytes");
@@ -121,13 +123,100 @@ void test_bad_frames() {
   engine.send(Kind::ping, 0, {});
   check(error_code(engine.answer(0)) == kBadRequest, "id 0");
   check(engine.call(Kind::ping, {}).size() == 1, "the stream goes on after all that");
-  for (const uint32_t length : {0u, 4u, (1u << 20) + 1, 0xFFFFFFFFu}) {
-    Engine other;
-    other.write_bytes(PayloadWriter().u32(length).u8(7).u32(1).take());
-    const auto answer = other.answer(0);
-    check(error_code(answer) == kBadFrame, "a length out of range: ERROR with id 0");
-    check(other.exit_code() == 65, "and exit 65");
+}
+
+// How a frame of vectors/frames.json reads: "name=value" for every field, bytes and texts as hex.
+class FieldTexts {
+ public:
+  void field(const char* name, std::unsigned_integral auto v) { add(name, std::to_string(v)); }
+  void field(const char* name, Precision v) { add(name, std::to_string(static_cast<unsigned>(v))); }
+  void field(const char* name, const Hash& v) { add(name, to_hex(v.b, sizeof v.b)); }
+  void field(const char* name, const std::vector<uint8_t>& v) { add(name, to_hex(v.data(), v.size())); }
+  void field(const char* name, const std::vector<Hash>& v) {
+    std::string nodes;
+    for (const Hash& hash : v) nodes += to_hex(hash.b, sizeof hash.b);
+    add(name, nodes);
   }
+  void field(const char* name, const std::vector<Place>& v) {
+    std::string places;
+    for (const Place& place : v) {
+      if (!places.empty()) places += ',';
+      places += std::to_string(place.round) + ":" + std::to_string(place.index);
+    }
+    add(name, places);
+  }
+  void rest(const char* name, const std::vector<uint8_t>& v, size_t, size_t) { field(name, v); }
+  void rest(const char* name, const std::string& v, size_t, size_t) { field(name, std::vector<uint8_t>(v.begin(), v.end())); }
+  void zeros(size_t) {}
+  void magic(const char*) {}
+  const std::string& text() const { return text_; }
+
+ private:
+  void add(const std::string& name, const std::string& value) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += name + "=" + value;
+  }
+  std::string text_;
+};
+
+template <typename Message>
+void check_good_frame(const Frame& frame, const Row& row) {
+  const auto message = read_payload<Message>(frame.payload);
+  FieldTexts texts;
+  Message::visit(message, texts);
+  check(frame.kind == static_cast<uint8_t>(Message::kKind) && texts.text() == row.text("fields"), "frames.json " + row.text("name") + ": fields");
+  check(encode_frame(frame.kind, frame.id, payload_of(message)) == from_hex(row.text("frame")), "frames.json " + row.text("name") + ": bytes");
+}
+
+void check_good_frame(const Frame& frame, const Row& row) {
+  switch (static_cast<Kind>(frame.kind)) {
+    case Kind::hello: return check_good_frame<HelloRequest>(frame, row);
+    case Kind::gemm: return check_good_frame<GemmRequest>(frame, row);
+    case Kind::stream: return check_good_frame<StreamRequest>(frame, row);
+    case Kind::fma: return check_good_frame<FmaRequest>(frame, row);
+    case Kind::open: return check_good_frame<OpenRequest>(frame, row);
+    case Kind::release: return check_good_frame<ReleaseRequest>(frame, row);
+    case Kind::ping: return check_good_frame<PingRequest>(frame, row);
+    case Kind::cancel: return check_good_frame<CancelRequest>(frame, row);
+    case Kind::copy: return check_good_frame<CopyRequest>(frame, row);
+    case Kind::read: return check_good_frame<ReadRequest>(frame, row);
+    case Kind::ready: return check_good_frame<ReadyReply>(frame, row);
+    case Kind::claim: return check_good_frame<ClaimReply>(frame, row);
+    case Kind::root: return check_good_frame<RootReply>(frame, row);
+    case Kind::progress: return check_good_frame<ProgressReply>(frame, row);
+    case Kind::done: return check_good_frame<DoneReply>(frame, row);
+    case Kind::opening: return check_good_frame<OpeningReply>(frame, row);
+    case Kind::pong: return check_good_frame<PongReply>(frame, row);
+    case Kind::reading: return check_good_frame<ReadingReply>(frame, row);
+    case Kind::error: return check_good_frame<ErrorReply>(frame, row);
+  }
+  check(false, "frames.json " + row.text("name") + ": a kind of its own");
+}
+
+// The frames that TypeScript reads too. What must be refused is sent to the engine; bad replies are the verifier's business.
+void test_vectors(const std::string& folder) {
+  Engine engine;
+  for (const Row& row : read_vectors(folder, "frames")) {
+    const std::string &refused = row.text("refused"), name = "frames.json " + row.text("name");
+    const std::vector<uint8_t> bytes = from_hex(row.text("frame"));
+    if (refused == "") {
+      FrameSplitter splitter;
+      splitter.add(bytes);
+      Frame frame;
+      if (check(splitter.next(frame), name + ": a whole frame")) check_good_frame(frame, row);
+    } else if (row.text("to") == "verifier") {
+      continue;
+    } else if (refused == "length") {
+      Engine other;
+      other.write_bytes(bytes);
+      check(error_code(other.answer(0)) == kBadFrame, name + ": ERROR with id 0");
+      check(other.exit_code() == 65, name + ": and exit 65");
+    } else {
+      engine.write_bytes(bytes);
+      check(error_code(engine.answer(load_le32(bytes.data() + 5))) == (refused == "frame" ? kBadFrame : kBadRequest), name);
+    }
+  }
+  check(engine.call(Kind::ping, {}).size() == 1, "the stream goes on after all that");
 }
 
 void test_running_at_once() {
@@ -274,7 +363,7 @@ void test_ends() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return 64;
+  if (argc < 3) return 64;
   program = argv[1];
   signal(SIGPIPE, SIG_IGN);
   try {
@@ -283,6 +372,7 @@ int main(int argc, char** argv) {
     test_fma();
     test_bad_values();
     test_bad_frames();
+    test_vectors(argv[2]);
     test_running_at_once();
     test_cancelled_chain();
     test_sessions();

@@ -33,7 +33,7 @@ suite $built/maths_test vectors
 suite $checked/maths_test vectors
 suite $built/cpu_device_test vectors $disk
 for engine in $built/assay-engine $checked/assay-engine; do
-  suite $built/frames_test $engine
+  suite $built/frames_test $engine vectors
   suite $built/devices_test $engine $disk
 done
 suite $built/frame_fuzz $checked/assay-engine "$runs"

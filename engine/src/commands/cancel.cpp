@@ -3,13 +3,9 @@
 
 namespace assay {
 
-void cancel_command(Server& server, uint32_t id, PayloadReader& in) {
-  const uint32_t other = in.u32();
-  in.finish();
-  server.check_id(id);
-  const Final final = done(0, false);
-  server.send(final.kind, id, final.payload);
-  server.cancel(other);
+void cancel_command(Server& server, uint32_t id, const CancelRequest& asked) {
+  server.send(id, DoneReply{});
+  server.cancel(asked.target);
 }
 
 }  // namespace assay

@@ -1,46 +1,17 @@
-// The commands of FRAMES.md, one file each. A handler parses the whole payload first (a wrong size is bad_frame), then
-// checks the id, then the values (bad_request), then queues the work or answers.
+// The requests of FRAMES.md that belong to no method of proof, one file each, and the table of all of them. A command gets
+// its payload read and its id checked; it checks the values (bad_request), then queues the work or answers.
 #pragma once
-#include "../server.hpp"
+#include "server/server.hpp"
 
 namespace assay {
 
-void run_command(Server& server, uint8_t kind, uint32_t id, PayloadReader& in);
+// Which kind is which command.
+void run_command(Server& server, const Frame& frame);
 
-void hello_command(Server& server, uint32_t id, PayloadReader& in);
-void gemm_command(Server& server, uint32_t id, PayloadReader& in);
-void stream_command(Server& server, uint32_t id, PayloadReader& in);
-void fma_command(Server& server, uint32_t id, PayloadReader& in);
-void open_command(Server& server, uint32_t id, PayloadReader& in);
-void release_command(Server& server, uint32_t id, PayloadReader& in);
-void ping_command(Server& server, uint32_t id, PayloadReader& in);
-void cancel_command(Server& server, uint32_t id, PayloadReader& in);
-void copy_command(Server& server, uint32_t id, PayloadReader& in);
-void read_command(Server& server, uint32_t id, PayloadReader& in);
-
-// ROOT and, at most ten times a second, PROGRESS of one request.
-class RootSender {
- public:
-  RootSender(Server& server, uint32_t id, uint32_t total) : server_(server), id_(id), total_(total) {}
-  void root(const Hash& root);                // of the next round or pass
-  void progress(uint32_t done_so_far);        // advisory
-  uint32_t sent() const { return sent_; }
-
- private:
-  Server& server_;
-  uint32_t id_, total_, sent_ = 0;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-// Runs `act` with the slots of the newest kept rounds of the request's session (oldest first, all whole) in the session's turn, on
-// the device `reader`. A reader other than the session's own device cannot compute a broken round again, nor wait for the GEMM that
-// makes the session: then the request goes through the queue of the session's device first, and nothing is returned.
-std::optional<Final> with_kept_rounds(Server& server, Device& device, uint32_t index, Request& request, uint32_t reader, uint32_t newest,
-                                      const std::function<Final(const std::vector<uint32_t>& slots)>& act);
-
-// Whether `e` is the end that `request`'s own stop asked for, and not a failure.
-inline bool is_own_stop(const EngineError& e, const Request& request) {
-  return e.code() == ErrorCode::cancelled && request.stop;
-}
+void hello_command(Server& server, uint32_t id, const HelloRequest& asked);
+void ping_command(Server& server, uint32_t id, const PingRequest& asked);
+void cancel_command(Server& server, uint32_t id, const CancelRequest& asked);
+void read_command(Server& server, uint32_t id, const ReadRequest& asked);
+void release_command(Server& server, uint32_t id, const ReleaseRequest& asked);
 
 }  // namespace assay

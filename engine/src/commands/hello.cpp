@@ -1,15 +1,14 @@
 // HELLO: what this host says of itself, as JSON. Claims only; nothing here is proof. FRAMES.md, CLAIM.
 #include <sys/utsname.h>
 
-#include "../cpu/host_info.hpp"
 #include "commands.hpp"
+#include "cpu/host_info.hpp"
 
 namespace assay {
 
 namespace {
 
 constexpr size_t kMaxTextBytes = 160;  // of one string; 80 devices then stay below 64 KiB
-constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 
 std::string json_quoted(std::string_view text) {
   std::string out = "\"";
@@ -63,23 +62,23 @@ std::string device_json(const char* kind, const DeviceClaim& c) {
 }
 
 std::string claim_json(const Server& server, const std::vector<DeviceClaim>& devices) {
-  const CudaDevices& cuda = server.cuda();
+  const DriverClaim& claim = server.driver();
   utsname os{};
   uname(&os);
   const HostInfo host = read_host_info();
   std::string driver = "null";
-  if (!cuda.driver_version.empty())
-    driver = json_object({{"version", json_quoted(cuda.driver_version)}, {"cuda", json_quoted(cuda.cuda_version)}});
+  if (!claim.driver_version.empty())
+    driver = json_object({{"version", json_quoted(claim.driver_version)}, {"cuda", json_quoted(claim.cuda_version)}});
   uint32_t index = 0;
   return json_object({
-      {"engine", json_object({{"version", json_quoted(ASSAY_VERSION)}, {"arch", json_quoted(os.machine)}, {"cuda", cuda.is_built_in ? "true" : "false"}})},
+      {"engine", json_object({{"version", json_quoted(ASSAY_VERSION)}, {"arch", json_quoted(os.machine)}, {"cuda", claim.is_built_in ? "true" : "false"}})},
       {"host", json_object({{"os", json_quoted(std::string(os.sysname) + " " + os.release)},
                             {"cpu", json_quoted(host.cpu_name)},
                             {"cores", number(host.usable_cores)},
                             {"ramBytes", number(host.ram_bytes)},
                             {"ramFreeBytes", number(host.ram_free_bytes)}})},
       {"driver", driver},
-      {"why", json_quoted(cuda.why_none)},
+      {"why", json_quoted(claim.why_none)},
       {"devices", json_array(devices, [&](const DeviceClaim& c) { return device_json(kind_name(server.kind(index++)), c); })},
   });
 }
@@ -93,18 +92,14 @@ struct Gathering {
 
 }  // namespace
 
-void hello_command(Server& server, uint32_t id, PayloadReader& in) {
-  const uint16_t version = in.u16();
-  in.finish();
-  server.check_id(id);
-  if (version != kProtocolVersion) throw EngineError(ErrorCode::version, "this engine speaks protocol version " + std::to_string(kProtocolVersion));
+void hello_command(Server& server, uint32_t id, const HelloRequest& asked) {
+  if (asked.version != kProtocolVersion)
+    throw EngineError(ErrorCode::version, "this engine speaks protocol version " + std::to_string(kProtocolVersion));
+  if (server.device_count() == 0) throw EngineError(ErrorCode::no_device, "there is no device");
   auto gathering = std::make_shared<Gathering>();
   gathering->claims.resize(server.device_count());
   gathering->missing = server.device_count();
-  auto request = std::make_shared<Request>();
-  request->id = id;
-  request->leaves_queue = false;
-  request->run = [&server, gathering](Device& device, uint32_t index, Request& r) -> std::optional<Final> {
+  const auto run = [&server, gathering](Device& device, uint32_t index, Request& r) -> std::optional<Final> {
     DeviceClaim claim;
     try {
       if (!r.stop) claim = device.claim();
@@ -116,12 +111,13 @@ void hello_command(Server& server, uint32_t id, PayloadReader& in) {
     gathering->claims[index] = std::move(claim);
     if (--gathering->missing > 0) return std::nullopt;
     if (r.stop) return done(0, true);
-    const std::string json = claim_json(server, gathering->claims);
-    if (json.size() > kMaxClaimBytes) throw EngineError(ErrorCode::device_failed, "the claim is too long");
-    return Final{Kind::claim, {json.begin(), json.end()}};
+    const ClaimReply reply{claim_json(server, gathering->claims)};
+    if (reply.json.size() > kMaxClaimBytes) throw EngineError(ErrorCode::device_failed, "the claim is too long");
+    return final_of(reply);
   };
-  if (server.device_count() == 0) throw EngineError(ErrorCode::no_device, "there is no device");
-  server.submit_all(request);
+  auto request = std::make_shared<Request>(id, run);
+  request->leaves_queue = false;
+  server.submit_to_all(request);
 }
 
 }  // namespace assay

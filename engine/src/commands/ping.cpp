@@ -3,11 +3,6 @@
 
 namespace assay {
 
-void ping_command(Server& server, uint32_t id, PayloadReader& in) {
-  if (in.left() > 64) throw EngineError(ErrorCode::bad_frame, "a PING carries at most 64 bytes");
-  const auto payload = in.rest();
-  server.check_id(id);
-  server.send(Kind::pong, id, payload);
-}
+void ping_command(Server& server, uint32_t id, const PingRequest& asked) { server.send(id, PongReply{asked.payload}); }
 
 }  // namespace assay

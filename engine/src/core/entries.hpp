@@ -3,7 +3,7 @@
 #pragma once
 #include "philox.hpp"
 
-namespace assay {
+namespace assay::inline ASSAY_CORE {
 
 enum class Precision : uint8_t { int8 = 0, fp8 = 1, fp16 = 2, bf16 = 3, tf32 = 4, fp32 = 5, fp64 = 6, int32 = 7 };
 
@@ -35,4 +35,4 @@ ASSAY_HD int32_t matrix_entry(Precision p, PhiloxKey key, uint32_t matrix, uint6
   return entry_in_block(p, b, static_cast<uint32_t>(index % per));
 }
 
-}  // namespace assay
+}  // namespace assay::ASSAY_CORE

@@ -4,7 +4,7 @@
 #pragma once
 #include "philox.hpp"
 
-namespace assay {
+namespace assay::inline ASSAY_CORE {
 
 constexpr uint32_t kLeafBytes = 1024;
 constexpr uint32_t kMixLanes = 32;
@@ -56,4 +56,4 @@ ASSAY_HD Digest mix_leaf(const MixKeys& keys, const uint32_t words[256], uint32_
   return d;
 }
 
-}  // namespace assay
+}  // namespace assay::ASSAY_CORE

@@ -3,7 +3,7 @@
 #pragma once
 #include "portable.hpp"
 
-namespace assay {
+namespace assay::inline ASSAY_CORE {
 
 struct Philox4 {
   uint32_t w[4];
@@ -39,4 +39,4 @@ ASSAY_HD Philox4 philox4x32_10(PhiloxKey key, uint32_t c0, uint32_t c1, uint32_t
   return {{c0, c1, c2, c3}};
 }
 
-}  // namespace assay
+}  // namespace assay::ASSAY_CORE

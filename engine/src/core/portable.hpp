@@ -9,7 +9,13 @@
 #define ASSAY_HD inline
 #endif
 
-namespace assay {
+// The inner loops of the CPU (cpu/kernels.cpp) are compiled once for each instruction set, with core/ in a namespace of the
+// set's own: else the linker would keep one copy of an inline function, of any set, for all CPUs.
+#if !defined(ASSAY_CORE)
+#define ASSAY_CORE common
+#endif
+
+namespace assay::inline ASSAY_CORE {
 
 ASSAY_HD uint32_t rotl32(uint32_t x, uint32_t r) {
   return r == 0 ? x : (x << r) | (x >> (32u - r));
@@ -30,4 +36,4 @@ ASSAY_HD uint32_t fmix32(uint32_t h) {
   return h;
 }
 
-}  // namespace assay
+}  // namespace assay::ASSAY_CORE

@@ -7,7 +7,7 @@
 
 #include "philox.hpp"
 
-namespace assay {
+namespace assay::inline ASSAY_CORE {
 
 constexpr uint32_t kBlockSteps = 512;
 
@@ -84,4 +84,4 @@ ASSAY_HD auto run_lane(PhiloxKey key, uint32_t lane, uint32_t steps) {
   return l.bits();
 }
 
-}  // namespace assay
+}  // namespace assay::ASSAY_CORE

@@ -4,7 +4,7 @@
 #pragma once
 #include "portable.hpp"
 
-namespace assay {
+namespace assay::inline ASSAY_CORE {
 
 struct Hash {
   uint8_t b[32];
@@ -103,4 +103,4 @@ ASSAY_HD Sha256State sha256_node(Sha256State midstate, const Sha256State& left, 
   return midstate;
 }
 
-}  // namespace assay
+}  // namespace assay::ASSAY_CORE

@@ -62,7 +62,7 @@ class FmaMemory {
   uint64_t bytes_ = 0;
 };
 
-class CpuDevice final : public Device {
+class CpuDevice final : public Device, public ProbeKernels {
  public:
   // Number `number` of `count` that share the ledger.
   CpuDevice(unsigned threads, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
@@ -71,6 +71,8 @@ class CpuDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::cpu; }
   DeviceClaim claim() override;
   Gauge gauge() const override { return read_cpu_gauge; }
+  ProbeKernels* probe_kernels() override { return this; }
+
   std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
   Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) override;

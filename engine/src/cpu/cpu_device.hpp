@@ -1,8 +1,9 @@
-// The CPU as a device, with the choice of instruction set open to tests; make_cpu_device (device.hpp) takes the best.
+// The CPU as a device, with the choice of instruction set open to tests; make_cpu_device (devices.hpp) takes the best.
 #pragma once
 #include <memory>
 
-#include "../device.hpp"
+#include "devices.hpp"
+#include "probe/probe_kernels.hpp"
 #include "kernels.hpp"
 
 namespace assay {

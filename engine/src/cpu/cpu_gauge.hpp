@@ -1,6 +1,6 @@
 // What the CPU says of itself right now. Claims only.
 #pragma once
-#include "../device.hpp"
+#include "device.hpp"
 
 namespace assay {
 

@@ -1,18 +1,17 @@
-// The inner loops, once for each instruction set: build.sh compiles this file with several -march flags and ASSAY_ISA set to
-// the set's name. Everything has internal linkage, and core/ is included under a namespace of the set's own (see kernels.hpp).
-#define ASSAY_JOIN2(a, b) a##b
-#define ASSAY_JOIN(a, b) ASSAY_JOIN2(a, b)
-#define assay ASSAY_JOIN(assay_core_, ASSAY_ISA)
-
+// The inner loops, once for each instruction set: the build compiles this file with several -march flags and ASSAY_ISA set to
+// the set's name. Everything has internal linkage, and core/ is in a namespace of the set's own (core/portable.hpp).
+#define ASSAY_CORE ASSAY_ISA
 #include "kernels.hpp"
 
 #include <string.h>
 
-#include "../core/entries.hpp"
-#include "../core/mix.hpp"
-#include "../core/recurrence.hpp"
+#include "core/entries.hpp"
+#include "core/mix.hpp"
+#include "core/recurrence.hpp"
 #include "vectors.hpp"
 
+#define ASSAY_JOIN2(a, b) a##b
+#define ASSAY_JOIN(a, b) ASSAY_JOIN2(a, b)
 #define ASSAY_TEXT2(a) #a
 #define ASSAY_TEXT(a) ASSAY_TEXT2(a)
 

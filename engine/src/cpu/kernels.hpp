@@ -1,4 +1,4 @@
-// The inner loops of the CPU device, compiled once for each instruction set (build.sh) and chosen at run time.
+// The inner loops of the CPU device, compiled once for each instruction set and chosen at run time.
 // Plain pointers and numbers only: whatever inline function this header brought in would be compiled with the flags of every
 // set, and the linker would keep just one of them, for all CPUs.
 #pragma once

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "../device.hpp"
+#include "engine_error.hpp"
 #include "host_info.hpp"
 
 namespace assay {

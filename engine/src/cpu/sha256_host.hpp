@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "../core/sha256.hpp"
+#include "core/sha256.hpp"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "../device.hpp"
+#include "probe/probe_kernels.hpp"
 #include "thread_pool.hpp"
 
 namespace assay {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device.hpp"
 #include "driver_api.hpp"
+#include "engine_error.hpp"
 
 namespace assay::cuda {
 

@@ -1,7 +1,8 @@
-// A GPU behind device.hpp's Device. The parts of a round are public so that engine/bench can time them one by one; the commands
-// use the Device interface alone.
+// A GPU as a device that answers probes. The parts of a round are public so that engine/bench can time them one by one; the
+// commands use the interfaces alone.
 #pragma once
 #include "context.hpp"
+#include "probe/probe_kernels.hpp"
 #include "tree.hpp"
 
 namespace assay::cuda {
@@ -48,13 +49,15 @@ inline CudaKept& cuda_kept(Kept& kept) { return static_cast<CudaKept&>(kept); }
 
 class PeerReader;
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public ProbeKernels {
  public:
   explicit CudaDevice(CUdevice device, Context::Which which = Context::Which::primary);
 
   DeviceKind kind() const override { return DeviceKind::gpu; }
   Gauge gauge() const override;
   DeviceClaim claim() override;
+  ProbeKernels* probe_kernels() override { return this; }
+
   std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
   Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) override;

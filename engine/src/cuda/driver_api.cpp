@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "device.hpp"
+#include "engine_error.hpp"
 
 namespace assay::cuda {
 namespace {

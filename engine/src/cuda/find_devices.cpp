@@ -1,8 +1,9 @@
-// find_cuda_devices() of device.hpp, and what NVML and the driver say about a card. Claims only.
+// find_cuda_devices() of devices.hpp, and what NVML and the driver say about a card. Claims only.
 #include <cstdio>
 #include <fstream>
 
 #include "cuda_device.hpp"
+#include "devices.hpp"
 #include "kernels.hpp"
 
 namespace assay {
@@ -58,21 +59,22 @@ std::string device_uuid(CUdevice device) {
 
 }  // namespace cuda
 
-CudaDevices find_cuda_devices() {
-  CudaDevices found;
-  found.is_built_in = !cuda::kernel_modules().empty();
-  if (!found.is_built_in) {
-    found.why_none = "built without CUDA";
+FoundDevices find_cuda_devices() {
+  FoundDevices found;
+  DriverClaim& claim = found.driver;
+  claim.is_built_in = !cuda::kernel_modules().empty();
+  if (!claim.is_built_in) {
+    claim.why_none = "built without CUDA";
     return found;
   }
-  const cuda::DriverApi* api = cuda::driver_api(found.why_none);
+  const cuda::DriverApi* api = cuda::driver_api(claim.why_none);
   if (api == nullptr) return found;
-  found.driver_version = cuda::driver_version();
+  claim.driver_version = cuda::driver_version();
   int version = 0, count = 0;
   if (api->cuDriverGetVersion(&version) == cuda::kCudaSuccess)
-    found.cuda_version = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    claim.cuda_version = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
   if (api->cuDeviceGetCount(&count) != cuda::kCudaSuccess || count <= 0) {
-    found.why_none = "the NVIDIA driver shows no device";
+    claim.why_none = "the NVIDIA driver shows no device";
     return found;
   }
   for (int i = 0; i < count; ++i) {
@@ -81,11 +83,11 @@ CudaDevices find_cuda_devices() {
       ASSAY_CUDA_CALL(cuDeviceGet, &device, i);
       found.devices.push_back(std::make_unique<cuda::CudaDevice>(device));
     } catch (const EngineError& error) {  // one broken or old card does not hide the others
-      if (!found.why_none.empty()) found.why_none += "; ";
-      found.why_none += "device " + std::to_string(i) + ": " + error.what();
+      if (!claim.why_none.empty()) claim.why_none += "; ";
+      claim.why_none += "device " + std::to_string(i) + ": " + error.what();
     }
   }
-  if (!found.devices.empty()) found.why_none.clear();
+  if (!found.devices.empty()) claim.why_none.clear();
   return found;
 }
 

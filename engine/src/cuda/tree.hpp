@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "context.hpp"
+#include "probe/probe_kernels.hpp"
 
 namespace assay::cuda {
 

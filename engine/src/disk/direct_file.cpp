@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../device.hpp"
+#include "engine_error.hpp"
 
 namespace assay {
 

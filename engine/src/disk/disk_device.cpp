@@ -6,13 +6,15 @@
 #include <cstring>
 #include <optional>
 
-#include "../cpu/kernels.hpp"
-#include "../cpu/kept_memory.hpp"
-#include "../cpu/sha256_host.hpp"
-#include "../cpu/thread_pool.hpp"
-#include "../cpu/tree.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/kept_memory.hpp"
+#include "cpu/sha256_host.hpp"
+#include "cpu/thread_pool.hpp"
+#include "cpu/tree.hpp"
+#include "devices.hpp"
 #include "direct_file.hpp"
 #include "disk_info.hpp"
+#include "probe/product_copies.hpp"
 
 namespace assay {
 
@@ -43,13 +45,12 @@ uint8_t* block_buffer() {
   return buffer.data();
 }
 
-[[noreturn]] void refuse() { throw EngineError(ErrorCode::unsupported, "a disk computes nothing"); }
-
-class DiskDevice final : public Device {
+class DiskDevice final : public Device, public ProductCopies {
  public:
   explicit DiskDevice(std::string directory) : directory_(std::move(directory)), kernels_(assay_kernels::best_kernels()) {}
 
   DeviceKind kind() const override { return DeviceKind::disk; }
+  ProductCopies* product_copies() override { return this; }
   DeviceClaim claim() override {
     const DiskInfo info = read_disk_info(directory_);
     DeviceClaim claim;
@@ -64,14 +65,6 @@ class DiskDevice final : public Device {
   Copied copy_products(const GemmSpec& spec, std::span<const uint8_t* const> products, const Hash& nonce,
                        const std::atomic<bool>& stop) override;
   Hash stream_copy(DiskCopy& copy, uint32_t products, const Hash& nonce, const std::atomic<bool>& stop) override;
-
-  std::unique_ptr<Kept> keep(const GemmSpec&, uint32_t) override { refuse(); }
-  Hash gemm_round(Kept&, uint32_t, const Seed&, const std::atomic<bool>&) override { refuse(); }
-  std::vector<Opening> open_round(Kept&, uint32_t, std::span<const uint32_t>) override { refuse(); }
-  Hash stream_pass(Kept&, std::span<const uint32_t>, const Hash&, const std::atomic<bool>&) override { refuse(); }
-  std::vector<Opening> open_stream(Kept&, std::span<const uint32_t>, const Hash&, std::span<const uint32_t>) override { refuse(); }
-  Hash fma_round(const FmaSpec&, const Seed&, const std::atomic<bool>&) override { refuse(); }
-  std::vector<Opening> open_fma(const FmaSpec&, const Seed&, std::span<const uint32_t>) override { refuse(); }
 
  private:
   ThreadPool& pool() {  // threads only for those who ask for them

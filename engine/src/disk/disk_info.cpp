@@ -10,8 +10,8 @@
 #include <memory>
 #include <sstream>
 
-#include "../cpu/host_info.hpp"
-#include "../cpu/sha256_host.hpp"
+#include "cpu/host_info.hpp"
+#include "cpu/sha256_host.hpp"
 
 namespace assay {
 

@@ -50,8 +50,8 @@ void Gauges::loop() {
       reading = Reading{};
     }
     try {
-      on_end_(request, Final{Kind::reading, PayloadWriter().u32(reading.core_mhz).u32(reading.memory_mhz).u32(reading.power_mw)
-                                                .u32(reading.temperature_c).u32(reading.throttle_reasons).take()});
+      on_end_(request, final_of(ReadingReply{reading.core_mhz, reading.memory_mhz, reading.power_mw, reading.temperature_c,
+                                             reading.throttle_reasons}));
     } catch (const std::exception&) {  // no memory for the last frame: the peer would wait for ever
       _exit(70);
     }

@@ -17,52 +17,108 @@ const uint8_t* PayloadReader::take(size_t count) {
   at_ += count;
   return p;
 }
-uint8_t PayloadReader::u8() { return *take(1); }
 uint16_t PayloadReader::u16() {
   const uint8_t* p = take(2);
   return static_cast<uint16_t>(p[0] | p[1] << 8);
 }
-uint32_t PayloadReader::u32() { return load_le32(take(4)); }
-Hash PayloadReader::hash() {
-  Hash h;
-  memcpy(h.b, take(32), 32);
-  return h;
+void PayloadReader::field(const char*, uint16_t& v) { v = u16(); }
+void PayloadReader::field(const char* name, bool& v) {
+  const uint8_t byte = *take(1);
+  if (byte > 1) throw EngineError(ErrorCode::bad_frame, std::string(name) + " is neither 0 nor 1");
+  v = byte == 1;
 }
-void PayloadReader::zeros(uint32_t count) {
+void PayloadReader::field(const char*, Hash& v) { memcpy(v.b, take(sizeof v.b), sizeof v.b); }
+void PayloadReader::field(const char*, std::vector<Place>& v) {
+  const uint32_t count = load_le32(take(4));
+  if (left() != uint64_t{count} * 8) throw EngineError(ErrorCode::bad_frame, "count does not fit the payload");
+  v.resize(count);
+  for (Place& place : v) {
+    place.round = load_le32(take(4));
+    place.index = load_le32(take(4));
+  }
+}
+void PayloadReader::field(const char*, std::vector<uint8_t>& v) {
+  v.resize(u16());
+  last_bytes_ = &v;
+}
+void PayloadReader::field(const char*, std::vector<Hash>& v) {
+  v.resize(u16());
+  last_hashes_ = &v;
+}
+void PayloadReader::rest(const char* name, std::vector<uint8_t>& v, size_t min, size_t max) {
+  const size_t count = left();
+  if (count < min || count > max) throw EngineError(ErrorCode::bad_frame, std::string(name) + " has a wrong size");
   const uint8_t* p = take(count);
-  for (uint32_t i = 0; i < count; ++i)
+  v.assign(p, p + count);
+}
+void PayloadReader::rest(const char* name, std::string& v, size_t min, size_t max) {
+  std::vector<uint8_t> bytes;
+  rest(name, bytes, min, max);
+  v.assign(bytes.begin(), bytes.end());
+}
+void PayloadReader::zeros(size_t count) {
+  const uint8_t* p = take(count);
+  for (size_t i = 0; i < count; ++i)
     if (p[i] != 0) throw EngineError(ErrorCode::bad_frame, "reserved byte is not 0");
 }
-std::span<const uint8_t> PayloadReader::rest() {
-  const size_t count = left();
-  return {take(count), count};
+void PayloadReader::magic(std::string_view text) {
+  if (memcmp(take(text.size()), text.data(), text.size()) != 0) throw EngineError(ErrorCode::bad_frame, "not the magic");
 }
-void PayloadReader::finish() const {
+void PayloadReader::finish() {
+  if (last_bytes_ != nullptr) memcpy(last_bytes_->data(), take(last_bytes_->size()), last_bytes_->size());
+  if (last_hashes_ != nullptr)
+    for (Hash& hash : *last_hashes_) field("", hash);
   if (left() != 0) throw EngineError(ErrorCode::bad_frame, "payload too long");
 }
 
-PayloadWriter& PayloadWriter::u8(uint8_t v) {
-  out_.push_back(v);
-  return *this;
+namespace {
+void append(std::vector<uint8_t>& to, std::span<const uint8_t> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+}  // namespace
+
+void PayloadWriter::field(const char*, uint8_t v) { out_.push_back(v); }
+void PayloadWriter::field(const char*, uint16_t v) {
+  out_.push_back(static_cast<uint8_t>(v));
+  out_.push_back(static_cast<uint8_t>(v >> 8));
 }
-PayloadWriter& PayloadWriter::u16(uint16_t v) { return u8(static_cast<uint8_t>(v)).u8(static_cast<uint8_t>(v >> 8)); }
-PayloadWriter& PayloadWriter::u32(uint32_t v) {
-  return u16(static_cast<uint16_t>(v)).u16(static_cast<uint16_t>(v >> 16));
+void PayloadWriter::field(const char* name, uint32_t v) {
+  field(name, static_cast<uint16_t>(v));
+  field(name, static_cast<uint16_t>(v >> 16));
 }
-PayloadWriter& PayloadWriter::hash(const Hash& h) { return bytes(h.b); }
-PayloadWriter& PayloadWriter::bytes(std::span<const uint8_t> b) {
-  out_.insert(out_.end(), b.begin(), b.end());
-  return *this;
+void PayloadWriter::field(const char*, const Hash& v) { append(out_, v.b); }
+void PayloadWriter::field(const char* name, const std::vector<Place>& v) {
+  field(name, static_cast<uint32_t>(v.size()));
+  for (const Place& place : v) {
+    field(name, place.round);
+    field(name, place.index);
+  }
 }
-PayloadWriter& PayloadWriter::text(std::string_view s) {
-  out_.insert(out_.end(), s.begin(), s.end());
-  return *this;
+void PayloadWriter::field(const char* name, const std::vector<uint8_t>& v) {
+  field(name, static_cast<uint16_t>(v.size()));
+  append(last_, v);
+}
+void PayloadWriter::field(const char* name, const std::vector<Hash>& v) {
+  field(name, static_cast<uint16_t>(v.size()));
+  for (const Hash& hash : v) append(last_, hash.b);
+}
+void PayloadWriter::rest(const char*, std::span<const uint8_t> v, size_t, size_t) { append(out_, v); }
+void PayloadWriter::zeros(size_t count) { out_.insert(out_.end(), count, 0); }
+void PayloadWriter::magic(std::string_view text) { out_.insert(out_.end(), text.begin(), text.end()); }
+std::vector<uint8_t> PayloadWriter::take() {
+  append(out_, last_);
+  return std::move(out_);
+}
+
+std::vector<uint8_t> encode_frame(uint8_t kind, uint32_t id, std::span<const uint8_t> payload) {
+  PayloadWriter frame;
+  frame.field("length", static_cast<uint32_t>(payload.size()) + kFrameOverhead);
+  frame.field("kind", kind);
+  frame.field("id", id);
+  frame.rest("payload", payload, 0, 0);
+  return frame.take();
 }
 
 void FrameOutput::send(Kind kind, uint32_t id, std::span<const uint8_t> payload) {
-  PayloadWriter frame;
-  frame.u32(static_cast<uint32_t>(payload.size()) + kFrameOverhead).u8(static_cast<uint8_t>(kind)).u32(id).bytes(payload);
-  const std::vector<uint8_t> bytes = frame.take();
+  const std::vector<uint8_t> bytes = encode_frame(static_cast<uint8_t>(kind), id, payload);
   const std::lock_guard lock(mutex_);
   if (!closed_ && !write_all(bytes.data(), bytes.size())) closed_ = true;
 }
@@ -108,7 +164,7 @@ bool FrameOutput::write_all(const uint8_t* data, size_t size) {
 bool FrameSplitter::next(Frame& frame) {
   if (buffer_.size() - at_ < 4) return false;
   const uint32_t length = load_le32(buffer_.data() + at_);
-  if (length < kFrameOverhead || length > kMaxFrameIn) {
+  if (length < kFrameOverhead || length > kMaxFrameToEngine) {
     throw EngineError(ErrorCode::bad_frame, "frame length " + std::to_string(length) + " is out of range");
   }
   if (buffer_.size() - at_ - 4 < length) return false;

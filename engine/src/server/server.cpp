@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "commands/commands.hpp"
-
 namespace assay {
 
 namespace {
@@ -18,8 +16,9 @@ constexpr unsigned kGraceMs = 3000;  // a kernel on a GPU cannot be stopped; aft
 constexpr int kExitFrame = 65, kExitSoftware = 70;
 }
 
-Server::Server(int in_fd, int out_fd, Options options)
-    : in_fd_(in_fd), out_fd_(out_fd), options_(options), output_(out_fd, in_fd, options.idle_s) {}
+Server::Server(int in_fd, int out_fd, unsigned idle_s, std::function<FoundDevices()> find_devices, RunCommand run_command)
+    : in_fd_(in_fd), out_fd_(out_fd), idle_s_(idle_s), find_devices_(std::move(find_devices)), run_command_(run_command),
+      output_(out_fd, in_fd, idle_s) {}
 
 Server::~Server() {
   if (starter_.joinable()) starter_.join();
@@ -29,28 +28,7 @@ Server::~Server() {
 
 // Finding GPUs takes seconds on some hosts, and a PING must be answered meanwhile: so it happens beside the reader.
 void Server::start_devices() {
-  try {
-    cuda_ = find_cuda_devices();
-  } catch (const std::exception& e) {
-    cuda_ = CudaDevices{};
-    cuda_.why_none = e.what();
-  }
-  for (auto& device : cuda_.devices)
-    if (found_.size() + options_.cpu_devices + 1 < kMaxDevices) found_.push_back(std::move(device));
-  cuda_.devices.clear();
-  try {
-    for (auto& device : make_cpu_devices(options_.threads, options_.cpu_devices)) found_.push_back(std::move(device));
-  } catch (const std::exception& e) {
-    fprintf(stderr, "assay-engine: no cpu device: %s\n", e.what());
-  }
-  try {
-    std::string why;
-    auto disk = options_.disk ? find_disk(options_.disk_directory, why) : nullptr;
-    if (!why.empty() && !disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
-    if (disk) found_.push_back(std::move(disk));
-  } catch (const std::exception& e) {
-    fprintf(stderr, "assay-engine: no disk: %s\n", e.what());
-  }
+  found_ = find_devices_();
   started_ = true;
   const char byte = 1;
   if (write(wake_write_, &byte, 1) != 1) output_.close();
@@ -58,17 +36,16 @@ void Server::start_devices() {
 
 void Server::devices_found() {
   starter_.join();
+  const auto on_end = [this](const auto& request, Final final) { end(request, std::move(final)); };
   std::vector<Gauge> gauges;
-  for (const auto& device : found_) {
+  for (const auto& device : found_.devices) {
     kinds_.push_back(device->kind());
     gauges.push_back(device->gauge());
   }
-  gauges_ = std::make_unique<Gauges>(std::move(gauges), [this](const auto& request, Final final) { end(request, std::move(final)); });
-  for (size_t i = 0; i < found_.size(); ++i) {
-    workers_.push_back(std::make_unique<Worker>(std::move(found_[i]), static_cast<uint32_t>(i),
-                                                [this](const auto& request, Final final) { end(request, std::move(final)); }));
-  }
-  found_.clear();
+  gauges_ = std::make_unique<Gauges>(std::move(gauges), on_end);
+  for (auto& device : found_.devices)
+    workers_.push_back(std::make_unique<Worker>(std::move(device), device_count(), on_end));
+  found_.devices.clear();
   ready_ = true;
   while (!held_.empty()) {
     const Frame frame = std::move(held_.front());
@@ -91,7 +68,7 @@ int Server::serve() {
   if (pipe2(wake, O_CLOEXEC) != 0) return kExitSoftware;
   wake_read_ = wake[0];
   wake_write_ = wake[1];
-  output_.send(Kind::ready, 0, PayloadWriter().text("assay-engine").u16(kProtocolVersion).text(ASSAY_VERSION).take());
+  send(0, ReadyReply{kProtocolVersion, ASSAY_VERSION});
   starter_ = std::thread([this] { start_devices(); });
 
   FrameSplitter splitter;
@@ -99,7 +76,7 @@ int Server::serve() {
   auto last_heard = std::chrono::steady_clock::now();
   for (;;) {
     const auto silent = std::chrono::steady_clock::now() - last_heard;
-    const auto left = std::chrono::seconds(options_.idle_s) - silent;
+    const auto left = std::chrono::seconds(idle_s_) - silent;
     if (left <= left.zero()) return shut_down(0);
     pollfd fds[3] = {{in_fd_, POLLIN, 0}, {out_fd_, 0, 0}, {ready_ ? -1 : wake_read_, POLLIN, 0}};
     const auto wait_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1;
@@ -139,8 +116,7 @@ void Server::take(Frame frame) {
 void Server::dispatch(const Frame& frame) {
   Final final{};
   try {
-    PayloadReader in(frame.payload);
-    run_command(*this, frame.kind, frame.id, in);
+    run_command_(*this, frame);
     return;
   } catch (const EngineError& e) {
     final = failed(e.code(), e.what());
@@ -158,7 +134,7 @@ void Server::check_id(uint32_t id) {
   if (requests_.contains(id)) throw EngineError(ErrorCode::bad_request, "id is in use by an unfinished request");
 }
 
-// With the lock held. On the books first: the worker may end the request before add() returns.
+// With the lock held. On the books first: nothing may fail once the worker has it.
 void Server::queue(const std::shared_ptr<Request>& request, uint32_t device) {
   requests_[request->id] = request;
   request->device = device;
@@ -167,73 +143,55 @@ void Server::queue(const std::shared_ptr<Request>& request, uint32_t device) {
   throw EngineError(ErrorCode::busy, "more than 16 requests wait for this device");
 }
 
-void Server::submit_new(const std::shared_ptr<Request>& request, uint32_t name, uint32_t device) {
-  check_device(device);
-  const std::lock_guard lock(mutex_);
-  if (sessions_.contains(name)) throw EngineError(ErrorCode::bad_request, "session name is in use");
-  if (sessions_.size() >= kMaxSessions) throw EngineError(ErrorCode::busy, "64 sessions are the most");
-  auto session = std::make_shared<Session>();
-  session->name = name;
-  session->device = device;
-  session->users = 1;
-  request->session = session;
-  request->makes_session = true;
-  sessions_[name] = session;
-  try {
-    queue(request, device);
-  } catch (...) {
-    sessions_.erase(name);
-    throw;
-  }
-}
-
-Session& Server::session_named(uint32_t name) {
+// With the lock held.
+const std::shared_ptr<Session>& Server::session_named(uint32_t name) const {
   const auto at = sessions_.find(name);
   if (at == sessions_.end()) throw EngineError(ErrorCode::no_session, "there is no session " + std::to_string(name));
-  return *at->second;
+  return at->second;
 }
 
 void Server::check_device(uint32_t device) const {
   if (device >= workers_.size()) throw EngineError(ErrorCode::no_device, "there is no device " + std::to_string(device));
 }
 
-// With the lock held.
-void Server::queue_reader(const std::shared_ptr<Request>& request, Session& session, uint32_t reader) {
-  request->session = sessions_[session.name];
-  queue(request, reader);
+uint32_t Server::device_of(uint32_t session) {
+  const std::lock_guard lock(mutex_);
+  return session_named(session)->device;
+}
+
+void Server::submit(const std::shared_ptr<Request>& request, uint32_t name, std::optional<uint32_t> device) {
+  if (device) check_device(*device);
+  const std::lock_guard lock(mutex_);
+  const bool makes = request->use == SessionUse::makes, frees = request->use == SessionUse::frees;
+  if (makes) {
+    if (sessions_.contains(name)) throw EngineError(ErrorCode::bad_request, "session name is in use");
+    if (sessions_.size() >= kMaxSessions) throw EngineError(ErrorCode::busy, "64 sessions are the most");
+    const auto session = std::make_shared<Session>();
+    session->name = name;
+    session->device = *device;
+    sessions_[name] = session;
+  }
+  request->session = session_named(name);
+  Session& session = *request->session;
+  if (frees && session.users > 0) throw EngineError(ErrorCode::busy, "session is in use");
+  try {
+    queue(request, device.value_or(session.device));
+  } catch (...) {
+    if (makes) sessions_.erase(name);
+    throw;
+  }
   ++session.users;
+  if (frees) sessions_.erase(name);
 }
 
-void Server::submit_for(const std::shared_ptr<Request>& request, uint32_t name) {
-  const std::lock_guard lock(mutex_);
-  Session& session = session_named(name);
-  queue_reader(request, session, session.device);
-}
-
-void Server::submit_stream(const std::shared_ptr<Request>& request, uint32_t name, uint32_t reader) {
-  check_device(reader);
-  const std::lock_guard lock(mutex_);
-  Session& session = session_named(name);
-  if (kinds_[reader] != kinds_[session.device] && kinds_[reader] != DeviceKind::disk)
-    throw EngineError(ErrorCode::unsupported, "a device reads only its own memory or that of a peer of its kind");
-  queue_reader(request, session, reader);
-}
-
-void Server::submit_copy(const std::shared_ptr<Request>& request, uint32_t name, uint32_t disk) {
-  check_device(disk);
-  if (kinds_[disk] != DeviceKind::disk) throw EngineError(ErrorCode::unsupported, "copies are made on a disk");
-  const std::lock_guard lock(mutex_);
-  Session& session = session_named(name);
-  if (kinds_[session.device] != DeviceKind::cpu) throw EngineError(ErrorCode::unsupported, "only a CPU's sessions are copied");
-  queue_reader(request, session, disk);
-}
-
-void Server::submit_reading(const std::shared_ptr<Request>& request, uint32_t device) {
+void Server::submit_reading(uint32_t id, uint32_t device) {
   check_device(device);
+  auto request = std::make_shared<Request>(id, nullptr);
+  request->leaves_queue = false;
   const std::lock_guard lock(mutex_);
-  requests_[request->id] = request;
+  requests_[id] = request;
   if (gauges_->add(request, device)) return;
-  requests_.erase(request->id);
+  requests_.erase(id);
   throw EngineError(ErrorCode::busy, "too many readings wait");
 }
 
@@ -244,18 +202,9 @@ void Server::forward(Request& request, uint32_t device) {
     throw EngineError(ErrorCode::busy, "more than 16 requests wait for the session's device");
 }
 
-// The name is free as soon as this is queued: a GEMM that takes it again runs after it, on the same device or another.
-void Server::submit_release(const std::shared_ptr<Request>& request, uint32_t name) {
+void Server::submit_to_all(const std::shared_ptr<Request>& request) {
   const std::lock_guard lock(mutex_);
-  Session& session = session_named(name);
-  if (session.users > 0) throw EngineError(ErrorCode::busy, "session is in use");
-  queue_reader(request, session, session.device);
-  sessions_.erase(name);
-}
-
-void Server::submit_all(const std::shared_ptr<Request>& request) {
-  const std::lock_guard lock(mutex_);
-  // Only this thread adds, so a worker with room now has room below.
+  // Only under this lock is anything added, so a worker with room now has room below.
   for (const auto& worker : workers_)
     if (worker->full()) throw EngineError(ErrorCode::busy, "more than 16 requests wait for a device");
   requests_[request->id] = request;
@@ -276,8 +225,9 @@ void Server::cancel(uint32_t id) {
   if (was_waiting) end(request, done(0, true));
 }
 
-void Server::session_stands(Session& session) {
+void Server::session_stands(Session& session, std::unique_ptr<SessionContent> content) {
   const std::lock_guard lock(mutex_);
+  session.content = std::move(content);
   session.state = Session::State::ready;
 }
 
@@ -293,7 +243,7 @@ void Server::end(const std::shared_ptr<Request>& request, Final final) {
     if (request->session) {
       Session& session = *request->session;
       --session.users;
-      if (request->makes_session && session.state == Session::State::pending) {
+      if (request->use == SessionUse::makes && session.state == Session::State::pending) {
         session.state = Session::State::gone;
         sessions_.erase(session.name);
       }

@@ -1,0 +1,45 @@
+// See devices.hpp.
+#include "devices.hpp"
+
+#include <cstdio>
+#include <exception>
+
+namespace assay {
+
+namespace {
+
+constexpr size_t kMaxDevices = 80;  // so that a claim stays below its limit; more GPUs are left out
+
+template <typename Find>
+void add_found(const char* what, Find find) {
+  try {
+    find();
+  } catch (const std::exception& e) {
+    fprintf(stderr, "assay-engine: no %s: %s\n", what, e.what());
+  }
+}
+
+}  // namespace
+
+FoundDevices find_devices(const DeviceOptions& options) {
+  FoundDevices found;
+  try {
+    found = find_cuda_devices();
+  } catch (const std::exception& e) {
+    found.driver.why_none = e.what();
+  }
+  std::vector<std::unique_ptr<Device>>& devices = found.devices;
+  if (devices.size() > kMaxDevices - options.cpu_devices - 1) devices.resize(kMaxDevices - options.cpu_devices - 1);
+  add_found("cpu device", [&] {
+    for (auto& device : make_cpu_devices(options.threads, options.cpu_devices)) devices.push_back(std::move(device));
+  });
+  add_found("disk", [&] {
+    std::string why;
+    auto disk = options.disk ? find_disk(options.disk_directory, why) : nullptr;
+    if (disk) devices.push_back(std::move(disk));
+    else if (!why.empty()) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
+  });
+  return found;
+}
+
+}  // namespace assay

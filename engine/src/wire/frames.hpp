@@ -1,0 +1,126 @@
+// Frames: a strict reader and writer of payloads, and the two ends of the stream. Follows engine/FRAMES.md.
+// Not here: which frames there are (frame_table.hpp), what a request means (commands/, probe/) or who runs it (server/).
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine_error.hpp"
+
+namespace assay {
+
+struct Frame {
+  uint8_t kind = 0;  // as it came: may name no Kind
+  uint32_t id = 0;
+  std::vector<uint8_t> payload;
+};
+
+// Reads the fields of a frame from front to back (`visit` of frame_table.hpp). Too short throws bad_frame, and so do a
+// reserved byte that is not 0 and bytes that are left.
+class PayloadReader {
+ public:
+  explicit PayloadReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  void field(const char*, uint8_t& v) { v = *take(1); }
+  void field(const char*, uint16_t& v);
+  void field(const char*, uint32_t& v) { v = load_le32(take(4)); }
+  void field(const char*, bool& v);
+  void field(const char*, Precision& v) { v = static_cast<Precision>(*take(1)); }
+  void field(const char*, Hash& v);
+  void field(const char*, std::vector<Place>& v);
+  // Their lengths stand here and their bytes at the end: finish() takes those.
+  void field(const char*, std::vector<uint8_t>& v);
+  void field(const char*, std::vector<Hash>& v);
+  void rest(const char*, std::vector<uint8_t>& v, size_t min, size_t max);
+  void rest(const char*, std::string& v, size_t min, size_t max);
+  void zeros(size_t count);
+  void magic(std::string_view text);
+  void finish();
+
+ private:
+  size_t left() const { return bytes_.size() - at_; }
+  const uint8_t* take(size_t count);
+  uint16_t u16();
+  std::span<const uint8_t> bytes_;
+  size_t at_ = 0;
+  std::vector<uint8_t>* last_bytes_ = nullptr;
+  std::vector<Hash>* last_hashes_ = nullptr;
+};
+
+template <typename Message>
+Message read_payload(std::span<const uint8_t> payload) {
+  Message message;
+  PayloadReader in(payload);
+  Message::visit(message, in);
+  in.finish();
+  return message;
+}
+
+class PayloadWriter {
+ public:
+  void field(const char*, uint8_t v);
+  void field(const char*, uint16_t v);
+  void field(const char*, uint32_t v);
+  void field(const char* name, bool v) { field(name, static_cast<uint8_t>(v ? 1 : 0)); }
+  void field(const char* name, Precision v) { field(name, static_cast<uint8_t>(v)); }
+  void field(const char*, const Hash& v);
+  void field(const char*, const std::vector<Place>& v);
+  void field(const char*, const std::vector<uint8_t>& v);
+  void field(const char*, const std::vector<Hash>& v);
+  void rest(const char*, std::span<const uint8_t> v, size_t, size_t);
+  void rest(const char*, std::string_view v, size_t, size_t) { magic(v); }
+  void zeros(size_t count);
+  void magic(std::string_view text);
+  std::vector<uint8_t> take();
+
+ private:
+  std::vector<uint8_t> out_, last_;
+};
+
+template <typename Message>
+std::vector<uint8_t> payload_of(const Message& message) {
+  PayloadWriter out;
+  Message::visit(message, out);
+  return out.take();
+}
+
+// A whole frame as it goes over the wire.
+std::vector<uint8_t> encode_frame(uint8_t kind, uint32_t id, std::span<const uint8_t> payload);
+
+// The stream towards the verifier; any thread may send, whole frames only.
+// Never blocks for good: a peer that is gone, or takes nothing for `stall_s` seconds, closes it, and then send() drops frames.
+class FrameOutput {
+ public:
+  FrameOutput(int out_fd, int in_fd, unsigned stall_s) : fd_(out_fd), in_fd_(in_fd), stall_s_(stall_s) {}
+  void send(Kind kind, uint32_t id, std::span<const uint8_t> payload);
+  void close() { closed_ = true; }
+  bool closed() const { return closed_; }
+
+ private:
+  bool write_all(const uint8_t* data, size_t size);
+  int fd_, in_fd_;
+  unsigned stall_s_;
+  std::mutex mutex_;
+  std::atomic<bool> closed_{false};
+};
+
+// Cuts the byte stream from the verifier into frames, wherever reads happen to split it.
+class FrameSplitter {
+ public:
+  void add(std::span<const uint8_t> bytes) { buffer_.insert(buffer_.end(), bytes.begin(), bytes.end()); }
+  // The next whole frame. A length out of range throws bad_frame: the stream cannot be read on after that.
+  bool next(Frame& frame);
+  void compact();
+
+ private:
+  std::vector<uint8_t> buffer_;
+  size_t at_ = 0;
+};
+
+// Valid UTF-8 of at most `max_bytes`, cut between characters; bytes that are not UTF-8 and control characters become '?'.
+std::string clean_text(std::string_view text, size_t max_bytes);
+
+}  // namespace assay
