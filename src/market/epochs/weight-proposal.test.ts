@@ -117,6 +117,7 @@ test("every kind of fault is found", () => {
 	assert.equal(again(leaves), null);
 	assert.deepEqual(faultOf(proposal, leaves.slice(1), reports), { kind: "withheld" });
 	assert.deepEqual(faultOf(proposal, [{ ...leaves[0]!, provider: "0xzz" }], reports), { kind: "withheld" });
+	assert.equal(faultOf({ ...proposal, totalWeight: 0n }, leaves, reports)?.kind, "shape");
 	for (const at of [0, 1, 2]) {
 		const wrong = (change: Partial<WeightLeaf>) => leaves.map((leaf, i) => (i === at ? { ...leaf, ...change } : leaf));
 		assert.equal(again(wrong({ weightPpm: 1_000_001 }))?.kind, "shape");

@@ -99,6 +99,8 @@ export function shareOf(
 	proposal: Proposal,
 	{ provider, weightPpm }: Pick<WeightLeaf, "provider" | "weightPpm">,
 ): bigint {
+	// A hostile proposal may state a total of 0 beside leaves: then nobody has a share of it.
+	if (proposal.totalWeight === 0n) return 0n;
 	const exact = proposal.emission * BigInt(weightPpm);
 	const remainder = exact % proposal.totalWeight;
 	const oneMore =
