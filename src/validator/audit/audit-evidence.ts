@@ -14,7 +14,7 @@ import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.
 import { scoreFromEvidence, termDifferences } from "../scoring/score-from-evidence.ts";
 
 /** A block of the chain, as a moment. */
-export interface Moment {
+interface Moment {
 	readonly block: number;
 	/** Seconds since 1970. */
 	readonly timeS: number;

@@ -10,7 +10,7 @@ import { keptRoot } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 /** A signed root of one validator's epoch. */
-export interface SignedRoot {
+interface SignedRoot {
 	readonly root: Hex;
 	readonly signature: Hex;
 }
