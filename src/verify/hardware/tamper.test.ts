@@ -190,7 +190,7 @@ test("no code of the verdict kinds is left untried by the tests of this folder",
 		"tamper.test.ts",
 		"verify.test.ts",
 		"spoiled-answers.test.ts",
-		"check-identity.test.ts",
+		"checks/check-identity.test.ts",
 		"several-devices.test.ts",
 	]
 		.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"))
