@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "engine_error.hpp"
 #include "product_copies.hpp"
 #include "server/session.hpp"
 
@@ -66,7 +67,11 @@ struct ProbeSession final : SessionContent {
   std::optional<RoundsCopy> copy;
 };
 
-// Of a session that stands; all of them are a probe's.
-inline ProbeSession& probe_session(Session& session) { return static_cast<ProbeSession&>(*session.content); }
+// Of a session that stands, in its turn; all of them are a probe's. At the end of the program the session's own device frees
+// it while another device's thread may still wait for the turn: that one finds it empty.
+inline ProbeSession& probe_session(Session& session) {
+  if (!session.content) throw EngineError(ErrorCode::no_session, "the session was freed");
+  return static_cast<ProbeSession&>(*session.content);
+}
 
 }  // namespace assay
