@@ -8,7 +8,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface Task {
@@ -168,7 +168,9 @@ if (import.meta.main) {
 	const words = process.argv.slice(2);
 	const { tasks, scale } = tasksOf(cwd, words);
 	process.env.ASSAY_FUZZ ??= String(scale);
-	process.env.PATH = [join(cwd, "node_modules/.bin"), process.env.PATH].join(delimiter);
+	// Programs that tests start by name get the Node that runs this, which may not be the machine's own.
+	const folders = [dirname(process.execPath), join(cwd, "node_modules/.bin")];
+	process.env.PATH = [...folders, process.env.PATH].join(delimiter);
 	// Hundreds of processes read the same sources: what Node made of them is kept, where bin/assay.mjs keeps it too.
 	process.env.NODE_COMPILE_CACHE ??= join(cwd, "build/node-compile-cache");
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
