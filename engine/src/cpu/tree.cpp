@@ -1,7 +1,8 @@
 // See tree.hpp.
 #include "tree.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <map>
 
 #include "sha256_host.hpp"
 
@@ -14,6 +15,26 @@ uint64_t level_up(Hash* nodes, uint64_t width) {
   for (uint64_t i = 0; i < width / 2; ++i) nodes[i] = node_hash(nodes[2 * i], nodes[2 * i + 1]);
   if (width % 2 == 1) nodes[width / 2] = nodes[width - 1];
   return (width + 1) / 2;
+}
+
+using Levels = std::vector<std::vector<Hash>>;
+
+// All levels from the lowest on; the last is the root alone.
+Levels levels_above(std::vector<Hash> lowest) {
+  Levels levels{std::move(lowest)};
+  while (levels.back().size() > 1) {
+    std::vector<Hash> level = levels.back();
+    level.resize(level_up(level.data(), level.size()));
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
+void add_siblings(std::vector<Hash>& path, const Levels& levels, uint64_t index) {
+  for (const std::vector<Hash>& level : levels) {
+    if ((index ^ 1) < level.size()) path.push_back(level[index ^ 1]);
+    index /= 2;
+  }
 }
 
 }  // namespace
@@ -39,43 +60,38 @@ ChunkedTree::ChunkedTree(ThreadPool& pool, uint64_t leaves, unsigned chunk_log2,
     roots[i] = nodes[0];
   });
   if (stop) throw EngineError(ErrorCode::cancelled, "stopped");
-  levels_.push_back(std::move(roots));
-  while (levels_.back().size() > 1) {
-    const std::vector<Hash>& below = levels_.back();
-    std::vector<Hash> level((below.size() + 1) / 2);
-    for (size_t i = 0; i < below.size() / 2; ++i) level[i] = node_hash(below[2 * i], below[2 * i + 1]);
-    if (below.size() % 2 == 1) level.back() = below.back();
-    levels_.push_back(std::move(level));
-  }
+  levels_ = levels_above(std::move(roots));
 }
 
-std::vector<Hash> ChunkedTree::path(uint64_t leaf) const {
+std::vector<Hash> ChunkedTree::path(uint64_t leaf) const { return path_from(leaf, chunk_levels(leaf >> chunk_log2_)); }
+
+Levels ChunkedTree::chunk_levels(uint64_t chunk) const {
+  const uint64_t first = chunk << chunk_log2_;
+  std::vector<Hash> hashes(std::min(uint64_t{1} << chunk_log2_, leaves_ - first));
+  if (hashes.size() == 1) return {};
+  hashes_(first, static_cast<uint32_t>(hashes.size()), hashes.data());
+  return levels_above(std::move(hashes));
+}
+
+std::vector<Hash> ChunkedTree::path_from(uint64_t leaf, const Levels& chunk) const {
   std::vector<Hash> path;
-  if (chunk_log2_ > 0) {
-    const uint64_t first = leaf >> chunk_log2_ << chunk_log2_;
-    Hash nodes[1u << kMaxChunkLog2];
-    uint64_t width = std::min(uint64_t{1} << chunk_log2_, leaves_ - first);
-    hashes_(first, static_cast<uint32_t>(width), nodes);
-    for (uint64_t i = leaf - first; width > 1; i /= 2) {
-      if ((i ^ 1) < width) path.push_back(nodes[i ^ 1]);
-      width = level_up(nodes, width);
-    }
-  }
-  uint64_t i = leaf >> chunk_log2_;
-  for (const std::vector<Hash>& level : levels_) {
-    if ((i ^ 1) < level.size()) path.push_back(level[i ^ 1]);
-    i /= 2;
-  }
+  add_siblings(path, chunk, leaf - (leaf >> chunk_log2_ << chunk_log2_));
+  add_siblings(path, levels_, leaf >> chunk_log2_);
   return path;
 }
 
 std::vector<Opening> ChunkedTree::open(ThreadPool& pool, std::span<const uint32_t> leaves, const LeafBytes& bytes) const {
+  std::map<uint64_t, std::vector<size_t>> wanted;  // chunk -> which of `leaves`
+  for (size_t i = 0; i < leaves.size(); ++i) wanted[leaves[i] >> chunk_log2_].push_back(i);
+  const std::vector<std::pair<uint64_t, std::vector<size_t>>> chunks(wanted.begin(), wanted.end());
   std::vector<Opening> openings(leaves.size());
-  pool.run(leaves.size(), [&](uint64_t i) {
-    openings[i].index = leaves[i];
-    openings[i].leaf.resize(1024);
-    bytes(leaves[i], openings[i].leaf.data());
-    openings[i].path = path(leaves[i]);
+  pool.run(chunks.size(), [&](uint64_t task) {
+    const auto& [chunk, which] = chunks[task];
+    const Levels levels = chunk_levels(chunk);
+    for (const size_t i : which) {
+      openings[i] = {leaves[i], std::vector<uint8_t>(kLeafBytes), path_from(leaves[i], levels)};
+      bytes(leaves[i], openings[i].leaf.data());
+    }
   });
   return openings;
 }

@@ -1,5 +1,5 @@
 // Merkle trees on the CPU without holding all leaf hashes: a run of 2^j leaves is a subtree of its own, so only the roots of
-// such chunks are kept, and the leaves around an opened one are hashed again. docs/hardware-proof.md §1.
+// such chunks are kept, and the leaves around opened ones are hashed again, once a chunk. docs/hardware-proof.md §1.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -18,13 +18,17 @@ using LeafBytes = std::function<void(uint64_t index, uint8_t* out)>;
 
 class ChunkedTree {
  public:
-  // chunk_log2 0 keeps every leaf hash: for leaves that are dear to make again. Throws cancelled on `stop`.
+  // chunk_log2 0 keeps every leaf hash: for leaves that are expensive to make again. Throws cancelled on `stop`.
   ChunkedTree(ThreadPool& pool, uint64_t leaves, unsigned chunk_log2, LeafHashes hashes, const std::atomic<bool>& stop);
   Hash root() const { return levels_.back()[0]; }
   std::vector<Hash> path(uint64_t leaf) const;
   std::vector<Opening> open(ThreadPool& pool, std::span<const uint32_t> leaves, const LeafBytes& bytes) const;
 
  private:
+  // Of one chunk, the leaves' hashes first; its root, which levels_ has too, last.
+  std::vector<std::vector<Hash>> chunk_levels(uint64_t chunk) const;
+  std::vector<Hash> path_from(uint64_t leaf, const std::vector<std::vector<Hash>>& chunk) const;
+
   uint64_t leaves_;
   unsigned chunk_log2_;
   LeafHashes hashes_;
