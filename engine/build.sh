@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds build/engine/<platform>/assay-engine with CMake and Ninja (CMakeLists.txt), or for the CPU alone where there is only g++.
-#   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize | --tsan] [--tests | --test NAME]… [--no-cuda]
-#   --sanitize, --tsan  in <platform>-sanitize with AddressSanitizer and UBSan, in <platform>-tsan with ThreadSanitizer
-#   --tests, --test     the test programs and the bench beside it; one of them
-# Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these only; ASSAY_JOBS parallel compilers; NVCC which nvcc.
+# Builds build/engine/<platform>/assay-engine with CMake and Ninja, or with g++ alone for the CPU alone.
+#   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize|--tsan] [--tests|--test NAME]… [--no-cuda]
+#   --sanitize, --tsan  into <platform>-sanitize (AddressSanitizer and UBSan) or <platform>-tsan
+#   --tests, --test     also the test programs and the bench, or one of them
+# Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone; ASSAY_JOBS parallel compilers; NVCC.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 fail() { echo "engine/build.sh: $2" >&2; exit "$1"; }
 usage() { sed -n '3,6s/^# \{0,1\}//p' build.sh >&2; exit 64; }
 
-case $(uname -m) in aarch64 | arm64) native=linux-arm64 ;; x86_64 | amd64) native=linux-x64 ;; *) native=unknown ;; esac
+case $(uname -m) in aarch64 | arm64) native=linux-arm64 ;; *) native=linux-x64 ;; esac
 platform=$native variant="" targets=(assay-engine) nvcc=${NVCC:-auto}
 while [ $# -gt 0 ]; do
   case $1 in
@@ -23,7 +23,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 case $platform in
-  linux-arm64) cxx=aarch64-linux-gnu-g++ package=g++-aarch64-linux-gnu sets=("base" "dotprod -march=armv8.2-a+dotprod") ;;
+  linux-arm64)
+    cxx=aarch64-linux-gnu-g++ package=g++-aarch64-linux-gnu
+    sets=("base" "dotprod -march=armv8.2-a+dotprod")
+    ;;
   linux-x64)
     cxx=x86_64-linux-gnu-g++ package=g++-x86-64-linux-gnu
     sets=("base" "v3 -march=x86-64-v3" "v4 -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512")

@@ -1,6 +1,7 @@
-// Times every part of the CUDA backend on each GPU, on random data as the challenges make it, and prints one JSON object a line.
-// Times are the host's, around work that was waited for; what a verifier measures comes from a probe, not from here.
-// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream]…: these figures only.
+// Times every part of the CUDA backend on each GPU, on random data as the challenges make it, and prints one
+// JSON object a line. Times are the host's, around work that was waited for; what a verifier measures comes
+// from a probe, not from here.
+// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream]…  these figures only
 //   --quick  products of n = 8192 only, and no filling of the card unless it is named
 //   --plain  also products by mma.sync, where Hopper's own path is the one in use
 #include <algorithm>
@@ -24,7 +25,8 @@ namespace {
 const std::atomic<bool> kGo{false};
 constexpr double kSpanS = 0.25;  // of products
 double from_environment(const char* name, double otherwise) { return std::getenv(name) ? std::atof(std::getenv(name)) : otherwise; }
-// Seconds of rest before each product, then seconds of the same product before it is timed; as bench/vendor.py does on its own side.
+// Seconds of rest before each product, then seconds of the same product before it is timed; as
+// bench/vendor.py does on its own side.
 const double kRestS = from_environment("REST", 0.2), kWarmS = from_environment("WARM", 0);
 std::string name(Precision p) { return kPrecisionNames[static_cast<size_t>(p)]; }
 
@@ -32,8 +34,8 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds a call, over enough calls for about `span_s` after two to warm up. `rest_s` and `warm_s` before that: products run into the
-// card's power limit, and what it grants depends on the load before.
+// Seconds a call, over enough calls for about `span_s` after two to warm up. `rest_s` and `warm_s` before
+// that: products run into the card's power limit, and what it grants depends on the load before.
 template <typename Act>
 double time_s(const CudaDevice& device, Act act, double span_s = 0.1, double rest_s = 0, double warm_s = 0) {
   std::this_thread::sleep_for(std::chrono::duration<double>(rest_s));
@@ -86,7 +88,8 @@ void time_generate(CudaDevice& device, Precision p, uint32_t n) {
   print("generate", name(p), n, generate, "gbytes_per_s", gbytes(uint64_t{2} * n * n * entry) / generate);
 }
 
-// Leaves alone over 2 GiB, where a last wave of blocks weighs little; then leaves and trees of products as rounds have them.
+// Leaves alone over 2 GiB, where a last wave of blocks weighs little; then leaves and trees of products as
+// rounds have them.
 void time_hash(CudaDevice& device) {
   for (const GemmSpec spec : {GemmSpec{Precision::int8, 65536, 16384, 128}, {Precision::int8, 16384, 16384, 128}, {Precision::int8, 8192, 8192, 128}}) {
     const auto kept = device.keep(spec, 1);

@@ -1,6 +1,7 @@
-// One device: what it is, what it says of itself, and what it can do. A backend (cpu/, cuda/, disk/) is a device with one or
-// more capabilities; each capability is an interface of its own, in the folder of those who use it (probe/).
-// All calls for one device come from that device's own worker thread, one at a time; only a gauge is read from any thread.
+// One device: what it is, what it says of itself, and what it can do. A backend (cpu/, cuda/, disk/) is a
+// device with one or more capabilities; each capability is an interface of its own, in the folder of those
+// who use it (probe/). All calls for one device come from that device's own worker thread, one at a time;
+// only a gauge is read from any thread.
 #pragma once
 #include <functional>
 #include <memory>
@@ -21,8 +22,8 @@ struct Reading {
   uint32_t core_mhz = 0, memory_mhz = 0, power_mw = 0, temperature_c = 0;
   uint32_t throttle_reasons = 0;  // NVML's bits
 };
-// Takes a reading; from any thread, at any time, also when the device it came from is busy or gone. Empty: nothing can be
-// read.
+// Takes a reading; from any thread, at any time, also when the device it came from is busy or gone. Empty:
+// nothing can be read.
 using Gauge = std::function<Reading()>;
 
 // What the host says of the device; filled by backends, printed by hello. Claims only.

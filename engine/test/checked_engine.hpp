@@ -1,4 +1,5 @@
-// A child engine that has said READY and CLAIM, and openings checked against roots: for the tests of FRAMES.md.
+// A child engine that has said READY and CLAIM, and openings checked against roots: for the tests of
+// FRAMES.md.
 #pragma once
 #include "engine_process.hpp"
 #include "paths.hpp"

@@ -1,5 +1,6 @@
-// The CPU device against the definitions in core/, one entry, digest and lane at a time, on every instruction set it has here.
-// Then virtual devices, and the disk against it. Usage: cpu_device_test FOLDER_OF_VECTORS FOLDER_ON_A_DISK
+// The CPU device against the definitions in core/, one entry, digest and lane at a time, on every instruction
+// set it has here. Then virtual devices, and the disk against it. Usage: cpu_device_test FOLDER_OF_VECTORS
+// FOLDER_ON_A_DISK
 #include <numeric>
 
 #include "check.hpp"
@@ -176,7 +177,8 @@ void test_virtual_devices() {
   check(devices[2]->probe_kernels()->keep(large, slots_in(share / 2)) != nullptr, "what is freed can be taken again");
 }
 
-// Copies against passes over memory, with products of one group, of an odd number of groups, and of several blocks.
+// Copies against passes over memory, with products of one group, of an odd number of groups, and of several
+// blocks.
 void test_disk(const std::string& folder) {
   std::string why;
   const auto found = find_disk(folder, why);

@@ -1,7 +1,10 @@
-// Every operation of probe_kernels.hpp on the CPU backend and on every GPU, compared bit for bit; and, where the CPU would take too long,
-// products checked element by element from their seed. Follows docs/hardware-proof.md; the CPU backend is the reference.
-// Usage: cpu_equals_cuda [--small] [--peers]: few small shapes, for compute-sanitizer; peers, readings and the full card
-// alone. Exit code 0 all passed, 1 not, 77 no GPU.
+// Every operation of probe_kernels.hpp on the CPU backend and on every GPU, compared bit for bit; and, where
+// the CPU would take too long, products checked element by element from their seed. Follows
+// docs/hardware-proof.md; the CPU backend is the reference.
+// Usage: cpu_equals_cuda [--small] [--peers]
+//   --small  few small shapes, for compute-sanitizer
+//   --peers  peers, readings and the full card alone
+// Exit code 0: all passed; 1: not; 77: no GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -289,7 +292,8 @@ int main(int argc, char** argv) {
         if (is_gemm_precision(p)) {
           compare_products(cpu, gpu, p, small);
           if (gpu.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
-            // First more pairs of tiles than blocks, with tile rows odd and even: there leaves are hashed beside the products.
+            // First more pairs of tiles than blocks, with tile rows odd and even: there leaves are hashed
+            // beside the products.
             for (const uint32_t m : {4224u, 4352u}) check_large(gpu, {p, m, 2048, 8192 / cuda::entry_bytes(p)}, 8);
             gpu.use_warpgroups(false);
             compare_products(cpu, gpu, p, small);

@@ -1,5 +1,6 @@
-// What a verifier does with an opening, for cpu_equals_cuda: the path to the root, and single elements and lanes from the seed alone.
-// Written from docs/hardware-proof.md §1, §3, §4, §6 with core/ only, so that neither backend checks itself.
+// What a verifier does with an opening, for cpu_equals_cuda: the path to the root, and single elements and
+// lanes from the seed alone. Written from docs/hardware-proof.md §1, §3, §4, §6 with core/ only, so that
+// neither backend checks itself.
 #pragma once
 #include <cstring>
 

@@ -1,5 +1,6 @@
-// Passes over another card's products, for cpu_equals_cuda: with one card, two contexts on it play two cards. The copy between them is
-// then a copy within the card; that two cards reach each other is the driver's doing.
+// Passes over another card's products, for cpu_equals_cuda: with one card, two contexts on it play two cards.
+// The copy between them is then a copy within the card; that two cards reach each other is the driver's
+// doing.
 #pragma once
 #include <chrono>
 #include <functional>

@@ -1,5 +1,6 @@
-// The built engine over its pipes where several devices meet: virtual CPUs that read each other, the disk, readings, and requests that
-// want one session at the same time. As FRAMES.md; what must work, and for each what must not.
+// The built engine over its pipes where several devices meet: virtual CPUs that read each other, the disk,
+// readings, and requests that want one session at the same time. As FRAMES.md; what must work, and for each
+// what must not.
 // Usage: devices_test ENGINE FOLDER_ON_A_DISK
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// A child engine with pipes for its streams, and a strict reader of its frames. For the tests that talk to the built program.
+// A child engine with pipes for its streams, and a strict reader of its frames. For the tests that talk to
+// the built program.
 #pragma once
 #include <fcntl.h>
 #include <poll.h>

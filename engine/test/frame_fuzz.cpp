@@ -1,6 +1,6 @@
-// Throws frames at the built (and sanitized) engine: random bytes, broken frames, well-formed ones with hostile values, peers
-// that vanish. After each run it must have exited by itself with 0 or 65, every frame it sent must parse, and no request may
-// have been answered twice. Deterministic: one seed, one sequence.
+// Throws frames at the built (and sanitized) engine: random bytes, broken frames, well-formed ones with
+// hostile values, peers that vanish. After each run it must have exited by itself with 0 or 65, every frame
+// it sent must parse, and no request may have been answered twice. Deterministic: one seed, one sequence.
 // Usage: frame_fuzz ENGINE [RUNS [FIRST_SEED]]
 #include <map>
 

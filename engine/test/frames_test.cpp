@@ -1,4 +1,5 @@
-// The built engine over its pipes, request by request as FRAMES.md: what must work, and for each what must not.
+// The built engine over its pipes, request by request as FRAMES.md: what must work, and for each what must
+// not.
 // Usage: frames_test ENGINE FOLDER_OF_VECTORS
 #include <concepts>
 #include <map>
@@ -193,7 +194,8 @@ void check_good_frame(const Frame& frame, const Row& row) {
   check(false, "frames.json " + row.text("name") + ": a kind of its own");
 }
 
-// The frames that TypeScript reads too. What must be refused is sent to the engine; bad replies are the verifier's business.
+// The frames that TypeScript reads too. What must be refused is sent to the engine; bad replies are the
+// verifier's business.
 void test_vectors(const std::string& folder) {
   Engine engine;
   for (const Row& row : read_vectors(folder, "frames")) {
@@ -254,7 +256,8 @@ void test_running_at_once() {
   check(is_done(engine.call(Kind::cancel, word_payload(12345)), 0), "CANCEL of an unknown id is answered");
 }
 
-// A chain that is cancelled stands with the rounds whose roots came, and all of the kept ones can be streamed.
+// A chain that is cancelled stands with the rounds whose roots came, and all of the kept ones can be
+// streamed.
 void test_cancelled_chain() {
   Engine engine;
   const uint32_t id = engine.next_id();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On a machine with a GPU and nvcc: compares the two backends bit for bit, then looks for bad memory accesses and races with
-# compute-sanitizer where there is one. Needs no network. The kernels are timed by bench/run.sh.
+# On a machine with a GPU and nvcc: compares the two backends bit for bit, then looks for bad memory accesses
+# and races with compute-sanitizer where there is one. Needs no network. bench/run.sh times the kernels.
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
 #   OUT               where the logs go (default: build/gpu)
 set -euo pipefail
@@ -8,7 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=${OUT:-build/gpu} status=0
 mkdir -p "$out"
 ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a} engine/build.sh --test cpu_equals_cuda
-case $(uname -m) in aarch64 | arm64) test=build/engine/linux-arm64/cpu_equals_cuda ;; *) test=build/engine/linux-x64/cpu_equals_cuda ;; esac
+case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
+test=$built/cpu_equals_cuda
 $test 2>&1 | tee "$out/cpu_equals_cuda.log" || status=1
 command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer here: skipped" && exit $status; }
 for tool in "memcheck --leak-check full" racecheck; do

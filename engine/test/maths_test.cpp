@@ -1,4 +1,5 @@
-// core/ and the host's hashes and trees: known answers, the vectors that TypeScript reads too, fast against reference.
+// core/ and the host's hashes and trees: known answers, the vectors that TypeScript reads too, fast against
+// reference.
 // Usage: maths_test FOLDER_OF_VECTORS
 #include "check.hpp"
 #include "core/recurrence.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the engine and its tests and runs all of them: maths and device as built, then frames, devices and fuzz against the
-# engine under AddressSanitizer and UBSan. Needs no GPU. The last line is "N passed, N failed"; the exit code says the same.
+# Builds the engine and its tests and runs all of them, without a GPU: maths and device as built; frames,
+# devices and fuzz against the engine under AddressSanitizer and UBSan. The last line is "N passed, N failed".
 #   engine/test/run.sh [--no-cuda]
 # Environment: ASSAY_FUZZ multiplies the number of fuzz runs (default 1).
 set -euo pipefail

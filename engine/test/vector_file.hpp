@@ -1,4 +1,5 @@
-// Reads vectors/*.json: lists of flat objects of strings and whole numbers. Anything else is an error, not a guess.
+// Reads vectors/*.json: lists of flat objects of strings and whole numbers. Anything else is an error, not a
+// guess.
 #pragma once
 #include <fstream>
 #include <map>

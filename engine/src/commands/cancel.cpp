@@ -1,4 +1,5 @@
-// CANCEL: DONE at once, then the other request ends. An id that is not known may just have ended, so it is no error.
+// CANCEL: DONE at once, then the other request ends. An id that is not known may just have ended, so it is no
+// error.
 #include "commands.hpp"
 
 namespace assay {

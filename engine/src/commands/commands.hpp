@@ -1,5 +1,6 @@
-// The requests of FRAMES.md that belong to no method of proof, one file each, and the table of all of them. A command gets
-// its payload read and its id checked; it checks the values (bad_request), then queues the work or answers.
+// The requests of FRAMES.md that belong to no method of proof, one file each, and the table of all of them. A
+// command gets its payload read and its id checked; it checks the values (bad_request), then queues the work
+// or answers.
 #pragma once
 #include "server/server.hpp"
 

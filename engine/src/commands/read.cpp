@@ -1,5 +1,5 @@
-// READ: what a device says of itself right now, whatever else runs; from a thread of its own, because drivers can be slow to
-// answer.
+// READ: what a device says of itself right now, whatever else runs; from a thread of its own, because drivers
+// can be slow to answer.
 #include "commands.hpp"
 
 namespace assay {

@@ -1,6 +1,7 @@
-// The `stream` mix: 64 bits from a 1 KiB leaf under a fresh nonce, so that no summary shorter than the leaf is enough.
-// docs/hardware-proof.md §5. A leaf is 8 rows of 32 words; lane l owns word l of every row. xor, multiply by a
-// nonce-dependent odd number, rotate, add: affine over no ring. The two folds are commutative, so any thread layout works.
+// The `stream` mix: 64 bits from a 1 KiB leaf under a fresh nonce, so that no summary shorter than the leaf
+// is enough. docs/hardware-proof.md §5. A leaf is 8 rows of 32 words; lane l owns word l of every row. xor,
+// multiply by a nonce-dependent odd number, rotate, add: affine over no ring. The two folds are commutative,
+// so any thread layout works.
 #pragma once
 #include "philox.hpp"
 

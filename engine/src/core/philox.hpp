@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"): any block of a matrix is O(1) to find.
-// docs/hardware-proof.md §2 names the counters; vectors/philox.json holds known answers.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"): any block of a matrix is O(1)
+// to find. docs/hardware-proof.md §2 names the counters; vectors/philox.json holds known answers.
 #pragma once
 #include "portable.hpp"
 

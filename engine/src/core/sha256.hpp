@@ -1,6 +1,6 @@
-// SHA-256 (FIPS 180-4) and the BIP-340-style tagged hashes of the protocol, portable for host and device.
-// A tag fills exactly one block (SHA256(tag) twice), so each tag is a fixed midstate. docs/hardware-proof.md §1.
-// Faster host versions live in cpu/sha256_host.*; this one is the reference they are tested against.
+// SHA-256 (FIPS 180-4) and the BIP-340-style tagged hashes of the protocol, portable for host and device. A
+// tag fills exactly one block (SHA256(tag) twice), so each tag is a fixed midstate. docs/hardware-proof.md
+// §1. Faster host versions live in cpu/sha256_host.*; this one is the reference they are tested against.
 #pragma once
 #include "portable.hpp"
 
@@ -74,7 +74,8 @@ ASSAY_HD uint32_t byte_swap32(uint32_t x) {
   return (x >> 24) | ((x >> 8) & 0xFF00u) | ((x << 8) & 0xFF0000u) | (x << 24);
 }
 
-// A whole leaf (1024 bytes, as 256 little-endian words in memory) from the leaf tag's midstate: 16 blocks and the padding.
+// A whole leaf (1024 bytes, as 256 little-endian words in memory) from the leaf tag's midstate: 16 blocks and
+// the padding.
 ASSAY_HD Sha256State sha256_leaf(Sha256State midstate, const uint32_t words[256]) {
   uint32_t block[16];
   for (int i = 0; i < 16; ++i) {

@@ -21,15 +21,15 @@ namespace {
 using assay_kernels::GemmKernel;
 using assay_kernels::Kernels;
 
-// A task is kTaskRows × kTaskColumns of C; its operands are used kTaskEntries (bytes of k) at a time, so that a panel of B
-// stays in the first cache and the rest of the task in the second.
+// A task is kTaskRows × kTaskColumns of C; its operands are used kTaskEntries (bytes of k) at a time, so that
+// a panel of B stays in the first cache and the rest of the task in the second.
 constexpr uint32_t kTaskRows = 128, kTaskColumns = 256, kTaskKBytes = 1024;
 constexpr unsigned kTreeChunkLog2 = 8;
 
 class CpuKept;
 
-// Trees of the newest fma rounds, so that opening a lane runs its leaf again and not the whole round. Bounded; a round that
-// was forgotten is run again.
+// Trees of the newest fma rounds, so that opening a lane runs its leaf again and not the whole round.
+// Bounded; a round that was forgotten is run again.
 class FmaMemory {
  public:
   void remember(const FmaSpec& spec, const Seed& seed, ChunkedTree tree) {
@@ -258,7 +258,8 @@ void CpuDevice::fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, u
                [](const void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &stop);
 }
 
-// Every leaf hash is kept (at most 64 MiB, for 2^28 lanes of fp64): running lanes again costs as much as the round.
+// Every leaf hash is kept (at most 64 MiB, for 2^28 lanes of fp64): running lanes again costs as much as the
+// round.
 ChunkedTree CpuDevice::fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
   return ChunkedTree(
       pool_, spec.leaves(), 0,

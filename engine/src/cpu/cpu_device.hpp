@@ -1,4 +1,5 @@
-// The CPU as a device, with the choice of instruction set open to tests; make_cpu_device (devices.hpp) takes the best.
+// The CPU as a device, with the choice of instruction set open to tests; make_cpu_device (devices.hpp) takes
+// the best.
 #pragma once
 #include <memory>
 

@@ -4,7 +4,8 @@
 
 namespace assay {
 
-// The first core's clock and the package's temperature, where the system shows them; power and throttling it does not.
+// The first core's clock and the package's temperature, where the system shows them; power and throttling it
+// does not.
 Reading read_cpu_gauge();
 
 }  // namespace assay

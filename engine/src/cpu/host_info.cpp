@@ -30,7 +30,8 @@ uint64_t number_or(const std::string& text, uint64_t otherwise) {
   return strtoull(text.c_str(), nullptr, 10);
 }
 
-// The folders of this process's cgroup, innermost first, then the mount's root (inside a container the limits are there).
+// The folders of this process's cgroup, innermost first, then the mount's root (inside a container the limits
+// are there).
 std::vector<std::string> cgroup_folders(const std::string& controller) {
   std::ifstream file("/proc/self/cgroup");
   std::vector<std::string> folders;

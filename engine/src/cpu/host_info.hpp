@@ -1,4 +1,5 @@
-// What the operating system says of this host: cores and memory that this process may use, names. Claims only.
+// What the operating system says of this host: cores and memory that this process may use, names. Claims
+// only.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,14 +1,15 @@
-// The inner loops of the CPU device, compiled once for each instruction set and chosen at run time.
-// Plain pointers and numbers only: whatever inline function this header brought in would be compiled with the flags of every
-// set, and the linker would keep just one of them, for all CPUs.
+// The inner loops of the CPU device, compiled once for each instruction set and chosen at run time. Plain
+// pointers and numbers only: whatever inline function this header brought in would be compiled with the flags
+// of every set, and the linker would keep just one of them, for all CPUs.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 namespace assay_kernels {
 
-// A tile of C is mr rows by nr columns. Both operands come packed in panels of `mr` (A) or `nr` (B) rows: run after run of
-// kg entries of k, for all rows of the panel, laid out as the tile likes it. An entry takes entry_bytes.
+// A tile of C is mr rows by nr columns. Both operands come packed in panels of `mr` (A) or `nr` (B) rows: run
+// after run of kg entries of k, for all rows of the panel, laid out as the tile likes it. An entry takes
+// entry_bytes.
 struct GemmKernel {
   uint32_t mr, nr, kg, entry_bytes;
   // Rows row0 … row0+rows-1 (one panel) of matrix A (0) or B (1), made from the key and packed.
@@ -24,8 +25,8 @@ struct Kernels {
   GemmKernel gemm16;  // entries of 16 bits: fp16, bf16, tf32
   // One 64-bit digest a leaf of 1024 bytes: digests[2i], [2i+1] of the leaves from kept_leaf on.
   void (*mix)(const uint8_t nonce[32], const uint8_t* leaves, uint32_t kept_leaf, uint32_t count, uint32_t* digests);
-  // Final bits of `count` lanes (a multiple of 128) from `first` on; fp64 writes 8 bytes a lane, the others 4.
-  // Gives up, with nothing of use written, when stopped(context) says so; asked every 512 steps.
+  // Final bits of `count` lanes (a multiple of 128) from `first` on; fp64 writes 8 bytes a lane, the others
+  // 4. Gives up, with nothing of use written, when stopped(context) says so; asked every 512 steps.
   void (*fma)(uint8_t precision, uint32_t key0, uint32_t key1, uint32_t first, uint32_t count, uint32_t steps, void* out,
               bool (*stopped)(const void* context), const void* context);
 };

@@ -1,5 +1,5 @@
-// Who holds how much of the host's memory among the CPU devices of this process. Virtual devices have equal shares of what is free
-// and held together, so that all of them filled at once fit.
+// Who holds how much of the host's memory among the CPU devices of this process. Virtual devices have equal
+// shares of what is free and held together, so that all of them filled at once fit.
 #pragma once
 #include <algorithm>
 #include <cstdint>

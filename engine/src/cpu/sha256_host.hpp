@@ -1,5 +1,6 @@
-// SHA-256 on the host: the CPU's own instructions where it has them (ARMv8 SHA2, x86 SHA-NI), else core/sha256.hpp,
-// which is also what they are tested against. And the protocol's tagged hashes, docs/hardware-proof.md §1.
+// SHA-256 on the host: the CPU's own instructions where it has them (ARMv8 SHA2, x86 SHA-NI), else
+// core/sha256.hpp, which is also what they are tested against. And the protocol's tagged hashes,
+// docs/hardware-proof.md §1.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -17,8 +17,8 @@ class ThreadPool {
   ~ThreadPool();
   unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 
-  // Calls body(i) for every i below `count`, on the caller's thread and the pool's. Returns when all are done.
-  // The first exception is thrown again here; the indices not begun by then are left out.
+  // Calls body(i) for every i below `count`, on the caller's thread and the pool's. Returns when all are
+  // done. The first exception is thrown again here; the indices not begun by then are left out.
   void run(uint64_t count, const std::function<void(uint64_t)>& body);
 
  private:

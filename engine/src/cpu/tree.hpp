@@ -1,5 +1,6 @@
-// Merkle trees on the CPU without holding all leaf hashes: a run of 2^j leaves is a subtree of its own, so only the roots of
-// such chunks are kept, and the leaves around opened ones are hashed again, once a chunk. docs/hardware-proof.md §1.
+// Merkle trees on the CPU without holding all leaf hashes: a run of 2^j leaves is a subtree of its own, so
+// only the roots of such chunks are kept, and the leaves around opened ones are hashed again, once a chunk.
+// docs/hardware-proof.md §1.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -18,7 +19,8 @@ using LeafBytes = std::function<void(uint64_t index, uint8_t* out)>;
 
 class ChunkedTree {
  public:
-  // chunk_log2 0 keeps every leaf hash: for leaves that are expensive to make again. Throws cancelled on `stop`.
+  // chunk_log2 0 keeps every leaf hash: for leaves that are expensive to make again. Throws cancelled on
+  // `stop`.
   ChunkedTree(ThreadPool& pool, uint64_t leaves, unsigned chunk_log2, LeafHashes hashes, const std::atomic<bool>& stop);
   Hash root() const { return levels_.back()[0]; }
   std::vector<Hash> path(uint64_t leaf) const;

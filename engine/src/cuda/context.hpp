@@ -1,5 +1,5 @@
-// One card made ready: its primary context, the loaded modules, their kernels by name, and memory that frees itself.
-// Not here: what the kernels are launched for (cuda_device.cpp, tree.cpp).
+// One card made ready: its primary context, the loaded modules, their kernels by name, and memory that frees
+// itself. Not here: what the kernels are launched for (cuda_device.cpp, tree.cpp).
 #pragma once
 #include <map>
 #include <memory>
@@ -49,7 +49,8 @@ class Context {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launch_pairs_raw(kernel, blocks, threads, shared_bytes, pointers);
   }
-  // The same beside the main stream and before it where both have blocks ready: for small work that must not wait its turn.
+  // The same beside the main stream and before it where both have blocks ready: for small work that must not
+  // wait its turn.
   template <typename... Arguments>
   void launch_aside(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
                     const Arguments&... arguments) const {

@@ -1,4 +1,5 @@
-// See cuda_device.hpp: claims, memory and products; `stream` and `fma` are in cuda_scalar.cpp. All memory is plain cuMemAlloc.
+// See cuda_device.hpp: claims, memory and products; `stream` and `fma` are in cuda_scalar.cpp. All memory is
+// plain cuMemAlloc.
 #include "cuda_device.hpp"
 
 #include <algorithm>
@@ -48,7 +49,8 @@ CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec,
     : context_(context), spec_(spec), slots_(slots) {
   const uint64_t entry = entry_bytes(spec.precision);
   b_offset_ = spec.m * uint64_t{spec.k} * entry;
-  // With a small k the operands are small; digests of some slots at once keep a pass from waiting slot by slot.
+  // With a small k the operands are small; digests of some slots at once keep a pass from waiting slot by
+  // slot.
   const uint64_t digests = uint64_t{spec.leaves()} * 8 * std::clamp(slots, 2u, 2 * kSlotsPerBatch);
   const uint64_t work = std::max(b_offset_ + spec.n * uint64_t{spec.k} * entry, digests);
   const uint64_t tree = tree_bytes(std::max<uint64_t>(spec.leaves(), uint64_t{slots} * (spec.leaves() / kGroup)));
@@ -140,15 +142,16 @@ void CudaDevice::multiply(const CudaKept& kept, uint32_t slot, const std::atomic
   });
 }
 
-// One block a unit, each making pair after pair. Leaves of a block's last pair would be hashed with nothing beside them: those are left
-// to a launch of their own, which spreads them.
+// One block a unit, each making pair after pair. Leaves of a block's last pair would be hashed with nothing
+// beside them: those are left to a launch of their own, which spreads them.
 void CudaDevice::multiply_by_warpgroups(const CudaKept& kept, uint32_t slot, bool hash, const std::atomic<bool>& stop) {
   const GemmSpec& spec = kept.spec();
   const char* kernel = kWarpgroups[static_cast<size_t>(spec.precision)];
   const uint32_t k_bytes = spec.k * entry_bytes(spec.precision);
   const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, kTileM);
   const bool clusters = spec.m / kTileM % 2 == 0;  // tiles of a cluster lie one below the other
-  // Whole columns of a band at a time, where that leaves few units idle: then the blocks that share rows start together.
+  // Whole columns of a band at a time, where that leaves few units idle: then the blocks that share rows
+  // start together.
   const uint32_t even = context_->units() & ~1u, whole = even / kRasterRows * kRasterRows;
   const uint32_t most = whole + whole / 32 >= even ? whole : clusters ? even : context_->units();
   launch_tiles(spec, kPairN, stop, [&](uint32_t first, uint32_t count) {

@@ -1,5 +1,5 @@
-// A GPU as a device that answers probes. The parts of a round are public so that engine/bench can time them one by one; the
-// commands use the interfaces alone.
+// A GPU as a device that answers probes. The parts of a round are public so that engine/bench can time them
+// one by one; the commands use the interfaces alone.
 #pragma once
 #include "context.hpp"
 #include "probe/probe_kernels.hpp"
@@ -67,7 +67,8 @@ class CudaDevice final : public Device, public ProbeKernels {
   Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
 
-  // The parts of a round, queued without waiting (multiply waits between the launches of a very large product).
+  // The parts of a round, queued without waiting (multiply waits between the launches of a very large
+  // product).
   void generate(const CudaKept& kept, const Seed& seed);
   void multiply(const CudaKept& kept, uint32_t slot, const std::atomic<bool>& stop);
   void hash_round(const CudaKept& kept, uint32_t slot);
@@ -87,7 +88,7 @@ class CudaDevice final : public Device, public ProbeKernels {
 
   std::shared_ptr<const Context> context_;
   bool use_warpgroups_;
-  uint32_t met_ = 0;  // what the meter of gemm_wgmma.cuh says when all that is queued has run
+  uint32_t met_ = 0;  // what the meter of gemm_wgmma.cu says when all that is queued has run
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
   std::shared_ptr<PeerReader> peer_;  // made by the first pass over another card's products; given up likewise
 };

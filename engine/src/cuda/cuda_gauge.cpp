@@ -1,4 +1,5 @@
-// What a card says of itself right now, through NVML. Claims only; zeros without NVML, or where a card does not answer.
+// What a card says of itself right now, through NVML. Claims only; zeros without NVML, or where a card does
+// not answer.
 #include "cuda_device.hpp"
 
 namespace assay::cuda {

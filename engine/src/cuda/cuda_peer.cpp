@@ -1,5 +1,6 @@
-// See cuda_peer.hpp. A part of the peer's bytes is copied here while the part before it is digested. The copy goes from card to card
-// where the two can reach each other, and through the host where not: the driver does either.
+// See cuda_peer.hpp. A part of the peer's bytes is copied here while the part before it is digested. The copy
+// goes from card to card where the two can reach each other, and through the host where not: the driver does
+// either.
 #include "cuda_peer.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 namespace assay::cuda {
 namespace {
 
-// 32 MiB take 80 µs over NVLink, several times what launching a copy and a digest costs. A card without that much room left gets
-// by with less.
+// 32 MiB take 80 µs over NVLink, several times what launching a copy and a digest costs. A card without that
+// much room left gets by with less.
 constexpr uint64_t kMostHalfBytes = uint64_t{32} << 20, kLeastHalfBytes = uint64_t{1} << 20;
 constexpr uint64_t kGroupBytes = uint64_t{kGroup} * kLeafBytes;
 constexpr CUresult kPeerUnsupported = 217, kNotSupported = 801;
@@ -48,7 +49,8 @@ void PeerReader::make_room(uint64_t groups) {
   }
 }
 
-// Without this the driver copies through the host even where it need not. Asked once for each peer; a refusal changes nothing else.
+// Without this the driver copies through the host even where it need not. Asked once for each peer; a refusal
+// changes nothing else.
 void PeerReader::allow_direct(const Context& peer) {
   if (!asked_.insert(peer.handle()).second || peer.device() == context_->device()) return;
   int can = 0;

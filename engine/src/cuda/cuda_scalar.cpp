@@ -28,8 +28,9 @@ uint64_t lane_bytes(const FmaSpec& spec) { return uint64_t{spec.lanes} * (spec.p
 
 }  // namespace
 
-// Digests of a batch of slots into one half of the workspace; their group hashes beside the digests of the next batch, which
-// go to the other half: reading is bound by memory, hashing by arithmetic. Then the levels above.
+// Digests of a batch of slots into one half of the workspace; their group hashes beside the digests of the
+// next batch, which go to the other half: reading is bound by memory, hashing by arithmetic. Then the levels
+// above.
 Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                              const std::atomic<bool>& stop) {
   const uint32_t leaves = kept.spec().leaves(), groups = leaves / kGroup;

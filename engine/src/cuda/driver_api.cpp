@@ -1,4 +1,5 @@
-// Finding libcuda.so.1 and libnvidia-ml.so.1 at run time. Neither is ever closed: drivers do not survive being unloaded.
+// Finding libcuda.so.1 and libnvidia-ml.so.1 at run time. Neither is ever closed: drivers do not survive
+// being unloaded.
 #include "driver_api.hpp"
 
 #include <dlfcn.h>

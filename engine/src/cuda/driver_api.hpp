@@ -1,6 +1,7 @@
-// The parts of the CUDA driver API and of NVML that the engine calls, declared here and found at run time with dlopen, so that
-// the program builds without a toolkit and starts on hosts without a driver. Not here: what is done with them.
-// Names and signatures are those of libcuda.so.1 (the versioned symbols) and libnvidia-ml.so.1.
+// The parts of the CUDA driver API and of NVML that the engine calls, declared here and found at run time
+// with dlopen, so that the program builds without a toolkit and starts on hosts without a driver. Not here:
+// what is done with them. Names and signatures are those of libcuda.so.1 (the versioned symbols) and
+// libnvidia-ml.so.1.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -22,7 +22,8 @@ BoardClaim board_claim(CUdevice device) {
     unsigned value = 0;
     return call != nullptr && call(handle, &value) == 0 ? value : 0u;
   };
-  // The generation the link can reach, as it idles at a lower one; the width as it is now, which is how it is wired.
+  // The generation the link can reach, as it idles at a lower one; the width as it is now, which is how it is
+  // wired.
   claim.pcie_gen = ask(nvml->nvmlDeviceGetMaxPcieLinkGeneration);
   claim.pcie_width = ask(nvml->nvmlDeviceGetCurrPcieLinkWidth);
   claim.power_limit_w = ask(nvml->nvmlDeviceGetPowerManagementLimit) / 1000;

@@ -1,8 +1,9 @@
-// C = A·Bᵀ modulo 2^16 on the tensor cores, through mma.sync. docs/hardware-proof.md §4.
-// Counted in bytes along K, the fragments of m16n8k32 (int8, e4m3), m16n8k16 (fp16, bf16) and m16n8k8 (tf32) are laid out
-// alike, so one kernel body serves all precisions and only `multiply_add` differs. sm_75 composes the same shape from its
-// smaller instructions and loads without cp.async.
-// Every sum is exact (§3), so neither the order of summation nor the tile shape can change a bit of the result.
+// C = A·Bᵀ modulo 2^16 on the tensor cores, through mma.sync. docs/hardware-proof.md §4. Counted in bytes
+// along K, the fragments of m16n8k32 (int8, e4m3), m16n8k16 (fp16, bf16) and m16n8k8 (tf32) are laid out
+// alike, so one kernel body serves all precisions and only `multiply_add` differs. sm_75 composes the same
+// shape from its smaller instructions and loads without cp.async.
+// Every sum is exact (§3), so neither the order of summation nor the tile shape can change a bit of the
+// result.
 #include "tiles.cuh"
 
 namespace assay::cuda {
@@ -67,8 +68,8 @@ __device__ __forceinline__ uint32_t low_16(float sum) {  // a whole number below
   return static_cast<uint32_t>(__float2int_rn(sum)) & 0xFFFFu;
 }
 
-// 16-byte chunk `chunk` of row `row` in a slice of 64-byte rows. The xor spreads the 8 rows that one ldmatrix phase reads
-// over all 32 banks.
+// 16-byte chunk `chunk` of row `row` in a slice of 64-byte rows. The xor spreads the 8 rows that one ldmatrix
+// phase reads over all 32 banks.
 __device__ __forceinline__ uint32_t slice_offset(uint32_t row, uint32_t chunk) {
   return row * kTileKBytes + ((chunk ^ ((row >> 1) & 3)) << 4);
 }

@@ -1,15 +1,16 @@
-// The products on Hopper's own path: wgmma fed by the bulk tensor copy engine. Built for sm_90a alone, the one target that
-// has these instructions; on every other card the launcher (cuda_device.cpp) uses gemm_mma.cu. docs/hardware-proof.md §4.
+// The products on Hopper's own path: wgmma fed by the bulk tensor copy engine. Built for sm_90a alone, the
+// one target that has these instructions; on every other card the launcher (cuda_device.cpp) uses
+// gemm_mma.cu. docs/hardware-proof.md §4.
 //
-// One thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine (copy_slices). Two consumer
-// warpgroups multiply 64 rows of a tile each, tile after tile, while the next slices are already on their way
-// (multiply_tile, store_tile). Two blocks of a cluster make tiles one below the other, and each fetches half of the B they
-// share for both: without that, L2 is what binds (8 TB/s of reads).
-// A block's tiles come in pairs side by side, which hold whole leaves: three warps beside the copying one hash those of the
-// last pair, on pipes that the tensor cores leave idle (hash_pairs). They wait for their own block alone, so nothing
-// depends on which blocks run together.
-// What binds is the card's power: per clock the products reach 98 % of the tensor cores' rate.
-// As in gemm_mma.cu, all precisions are alike when K is counted in bytes.
+// One thread copies K slices of 128 bytes into a ring of stages, swizzled by the copy engine (copy_slices).
+// Two consumer warpgroups multiply 64 rows of a tile each, tile after tile, while the next slices are already
+// on their way (multiply_tile, store_tile). Two blocks of a cluster make tiles one below the other, and each
+// fetches half of the B they share for both: without that, L2 is what binds (8 TB/s of reads).
+// A block's tiles come in pairs side by side, which hold whole leaves: three warps beside the copying one
+// hash those of the last pair, on pipes that the tensor cores leave idle (hash_pairs). They wait for their
+// own block alone, so nothing depends on which blocks run together.
+// What binds is the card's power: per clock the products reach 98 % of the tensor cores' rate. As in
+// gemm_mma.cu, all precisions are alike when K is counted in bytes.
 #include "hash.cuh"
 #include "tiles.cuh"
 
@@ -33,8 +34,9 @@ __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// At the same barrier of block `rank` of the cluster, this one's own included. Without a cluster-wide release, which would be a
-// memory barrier a slice: consumers only read the stage they give back, and the tensor cores are done with it.
+// At the same barrier of block `rank` of the cluster, this one's own included. Without a cluster-wide
+// release, which would be a memory barrier a slice: consumers only read the stage they give back, and the
+// tensor cores are done with it.
 __device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t rank) {
   asm volatile(
       "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(
@@ -153,8 +155,8 @@ __device__ __forceinline__ uint4 gather_chunk(const uint32_t* x, uint32_t lane) 
 // How often a block arrived at a meeting, all blocks and launches together.
 __device__ uint32_t meter;
 
-// Waits until nearly all blocks came to their meeting `number` (from 1). A courtesy for L2's sake: whoever does not come, because it does
-// not run at the same time, is waited for some 0.1 ms and no longer.
+// Waits until nearly all blocks came to their meeting `number` (from 1). A courtesy for L2's sake: whoever
+// does not come, because it does not run at the same time, is waited for some 0.1 ms and no longer.
 __device__ __forceinline__ void meet(uint32_t number, uint32_t met) {
   atomicAdd(&meter, 1u);
   const uint32_t want = number * gridDim.x - gridDim.x / 16;
@@ -179,7 +181,8 @@ struct Barriers {
   uint32_t first;
   __device__ __forceinline__ uint32_t filled(uint32_t stage) const { return first + 8 * stage; }
   __device__ __forceinline__ uint32_t emptied(uint32_t stage) const { return first + 8 * (kWarpgroupStages + stage); }
-  // Of the block's pair `turn`: its products are stored; its leaves are hashed. Even and odd pairs have their own.
+  // Of the block's pair `turn`: its products are stored; its leaves are hashed. Even and odd pairs have their
+  // own.
   __device__ __forceinline__ uint32_t made(uint32_t turn) const { return first + 16 * kWarpgroupStages + 8 * (turn & 1); }
   __device__ __forceinline__ uint32_t hashed(uint32_t turn) const { return first + 16 * kWarpgroupStages + 16 + 8 * (turn & 1); }
 
@@ -252,8 +255,8 @@ __device__ __forceinline__ void copy_slices(const Block& block, const TensorMap*
   }
 }
 
-// Three warps: the leaves of every pair that is stored. Four quarters a pair for three warps: a warp takes every third quarter, and
-// so at least one of each pair.
+// Three warps: the leaves of every pair that is stored. Four quarters a pair for three warps: a warp takes
+// every third quarter, and so at least one of each pair.
 __device__ __forceinline__ void hash_pairs(const Block& block, const uint16_t* c, Node* nodes, Sha256State leaf_midstate) {
   uint32_t turn = 0, quarter = threadIdx.x / 32 - 1;
 #pragma unroll 1
@@ -349,8 +352,9 @@ __device__ __forceinline__ void hand_over(const Block& block, uint32_t tile) {
   barrier_arrive(block.barriers.made(turn));
 }
 
-// Pairs of tiles range.first + blockIdx.x, + gridDim.x, … below range.end; leaves of those below range.hash_end into `nodes`. In a
-// cluster of two, all counts are even and pairs 2i, 2i + 1 lie one below the other (an even number of tile rows).
+// Pairs of tiles range.first + blockIdx.x, + gridDim.x, … below range.end; leaves of those below
+// range.hash_end into `nodes`. In a cluster of two, all counts are even and pairs 2i, 2i + 1 lie one below
+// the other (an even number of tile rows).
 template <Precision P>
 __device__ __forceinline__ void gemm_by_warpgroups(const TensorMap* a_map, const TensorMap* b_map, uint16_t* c, uint32_t m, uint32_t n,
                                                    uint32_t k_bytes, PairRange range, Node* nodes, Sha256State leaf_midstate) {

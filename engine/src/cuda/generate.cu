@@ -4,9 +4,10 @@
 
 namespace assay::cuda {
 
-// From draws to entries in the storage type, as entry_from_raw of core/ has them, without conversions of whole numbers: they are put into
-// the low bits of a float or half whose unit is 1 (2^23 + t, 1024 + t), and subtracting the rest leaves the entry. All are exact.
-// Bytes are picked by __byte_perm: nibble i of its selector says which of the eight bytes (first word's 0-3, second's 4-7) becomes byte i.
+// From draws to entries in the storage type, as entry_from_raw of core/ has them, without conversions of
+// whole numbers: they are put into the low bits of a float or half whose unit is 1 (2^23 + t, 1024 + t), and
+// subtracting the rest leaves the entry. All are exact. Bytes are picked by __byte_perm: nibble i of its
+// selector says which of the eight bytes (first word's 0-3, second's 4-7) becomes byte i.
 
 // Two draws of 16 bits: (u·363) >> 16, each in the upper half of its product.
 struct Drawn {
@@ -49,7 +50,8 @@ __device__ __forceinline__ uint32_t e4m3_entries(uint32_t draws) {
 #endif
 }
 
-// One 16-byte store a thread and step. tf32 takes two of them from a Philox block, which is cheaper to make twice than to share.
+// One 16-byte store a thread and step. tf32 takes two of them from a Philox block, which is cheaper to make
+// twice than to share.
 template <Precision P>
 __device__ __forceinline__ void generate(uint4* out, uint32_t blocks, PhiloxKey key, uint32_t matrix) {
   constexpr uint32_t kStores = P == Precision::tf32 ? 2 : 1;

@@ -1,18 +1,21 @@
-// The kernels of Merkle trees: leaves, levels, the top, and the gathering of openings; the hashing itself is hash.cuh's.
+// The kernels of Merkle trees: leaves, levels, the top, and the gathering of openings; the hashing itself is
+// hash.cuh's.
 #include "hash.cuh"
 #include "tiles.cuh"
 
 using namespace assay;
 using namespace assay::cuda;
 
-// Eight blocks a multiprocessor: more would leave too few registers, and fewer warps than 32 leave gaps in the ALU's work.
+// Eight blocks a multiprocessor: more would leave too few registers, and fewer warps than 32 leave gaps in
+// the ALU's work.
 extern "C" __global__ void __launch_bounds__(128, 8) hash_leaves(const uint4* leaves, uint32_t count, Sha256State midstate,
                                                               Node* out) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) hash_leaf<SpreadSums, false>(leaves + uint64_t{i} * 64, midstate, out + i);
 }
 
-// Leaves of the pairs of tiles (gemm_wgmma.cuh) from `first` on, one block a pair: those that the product left to be hashed after it.
+// Leaves of the pairs of tiles (gemm_wgmma.cu) from `first` on, one block a pair: those that the product
+// left to be hashed after it.
 extern "C" __global__ void __launch_bounds__(kTileM) hash_pairs(const uint4* product, uint32_t m, uint32_t n, uint32_t first, Node* nodes,
                                                                 Sha256State midstate) {
   const Tile tile = tile_place(first + blockIdx.x, m, n, kPairN);
@@ -20,7 +23,8 @@ extern "C" __global__ void __launch_bounds__(kTileM) hash_pairs(const uint4* pro
   hash_leaf<SpreadSums, true>(product + leaf * 64, midstate, nodes + leaf);
 }
 
-// Three levels at once: a block turns 256 nodes into 128, 64 and 32. Parents of a block's nodes are its own, so no other is waited for.
+// Three levels at once: a block turns 256 nodes into 128, 64 and 32. Parents of a block's nodes are its own,
+// so no other is waited for.
 extern "C" __global__ void __launch_bounds__(128) hash_levels(Node* level, uint32_t count, Sha256State midstate) {
 #pragma unroll 1
   for (uint32_t span = 128; span >= 32; span /= 2) {
@@ -44,8 +48,8 @@ extern "C" __global__ void __launch_bounds__(512) hash_top(Node* level, uint32_t
   }
 }
 
-// One block an opening: its leaf (unless there is none to copy) and the siblings on its path, bottom up, into a record of
-// 64 + 64 uint4. The host knows the length of every path.
+// One block an opening: its leaf (unless there is none to copy) and the siblings on its path, bottom up, into
+// a record of 64 + 64 uint4. The host knows the length of every path.
 extern "C" __global__ void __launch_bounds__(64) gather_openings(const uint4* leaves, const Node* tree, uint32_t count,
                                                                  const uint32_t* indices, uint4* records) {
   uint32_t index = indices[blockIdx.x];

@@ -1,13 +1,14 @@
-// Merkle trees on the device: leaves of 1 KiB, then level by level, then the top in one block; and the gathering of openings.
-// docs/hardware-proof.md §1. Hashes are kept as eight words in SHA-256's own order; the host turns them into bytes.
-// Levels lie one after the other from level 0; the root is the last node.
+// Merkle trees on the device: leaves of 1 KiB, then level by level, then the top in one block; and the
+// gathering of openings. docs/hardware-proof.md §1. Hashes are kept as eight words in SHA-256's own order;
+// the host turns them into bytes. Levels lie one after the other from level 0; the root is the last node.
 //
-// What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor). A compression written plainly puts 1281 of its
-// 1397 instructions there, and ncu shows that pipe 95 % busy. So every addition goes to the multiplier pipe beside it, as x·1 + y,
-// with a 1 the compiler cannot see through: 1040 on the ALU, 600 on the multipliers. Rotations stay: a multiplication that gives the
-// upper word (IMAD.HI, IMAD.WIDE) blocks both pipes for its two turns, measured on an H200 as a loss.
-// Beside a product the tensor cores and the card's power bind, not the ALU: there the plain compression, with fewer instructions, is
-// the better one (gemm_wgmma.cuh).
+// What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor). A compression written
+// plainly puts 1281 of its 1397 instructions there, and ncu shows that pipe 95 % busy. So every addition goes
+// to the multiplier pipe beside it, as x·1 + y, with a 1 the compiler cannot see through: 1040 on the ALU,
+// 600 on the multipliers. Rotations stay: a multiplication that gives the upper word (IMAD.HI, IMAD.WIDE)
+// blocks both pipes for its two turns, measured on an H200 as a loss. Beside a product the tensor cores and
+// the card's power bind, not the ALU: there the plain compression, with fewer instructions, is the better one
+// (gemm_wgmma.cu).
 #pragma once
 #include "core/sha256.hpp"
 
@@ -43,8 +44,8 @@ __host__ __device__ constexpr RoundWords round_constants() {
            0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2}};
 }
 
-// The same with the message of a padding block added: a one bit, zeros, and the number of bits hashed, the tag's block included.
-// Its schedule depends on nothing, so such a block costs its rounds alone.
+// The same with the message of a padding block added: a one bit, zeros, and the number of bits hashed, the
+// tag's block included. Its schedule depends on nothing, so such a block costs its rounds alone.
 __host__ __device__ constexpr RoundWords padding_words(uint32_t bits) {
   RoundWords out = round_constants();
   uint32_t w[64] = {};
@@ -80,8 +81,9 @@ struct SpreadSums {
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(kUnseenOne), "r"(y));
     return sum;
   }
-  // An instruction has room for one operand that is no register: beside a number the 1 must lie in a register of its own. It must not be
-  // the same 1: that one would then lie in a register everywhere, and reading three registers costs a sixth of the speed.
+  // An instruction has room for one operand that is no register: beside a number the 1 must lie in a register
+  // of its own. It must not be the same 1: that one would then lie in a register everywhere, and reading
+  // three registers costs a sixth of the speed.
   __device__ __forceinline__ static uint32_t plus_number(uint32_t x, uint32_t number, uint32_t one) {
     uint32_t sum;
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(one), "r"(number));
@@ -89,7 +91,8 @@ struct SpreadSums {
   }
 };
 #else
-// From Blackwell on additions run on twice as many lanes as multiplications (by its data sheets; not measured).
+// From Blackwell on additions run on twice as many lanes as multiplications (by its data sheets; not
+// measured).
 using SpreadSums = PlainSums;
 #endif
 
@@ -131,15 +134,17 @@ __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], 
   for (int i = 0; i < 8; ++i) state.h[i] = Sums::plus(out[i], state.h[i]);
 }
 
-// Stays where it is written, so that loading ahead does. Not __ldg: this block of threads may just have written it.
+// Stays where it is written, so that loading ahead does. Not __ldg: this block of threads may just have
+// written it.
 __device__ __forceinline__ uint4 load_four(const uint4* from) {
   uint4 four;
   asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w) : "l"(from) : "memory");
   return four;
 }
 
-// One thread a leaf. A thread's four loads share two sectors. AHEAD: the next block's words are loaded before this one's are hashed, for
-// where few warps run beside each other; otherwise the other warps of the scheduler hash while they are on their way.
+// One thread a leaf. A thread's four loads share two sectors. AHEAD: the next block's words are loaded before
+// this one's are hashed, for where few warps run beside each other; otherwise the other warps of the
+// scheduler hash while they are on their way.
 template <typename Sums, bool AHEAD>
 __device__ __forceinline__ void hash_leaf(const uint4* leaf, Sha256State state, Node* out) {
   const uint32_t one = one_in_register();

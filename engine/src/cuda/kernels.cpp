@@ -1,4 +1,5 @@
-// See kernels.hpp. The build says where the fat binaries lie (engine/CMakeLists.txt) when there is an nvcc to make them.
+// See kernels.hpp. The build says where the fat binaries lie (engine/CMakeLists.txt) when there is an nvcc to
+// make them.
 #include "kernels.hpp"
 
 namespace assay::cuda {

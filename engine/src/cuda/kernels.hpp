@@ -1,4 +1,5 @@
-// The device code as its launchers see it: the embedded modules, one for each .cu file, and the kernels in them by name.
+// The device code as its launchers see it: the embedded modules, one for each .cu file, and the kernels in
+// them by name.
 #pragma once
 #include <span>
 

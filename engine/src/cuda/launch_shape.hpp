@@ -1,5 +1,6 @@
-// What the kernels and their launcher (cuda_device.cpp) must agree on: the tile shapes of the products, the batches of a stream.
-// Lengths along K are in bytes, because every precision's fragments have the same layout counted in bytes.
+// What the kernels and their launcher (cuda_device.cpp) must agree on: the tile shapes of the products, the
+// batches of a stream. Lengths along K are in bytes, because every precision's fragments have the same layout
+// counted in bytes.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +12,8 @@ constexpr uint32_t kTileM = 128;
 constexpr uint32_t kTileKBytes = 64;
 constexpr uint32_t kGemmThreads = 256;
 constexpr uint32_t kMaxTileN = 256;
-// Tiles are walked in bands of this many tile rows, so that the blocks running together share rows of A and B in L2.
+// Tiles are walked in bands of this many tile rows, so that the blocks running together share rows of A and B
+// in L2.
 constexpr uint32_t kRasterRows = 16;
 
 struct TileShape {
@@ -25,7 +27,8 @@ struct TileShape {
   }
 };
 
-// `compute` is major*10 + minor. sm_75 has 64 KiB of shared memory and no cp.async; fp8 needs a second set of accumulators.
+// `compute` is major*10 + minor. sm_75 has 64 KiB of shared memory and no cp.async; fp8 needs a second set of
+// accumulators.
 ASSAY_HD constexpr TileShape tile_shape(Precision p, uint32_t compute) {
   if (compute < 80) return {128, 2};
   if (p == Precision::fp8) return {128, 4};
@@ -37,7 +40,7 @@ ASSAY_HD constexpr uint32_t entry_bytes(Precision p) {
   return p == Precision::tf32 ? 4 : 2;
 }
 
-// The same for gemm_wgmma.cuh (sm_90a): wider slices, as much of the 227 KiB as helps.
+// The same for gemm_wgmma.cu (sm_90a): wider slices, as much of the 227 KiB as helps.
 constexpr uint32_t kWarpgroupKBytes = 128;
 constexpr uint32_t kWarpgroupThreads = 384;
 
@@ -52,14 +55,16 @@ constexpr uint32_t kWarpgroupStages = 4;
 constexpr uint32_t kWarpgroupSharedBytes = kWarpgroupStages * (kTileM + kWarpgroupTileN) * kWarpgroupKBytes + 1024;
 // A block makes two tiles side by side, one after the other: they hold 128 whole leaves.
 constexpr uint32_t kPairN = 2 * kWarpgroupTileN;
-// Blocks that make tile after tile drift apart, and when they no longer read the same rows together L2 cannot serve them: at n = 16384
-// in bf16 28 GB come from memory instead of 10. So they wait for each other after this much of K, about every 0.8 ms.
+// Blocks that make tile after tile drift apart, and when they no longer read the same rows together L2 cannot
+// serve them: at n = 16384 in bf16 28 GB come from memory instead of 10. So they wait for each other after
+// this much of K, about every 0.8 ms.
 constexpr uint32_t kMeetKBytes = 128 << 10;
-// Below this K leaves are not hashed beside the products: a pair would be made faster than its leaves are hashed.
+// Below this K leaves are not hashed beside the products: a pair would be made faster than its leaves are
+// hashed.
 constexpr uint32_t kHashKBytes = 8 << 10;
 
-// Which pairs of tiles one launch makes: first … end, and which of them it hashes: first … hash_end. `met`: what the blocks' meter says
-// at the start.
+// Which pairs of tiles one launch makes: first … end, and which of them it hashes: first … hash_end. `met`:
+// what the blocks' meter says at the start.
 struct PairRange {
   uint32_t first, end, hash_end, met;
 };
@@ -70,16 +75,19 @@ ASSAY_HD constexpr uint32_t meetings(uint32_t pairs, uint32_t blocks, uint32_t k
   return common == 0 ? 0 : (common - 1) / tiles_between_meetings(k_bytes);
 }
 
-// A fp8 partial sum stays in the tensor core's accumulator for this many bytes of K: 256 products of at most 8*8 reach 2^14,
-// which is the last value that Hopper's fp8 accumulator is sure to hold exactly.
+// A fp8 partial sum stays in the tensor core's accumulator for this many bytes of K: 256 products of at most
+// 8*8 reach 2^14, which is the last value that Hopper's fp8 accumulator is sure to hold exactly.
 constexpr uint32_t kFp8PromoteBytes = 256;
-// On Hopper's own path the same accumulator is left alone for 4096 of K. Entries there are drawn, not chosen: a product of two has mean
-// 0.001 and deviation 24.16, and Chernoff's bound with its exact distribution (Doob's inequality makes it one for all prefixes of the
-// sum at once) gives P(a part of 4096 ever passes 2^14) <= 2 * 10^-24.36. A card filled with 141 GB of u16 has 7 * 10^10 sums of at
-// most 16 parts (K = 65536): below 10^-12 that any of them is off, and four times less at K = 16384. 8192 would give 10^-12.2 a part.
+// On Hopper's own path the same accumulator is left alone for 4096 of K. Entries there are drawn, not chosen:
+// a product of two has mean 0.001 and deviation 24.16, and Chernoff's bound with its exact distribution
+// (Doob's inequality makes it one for all prefixes of the sum at once) gives P(a part of 4096 ever passes
+// 2^14) <= 2 * 10^-24.36. A card filled with 141 GB of u16 has 7 * 10^10 sums of at most 16 parts (K =
+// 65536): below 10^-12 that any of them is off, and four times less at K = 16384. 8192 would give 10^-12.2 a
+// part.
 constexpr uint32_t kFp8PartBytes = 4096;
 
-// Slots of a stream read by one launch, whose digests are hashed together: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
+// Slots of a stream read by one launch, whose digests are hashed together: 8 GiB of 16384 × 16384 products, 2
+// ms on an H200.
 constexpr uint32_t kSlotsPerBatch = 16;
 struct SlotBatch {
   uint64_t address[kSlotsPerBatch];

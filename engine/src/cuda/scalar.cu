@@ -6,8 +6,9 @@
 
 namespace assay::cuda {
 
-// Eight threads a leaf: thread t holds lanes 4t…4t+3 of every row, so a row of 128 bytes is one 16-byte load each and all
-// eight rows are in flight at once. The grid covers the leaves of the batch exactly (32 a block; a slot has a multiple of 128).
+// Eight threads a leaf: thread t holds lanes 4t…4t+3 of every row, so a row of 128 bytes is one 16-byte load
+// each and all eight rows are in flight at once. The grid covers the leaves of the batch exactly (32 a block;
+// a slot has a multiple of 128).
 __device__ __forceinline__ void mix_leaf_by_eight(const SlotBatch& slots, uint32_t slot_leaves, uint32_t first_kept_leaf,
                                                   const MixKeys& keys, uint2* digests) {
   const uint32_t leaf = blockIdx.x * 32 + (threadIdx.x >> 3), part = threadIdx.x & 7;
@@ -40,7 +41,8 @@ __device__ __forceinline__ void mix_leaf_by_eight(const SlotBatch& slots, uint32
   if (part == 0) digests[leaf] = make_uint2(a, b);
 }
 
-// Four lanes a thread hide the latency of a step behind the other three; lanes of a block interleave, so that stores coalesce.
+// Four lanes a thread hide the latency of a step behind the other three; lanes of a block interleave, so that
+// stores coalesce.
 constexpr uint32_t kLanesPerThread = 4;
 
 template <typename Lane, typename Bits>

@@ -1,5 +1,5 @@
-// What the two ways to multiply (gemm_mma.cu, gemm_wgmma.cu) and the hashing of their tiles (hash.cu) share: the type of a
-// sum, and where a tile lies in C.
+// What the two ways to multiply (gemm_mma.cu, gemm_wgmma.cu) and the hashing of their tiles (hash.cu) share:
+// the type of a sum, and where a tile lies in C.
 #pragma once
 #include "launch_shape.hpp"
 

@@ -33,8 +33,8 @@ void hash_levels(const Context& context, const Tree& tree);
 // Waits for the device.
 Hash read_root(const Context& context, const Tree& tree);
 
-// Openings of a finished tree. `scratch` holds at least kOpeningBytes. Leaves are copied from `leaves` in device memory, or, when
-// that is 0, written by `fill(index, where)` before the siblings are gathered.
+// Openings of a finished tree. `scratch` holds at least kOpeningBytes. Leaves are copied from `leaves` in
+// device memory, or, when that is 0, written by `fill(index, where)` before the siblings are gathered.
 using FillLeaf = std::function<void(uint32_t index, CUdeviceptr where)>;
 std::vector<Opening> open_tree(const Context& context, const Tree& tree, CUdeviceptr leaves, std::span<const uint32_t> indices,
                                CUdeviceptr scratch, uint64_t scratch_bytes, const FillLeaf& fill);

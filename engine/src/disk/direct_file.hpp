@@ -1,5 +1,6 @@
-// A file without a name that is read and written past the page cache. It is gone when it is closed, however the process ends.
-// All offsets and lengths are multiples of 4096 bytes, and so are the addresses: direct I/O asks for that.
+// A file without a name that is read and written past the page cache. It is gone when it is closed, however
+// the process ends. All offsets and lengths are multiples of 4096 bytes, and so are the addresses: direct I/O
+// asks for that.
 #pragma once
 #include <sys/uio.h>
 
@@ -11,8 +12,8 @@ namespace assay {
 
 class DirectFile {
  public:
-  // An empty file in this directory. Throws device_failed with the reason where that cannot be: no such directory, no right to
-  // write, a file system in memory or one without direct I/O.
+  // An empty file in this directory. Throws device_failed with the reason where that cannot be: no such
+  // directory, no right to write, a file system in memory or one without direct I/O.
   explicit DirectFile(const std::string& directory);
   ~DirectFile();
   DirectFile(const DirectFile&) = delete;

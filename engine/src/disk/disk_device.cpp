@@ -1,5 +1,6 @@
-// The disk as a device: it copies products from host memory into a file and streams over the copy, both by direct I/O with
-// several blocks in flight, digesting each block on the thread that moves it. FRAMES.md, COPY. It computes nothing else.
+// The disk as a device: it copies products from host memory into a file and streams over the copy, both by
+// direct I/O with several blocks in flight, digesting each block on the thread that moves it. FRAMES.md,
+// COPY. It computes nothing else.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -34,7 +34,8 @@ struct Mount {
   std::string source, type;
 };
 
-// Of the mounts that hold the path the one with the longest name; of equal ones the last, which covers the others.
+// Of the mounts that hold the path the one with the longest name; of equal ones the last, which covers the
+// others.
 Mount mount_of(const std::string& path) {
   std::ifstream file("/proc/self/mountinfo");
   Mount best;

@@ -1,4 +1,5 @@
-// COPY: kept rounds of a CPU's session into a file on a disk, digested while they are written. FRAMES.md, COPY.
+// COPY: kept rounds of a CPU's session into a file on a disk, digested while they are written. FRAMES.md,
+// COPY.
 #include "probe_commands.hpp"
 
 namespace assay {

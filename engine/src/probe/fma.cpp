@@ -1,4 +1,5 @@
-// FMA: a chain of rounds of scalar recurrences. docs/hardware-proof.md §6. Nothing is kept: a round is cheap to run again.
+// FMA: a chain of rounds of scalar recurrences. docs/hardware-proof.md §6. Nothing is kept: a round is cheap
+// to run again.
 #include "core/recurrence.hpp"
 #include "cpu/sha256_host.hpp"
 #include "probe_commands.hpp"

@@ -1,6 +1,7 @@
-// OPEN: leaves and paths of rounds that were committed to, or digest groups of stream passes and of a copy. FRAMES.md, OPEN.
-// Digests are made again from the kept bytes by the session's own device, whichever device read them first.
-// All places are checked first, and all of a round are opened together; the replies go out in the order asked.
+// OPEN: leaves and paths of rounds that were committed to, or digest groups of stream passes and of a copy.
+// FRAMES.md, OPEN. Digests are made again from the kept bytes by the session's own device, whichever device
+// read them first. All places are checked first, and all of a round are opened together; the replies go out
+// in the order asked.
 #include <map>
 
 #include "probe_commands.hpp"

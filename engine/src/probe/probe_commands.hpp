@@ -1,4 +1,5 @@
-// The requests of a probe, one file each, and what they share. Who may read whose products is decided here, not by the server.
+// The requests of a probe, one file each, and what they share. Who may read whose products is decided here,
+// not by the server.
 #pragma once
 #include <chrono>
 
@@ -27,10 +28,10 @@ class RootSender {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Runs `act` with the slots of the newest kept rounds of the request's session (oldest first, all whole) in the session's
-// turn, on the device `reader`. A reader other than the session's own device cannot compute a broken round again, nor wait for
-// the GEMM that makes the session: then the request goes through the queue of the session's device first, and nothing is
-// returned.
+// Runs `act` with the slots of the newest kept rounds of the request's session (oldest first, all whole) in
+// the session's turn, on the device `reader`. A reader other than the session's own device cannot compute a
+// broken round again, nor wait for the GEMM that makes the session: then the request goes through the queue
+// of the session's device first, and nothing is returned.
 std::optional<Final> with_kept_rounds(Server& server, Device& device, uint32_t index, Request& request, uint32_t reader,
                                       uint32_t newest,
                                       const std::function<Final(const std::vector<uint32_t>& slots)>& act);

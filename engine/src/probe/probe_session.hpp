@@ -8,9 +8,9 @@
 
 namespace assay {
 
-// Which round lies in which slot. The newest `slots` finished rounds are the kept ones; round r lives in slot r mod slots.
-// A cancelled round leaves its slot broken: the older round that was there still counts as kept and is computed again
-// before the next use (restore), because the verifier knows only the roots it saw.
+// Which round lies in which slot. The newest `slots` finished rounds are the kept ones; round r lives in slot
+// r mod slots. A cancelled round leaves its slot broken: the older round that was there still counts as kept
+// and is computed again before the next use (restore), because the verifier knows only the roots it saw.
 class KeptRounds {
  public:
   KeptRounds(ProbeKernels& kernels, const GemmSpec& spec, uint32_t slots);
@@ -23,13 +23,13 @@ class KeptRounds {
   Hash run(ProbeKernels& kernels, const Seed& seed, const std::atomic<bool>& stop);  // the next round; throws cancelled
   // How many rounds "the `newest` kept ones" of a request are: 0 means all, and so does more than there are.
   uint32_t newest_or_all(uint32_t newest) const { return newest == 0 || newest > kept() ? kept() : newest; }
-  // Computes broken ones of the newest `rounds` kept rounds again; `kernels` are those that made them. What is whole stays
-  // whole.
+  // Computes broken ones of the newest `rounds` kept rounds again; `kernels` are those that made them. What
+  // is whole stays whole.
   void make_whole(ProbeKernels& kernels, uint32_t rounds, const std::atomic<bool>& stop);
   bool are_whole(uint32_t rounds) const;
   std::vector<uint32_t> slots_in_order(uint32_t rounds) const;  // of the newest, the oldest of them first
-  // Openings of any finished round. One that is not kept is computed into a slot of its own, made on the first such call
-  // and freed by drop_scratch(): a kept round is never given up for it.
+  // Openings of any finished round. One that is not kept is computed into a slot of its own, made on the
+  // first such call and freed by drop_scratch(): a kept round is never given up for it.
   std::vector<Opening> open(ProbeKernels& kernels, uint32_t round, std::span<const uint32_t> leaves,
                             const std::atomic<bool>& stop);
   void drop_scratch() { scratch_.reset(); }
@@ -51,7 +51,8 @@ struct FmaRounds {
   std::vector<Seed> seeds;
 };
 
-// Rounds on a disk. The newest `rounds` kept ones at the time, and kept rounds of a finished GEMM never change.
+// Rounds on a disk. The newest `rounds` kept ones at the time, and kept rounds of a finished GEMM never
+// change.
 struct RoundsCopy {
   uint32_t device;
   std::unique_ptr<DiskCopy> copy;
@@ -67,8 +68,8 @@ struct ProbeSession final : SessionContent {
   std::optional<RoundsCopy> copy;
 };
 
-// Of a session that stands, in its turn; all of them are a probe's. At the end of the program the session's own device frees
-// it while another device's thread may still wait for the turn: that one finds it empty.
+// Of a session that stands, in its turn; all of them are a probe's. At the end of the program the session's
+// own device frees it while another device's thread may still wait for the turn: that one finds it empty.
 inline ProbeSession& probe_session(Session& session) {
   if (!session.content) throw EngineError(ErrorCode::no_session, "the session was freed");
   return static_cast<ProbeSession&>(*session.content);

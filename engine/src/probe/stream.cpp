@@ -1,5 +1,6 @@
-// STREAM: a keyed digest over every kept byte of a GEMM session, again and again. docs/hardware-proof.md §5. The device that
-// digests is the session's own, a peer of its kind, or a disk that holds a copy of the rounds.
+// STREAM: a keyed digest over every kept byte of a GEMM session, again and again. docs/hardware-proof.md §5.
+// The device that digests is the session's own, a peer of its kind, or a disk that holds a copy of the
+// rounds.
 #include "cpu/sha256_host.hpp"
 #include "probe_commands.hpp"
 

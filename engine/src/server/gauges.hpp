@@ -1,5 +1,5 @@
-// The thread that answers READ: beside the reader, so that a slow driver delays no PING, and beside the workers, so that a busy device
-// is read while it works.
+// The thread that answers READ: beside the reader, so that a slow driver delays no PING, and beside the
+// workers, so that a busy device is read while it works.
 #pragma once
 #include <condition_variable>
 #include <deque>

@@ -12,8 +12,8 @@
 
 namespace assay {
 
-// The last frame of a request. Sent after the request is taken off the books, so that the verifier may use its id and its
-// session again as soon as it sees this frame.
+// The last frame of a request. Sent after the request is taken off the books, so that the verifier may use
+// its id and its session again as soon as it sees this frame.
 struct Final {
   Kind kind;
   std::vector<uint8_t> payload;
@@ -32,8 +32,8 @@ inline Final failed(ErrorCode code, const std::string& message) {
 enum class SessionUse { makes, uses, frees };
 
 struct Request : std::enable_shared_from_this<Request> {
-  // Runs on the device's worker. No Final: another worker still has a part of it (HELLO asks every device, a peer's STREAM
-  // may need the session's own device first).
+  // Runs on the device's worker. No Final: another worker still has a part of it (HELLO asks every device, a
+  // peer's STREAM may need the session's own device first).
   using Run = std::function<std::optional<Final>(Device&, uint32_t device, Request&)>;
   Request(uint32_t id, Run run, SessionUse use = SessionUse::uses) : id(id), use(use), run(std::move(run)) {}
 

@@ -26,7 +26,8 @@ Server::~Server() {
   if (wake_write_ >= 0) ::close(wake_write_);
 }
 
-// Finding GPUs takes seconds on some hosts, and a PING must be answered meanwhile: so it happens beside the reader.
+// Finding GPUs takes seconds on some hosts, and a PING must be answered meanwhile: so it happens beside the
+// reader.
 void Server::start_devices() {
   found_ = find_devices_();
   started_ = true;

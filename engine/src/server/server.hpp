@@ -1,6 +1,6 @@
-// The engine between its two streams: reads frames, hands them to a command, keeps the books of requests and sessions.
-// One reader thread (run), one worker thread a device, one for readings, one output under a lock. Follows engine/FRAMES.md.
-// Not here: what a request means, or which device may do what (commands/, probe/).
+// The engine between its two streams: reads frames, hands them to a command, keeps the books of requests and
+// sessions. One reader thread (run), one worker thread a device, one for readings, one output under a lock.
+// Follows engine/FRAMES.md. Not here: what a request means, or which device may do what (commands/, probe/).
 #pragma once
 #include <deque>
 #include <functional>
@@ -42,8 +42,9 @@ class Server {
   void check_device(uint32_t device) const;                          // throws no_device
   uint32_t device_of(uint32_t session);                              // throws no_session
 
-  // Queues the request, which names this session, for a device; by default the session's own. A session that the request
-  // makes is on the books from now on, one that it frees no longer: its name can be taken again at once.
+  // Queues the request, which names this session, for a device; by default the session's own. A session that
+  // the request makes is on the books from now on, one that it frees no longer: its name can be taken again
+  // at once.
   void submit(const std::shared_ptr<Request>& request, uint32_t session, std::optional<uint32_t> device = {});
   void submit_to_all(const std::shared_ptr<Request>& request);  // without a session
   void submit_reading(uint32_t id, uint32_t device);            // for the gauges' thread

@@ -1,5 +1,6 @@
-// A session: what a finished request leaves behind on its device so that later requests can go on from there. FRAMES.md,
-// "session". What it holds is the business of those who make it (probe/); here is who may touch it when.
+// A session: what a finished request leaves behind on its device so that later requests can go on from there.
+// FRAMES.md, "session". What it holds is the business of those who make it (probe/); here is who may touch it
+// when.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -30,8 +31,8 @@ struct Session {
   bool taken = false;
 };
 
-// One request at a time works on a session that stands, whichever device's thread it runs on. Whoever has the turn waits for
-// nobody, so waiting for it cannot lock up.
+// One request at a time works on a session that stands, whichever device's thread it runs on. Whoever has the
+// turn waits for nobody, so waiting for it cannot lock up.
 class SessionTurn {
  public:
   // Waits until the turn is free; `stop` ends the wait without it.

@@ -13,7 +13,8 @@ Worker::Worker(std::unique_ptr<Device> device, uint32_t index, OnEnd on_end)
 
 bool Worker::full() {
   const std::lock_guard lock(mutex_);
-  // The one that runs does not wait; counted so that a burst is judged alike whether or not the thread has woken up yet.
+  // The one that runs does not wait; counted so that a burst is judged alike whether or not the thread has
+  // woken up yet.
   return queue_.size() + (running_ ? 1 : 0) > kMaxWaiting;
 }
 
@@ -87,8 +88,9 @@ void Worker::loop() {
   }
   try {
     if (cleanup_) cleanup_();
-    // A session whose RELEASE still waits is on no table any more, and the server's books keep the request alive beyond this
-    // device: its memory goes now. A peer's session that one of these would have read is left to its own device.
+    // A session whose RELEASE still waits is on no table any more, and the server's books keep the request
+    // alive beyond this device: its memory goes now. A peer's session that one of these would have read is
+    // left to its own device.
     for (const auto& request : queue_)
       if (request->session && request->session->device == index_) free_session(*request->session);
     queue_.clear();

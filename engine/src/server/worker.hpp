@@ -21,8 +21,9 @@ class Worker {
   bool add(std::shared_ptr<Request> request);            // false when full
   bool remove(const std::shared_ptr<Request>& request);  // true when it was still waiting
   bool full();
-  // Ends the thread after the request at hand; what waits is dropped without an answer. `cleanup` runs on the thread
-  // before the device goes. True when it ended within the time; false leaves it running, and the process must exit.
+  // Ends the thread after the request at hand; what waits is dropped without an answer. `cleanup` runs on the
+  // thread before the device goes. True when it ended within the time; false leaves it running, and the
+  // process must exit.
   void stop(std::function<void()> cleanup);
   bool join_within(unsigned ms);
 

@@ -123,8 +123,9 @@ void FrameOutput::send(Kind kind, uint32_t id, std::span<const uint8_t> payload)
   if (!closed_ && !write_all(bytes.data(), bytes.size())) closed_ = true;
 }
 
-// A blocking write() would hold the reader thread for as long as a silent peer likes, so: wait for room in short
-// turns, then write no more than a pipe takes without blocking (PIPE_BUF once poll says writable; sockets: MSG_DONTWAIT).
+// A blocking write() would hold the reader thread for as long as a silent peer likes, so: wait for room in
+// short turns, then write no more than a pipe takes without blocking (PIPE_BUF once poll says writable;
+// sockets: MSG_DONTWAIT).
 bool FrameOutput::write_all(const uint8_t* data, size_t size) {
   using Clock = std::chrono::steady_clock;
   auto last_moved = Clock::now();

@@ -1,5 +1,6 @@
 // Frames: a strict reader and writer of payloads, and the two ends of the stream. Follows engine/FRAMES.md.
-// Not here: which frames there are (frame_table.hpp), what a request means (commands/, probe/) or who runs it (server/).
+// Not here: which frames there are (frame_table.hpp), what a request means (commands/, probe/) or who runs it
+// (server/).
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -19,8 +20,8 @@ struct Frame {
   std::vector<uint8_t> payload;
 };
 
-// Reads the fields of a frame from front to back (`visit` of frame_table.hpp). Too short throws bad_frame, and so do a
-// reserved byte that is not 0 and bytes that are left.
+// Reads the fields of a frame from front to back (`visit` of frame_table.hpp). Too short throws bad_frame,
+// and so do a reserved byte that is not 0 and bytes that are left.
 class PayloadReader {
  public:
   explicit PayloadReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -91,7 +92,8 @@ std::vector<uint8_t> payload_of(const Message& message) {
 std::vector<uint8_t> encode_frame(uint8_t kind, uint32_t id, std::span<const uint8_t> payload);
 
 // The stream towards the verifier; any thread may send, whole frames only.
-// Never blocks for good: a peer that is gone, or takes nothing for `stall_s` seconds, closes it, and then send() drops frames.
+// Never blocks for good: a peer that is gone, or takes nothing for `stall_s` seconds, closes it, and then
+// send() drops frames.
 class FrameOutput {
  public:
   FrameOutput(int out_fd, int in_fd, unsigned stall_s) : fd_(out_fd), in_fd_(in_fd), stall_s_(stall_s) {}
@@ -120,7 +122,8 @@ class FrameSplitter {
   size_t at_ = 0;
 };
 
-// Valid UTF-8 of at most `max_bytes`, cut between characters; bytes that are not UTF-8 and control characters become '?'.
+// Valid UTF-8 of at most `max_bytes`, cut between characters; bytes that are not UTF-8 and control characters
+// become '?'.
 std::string clean_text(std::string_view text, size_t max_bytes);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Fields of a frame's payload (engine/FRAMES.md): little-endian integers, hashes, texts, written and read in order.
-// Knows no frame; frames.ts puts the fields together, frame-reader.ts cuts the stream.
+// Fields of a frame's payload (engine/FRAMES.md): little-endian integers, hashes, texts, written and read in
+// order. Knows no frame; frames.ts puts the fields together, frame-reader.ts cuts the stream.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { HASH_BYTES } from "./frame-table.ts";
 

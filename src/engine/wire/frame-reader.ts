@@ -1,6 +1,7 @@
-// Cuts a byte stream into the frames of engine/FRAMES.md, whatever the chunks. It does not read payloads (frames.ts does).
-// Memory is bounded by one frame: a length outside the limits is refused from its 4 bytes alone, and room for a frame is taken
-// as its bytes arrive, so an announced length costs the announcer at least as much as it costs us.
+// Cuts a byte stream into the frames of engine/FRAMES.md, whatever the chunks. It does not read payloads
+// (frames.ts does). Memory is bounded by one frame: a length outside the limits is refused from its 4 bytes
+// alone, and room for a frame is taken as its bytes arrive, so an announced length costs the announcer at
+// least as much as it costs us.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { badFrame, type Frame } from "./frame-fields.ts";
 import { MIN_LENGTH } from "./frame-table.ts";

@@ -1,6 +1,7 @@
-// The table of engine/FRAMES.md, which both ends follow: every frame with its fields in the order of the wire, the codes and the limits.
-// frames.ts reads and writes by it; scripts/generate-frames.ts makes the engine's header (engine/src/wire/frame_table.hpp) and the page's
-// own tables from it. Not here: what a request does, which the page says in words.
+// The table of engine/FRAMES.md, which both ends follow: every frame with its fields in the order of the
+// wire, the codes and the limits. frames.ts reads and writes by it; scripts/generate-frames.ts makes the
+// engine's header (engine/src/wire/frame_table.hpp) and the page's own tables from it. Not here: what a
+// request does, which the page says in words.
 import type { FmaPrecision, GemmPrecision } from "../../protocol/maths/precision.ts";
 
 export const PROTOCOL_VERSION = 2;

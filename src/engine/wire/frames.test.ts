@@ -1,4 +1,5 @@
-// The codec of engine/FRAMES.md: every frame there and back, at every cut of the stream, and every way a frame can be wrong.
+// The codec of engine/FRAMES.md: every frame there and back, at every cut of the stream, and every way a
+// frame can be wrong.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,6 +1,7 @@
-// The codec of engine/FRAMES.md, both directions: the verifier encodes requests and decodes replies, a toy engine the reverse.
-// Pure: bytes in, values out. It judges shapes only (sizes, fixed bytes, UTF-8); whether a reply fits what was asked is the client's
-// business, and whether it is true is verify/'s. What the frames are is frame-table.ts; the stream is cut by frame-reader.ts.
+// The codec of engine/FRAMES.md, both directions: the verifier encodes requests and decodes replies, a toy
+// engine the reverse. Pure: bytes in, values out. It judges shapes only (sizes, fixed bytes, UTF-8); whether
+// a reply fits what was asked is the client's business, and whether it is true is verify/'s. What the frames
+// are is frame-table.ts; the stream is cut by frame-reader.ts.
 import { FMA_PRECISIONS, GEMM_PRECISIONS } from "../../protocol/maths/precision.ts";
 import { badFrame, FieldReader, FieldWriter, type Frame } from "./frame-fields.ts";
 import {
