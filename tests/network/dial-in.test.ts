@@ -2,10 +2,11 @@
 // connected unknown to the schedule.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createSemaphore } from "../../src/platform/semaphore.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { eventually, makeDataDir, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
 import { kindNamed } from "./simulated-kinds.ts";
-import { createTurn, runSimulatedProvider, simulatedSigner } from "./simulated-provider.ts";
+import { runSimulatedProvider, simulatedSigner } from "./simulated-provider.ts";
 
 const data = makeDataDir();
 let validator: ToyValidator;
@@ -35,14 +36,14 @@ test("registering fails for some of those who dial in: they come again and are e
 	});
 	const stopping = new AbortController();
 	const dials = new Map<number, number>();
-	const turn = createTurn(1);
+	const turn = createSemaphore(1);
 	const running = Array.from({ length: AGENTS }, (_, number) =>
 		runSimulatedProvider({
 			number,
 			kind: kindNamed("honest"),
 			url: validator.url,
 			turn,
-			dialling: createTurn(1),
+			dialling: createSemaphore(1),
 			signal: stopping.signal,
 			onConnected: () => dials.set(number, (dials.get(number) ?? 0) + 1),
 		}),

@@ -1,9 +1,10 @@
 // A process that holds many simulated providers. Started by startChild: `start` gives it their numbers, kinds and validators, `status` tells how many
 // have dialled in and how often they were asked for an engine, `usage` what they cost.
 import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
+import { createSemaphore } from "../../src/platform/semaphore.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";
 import { kindNamed } from "./simulated-kinds.ts";
-import { createTurn, runSimulatedProvider } from "./simulated-provider.ts";
+import { runSimulatedProvider } from "./simulated-provider.ts";
 
 export interface StartProviders {
 	/** One dials the first, the next the second, and so on. */
@@ -26,8 +27,8 @@ let probes = 0;
 
 answerParent({
 	start({ urls, providers, atOnce = 1, bounds }: StartProviders) {
-		const turn = createTurn(atOnce);
-		const dialling = createTurn(DIALLING_AT_ONCE);
+		const turn = createSemaphore(atOnce);
+		const dialling = createSemaphore(DIALLING_AT_ONCE);
 		for (const { number, kind } of providers)
 			void runSimulatedProvider({
 				number,

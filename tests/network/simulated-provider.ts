@@ -7,6 +7,7 @@ import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
 import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
 import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
+import type { Semaphore } from "../../src/platform/semaphore.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { CHEATS } from "../toy/cheats.ts";
@@ -17,32 +18,6 @@ import { PACE_MS } from "./toy-network-plan.ts";
 /** The same provider in every run and every process. */
 export function simulatedSigner(number: number): Signer {
 	return createNodeSigner(new Uint8Array(createHash("sha256").update(`simulated provider ${number}`).digest()));
-}
-
-/** Who computes now. One toy at a time: they share one event loop, and what one computes would be another's lateness. */
-export interface Turn {
-	take(): Promise<() => void>;
-}
-
-export function createTurn(atOnce: number): Turn {
-	const waiting: (() => void)[] = [];
-	let taken = 0;
-	const giveBack = () => {
-		const next = waiting.shift();
-		if (next) next();
-		else taken -= 1;
-	};
-	return {
-		async take() {
-			if (taken < atOnce) taken += 1;
-			else await new Promise<void>((resolve) => waiting.push(resolve));
-			let isBack = false;
-			return () => {
-				if (!isBack) giveBack();
-				isBack = true;
-			};
-		},
-	};
 }
 
 /** A pipe holds so much; a flood gets no further than that. */
@@ -90,9 +65,10 @@ export interface SimulatedProviderOptions {
 	readonly kind: SimulatedKind;
 	/** Of the validator process to dial. */
 	readonly url: string;
-	readonly turn: Turn;
+	/** Who computes now: toys share one event loop, and what one computes would be another's lateness. */
+	readonly turn: Semaphore;
 	/** So that a thousand do not dial in one moment. */
-	readonly dialling: Turn;
+	readonly dialling: Semaphore;
 	readonly signal: AbortSignal;
 	readonly bounds?: Partial<AgentBounds>;
 	readonly onConnected?: () => void;
@@ -107,7 +83,7 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 	const signer = simulatedSigner(o.number);
 	let pauseMs = FIRST_PAUSE_MS;
 	while (!o.signal.aborted) {
-		const done = await o.dialling.take();
+		const done = await o.dialling.acquire();
 		try {
 			if (o.signal.aborted) return;
 			const connection = await dialAgent({
@@ -118,7 +94,7 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 				offer: { name: `toy ${o.number}`, pricePerHourMicros: 1_000_000, rentable: false, ssh: null },
 				handlers: {
 					async open() {
-						const giveBack = o.kind.outOfTurn ? () => {} : await o.turn.take();
+						const giveBack = o.kind.outOfTurn ? () => {} : await o.turn.acquire();
 						o.onProbe?.();
 						return openToyEngine(o.kind, signer.key, giveBack);
 					},

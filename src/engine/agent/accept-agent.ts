@@ -98,11 +98,6 @@ export class AgentConnection {
 		return this.proof!.offer;
 	}
 
-	/** The best WebSocket ping so far; null before the first one came back. */
-	get rttUs(): number | null {
-		return this.socket.rttUs;
-	}
-
 	get isClosed(): boolean {
 		return this.socket.isEnded;
 	}

@@ -128,11 +128,6 @@ export class AgentSocket {
 		return this.ended !== null;
 	}
 
-	/** Whether the handshake is over. */
-	get isTalking(): boolean {
-		return this.state.phase === "talk";
-	}
-
 	/** The best of the last pings; null before the first. */
 	get rttUs(): number | null {
 		return this.rttsUs.length === 0 ? null : Math.min(...this.rttsUs);
