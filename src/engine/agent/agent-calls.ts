@@ -56,11 +56,13 @@ const signedChallenge = object({ challenge, signature: hex(65) });
 /** How a customer logs in; `hostKey` is `ssh-ed25519 AAAA…` of the server that answers there. */
 const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
 
+const aboutChannel = { asker: "validator", subject: "channel" } as const;
+const aboutRental = { asker: "validator", subject: "rental", deadline: "rentalMs" } as const;
+
 export const agentCalls = {
 	/** Starts an engine and opens a channel to it. `receipts` null: none will be asked for. */
 	open: {
-		asker: "validator",
-		subject: "channel",
+		...aboutChannel,
 		request: { probe: hex(16), limits, receipts: orNull(receiptsWanted) },
 		reply: "opened",
 		answer: { engineSha256: orNull(hex(32)) },
@@ -68,8 +70,7 @@ export const agentCalls = {
 	},
 	/** Receipts of finished gemm challenges; what the provider leaves out stays unsigned. */
 	sign: {
-		asker: "validator",
-		subject: "channel",
+		...aboutChannel,
 		request: { challenges: list(challenge, MAX_RECEIPTS) },
 		reply: "signed",
 		answer: { receipts: list(signedChallenge, MAX_RECEIPTS) },
@@ -78,40 +79,16 @@ export const agentCalls = {
 	},
 	/** `publicKey` is one line as in authorized_keys, without options; no `devices` means all of the claim. */
 	rent: {
-		asker: "validator",
-		subject: "rental",
+		...aboutRental,
 		request: { publicKey: text(4096), untilMs: int(), devices: list(deviceId, MAX_DEVICES) },
 		reply: "rented",
 		answer: { ssh: access },
-		deadline: "rentalMs",
 	},
-	extend: {
-		asker: "validator",
-		subject: "rental",
-		request: { untilMs: int() },
-		reply: "extended",
-		answer: {},
-		deadline: "rentalMs",
-	},
+	extend: { ...aboutRental, request: { untilMs: int() }, reply: "extended", answer: {} },
 	/** A rental that the provider does not know, or no longer, counts as ended. */
-	unrent: {
-		asker: "validator",
-		subject: "rental",
-		request: {},
-		reply: "unrented",
-		answer: {},
-		deadline: "rentalMs",
-		doneCode: "RENTAL_UNKNOWN",
-	},
+	unrent: { ...aboutRental, request: {}, reply: "unrented", answer: {}, doneCode: "RENTAL_UNKNOWN" },
 	/** Whether the environment of a rental answers, as the provider sees it. */
-	check: {
-		asker: "validator",
-		subject: "rental",
-		request: {},
-		reply: "checked",
-		answer: { healthy: bool, detail: text(MAX_DETAIL_CHARS) },
-		deadline: "rentalMs",
-	},
+	check: { ...aboutRental, request: {}, reply: "checked", answer: { healthy: bool, detail: text(MAX_DETAIL_CHARS) } },
 } as const satisfies Readonly<Record<string, AgentCall>>;
 
 type Calls = typeof agentCalls;

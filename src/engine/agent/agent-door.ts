@@ -1,24 +1,16 @@
 // The validator's door for agents: upgrades HTTP requests of any server to agent connections, and bounds how
 // many may knock. The limits per address come before any signature is checked, because checking costs more
 // than asking. Page: docs/agent-link.md.
-
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { Signer } from "../../protocol/probe/signer.ts";
-import { type AgentConnection, acceptAgent } from "./accept-agent.ts";
-import type { AgentBounds } from "./agent-bounds.ts";
+import { type AcceptAgentOptions, type AgentConnection, acceptAgent } from "./accept-agent.ts";
 import { closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 
-export interface AgentDoorOptions {
-	readonly signer: Signer;
-	readonly clockUs: () => number;
-	readonly randomBytes: (size: number) => Uint8Array;
-	/** Throwing AssayError sends a proven provider away. */
-	readonly admit?: (providerKey: string) => void;
+export interface AgentDoorOptions extends Omit<AcceptAgentOptions, "address"> {
 	readonly onConnection: (connection: AgentConnection) => void;
 	/** Somebody came and was not let in, for the log. */
 	readonly onRefused?: (error: AssayError, address: string) => void;
@@ -30,7 +22,6 @@ export interface AgentDoorOptions {
 	readonly knocksPerS?: number;
 	/** Not proven yet, of all addresses together. Default 256. */
 	readonly unproven?: number;
-	readonly bounds?: Partial<AgentBounds>;
 }
 
 /** Addresses remembered for their rate; those longest unused go first. */

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { mayJoin } from "../agents/agent-pool.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin, requireOwner } from "./caller.ts";
-import { providerSummary, wantsToFilter, withoutUndefined } from "./provider-views.ts";
+import { deviceView, holdingView, providerSummary, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
 interface ProviderActs {
 	readonly scoreAgain: (providerId: string) => Promise<void>;
@@ -151,10 +151,8 @@ async function show(store: Store, id: string, caller: Caller): Promise<ProviderR
 		target: isAdmin(caller) ? provider.target : null,
 		claim: claim as ProviderReply["claim"],
 		suspicion: provider.memory.suspicion?.kind ?? null,
-		devices: devices.map(({ device, kind, claimedName, uuid, memoryBytes, profile, identity }) => {
-			return { device, kind, claimedName, uuid, memoryBytes, profile, identity };
-		}),
-		holdings: holdings.map(({ model, count, figures }) => ({ model, count, figures: { ...figures } })),
+		devices: devices.map(deviceView),
+		holdings: holdings.map(holdingView),
 		figures: [...figures],
 	};
 }

@@ -1,61 +1,46 @@
 // Rows of the store as the API shows them: what is public of a provider, an offer, a probe. Picks and
 // renames; judges nothing.
-import type { Offer, ProviderSummary } from "../../api/types.ts";
+import type { Offer, Provider as ProviderReply, ProviderSummary } from "../../api/types.ts";
+import type { DeviceRow } from "../../store/devices.ts";
 import type { Holding } from "../../store/holdings.ts";
 import type { ProviderFilter } from "../../store/provider-query.ts";
 import type { Provider } from "../../store/providers.ts";
 
+const OFFERED = ["name", "pricePerHourMicros"] as const;
+const PROVEN = ["model", "gpuCount", "memoryBytes", "fp16OpsPerS", "memoryBytesPerS"] as const;
+const RATED = ["scorePpm", "reliabilityPpm", "uptimePpm"] as const;
+const LAST = ["lastSeenAtMs", "lastVerdict", "lastCode", "lastProbeAtMs", "lastValidAtMs"] as const;
+const OWN = ["id", "link", "state", "rentable", "registeredAtMs", "failures"] as const;
+
+function pick<T, K extends keyof T>(row: T, names: readonly K[]): Pick<T, K> {
+	return Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<T, K>;
+}
+
 export function providerSummary(row: Provider): ProviderSummary {
-	const { id, name, link, state, rentable, pricePerHourMicros, registeredAtMs, lastSeenAtMs, failures } = row;
-	const { lastVerdict, lastCode, lastProbeAtMs, lastValidAtMs, scorePpm, reliabilityPpm, uptimePpm } = row;
-	const { model, gpuCount, memoryBytes, fp16OpsPerS, memoryBytesPerS } = row;
-	const isDue = state === "active" && row.rentalId === null;
+	const rented = row.rentalId !== null;
 	return {
-		id,
-		name,
-		link,
-		state,
-		connected: link !== "agent" || row.connectedTo !== null,
-		rented: row.rentalId !== null,
-		rentable,
-		pricePerHourMicros,
-		registeredAtMs,
-		lastSeenAtMs,
-		nextProbeAtMs: isDue ? row.nextProbeAtMs : null,
-		failures,
-		lastVerdict,
-		lastCode,
-		lastProbeAtMs,
-		lastValidAtMs,
-		scorePpm,
-		reliabilityPpm,
-		uptimePpm,
-		model,
-		gpuCount,
-		memoryBytes,
-		fp16OpsPerS,
-		memoryBytesPerS,
+		...pick(row, [...OWN, ...OFFERED, ...LAST, ...RATED, ...PROVEN]),
+		connected: row.link !== "agent" || row.connectedTo !== null,
+		rented,
+		nextProbeAtMs: row.state === "active" && !rented ? row.nextProbeAtMs : null,
 	};
 }
 
 export function offerView(row: Provider, holdings: readonly Holding[]): Offer {
-	const { id, name, pricePerHourMicros, model, gpuCount, memoryBytes, fp16OpsPerS, memoryBytesPerS } = row;
-	const { uptimePpm, reliabilityPpm, scorePpm } = row;
 	return {
-		providerId: id,
-		name,
-		pricePerHourMicros,
-		model,
-		gpuCount,
-		memoryBytes,
-		fp16OpsPerS,
-		memoryBytesPerS,
-		holdings: holdings.map(({ model, count, figures }) => ({ model, count, figures: { ...figures } })),
+		providerId: row.id,
+		...pick(row, [...OFFERED, ...RATED, ...PROVEN]),
+		holdings: holdings.map(holdingView),
 		lastValidAtMs: row.lastValidAtMs ?? 0,
-		uptimePpm,
-		reliabilityPpm,
-		scorePpm,
 	};
+}
+
+export function holdingView({ model, count, figures }: Holding): Offer["holdings"][number] {
+	return { model, count, figures: { ...figures } };
+}
+
+export function deviceView(row: DeviceRow): ProviderReply["devices"][number] {
+	return pick(row, ["device", "kind", "claimedName", "uuid", "memoryBytes", "profile", "identity"]);
 }
 
 /** The filters that providers, offers and `rent` have in common. */
