@@ -22,8 +22,8 @@ test("Solidity: unit, fuzz and invariant tests", async () => {
 		stream.setEncoding("utf8").on("data", (text) => {
 			output += text;
 		});
-	const code = await new Promise((resolve) => child.on("close", resolve));
-	assert.equal(code, 0, output.slice(-6000));
+	const ending = await new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
+	assert.equal(ending, 0, `${ending}: ${output.slice(-6000)}`);
 	// Found and run, not merely not failed.
 	assert.ok(Number(/(\d+) passing/.exec(output)?.[1]) >= 81, output.slice(-6000));
 	assert.ok(output.includes(`✔ invariant_everythingHolds() (runs: ${scaled(21)})`), output.slice(-6000));
