@@ -79,12 +79,15 @@ const toEngine: readonly Good[] = [
 	],
 	[0x05, "open", u32("session", 9), u8("what", 1), fixed("000000"), places([0, 5], [2, 2 ** 32 - 1])],
 	[0x05, "open", u32("session", 9), u8("what", 2), fixed("000000"), places([0, 0])],
+	[0x05, "open", u32("session", 9), u8("what", 3), fixed("000000"), places([0, 65535])],
+	[0x05, "open", u32("session", 9), u8("what", 4), fixed("000000"), places([4095, 3])],
 	[0x06, "release", u32("session", 10)],
 	[0x07, "ping", raw("payload", "")],
 	[0x07, "ping", raw("payload", "5a".repeat(64))],
 	[0x08, "cancel", u32("target", 3)],
 	[0x09, "copy", u32("session", 11), u16("device", 2), fixed("0000"), u32("newest", 9), hash("nonce")],
 	[0x0a, "read", u16("device", 515)],
+	[0x0b, "chase", u32("session", 12), u32("newest", 3), u32("intervals", 65536), hash("nonce")],
 ];
 const toVerifier: readonly Good[] = [
 	[0x80, "ready", magic, u16("version", 2), text("engineVersion", "0.1.0+é")],
@@ -135,7 +138,7 @@ function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
 }
 
 const badToEngine: readonly Bad[] = [
-	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read"]),
+	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read", "chase"]),
 	["ping of 65 bytes", 0x07, "00".repeat(65)],
 	["gemm, reserved byte", 0x02, withByte(toEngine, "gemm", 7, "01")],
 	["fma, reserved byte", 0x04, withByte(toEngine, "fma", 7, "80")],
@@ -147,7 +150,7 @@ const badToEngine: readonly Bad[] = [
 	["open, more places than said", 0x05, withByte(toEngine, "open", 8, "01")],
 	["open, fewer places than said", 0x05, withByte(toEngine, "open", 8, "03")],
 	["unknown kind 0", 0x00, ""],
-	["unknown kind 11", 0x0b, ""],
+	["unknown kind 12", 0x0c, ""],
 	["unknown kind 119", 0x77, "00"],
 	["a reply as a request", 0x82, payloadOf(toVerifier, "root")],
 ];
@@ -156,7 +159,7 @@ const valuesToEngine: readonly Bad[] = [
 	["gemm, precision 255", 0x02, withByte(toEngine, "gemm", 6, "ff")],
 	["fma, a precision of gemm", 0x04, withByte(toEngine, "fma", 6, "04")],
 	["fma, precision 8", 0x04, withByte(toEngine, "fma", 6, "08")],
-	["open of another thing", 0x05, withByte(toEngine, "open", 4, "03")],
+	["open of another thing", 0x05, withByte(toEngine, "open", 4, "05")],
 	["open of nothing", 0x05, "09000000" + "00000000" + "00000000"],
 ];
 const badToVerifier: readonly Bad[] = [

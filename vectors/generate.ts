@@ -2,6 +2,7 @@
 // committed ones are what this makes. Deterministic: every "random" value below comes from SHA-256 of a label.
 // Each file is a list of flat objects (strings and numbers only) that a few lines of C++ can read; see README.md.
 import { writeFileSync } from "node:fs";
+import { chaseRows, hopRows } from "./chase-rows.ts";
 import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
 import { frameRows } from "./frame-rows.ts";
 import {
@@ -68,7 +69,7 @@ function entryRows(): Row[] {
 }
 
 function taggedRows(): Row[] {
-	const tags = ["leaf", "node", "seed", "nonce", "challenge", "open", "sample", "evidence"];
+	const tags = ["leaf", "node", "seed", "nonce", "chase", "challenge", "open", "sample", "evidence"];
 	return tags.flatMap((name) =>
 		[0, 1, 32, 64, 119, 120, 200].map((length) => {
 			const tag = `assay/${name}/1`;
@@ -110,7 +111,7 @@ function mixRows(): Row[] {
 	});
 }
 
-interface Product {
+export interface Product {
 	readonly precision: GemmPrecision;
 	readonly m: number;
 	readonly n: number;
@@ -193,7 +194,7 @@ function streamRows(made: readonly Product[]): Row[] {
 	return rows;
 }
 
-/** `places` is "round,leaf,…;…": then two columns (gemm), a lane (fma), or a digest and two columns (stream). */
+/** `places` is "round,leaf,…;…": then two columns (gemm), a lane (fma), or a digest and two columns (stream); of a chase "interval,chain;…". */
 function sampleRows(): Row[] {
 	const rows: Row[] = [];
 	const cases = [
@@ -230,6 +231,30 @@ function sampleRows(): Row[] {
 			const text = places.length > 200 ? hex(sha256(Buffer.from(places.join(";")))) : places.join(";");
 			rows.push({ kind, openSeed: hex(openSeed), rounds, leaves, samples, lanes, places: text });
 		}
+	for (const [i, [intervals, samples]] of [
+		[2, 4],
+		[16, 8],
+		[256, 128],
+		[65536, 64],
+	].entries()) {
+		const openSeed = label(`samples chase ${i}`);
+		const draw = drawer(openSeed);
+		const seen: number[] = [];
+		while (seen.length < Math.min(samples!, intervals! - 1)) {
+			const interval = draw(intervals! - 1) + 1;
+			if (!seen.includes(interval)) seen.push(interval);
+		}
+		const places = seen.map((interval) => `${interval},${draw(4)}`).join(";");
+		rows.push({
+			kind: "chase",
+			openSeed: hex(openSeed),
+			rounds: 1,
+			leaves: intervals!,
+			samples: samples!,
+			lanes: 0,
+			places,
+		});
+	}
 	return rows;
 }
 
@@ -273,6 +298,8 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"gemm.json": gemmRows(made),
 		"gemm-elements.json": elementRows(made),
 		"stream.json": streamRows(made),
+		"hop.json": hopRows(),
+		"chase.json": chaseRows(made),
 		"samples.json": sampleRows(),
 		"seeds.json": seedRows(),
 		"frames.json": frameRows(),

@@ -145,14 +145,18 @@ function rotl(x: bigint, r: bigint): bigint {
 	return ((x << r) | (x >> (32n - r))) % WORD;
 }
 
-export function mix(nonce: Bytes, leaf: Bytes, keptLeaf: number): Bytes {
+/** `chase` puts a state's low word in the place of `start`. */
+export function mix(nonce: Bytes, leaf: Bytes, keptLeaf: number, start?: number): Bytes {
 	const params = [0, 1, 2, 3, 4, 5, 6, 7].map((j) =>
 		philox(seedKey(nonce), [BigInt(j), 3n, word(nonce, 2), word(nonce, 3)]).map(BigInt),
 	);
 	let a = 0n;
 	let b = 0n;
 	for (let lane = 0n; lane < 32n; lane++) {
-		let x = params[0]![2]! ^ ((BigInt(keptLeaf) * 0x9e3779b1n) % WORD) ^ ((lane * 0x85ebca77n) % WORD);
+		let x =
+			(start === undefined ? params[0]![2]! : BigInt(start)) ^
+			((BigInt(keptLeaf) * 0x9e3779b1n) % WORD) ^
+			((lane * 0x85ebca77n) % WORD);
 		for (let j = 0; j < 8; j++) {
 			const [w0, w1] = params[j] as [bigint, bigint];
 			x = (rotl(((x ^ word(leaf, 32 * j + Number(lane))) * (w0 | 1n)) % WORD, 13n) + w1) % WORD;

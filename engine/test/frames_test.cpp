@@ -181,6 +181,7 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::cancel: return check_good_frame<CancelRequest>(frame, row);
     case Kind::copy: return check_good_frame<CopyRequest>(frame, row);
     case Kind::read: return check_good_frame<ReadRequest>(frame, row);
+    case Kind::chase: return check_good_frame<ChaseRequest>(frame, row);
     case Kind::ready: return check_good_frame<ReadyReply>(frame, row);
     case Kind::claim: return check_good_frame<ClaimReply>(frame, row);
     case Kind::root: return check_good_frame<RootReply>(frame, row);

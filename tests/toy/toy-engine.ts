@@ -13,14 +13,16 @@ import {
 import { decodeRequest, encodeReply } from "../../src/engine/wire/frames.ts";
 import { merklePath } from "../../src/protocol/hash/merkle.ts";
 import type { HostClaim } from "../../src/protocol/probe/evidence.ts";
-import { digestsOf, lanesOf, nextNonce, nextSeed, productOf, type Tree, treeOf } from "./toy-maths.ts";
+import { chaseOf, type ToyChase } from "./toy-chase.ts";
+import { digestsOf, lanesOf, leavesOf, nextNonce, nextSeed, productOf, type Tree, treeOf } from "./toy-maths.ts";
 
 export type GemmAsk = Extract<Request, { kind: "gemm" }>;
 export type FmaAsk = Extract<Request, { kind: "fma" }>;
 export type StreamAsk = Extract<Request, { kind: "stream" }>;
 export type CopyAsk = Extract<Request, { kind: "copy" }>;
+export type ChaseAsk = Extract<Request, { kind: "chase" }>;
 export type OpenAsk = Extract<Request, { kind: "open" }>;
-export type RunAsk = GemmAsk | FmaAsk | StreamAsk | CopyAsk;
+export type RunAsk = GemmAsk | FmaAsk | StreamAsk | CopyAsk | ChaseAsk;
 export type OpeningOut = Extract<Reply, { kind: "opening" }>;
 export type RootOut = Extract<Reply, { kind: "root" }>;
 
@@ -32,6 +34,8 @@ export interface Session {
 	passes: Tree[];
 	/** What each disk holds of it, and the digests made while writing. */
 	readonly copies: Map<number, { kept: readonly Uint8Array[]; newest: number; tree: Tree }>;
+	/** The last chase, and how many rounds it covered. */
+	chase?: ToyChase & { readonly rounds: number };
 	/** How long all rounds took: a cheat that is late wants to be late against this. */
 	spentMs: number;
 }
@@ -148,6 +152,7 @@ export class ToyEngine {
 		if (!session) return this.send(id, { kind: "error", code: ERROR_CODE.no_session, message: "no such session" });
 		if (request.kind === "stream") return this.stream(id, request, session);
 		if (request.kind === "copy") return this.copy(id, request, session);
+		if (request.kind === "chase") return this.chase(id, request, session);
 		this.open(id, request, session);
 	}
 
@@ -221,6 +226,21 @@ export class ToyEngine {
 		this.finish(id, ask, roots);
 	}
 
+	private chase(id: number, ask: ChaseAsk, session: Session): void {
+		const kept = this.newestOf(session, ask.newest);
+		session.chase = { ...chaseOf(kept.flatMap(leavesOf), ask.nonce, ask.intervals), rounds: kept.length };
+		const root: RootOut = { kind: "root", index: 0, root: session.chase.tree.root };
+		if (!this.cheat.roots) this.send(id, root);
+		this.finish(id, ask, [root]);
+	}
+
+	/** Where in the rounds the hops of an interval's chain went. */
+	private hopsOf({ chase, rounds }: Session, interval: number, chain: number): { round: number; index: number }[] {
+		const leaves = rounds[0]!.tree.leaves.length;
+		const first = rounds.length - chase!.rounds;
+		return chase!.visited[interval]![chain]!.map((q) => ({ round: first + Math.floor(q / leaves), index: q % leaves }));
+	}
+
 	private finish(id: number, ask: RunAsk, honest: RootOut[]): void {
 		const roots = this.cheat.roots?.(honest, ask) ?? honest;
 		if (this.cheat.roots) for (const root of roots) this.send(id, root);
@@ -228,13 +248,17 @@ export class ToyEngine {
 	}
 
 	private open(id: number, ask: OpenAsk, session: Session): void {
-		const trees =
-			ask.what === "leaves"
-				? session.rounds.map(({ tree }) => tree)
-				: ask.what === "digests"
-					? session.passes
-					: [...session.copies.values()].map(({ tree }) => tree);
-		const honest = ask.places.map(({ round, index }): OpeningOut => {
+		const ofRounds = session.rounds.map(({ tree }) => tree);
+		const trees = {
+			leaves: ofRounds,
+			digests: session.passes,
+			"copied-digests": [...session.copies.values()].map(({ tree }) => tree),
+			labels: session.chase ? [session.chase.tree] : [],
+			hops: ofRounds,
+		}[ask.what];
+		const places =
+			ask.what === "hops" ? ask.places.flatMap(({ round, index }) => this.hopsOf(session, round, index)) : ask.places;
+		const honest = places.map(({ round, index }): OpeningOut => {
 			// A cheater's own smaller run has fewer of both: it opens what it has.
 			const tree = trees[round % trees.length]!;
 			const leaf = index % tree.leaves.length;

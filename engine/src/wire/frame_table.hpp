@@ -29,6 +29,7 @@ enum class Kind : uint8_t {
   cancel = 0x08,
   copy = 0x09,
   read = 0x0A,
+  chase = 0x0B,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -185,6 +186,20 @@ struct ReadRequest {
   uint16_t device = 0;
   static void visit(auto& self, auto& f) {
     f.field("device", self.device);
+  }
+};
+
+struct ChaseRequest {
+  static constexpr Kind kKind = Kind::chase;
+  uint32_t session = 0;
+  uint32_t newest = 0;
+  uint32_t intervals = 0;
+  Hash nonce{};
+  static void visit(auto& self, auto& f) {
+    f.field("session", self.session);
+    f.field("newest", self.newest);
+    f.field("intervals", self.intervals);
+    f.field("nonce", self.nonce);
   }
 };
 

@@ -15,7 +15,7 @@ export const MAGIC = "assay-engine";
 export const MAX_PLACES = 4096;
 
 /** What OPEN opens, by its number. */
-export const WHATS = ["leaves", "digests", "copied-digests"] as const;
+export const WHATS = ["leaves", "digests", "copied-digests", "labels", "hops"] as const;
 
 export const ERROR_CODE = {
 	bad_frame: 1,
@@ -109,7 +109,7 @@ export const REQUESTS = {
 	open: {
 		kind: 0x05,
 		fields: { session: "u32", what: "what", reserved: "zeros3", places: "places" },
-		says: "OPENING × count in the order asked, DONE",
+		says: "OPENING × count (`hops`: × 64) in the order asked, DONE",
 	},
 	release: { kind: 0x06, fields: { session: "u32" }, says: "DONE" },
 	ping: { kind: 0x07, fields: { payload: "pingBytes" }, says: "PONG at once, whatever else runs" },
@@ -124,6 +124,11 @@ export const REQUESTS = {
 		says: "ROOT × 1, DONE",
 	},
 	read: { kind: 0x0a, fields: { device: "u16" }, says: "READING" },
+	chase: {
+		kind: 0x0b,
+		fields: { session: "u32", newest: "u32", intervals: "u32", nonce: "hash" },
+		says: "ROOT × 1, DONE",
+	},
 } as const satisfies Record<string, FrameShape>;
 
 export const REPLIES = {
@@ -176,6 +181,7 @@ export type FmaRequest = Values<typeof REQUESTS.fma.fields>;
 /** `reader` digests: the session's own device, a peer, or a disk that holds a copy. `newest` 0 is all kept rounds. */
 export type StreamRequest = Values<typeof REQUESTS.stream.fields>;
 export type CopyRequest = Values<typeof REQUESTS.copy.fields>;
+export type ChaseRequest = Values<typeof REQUESTS.chase.fields>;
 export type OpenRequest = Values<typeof REQUESTS.open.fields>;
 export type OpenWhat = (typeof WHATS)[number];
 export interface Place {

@@ -54,6 +54,8 @@ const requests: Request[] = [
 	{ kind: "stream", session: 7, reader: 3, newest: 2, passes: 4, nonce: bytes(32) },
 	{ kind: "copy", session: 7, device: 2, newest: 9, nonce: bytes(32) },
 	{ kind: "read", device: 258 },
+	{ kind: "chase", session: 7, newest: 0, intervals: 4096, nonce: bytes(32) },
+	{ kind: "open", session: 7, what: "hops", places: [{ round: 4095, index: 3 }] },
 	{ kind: "open", session: 7, what: "copied-digests", places: [{ round: 0, index: 1 }] },
 	{ kind: "fma", session: 8, device: 65535, precision: "fp64", lanes: 256, steps: 512, rounds: 2, seed: bytes(32) },
 	{
@@ -264,7 +266,7 @@ test("a missing or surplus byte, a reserved bit, an unknown word is a bad frame"
 		assert.throws(() => decodeRequest({ kind, id: 1, payload }), frameCode("FRAME_BAD"));
 	worse(KIND.ready, bytes(0));
 	worse(KIND.open, new Uint8Array(12));
-	worse(KIND.open, Uint8Array.of(1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, ...new Uint8Array(8)));
+	worse(KIND.open, Uint8Array.of(1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, ...new Uint8Array(8)));
 	worse(KIND.stream, Uint8Array.of(1, 0, 0, 0, 0, 0, 1, 0, ...new Uint8Array(40)));
 	worse(KIND.copy, Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 1, ...new Uint8Array(36)));
 	worse(KIND.ping, bytes(65));

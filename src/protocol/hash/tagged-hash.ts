@@ -7,6 +7,7 @@ export type Tag =
 	| "assay/node/1"
 	| "assay/seed/1"
 	| "assay/nonce/1"
+	| "assay/chase/1"
 	| "assay/challenge/1"
 	| "assay/open/1"
 	| "assay/sample/1"

@@ -1,6 +1,7 @@
 // Which places are opened: drawn from the openSeed alone, docs/hardware-proof.md §7, so that prover and verifier can choose
 // nothing and anyone can draw them again. Shared by the probe (what to ask) and verify (what must have been asked).
 import { u32 } from "../bytes/bytes.ts";
+import { CHAINS } from "../hash/chase.ts";
 import { tagged } from "../hash/tagged-hash.ts";
 import { GROUP_DIGESTS, LEAF_ELEMENTS } from "./challenge-shape.ts";
 
@@ -27,6 +28,12 @@ export interface StreamSample {
 	readonly keptLeaf: number;
 	/** Two distinct columns of the leaf beneath. */
 	readonly columns: readonly [number, number];
+}
+
+export interface ChaseSample {
+	/** 1 … intervals − 1: the one before it is opened too. */
+	readonly interval: number;
+	readonly chain: number;
 }
 
 /** draw(range): the next u64 v of the sample stream gives (v·range) >> 64. */
@@ -82,4 +89,10 @@ export function streamSamples(seed: Uint8Array, passes: number, groups: number, 
 		const digest = draw(GROUP_DIGESTS);
 		return { pass, group, digest, keptLeaf: GROUP_DIGESTS * group + digest, columns: drawColumns(draw) };
 	});
+}
+
+/** Distinct intervals, none of them the first; then, for each in order, one of its chains. */
+export function chaseSamples(seed: Uint8Array, intervals: number, samples: number): ChaseSample[] {
+	const draw = createDraw(seed);
+	return drawPlaces(draw, 1, intervals - 1, samples).map(({ leaf }) => ({ interval: leaf + 1, chain: draw(CHAINS) }));
 }
