@@ -2,60 +2,6 @@
 // where it comes from. Operators override rows by name; createParams checks them. docs/scores.md lists the table, a test keeps it in step.
 import { AssayError } from "../protocol/assay-error.ts";
 
-export interface Params {
-	// schedule, docs/schedule.md
-	readonly intervalMs: number;
-	readonly jitterMs: number;
-	readonly retries: number;
-	readonly retryFirstMs: number;
-	readonly forgiveAfterValid: number;
-	readonly changedLimitMs: number;
-	readonly fallPpm: number;
-	readonly fallHistory: number;
-	readonly suspectsAtOnce: number;
-	readonly suspicionLimitMs: number;
-	// scores, §5
-	readonly scoring: "holistic" | "sn27";
-	readonly maxDevices: number;
-	readonly hostParts: "carried" | "plain";
-	readonly hostOnlyPpm: number;
-	readonly namePremiumPpm: number;
-	readonly gpuWeightPpm: number;
-	readonly cpuWeightPpm: number;
-	readonly ramWeightPpm: number;
-	readonly diskWeightPpm: number;
-	readonly rentedBonusPpm: number;
-	readonly maxAgeMs: number;
-	readonly maxRentedAgeMs: number;
-	readonly reliabilityStartPpm: number;
-	readonly reliabilityStepPpm: number;
-	readonly reliabilityWindow: number;
-	readonly baseScoresPpm: Readonly<Record<string, number>>;
-	readonly formulaFp16OpsPerS: number;
-	readonly formulaMemoryBytes: number;
-	readonly formulaBytesPerS: number;
-	readonly formulaScorePpm: number;
-	readonly unknownCardPpm: number;
-	readonly matrixFullPpm: Readonly<Record<string, number>>;
-	readonly scalarFullPpm: number;
-	readonly bandwidthFullPpm: number;
-	readonly memoryFullPpm: number;
-	readonly cpuInt8OpsPerS: number;
-	readonly cpuFp32FlopPerS: number;
-	readonly cpuFp64FlopPerS: number;
-	readonly ramBytesPerS: number;
-	readonly ramBytes: number;
-	readonly diskReadBytesPerS: number;
-	readonly diskWriteBytesPerS: number;
-	// rental, §6
-	readonly leastRentalMs: number;
-	readonly mostRentalMs: number;
-	readonly leastChargeMs: number;
-	readonly reserveTimeoutMs: number;
-	readonly healthEveryMs: number;
-	readonly healthMisses: number;
-}
-
 /** `least` and `most` bound numbers (in a record, each of its numbers); `oneOf` words. */
 export interface ParamRow<Value> {
 	readonly value: Value;
@@ -73,9 +19,39 @@ const XEON = "measured: the 16-vCPU host of bench/results/h200, rounded down";
 const ms = (value: number, source: string, least = 0, most = 365 * DAY) => ({ value, unit: "ms", least, most, source });
 const ppm = (value: number, source: string, least = 0, most = PPM) => ({ value, unit: "ppm", least, most, source });
 const count = (value: number, most: number, source: string, least = 0) => ({ value, unit: "1", least, most, source });
+const word = <const W extends string>(oneOf: readonly [W, ...W[]], source: string) => ({
+	value: oneOf[0] as W,
+	unit: "",
+	oneOf,
+	source,
+});
 const rate = (value: number, unit: string, source: string) => ({ value, unit, least: 1, most: 2 ** 53 - 1, source });
 
-export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name]> } = {
+/** SN27's table: score in ppm by our profile's id; null: listed without a score. Cards that are not listed score 0. */
+export const SN27_SCORES_PPM: Readonly<Record<string, number | null>> = {
+	B200: 5_000_000,
+	H200: 4_000_000,
+	"H100 80GB HBM3": 3_300_000,
+	"H100 PCIe": 2_800_000,
+	"A100-SXM4-80GB": 1_900_000,
+	"A100 80GB PCIe": 1_700_000,
+	"A100-SXM4-40GB": 1_300_000,
+	L40: 1_000_000,
+	"GeForce RTX 5090": 920_000,
+	L40S: 900_000,
+	"RTX 6000 Ada Generation": 830_000,
+	"RTX A6000": 750_000,
+	"GeForce RTX 4090": 680_000,
+	"RTX A5000": 260_000,
+	A40: 0,
+	"GeForce RTX 3090": 0,
+	"RTX A4500": 0,
+	L4: 0,
+	"RTX 4000 Ada Generation": null,
+};
+
+export const PARAM_ROWS = {
+	// schedule, docs/schedule.md
 	intervalMs: ms(72 * MINUTE, "SN27: 360 blocks of 12 s", 1),
 	jitterMs: ms(15 * MINUTE, "SN27: 0–900 s"),
 	retries: count(5, 20, "ours; SN27 makes 22, every 60 s"),
@@ -87,9 +63,10 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	suspectsAtOnce: count(16, 256, "ours: a bound; a larger group leaves the rest without credit", 2),
 	suspicionLimitMs: ms(72 * MINUTE, "ours: one interval; else a stranger who claims your UUID has you probed all day"),
 
-	scoring: { value: "holistic", unit: "", oneOf: ["holistic", "sn27"], source: "docs/network.md §2" },
+	// scores, docs/scores.md
+	scoring: word(["holistic", "sn27"], "docs/network.md §2"),
 	maxDevices: count(8, 64, "SN27: min(N, 8)", 1),
-	hostParts: { value: "carried", unit: "", oneOf: ["carried", "plain"], source: "ours, see Holistic" },
+	hostParts: word(["carried", "plain"], "ours, see Holistic"),
 	hostOnlyPpm: ppm(0, "ours, see Holistic: for trial networks; nothing tells one CPU shown twice from two"),
 	namePremiumPpm: ppm(1_250_000, "what docs/profiles.md calls equal; 1,000,000: a name adds nothing", PPM, 1_000 * PPM),
 	gpuWeightPpm: ppm(550_000, "SN27: GPU 55 %", 1),
@@ -103,22 +80,9 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	reliabilityStepPpm: ppm(100_000, "ours: half of the way in 7 probes, some 9 h", 1),
 	reliabilityWindow: count(64, 10_000, "ours: 0.9^64 leaves 0.1 % of what was before", 1),
 	baseScoresPpm: {
-		value: {
-			B200: 5_000_000,
-			H200: 4_000_000,
-			"H100 80GB HBM3": 3_300_000,
-			"H100 PCIe": 2_800_000,
-			"A100-SXM4-80GB": 1_900_000,
-			"A100 80GB PCIe": 1_700_000,
-			"A100-SXM4-40GB": 1_300_000,
-			L40: 1_000_000,
-			"GeForce RTX 5090": 920_000,
-			L40S: 900_000,
-			"RTX 6000 Ada Generation": 830_000,
-			"RTX A6000": 750_000,
-			"GeForce RTX 4090": 680_000,
-			"RTX A5000": 260_000,
-		},
+		value: Object.fromEntries(
+			Object.entries(SN27_SCORES_PPM).filter((row): row is [string, number] => (row[1] ?? 0) > 0),
+		) as Readonly<Record<string, number>>,
 		unit: "ppm",
 		least: 1,
 		most: 1_000 * PPM,
@@ -138,7 +102,7 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 			"blackwell-dc": 120_000,
 			blackwell: 300_000,
 			other: 300_000,
-		},
+		} as Readonly<Record<string, number>>,
 		unit: "ppm",
 		least: 1,
 		most: PPM,
@@ -160,13 +124,17 @@ export const PARAM_ROWS: { readonly [Name in keyof Params]: ParamRow<Params[Name
 	diskReadBytesPerS: rate(3_000_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
 	diskWriteBytesPerS: rate(1_500_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
 
+	// rentals, docs/rentals.md
 	leastRentalMs: ms(MINUTE, "ours, as the API", 1),
 	mostRentalMs: ms(30 * DAY, "ours, as the API", 1),
 	leastChargeMs: ms(MINUTE, "docs/rentals.md: the first minute is charged whole when the customer releases"),
 	reserveTimeoutMs: ms(5 * MINUTE, "ours: pulling a container image", 1),
 	healthEveryMs: ms(30_000, "docs/rentals.md", 1),
 	healthMisses: count(3, 100, "docs/rentals.md", 1),
-};
+} as const satisfies Readonly<Record<string, ParamRow<unknown>>>;
+
+type Rows = typeof PARAM_ROWS;
+export type Params = { readonly [Name in keyof Rows]: Rows[Name]["value"] };
 
 export const DEFAULT_PARAMS: Params = Object.freeze(
 	Object.fromEntries(Object.entries(PARAM_ROWS).map(([name, row]) => [name, row.value])),
@@ -182,7 +150,9 @@ export function createParams(overrides: ParamOverrides = {}): Params {
 	const wrong: string[] = [];
 	const values: Record<string, unknown> = { ...DEFAULT_PARAMS };
 	for (const [name, given] of Object.entries(overrides)) {
-		const row = Object.hasOwn(PARAM_ROWS, name) ? PARAM_ROWS[name as keyof Params] : undefined;
+		const row: ParamRow<unknown> | undefined = Object.hasOwn(PARAM_ROWS, name)
+			? PARAM_ROWS[name as keyof Params]
+			: undefined;
 		if (row === undefined) wrong.push(`${name}: there is no such parameter`);
 		else
 			values[name] = typeof row.value === "object" ? merged(name, row, given, wrong) : single(name, row, given, wrong);

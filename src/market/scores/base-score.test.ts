@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";
-import { createParams, DEFAULT_PARAMS, type Params } from "../params.ts";
+import { createParams, DEFAULT_PARAMS, type Params, SN27_SCORES_PPM } from "../params.ts";
 import { baseTerm, bestBasePpm, FORMULA_EIGHTHS, formulaTerm } from "./base-score.ts";
 import { given } from "./recompute.ts";
 import type { CardFacts } from "./score-input.ts";
-import { SN27_SCORES_PPM } from "./score-sn27.ts";
 import { CARDS, profile } from "./scored-host.test-kit.ts";
 
 const P = DEFAULT_PARAMS;

@@ -1,11 +1,10 @@
 // Compatible mode against SN27's published table, and its weaknesses: here N is proven.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createParams } from "../params.ts";
+import { createParams, SN27_SCORES_PPM } from "../params.ts";
 import { mismatchesOf } from "./recompute.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
-import { SN27_SCORES_PPM } from "./score-sn27.ts";
 import { CARDS, inputOf, profile, proofOf } from "./scored-host.test-kit.ts";
 
 const params = createParams({ scoring: "sn27" });

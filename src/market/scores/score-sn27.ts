@@ -1,34 +1,11 @@
 // Compatible mode: SN27's formula and table, gpu_score · min(N, 8) ÷ (8 · max_score), chosen by `scoring: "sn27"`.
 // N is what was proven and identified, never what a host says: the one thing that is not compatible. Facts: the table SN27 publishes.
 
-import type { Params } from "../params.ts";
+import { type Params, SN27_SCORES_PPM } from "../params.ts";
 import { countedGpus } from "./counted-gpus.ts";
 import type { Term } from "./explanation.ts";
 import { given, term } from "./recompute.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
-
-/** Score in ppm by our profile's id; null: listed without a score. Cards that are not listed score 0. */
-export const SN27_SCORES_PPM: Readonly<Record<string, number | null>> = {
-	B200: 5_000_000,
-	H200: 4_000_000,
-	"H100 80GB HBM3": 3_300_000,
-	"H100 PCIe": 2_800_000,
-	"A100-SXM4-80GB": 1_900_000,
-	"A100 80GB PCIe": 1_700_000,
-	"A100-SXM4-40GB": 1_300_000,
-	"GeForce RTX 5090": 920_000,
-	L40S: 900_000,
-	L40: 1_000_000,
-	"RTX 6000 Ada Generation": 830_000,
-	"RTX A6000": 750_000,
-	A40: 0,
-	"GeForce RTX 4090": 680_000,
-	"GeForce RTX 3090": 0,
-	"RTX A5000": 260_000,
-	"RTX A4500": 0,
-	"RTX 4000 Ada Generation": null,
-	L4: 0,
-};
 
 const SN27_DEVICES = 8;
 const SN27_BEST_PPM = 5_000_000;
