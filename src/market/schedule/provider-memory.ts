@@ -7,7 +7,7 @@ import type { Figure, HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Identity, VerdictStatus } from "../../protocol/probe/verdict.ts";
 import type { Params } from "../params.ts";
 import { nextReliabilityPpm } from "../scores/reliability.ts";
-import type { ScheduleState } from "./schedule-state.ts";
+import type { RememberedState, ScheduleState } from "./schedule-state.ts";
 
 /** What the schedule knows of a provider; the store's row fits. */
 export interface ScheduledProvider {
@@ -27,41 +27,29 @@ const MAX_UUIDS = 128;
 const MAX_CLEARED = 64;
 const MAX_RECENT = 16;
 
-export function scheduleStateOf(row: ScheduledProvider): ScheduleState {
-	const { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs } =
-		row.memory;
+const remembered = (from: RememberedState): RememberedState => {
+	const { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs } = from;
+	return { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs };
+};
+
+export function scheduleStateOf({ memory, ...row }: ScheduledProvider): ScheduleState {
 	const rented = row.rentalId !== null;
 	return {
+		...remembered(memory),
 		status: row.state,
 		rented,
 		nextProbeAtMs: row.state === "active" && !rented ? row.nextProbeAtMs : null,
-		why,
-		lastStartedAtMs,
 		lastVerdict: row.lastVerdict === null ? null : { status: row.lastVerdict, code: row.lastCode },
 		failures: row.failures,
 		retried: row.retries,
-		validSinceWithheld,
-		changeProbeAtMs,
-		changedAtMs,
-		suspicion,
-		suspectProbeAtMs,
 	};
 }
 
 /** The parts of a state that have no column of their own. */
-export function rememberState(memory: ProviderMemory, state: ScheduleState): ProviderMemory {
-	const { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs } = state;
-	return {
-		...memory,
-		why,
-		lastStartedAtMs,
-		validSinceWithheld,
-		changeProbeAtMs,
-		changedAtMs,
-		suspicion,
-		suspectProbeAtMs,
-	};
-}
+export const rememberState = (memory: ProviderMemory, state: ScheduleState): ProviderMemory => ({
+	...memory,
+	...remembered(state),
+});
 
 /** UUIDs come from hosts: shortened and made harmless before they are kept or compared. */
 export function uuidOf(text: string): string {

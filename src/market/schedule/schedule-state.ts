@@ -1,35 +1,36 @@
-// What the schedule keeps of one provider, what can happen to it, and what is decided. Shapes only; the rules are in schedule.ts
+// What the schedule keeps of one provider and what can happen to it. Shapes only; the rules are in schedule.ts
 // and suspicion.ts, the page is docs/schedule.md.
 
-import type { FigureSeries, ProviderState, Suspicion, Why } from "../../protocol/network/provider-memory.ts";
+import type { FigureSeries, PastProbe, ProviderMemory, ProviderState } from "../../protocol/network/provider-memory.ts";
 import type { VerdictStatus } from "../../protocol/probe/verdict.ts";
 
-export interface ScheduleState {
+/** What of the state is remembered beside a provider's row; protocol/network/provider-memory.ts says what it means. */
+export type RememberedState = Pick<
+	ProviderMemory,
+	| "why"
+	| "lastStartedAtMs"
+	| "validSinceWithheld"
+	| "changeProbeAtMs"
+	| "changedAtMs"
+	| "suspicion"
+	| "suspectProbeAtMs"
+>;
+
+export interface ScheduleState extends RememberedState {
 	readonly status: ProviderState;
 	readonly rented: boolean;
 	/** Null: never (paused, removed, rented). */
 	readonly nextProbeAtMs: number | null;
-	readonly why: Why;
-	readonly lastStartedAtMs: number | null;
 	readonly lastVerdict: { readonly status: VerdictStatus; readonly code: string | null } | null;
 	/** Counted failures in a row. */
 	readonly failures: number;
 	/** Retries used up since the last probe that needed none. */
 	readonly retried: number;
-	/** Valid proofs since an answer was last withheld or late; null when none ever was. */
-	readonly validSinceWithheld: number | null;
-	/** When a change last made the provider due: the limiter of re-proving. */
-	readonly changeProbeAtMs: number | null;
-	/** When the newest change was reported; null once a probe that began later has ended. */
-	readonly changedAtMs: number | null;
-	readonly suspicion: Suspicion | null;
-	/** When it last took part in a simultaneous probe: the limiter of suspicion. */
-	readonly suspectProbeAtMs: number | null;
 }
 
-/** How one probe ended. `abandoned`: the process that ran it died before any evidence. */
+/** How one probe ended. */
 export interface Outcome {
-	readonly status: VerdictStatus | "abandoned";
+	readonly status: VerdictStatus;
 	readonly code: string | null;
 	readonly startedAtMs: number;
 	readonly endedAtMs: number;
@@ -37,17 +38,10 @@ export interface Outcome {
 	readonly together?: boolean;
 }
 
-/** What the service has to do. */
-export type Action =
-	| { readonly do: "probe-at"; readonly atMs: number; readonly why: Why }
-	| { readonly do: "rest"; readonly why: Why }
-	| { readonly do: "count"; readonly as: "success" | "failure" | "nothing" }
-	| { readonly do: "probe-together"; readonly providerIds: readonly string[]; readonly suspicion: Suspicion };
-
-/** The new state, and the actions it stands for. Store the state in the transaction that does the actions. */
+/** What a probe that has ended makes of the state, and what it counts for. */
 export interface Decision {
 	readonly state: ScheduleState;
-	readonly actions: readonly Action[];
+	readonly counts: PastProbe["counts"];
 }
 
 /** What suspicion.ts looks at, one a provider. */

@@ -2,7 +2,7 @@
 // are arguments, the service carries the actions out. Suspicion over several providers is in suspicion.ts.
 import type { Why } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
-import type { Action, Decision, Outcome, ScheduleState } from "./schedule-state.ts";
+import type { Decision, Outcome, ScheduleState } from "./schedule-state.ts";
 
 /**
  * What an honest host can cause on a bad day, and a cheater causes every time: an engine that crashes looks like one that hangs up when it sees the
@@ -23,8 +23,6 @@ export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params
 	const usual = judged.again
 		? outcome.endedAtMs + judged.pauseMs
 		: outcome.startedAtMs + params.intervalMs + Math.floor(random01 * params.jitterMs);
-	const usualWhy: Why =
-		outcome.status === "abandoned" && judged.again ? "abandoned" : judged.again ? "retry" : "interval";
 	// A change that was reported while the probe ran was not what it proved.
 	const stillChanged = state.changedAtMs !== null && state.changedAtMs > outcome.startedAtMs;
 	const after: ScheduleState = {
@@ -38,12 +36,12 @@ export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params
 	const due =
 		changed !== null && changed < usual
 			? dueAt({ ...after, changeProbeAtMs: changed }, changed, "changed")
-			: dueAt(after, usual, usualWhy);
-	return decided(due, { do: "count", as: judged.counts });
+			: dueAt(after, usual, judged.again ? "retry" : "interval");
+	return { state: due, counts: judged.counts };
 }
 
 interface Judged {
-	readonly counts: "success" | "failure" | "nothing";
+	readonly counts: Decision["counts"];
 	readonly again: boolean;
 	readonly pauseMs: number;
 	readonly patch: Partial<ScheduleState>;
@@ -54,9 +52,6 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 	const pauseMs = params.retryFirstMs * 2 ** state.retried;
 	const { status, code } = outcome;
 	switch (status) {
-		case "abandoned":
-			// Our own process died: due again at once. But should this provider be what kills it, then less and less often.
-			return { counts: "nothing", again: mayRetry, pauseMs: state.retried === 0 ? 0 : pauseMs, patch: {} };
 		case "inconclusive":
 			return { counts: "nothing", again: mayRetry, pauseMs, patch: { lastVerdict: { status, code } } };
 		case "valid": {
@@ -82,9 +77,12 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 }
 
 /** Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept, not lost. */
-export function onChanged(state: ScheduleState, nowMs: number, params: Params): Decision {
+export function onChanged(state: ScheduleState, nowMs: number, params: Params): ScheduleState {
 	const noted = { ...state, changedAtMs: nowMs };
-	return decided(isProbed(noted) ? dueForChange(noted, nowMs, params) : noted);
+	if (!isProbed(noted)) return noted;
+	const atMs = changeDueAtMs(noted, nowMs, params);
+	if (noted.nextProbeAtMs !== null && noted.nextProbeAtMs <= atMs) return noted;
+	return dueAt({ ...noted, changeProbeAtMs: atMs }, atMs, "changed");
 }
 
 export function isProbed({ status, rented }: ScheduleState): boolean {
@@ -97,21 +95,9 @@ function changeDueAtMs({ changeProbeAtMs }: ScheduleState, nowMs: number, { chan
 	return changeProbeAtMs > nowMs ? changeProbeAtMs : Math.max(nowMs, changeProbeAtMs + changedLimitMs);
 }
 
-function dueForChange(state: ScheduleState, nowMs: number, params: Params): ScheduleState {
-	const atMs = changeDueAtMs(state, nowMs, params);
-	if (state.nextProbeAtMs !== null && state.nextProbeAtMs <= atMs) return state;
-	return dueAt({ ...state, changeProbeAtMs: atMs }, atMs, "changed");
-}
-
 /** What is paused, removed or rented is never due, whatever ended meanwhile. */
 export function dueAt(state: ScheduleState, atMs: number | null, why: Why): ScheduleState {
 	if (isProbed(state)) return { ...state, nextProbeAtMs: atMs, why };
 	const rest: Why = state.status === "active" ? "rented" : state.status;
 	return { ...state, nextProbeAtMs: null, why: rest };
-}
-
-export function decided(state: ScheduleState, ...actions: readonly Action[]): Decision {
-	const { nextProbeAtMs, why } = state;
-	const when: Action = nextProbeAtMs === null ? { do: "rest", why } : { do: "probe-at", atMs: nextProbeAtMs, why };
-	return { state, actions: [...actions, when] };
 }

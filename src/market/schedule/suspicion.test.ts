@@ -45,7 +45,6 @@ test("one UUID on two providers: both at once; different ones: nobody", () => {
 		P,
 	);
 	assert.deepEqual(group, {
-		do: "probe-together",
 		providerIds: ["a", "b"],
 		suspicion: { kind: "shared-uuid", sinceMs: T0, uuids: ["gpu-1"] },
 	});
@@ -88,7 +87,7 @@ test("nobody is probed out of turn more than once in the limit, whoever else cla
 	const victim = view("victim", { uuids: ["1"] });
 	const probed = {
 		...victim,
-		state: onSuspected(victim.state, { kind: "shared-uuid", sinceMs: T0, uuids: ["1"] }, T0).state,
+		state: onSuspected(victim.state, { kind: "shared-uuid", sinceMs: T0, uuids: ["1"] }, T0),
 	};
 	assert.equal(probed.state.nextProbeAtMs, T0);
 	assert.equal(probed.state.why, "suspected");
@@ -178,7 +177,7 @@ test("cleared are those whose fill and stream overlapped, and only if they are v
 	]);
 	assert.deepEqual(clearedPairs([result("a", 0, 10), result("a", 0, 10)]), [], "nobody is cleared with itself");
 	assert.equal(
-		onCleared(onSuspected(freshState(T0), { kind: "fallen", sinceMs: T0, figures: [] }, T0).state).suspicion,
+		onCleared(onSuspected(freshState(T0), { kind: "fallen", sinceMs: T0, figures: [] }, T0)).suspicion,
 		null,
 	);
 });

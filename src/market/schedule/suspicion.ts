@@ -5,10 +5,14 @@
 import type { Suspicion } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
 import { normalUuid } from "../scores/counted-gpus.ts";
-import { decided, dueAt, isProbed } from "./schedule.ts";
-import type { Action, Decision, Outcome, ScheduleState, SuspectView } from "./schedule-state.ts";
+import { dueAt, isProbed } from "./schedule.ts";
+import type { Outcome, ScheduleState, SuspectView } from "./schedule-state.ts";
 
-type Together = Extract<Action, { do: "probe-together" }>;
+/** Providers that must be probed at the same time, and why. */
+interface Together {
+	readonly providerIds: readonly string[];
+	readonly suspicion: Suspicion;
+}
 
 /** Groups to be probed at once, none in two of them. A group of one (fallen figures) is a probe out of turn. */
 export function suspectGroups(views: readonly SuspectView[], nowMs: number, params: Params): Together[] {
@@ -92,7 +96,6 @@ function sharedGroups(able: readonly SuspectView[], nowMs: number, params: Param
 	const groups = [...new Set(groupOf.values())];
 	const rank = new Map(able.map(({ providerId, gpus }) => [providerId, firstProvenMs(gpus)]));
 	return groups.map(({ uuids, members }) => ({
-		do: "probe-together",
 		providerIds: members
 			.sort((a, b) => compare(rank.get(a)!, rank.get(b)!) || compare(a, b))
 			.slice(0, params.suspectsAtOnce),
@@ -126,7 +129,7 @@ function fallenGroups(able: readonly SuspectView[], nowMs: number, params: Param
 			const some = members.slice(i, i + params.suspectsAtOnce);
 			const figures = some.flatMap((member) => member.figures).sort();
 			const suspicion: Suspicion = { kind: "fallen", sinceMs: nowMs, figures };
-			groups.push({ do: "probe-together", providerIds: some.map(({ id }) => id), suspicion });
+			groups.push({ providerIds: some.map(({ id }) => id), suspicion });
 		}
 		return groups;
 	});
@@ -149,8 +152,8 @@ export function fallenFigures(
 }
 
 /** The state of one member when its group is sent off. */
-export function onSuspected(state: ScheduleState, suspicion: Suspicion, nowMs: number): Decision {
-	return decided(dueAt({ ...state, suspicion, suspectProbeAtMs: nowMs }, nowMs, "suspected"));
+export function onSuspected(state: ScheduleState, suspicion: Suspicion, nowMs: number): ScheduleState {
+	return dueAt({ ...state, suspicion, suspectProbeAtMs: nowMs }, nowMs, "suspected");
 }
 
 export interface TogetherResult {

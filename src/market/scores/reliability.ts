@@ -32,10 +32,9 @@ export function nextReliabilityPpm(beforePpm: number | null, counts: PastProbe["
 	return reliabilityTerm({ reliabilityPpm: beforePpm, history: [{ evidence: "", counts }] }, params).value;
 }
 
-/** A probe that came to a verdict was answered, true or false; an abandoned one is our own fault. */
+/** A probe that came to a verdict was answered, true or false. */
 export function nextUptimePpm(beforePpm: number | null, status: Outcome["status"], params: Params): number {
-	const counts = status === "abandoned" ? "nothing" : status === "inconclusive" ? "failure" : "success";
-	return nextReliabilityPpm(beforePpm, counts, params);
+	return nextReliabilityPpm(beforePpm, status === "inconclusive" ? "failure" : "success", params);
 }
 
 function bounded(ppm: number): number {

@@ -319,7 +319,6 @@ test("uptime: an inconclusive probe lowers it, a false answer is still an answer
 	assert.ok(nextUptimePpm(900_000, "inconclusive", P) < 900_000);
 	assert.ok(nextUptimePpm(900_000, "invalid", P) > 900_000);
 	assert.ok(nextUptimePpm(900_000, "valid", P) > 900_000);
-	assert.equal(nextUptimePpm(900_000, "abandoned", P), 900_000);
 });
 
 test("a host without a GPU is worth what the operator says, and only an honest one", () => {

@@ -10,7 +10,6 @@ export type Why =
 	| "registered"
 	| "interval"
 	| "retry"
-	| "abandoned"
 	| "changed"
 	| "rental-ended"
 	| "suspected"

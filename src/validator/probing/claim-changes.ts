@@ -31,9 +31,8 @@ export async function takeClaim(
 	if (before !== null && !isOtherHost(before, after)) return false;
 	let probeAtMs: number | null = null;
 	await changeMemory(context, id, (provider) => {
-		const { state, actions } = onChanged(scheduleStateOf(provider), nowMs, config.params);
-		for (const action of actions)
-			if (action.do === "probe-at" && action.atMs < provider.nextProbeAtMs) probeAtMs = action.atMs;
+		const state = onChanged(scheduleStateOf(provider), nowMs, config.params);
+		if (state.nextProbeAtMs !== null && state.nextProbeAtMs < provider.nextProbeAtMs) probeAtMs = state.nextProbeAtMs;
 		return rememberState(provider.memory, state);
 	});
 	if (probeAtMs !== null) await store.providers.requestProbe(id, { atMs: probeAtMs });

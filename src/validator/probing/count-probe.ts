@@ -88,8 +88,7 @@ function finishOf(
 		endedAtMs: finishedAtMs,
 		together: ended.together !== null,
 	};
-	const { state, actions } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
-	const counts = actions.find((action) => action.do === "count")?.as ?? "nothing";
+	const { state, counts } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
 	const isNew = provider.lastProbeAtMs === null;
 	let memory = rememberState(provider.memory, state);
 	memory = rememberCounted(memory, { evidence: evidence?.sha256 ?? ended.probeId, counts }, params);

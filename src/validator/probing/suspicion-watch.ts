@@ -104,7 +104,7 @@ export class SuspicionWatch {
 		if (!isAlone && !(await store.dueProbes.callTogether({ providerIds, startAtMs, nowMs }))) return false;
 		for (const id of providerIds)
 			await changeMemory(this.context, id, (provider) =>
-				rememberState(provider.memory, onSuspected(scheduleStateOf(provider), suspicion, nowMs).state),
+				rememberState(provider.memory, onSuspected(scheduleStateOf(provider), suspicion, nowMs)),
 			);
 		if (isAlone) await store.providers.requestProbe(first, { atMs: nowMs });
 		else {
