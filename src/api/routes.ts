@@ -2,7 +2,7 @@
 // docs/network.md §3. What a route does is not known here: handlers are passed to createApiServer, one per
 // name.
 import { z } from "zod";
-import type { Handler, RateClass, Route, RouteRole } from "./route.ts";
+import type { Handler, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
 import * as chain from "./schemas/chain.ts";
 import * as network from "./schemas/network.ts";
@@ -14,8 +14,15 @@ import * as rental from "./schemas/rental.ts";
 import * as score from "./schemas/score.ts";
 import { figurePoint } from "./schemas/verdict.ts";
 
-const read = { method: "GET", role: "public", kind: "json", rate: "read", status: 200 } as const;
-const write = { method: "POST", kind: "json", rate: "write", status: 200 } as const;
+const READ = { method: "GET", role: "public", kind: "json", rate: "read", status: 200 } as const;
+const WRITE = { method: "POST", kind: "json", rate: "write", status: 200 } as const;
+type Row<Usual, More> = Omit<Usual, keyof More> & More & Pick<Route, "path" | "summary">;
+
+/** Public and JSON, unless `more` says otherwise. */
+const read = <const More extends Partial<Route>>(path: string, summary: string, more: More) =>
+	({ ...READ, path, summary, ...more }) as Row<typeof READ, More>;
+const write = <const More extends Partial<Route> & Pick<Route, "role">>(path: string, summary: string, more: More) =>
+	({ ...WRITE, path, summary, ...more }) as Row<typeof WRITE, More>;
 
 const byProvider = z.strictObject({ id: providerId });
 const byProbe = z.strictObject({ id: probeId });
@@ -23,36 +30,24 @@ const byRental = z.strictObject({ id: rentalId });
 const byEpoch = z.strictObject({ number: epochNumber });
 
 export const routes = {
-	health: { ...read, path: "/v1/health", summary: "The server answers", reply: network.health },
-	ready: {
-		...read,
-		path: "/v1/ready",
-		summary: "The server is ready; 503 while it is not",
+	health: read("/v1/health", "The server answers", { reply: network.health }),
+	ready: read("/v1/ready", "The server is ready; 503 while it is not", {
 		reply: network.ready,
 		problems: ["NOT_READY"],
-	},
-	network: { ...read, path: "/v1/network", summary: "The network at a glance", reply: network.network },
+	}),
+	network: read("/v1/network", "The network at a glance", { reply: network.network }),
 
-	listProviders: {
-		...read,
-		path: "/v1/providers",
-		summary: "Providers, filtered by what they have proven",
+	listProviders: read("/v1/providers", "Providers, filtered by what they have proven", {
 		query: provider.providersQuery,
 		reply: page(provider.providerSummary),
 		problems: ["CURSOR_BAD"],
-	},
-	getProvider: {
-		...read,
-		path: "/v1/providers/:id",
-		summary: "One provider: what it claims, what it has proven",
+	}),
+	getProvider: read("/v1/providers/:id", "One provider: what it claims, what it has proven", {
 		params: byProvider,
 		reply: provider.provider,
 		problems: ["PROVIDER_UNKNOWN"],
-	},
-	registerProvider: {
-		...write,
-		path: "/v1/providers",
-		summary: "Register a provider: itself (agent), or by an admin (ssh, local)",
+	}),
+	registerProvider: write("/v1/providers", "Register a provider: itself (agent), or by an admin (ssh, local)", {
 		role: "provider",
 		status: 201,
 		body: provider.registerProviderBody,
@@ -60,284 +55,190 @@ export const routes = {
 			body.link === "agent" ? "provider" : "admin",
 		reply: provider.provider,
 		problems: ["PROVIDER_KNOWN", "CALLER_OTHER", "TARGET_BAD"],
-	},
-	changeProvider: {
-		...write,
+	}),
+	changeProvider: write("/v1/providers/:id", "Change a provider's name, price, whether it can be rented, or pause it", {
 		method: "PATCH",
-		path: "/v1/providers/:id",
-		summary: "Change a provider's name, price, whether it can be rented, or pause it",
 		role: "provider",
 		params: byProvider,
 		body: provider.changeProviderBody,
 		reply: provider.provider,
 		problems: ["PROVIDER_UNKNOWN", "CALLER_OTHER"],
-	},
-	removeProvider: {
-		...write,
+	}),
+	removeProvider: write("/v1/providers/:id", "Remove a provider; its history stays", {
 		method: "DELETE",
-		path: "/v1/providers/:id",
-		summary: "Remove a provider; its history stays",
 		role: "provider",
 		params: byProvider,
 		reply: provider.provider,
 		problems: ["PROVIDER_UNKNOWN", "CALLER_OTHER", "PROVIDER_RENTED"],
-	},
-	listProviderProbes: {
-		...read,
-		path: "/v1/providers/:id/probes",
-		summary: "A provider's probes, newest first",
+	}),
+	listProviderProbes: read("/v1/providers/:id/probes", "A provider's probes, newest first", {
 		params: byProvider,
 		query: probe.providerProbesQuery,
 		reply: page(probe.probeSummary),
 		problems: ["PROVIDER_UNKNOWN", "CURSOR_BAD"],
-	},
-	listProviderFigures: {
-		...read,
-		path: "/v1/providers/:id/figures",
-		summary: "One proven figure over time, newest first",
+	}),
+	listProviderFigures: read("/v1/providers/:id/figures", "One proven figure over time, newest first", {
 		params: byProvider,
 		query: probe.figuresQuery,
 		reply: z.object({ rows: z.array(figurePoint) }),
 		problems: ["PROVIDER_UNKNOWN"],
-	},
-	getProviderScore: {
-		...read,
-		path: "/v1/providers/:id/score",
-		summary: "A provider's score, explained term by term down to evidence",
+	}),
+	getProviderScore: read("/v1/providers/:id/score", "A provider's score, explained term by term down to evidence", {
 		params: byProvider,
 		reply: score.score,
 		problems: ["PROVIDER_UNKNOWN", "SCORE_UNKNOWN"],
-	},
-	askProbe: {
-		...write,
-		path: "/v1/providers/:id/probe",
-		summary: "Make a provider's next probe due now",
+	}),
+	askProbe: write("/v1/providers/:id/probe", "Make a provider's next probe due now", {
 		role: "validator",
 		status: 202,
 		params: byProvider,
 		body: probe.askProbeBody,
 		reply: probe.askedProbe,
 		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "PROBE_RUNNING"],
-	},
+	}),
 
-	listProbes: {
-		...read,
-		path: "/v1/probes",
-		summary: "Probes of all providers, newest first",
+	listProbes: read("/v1/probes", "Probes of all providers, newest first", {
 		query: probe.probesQuery,
 		reply: page(probe.probeSummary),
 		problems: ["CURSOR_BAD"],
-	},
-	getProbe: {
-		...read,
-		path: "/v1/probes/:id",
-		summary: "One probe: verdict, figures, identities, findings",
+	}),
+	getProbe: read("/v1/probes/:id", "One probe: verdict, figures, identities, findings", {
 		params: byProbe,
 		reply: probe.probe,
 		problems: ["PROBE_UNKNOWN"],
-	},
-	getProbeEvidence: {
-		...read,
+	}),
+	getProbeEvidence: read("/v1/probes/:id/evidence", "The evidence file of a probe", {
 		kind: "binary",
-		path: "/v1/probes/:id/evidence",
-		summary: "The evidence file of a probe",
 		params: byProbe,
 		problems: ["PROBE_UNKNOWN", "EVIDENCE_UNKNOWN"],
-	},
-	getProbeReceipts: {
-		...read,
-		path: "/v1/probes/:id/receipts",
-		summary: "The provider's signed receipts of a probe, which prove a fraud on chain",
-		params: byProbe,
-		reply: receipt.receiptFile,
-		problems: ["PROBE_UNKNOWN", "RECEIPTS_UNKNOWN"],
-	},
-	watchProbe: {
-		...read,
+	}),
+	getProbeReceipts: read(
+		"/v1/probes/:id/receipts",
+		"The provider's signed receipts of a probe, which prove a fraud on chain",
+		{ params: byProbe, reply: receipt.receiptFile, problems: ["PROBE_UNKNOWN", "RECEIPTS_UNKNOWN"] },
+	),
+	watchProbe: read("/v1/probes/:id/events", "Progress of one probe as server-sent events; ends with its verdict", {
 		kind: "events",
-		path: "/v1/probes/:id/events",
-		summary: "Progress of one probe as server-sent events; ends with its verdict",
 		params: byProbe,
 		query: network.probeEventsQuery,
 		problems: ["PROBE_UNKNOWN"],
-	},
-	watchEvents: {
-		...read,
-		kind: "events",
-		path: "/v1/events",
-		summary: "All events, as server-sent events",
-		query: network.eventsQuery,
-	},
-	getEvidence: {
-		...read,
+	}),
+	watchEvents: read("/v1/events", "All events, as server-sent events", { kind: "events", query: network.eventsQuery }),
+	getEvidence: read("/v1/evidence/:sha256", "An evidence file by its hash", {
 		kind: "binary",
-		path: "/v1/evidence/:sha256",
-		summary: "An evidence file by its hash",
 		params: z.strictObject({ sha256 }),
 		problems: ["EVIDENCE_UNKNOWN"],
-	},
+	}),
 
-	getChain: {
-		...read,
-		path: "/v1/chain",
-		summary: "The chain at a glance; null when this validator has none",
+	getChain: read("/v1/chain", "The chain at a glance; null when this validator has none", {
 		reply: chain.chainReply,
 		problems: ["CHAIN_UNREACHABLE"],
-	},
-	listChainEpochs: {
-		...read,
-		path: "/v1/chain/epochs",
-		summary: "Epochs of the chain, newest first",
+	}),
+	listChainEpochs: read("/v1/chain/epochs", "Epochs of the chain, newest first", {
 		query: chain.chainQuery,
 		reply: page(chain.chainEpochSummary),
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "CURSOR_BAD"],
-	},
-	getChainEpoch: {
-		...read,
-		path: "/v1/chain/epochs/:number",
-		summary: "One epoch of the chain: windows, reports, proposal, pot",
+	}),
+	getChainEpoch: read("/v1/chain/epochs/:number", "One epoch of the chain: windows, reports, proposal, pot", {
 		params: byEpoch,
 		reply: chain.chainEpoch,
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN"],
-	},
-	listChainWeights: {
-		...read,
-		path: "/v1/chain/epochs/:number/weights",
-		summary: "Each validator's score of each provider, with median, weight and share; highest first",
-		params: byEpoch,
-		query: chain.chainQuery,
-		reply: chain.chainWeights,
-		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
-	},
-	listChainTransactions: {
-		...read,
-		path: "/v1/chain/epochs/:number/transactions",
-		summary: "Transactions of one epoch, newest first",
+	}),
+	listChainWeights: read(
+		"/v1/chain/epochs/:number/weights",
+		"Each validator's score of each provider, with median, weight and share; highest first",
+		{
+			params: byEpoch,
+			query: chain.chainQuery,
+			reply: chain.chainWeights,
+			problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
+		},
+	),
+	listChainTransactions: read("/v1/chain/epochs/:number/transactions", "Transactions of one epoch, newest first", {
 		params: byEpoch,
 		query: chain.chainQuery,
 		reply: page(chain.chainTransaction),
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
-	},
-	getChainAccount: {
-		...read,
-		path: "/v1/chain/accounts/:account",
-		summary: "An account on the chain: stake, rewards, devices",
+	}),
+	getChainAccount: read("/v1/chain/accounts/:account", "An account on the chain: stake, rewards, devices", {
 		params: z.strictObject({ account: chain.account }),
 		reply: chain.chainAccount,
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE"],
-	},
-	getProviderChain: {
-		...read,
-		path: "/v1/providers/:id/chain",
-		summary: "A provider's account on the chain; null when it has none",
+	}),
+	getProviderChain: read("/v1/providers/:id/chain", "A provider's account on the chain; null when it has none", {
 		params: byProvider,
 		reply: z.object({ account: chain.chainAccount.nullable() }),
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "PROVIDER_UNKNOWN"],
-	},
+	}),
 
-	listOffers: {
-		...read,
-		path: "/v1/offers",
-		summary: "Providers that can be rented now, by proven figures",
+	listOffers: read("/v1/offers", "Providers that can be rented now, by proven figures", {
 		query: rental.offersQuery,
 		reply: page(rental.offer),
 		problems: ["CURSOR_BAD"],
-	},
-	rent: {
-		...write,
-		path: "/v1/rentals",
-		summary: "Rent a provider, or the cheapest that matches",
+	}),
+	rent: write("/v1/rentals", "Rent a provider, or the cheapest that matches", {
 		role: "customer",
 		status: 201,
 		body: rental.rentBody,
 		reply: rental.rental,
 		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "OFFER_NONE", "OFFER_DEARER"],
-	},
-	listRentals: {
-		...read,
-		path: "/v1/rentals",
-		summary: "The caller's rentals (all of them for admins), newest first",
+	}),
+	listRentals: read("/v1/rentals", "The caller's rentals (all of them for admins), newest first", {
 		role: "customer",
 		query: rental.rentalsQuery,
 		reply: page(rental.rental),
 		problems: ["CURSOR_BAD"],
-	},
-	getRental: {
-		...read,
-		path: "/v1/rentals/:id",
-		summary: "One rental of the caller",
+	}),
+	getRental: read("/v1/rentals/:id", "One rental of the caller", {
 		role: "customer",
 		params: byRental,
 		reply: rental.rental,
 		problems: ["RENTAL_UNKNOWN"],
-	},
-	extendRental: {
-		...write,
-		path: "/v1/rentals/:id/extend",
-		summary: "Extend a rental",
+	}),
+	extendRental: write("/v1/rentals/:id/extend", "Extend a rental", {
 		role: "customer",
 		params: byRental,
 		body: rental.extendBody,
 		reply: rental.rental,
 		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],
-	},
-	releaseRental: {
-		...write,
-		path: "/v1/rentals/:id/release",
-		summary: "End a rental now",
+	}),
+	releaseRental: write("/v1/rentals/:id/release", "End a rental now", {
 		role: "customer",
 		params: byRental,
 		reply: rental.rental,
 		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],
-	},
+	}),
 
-	listTokens: {
-		...read,
-		path: "/v1/tokens",
-		summary: "API tokens, without their secrets",
+	listTokens: read("/v1/tokens", "API tokens, without their secrets", {
 		role: "admin",
 		query: admin.tokensQuery,
 		reply: page(admin.token),
 		problems: ["CURSOR_BAD"],
-	},
-	makeToken: {
-		...write,
-		path: "/v1/tokens",
-		summary: "Create an API token; its secret is shown once",
+	}),
+	makeToken: write("/v1/tokens", "Create an API token; its secret is shown once", {
 		role: "admin",
 		status: 201,
 		body: admin.makeTokenBody,
 		reply: admin.madeToken,
-	},
-	revokeToken: {
-		...write,
+	}),
+	revokeToken: write("/v1/tokens/:id", "Revoke an API token", {
 		method: "DELETE",
-		path: "/v1/tokens/:id",
-		summary: "Revoke an API token",
 		role: "admin",
 		params: z.strictObject({ id: tokenId }),
 		reply: admin.token,
 		problems: ["TOKEN_UNKNOWN"],
-	},
-	listAudit: {
-		...read,
-		path: "/v1/audit",
-		summary: "Journal of changes, newest first",
+	}),
+	listAudit: read("/v1/audit", "Journal of changes, newest first", {
 		role: "admin",
 		query: admin.auditQuery,
 		reply: page(admin.auditLine),
 		problems: ["CURSOR_BAD"],
-	},
+	}),
 
-	codes: { ...read, path: "/v1/codes", summary: "The table of codes (docs/codes.md)", reply: network.codeTable },
-	openapi: {
-		...read,
-		path: "/v1/openapi.json",
-		summary: "This API as an OpenAPI 3.1 document",
-		reply: network.openapiDocument,
-	},
-	metrics: { ...read, kind: "text", path: "/metrics", summary: "Prometheus metrics" },
-} as const satisfies Readonly<Record<string, Route & { readonly rate: RateClass }>>;
+	codes: read("/v1/codes", "The table of codes (docs/codes.md)", { reply: network.codeTable }),
+	openapi: read("/v1/openapi.json", "This API as an OpenAPI 3.1 document", { reply: network.openapiDocument }),
+	metrics: read("/metrics", "Prometheus metrics", { kind: "text" }),
+} satisfies Readonly<Record<string, Route>>;
 
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;
