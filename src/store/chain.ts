@@ -20,23 +20,6 @@ interface ChainEventRow {
 	readonly body: Json;
 }
 
-/** With a `lease` a write happens only while this process holds it, else STORE_LEASE_LOST. */
-interface ChainIntentStore {
-	get(id: string): Promise<Json | null>;
-	put(id: string, body: Json, lease?: string | null): Promise<void>;
-	remove(id: string, lease?: string | null): Promise<void>;
-	/** At most 10,000, sorted. */
-	ids(): Promise<readonly string[]>;
-}
-
-export interface ChainStore {
-	/** In the order of the chain, with the cursor that was written with them; null before the first write. */
-	events(key: ChainKey): Promise<{ readonly cursor: Json | null; readonly events: readonly ChainEventRow[] }>;
-	/** All or nothing: what is above `keepTo` goes, then `added` (all above it) and the cursor are written. */
-	putEvents(key: ChainKey, change: ChainEventChange): Promise<void>;
-	intents(key: ChainKey, account: string): ChainIntentStore;
-}
-
 interface ChainEventChange {
 	readonly keepTo: number;
 	readonly added: readonly ChainEventRow[];
@@ -82,10 +65,7 @@ async function putEvents({ database }: StoreContext, key: ChainKey, change: Chai
 	});
 }
 
-function createIntentStore(
-	{ database, process: me }: StoreContext,
-	owner: readonly [number, string, string],
-): ChainIntentStore {
+function createIntentStore({ database, process: me }: StoreContext, owner: readonly [number, string, string]) {
 	const whileHeld = async (lease: string | null | undefined, write: (sql: Sql) => Promise<unknown>) =>
 		await database.transaction(async (sql) => {
 			if (typeof lease === "string" && !(await holdsLease(sql, lease, me)))
@@ -96,14 +76,15 @@ function createIntentStore(
 		});
 	const intentId = (id: string) => text("an intent's id", id, 300);
 	return {
-		async get(id) {
+		async get(id: string): Promise<Json | null> {
 			const rows = await database.read<{ readonly body: Json }>(
 				"SELECT body FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 AND id = $4",
 				[...owner, intentId(id)],
 			);
 			return rows[0]?.body ?? null;
 		},
-		async put(id, body, lease) {
+		/** With a `lease` a write happens only while this process holds it, else STORE_LEASE_LOST. */
+		async put(id: string, body: Json, lease?: string | null): Promise<void> {
 			const values = [...owner, intentId(id), json("an intent", body)];
 			await whileHeld(lease, (sql) =>
 				sql.write(
@@ -113,7 +94,7 @@ function createIntentStore(
 				),
 			);
 		},
-		async remove(id, lease) {
+		async remove(id: string, lease?: string | null): Promise<void> {
 			const values = [...owner, intentId(id)];
 			await whileHeld(lease, (sql) =>
 				sql.write(
@@ -122,7 +103,8 @@ function createIntentStore(
 				),
 			);
 		},
-		async ids() {
+		/** At most 10,000, sorted. */
+		async ids(): Promise<readonly string[]> {
 			const rows = await database.read<{ readonly id: string }>(
 				`SELECT id FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 ORDER BY id COLLATE "C" LIMIT 10000`,
 				owner,
@@ -132,9 +114,10 @@ function createIntentStore(
 	};
 }
 
-export function createChainStore(context: StoreContext): ChainStore {
+export function createChainStore(context: StoreContext) {
 	return {
-		async events(key) {
+		/** In the order of the chain, with the cursor that was written with them; null before the first write. */
+		async events(key: ChainKey) {
 			// One statement: the cursor and the events of one moment.
 			const rows = await context.database.read<
 				{ readonly cursor: Json } & (
@@ -150,7 +133,10 @@ export function createChainStore(context: StoreContext): ChainStore {
 			const events = rows.flatMap(({ block, logIndex, body }) => (block === null ? [] : [{ block, logIndex, body }]));
 			return { cursor: rows[0]?.cursor ?? null, events };
 		},
-		putEvents: (key, change) => putEvents(context, key, change),
-		intents: (key, account) => createIntentStore(context, [...keyOf(key), address(account)]),
+		/** All or nothing: what is above `keepTo` goes, then `added` (all above it) and the cursor are written. */
+		putEvents: (key: ChainKey, change: ChainEventChange) => putEvents(context, key, change),
+		intents: (key: ChainKey, account: string) => createIntentStore(context, [...keyOf(key), address(account)]),
 	};
 }
+
+export type ChainStore = ReturnType<typeof createChainStore>;

@@ -21,15 +21,9 @@ interface Device extends DeviceRow {
 	readonly atMs: number;
 }
 
-export interface DeviceStore {
-	ofProvider(providerId: string): Promise<readonly Device[]>;
-	/** The other active providers that showed one of these UUIDs; empty UUIDs never count. */
-	othersWith(providerId: string, uuids: readonly string[]): Promise<readonly string[]>;
-}
-
-export function createDeviceStore({ database }: StoreContext): DeviceStore {
+export function createDeviceStore({ database }: StoreContext) {
 	return {
-		async ofProvider(providerId) {
+		async ofProvider(providerId: string) {
 			return await database.read<Device>(
 				`SELECT provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, probe_id, at_ms
 				FROM devices WHERE provider_id = $1 ORDER BY device`,
@@ -37,7 +31,8 @@ export function createDeviceStore({ database }: StoreContext): DeviceStore {
 			);
 		},
 
-		async othersWith(providerId, uuids) {
+		/** The other active providers that showed one of these UUIDs; empty UUIDs never count. */
+		async othersWith(providerId: string, uuids: readonly string[]): Promise<readonly string[]> {
 			const searched = list("uuids", uuids, 256).map((uuid) => hostileText(uuid, 200));
 			const rows = await database.read<{ readonly id: string }>(
 				`SELECT DISTINCT d.provider_id AS id FROM devices d JOIN providers p ON p.id = d.provider_id AND p.state = 'active'

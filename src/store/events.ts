@@ -14,24 +14,14 @@ export interface StoreEvent {
 	readonly detail: Json;
 }
 
-export interface EventStore {
-	publish(event: StoreEvent): Promise<void>;
-	/** Every event of every process from now on, this one's too. `missed`: the connection was lost for a while. */
-	subscribe(listener: (event: StoreEvent | { readonly kind: "missed" }) => void): () => void;
-}
+type Listener = (event: StoreEvent | { readonly kind: "missed" }) => void;
 
 /** PostgreSQL takes 8,000 bytes; an event should be a hint what to read, not the thing itself. */
 const EVENT_LIMIT_BYTES = 4096;
 
-export interface Events {
-	readonly store: EventStore;
-	onPayload(payload: string): void;
-	onGap(): void;
-}
-
-export function createEvents({ database, channel, onWarning }: StoreContext, onDue: () => void): Events {
-	const listeners = new Set<Parameters<EventStore["subscribe"]>[0]>();
-	const tell = (event: StoreEvent | { readonly kind: "missed" }): void => {
+export function createEvents({ database, channel, onWarning }: StoreContext, onDue: () => void) {
+	const listeners = new Set<Listener>();
+	const tell: Listener = (event) => {
 		for (const listener of [...listeners]) {
 			try {
 				listener(event);
@@ -41,7 +31,7 @@ export function createEvents({ database, channel, onWarning }: StoreContext, onD
 		}
 	};
 	return {
-		onPayload(payload) {
+		onPayload(payload: string): void {
 			// Anyone with the database's password can notify; what is not ours is left aside.
 			let event: { readonly kind?: unknown };
 			try {
@@ -52,12 +42,12 @@ export function createEvents({ database, channel, onWarning }: StoreContext, onD
 			if (event.kind === "due") onDue();
 			else if (event.kind === "event") tell((event as { readonly event: StoreEvent }).event);
 		},
-		onGap() {
+		onGap(): void {
 			onDue();
 			tell({ kind: "missed" });
 		},
 		store: {
-			async publish({ kind, subject, atMs, detail }) {
+			async publish({ kind, subject, atMs, detail }: StoreEvent): Promise<void> {
 				const event = {
 					kind: text("an event's kind", kind, 100),
 					subject: text("an event's subject", subject, 200),
@@ -69,10 +59,13 @@ export function createEvents({ database, channel, onWarning }: StoreContext, onD
 					throw new AssayError("STORE_INPUT", `an event has at most ${EVENT_LIMIT_BYTES} bytes`);
 				await database.query("SELECT pg_notify($1, $2)", [channel, payload]);
 			},
-			subscribe(listener) {
+			/** Every event of every process from now on, this one's too. `missed`: the connection was lost for a while. */
+			subscribe(listener: Listener): () => void {
 				listeners.add(listener);
 				return () => void listeners.delete(listener);
 			},
 		},
 	};
 }
+
+export type EventStore = ReturnType<typeof createEvents>["store"];

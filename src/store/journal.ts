@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { encodeCanonicalJson, type Json } from "../protocol/bytes/canonical-json.ts";
 import { integer, json, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+import { type Query, readPage } from "./page.ts";
 import type { Sql } from "./postgres/sql.ts";
 
 /** One line of the journal; `detail` is canonical JSON (integers, strings, lists, objects). */
@@ -24,18 +24,6 @@ export interface JournalLine extends JournalEntry {
 	readonly atMs: number;
 	/** SHA-256 over the line and the hash of the line before it, hex. */
 	readonly hash: string;
-}
-
-export interface JournalStore {
-	append(entry: JournalEntry, options: { readonly nowMs: number }): Promise<JournalLine>;
-	/** Newest first. */
-	list(
-		options?: PageOptions & {
-			readonly filter?: { readonly subject?: string; readonly actor?: string; readonly kind?: string };
-		},
-	): Promise<Page<JournalLine>>;
-	/** Walks the whole chain. `brokenAt`: the first line that does not fit. */
-	verify(): Promise<{ readonly lines: number; readonly brokenAt: number | null; readonly head: string }>;
 }
 
 /** `detail` is the canonical spelling. */
@@ -79,31 +67,31 @@ export async function appendJournal(
 	return { seq, atMs, actor, kind, subject, detail: entry.detail, hash: hash.toString("hex") };
 }
 
-export function createJournalStore({ database, schema }: StoreContext): JournalStore {
+export function createJournalStore({ database, schema }: StoreContext) {
 	return {
-		append: async (entry, { nowMs }) =>
-			await database.transaction(async (sql) => await appendJournal(sql, schema, entry, nowMs)),
+		append: (entry: JournalEntry, { nowMs }: { readonly nowMs: number }) =>
+			database.transaction((sql) => appendJournal(sql, schema, entry, nowMs)),
 
-		async list(options = {}) {
-			const limit = pageLimit(options);
-			const { subject = null, actor = null, kind = null } = options.filter ?? {};
-			const key = decodeCursor("journal", "number", options.cursor);
-			const rows = await database.read<Row>(
-				`SELECT ${COLUMNS} FROM journal
-				WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR subject = $2)
-					AND ($3::text IS NULL OR actor = $3) AND ($4::text IS NULL OR kind = $4)
-				ORDER BY seq DESC LIMIT $5`,
-				[key?.value ?? null, subject, actor, kind, limit + 1],
+		/** Newest first. */
+		async list(query: Query<Pick<JournalEntry, "subject" | "actor" | "kind">> = {}) {
+			const page = await readPage<Row>(
+				database,
+				{ name: "journal", columns: COLUMNS, from: "journal", by: "seq", id: "''::text" },
+				[
+					["subject = ?", query.subject],
+					["actor = ?", query.actor],
+					["kind = ?", query.kind],
+				],
+				query,
 			);
-			const lines = rows.map((row) => ({
-				...row,
-				detail: JSON.parse(row.detail) as Json,
-				hash: row.hash.toString("hex"),
-			}));
-			return toPage(lines, limit, ({ seq }) => encodeCursor("journal", { value: seq, id: "" }));
+			const rows = page.rows.map(
+				(row): JournalLine => ({ ...row, detail: JSON.parse(row.detail) as Json, hash: row.hash.toString("hex") }),
+			);
+			return { ...page, rows };
 		},
 
-		async verify() {
+		/** Walks the whole chain. `brokenAt`: the first line that does not fit. */
+		async verify(): Promise<{ readonly lines: number; readonly brokenAt: number | null; readonly head: string }> {
 			let previous: Uint8Array = BEFORE_FIRST;
 			let lines = 0;
 			for (;;) {

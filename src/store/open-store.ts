@@ -1,5 +1,11 @@
-// Opens the store: server, tables, evidence folder, heartbeat. The only place where the parts are put
-// together. Page: docs/schedule.md §3.
+// Opens the store: server, tables, evidence folder, heartbeat. The only place where the parts, one for each
+// thing, are put together; their types lie beside their SQL. Not here: judgement (market/, verify/), wiring
+// (validator/). Pages: docs/network.md, docs/schedule.md §3.
+//
+// Times are `…AtMs` (milliseconds since 1970), money `…Micros`, shares `…Ppm`; all are safe integers. Clocks
+// are arguments, with one exception: leases expire by the database's clock, the only one that processes on
+// several machines have in common. Text from providers is stored as given, within limits; whoever shows it
+// makes it safe (protocol/bytes/safe-text).
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { createChainStore } from "./chain.ts";
@@ -21,13 +27,34 @@ import { createLeases } from "./queue/leases.ts";
 import { takeOver } from "./queue/take-over.ts";
 import { createRentalStore } from "./rentals.ts";
 import { createScoreStore } from "./scores.ts";
-import type { Store, StoreOptions } from "./store.ts";
 import { createNonceStore, createTokenStore } from "./tokens.ts";
+
+export interface StoreOptions {
+	/** Evidence, pending entries and, without `databaseUrl`, the embedded server's files. Made when missing. */
+	readonly dataDir: string;
+	/** Any PostgreSQL server (14 or newer); without it the embedded one is started, or joined where it runs. */
+	readonly databaseUrl?: string;
+	/** Lower-case name. Default "assay". */
+	readonly schema?: string;
+	/** Names this process in leases and events; unique for every start. Default: random. */
+	readonly process?: string;
+	/** Connections of this process, the listener not counted. Default 10. */
+	readonly poolSize?: number;
+	readonly statementTimeoutMs?: number;
+	/** How long a lease lasts without a heartbeat (they come at a third of it). Default 30,000. */
+	readonly leaseMs?: number;
+	/** Leave the embedded server running; for tests that share one. Default: stop it when nobody is left. */
+	readonly keepServer?: boolean;
+	/** Warnings: lost connections, taken-over servers. Never secrets. */
+	readonly onWarning?: (message: string) => void;
+}
+
+export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** The embedded server's folder inside a data folder. */
 export const serverFolder = (dataDir: string): string => join(resolve(dataDir), "postgres");
 
-export async function openStore(o: StoreOptions): Promise<Store> {
+export async function openStore(o: StoreOptions) {
 	const schema = name("schema", o.schema ?? "assay");
 	const me = name("process", o.process ?? `p${randomBytes(8).toString("hex")}`);
 	const leaseMs = integer("leaseMs", o.leaseMs ?? 30_000, 100);
@@ -71,11 +98,14 @@ export async function openStore(o: StoreOptions): Promise<Store> {
 			journal: createJournalStore(context),
 			events: events.store,
 			overview: createOverview(context),
+			/** Removes history that nobody needs; evidence files stay. */
 			prune: createPrune(context),
-			async ready() {
+			/** One round trip to the database and the evidence folder; throws what is wrong. */
+			async ready(): Promise<void> {
 				await database.read("SELECT 1 FROM migrations LIMIT 1");
 				await evidence.writable();
 			},
+			/** Takes no more probes, aborts handlers and waits for them, gives leases back, closes everything. */
 			close,
 		};
 	} catch (cause) {

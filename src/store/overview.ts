@@ -24,9 +24,10 @@ export interface Overview {
 	readonly evidence: { readonly files: number; readonly bytes: number };
 }
 
-export interface PruneOptions {
+interface PruneOptions {
 	readonly probesBeforeMs: number;
 	readonly nowMs: number;
+	/** Rows a call. */
 	readonly limit?: number;
 }
 

@@ -7,7 +7,7 @@ import { hex, integer, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import type { DeviceRow } from "./devices.ts";
 import type { EvidenceFolder } from "./files/evidence.ts";
-import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+import { type Query, readPage } from "./page.ts";
 import { type FinishProbe, type FinishResult, finishProbe } from "./probe-finish.ts";
 import { holdsLease, providerLease } from "./queue/leases.ts";
 import { takeOver } from "./queue/take-over.ts";
@@ -69,35 +69,12 @@ interface PastFigure {
 	readonly probeId: string;
 }
 
-interface ProbeFilter {
-	readonly providerId?: string;
-	readonly state?: ProbeState;
-	readonly verdict?: VerdictStatus;
-	readonly code?: string;
-	readonly sinceMs?: number;
-	readonly untilMs?: number;
-}
-
-export interface ProbeStore {
-	/** Step 1: the row, `running`. This process must hold the lease on the provider, else STORE_LEASE_LOST. */
-	begin(probe: NewProbe): Promise<void>;
-	/**
-	 * Steps 4 and 5: one transaction, guarded by the row's state, then the pending entry is removed. False: it
-	 * was counted before (or abandoned, and there is no evidence): nothing was changed.
-	 */
-	finish(finish: FinishProbe): Promise<FinishResult>;
-	/** It came to nothing (the process gives up): counts for nothing, provider due at `nextProbeAtMs`. */
-	abandon(probeId: string, options: { readonly nowMs: number; readonly nextProbeAtMs: number }): Promise<boolean>;
-	/**
-	 * After a start, and now and then: takes over what dead processes left, and lists the pending entries in this
-	 * data folder that nobody is working on: verify each file again and `finish` it.
-	 */
-	recover(options: { readonly nowMs: number }): Promise<Recovered>;
-	get(id: string): Promise<Probe | null>;
-	/** Newest first. */
-	list(options?: PageOptions & { readonly filter?: ProbeFilter }): Promise<Page<Probe>>;
-	/** The last `limit` values of one figure of one device, newest first: a host's history. */
-	figureHistory(options: FigureOfDevice): Promise<readonly PastFigure[]>;
+interface ProbeFilter extends Pick<Probe, "providerId" | "state"> {
+	readonly verdict: VerdictStatus;
+	readonly code: string;
+	/** When it began. */
+	readonly sinceMs: number;
+	readonly untilMs: number;
 }
 
 const COLUMNS = `id, provider_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, code, "where", detail,
@@ -157,14 +134,24 @@ async function probesById({ database }: StoreContext, ids: readonly string[]): P
 	]);
 }
 
-export function createProbeStore(context: StoreContext, evidence: EvidenceFolder): ProbeStore {
+export function createProbeStore(context: StoreContext, evidence: EvidenceFolder) {
 	const { database } = context;
 	return {
-		begin: (probe) => begin(context, probe),
-		recover: ({ nowMs }) => recover(context, evidence, nowMs),
-		get: async (id) => (await probesById(context, [hex("a probe's id", id, 32)]))[0] ?? null,
+		/** Step 1: the row, `running`. This process must hold the lease on the provider, else STORE_LEASE_LOST. */
+		begin: (probe: NewProbe) => begin(context, probe),
+		/**
+		 * After a start, and now and then: takes over what dead processes left, and lists the pending entries in this
+		 * data folder that nobody is working on: verify each file again and `finish` it.
+		 */
+		recover: ({ nowMs }: { readonly nowMs: number }) => recover(context, evidence, nowMs),
+		get: async (id: string): Promise<Probe | null> =>
+			(await probesById(context, [hex("a probe's id", id, 32)]))[0] ?? null,
 
-		async finish(finish) {
+		/**
+		 * Steps 4 and 5: one transaction, guarded by the row's state, then the pending entry is removed. False: it
+		 * was counted before (or abandoned, and there is no evidence): nothing was changed.
+		 */
+		async finish(finish: FinishProbe): Promise<FinishResult> {
 			const result = await finishProbe(context, finish);
 			// Counted now or before: the note has done its duty either way, unless there was nothing to count
 			// it for.
@@ -173,7 +160,9 @@ export function createProbeStore(context: StoreContext, evidence: EvidenceFolder
 			return result;
 		},
 
-		async abandon(probeId, { nowMs, nextProbeAtMs }) {
+		/** It came to nothing (the process gives up): counts for nothing, provider due at `nextProbeAtMs`. */
+		async abandon(probeId: string, at: { readonly nowMs: number; readonly nextProbeAtMs: number }): Promise<boolean> {
+			const { nowMs, nextProbeAtMs } = at;
 			return await database.transaction(async (sql) => {
 				const [probe] = await sql.query<Pick<Probe, "providerId" | "process">>(
 					"UPDATE probes SET state = 'abandoned', finished_at_ms = $2 WHERE id = $1 AND state = 'running' RETURNING provider_id, process",
@@ -189,32 +178,24 @@ export function createProbeStore(context: StoreContext, evidence: EvidenceFolder
 			});
 		},
 
-		async list(options = {}) {
-			const limit = pageLimit(options);
-			const { filter = {} } = options;
-			const key = decodeCursor("probes", "number", options.cursor);
-			const rows = await database.read<Probe>(
-				`SELECT ${COLUMNS} FROM probes
-				WHERE ($1::text IS NULL OR provider_id = $1) AND ($2::text IS NULL OR state = $2) AND ($3::text IS NULL OR verdict = $3)
-					AND ($4::text IS NULL OR code = $4) AND ($5::bigint IS NULL OR started_at_ms >= $5) AND ($6::bigint IS NULL OR started_at_ms < $6)
-					AND ($7::bigint IS NULL OR (started_at_ms, id) < ($7, $8))
-				ORDER BY started_at_ms DESC, id DESC LIMIT $9`,
+		/** Newest first. */
+		list: (query: Query<ProbeFilter> = {}) =>
+			readPage<Probe>(
+				database,
+				{ name: "probes", columns: COLUMNS, from: "probes", by: "started_at_ms", id: "id" },
 				[
-					filter.providerId ?? null,
-					filter.state ?? null,
-					filter.verdict ?? null,
-					filter.code ?? null,
-					filter.sinceMs ?? null,
-					filter.untilMs ?? null,
-					key?.value ?? null,
-					key?.id ?? null,
-					limit + 1,
+					["provider_id = ?", query.providerId],
+					["state = ?", query.state],
+					["verdict = ?", query.verdict],
+					["code = ?", query.code],
+					["started_at_ms >= ?", query.sinceMs],
+					["started_at_ms < ?", query.untilMs],
 				],
-			);
-			return toPage(rows, limit, ({ startedAtMs, id }) => encodeCursor("probes", { value: startedAtMs, id }));
-		},
+				query,
+			),
 
-		async figureHistory({ providerId, device, name, limit = 100 }) {
+		/** The last `limit` values of one figure of one device, newest first: a host's history. */
+		async figureHistory({ providerId, device, name, limit = 100 }: FigureOfDevice) {
 			return await database.read<PastFigure>(
 				`SELECT r.started_at_ms AS at_ms, (f ->> 'value')::bigint AS value, f ->> 'unit' AS unit, r.id AS probe_id
 				FROM probes r CROSS JOIN LATERAL jsonb_array_elements(r.figures) f

@@ -9,10 +9,9 @@ import { hex, hostileJson, hostileText, integer, list, oneOf, text } from "./che
 import type { StoreContext } from "./context.ts";
 import type { Holding } from "./holdings.ts";
 import { appendJournal } from "./journal.ts";
-import { encodeCursor, type Page, toPage } from "./page.ts";
 import type { Sql } from "./postgres/sql.ts";
 import { MEMORY, writeMemory } from "./provider-memory.ts";
-import { type ProviderQuery, providerListStatement } from "./provider-query.ts";
+import { listProviders, type ProviderQuery } from "./provider-query.ts";
 
 export interface Offer {
 	readonly name: string;
@@ -89,27 +88,6 @@ interface By {
 	readonly actor: string;
 }
 
-export interface ProviderStore {
-	/** New, or known: then its link and offer are brought up to date, and a removed one is active again. */
-	register(provider: NewProvider, by: By): Promise<{ readonly provider: Provider; readonly created: boolean }>;
-	get(id: string): Promise<Provider | null>;
-	list(query?: ProviderQuery): Promise<Page<Provider>>;
-	/** With what is remembered of it. */
-	recall(id: string): Promise<RememberedProvider | null>;
-	recallMany(ids: readonly string[]): Promise<readonly RememberedProvider[]>;
-	/** Outside a probe (suspicion, changed claims). */
-	remember(id: string, memory: ProviderMemory): Promise<void>;
-	/** What it said of itself last; kept apart from the row because it is long. */
-	claim(id: string): Promise<HostClaim | null>;
-	holdings(id: string): Promise<readonly Holding[]>;
-	figures(id: string): Promise<readonly CurrentFigure[]>;
-	setState(id: string, state: ProviderState, by: By): Promise<void>;
-	setOffer(id: string, offer: Partial<Offer>, by: By): Promise<void>;
-	setClaim(id: string, claim: HostClaim, options: { readonly nowMs: number }): Promise<void>;
-	/** Due at `atMs` or earlier. A running probe goes on, and its end does not push the date back again. */
-	requestProbe(id: string, options: { readonly atMs: number }): Promise<void>;
-}
-
 const COLUMNS = `p.id, p.name, p.link, p.target, p.state, p.price_per_hour_micros, p.rentable, p.ssh, p.registered_at_ms,
 	p.connected_to, p.connected_at_ms, p.last_seen_at_ms, p.next_probe_at_ms, p.failures, p.retries, p.last_verdict, p.last_code,
 	p.last_probe_at_ms, p.last_valid_at_ms, p.reliability_ppm, p.uptime_ppm, p.probed_by, p.rental_id, p.score_ppm, p.model,
@@ -142,7 +120,7 @@ async function register(
 	{ database, schema }: StoreContext,
 	provider: NewProvider,
 	{ nowMs, actor }: By,
-): ReturnType<ProviderStore["register"]> {
+): Promise<{ readonly provider: Provider; readonly created: boolean }> {
 	const id = providerId(provider.id);
 	const link = oneOf("a provider's link", provider.link, LINKS);
 	const values = [id, link, text("a target", provider.target, 500), integer("nowMs", nowMs), ...offerValues(provider)];
@@ -209,7 +187,7 @@ async function setOffer(
 	});
 }
 
-export function createProviderStore(context: StoreContext): ProviderStore {
+export function createProviderStore(context: StoreContext) {
 	const { database, schema } = context;
 
 	const recallMany = async (ids: readonly string[]): Promise<readonly RememberedProvider[]> =>
@@ -220,33 +198,26 @@ export function createProviderStore(context: StoreContext): ProviderStore {
 		);
 
 	return {
-		register: (provider, by) => register(context, provider, by),
-		setOffer: (id, offer, by) => setOffer(context, id, offer, by),
+		/** New, or known: then its link and offer are brought up to date, and a removed one is active again. */
+		register: (provider: NewProvider, by: By) => register(context, provider, by),
+		setOffer: (id: string, offer: Partial<Offer>, by: By) => setOffer(context, id, offer, by),
+		/** With what is remembered of them. */
 		recallMany,
-		recall: async (id) => (await recallMany([id]))[0] ?? null,
+		recall: async (id: string): Promise<RememberedProvider | null> => (await recallMany([id]))[0] ?? null,
+		list: (query: ProviderQuery = {}) => listProviders<Provider>(database, COLUMNS, query),
 
-		async get(id) {
+		async get(id: string): Promise<Provider | null> {
 			const rows = await database.read<Provider>(`SELECT ${COLUMNS} FROM providers p WHERE id = $1`, [providerId(id)]);
 			return rows[0] ?? null;
 		},
 
-		async list(query = {}) {
-			const statement = providerListStatement(COLUMNS, query);
-			const rows = await database.read<Provider & { readonly sortValue: number | string }>(
-				statement.text,
-				statement.values,
-			);
-			const page = toPage(rows, statement.limit, ({ sortValue, id }) =>
-				encodeCursor(statement.list, { value: sortValue, id }),
-			);
-			return { rows: page.rows.map(({ sortValue: _, ...row }) => row), cursor: page.cursor };
-		},
-
-		async remember(id, memory) {
+		/** Outside a probe (suspicion, changed claims). */
+		async remember(id: string, memory: ProviderMemory): Promise<void> {
 			mustBeThere(await writeMemory(database, providerId(id), memory), id);
 		},
 
-		async claim(id) {
+		/** What it said of itself last; kept apart from the row because it is long. */
+		async claim(id: string): Promise<HostClaim | null> {
 			const rows = await database.read<{ readonly claim: HostClaim }>(
 				"SELECT claim FROM claims WHERE provider_id = $1",
 				[providerId(id)],
@@ -254,14 +225,14 @@ export function createProviderStore(context: StoreContext): ProviderStore {
 			return rows[0]?.claim ?? null;
 		},
 
-		async holdings(id) {
+		async holdings(id: string) {
 			return await database.read<Holding>(
 				"SELECT model, count, figures FROM holdings WHERE provider_id = $1 ORDER BY count DESC, model",
 				[providerId(id)],
 			);
 		},
 
-		async figures(id) {
+		async figures(id: string) {
 			return await database.read<CurrentFigure>(
 				`SELECT device, name, value, unit, probe_id, evidence_sha256, at_ms FROM figures
 				WHERE provider_id = $1 ORDER BY device, name COLLATE "C"`,
@@ -269,7 +240,7 @@ export function createProviderStore(context: StoreContext): ProviderStore {
 			);
 		},
 
-		async setState(id, state, { nowMs, actor }) {
+		async setState(id: string, state: ProviderState, { nowMs, actor }: By): Promise<void> {
 			oneOf("a provider's state", state, STATES);
 			await database.transaction(async (sql) => {
 				// Back from a pause: due at once if its time has passed, as it is.
@@ -278,11 +249,12 @@ export function createProviderStore(context: StoreContext): ProviderStore {
 			});
 		},
 
-		async setClaim(id, claim, { nowMs }) {
+		async setClaim(id: string, claim: HostClaim, { nowMs }: { readonly nowMs: number }): Promise<void> {
 			await writeClaim(database, providerId(id), claim, integer("nowMs", nowMs));
 		},
 
-		async requestProbe(id, { atMs }) {
+		/** Due at `atMs` or earlier. A running probe goes on, and its end does not push the date back again. */
+		async requestProbe(id: string, { atMs }: { readonly atMs: number }): Promise<void> {
 			const changed = await database.write(
 				`UPDATE providers SET next_probe_at_ms = least(next_probe_at_ms, $2),
 					requested_at_ms = CASE WHEN probed_by IS NULL THEN requested_at_ms ELSE least(requested_at_ms, $2) END

@@ -6,7 +6,7 @@ import type { Rental, RentalAccess, RentalEnd, RentalState } from "../protocol/n
 import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import { appendJournal } from "./journal.ts";
-import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+import { type Query, readPage } from "./page.ts";
 import { providerLease, unleased } from "./queue/leases.ts";
 
 type NewRental = Pick<
@@ -31,27 +31,6 @@ export interface RentalChange {
 	readonly detail?: string;
 	/** Guards a change that was decided from an old row: refused when the row has another value by now. */
 	readonly ifUntilMs?: number;
-}
-
-interface RentalFilter {
-	readonly customer?: string;
-	readonly providerId?: string;
-	readonly state?: RentalState;
-}
-
-export interface RentalStore {
-	/**
-	 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider has
-	 * another rental, is not active, not rentable, or is being probed at this moment (try again).
-	 */
-	reserve(rental: NewRental, options: { readonly actor: string }): Promise<Rental>;
-	/** Null: it is not in the state `from`, nothing was changed. Ended or refused: the provider is due at once. */
-	change(change: RentalChange): Promise<Rental | null>;
-	get(id: string): Promise<Rental | null>;
-	/** Newest first. */
-	list(options?: PageOptions & { readonly filter?: RentalFilter }): Promise<Page<Rental>>;
-	/** All that are reserved or active: for the health watch and the expiry. */
-	open(): Promise<readonly Rental[]>;
 }
 
 const COLUMNS = `id, provider_id, customer, state, end_reason, public_key, price_per_hour_micros, devices, access, reserved_at_ms, started_at_ms,
@@ -149,32 +128,38 @@ async function changeRental({ database, schema }: StoreContext, change: RentalCh
 	});
 }
 
-export function createRentalStore(context: StoreContext): RentalStore {
+export function createRentalStore(context: StoreContext) {
 	const { database } = context;
 	return {
-		reserve: (rental, { actor }) => reserve(context, rental, actor),
-		change: (change) => changeRental(context, change),
+		/**
+		 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider has
+		 * another rental, is not active, not rentable, or is being probed at this moment (try again).
+		 */
+		reserve: (rental: NewRental, { actor }: { readonly actor: string }) => reserve(context, rental, actor),
+		/** Null: it is not in the state `from`, nothing was changed. Ended or refused: the provider is due at once. */
+		change: (change: RentalChange) => changeRental(context, change),
 
-		async get(id) {
+		async get(id: string): Promise<Rental | null> {
 			const rows = await database.read<Rental>(`SELECT ${COLUMNS} FROM rentals WHERE id = $1`, [
 				hex("a rental's id", id, 32),
 			]);
 			return rows[0] ?? null;
 		},
 
-		async list(options = {}) {
-			const limit = pageLimit(options);
-			const { customer = null, providerId = null, state = null } = options.filter ?? {};
-			const key = decodeCursor("rentals", "number", options.cursor);
-			const rows = await database.read<Rental>(
-				`SELECT ${COLUMNS} FROM rentals
-				WHERE ($1::text IS NULL OR customer = $1) AND ($2::text IS NULL OR provider_id = $2) AND ($3::text IS NULL OR state = $3)
-					AND ($4::bigint IS NULL OR (reserved_at_ms, id) < ($4, $5)) ORDER BY reserved_at_ms DESC, id DESC LIMIT $6`,
-				[customer, providerId, state, key?.value ?? null, key?.id ?? null, limit + 1],
-			);
-			return toPage(rows, limit, ({ reservedAtMs, id }) => encodeCursor("rentals", { value: reservedAtMs, id }));
-		},
+		/** Newest first. */
+		list: (query: Query<Pick<Rental, "customer" | "providerId" | "state">> = {}) =>
+			readPage<Rental>(
+				database,
+				{ name: "rentals", columns: COLUMNS, from: "rentals", by: "reserved_at_ms", id: "id" },
+				[
+					["customer = ?", query.customer],
+					["provider_id = ?", query.providerId],
+					["state = ?", query.state],
+				],
+				query,
+			),
 
+		/** All that are reserved or active: for the health watch and the expiry. */
 		async open() {
 			return await database.read<Rental>(
 				`SELECT ${COLUMNS} FROM rentals WHERE state IN ('reserved', 'active') ORDER BY until_ms, id`,

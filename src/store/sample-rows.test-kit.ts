@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
 import type { DeviceRow } from "./devices.ts";
+import type { Store } from "./open-store.ts";
 import type { FinishProbe } from "./probe-finish.ts";
 import type { Offer } from "./providers.ts";
 import type { DueProbe } from "./queue/due-probes.ts";
-import type { Store } from "./store.ts";
 
 /** A stable id of so many hex digits for a name. */
 export function idOf(name: string | number, digits = 64): string {

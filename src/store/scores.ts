@@ -3,7 +3,7 @@
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+import { type PageOptions, readPage } from "./page.ts";
 
 interface Score {
 	readonly providerId: string;
@@ -15,21 +15,12 @@ interface Score {
 	readonly terms: Json;
 }
 
-export interface ScoreStore {
-	/** Become the providers' current scores, unless there are newer ones. */
-	put(scores: readonly Score[]): Promise<void>;
-	get(providerId: string): Promise<Score | null>;
-	/** Highest first, with the provider's name. */
-	list(options?: PageOptions): Promise<Page<Score & { readonly name: string }>>;
-	/** Every current score of an active provider that is not older than `sinceMs`: what a report says. */
-	all(options: { readonly sinceMs: number }): Promise<readonly Pick<Score, "providerId" | "scorePpm">[]>;
-}
-
 const COLUMNS = "s.provider_id, s.at_ms, s.score_ppm, s.mode, s.terms";
 
-export function createScoreStore({ database }: StoreContext): ScoreStore {
+export function createScoreStore({ database }: StoreContext) {
 	return {
-		async put(scores) {
+		/** Become the providers' current scores, unless there are newer ones. */
+		async put(scores: readonly Score[]): Promise<void> {
 			const rows = list("scores", scores, 100_000).map((score) => [
 				hex("a provider's id", score.providerId, 64),
 				integer("a score's time", score.atMs),
@@ -57,28 +48,30 @@ export function createScoreStore({ database }: StoreContext): ScoreStore {
 			});
 		},
 
-		async get(providerId) {
+		async get(providerId: string): Promise<Score | null> {
 			const rows = await database.read<Score>(`SELECT ${COLUMNS} FROM scores s WHERE provider_id = $1`, [
 				hex("a provider's id", providerId, 64),
 			]);
 			return rows[0] ?? null;
 		},
 
-		async list(options = {}) {
-			const limit = pageLimit(options);
-			const key = decodeCursor("scores", "number", options.cursor);
-			const rows = await database.read<Score & { readonly name: string }>(
-				`SELECT ${COLUMNS}, p.name FROM scores s JOIN providers p ON p.id = s.provider_id
-				WHERE p.state <> 'removed' AND ($1::bigint IS NULL OR (s.score_ppm, s.provider_id) < ($1, $2))
-				ORDER BY s.score_ppm DESC, s.provider_id DESC LIMIT $3`,
-				[key?.value ?? null, key?.id ?? null, limit + 1],
-			);
-			return toPage(rows, limit, ({ scorePpm, providerId }) =>
-				encodeCursor("scores", { value: scorePpm, id: providerId }),
-			);
-		},
+		/** Highest first, with the provider's name. */
+		list: (options?: PageOptions) =>
+			readPage<Score & { readonly name: string }>(
+				database,
+				{
+					name: "scores",
+					columns: `${COLUMNS}, p.name`,
+					from: "scores s JOIN providers p ON p.id = s.provider_id",
+					by: "s.score_ppm",
+					id: "s.provider_id",
+				},
+				[["p.state <> ?", "removed"]],
+				options,
+			),
 
-		async all({ sinceMs }) {
+		/** Every current score of an active provider that is not older than `sinceMs`: what a report says. */
+		async all({ sinceMs }: { readonly sinceMs: number }) {
 			return await database.read<Pick<Score, "providerId" | "scorePpm">>(
 				`SELECT s.provider_id, s.score_ppm FROM scores s JOIN providers p ON p.id = s.provider_id AND p.state = 'active'
 				WHERE s.at_ms >= $1 ORDER BY s.provider_id`,

@@ -5,13 +5,13 @@ import { before, test } from "node:test";
 import pg from "pg";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import type { AssayError } from "../protocol/assay-error.ts";
+import type { Store } from "./open-store.ts";
 import { migrate } from "./postgres/migrations.ts";
 import { onBothServers } from "./postgres/servers.test-kit.ts";
 import { sqlOn } from "./postgres/sql.ts";
-import type { ProviderFilter, ProviderSort } from "./provider-query.ts";
+import type { ProviderQuery, ProviderSort } from "./provider-query.ts";
 import type { Provider } from "./providers.ts";
 import { cardFigures, gpu, probeByHand, register } from "./sample-rows.test-kit.ts";
-import type { Store } from "./store.ts";
 
 const code = (expected: string) => (error: unknown) => (error as AssayError).code === expected;
 
@@ -168,7 +168,7 @@ onBothServers((server) => {
 		assert.equal(await force(`DELETE FROM ${table} WHERE seq = ${seq}`), seq);
 		assert.equal(await force(`UPDATE ${table} SET seq = seq + 1000 WHERE seq = ${seq}`), seq);
 		assert.deepEqual(await store.journal.verify(), clean);
-		const page = await store.journal.list({ filter: { subject: "s3" } });
+		const page = await store.journal.list({ subject: "s3" });
 		assert.deepEqual(
 			page.rows.map((line) => line.detail),
 			[{ i: 3 }],
@@ -185,11 +185,11 @@ onBothServers((server) => {
 		});
 		await fc.assert(
 			fc.asyncProperty(query, async ({ sort, descending, limit, proven }) => {
-				const filter: ProviderFilter = proven ? { lastVerdict: "valid" } : {};
+				const filter: ProviderQuery = proven ? { lastVerdict: "valid" } : {};
 				const seen: string[] = [];
 				let cursor: string | null = null;
 				do {
-					const page = await store.providers.list({ sort, descending, limit, cursor, filter });
+					const page = await store.providers.list({ sort, descending, limit, cursor, ...filter });
 					assert.ok(page.rows.length <= limit);
 					seen.push(...page.rows.map((row) => row.id));
 					cursor = page.cursor;
@@ -209,33 +209,28 @@ onBothServers((server) => {
 		const steps = (values: number[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
 		const filters = fc.record({
 			model: fc.option(fc.constantFrom("h200", "l4", "b200", "'; --"), { nil: undefined }),
-			minCount: steps([1, 2, 3, 4]),
+			minDevices: steps([1, 2, 3, 4]),
 			minMemoryBytes: steps([0, 120_000_000_000, 143_800_000_000]),
 			minFp16OpsPerS: steps([1, 600_000_000_000_000, 667_000_000_000_000]),
-			bandwidth: steps([1, 3_700_000_000_000, 4_210_000_000_000]),
-			maxPricePerHourMicros: steps([0, 100, 200]),
+			minBandwidthBytesPerS: steps([1, 3_700_000_000_000, 4_210_000_000_000]),
+			maxPriceMicros: steps([0, 100, 200]),
 		});
 		await fc.assert(
-			fc.asyncProperty(filters, async ({ bandwidth, ...rest }) => {
-				const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-				const filter: ProviderFilter = {
-					...given,
-					...(bandwidth === undefined ? {} : { minFigures: { "memory.bandwidth": bandwidth } }),
-				};
-				const { maxPricePerHourMicros, ...ofCards } = filter;
-				const found = (await store.providers.list({ filter, limit: 500 })).rows.map((row) => row.id);
+			fc.asyncProperty(filters, async (filter: ProviderQuery) => {
+				const { maxPriceMicros, ...ofCards } = filter;
+				const found = (await store.providers.list({ ...filter, limit: 500 })).rows.map((row) => row.id);
 				const expected = all.filter((row) => {
-					if (maxPricePerHourMicros !== undefined && row.pricePerHourMicros > maxPricePerHourMicros) return false;
-					if (Object.keys(ofCards).length === 0) return true;
+					if (maxPriceMicros !== undefined && row.pricePerHourMicros > maxPriceMicros) return false;
+					if (Object.values(ofCards).every((value) => value === undefined)) return true;
 					return holdings
 						.get(row.id)!
 						.some(
 							(held) =>
 								(filter.model === undefined || held.model === filter.model) &&
-								held.count >= (filter.minCount ?? 0) &&
+								held.count >= (filter.minDevices ?? 0) &&
 								(held.figures["memory.resident"] ?? -1) >= (filter.minMemoryBytes ?? -1) &&
 								(held.figures["gemm.fp16"] ?? -1) >= (filter.minFp16OpsPerS ?? -1) &&
-								(held.figures["memory.bandwidth"] ?? -1) >= (bandwidth ?? -1),
+								(held.figures["memory.bandwidth"] ?? -1) >= (filter.minBandwidthBytesPerS ?? -1),
 						);
 				});
 				assert.deepEqual([...found].sort(), expected.map((row) => row.id).sort());

@@ -5,7 +5,7 @@ import { ROLES, type Role } from "../protocol/network/role.ts";
 import { integer, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import { appendJournal } from "./journal.ts";
-import { decodeCursor, encodeCursor, type Page, type PageOptions, pageLimit, toPage } from "./page.ts";
+import { type PageOptions, readPage } from "./page.ts";
 
 interface Token {
 	/** 16 hex digits, public. */
@@ -19,34 +19,21 @@ interface Token {
 	readonly revokedAtMs: number | null;
 }
 
-export interface TokenStore {
-	/** The secret is told once; only its SHA-256 is kept. */
-	create(
-		token: {
-			readonly name: string;
-			readonly role: Role;
-			readonly subject: string | null;
-			readonly expiresAtMs: number | null;
-		},
-		options: { readonly nowMs: number; readonly actor: string },
-	): Promise<{ readonly token: Token; readonly secret: string }>;
-	/** Null: unknown, expired or revoked. */
-	find(secret: string, options: { readonly nowMs: number }): Promise<Token | null>;
-	revoke(id: string, options: { readonly nowMs: number; readonly actor: string }): Promise<boolean>;
-	list(options?: PageOptions): Promise<Page<Token>>;
-}
+type NewToken = Pick<Token, "name" | "role" | "subject" | "expiresAtMs">;
 
-export interface NonceStore {
-	/** True the first time for this key; false ever after, until `expiresAtMs` has passed and it was pruned. */
-	use(options: { readonly key: string; readonly nonce: string; readonly expiresAtMs: number }): Promise<boolean>;
+/** Who did it and when, for the journal. */
+interface By {
+	readonly nowMs: number;
+	readonly actor: string;
 }
 
 const COLUMNS = "id, name, role, subject, created_at_ms, expires_at_ms, revoked_at_ms";
 const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
-export function createTokenStore({ database, schema }: StoreContext): TokenStore {
+export function createTokenStore({ database, schema }: StoreContext) {
 	return {
-		async create(token, { nowMs, actor }) {
+		/** The secret is told once; only its SHA-256 is kept. */
+		async create(token: NewToken, { nowMs, actor }: By): Promise<{ readonly token: Token; readonly secret: string }> {
 			const id = randomBytes(8).toString("hex");
 			const secret = `assay_${randomBytes(32).toString("base64url")}`;
 			const values = [
@@ -70,7 +57,8 @@ export function createTokenStore({ database, schema }: StoreContext): TokenStore
 			});
 		},
 
-		async find(secret, { nowMs }) {
+		/** Null: unknown, expired or revoked. */
+		async find(secret: string, { nowMs }: { readonly nowMs: number }): Promise<Token | null> {
 			if (typeof secret !== "string" || secret.length > 200) return null;
 			const rows = await database.read<Token>(
 				`SELECT ${COLUMNS} FROM tokens WHERE secret_sha256 = $1 AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > $2)`,
@@ -79,33 +67,34 @@ export function createTokenStore({ database, schema }: StoreContext): TokenStore
 			return rows[0] ?? null;
 		},
 
-		async revoke(id, { nowMs, actor }) {
+		/** As it is from then on; null: there is no such token that still works. */
+		async revoke(id: string, { nowMs, actor }: By): Promise<Token | null> {
 			return await database.transaction(async (sql) => {
-				const revoked = await sql.write(
-					"UPDATE tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL",
+				const [revoked] = await sql.query<Token>(
+					`UPDATE tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL RETURNING ${COLUMNS}`,
 					[text("a token's id", id, 40), integer("nowMs", nowMs)],
 				);
-				if (revoked > 0)
-					await appendJournal(sql, schema, { actor, kind: "token.revoked", subject: id, detail: {} }, nowMs);
-				return revoked > 0;
+				if (!revoked) return null;
+				await appendJournal(sql, schema, { actor, kind: "token.revoked", subject: id, detail: {} }, nowMs);
+				return revoked;
 			});
 		},
 
-		async list(options = {}) {
-			const limit = pageLimit(options);
-			const key = decodeCursor("tokens", "number", options.cursor);
-			const rows = await database.read<Token>(
-				`SELECT ${COLUMNS} FROM tokens WHERE ($1::bigint IS NULL OR (created_at_ms, id) < ($1, $2)) ORDER BY created_at_ms DESC, id DESC LIMIT $3`,
-				[key?.value ?? null, key?.id ?? null, limit + 1],
-			);
-			return toPage(rows, limit, ({ createdAtMs, id }) => encodeCursor("tokens", { value: createdAtMs, id }));
-		},
+		list: (options?: PageOptions) =>
+			readPage<Token>(
+				database,
+				{ name: "tokens", columns: COLUMNS, from: "tokens", by: "created_at_ms", id: "id" },
+				[],
+				options,
+			),
 	};
 }
 
-export function createNonceStore({ database }: StoreContext): NonceStore {
+export function createNonceStore({ database }: StoreContext) {
 	return {
-		async use({ key, nonce, expiresAtMs }) {
+		/** True the first time for this key; false ever after, until `expiresAtMs` has passed and it was pruned. */
+		async use(once: { readonly key: string; readonly nonce: string; readonly expiresAtMs: number }): Promise<boolean> {
+			const { key, nonce, expiresAtMs } = once;
 			const used = await database.write(
 				"INSERT INTO nonces (key, nonce, expires_at_ms) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
 				[text("a key", key, 200), text("a nonce", nonce, 200), integer("expiresAtMs", expiresAtMs)],

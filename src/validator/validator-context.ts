@@ -5,7 +5,7 @@ import type { Environment } from "../platform/environment.ts";
 import type { KeyedMutex } from "../platform/keyed-mutex.ts";
 import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/open-store.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { ProbeReceipts } from "./receipts/probe-receipts.ts";
 import type { ValidatorConfig } from "./validator-config.ts";

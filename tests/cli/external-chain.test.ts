@@ -121,7 +121,7 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 	const provider = await register("provider", 21);
 	const agent = await startToyAgent({ url: validator.url, signer: signerOf(21), claim: toyClaimOf(UUID) });
 	await eventually(async () => {
-		const { rows } = await validator.store.probes.list({ filter: { providerId: provider.key } });
+		const { rows } = await validator.store.probes.list({ providerId: provider.key });
 		return rows.some(({ state, verdict }) => state === "done" && verdict === "valid");
 	});
 	await agent.close();
@@ -209,7 +209,7 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 		claim: toyClaimOf(UUID.toLowerCase()),
 	});
 	await eventually(async () => {
-		const { rows } = await validator.store.probes.list({ filter: { providerId: second.key } });
+		const { rows } = await validator.store.probes.list({ providerId: second.key });
 		return rows.some(({ state, verdict }) => state === "done" && verdict === "valid");
 	});
 	await agent.close();

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Store } from "../../src/store/open-store.ts";
 import { onBothServers, type TestServer } from "../../src/store/postgres/servers.test-kit.ts";
 import { type BusyOptions, recover } from "../../src/store/queue/busy-process.test-kit.ts";
 import { register } from "../../src/store/sample-rows.test-kit.ts";
-import type { Store } from "../../src/store/store.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../src/store/queue/busy-process.test-kit.ts", import.meta.url));
 const FAR_MS = 1_000_000;
@@ -79,7 +79,7 @@ async function doneByProvider(store: Store): Promise<Map<string, number>> {
 	const done = new Map<string, number>();
 	let cursor: string | null = null;
 	do {
-		const page = await store.probes.list({ filter: { state: "done" }, limit: 500, cursor });
+		const page = await store.probes.list({ state: "done", limit: 500, cursor });
 		for (const row of page.rows) done.set(row.providerId, (done.get(row.providerId) ?? 0) + 1);
 		cursor = page.cursor;
 	} while (cursor !== null);
@@ -136,7 +136,7 @@ onBothServers((server) => {
 			assert.deepEqual(people.overlaps, []);
 			assert.equal(counted, countEvidence(server) - evidenceBefore, "every evidence file was counted, and once");
 			assert.equal((await store.overview({ nowMs: Date.now() })).probes.total.valid, counted);
-			assert.equal((await store.probes.list({ filter: { state: "running" } })).rows.length, 0);
+			assert.equal((await store.probes.list({ state: "running" })).rows.length, 0);
 			assert.equal((await store.journal.verify()).brokenAt, null);
 		} finally {
 			for (const child of [...people.children]) await people.kill(child, "SIGKILL");

@@ -17,7 +17,7 @@ after(async () => {
 	await data.remove();
 });
 
-const probesOf = async (id: string) => (await validator.store.probes.list({ filter: { providerId: id } })).rows;
+const probesOf = async (id: string) => (await validator.store.probes.list({ providerId: id })).rows;
 const lastOf = async (id: string) => (await probesOf(id))[0];
 
 test("with one place to work and four silent hosts, an honest one is probed; stopping gives the silent ones up", async () => {

@@ -127,7 +127,7 @@ async function startCheat(signer: Signer, dataFolder: string): Promise<void> {
 /** On a busy machine a first try may say nothing; it is made again. */
 const probeOf = (id: string) =>
 	eventually(async () => {
-		const { rows } = await validator.store.probes.list({ filter: { providerId: id } });
+		const { rows } = await validator.store.probes.list({ providerId: id });
 		return rows.find(({ state, verdict }) => state === "done" && verdict !== "inconclusive");
 	});
 

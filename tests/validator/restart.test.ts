@@ -60,7 +60,7 @@ test("evidence that was durable when its process died is verified again and coun
 			assert.ok(provider.scorePpm! > 0);
 			const score = await again.client.getProviderScore({ params: { id: providerId } });
 			assert.equal(score.terms.root.value, score.scorePpm);
-			const { rows } = await again.store.journal.list({ filter: { kind: "probe.done" } });
+			const { rows } = await again.store.journal.list({ kind: "probe.done" });
 			assert.equal(rows.length, 1, `counted once, start ${round}`);
 			assert.equal((await again.client.network()).probes.total.valid, 1);
 			assert.equal((await again.store.probes.recover({ nowMs: Date.now() })).pending.length, 0);

@@ -45,7 +45,7 @@ function oneCard() {
 
 const judged = (id: string) =>
 	eventually(async () => {
-		const { rows } = await validator.store.journal.list({ filter: { kind: "suspicion.judged" } });
+		const { rows } = await validator.store.journal.list({ kind: "suspicion.judged" });
 		const line = rows.find(({ detail }) => (detail as { providers: string[] }).providers.includes(id));
 		return (
 			line &&
@@ -69,7 +69,7 @@ async function twoProviders(
 		agents.push(agent);
 		// One after the other: alone, each of them is as good as the other.
 		const first = await eventually(async () => {
-			const { rows } = await validator.store.probes.list({ filter: { providerId: agent.id, state: "done" } });
+			const { rows } = await validator.store.probes.list({ providerId: agent.id, state: "done" });
 			return rows.at(-1);
 		});
 		assert.equal(first.verdict, "valid");
@@ -119,7 +119,7 @@ test("two cards of one name pass together and are cleared of it", async () => {
 			);
 		}
 		// Cleared: the same doubt does not come back with the next probe.
-		const lines = await validator.store.journal.list({ filter: { kind: "suspicion.together" } });
+		const lines = await validator.store.journal.list({ kind: "suspicion.together" });
 		assert.equal(lines.rows.length, 2);
 	} finally {
 		for (const agent of agents) await agent.close();

@@ -10,26 +10,9 @@ import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } fro
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex } from "../check-input.ts";
 
-export interface EvidenceStore {
-	/** Step 3: durable under its hash, and noted in pending/<probe id>, before this resolves. */
-	put(probeId: string, bytes: Uint8Array): Promise<{ readonly sha256: string; readonly bytes: number }>;
-	/** Verified by its hash: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
-	get(sha256: string): Promise<Uint8Array>;
-	has(sha256: string): Promise<boolean>;
-	/** Takes a pending entry away without counting it: another database's, or no file of a probe. */
-	dropPending(probeId: string): Promise<void>;
-}
+export type EvidenceFolder = Awaited<ReturnType<typeof openEvidenceFolder>>;
 
-export interface EvidenceFolder {
-	readonly store: EvidenceStore;
-	/** Probe id → hash, for every whole note. */
-	pending(): Promise<readonly { readonly probeId: string; readonly sha256: string }[]>;
-	/** Files that a killed process left half written. */
-	sweep(olderThanMs: number): Promise<void>;
-	writable(): Promise<void>;
-}
-
-export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolder> {
+export async function openEvidenceFolder(dataDir: string) {
 	const [files, notes, drafts] = ["evidence", "pending", "drafts"].map((name) => join(dataDir, name)) as [
 		string,
 		string,
@@ -51,7 +34,8 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 
 	return {
 		store: {
-			async put(probeId, bytes) {
+			/** Step 3: durable under its hash, and noted in pending/<probe id>, before this resolves. */
+			async put(probeId: string, bytes: Uint8Array): Promise<{ readonly sha256: string; readonly bytes: number }> {
 				const note = noteOf(probeId);
 				const sha256 = createHash("sha256").update(bytes).digest("hex");
 				const path = fileOf(sha256);
@@ -61,7 +45,8 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 				await write(path, bytes);
 				return { sha256, bytes: bytes.length };
 			},
-			async get(sha256) {
+			/** Verified by its hash: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
+			async get(sha256: string): Promise<Uint8Array> {
 				const path = fileOf(sha256);
 				const bytes = await readIfPresent(path);
 				if (bytes === null) throw new AssayError("EVIDENCE_MISSING", `the evidence ${sha256} is not in ${files}`);
@@ -69,20 +54,22 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 				if (found !== sha256) throw new AssayError("EVIDENCE_CORRUPT", `the evidence file ${path} hashes to ${found}`);
 				return bytes;
 			},
-			async has(sha256) {
+			async has(sha256: string): Promise<boolean> {
 				return await access(fileOf(sha256)).then(
 					() => true,
 					() => false,
 				);
 			},
-			async dropPending(probeId) {
+			/** Takes a pending entry away without counting it: another database's, or no file of a probe. */
+			async dropPending(probeId: string): Promise<void> {
 				await rm(noteOf(probeId), { force: true });
 				await syncFolder(notes);
 			},
 		},
 
+		/** Probe id → hash, for every whole note. */
 		async pending() {
-			const found: { probeId: string; sha256: string }[] = [];
+			const found: { readonly probeId: string; readonly sha256: string }[] = [];
 			for (const probeId of await readdir(notes)) {
 				if (!/^[0-9a-f]{32}$/.test(probeId)) continue;
 				const sha256 = (await readFile(join(notes, probeId), "utf8").catch(() => "")).trim();
@@ -91,9 +78,10 @@ export async function openEvidenceFolder(dataDir: string): Promise<EvidenceFolde
 			return found;
 		},
 
-		sweep: (olderThanMs) => removeDrafts(drafts, olderThanMs),
+		/** Files that a killed process left half written. */
+		sweep: (olderThanMs: number) => removeDrafts(drafts, olderThanMs),
 
-		async writable() {
+		async writable(): Promise<void> {
 			const probe = join(drafts, `${randomBytes(12).toString("hex")}.draft`);
 			try {
 				await (await open(probe, "wx", 0o600)).close();

@@ -7,24 +7,19 @@ import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { parseReceiptFile, type ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
 import { hex } from "../check-input.ts";
 
-export interface ReceiptFolder {
-	put(file: ReceiptFile): Promise<void>;
-	/** Null: receipts were never asked for. Throws AssayError RECEIPTS_BAD for a file that somebody spoilt. */
-	get(evidenceSha256: string): Promise<ReceiptFile | null>;
-}
-
-export function createReceiptFolder(dataDir: string): ReceiptFolder {
+export function createReceiptFolder(dataDir: string) {
 	const pathOf = (sha256: string): string => {
 		hex("an evidence hash", sha256, 64);
 		return join(dataDir, "receipts", sha256.slice(0, 2), `${sha256.slice(2)}.json`);
 	};
 	return {
-		put: (file) =>
+		put: (file: ReceiptFile): Promise<void> =>
 			writeDurably(pathOf(file.evidence), `${JSON.stringify(file)}\n`, {
 				mode: 0o644,
 				drafts: join(dataDir, "drafts"),
 			}),
-		async get(sha256) {
+		/** Null: receipts were never asked for. Throws AssayError RECEIPTS_BAD for a file that somebody spoilt. */
+		async get(sha256: string): Promise<ReceiptFile | null> {
 			const text = await readIfPresent(pathOf(sha256));
 			return text === null ? null : parseReceiptFile(String(text));
 		},

@@ -91,7 +91,7 @@ onBothServers((server) => {
 			assert.deepEqual(probed, new Set([queued, running, fresh]));
 			await store.close();
 			const again = await server.open({ schema });
-			assert.equal((await again.probes.list({ filter: { state: "done" } })).rows.length, 4);
+			assert.equal((await again.probes.list({ state: "done" })).rows.length, 4);
 		} finally {
 			await client.end();
 		}

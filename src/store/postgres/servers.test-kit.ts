@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe } from "node:test";
+import type { Store, StoreOptions } from "../open-store.ts";
 import { openStore, serverFolder } from "../open-store.ts";
-import type { Store, StoreOptions } from "../store.ts";
 import { ensureEmbeddedServer, type ServerAddress, stopEmbeddedServer } from "./embedded-server.ts";
 import { debianBinaries } from "./postgres-binaries.ts";
 

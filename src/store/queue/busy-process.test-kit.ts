@@ -5,10 +5,10 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Store, StoreOptions } from "../open-store.ts";
 import { openStore } from "../open-store.ts";
 import type { FinishProbe } from "../probe-finish.ts";
 import { finishOf } from "../sample-rows.test-kit.ts";
-import type { Store, StoreOptions } from "../store.ts";
 import type { DueProbe } from "./due-probes.ts";
 
 export interface BusyOptions {

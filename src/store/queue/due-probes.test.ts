@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { beforeEach, test } from "node:test";
 import pg from "pg";
+import type { Store } from "../open-store.ts";
 import { onBothServers } from "../postgres/servers.test-kit.ts";
 import { finishOf, idOf, probe, register } from "../sample-rows.test-kit.ts";
-import type { Store } from "../store.ts";
 import type { DueProbe } from "./due-probes.ts";
 import type { Lease } from "./leases.ts";
 

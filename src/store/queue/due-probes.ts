@@ -28,29 +28,10 @@ interface TakeOptions {
 	readonly nowMs: () => number;
 }
 
-export interface DueProbeStore {
-	/**
-	 * Takes due, active, unrented providers (agents: only those connected to this process), called groups first,
-	 * then the longest due, each under a lease that is given back when the handler has ended. A handler that
-	 * threw, or returned without `probes.finish`, leaves its provider due again after `retryMs`. Looks at once,
-	 * after every end and when woken: falling due makes no sound.
-	 */
-	take(options: TakeOptions, handler: (due: DueProbe) => Promise<void>): Worker;
-	/** All of them to one simultaneous probe, or none: false when one is busy, rented, paused or not connected. */
-	callTogether(options: {
-		readonly providerIds: readonly string[];
-		readonly startAtMs: number;
-		readonly nowMs: number;
-	}): Promise<boolean>;
-	/** Providers that are probed, and those that are due and wait. */
-	counts(options: { readonly nowMs: number }): Promise<{ readonly running: number; readonly due: number }>;
-}
-
-export interface DueProbes {
-	readonly store: DueProbeStore;
-	/** A group was called, here or elsewhere. */
-	wake(): void;
-	stop(): Promise<void>;
+interface Call {
+	readonly providerIds: readonly string[];
+	readonly startAtMs: number;
+	readonly nowMs: number;
 }
 
 const RETRY_MS = 60_000;
@@ -116,16 +97,23 @@ function createSource({ database, process: me, leaseMs }: StoreContext, options:
 	};
 }
 
-export function createDueProbes(context: StoreContext, leases: Leases): DueProbes {
+export function createDueProbes(context: StoreContext, leases: Leases) {
 	const { database, channel } = context;
 	const workers = new Set<Worker>();
 	return {
-		wake: () => {
+		/** A group was called, here or elsewhere. */
+		wake: (): void => {
 			for (const worker of workers) worker.wake();
 		},
-		stop: async () => void (await Promise.all([...workers].map((worker) => worker.stop()))),
+		stop: async (): Promise<void> => void (await Promise.all([...workers].map((worker) => worker.stop()))),
 		store: {
-			take(options, handler) {
+			/**
+			 * Takes due, active, unrented providers (agents: only those connected to this process), called groups first,
+			 * then the longest due, each under a lease that is given back when the handler has ended. A handler that
+			 * threw, or returned without `probes.finish`, leaves its provider due again after `retryMs`. Looks at once,
+			 * after every end and when woken: falling due makes no sound.
+			 */
+			take(options: TakeOptions, handler: (due: DueProbe) => Promise<void>): Worker {
 				const concurrency = integer("concurrency", options.concurrency, 1, 1000);
 				const source = createSource(context, options);
 				const worker = createWorker(context, leases, source, concurrency, (taken, signal) =>
@@ -135,7 +123,8 @@ export function createDueProbes(context: StoreContext, leases: Leases): DueProbe
 				return worker;
 			},
 
-			async callTogether({ providerIds, startAtMs, nowMs }) {
+			/** All of them to one simultaneous probe, or none: false when one is busy, rented, paused or not connected. */
+			async callTogether({ providerIds, startAtMs, nowMs }: Call): Promise<boolean> {
 				const ids = [...new Set(list("providerIds", providerIds, 100))];
 				for (const id of ids) hex("a provider's id", id, 64);
 				if (ids.length === 0) return false;
@@ -157,7 +146,8 @@ export function createDueProbes(context: StoreContext, leases: Leases): DueProbe
 				});
 			},
 
-			async counts({ nowMs }) {
+			/** Providers that are probed, and those that are due and wait. */
+			async counts({ nowMs }: { readonly nowMs: number }) {
 				const [row] = await database.read<{ readonly running: number; readonly due: number }>(
 					`SELECT count(*) FILTER (WHERE p.probed_by IS NOT NULL) AS running,
 						count(*) FILTER (WHERE p.state = 'active' AND p.probed_by IS NULL AND p.rental_id IS NULL AND p.next_probe_at_ms <= $1) AS due

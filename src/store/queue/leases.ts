@@ -15,30 +15,6 @@ export interface Lease {
 	readonly expiresAtMs: number;
 }
 
-/** Named leases of this process: "provider/<id>", "rentals", anything. Renewed by the store until released. */
-export interface LeaseStore {
-	/** True: held by this process (again). False: another holds it and is not expired. */
-	acquire(name: string): Promise<boolean>;
-	/** Whoever has it: for one who knows that the holder is dead. Writes that name the lease stay safe. */
-	seize(name: string): Promise<void>;
-	release(name: string): Promise<void>;
-	/** Those that have not expired. */
-	list(options?: { readonly prefix?: string }): Promise<readonly Lease[]>;
-	/** Called once for every lease of this process that was lost. Returns how to stop listening. */
-	onLost(listener: (name: string) => void): () => void;
-}
-
-export interface Leases {
-	readonly store: LeaseStore;
-	/** Renews a lease that the caller's own statement took; `sinceMs`: `performance.now()` before it was sent. */
-	keep(name: string, sinceMs: number): void;
-	/** Not renewed any more, whatever the database says. */
-	drop(name: string): void;
-	/** Takes the process's lease and begins to beat. `onReturn`: the process had been given up as dead. */
-	start(hooks: { readonly onBeat: () => Promise<void>; readonly onReturn: () => Promise<void> }): Promise<void>;
-	stop(): Promise<void>;
-}
-
 export const processLease = (process: string): string => `process/${process}`;
 export const providerLease = (providerId: string): string => `provider/${providerId}`;
 
@@ -59,7 +35,7 @@ export async function releaseLease(sql: Sql, name: string, holder: string): Prom
 	await sql.write("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, holder]);
 }
 
-export function createLeases({ database, process: me, leaseMs, onWarning }: StoreContext): Leases {
+export function createLeases({ database, process: me, leaseMs, onWarning }: StoreContext) {
 	const own = processLease(me);
 	/** Name → monotonic time of the last certain renewal, taken before the statement was sent. */
 	const held = new Map<string, number>();
@@ -111,10 +87,13 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 	}
 
 	return {
-		keep: (name, sinceMs) => void held.set(name, sinceMs),
-		drop: (name) => void held.delete(name),
+		/** Renews a lease that the caller's own statement took; `sinceMs`: `performance.now()` before it was sent. */
+		keep: (name: string, sinceMs: number): void => void held.set(name, sinceMs),
+		/** Not renewed any more, whatever the database says. */
+		drop: (name: string): void => void held.delete(name),
 
-		async start({ onBeat, onReturn }) {
+		/** Takes the process's lease and begins to beat. `onReturn`: the process had been given up as dead. */
+		async start({ onBeat, onReturn }: Record<"onBeat" | "onReturn", () => Promise<void>>): Promise<void> {
 			await acquire(own);
 			const next = () => {
 				timer = setTimeout(() => {
@@ -129,7 +108,7 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 			next();
 		},
 
-		async stop() {
+		async stop(): Promise<void> {
 			stopped = true;
 			if (timer) clearTimeout(timer);
 			await beating;
@@ -137,24 +116,31 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 			await database.write("DELETE FROM leases WHERE holder = $1", [me]).catch(() => {});
 		},
 
+		/** Named leases of this process: "provider/<id>", "rentals", anything. Renewed by the store until released. */
 		store: {
+			/** True: held by this process (again). False: another holds it and is not expired. */
 			acquire,
-			seize: async (name) => void (await take(name, "true")),
-			async release(name) {
+			/** Whoever has it: for one who knows that the holder is dead. Writes that name the lease stay safe. */
+			seize: async (name: string): Promise<void> => void (await take(name, "true")),
+			async release(name: string): Promise<void> {
 				held.delete(name);
 				await releaseLease(database, name, me);
 			},
-			async list({ prefix = "" } = {}) {
+			/** Those that have not expired. */
+			async list({ prefix = "" }: { readonly prefix?: string } = {}) {
 				return await database.read<Lease>(
 					`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases
 					WHERE starts_with(name, $1) AND expires_at > clock_timestamp() ORDER BY name COLLATE "C" LIMIT 10000`,
 					[text("a prefix", prefix, 200)],
 				);
 			},
-			onLost(listener) {
+			/** Called once for every lease of this process that was lost. Returns how to stop listening. */
+			onLost(listener: (name: string) => void): () => void {
 				listeners.add(listener);
 				return () => void listeners.delete(listener);
 			},
 		},
 	};
 }
+
+export type Leases = ReturnType<typeof createLeases>;

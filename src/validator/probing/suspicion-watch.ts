@@ -76,8 +76,7 @@ export class SuspicionWatch {
 			// Of several processes one judges; which one does not matter.
 			if (!(await store.leases.acquire(name))) return;
 			try {
-				const filter = { subject: id, kind: "suspicion.judged" };
-				const before = await store.journal.list({ limit: 1, filter });
+				const before = await store.journal.list({ subject: id, kind: "suspicion.judged", limit: 1 });
 				if (before.rows.length === 0) await this.settle(members, id);
 			} finally {
 				await store.leases.release(name);

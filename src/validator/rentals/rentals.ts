@@ -4,7 +4,7 @@ import { activate, extend, refuse, release, reserve } from "../../market/rentals
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
-import type { ProviderFilter } from "../../store/provider-query.ts";
+import type { ProviderQuery } from "../../store/provider-query.ts";
 import type { Provider } from "../../store/providers.ts";
 import { failure } from "../validator-context.ts";
 import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
@@ -13,7 +13,7 @@ interface RentWish {
 	readonly customer: string;
 	readonly actor: string;
 	readonly providerId: string | null;
-	readonly want: ProviderFilter | null;
+	readonly want: ProviderQuery | null;
 	readonly publicKey: string;
 	readonly durationMs: number;
 	/** Per hour. */
@@ -31,7 +31,7 @@ export class Rentals {
 	}
 
 	/** What can be rented now, beside the customer's own wishes. */
-	offerFilter(): ProviderFilter {
+	offerFilter(): ProviderQuery {
 		const { env, config } = this.context;
 		return {
 			state: "active",
@@ -48,8 +48,8 @@ export class Rentals {
 	async rent(wish: RentWish): Promise<Rental> {
 		const { store } = this.context;
 		if (wish.providerId !== null) return this.begin(await this.reserveAt(await this.mustOffer(wish.providerId), wish));
-		const filter = { ...wish.want, ...this.offerFilter() };
-		const { rows } = await store.providers.list({ filter, sort: "price", limit: MAX_CANDIDATES });
+		const wanted = { ...wish.want, ...this.offerFilter() };
+		const { rows } = await store.providers.list({ ...wanted, sort: "price", limit: MAX_CANDIDATES });
 		for (const provider of rows) {
 			try {
 				return await this.begin(await this.reserveAt(provider, wish));
@@ -80,7 +80,7 @@ export class Rentals {
 		const provider = await store.providers.get(id);
 		if (provider === null) throw new AssayError("PROVIDER_UNKNOWN", `there is no provider ${id}`);
 		if (provider.rentalId !== null) throw new AssayError("PROVIDER_RENTED", "it is rented already");
-		const { rows } = await store.providers.list({ filter: { ...this.offerFilter(), text: id }, limit: 1 });
+		const { rows } = await store.providers.list({ ...this.offerFilter(), q: id, limit: 1 });
 		if (rows[0]?.id !== id)
 			throw new AssayError("OFFER_NONE", "this provider is not for rent now", {
 				hint: "It must be connected, rentable and freshly proven.",

@@ -78,12 +78,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	async function age(limit: number): Promise<number> {
 		const { maxAgeMs, maxRentedAgeMs } = config.params;
 		const nowMs = env.nowMs();
-		const { rows } = await store.providers.list({
-			filter: { minScorePpm: 1 },
-			sort: "lastProbe",
-			descending: false,
-			limit,
-		});
+		const { rows } = await store.providers.list({ minScorePpm: 1, sort: "lastProbe", descending: false, limit });
 		const old = rows.filter(
 			({ lastProbeAtMs, rentalId }) => nowMs - (lastProbeAtMs ?? 0) > (rentalId === null ? maxAgeMs : maxRentedAgeMs),
 		);

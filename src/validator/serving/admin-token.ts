@@ -1,7 +1,7 @@
 // The admin's first token: made at the first start and written where only its owner can read it. Later starts
 // find the file and leave it.
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/open-store.ts";
 
 /** Gives the path. Of two processes that start at once in one folder, the file has one's token. */
 export async function ensureAdminToken(o: {

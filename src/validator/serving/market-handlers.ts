@@ -1,13 +1,11 @@
 // Routes of offers and rentals.
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
-import type { Rental as RentalReply } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { Rentals } from "../rentals/rentals.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin } from "./caller.ts";
-import { offerView, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
 type Names = "listOffers" | "rent" | "listRentals" | "getRental" | "extendRental" | "releaseRental";
 
@@ -23,52 +21,36 @@ export function marketHandlers(context: ValidatorContext, rentals: Rentals): Pic
 
 	return {
 		async listOffers({ query }) {
-			const { q, sort, descending, limit, cursor, ...wants } = query;
-			const page = await store.providers.list({
-				filter: { ...wantsToFilter(wants), ...withoutUndefined({ text: q }), ...rentals.offerFilter() },
-				sort,
-				limit,
-				...withoutUndefined({ descending, cursor }),
-			});
+			const page = await store.providers.list({ ...query, ...rentals.offerFilter() });
 			const holdings = await Promise.all(page.rows.map(({ id }) => store.providers.holdings(id)));
-			return { rows: page.rows.map((row, i) => offerView(row, holdings[i]!)), cursor: page.cursor };
+			const offers = page.rows.map(({ id, lastValidAtMs, ...row }, i) => ({
+				...row,
+				providerId: id,
+				lastValidAtMs: lastValidAtMs ?? 0,
+				holdings: holdings[i]!,
+			}));
+			return { ...page, rows: offers };
 		},
-		async rent({ body, caller }) {
-			const rental = await rentals.rent({
+		rent: ({ body, caller }) =>
+			rentals.rent({
 				customer: actorOf(caller),
 				actor: actorOf(caller),
 				providerId: body.providerId ?? null,
-				want: body.want === undefined ? null : wantsToFilter(body.want),
+				want: body.want ?? null,
 				publicKey: body.publicKey,
 				durationMs: body.durationMs,
 				maxPriceMicros: body.maxPriceMicros ?? null,
-			});
-			return rentalView(rental);
-		},
-		async listRentals({ query, caller }) {
-			const { limit, cursor, ...filter } = query;
-			const page = await store.rentals.list({
-				limit,
-				...withoutUndefined({ cursor }),
-				filter: { ...withoutUndefined(filter), ...(isAdmin(caller) ? {} : { customer: actorOf(caller) }) },
-			});
-			return { rows: page.rows.map(rentalView), cursor: page.cursor };
-		},
-		async getRental({ params, caller }) {
-			return rentalView(await mustRental(params.id, caller));
-		},
+			}),
+		listRentals: ({ query, caller }) =>
+			store.rentals.list(isAdmin(caller) ? query : { ...query, customer: actorOf(caller) }),
+		getRental: ({ params, caller }) => mustRental(params.id, caller),
 		async extendRental({ params, body, caller }) {
 			await mustRental(params.id, caller);
-			return rentalView(await rentals.extend(params.id, { addedMs: body.durationMs, actor: actorOf(caller) }));
+			return rentals.extend(params.id, { addedMs: body.durationMs, actor: actorOf(caller) });
 		},
 		async releaseRental({ params, caller }) {
 			await mustRental(params.id, caller);
-			return rentalView(await rentals.release(params.id, { actor: actorOf(caller) }));
+			return rentals.release(params.id, { actor: actorOf(caller) });
 		},
 	};
-}
-
-function rentalView(rental: Rental): RentalReply {
-	const { misses: _, devices, access, ...shown } = rental;
-	return { ...shown, devices: [...devices], access: access === null ? null : { ...access } };
 }

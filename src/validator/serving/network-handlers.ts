@@ -3,7 +3,6 @@ import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf } from "./caller.ts";
-import { withoutUndefined } from "./provider-views.ts";
 
 type Names = "ready" | "network" | "listTokens" | "makeToken" | "revokeToken" | "listAudit";
 
@@ -59,46 +58,17 @@ export function networkHandlers(
 				scoring: config.params.scoring,
 				intervalMs: config.params.intervalMs,
 				validator: { key: signer.key, name: config.name },
-				providers: overview.providers,
-				gpus: overview.gpus,
-				models: overview.models,
-				proven: overview.proven,
+				...overview,
 				probes: { ...overview.probes, due: counts.due },
-				evidence: overview.evidence,
 			};
 		},
-		async listTokens({ query }) {
-			return store.tokens.list({ limit: query.limit, ...withoutUndefined({ cursor: query.cursor }) });
-		},
-		async makeToken({ body, caller }) {
-			return store.tokens.create(body, { nowMs: env.nowMs(), actor: actorOf(caller) });
-		},
+		listTokens: ({ query }) => store.tokens.list(query),
+		makeToken: ({ body, caller }) => store.tokens.create(body, { nowMs: env.nowMs(), actor: actorOf(caller) }),
 		async revokeToken({ params, caller }) {
-			const by = { nowMs: env.nowMs(), actor: actorOf(caller) };
-			const revoked = await store.tokens.revoke(params.id, by);
-			const token = await findToken(context, params.id);
-			if (!revoked || token === null) throw new AssayError("TOKEN_UNKNOWN", "there is no such token that still works");
+			const token = await store.tokens.revoke(params.id, { nowMs: env.nowMs(), actor: actorOf(caller) });
+			if (token === null) throw new AssayError("TOKEN_UNKNOWN", "there is no such token that still works");
 			return token;
 		},
-		async listAudit({ query }) {
-			const { limit, cursor, ...filter } = query;
-			return store.journal.list({
-				limit,
-				...withoutUndefined({ cursor }),
-				filter: withoutUndefined(filter),
-			}) as never;
-		},
+		listAudit: ({ query }) => store.journal.list(query),
 	};
-}
-
-/** Tokens are few: an admin's list, page by page. */
-async function findToken({ store }: ValidatorContext, id: string) {
-	let cursor: string | null = null;
-	do {
-		const page: Awaited<ReturnType<typeof store.tokens.list>> = await store.tokens.list({ limit: 500, cursor });
-		const found = page.rows.find((token) => token.id === id);
-		if (found) return found;
-		cursor = page.cursor;
-	} while (cursor !== null);
-	return null;
 }

@@ -4,7 +4,6 @@ import type { NetworkEvent } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Probe } from "../../store/probes.ts";
 import type { ValidatorContext } from "../validator-context.ts";
-import { withoutUndefined } from "./provider-views.ts";
 
 type Names =
 	| "listProbes"
@@ -34,10 +33,7 @@ export function probeHandlers(context: ValidatorContext): Pick<Handlers, Names> 
 	};
 
 	return {
-		async listProbes({ query }) {
-			const { limit, cursor, ...filter } = query;
-			return store.probes.list({ limit, ...withoutUndefined({ cursor }), filter: withoutUndefined(filter) });
-		},
+		listProbes: ({ query }) => store.probes.list(query),
 		getProbe: ({ params }) => must(params.id),
 		async getProbeEvidence({ params }) {
 			return evidence((await must(params.id)).evidenceSha256);

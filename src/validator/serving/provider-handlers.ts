@@ -1,17 +1,15 @@
 // Routes of providers: list, show, register, change, remove, ask for a probe.
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
-import type { Provider as ProviderReply } from "../../api/types.ts";
 import { parseTarget, targetToText } from "../../engine/links/parse-target.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
-import type { Provider } from "../../store/providers.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/open-store.ts";
+import type { Offer, Provider } from "../../store/providers.ts";
 import { mayJoin } from "../agents/agent-pool.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin, requireOwner } from "./caller.ts";
-import { deviceView, holdingView, providerSummary, wantsToFilter, withoutUndefined } from "./provider-views.ts";
 
 interface ProviderActs {
 	readonly scoreAgain: (providerId: string) => Promise<void>;
@@ -28,20 +26,13 @@ type Reads = "listProviders" | "getProvider" | "listProviderProbes" | "listProvi
 function readHandlers({ store }: ValidatorContext): Pick<Handlers, Reads> {
 	return {
 		async listProviders({ query }) {
-			const { q, sort, descending, limit, cursor, rented, connected, link, state, ...wants } = query;
-			const filter = { ...wantsToFilter(wants), ...withoutUndefined({ rented, connected, link, state, text: q }) };
-			const page = await store.providers.list({ filter, sort, limit, ...withoutUndefined({ descending, cursor }) });
-			return { rows: page.rows.map(providerSummary), cursor: page.cursor };
+			const page = await store.providers.list(query);
+			return { ...page, rows: page.rows.map(summaryOf) };
 		},
 		getProvider: ({ params, caller }) => show(store, params.id, caller),
 		async listProviderProbes({ params, query }) {
 			await mustFind(store, params.id);
-			const { limit, cursor, ...filter } = query;
-			return store.probes.list({
-				limit,
-				...withoutUndefined({ cursor }),
-				filter: { providerId: params.id, ...withoutUndefined(filter) },
-			});
+			return store.probes.list({ ...query, providerId: params.id });
 		},
 		async listProviderFigures({ params, query }) {
 			await mustFind(store, params.id);
@@ -88,8 +79,8 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs): Pick<Han
 			const before = await mustFind(store, id);
 			requireOwner(caller, id);
 			const { paused, ...offer } = body;
-			const wanted = withoutUndefined(offer);
-			if (Object.keys(wanted).length > 0) await store.providers.setOffer(id, wanted, by(caller));
+			// A body is JSON: a field that is there is not undefined.
+			if (Object.keys(offer).length > 0) await store.providers.setOffer(id, offer as Partial<Offer>, by(caller));
 			const state = paused === undefined ? before.state : paused ? "paused" : "active";
 			if (before.state !== "removed" && state !== before.state) {
 				await store.providers.setState(id, state, by(caller));
@@ -137,7 +128,18 @@ async function mustFind(store: Store, id: string): Promise<Provider> {
 	return provider;
 }
 
-async function show(store: Store, id: string, caller: Caller): Promise<ProviderReply> {
+/** What the store knows, in the words of the API; the reply's schema leaves out what is not public. */
+function summaryOf(row: Provider) {
+	const rented = row.rentalId !== null;
+	return {
+		...row,
+		connected: row.link !== "agent" || row.connectedTo !== null,
+		rented,
+		nextProbeAtMs: row.state === "active" && !rented ? row.nextProbeAtMs : null,
+	};
+}
+
+async function show(store: Store, id: string, caller: Caller) {
 	const [provider, claim, devices, holdings, figures] = await Promise.all([
 		store.providers.recall(id),
 		store.providers.claim(id),
@@ -147,12 +149,12 @@ async function show(store: Store, id: string, caller: Caller): Promise<ProviderR
 	]);
 	if (provider === null) throw unknown(id);
 	return {
-		...providerSummary(provider),
+		...summaryOf(provider),
 		target: isAdmin(caller) ? provider.target : null,
-		claim: claim as ProviderReply["claim"],
+		claim,
 		suspicion: provider.memory.suspicion?.kind ?? null,
-		devices: devices.map(deviceView),
-		holdings: holdings.map(holdingView),
-		figures: [...figures],
+		devices,
+		holdings,
+		figures,
 	};
 }

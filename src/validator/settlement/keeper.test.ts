@@ -69,9 +69,7 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	const probe = await eventually(async () => {
 		const shown = await validator.client.getProvider({ params: { id: agent.id } }).catch(() => null);
 		if (shown === null || shown.scorePpm === null) return null;
-		return (await validator.store.probes.list({ filter: { providerId: agent.id } })).rows.find(
-			({ state }) => state === "done",
-		);
+		return (await validator.store.probes.list({ providerId: agent.id })).rows.find(({ state }) => state === "done");
 	});
 	await agent.close();
 	const first = await reach();

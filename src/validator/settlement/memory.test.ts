@@ -4,8 +4,8 @@ import { after, before, test } from "node:test";
 import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
 import { accountOf, type SignedTransaction } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
+import type { Store } from "../../store/open-store.ts";
 import { openStore } from "../../store/open-store.ts";
-import type { Store } from "../../store/store.ts";
 import { openChainMemory } from "./memory.ts";
 
 const LEASE = "chain";

@@ -7,7 +7,7 @@ import type { ReasonEntry } from "../../market/epochs/reasons-file.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/open-store.ts";
 import type { ChainHome } from "./home.ts";
 import type { ReportArchive } from "./report-archive.ts";
 

@@ -7,7 +7,7 @@ import type { ChainHistory, HistoryEvent } from "../../../chain/history/chain-hi
 import { isInTime } from "../../../platform/abortable.ts";
 import type { Environment } from "../../../platform/environment.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
-import type { Store } from "../../../store/store.ts";
+import type { Store } from "../../../store/open-store.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import type { ChainViews } from "./views.ts";
 
