@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults, fundRewards } from "../../src/chain/contracts/deploy.ts";
+import { deployContracts, fundRewards } from "../../src/chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../src/chain/contracts/registry.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
@@ -40,11 +40,7 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 		nowMs: () => nowMs,
 	});
 	const client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	const contracts = await deployContracts(
-		client,
-		treasurer,
-		deployDefaults({ genesis: GENESIS_S, epochSeconds: EPOCH_S }),
-	);
+	const contracts = await deployContracts(client, treasurer, { genesis: GENESIS_S, epochSeconds: EPOCH_S });
 	await fundRewards(contracts, treasurer, 1_000_000n * UNIT);
 	// Sorted by address: the chain wants each validator once, in that order.
 	const validators = [1, 2, 3]

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Contracts, callOf, read } from "../../src/chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults } from "../../src/chain/contracts/deploy.ts";
+import { deployContracts } from "../../src/chain/contracts/deploy.ts";
 import { approveCall, readAccount, registerCall } from "../../src/chain/contracts/registry.ts";
 import { isReceiptSigned, signReceipt } from "../../src/chain/contracts/slashing.ts";
 import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
@@ -44,7 +44,7 @@ before(async () => {
 	node = await createToyNode();
 	server = await serveRpc(node.rpc);
 	client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	contracts = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 3600 }));
+	contracts = await deployContracts(client, TREASURER, { genesis: TOY_GENESIS_S, epochSeconds: 3600 });
 	await sendCall(client, TREASURER, { to: accuser.address, data: "0x", value: 10n * UNIT });
 });
 after(async () => {

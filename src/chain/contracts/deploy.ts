@@ -13,64 +13,22 @@ import { sendCall } from "../sending/send-call.ts";
 import type { ChainAccount } from "../sending/sign.ts";
 import { type Contracts, callOf } from "./contracts.ts";
 
-/** In seconds, millionths and the token's smallest unit. */
-export interface DeployParams {
-	/** Null: a new AssayToken whose whole supply the deployer gets. */
-	readonly token: Hex | null;
-	readonly supply: bigint;
-	readonly minProviderStake: bigint;
-	readonly minValidatorStake: bigint;
-	readonly unbondingSeconds: number;
-	readonly deviceSeconds: number;
-	readonly accuserPpm: number;
+export interface EpochSchedule {
 	/** When epoch 0 begins, seconds since 1970. */
 	readonly genesis: number;
 	readonly epochSeconds: number;
-	readonly commitSeconds: number;
-	readonly revealSeconds: number;
-	readonly voidSeconds: number;
-	readonly challengeSeconds: number;
-	readonly quorumPpm: number;
-	readonly proposerSlashPpm: number;
-	readonly emissionPerEpoch: bigint;
-	readonly claimSeconds: number;
-	readonly gemmSlashPpm: number;
-	readonly conflictSlashPpm: number;
+	/** Of each window: at most, and by default, a tenth of an epoch. They follow one another within the next epoch. */
+	readonly windowSeconds?: number;
 }
 
 const DAY = 86_400;
 const UNIT = 10n ** 18n;
 
-/** For epochs of this length; the windows follow one another within the next epoch. */
-export function deployDefaults({ genesis, epochSeconds }: { genesis: number; epochSeconds: number }): DeployParams {
-	const window = Math.max(1, Math.floor(epochSeconds / 10));
-	return {
-		token: null,
-		supply: 1_000_000_000n * UNIT,
-		minProviderStake: 10n * UNIT,
-		minValidatorStake: 1000n * UNIT,
-		unbondingSeconds: Math.max(7 * DAY, 4 * window),
-		deviceSeconds: 7 * DAY,
-		accuserPpm: 500_000,
-		genesis,
-		epochSeconds,
-		commitSeconds: window,
-		revealSeconds: window,
-		voidSeconds: window,
-		challengeSeconds: window,
-		quorumPpm: 666_666,
-		proposerSlashPpm: 500_000,
-		emissionPerEpoch: 1000n * UNIT,
-		claimSeconds: 90 * DAY,
-		gemmSlashPpm: 500_000,
-		conflictSlashPpm: 1_000_000,
-	};
-}
-
+/** With a new AssayToken, whose whole supply the deployer gets. */
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,
-	params: DeployParams,
+	{ genesis, epochSeconds, windowSeconds = Number.POSITIVE_INFINITY }: EpochSchedule,
 ): Promise<Contracts> {
 	// 90 KB: only a deployment loads it.
 	const code = await import("../abi/creation-code.ts");
@@ -80,19 +38,20 @@ export async function deployContracts(
 		if (!contractAddress) throw new AssayError("CHAIN_REFUSED", "a contract was not deployed", { hint: "Try again." });
 		return { address: contractAddress, block: Number(blockNumber) };
 	};
-	const { supply, minProviderStake, minValidatorStake, accuserPpm, quorumPpm, proposerSlashPpm } = params;
-	const { emissionPerEpoch, gemmSlashPpm, conflictSlashPpm } = params;
-	const token =
-		params.token ??
-		(await put(encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [supply] }))).address;
+	const tenth = Math.max(1, Math.floor(epochSeconds / 10));
+	const window = BigInt(Math.min(windowSeconds, tenth));
+	const supply = 1_000_000_000n * UNIT;
+	const { address: token } = await put(
+		encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [supply] }),
+	);
 	const nonce = BigInt(await client.viem.getTransactionCount({ address: from, blockTag: "pending" }));
 	const predicted = (more: bigint) => getContractAddress({ from, nonce: nonce + more });
 	const stakes = {
-		minProviderStake,
-		minValidatorStake,
-		unbondingSeconds: BigInt(params.unbondingSeconds),
-		deviceSeconds: BigInt(params.deviceSeconds),
-		accuserPpm,
+		minProviderStake: 10n * UNIT,
+		minValidatorStake: 1000n * UNIT,
+		unbondingSeconds: BigInt(Math.max(7 * DAY, 4 * tenth)),
+		deviceSeconds: BigInt(7 * DAY),
+		accuserPpm: 500_000,
 	};
 	const registry = await put(
 		encodeDeployData({
@@ -102,14 +61,14 @@ export async function deployContracts(
 		}),
 	);
 	const epochs = {
-		genesis: BigInt(params.genesis),
-		epochSeconds: BigInt(params.epochSeconds),
-		commitSeconds: BigInt(params.commitSeconds),
-		revealSeconds: BigInt(params.revealSeconds),
-		voidSeconds: BigInt(params.voidSeconds),
-		challengeSeconds: BigInt(params.challengeSeconds),
-		quorumPpm,
-		proposerSlashPpm,
+		genesis: BigInt(genesis),
+		epochSeconds: BigInt(epochSeconds),
+		commitSeconds: window,
+		revealSeconds: window,
+		voidSeconds: window,
+		challengeSeconds: window,
+		quorumPpm: 666_666,
+		proposerSlashPpm: 500_000,
 	};
 	const scoreboard = await put(
 		encodeDeployData({
@@ -118,19 +77,13 @@ export async function deployContracts(
 			args: [registry.address, predicted(2n), epochs],
 		}),
 	);
+	const emission = { emissionPerEpoch: 1000n * UNIT, claimSeconds: BigInt(90 * DAY) };
 	const rewards = await put(
-		encodeDeployData({
-			abi: rewardsAbi,
-			bytecode: code.rewardsCode,
-			args: [token, scoreboard.address, { emissionPerEpoch, claimSeconds: BigInt(params.claimSeconds) }],
-		}),
+		encodeDeployData({ abi: rewardsAbi, bytecode: code.rewardsCode, args: [token, scoreboard.address, emission] }),
 	);
+	const shares = { gemmSlashPpm: 500_000, conflictSlashPpm: 1_000_000 };
 	const slashing = await put(
-		encodeDeployData({
-			abi: slashingAbi,
-			bytecode: code.slashingCode,
-			args: [registry.address, { gemmSlashPpm, conflictSlashPpm }],
-		}),
+		encodeDeployData({ abi: slashingAbi, bytecode: code.slashingCode, args: [registry.address, shares] }),
 	);
 	const addresses = {
 		chainId: client.chainId,

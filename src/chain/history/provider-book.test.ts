@@ -6,7 +6,7 @@ import type { Hex } from "viem";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";
 import { type Contracts, callOf } from "../contracts/contracts.ts";
-import { deployContracts, deployDefaults } from "../contracts/deploy.ts";
+import { deployContracts } from "../contracts/deploy.ts";
 import { approveCall, registerCall } from "../contracts/registry.ts";
 import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
@@ -26,7 +26,7 @@ let contracts: Contracts;
 before(async () => {
 	node = await createToyNode();
 	plain = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	const params = deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 });
+	const params = { genesis: TOY_GENESIS_S, epochSeconds: 600 };
 	const { addresses } = await deployContracts(plain, TREASURER, params);
 	contracts = { client: await createChainClient(node.rpc, { confirmations: 12 }), addresses };
 });

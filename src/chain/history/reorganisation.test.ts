@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { type Contracts, callOf, read } from "../contracts/contracts.ts";
-import { deployContracts, deployDefaults } from "../contracts/deploy.ts";
+import { deployContracts } from "../contracts/deploy.ts";
 import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import { type RetryOptions, withRetries } from "../node/http-rpc.ts";
 import type { Rpc } from "../node/rpc.ts";
@@ -38,7 +38,7 @@ async function stage(
 		},
 	});
 	const deployer = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	const params = deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 });
+	const params = { genesis: TOY_GENESIS_S, epochSeconds: 600 };
 	const { addresses } = await deployContracts(deployer, TREASURER, params);
 	return { node, client, contracts: { client, addresses } };
 }

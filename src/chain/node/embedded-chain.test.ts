@@ -5,7 +5,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { deployContracts, deployDefaults } from "../contracts/deploy.ts";
+import { deployContracts } from "../contracts/deploy.ts";
 import { approveCall, ROLES, readAccount, registerCall } from "../contracts/registry.ts";
 import { sendCall } from "../sending/send-call.ts";
 import { accountOf } from "../sending/sign.ts";
@@ -26,11 +26,7 @@ const open = () =>
 test("contracts stand, a validator registers, and all of it is there after a restart", async () => {
 	const first = await open();
 	const client = await createChainClient(first.rpc, { confirmations: 1 });
-	const contracts = await deployContracts(
-		client,
-		treasurer,
-		deployDefaults({ genesis: 1_800_000_000, epochSeconds: 600 }),
-	);
+	const contracts = await deployContracts(client, treasurer, { genesis: 1_800_000_000, epochSeconds: 600 });
 	nowMs += 5000;
 	await sendCall(client, treasurer, approveCall(contracts, 10n ** 24n));
 	const register = registerCall(contracts, {

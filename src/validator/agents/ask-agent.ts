@@ -9,11 +9,7 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
-export interface AgentAsker {
-	/** Throws AssayError as AgentConnection.ask does. */
-	ask<N extends PlainCall>(providerId: string, name: N, request: CallRequest<N>): Promise<CallReply<N>>;
-	close(): void;
-}
+export type AgentAsker = ReturnType<typeof createAgentAsker>;
 
 interface Question {
 	readonly name: PlainCall;
@@ -29,7 +25,7 @@ const ANSWER_EVENT = "internal.answer";
 /** How long a question to another process's agent waits: a container image may have to be pulled there. */
 const ANSWER_WITHIN_MS = 330_000;
 
-export function createAgentAsker(context: ValidatorContext): AgentAsker {
+export function createAgentAsker(context: ValidatorContext) {
 	const { hub, env, store, agents } = context;
 	const waiting = new Map<string, (answer: Answer) => void>();
 
@@ -73,10 +69,11 @@ export function createAgentAsker(context: ValidatorContext): AgentAsker {
 	}
 
 	return {
-		async ask(providerId, name, request) {
+		/** Throws AssayError as AgentConnection.ask does. */
+		async ask<N extends PlainCall>(providerId: string, name: N, request: CallRequest<N>): Promise<CallReply<N>> {
 			const agent = agents.get(providerId);
-			const isHere = agent !== undefined && !agent.isClosed;
-			return (isHere ? await agent.ask(name, request) : await askElsewhere(providerId, { name, request })) as never;
+			if (agent !== undefined && !agent.isClosed) return agent.ask(name, request);
+			return (await askElsewhere(providerId, { name, request })) as CallReply<N>;
 		},
 		close: unlisten,
 	};

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Contracts, callOf } from "../../chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
+import { deployContracts, fundRewards } from "../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
 import { claimCall } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
@@ -65,7 +65,7 @@ let scores: readonly ScoreLeaf[] = honest;
 before(async () => {
 	node = await createToyNode();
 	client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	contracts = await deployContracts(client, TREASURER, deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }));
+	contracts = await deployContracts(client, TREASURER, { genesis: TOY_GENESIS_S, epochSeconds: 600 });
 	await fundRewards(contracts, TREASURER, 10n ** 24n);
 	const amount = 5000n * 10n ** 18n;
 	await sendCall(client, TREASURER, approveCall(contracts, amount));

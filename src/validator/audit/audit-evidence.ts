@@ -43,12 +43,13 @@ export interface CheckedLeaf {
 	readonly committed: Moment | null;
 }
 
-export interface EvidenceAudit {
-	/** Null: this one is not looked at. */
-	check(
-		one: CheckedLeaf,
-	): Promise<{ readonly differences: readonly AuditDifference[]; readonly made: ProofTime | null } | null>;
+interface CheckedEvidence {
+	readonly differences: readonly AuditDifference[];
+	readonly made: ProofTime | null;
 }
+
+/** `check` gives null for what is not looked at. */
+export type EvidenceAudit = ReturnType<typeof createEvidenceAudit>;
 
 export interface EvidenceAuditOptions {
 	readonly client: ChainClient;
@@ -61,9 +62,9 @@ export interface EvidenceAuditOptions {
 
 const MAX_TERMS = 3;
 
-export function createEvidenceAudit(options: EvidenceAuditOptions): EvidenceAudit {
+export function createEvidenceAudit(options: EvidenceAuditOptions) {
 	return {
-		async check(one) {
+		async check(one: CheckedLeaf): Promise<CheckedEvidence | null> {
 			const { leaf, validator } = one;
 			const sha256 = leaf.evidenceSha256.slice(2);
 			const difference = (what: string, stated: string, right: string): AuditDifference => ({

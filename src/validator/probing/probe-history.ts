@@ -3,18 +3,12 @@
 // since it started. Bounded, in memory, and nothing but events: what is true is in the database.
 import type { NetworkEvent } from "../../api/types.ts";
 
-export interface ProbeHistory {
-	see(event: NetworkEvent): void;
-	/** In order, oldest first; empty when nothing is remembered. */
-	of(probeId: string): readonly NetworkEvent[];
-}
-
 /** An eight-card host's probe tells some 300. Beyond, the first and the newest of each challenge are kept. */
 const MAX_OF_A_PROBE = 400;
 /** Of all probes together, the oldest probe goes first: some ten MB at the most. */
 const MAX_EVENTS = 20_000;
 
-export function createProbeHistory(options: { readonly mostEvents?: number } = {}): ProbeHistory {
+export function createProbeHistory(options: { readonly mostEvents?: number } = {}) {
 	const most = options.mostEvents ?? MAX_EVENTS;
 	const probes = new Map<string, Map<string, NetworkEvent>>();
 	let count = 0;
@@ -28,7 +22,7 @@ export function createProbeHistory(options: { readonly mostEvents?: number } = {
 	}
 
 	return {
-		see(event) {
+		see(event: NetworkEvent): void {
 			if (!event.kind.startsWith("probe.") || event.subject === "") return;
 			let events = probes.get(event.subject);
 			if (events === undefined) {
@@ -43,7 +37,8 @@ export function createProbeHistory(options: { readonly mostEvents?: number } = {
 			count += 1;
 			forgetOldest();
 		},
-		of: (probeId) => [...(probes.get(probeId)?.values() ?? [])],
+		/** In order, oldest first; empty when nothing is remembered. */
+		of: (probeId: string): readonly NetworkEvent[] => [...(probes.get(probeId)?.values() ?? [])],
 	};
 }
 

@@ -22,12 +22,6 @@ export function createProgressBudget(perS: number, nowMs: () => number): MayTell
 /** What fits into one event of 3 KiB: challenges of a stage, counts of checked openings. */
 const [MAX_ASKED, MAX_CHECKED] = [24, 64];
 
-export interface ProbeProgress {
-	see(event: ProbeEvent): void;
-	/** Openings found right by the verifier, as far as it has come. */
-	readonly checked: OnChecked;
-}
-
 /** Integers only: events are canonical JSON. A speed beyond 2⁵³ is no speed. */
 const whole = (value: number) => Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(value) || 0));
 
@@ -37,7 +31,7 @@ export function createProbeProgress(options: {
 	readonly providerId: string;
 	readonly nowMs: () => number;
 	readonly mayTell: MayTell;
-}): ProbeProgress {
+}) {
 	const rootToldAtMs = new Map<number, number>();
 	const tell = (detail: { readonly [key: string]: Json }, isMinor = false) => {
 		if (options.mayTell(isMinor))
@@ -85,6 +79,7 @@ export function createProbeProgress(options: {
 				return tell({ step: "checking", bytes: event.bytes });
 		}
 	};
+	/** Openings found right by the verifier, as far as it has come. */
 	const checked: OnChecked = (all) => {
 		for (let at = 0; at < all.length; at += MAX_CHECKED)
 			tell({

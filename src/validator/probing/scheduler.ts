@@ -8,16 +8,11 @@ import { type ProbeContext, probeProvider } from "./probe-provider.ts";
 import { recoverProbes } from "./recover-probes.ts";
 import type { SuspicionWatch } from "./suspicion-watch.ts";
 
-export interface Scheduler {
-	/** Looks for due providers now rather than at the next round. */
-	wake(): void;
-	readonly running: () => number;
-	stop(): Promise<void>;
-}
+export type Scheduler = Awaited<ReturnType<typeof startScheduler>>;
 
 export async function startScheduler(
 	context: ProbeContext & { readonly scores: ScoreKeeper; readonly suspicion: SuspicionWatch },
-): Promise<Scheduler> {
+) {
 	const { store, env, config, metrics, log } = context;
 	const stopping = new AbortController();
 
@@ -71,7 +66,7 @@ export async function startScheduler(
 
 	let waking: () => void = () => {};
 	let isAwake = false;
-	/** Many that call in one moment make one look. */
+	/** Looks for due providers now rather than at the next round. Many that call in one moment make one look. */
 	function wake(): void {
 		if (isAwake || stopping.signal.aborted) return;
 		isAwake = true;
@@ -84,7 +79,7 @@ export async function startScheduler(
 	return {
 		wake,
 		running: taking.running,
-		async stop() {
+		async stop(): Promise<void> {
 			stopping.abort();
 			waking();
 			await looking.stop();

@@ -10,19 +10,15 @@ import type { EventHub } from "../event-hub.ts";
 
 const GATE_EVENT = "together.gate";
 
-export interface TogetherGate {
-	/** Resolves when every member stands at `gate` or has left; false: the time ran out first. */
-	arrive(options: {
-		readonly group: string;
-		readonly members: readonly string[];
-		readonly member: string;
-		readonly gate: string;
-		readonly waitMs: number;
-		readonly signal?: AbortSignal;
-	}): Promise<boolean>;
-	/** The member's probe is over: nobody waits for it any more. */
-	leave(options: { readonly group: string; readonly member: string }): void;
-	close(): void;
+export type TogetherGate = ReturnType<typeof createTogetherGate>;
+
+interface Arrival {
+	readonly group: string;
+	readonly members: readonly string[];
+	readonly member: string;
+	readonly gate: string;
+	readonly waitMs: number;
+	readonly signal?: AbortSignal;
 }
 
 const LEFT = "left";
@@ -32,7 +28,7 @@ const MAX_GROUPS = 10_000;
 export function createTogetherGate(options: {
 	readonly hub: Pick<EventHub, "tell" | "listen">;
 	readonly after: After;
-}): TogetherGate {
+}) {
 	const barriers = new BoundedMap<string, Barrier>(MAX_GROUPS);
 
 	function barrierOf(group: string): Barrier {
@@ -56,11 +52,13 @@ export function createTogetherGate(options: {
 	});
 
 	return {
-		arrive({ group, members, member, gate, waitMs, signal }) {
+		/** Resolves when every member stands at `gate` or has left; false: the time ran out first. */
+		arrive({ group, members, member, gate, waitMs, signal }: Arrival): Promise<boolean> {
 			tell(group, member, gate);
 			return barrierOf(group).wait({ members, phase: gate, ms: waitMs, ...(signal && { signal }) });
 		},
-		leave: ({ group, member }) => tell(group, member, LEFT),
+		/** The member's probe is over: nobody waits for it any more. */
+		leave: ({ group, member }: Pick<Arrival, "group" | "member">): void => tell(group, member, LEFT),
 		close: unlisten,
 	};
 }

@@ -13,20 +13,14 @@ import {
 } from "../../protocol/chain/probe-receipt.ts";
 import type { OnCommitted } from "../probe/stage-context.ts";
 
-export interface ReceiptCollector {
-	/** For `open`. */
-	readonly wanted: { readonly chainId: number; readonly slashing: string };
-	readonly onCommitted: OnCommitted;
-	/** Everything that was asked for, with the evidence's hash. */
-	file(evidenceSha256: string): ReceiptFile;
-}
+export type ReceiptCollector = ReturnType<typeof createReceiptCollector>;
 
 export function createReceiptCollector(options: {
 	readonly domain: ReceiptDomain;
 	/** The provider's account, as the Registry has it. */
 	readonly provider: Hex;
 	readonly probeId: string;
-}): ReceiptCollector {
+}) {
 	const { chainId } = options.domain;
 	const domain: ReceiptDomain = { chainId, slashing: options.domain.slashing.toLowerCase() as Hex };
 	const provider = options.provider.toLowerCase() as Hex;
@@ -34,8 +28,9 @@ export function createReceiptCollector(options: {
 	const missing: { challenge: number; why: MissingWhy }[] = [];
 
 	return {
+		/** For `open`. */
 		wanted: { chainId, slashing: domain.slashing.slice(2) },
-		async onCommitted(committed, link) {
+		async onCommitted(...[committed, link]: Parameters<OnCommitted>): Promise<void> {
 			const facts = committed.map(({ challenge, spec, seed, roots }) => factsOfGemm(challenge, spec, seed, roots));
 			const answer = (await link.signReceipts?.(facts.map(({ challenge }) => challenge)).catch(() => null)) ?? null;
 			for (const fact of facts) {
@@ -47,7 +42,8 @@ export function createReceiptCollector(options: {
 				else missing.push({ challenge, why: answer === null ? "silent" : signature === null ? "refused" : "wrong" });
 			}
 		},
-		file: (evidence) => ({
+		/** Everything that was asked for, with the evidence's hash. */
+		file: (evidence: string): ReceiptFile => ({
 			format: "assay-receipts",
 			version: 1,
 			evidence,

@@ -12,19 +12,12 @@ import type { RememberedProvider } from "../../store/providers.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
-export interface ScoreKeeper {
-	/** Null: there is no such provider. */
-	score(providerId: string): Promise<Explanation | null>;
-	/** Scores again whose last probe is so long ago that it no longer counts: nothing else would. At most `limit` of them; how many they were. */
-	age(limit: number): Promise<number>;
-	/** The provider and all that showed one of its UUIDs, as market looks at them. */
-	viewsAround(provider: RememberedProvider): Promise<readonly SuspectView[]>;
-}
+export type ScoreKeeper = ReturnType<typeof createScoreKeeper>;
 
 /** Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs a row. */
 const MAX_AROUND = 500;
 
-export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" | "env" | "hub">): ScoreKeeper {
+export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" | "env" | "hub">) {
 	const { store, config, env } = x;
 
 	async function proofOf(provider: RememberedProvider): Promise<Proof | null> {
@@ -46,6 +39,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		};
 	}
 
+	/** The provider and all that showed one of its UUIDs, as market looks at them. */
 	async function viewsAround(provider: RememberedProvider): Promise<readonly SuspectView[]> {
 		const own = viewOf(provider);
 		const uuids = own.gpus.map(({ uuid }) => uuid);
@@ -75,6 +69,10 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		return kept.rentedMs + (rental === null ? 0 : Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs)));
 	}
 
+	/**
+	 * Scores again whose last probe is so long ago that it no longer counts: nothing else would. At most `limit`
+	 * of them; how many they were.
+	 */
 	async function age(limit: number): Promise<number> {
 		const { maxAgeMs, maxRentedAgeMs } = config.params;
 		const nowMs = env.nowMs();
@@ -88,6 +86,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 
 	return { viewsAround, score, age };
 
+	/** Null: there is no such provider. */
 	async function score(providerId: string): Promise<Explanation | null> {
 		const provider = await store.providers.recall(providerId);
 		if (provider === null) return null;

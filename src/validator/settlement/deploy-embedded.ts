@@ -2,7 +2,7 @@
 // later, so that a new network has rewards to claim within minutes; and put there anew when that first epoch
 // went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
 import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
+import { deployContracts, fundRewards } from "../../chain/contracts/deploy.ts";
 import { readLastFixed } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
@@ -27,18 +27,11 @@ export async function deployEmbedded(
 	treasurer: ChainAccount,
 	{ epochSeconds, windowSeconds, firstEpochSeconds, firstEpoch, nowS }: EmbeddedSchedule,
 ): Promise<Contracts> {
-	const window = Math.max(1, Math.min(windowSeconds, Math.floor(epochSeconds / 10)));
 	// Epochs have one length on chain: the first one, and those before it, began before there was a chain.
 	// Never before 1970.
 	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
 	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
-	const contracts = await deployContracts(client, treasurer, {
-		...deployDefaults({ genesis, epochSeconds }),
-		commitSeconds: window,
-		revealSeconds: window,
-		voidSeconds: window,
-		challengeSeconds: window,
-	});
+	const contracts = await deployContracts(client, treasurer, { genesis, epochSeconds, windowSeconds });
 	await fundRewards(contracts, treasurer, FUNDED);
 	return contracts;
 }

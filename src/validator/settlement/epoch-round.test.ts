@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults, fundRewards } from "../../chain/contracts/deploy.ts";
+import { deployContracts, fundRewards } from "../../chain/contracts/deploy.ts";
 import { approveCall, readAccount, registerCall } from "../../chain/contracts/registry.ts";
 import { claimCall, collectCall, readPot } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
@@ -77,11 +77,7 @@ let stages = 0;
 async function createStage(): Promise<Stage> {
 	const node = await createToyNode();
 	const client = await createChainClient(node.rpc, { confirmations: 1, sleep: async () => {} });
-	const contracts = await deployContracts(
-		client,
-		TREASURER,
-		deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: 600 }),
-	);
+	const contracts = await deployContracts(client, TREASURER, { genesis: TOY_GENESIS_S, epochSeconds: 600 });
 	await fundRewards(contracts, TREASURER, 100n * EMISSION);
 	const members: Member[] = [];
 	const name = `stage-${stages++}`;

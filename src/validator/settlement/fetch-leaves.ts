@@ -18,15 +18,9 @@ export interface FetchedReport {
 	readonly signature: Hex;
 }
 
-export interface LeafFetcher {
-	report(epoch: number, validator: Hex): Promise<FetchedReport | null>;
-	weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null>;
-	reasons(epoch: number, validator: Hex): Promise<ReportReasons | null>;
-}
-
 const FETCH_WITHIN_MS = 20_000;
 
-export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, error: unknown) => void): LeafFetcher {
+export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, error: unknown) => void) {
 	async function fetchFile(epoch: number, kind: ArchiveKind, from: Hex): Promise<Uint8Array | null> {
 		const { endpoint } = await readAccount(contracts, from);
 		if (!/^https?:\/\//.test(endpoint)) return null;
@@ -40,7 +34,7 @@ export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, e
 		}
 	}
 	return {
-		async report(epoch, validator) {
+		async report(epoch: number, validator: Hex): Promise<FetchedReport | null> {
 			const bytes = await fetchFile(epoch, "report", validator);
 			const found = bytes === null ? null : parseSignedReport(bytes);
 			if (found === null) return null;
@@ -54,11 +48,11 @@ export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, e
 			onFailure(validator, new Error(`the report of epoch ${epoch} is not signed by ${validator}`));
 			return null;
 		},
-		async weights(epoch, proposer) {
+		async weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null> {
 			const bytes = await fetchFile(epoch, "weights", proposer);
 			return bytes === null ? null : parseWeights(bytes);
 		},
-		async reasons(epoch, validator) {
+		async reasons(epoch: number, validator: Hex): Promise<ReportReasons | null> {
 			const bytes = await fetchFile(epoch, "reasons", validator);
 			return bytes === null ? null : parseReasons(bytes);
 		},

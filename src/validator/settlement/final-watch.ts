@@ -12,18 +12,15 @@ export interface FinalEpoch {
 	readonly providers: number;
 }
 
-export interface FinalWatch {
-	/** The epoch whose weights are newly final since the last look; null: none. */
-	look(): Promise<FinalEpoch | null>;
-	/** As of the last look. */
-	readonly newest: () => FinalEpoch | null;
-}
+export type FinalWatch = ReturnType<typeof createFinalWatch>;
 
-export function createFinalWatch(contracts: Contracts): FinalWatch {
+export function createFinalWatch(contracts: Contracts) {
 	let newest: FinalEpoch | null = null;
 	return {
+		/** As of the last look. */
 		newest: () => newest,
-		async look() {
+		/** The epoch whose weights are newly final since the last look; null: none. */
+		async look(): Promise<FinalEpoch | null> {
 			const epoch = await readLastFixed(contracts);
 			if (epoch === null || (newest !== null && epoch <= newest.epoch)) return null;
 			const digest = await readFinal(contracts, epoch);

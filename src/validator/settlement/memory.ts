@@ -10,18 +10,13 @@ import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainKey, ChainStore } from "../../store/chain.ts";
 
-export interface ChainMemory {
-	readonly journal: IntentJournal;
-	readonly book: BookKeeper;
-}
-
 export function openChainMemory(options: {
 	readonly store: { readonly chain: ChainStore };
 	readonly addresses: Pick<ContractAddresses, "chainId" | "registry">;
 	readonly account: Hex;
 	/** The sender's lease: who lost it writes no intent, and so sends none. */
 	readonly lease: string;
-}): ChainMemory {
+}): { readonly journal: IntentJournal; readonly book: BookKeeper } {
 	const key: ChainKey = { chainId: options.addresses.chainId, registry: options.addresses.registry.toLowerCase() };
 	const intents = options.store.chain.intents(key, options.account.toLowerCase());
 	return {

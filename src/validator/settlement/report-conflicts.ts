@@ -15,17 +15,13 @@ interface SignedRoot {
 	readonly signature: Hex;
 }
 
-export interface ReportConflicts {
-	/** `revealed` is the root on chain. True when a transaction of ours was what slashed it. */
-	againstReveal(epoch: number, validator: Hex, revealed: Hex, signed: SignedRoot): Promise<boolean>;
-	againstSigned(epoch: number, validator: Hex, first: SignedRoot, second: SignedRoot): Promise<boolean>;
-}
+export type ReportConflicts = ReturnType<typeof createReportConflicts>;
 
 export function createReportConflicts(options: {
 	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly journal: IntentJournal;
-}): ReportConflicts {
+}) {
 	const { contracts, account, journal } = options;
 	async function prove(epoch: number, validator: Hex, call: Call): Promise<boolean> {
 		const isDone = async () => {
@@ -39,13 +35,19 @@ export function createReportConflicts(options: {
 	}
 	const reportOf = (epoch: number, validator: Hex, root: Hex) => ({ validator, epoch: BigInt(epoch), root });
 	return {
-		async againstReveal(epoch, validator, revealed, { root, signature }) {
+		/** `revealed` is the root on chain. True when a transaction of ours was what slashed it. */
+		async againstReveal(
+			epoch: number,
+			validator: Hex,
+			revealed: Hex,
+			{ root, signature }: SignedRoot,
+		): Promise<boolean> {
 			// The chain keeps a root with its last bit set: two that differ in it alone are one to the contract.
 			if (keptRoot(revealed) === keptRoot(root)) return false;
 			const report = reportOf(epoch, validator, root);
 			return prove(epoch, validator, callOf(contracts, "slashing", "proveRevealConflict", report, signature));
 		},
-		async againstSigned(epoch, validator, first, second) {
+		async againstSigned(epoch: number, validator: Hex, first: SignedRoot, second: SignedRoot): Promise<boolean> {
 			if (first.root === second.root) return false;
 			const of = ({ root, signature }: SignedRoot) => [reportOf(epoch, validator, root), signature] as const;
 			return prove(epoch, validator, callOf(contracts, "slashing", "proveConflict", ...of(first), ...of(second)));

@@ -3,7 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import { read } from "../../../chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults, fundRewards } from "../../../chain/contracts/deploy.ts";
+import { deployContracts, fundRewards } from "../../../chain/contracts/deploy.ts";
 import { createChainClient } from "../../../chain/node/chain-client.ts";
 import { accountOf } from "../../../chain/sending/sign.ts";
 import { writeDurably } from "../../../platform/durable-file.ts";
@@ -37,7 +37,7 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	await requireGas(client, account, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
 	io.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
 	const genesis = Number((await client.viem.getBlock({ blockTag: "pending" })).timestamp);
-	const params = deployDefaults({ genesis, epochSeconds });
+	const params = { genesis, epochSeconds };
 	const contracts = await deployContracts(client, account, params);
 	const { addresses } = contracts;
 	if (fund > 0n) await fundRewards(contracts, account, fund);

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Contracts, callOf } from "../../../chain/contracts/contracts.ts";
-import { deployContracts, deployDefaults } from "../../../chain/contracts/deploy.ts";
+import { deployContracts } from "../../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../../chain/contracts/registry.ts";
 import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../../chain/node/chain-client.ts";
@@ -34,11 +34,7 @@ let contracts: Contracts;
 before(async () => {
 	node = await createToyNode();
 	client = await createChainClient(node.rpc, { confirmations: 1, pollMs: 1 });
-	contracts = await deployContracts(
-		client,
-		TREASURER,
-		deployDefaults({ genesis: TOY_GENESIS_S, epochSeconds: EPOCH_S }),
-	);
+	contracts = await deployContracts(client, TREASURER, { genesis: TOY_GENESIS_S, epochSeconds: EPOCH_S });
 	const amount = 1000n * 10n ** 18n;
 	await sendCall(client, TREASURER, approveCall(contracts, amount));
 	const keyProof = signChainKey(signer, {
