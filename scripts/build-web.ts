@@ -6,17 +6,9 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wri
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { type BuildOptions, type BuildResult, build, type Plugin } from "esbuild";
+import { type BuildOptions, type BuildResult, build } from "esbuild";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-
-/** zod only with what the schemas use, see web/small-zod.ts. */
-const smallZod: Plugin = {
-	name: "small-zod",
-	setup: (esbuild) => {
-		esbuild.onResolve({ filter: /^zod$/ }, () => ({ path: join(root, "web/small-zod.ts") }));
-	},
-};
 
 const shared = {
 	absWorkingDir: root,
@@ -30,7 +22,7 @@ const shared = {
 	metafile: true,
 	write: false,
 	logLevel: "warning",
-	plugins: [smallZod],
+
 	entryNames: "[name]-[hash]",
 	chunkNames: "part-[hash]",
 	outdir: "/",

@@ -1,6 +1,6 @@
 // The route table as an OpenAPI 3.1 document. Made from the same schemas that check requests, so it cannot
 // disagree with the server.
-import { z } from "zod";
+import * as z from "zod";
 import type { Route } from "./route.ts";
 import { routeRows } from "./routes.ts";
 import { networkEvent, problem } from "./schemas/network.ts";

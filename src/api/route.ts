@@ -1,6 +1,6 @@
 // What one row of the route table is, and the types that follow from it for handlers and for the client. No
 // rows here (routes.ts).
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Role } from "../protocol/network/role.ts";
 import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";

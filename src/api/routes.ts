@@ -1,7 +1,7 @@
 // The one route table: the server, the typed client, OpenAPI and docs/api.md are all made from it. Page:
 // docs/network.md §3. What a route does is not known here: handlers are passed to createApiServer, one per
 // name.
-import { z } from "zod";
+import * as z from "zod";
 import type { Handler, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
 import * as chain from "./schemas/chain.ts";

@@ -1,7 +1,7 @@
 // Parts that need no server: buckets and addresses, hostile text, fields from text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { z } from "zod";
+import * as z from "zod";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { requestHash } from "./request-signature.ts";

@@ -1,13 +1,13 @@
 // How a command reaches a validator's API, and as whom: by --api, ASSAY_API or the network that runs on this
 // machine; with ASSAY_TOKEN, the local network's admin token, or a customer's key. The local admin token is
 // never sent to any other address.
-import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { ApiClient } from "../api/create-client.ts";
+import { realEnvironment } from "../platform/environment.ts";
 import { loadKeyFile } from "../platform/key-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { signerPath } from "../validator/probe/signer.ts";
 import type { CliIo } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
 import { flag, group, text, usageError, type Values } from "./options.ts";
@@ -23,19 +23,21 @@ export const apiOptions = group("connection to the API", {
 	json: flag("print the API's reply as JSON"),
 });
 
-export interface ApiConnection {
-	readonly client: ApiClient;
-	readonly url: string;
-	/** Whom signed requests name as the caller; null: a token, or nobody. */
-	readonly caller: string | null;
+type ApiValues = Partial<Values<typeof apiOptions>>;
+/** `customer`: signs with the customer's key, unless a token was given. `owner`: by token. */
+type As = "owner" | "customer";
+type Ask<T> = (client: ApiClient) => Promise<T>;
+
+export async function askApi<T>(values: ApiValues, io: CliIo, work: Ask<T>, as?: As): Promise<T> {
+	return (await openApi(values, io, as)).ask(work);
 }
 
-/** `customer`: signs with the customer's key, unless a token was given. `owner`: by token. */
+/** Errors of `ask` get a hint on how to reach a validator, or which credentials to use. */
 export async function openApi(
-	values: Partial<Values<typeof apiOptions>>,
+	values: ApiValues,
 	io: CliIo,
-	as: "owner" | "customer" = "owner",
-): Promise<ApiConnection> {
+	as: As = "owner",
+): Promise<{ readonly url: string; ask<T>(work: Ask<T>): Promise<T> }> {
 	const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
 	const local = await readRunningUp(dataDir);
 	// Naming a folder means the network that runs from it, not whichever happens to run on this machine.
@@ -47,16 +49,11 @@ export async function openApi(
 	const url = named === undefined ? (local?.url ?? `http://127.0.0.1:${DEFAULT_PORT}`) : parseApiUrl(named);
 	const isLocal = local?.url !== null && local?.url !== undefined && sameOrigin(local.url, url);
 	const token = io.env.ASSAY_TOKEN || (isLocal && as === "owner" ? await localToken(dataDir) : undefined);
-	const keyPath = values.key ?? (as === "customer" && token === undefined ? customerKeyPath(io.env) : undefined);
-	const signer =
-		keyPath === undefined
-			? null
-			: await loadKeyFile({
-					path: resolve(io.cwd, keyPath),
-					name: "the customer's key",
-					elsewhere: "Name with --key",
-					randomBytes: (n) => randomBytes(n),
-				});
+	const ownKey = as === "customer" && token === undefined ? join(customerFolder(io.env), "customer.key") : undefined;
+	const keyPath = values.key ?? ownKey;
+	const { randomBytes } = realEnvironment();
+	const file = { name: "the customer's key", elsewhere: "Name with --key", randomBytes };
+	const signer = keyPath === undefined ? null : await loadKeyFile({ ...file, path: resolve(io.cwd, keyPath) });
 	// Loaded when it is needed: a wrong option, or --help, must not wait for every schema.
 	const { createApiClient } = await import("../api/create-client.ts");
 	const client = createApiClient({
@@ -68,19 +65,13 @@ export async function openApi(
 		...(isLocal && local?.key != null ? { audience: local.key } : {}),
 		...(token === undefined ? {} : { token }),
 	});
-	return { client, url, caller: signer?.key ?? null };
+	return { url, ask: (work) => work(client).catch(rethrow) };
 }
 
-/** Runs one command's work; errors get a hint on how to reach a validator, or which credentials to use. */
-export async function withApi<T>(connection: ApiConnection, work: (client: ApiClient) => Promise<T>): Promise<T> {
-	try {
-		return await work(connection.client);
-	} catch (error) {
-		if (!(error instanceof AssayError)) throw error;
-		const more = HINTS[error.code];
-		if (more === undefined) throw error;
-		throw new AssayError(error.code, error.message, { hint: more, cause: error.cause ?? error });
-	}
+function rethrow(error: unknown): never {
+	const hint = error instanceof AssayError ? HINTS[error.code] : undefined;
+	if (!(error instanceof AssayError) || hint === undefined) throw error;
+	throw new AssayError(error.code, error.message, { hint, cause: error.cause ?? error });
 }
 
 const CREDENTIALS = "Set ASSAY_TOKEN to a token with the role, or run as the owner of the local network (--data).";
@@ -91,16 +82,8 @@ const HINTS: Readonly<Record<string, string>> = {
 	ROLE_WRONG: CREDENTIALS,
 };
 
-/** ASSAY_HOME, else ${XDG_CONFIG_HOME:-~/.config}/assay, beside the verifier's key. */
-export function customerFolder(env: CliIo["env"]): string {
-	if (env.ASSAY_HOME) return env.ASSAY_HOME;
-	const config = env.XDG_CONFIG_HOME?.startsWith("/") ? env.XDG_CONFIG_HOME : join(homedir(), ".config");
-	return join(config, "assay");
-}
-
-function customerKeyPath(env: CliIo["env"]): string {
-	return join(customerFolder(env), "customer.key");
-}
+/** Beside the verifier's key. */
+export const customerFolder = (env: CliIo["env"]): string => dirname(signerPath(env));
 
 /** Readable by its owner only: anyone else goes on without it. */
 async function localToken(dataDir: string): Promise<string | undefined> {

@@ -2,7 +2,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { makeFolder } from "../platform/durable-file.ts";
+import { realEnvironment } from "../platform/environment.ts";
+import { loadKeyFile } from "../platform/key-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import type { Signer } from "../protocol/probe/signer.ts";
 import type { CliIo } from "./command.ts";
 
 /** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
@@ -19,6 +22,15 @@ function home(env: CliIo["env"]): string {
 	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");
 	return join(data, "assay");
 }
+
+/** The Ed25519 key that names the provider of this folder, made on first use. Throws KEY_UNUSABLE. */
+export const loadProviderKey = (folder: string): Promise<Signer> =>
+	loadKeyFile({
+		path: join(folder, "provider.key"),
+		name: "the provider's key",
+		elsewhere: "Name with --data",
+		randomBytes: realEnvironment().randomBytes,
+	});
 
 /** Makes the folder and those above it, before anything else is begun. Throws AssayError FILE_UNWRITABLE. */
 export async function makeDataDir(path: string, mode = 0o777): Promise<void> {

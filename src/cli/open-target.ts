@@ -9,6 +9,7 @@ import { createLocalLink } from "../engine/links/create-local-link.ts";
 import { createSshLink } from "../engine/links/create-ssh-link.ts";
 import type { Link } from "../engine/links/link.ts";
 import { parseTarget, targetToText } from "../engine/links/parse-target.ts";
+import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { signerPath } from "../validator/probe/signer.ts";
 import type { CliIo } from "./command.ts";
@@ -75,16 +76,15 @@ export function openTarget(
 		name,
 		async open() {
 			const password = values["ask-password"] ? await askPassword(io, name) : io.env.ASSAY_SSH_PASSWORD;
-			const begun = process.hrtime.bigint();
 			return createSshLink(
 				{
 					target,
 					knownHostsFile: join(dirname(signerPath(io.env)), "known_hosts"),
-					clockUs: () => Number((process.hrtime.bigint() - begun) / 1000n),
+					clockUs: realEnvironment().clockUs,
 					env: io.env,
-					...(values.identity === undefined ? {} : { identityFile: values.identity }),
-					...(password === undefined || password === "" ? {} : { password }),
-					...(values.timeout === undefined ? {} : { connectTimeoutMs: 1000 * values.timeout }),
+					identityFile: values.identity,
+					password: password || undefined,
+					connectTimeoutMs: values.timeout && 1000 * values.timeout,
 				},
 				engineFor,
 			);

@@ -12,14 +12,14 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ApiClient } from "../../src/api/create-client.ts";
 import type { ProviderSummary, Rental, Score } from "../../src/api/types.ts";
-import { openApi, parseApiUrl, withApi } from "../../src/cli/api-connection.ts";
+import { openApi, parseApiUrl } from "../../src/cli/api-connection.ts";
 import type { CliIo } from "../../src/cli/command.ts";
 import { parseSpan } from "../../src/cli/commands/rent.ts";
 import { makeDataDir } from "../../src/cli/data-folder.ts";
 import { findProvider } from "../../src/cli/find-by-name.ts";
 import { plain } from "../../src/cli/print/paint.ts";
 import { scoreLine, scoreTree } from "../../src/cli/print/score-lines.ts";
-import { formatAgo, shown, table } from "../../src/cli/print/table.ts";
+import { formatAgo, left, right, shown, table } from "../../src/cli/print/table.ts";
 import { accessLines, readPublicKey } from "../../src/cli/rental-access.ts";
 import { readRunningUp, takeUpFile } from "../../src/cli/up/up-file.ts";
 
@@ -47,7 +47,7 @@ test("what a provider calls itself moves no cursor and breaks no line", () => {
 	assert.doesNotMatch(clean, /[\u0000-\u001f\u007f-\u009f\u202e]/);
 	assert.match(clean, /nice.*name/);
 	assert.ok(shown("x".repeat(500), 24).length <= 25);
-	const lines = table([{ title: "name", cell: (name: string) => shown(name) }], [hostile, "other"], plain).split("\n");
+	const lines = table([left("name", (name: string) => shown(name))], [hostile, "other"], plain).split("\n");
 	assert.equal(lines.length, 3);
 });
 
@@ -57,10 +57,7 @@ test("tables and times", () => {
 		{ a: "longer", b: 22 },
 	];
 	const text = table(
-		[
-			{ title: "a", cell: ({ a }) => a },
-			{ title: "n", right: true, cell: ({ b }) => String(b) },
-		],
+		[left<(typeof rows)[number]>("a", ({ a }) => a), right<(typeof rows)[number]>("n", ({ b }) => String(b))],
 		rows,
 		plain,
 	);
@@ -246,7 +243,7 @@ test("the local network's token goes to the local network and to nobody else", a
 		const ask = async (values: { api?: string; data?: string }, env: Record<string, string> = {}) => {
 			const api = await openApi(values, ioWith(env));
 			await assert.rejects(
-				withApi(api, (client) => client.getProvider({ params: { id: "0".repeat(64) } })),
+				api.ask((client) => client.getProvider({ params: { id: "0".repeat(64) } })),
 				{ code: "PROVIDER_UNKNOWN" },
 			);
 			return seen.at(-1);

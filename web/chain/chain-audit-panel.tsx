@@ -1,10 +1,11 @@
 // The audit of one of the chain's epochs as a visitor sees it: a button, each check with what it found, every row that differs, and how to ask somebody else.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
-import { CopyButton, Failed, Panel, Scroll } from "../parts/small.tsx";
+import { Badge, CopyButton, Failed, Panel, Table } from "../parts/small.tsx";
 import { api, type Trouble, troubleOf } from "../shell/api.ts";
 import type { ChainAudit } from "./chain-audit.ts";
 import type { Elsewhere } from "./chain-elsewhere.ts";
+import { some } from "./chain-format.ts";
 import { Account } from "./chain-parts.tsx";
 
 /** Where the audit lies, filled in by scripts/build-web.ts. */
@@ -102,34 +103,11 @@ export function ChainAuditPanel({ chain, epoch }: { chain: Chain; epoch: ChainEp
 	);
 }
 
-function Verdict({ audit }: { audit: ChainAudit }) {
-	const wrong = audit.checks.filter(({ state }) => state === "differs").length;
-	if (audit.isEqual)
-		return (
-			<span class="badge is-valid">
-				<span class="badge-mark" aria-hidden="true">
-					✓
-				</span>
-				equal in all {audit.checks.length} checks
-			</span>
-		);
-	if (wrong > 0 || audit.differences.length > 0)
-		return (
-			<span class="badge is-invalid">
-				<span class="badge-mark" aria-hidden="true">
-					✕
-				</span>
-				{audit.differences.length === 1 ? "1 difference" : `${audit.differences.length} differences`}
-			</span>
-		);
-	return (
-		<span class="badge is-inconclusive">
-			<span class="badge-mark" aria-hidden="true">
-				~
-			</span>
-			not all can be checked yet
-		</span>
-	);
+function Verdict({ audit: { checks, differences, isEqual } }: { audit: ChainAudit }) {
+	if (isEqual) return <Badge tone="valid">equal in all {checks.length} checks</Badge>;
+	if (differences.length > 0 || checks.some(({ state }) => state === "differs"))
+		return <Badge tone="invalid">{some(differences.length, "difference")}</Badge>;
+	return <Badge tone="inconclusive">not all can be checked yet</Badge>;
 }
 
 function Found({ audit }: { audit: ChainAudit }) {
@@ -155,16 +133,8 @@ function Found({ audit }: { audit: ChainAudit }) {
 				</p>
 			))}
 			{audit.differences.length === 0 ? null : (
-				<Scroll label="What differs">
-					<table>
-						<thead>
-							<tr>
-								<th scope="col">What</th>
-								<th scope="col">Whose</th>
-								<th scope="col">Stated</th>
-								<th scope="col">Worked out</th>
-							</tr>
-						</thead>
+				<>
+					<Table label="What differs" head={["What", "Whose", "Stated", "Worked out"]}>
 						<tbody>
 							{audit.differences.slice(0, MAX_SHOWN).map(({ what, who, stated, right }) => (
 								<tr key={`${what} ${who} ${stated}`}>
@@ -179,11 +149,11 @@ function Found({ audit }: { audit: ChainAudit }) {
 								</tr>
 							))}
 						</tbody>
-					</table>
+					</Table>
 					{audit.differences.length > MAX_SHOWN ? (
 						<p class="dim">… and {audit.differences.length - MAX_SHOWN} more</p>
 					) : null}
-				</Scroll>
+				</>
 			)}
 		</>
 	);

@@ -1,7 +1,7 @@
 // One epoch of the chain: its steps, who reported what, the weights beside the median, rewards and who has claimed them, every transaction, and an audit.
 import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
-import { Empty, PageTitle, Panel, Scroll, Shown, Tile } from "../parts/small.tsx";
+import { Badge, Empty, Fact, PageTitle, Panel, Shown, Table, Tile } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { ChainAuditPanel } from "./chain-audit-panel.tsx";
 import { type ChainProps, paidPercent, StaleNote } from "./chain-epochs.tsx";
@@ -109,10 +109,10 @@ function stakeShare({ countedStake, totalStake }: ChainEpoch): string {
 }
 
 const REPORT = {
-	none: { word: "nothing yet", tone: "none", mark: "·" },
-	committed: { word: "committed", tone: "running", mark: "…" },
-	revealed: { word: "revealed", tone: "valid", mark: "✓" },
-	voided: { word: "voided", tone: "invalid", mark: "✕" },
+	none: ["nothing yet", "none"],
+	committed: ["committed", "running"],
+	revealed: ["revealed", "valid"],
+	voided: ["voided", "invalid"],
 } as const;
 const LEAVES = {
 	none: <span class="dim">not here</span>,
@@ -137,59 +137,40 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 					<code>assay stake</code> gives one a voice.
 				</Empty>
 			) : (
-				<Scroll label="Reports of all validators">
-					<table>
-						<thead>
-							<tr>
-								<th scope="col">Validator</th>
-								<th scope="col" class="num">
-									Stake
-								</th>
-								<th scope="col">Report</th>
-								<th scope="col">Root</th>
-								<th scope="col">Leaves</th>
+				<Table label="Reports of all validators" head={["Validator", ["Stake", "num"], "Report", "Root", "Leaves"]}>
+					<tbody>
+						{epoch.reportsOf.map((one) => (
+							<tr key={one.account}>
+								<td>
+									<Account account={one.account} /> {one.isSelf ? <span class="dim">this one</span> : null}
+								</td>
+								<td class="num">
+									<Amount amount={one.stake} token={token} />
+								</td>
+								<td>
+									<Badge tone={REPORT[one.state][1]}>{REPORT[one.state][0]}</Badge>
+								</td>
+								<td>
+									<Account account={one.root} />
+								</td>
+								<td>
+									{one.root === null ? (
+										<span class="dim">–</span>
+									) : (
+										<>
+											{one.leavesPath === null || one.leaves === "none" ? null : (
+												<a href={one.leavesPath} download={`epoch-${epoch.number}-report-${one.account}.json`}>
+													{formatCount(one.scores ?? 0)}
+												</a>
+											)}{" "}
+											{LEAVES[one.leaves]}
+										</>
+									)}
+								</td>
 							</tr>
-						</thead>
-						<tbody>
-							{epoch.reportsOf.map((one) => {
-								const { word, tone, mark } = REPORT[one.state];
-								return (
-									<tr key={one.account}>
-										<td>
-											<Account account={one.account} /> {one.isSelf ? <span class="dim">this one</span> : null}
-										</td>
-										<td class="num">
-											<Amount amount={one.stake} token={token} />
-										</td>
-										<td>
-											<span class={`badge is-${tone}`}>
-												<span class="badge-mark" aria-hidden="true">
-													{mark}
-												</span>
-												{word}
-											</span>
-										</td>
-										<td>{one.root === null ? <span class="dim">–</span> : <Account account={one.root} />}</td>
-										<td>
-											{one.root === null ? (
-												<span class="dim">–</span>
-											) : (
-												<>
-													{one.leavesPath === null || one.leaves === "none" ? null : (
-														<a href={one.leavesPath} download={`epoch-${epoch.number}-report-${one.account}.json`}>
-															{formatCount(one.scores ?? 0)}
-														</a>
-													)}{" "}
-													{LEAVES[one.leaves]}
-												</>
-											)}
-										</td>
-									</tr>
-								);
-							})}
-						</tbody>
-					</table>
-				</Scroll>
+						))}
+					</tbody>
+				</Table>
 			)}
 		</Panel>
 	);
@@ -200,33 +181,20 @@ function Proposal(p: { epoch: ChainEpoch; proposal: NonNullable<ChainEpoch["prop
 	return (
 		<Panel title="Proposal" aside={epoch.phase === "final" ? "✓ final" : "open to challenge"}>
 			<dl class="facts">
-				<div>
-					<dt>Proposed by</dt>
-					<dd>
-						<Account account={proposal.proposer} />
-					</dd>
-				</div>
-				<div>
-					<dt>Providers</dt>
-					<dd>{formatCount(proposal.count)}</dd>
-				</div>
-				<div>
-					<dt>{epoch.phase === "final" ? "Final since" : "Final in"}</dt>
-					<dd>
-						<ChainTime atMs={proposal.finalAtMs} skewMs={skewMs} />
-					</dd>
-				</div>
-				<div>
-					<dt>Claims until</dt>
-					<dd>
-						<ChainTime atMs={epoch.claimsUntilMs} skewMs={skewMs} />
-						{epoch.isSwept ? ", swept" : ""}
-					</dd>
-				</div>
-				<div class="wide">
-					<dt>Root of all weights</dt>
-					<dd class="root">{proposal.root}</dd>
-				</div>
+				<Fact name="Proposed by">
+					<Account account={proposal.proposer} />
+				</Fact>
+				<Fact name="Providers">{formatCount(proposal.count)}</Fact>
+				<Fact name={epoch.phase === "final" ? "Final since" : "Final in"}>
+					<ChainTime atMs={proposal.finalAtMs} skewMs={skewMs} />
+				</Fact>
+				<Fact name="Claims until">
+					<ChainTime atMs={epoch.claimsUntilMs} skewMs={skewMs} />
+					{epoch.isSwept ? ", swept" : ""}
+				</Fact>
+				<Fact name="Root of all weights" isWide>
+					<span class="root">{proposal.root}</span>
+				</Fact>
 			</dl>
 		</Panel>
 	);

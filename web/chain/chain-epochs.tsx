@@ -1,8 +1,8 @@
 // The chain's epochs: those on their way to final as they go, and all of them in a table.
-import type { Chain } from "../../src/api/types.ts";
+import type { Chain, ChainEpochSummary } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
-import { Empty, Failed, Loading, PageTitle, Panel } from "../parts/small.tsx";
-import { WindowedTable } from "../parts/windowed-table.tsx";
+import { Empty, PageTitle, Panel } from "../parts/small.tsx";
+import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { api } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { Amount, ChainTime, EpochsInFlight, PhaseBadge } from "./chain-parts.tsx";
@@ -25,8 +25,8 @@ export function StaleNote() {
 }
 
 export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
-	const epochs = usePaged("chain epochs", (cursor, signal) =>
-		api.listChainEpochs({ query: cursor === undefined ? { limit: 100 } : { limit: 100, cursor } }, { signal }),
+	const epochs = usePaged("chain epochs", (page, signal) =>
+		api.listChainEpochs({ query: { limit: 100, ...page } }, { signal }),
 	);
 	useReloadWith(chain, epochs.reload);
 	const { token } = chain;
@@ -40,77 +40,15 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 			<Panel title="On their way" aside="each window ends by the chain’s clock">
 				<EpochsInFlight epochs={chain.inFlight} skewMs={skewMs} />
 			</Panel>
-			{epochs.trouble !== null && epochs.rows.length === 0 ? (
-				<Failed trouble={epochs.trouble} again={epochs.reload} />
-			) : epochs.isFirst ? (
-				<Loading what="epochs" />
-			) : epochs.rows.length === 0 ? (
-				<Empty title="No epoch yet">The first one begins soon.</Empty>
-			) : (
-				<WindowedTable
-					label="Epochs"
-					rows={epochs.rows}
-					rowKey={(row) => String(row.number)}
-					hasMore={epochs.hasMore}
-					onNearEnd={epochs.more}
-					columns={[
-						{
-							key: "number",
-							widthRem: 5,
-							narrowRem: 2.6,
-							title: "Epoch",
-							cell: (row) => <a href={`/epochs/${row.number}`}>{formatCount(row.number)}</a>,
-						},
-						{
-							key: "phase",
-							widthRem: 8,
-							narrowRem: 5.8,
-							title: "Phase",
-							cell: (row) => <PhaseBadge phase={row.phase} />,
-						},
-						{
-							key: "ends",
-							widthRem: 6,
-							narrowRem: 5.3,
-							title: "Ends",
-							isNumber: true,
-							cell: (row) => <ChainTime atMs={row.endsAtMs} skewMs={skewMs} />,
-						},
-						{
-							key: "reports",
-							widthRem: 5,
-							title: "Reports",
-							isNumber: true,
-							isMinor: true,
-							cell: (row) => formatCount(row.reports),
-						},
-						{
-							key: "providers",
-							widthRem: 5,
-							title: "Providers",
-							isNumber: true,
-							isMinor: true,
-							cell: (row) => (row.providers === null ? "–" : formatCount(row.providers)),
-						},
-						{
-							key: "pot",
-							widthRem: 9,
-							narrowRem: 5.6,
-							title: "Rewards",
-							isNumber: true,
-							cell: (row) => (row.pot === null ? "–" : <Amount amount={row.pot} token={token} />),
-						},
-						{
-							key: "claims",
-							widthRem: 9,
-							isMinor: true,
-							title: "Claimed",
-							isNumber: true,
-							cell: (row) => (row.pot === null ? "–" : <Paid pot={row.pot} paid={row.paid} claims={row.claims} />),
-						},
-					]}
-				/>
-			)}
+			<PagedTable
+				of={epochs}
+				what="epochs"
+				keepsRows
+				empty={<Empty title="No epoch yet">The first one begins soon.</Empty>}
+				label="Epochs"
+				rowKey={(row) => String(row.number)}
+				columns={columnsOf(token, skewMs)}
+			/>
 		</>
 	);
 }
@@ -126,4 +64,30 @@ function Paid({ pot, paid, claims }: { pot: string; paid: string; claims: number
 			<span title={`${claims} claims`}>{percent === 100 ? "all" : `${percent.toFixed(percent === 0 ? 0 : 1)} %`}</span>
 		</span>
 	);
+}
+
+function columnsOf(token: Chain["token"], skewMs: number): Column<ChainEpochSummary>[] {
+	return [
+		column("number", "Epoch", 5, (row) => <a href={`/epochs/${row.number}`}>{formatCount(row.number)}</a>, {
+			narrowRem: 2.6,
+		}),
+		column("phase", "Phase", 8, (row) => <PhaseBadge phase={row.phase} />, { narrowRem: 5.8 }),
+		column("ends", "Ends", 6, (row) => <ChainTime atMs={row.endsAtMs} skewMs={skewMs} />, {
+			isNumber: true,
+			narrowRem: 5.3,
+		}),
+		column("reports", "Reports", 5, (row) => formatCount(row.reports), { isNumber: true, isMinor: true }),
+		column("providers", "Providers", 5, (row) => (row.providers === null ? "–" : formatCount(row.providers)), {
+			isNumber: true,
+			isMinor: true,
+		}),
+		column("pot", "Rewards", 9, (row) => <Amount amount={row.pot} token={token} />, {
+			isNumber: true,
+			narrowRem: 5.6,
+		}),
+		column("claims", "Claimed", 9, (row) => (row.pot === null ? "–" : <Paid {...row} pot={row.pot} />), {
+			isNumber: true,
+			isMinor: true,
+		}),
+	];
 }

@@ -28,38 +28,17 @@ export const shortAccount = (account: string): string => `${account.slice(0, 8)}
 export const some = (count: number, one: string, many = `${one}s`): string =>
 	`${String(count).replaceAll(/\B(?=(\d{3})+$)/g, SPACE)} ${count === 1 ? one : many}`;
 
-export interface PhaseWords {
-	readonly word: string;
-	readonly mark: string;
-	readonly about: string;
-	readonly tone: "running" | "valid" | "inconclusive" | "none";
-}
-
-export const PHASES: Readonly<Record<ChainPhase, PhaseWords>> = {
-	running: { word: "running", mark: "…", tone: "running", about: "Hosts are proven and scored." },
-	commit: {
-		word: "commit",
-		mark: "…",
-		tone: "running",
-		about: "Validators commit to their scores without showing them.",
-	},
-	reveal: { word: "reveal", mark: "…", tone: "running", about: "Validators show the roots that they committed to." },
-	void: { word: "void", mark: "…", tone: "running", about: "Reports that are malformed or withheld are taken out." },
-	proposable: {
-		word: "to be proposed",
-		mark: "~",
-		tone: "inconclusive",
-		about: "Any validator may propose the weights.",
-	},
-	challenge: { word: "challenge", mark: "…", tone: "running", about: "Anyone may show that a weight is wrong." },
-	final: { word: "final", mark: "✓", tone: "valid", about: "Weights stand; rewards can be claimed." },
-	lapsed: {
-		word: "lapsed",
-		mark: "–",
-		tone: "none",
-		about: "Too few reports: no weights, its emission stays in the reserve.",
-	},
-};
+const phase = <T extends string>(word: string, tone: T, about: string) => ({ word, tone, about });
+export const PHASES = {
+	running: phase("running", "running", "Hosts are proven and scored."),
+	commit: phase("commit", "running", "Validators commit to their scores without showing them."),
+	reveal: phase("reveal", "running", "Validators show the roots that they committed to."),
+	void: phase("void", "running", "Reports that are malformed or withheld are taken out."),
+	proposable: phase("to be proposed", "inconclusive", "Any validator may propose the weights."),
+	challenge: phase("challenge", "running", "Anyone may show that a weight is wrong."),
+	final: phase("final", "valid", "Weights stand; rewards can be claimed."),
+	lapsed: phase("lapsed", "abandoned", "Too few reports: no weights, its emission stays in the reserve."),
+} as const satisfies Readonly<Record<ChainPhase, object>>;
 
 /** m:ss, or h:mm:ss. */
 export function countdown(ms: number): string {

@@ -1,11 +1,13 @@
 // Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way from running to final.
 import type { Chain, ChainPhase } from "../../src/api/types.ts";
-import { formatAgo, formatCount } from "../parts/format.ts";
-import { exactTime } from "../parts/small.tsx";
+import { formatCount } from "../parts/format.ts";
+import { Badge, exactTime, Time } from "../parts/small.tsx";
 import { countdown, exactAmount, PHASES, shortAccount, shortAmount } from "./chain-format.ts";
 import { useChainNow } from "./use-chain.ts";
 
-export function Amount({ amount, token }: { amount: string; token: Chain["token"] }) {
+/** Null: there is none. */
+export function Amount({ amount, token }: { amount: string | null; token: Chain["token"] }) {
+	if (amount === null) return <span class="dim">–</span>;
 	return (
 		<span class="amount" title={`${exactAmount(amount, token.decimals)} ${token.symbol}`}>
 			{shortAmount(amount, token.decimals)} <span class="unit">{token.symbol}</span>
@@ -13,31 +15,18 @@ export function Amount({ amount, token }: { amount: string; token: Chain["token"
 	);
 }
 
-export function Account({ account, href, label }: { account: string; href?: string; label?: string }) {
-	const text = (
+/** An account, or any other long hex; null: there is none. */
+export function Account({ account }: { account: string | null }) {
+	if (account === null) return <span class="dim">–</span>;
+	return (
 		<code class="id" title={account}>
 			{shortAccount(account)}
 		</code>
 	);
-	return href === undefined ? (
-		text
-	) : (
-		<a href={href} aria-label={`${label ?? "Account"} ${shortAccount(account)}`}>
-			{text}
-		</a>
-	);
 }
 
 /** Relative to the validator's clock: a visitor's may be wrong. */
-export function ChainTime({ atMs, skewMs }: { atMs: number | null; skewMs: number }) {
-	const nowMs = useChainNow(skewMs);
-	if (atMs === null) return <span class="dim">–</span>;
-	return (
-		<time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs)}>
-			{formatAgo(atMs, nowMs)}
-		</time>
-	);
-}
+export const ChainTime = (p: { atMs: number | null; skewMs: number }) => <Time {...p} never="–" />;
 
 export function Countdown({ untilMs, skewMs }: { untilMs: number; skewMs: number }) {
 	const nowMs = useChainNow(skewMs);
@@ -49,28 +38,15 @@ export function Countdown({ untilMs, skewMs }: { untilMs: number; skewMs: number
 }
 
 export function PhaseBadge({ phase }: { phase: ChainPhase }) {
-	const { word, mark, tone, about } = PHASES[phase];
+	const { word, tone, about } = PHASES[phase];
 	return (
-		<span class={`badge is-${tone}`} title={about}>
-			<span aria-hidden="true" class="badge-mark">
-				{mark}
-			</span>
+		<Badge tone={tone} title={about}>
 			<span>{word}</span>
-		</span>
+		</Badge>
 	);
 }
 
-export interface EpochTimes {
-	readonly number: number;
-	readonly phase: ChainPhase;
-	readonly startsAtMs: number;
-	readonly endsAtMs: number;
-	readonly revealsAtMs: number;
-	readonly voidsAtMs: number;
-	readonly proposesAtMs: number;
-	readonly finalAtMs: number | null;
-	readonly nextAtMs: number | null;
-}
+type EpochTimes = Chain["inFlight"][number];
 
 const STEPS = ["running", "commit", "reveal", "void", "challenge", "final"] as const;
 const STEP_OF: Readonly<Record<ChainPhase, number>> = {

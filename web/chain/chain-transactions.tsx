@@ -1,8 +1,8 @@
 // What was sent to the contracts for an epoch: what, by whom, in which block, at what cost.
 import type { Chain, ChainTransaction } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
-import { Empty, Failed, Loading, Panel } from "../parts/small.tsx";
-import { WindowedTable } from "../parts/windowed-table.tsx";
+import { Empty, Panel } from "../parts/small.tsx";
+import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { api } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { Account, Amount, ChainTime } from "./chain-parts.tsx";
@@ -21,86 +21,42 @@ const WHAT: Readonly<Record<ChainTransaction["what"], string>> = {
 };
 
 export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; number: number; skewMs: number }) {
-	const sent = usePaged(`transactions ${number}`, (cursor, signal) =>
-		api.listChainTransactions(
-			{ params: { number }, query: cursor === undefined ? { limit: 50 } : { limit: 50, cursor } },
-			{ signal },
-		),
+	const sent = usePaged(`transactions ${number}`, (page, signal) =>
+		api.listChainTransactions({ params: { number }, query: { limit: 50, ...page } }, { signal }),
 	);
 	useReloadWith(chain, sent.reload);
 	return (
 		<Panel title="Transactions" aside="to the contracts, newest first">
-			{sent.trouble !== null && sent.rows.length === 0 ? (
-				<Failed trouble={sent.trouble} again={sent.reload} />
-			) : sent.isFirst ? (
-				<Loading what="transactions" />
-			) : sent.rows.length === 0 ? (
-				<Empty title="Nothing was sent for this epoch yet" />
-			) : (
-				<WindowedTable
-					label="Transactions, newest first"
-					rows={sent.rows}
-					rowKey={(row) => `${row.hash} ${row.logIndex}`}
-					hasMore={sent.hasMore}
-					onNearEnd={sent.more}
-					columns={[
-						{
-							key: "what",
-							widthRem: 11,
-							narrowRem: 9.5,
-							title: "What",
-							cell: (row) => (row.isPaid ? "claimed, collected" : WHAT[row.what]),
-						},
-						{
-							key: "about",
-							widthRem: 8.5,
-							isMinor: true,
-							title: "Who",
-							cell: (row) => (row.about === null ? <span class="dim">–</span> : <Account account={row.about} />),
-						},
-						{
-							key: "amount",
-							widthRem: 8,
-							title: "Amount",
-							isNumber: true,
-							isMinor: true,
-							cell: (row) =>
-								row.amount === null ? <span class="dim">–</span> : <Amount amount={row.amount} token={chain.token} />,
-						},
-						{
-							key: "block",
-							widthRem: 4,
-							narrowRem: 3,
-							title: "Block",
-							isNumber: true,
-							cell: (row) => formatCount(row.block),
-						},
-						{
-							key: "gas",
-							widthRem: 5,
-							title: "Gas",
-							isNumber: true,
-							isMinor: true,
-							cell: (row) => (row.gasUsed === null ? "–" : formatCount(row.gasUsed)),
-						},
-						{
-							key: "at",
-							widthRem: 6,
-							narrowRem: 5,
-							title: "When",
-							isNumber: true,
-							cell: (row) => <ChainTime atMs={row.atMs} skewMs={skewMs} />,
-						},
-						{
-							key: "hash",
-							widthRem: 8.5,
-							title: "Transaction",
-							isMinor: true,
-							cell: (row) => <Account account={row.hash} />,
-						},
-					]}
-				/>
-			)}
+			<PagedTable
+				of={sent}
+				what="transactions"
+				keepsRows
+				empty={<Empty title="Nothing was sent for this epoch yet" />}
+				label="Transactions, newest first"
+				rowKey={(row) => `${row.hash} ${row.logIndex}`}
+				columns={columnsOf(chain.token, skewMs)}
+			/>
 		</Panel>
 	);
+}
+
+function columnsOf(token: Chain["token"], skewMs: number): Column<ChainTransaction>[] {
+	return [
+		column("what", "What", 11, (row) => (row.isPaid ? "claimed, collected" : WHAT[row.what]), { narrowRem: 9.5 }),
+		column("about", "Who", 8.5, (row) => <Account account={row.about} />, { isMinor: true }),
+		column("amount", "Amount", 8, (row) => <Amount amount={row.amount} token={token} />, {
+			isNumber: true,
+			isMinor: true,
+		}),
+		column("block", "Block", 4, (row) => formatCount(row.block), { isNumber: true, narrowRem: 3 }),
+		column("gas", "Gas", 5, (row) => (row.gasUsed === null ? "–" : formatCount(row.gasUsed)), {
+			isNumber: true,
+			isMinor: true,
+		}),
+		column("at", "When", 6, (row) => <ChainTime atMs={row.atMs} skewMs={skewMs} />, {
+			isNumber: true,
+			narrowRem: 5,
+		}),
+		column("hash", "Transaction", 8.5, (row) => <Account account={row.hash} />, { isMinor: true }),
+	];
 }

@@ -2,8 +2,8 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { formatScore, shortId } from "../parts/format.ts";
-import { Empty, Failed, Loading, Panel } from "../parts/small.tsx";
-import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
+import { Empty, Panel } from "../parts/small.tsx";
+import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { api } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { shortAccount } from "./chain-format.ts";
@@ -13,13 +13,11 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 	const [validators, setValidators] = useState<readonly string[]>([]);
 	// Whatever changes what stands in the table.
 	const key = `${epoch.number} ${epoch.reports} ${epoch.proposal?.digest ?? ""} ${epoch.claims} ${epoch.phase}`;
-	const weights = usePaged(key, async (cursor, signal) => {
-		const page = await api.listChainWeights(
-			{ params: { number: epoch.number }, query: cursor === undefined ? { limit: 200 } : { limit: 200, cursor } },
-			{ signal },
-		);
-		setValidators(page.validators);
-		return page;
+	const weights = usePaged(key, async (page, signal) => {
+		const asked = { params: { number: epoch.number }, query: { limit: 200, ...page } };
+		const found = await api.listChainWeights(asked, { signal });
+		setValidators(found.validators);
+		return found;
 	});
 	const isFinal = epoch.phase === "final";
 	// The first row: they are sorted by weight.
@@ -31,26 +29,21 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 	);
 	return (
 		<Panel title="Weights and rewards" aside="each validator’s score, the stake-weighted median, and what it earns">
-			{weights.trouble !== null && weights.rows.length === 0 ? (
-				<Failed trouble={weights.trouble} again={weights.reload} />
-			) : weights.isFirst ? (
-				<Loading what="weights" />
-			) : weights.rows.length === 0 ? (
-				<Empty title="No weights yet">
-					{epoch.reports === 0
-						? "They are there when validators have revealed what they saw."
-						: "Nobody has a score above 0, or the leaves are not here."}
-				</Empty>
-			) : (
-				<WindowedTable
-					label="Weights and rewards of all providers"
-					rows={weights.rows}
-					rowKey={(row) => row.account}
-					hasMore={weights.hasMore}
-					onNearEnd={weights.more}
-					columns={columns}
-				/>
-			)}
+			<PagedTable
+				of={weights}
+				what="weights"
+				keepsRows
+				empty={
+					<Empty title="No weights yet">
+						{epoch.reports === 0
+							? "They are there when validators have revealed what they saw."
+							: "Nobody has a score above 0, or the leaves are not here."}
+					</Empty>
+				}
+				label="Weights and rewards of all providers"
+				rowKey={(row) => row.account}
+				columns={columns}
+			/>
 		</Panel>
 	);
 }
@@ -68,81 +61,58 @@ function columnsOf({
 	isFinal: boolean;
 	greatest: number;
 }): Column<ChainWeight>[] {
-	const score = (value: number | null) => (value === null ? <span class="dim">–</span> : formatScore(value));
+	const none = <span class="dim">–</span>;
+	const score = (value: number | null) => (value === null ? none : formatScore(value));
+	const minor = { isNumber: true, isMinor: true };
 	return [
-		{
-			key: "provider",
-			widthRem: 14,
-			narrowRem: 4.2,
-			title: "Provider",
-			cell: (row) => (
-				<>
-					{row.providerId === null ? null : (
-						<>
-							<a href={`/providers/${row.providerId}`}>{row.name || shortId(row.providerId)}</a>{" "}
-						</>
-					)}
-					<span class={row.providerId === null ? "" : "dim minor"}>
-						<Account account={row.account} />
-					</span>
-				</>
+		column("provider", "Provider", 14, providerCell, { narrowRem: 4.2 }),
+		...validators.map((validator, i) =>
+			column<ChainWeight>(
+				validator,
+				validator === own ? "This validator" : shortAccount(validator),
+				7,
+				(row) => score(row.scores[i] ?? null),
+				minor,
 			),
-		},
-		...validators.map((validator, i) => ({
-			key: validator,
-			widthRem: 7,
-			title: validator === own ? "This validator" : shortAccount(validator),
-			isNumber: true,
-			isMinor: true,
-			cell: (row: ChainWeight) => score(row.scores[i] ?? null),
-		})),
-		{
-			key: "median",
-			widthRem: 4.5,
-			title: "Median",
-			isNumber: true,
-			isMinor: true,
-			cell: (row) => score(row.medianPpm),
-		},
-		{
-			key: "weight",
-			widthRem: 9,
-			narrowRem: 3.4,
-			title: "Weight",
-			isNumber: true,
-			cell: (row) =>
+		),
+		column("median", "Median", 4.5, (row) => score(row.medianPpm), minor),
+		column(
+			"weight",
+			"Weight",
+			9,
+			(row) =>
 				row.weightPpm === null ? (
-					<span class="dim">–</span>
+					none
 				) : (
 					<span class="weight">
 						<meter min={0} max={greatest} value={row.weightPpm} aria-hidden="true" />
 						<span>{formatScore(row.weightPpm)}</span>
 					</span>
 				),
-		},
-		{
-			key: "share",
-			widthRem: 8,
-			narrowRem: 5.4,
-			title: "Reward",
+			{ isNumber: true, narrowRem: 3.4 },
+		),
+		column("share", "Reward", 8, (row) => <Amount amount={row.share} token={token} />, {
 			isNumber: true,
-			cell: (row) => (row.share === null ? <span class="dim">–</span> : <Amount amount={row.share} token={token} />),
-		},
-		{
-			key: "claimed",
-			widthRem: 5.5,
-			narrowRem: 4.9,
-			title: "Claimed",
-			cell: (row) =>
-				row.claimed !== null ? (
-					<span class="agrees" title={`block ${row.claimed.block}`}>
-						✓ claimed
-					</span>
-				) : row.share === null || row.share === "0" ? (
-					<span class="dim">–</span>
-				) : (
-					<span class="dim">{isFinal ? "not yet" : "when final"}</span>
-				),
-		},
+			narrowRem: 5.4,
+		}),
+		column("claimed", "Claimed", 5.5, (row) => <Claimed row={row} isFinal={isFinal} />, { narrowRem: 4.9 }),
 	];
+}
+
+const providerCell = ({ providerId, name, account }: ChainWeight) => (
+	<>
+		{providerId === null ? null : <a href={`/providers/${providerId}`}>{name || shortId(providerId)}</a>}{" "}
+		<span class={providerId === null ? "" : "dim minor"}>
+			<Account account={account} />
+		</span>
+	</>
+);
+
+function Claimed({ row: { claimed, share }, isFinal }: { row: ChainWeight; isFinal: boolean }) {
+	if (claimed === null) return <span class="dim">{!Number(share) ? "–" : isFinal ? "not yet" : "when final"}</span>;
+	return (
+		<span class="agrees" title={`block ${claimed.block}`}>
+			✓ claimed
+		</span>
+	);
 }

@@ -2,7 +2,7 @@
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
-import { Empty, PageTitle, Panel, Scroll, Shown, VerdictBadge } from "../parts/small.tsx";
+import { Empty, PageTitle, Panel, Shown, Table, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
@@ -46,68 +46,61 @@ function bestOf({ figures }: Provider): Map<string, { value: number; unit: strin
 	return best;
 }
 
+const nameHead = ({ id, name }: Provider) =>
+	[
+		<a key={id} href={`/providers/${id}`}>
+			{name || shortId(id)}
+		</a>,
+		"num",
+	] as const;
+
 function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 	const [left, right] = both;
 	const figures = [bestOf(left), bestOf(right)] as const;
 	const names = [...new Set([...figures[0].keys(), ...figures[1].keys()])];
 	return (
-		<Scroll label="Comparison">
-			<table>
-				<thead>
-					<tr>
-						<th scope="col">Figure</th>
-						{both.map((one) => (
-							<th key={one.id} scope="col" class="num">
-								<a href={`/providers/${one.id}`}>{one.name || shortId(one.id)}</a>
-							</th>
-						))}
-						<th scope="col" class="num">
-							Second ÷ first
-						</th>
-					</tr>
-				</thead>
-				<tbody>
-					<tr>
-						<th scope="row">Last verdict</th>
-						{both.map((one) => (
-							<td key={one.id} class="num">
-								<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
-							</td>
-						))}
-						<td />
-					</tr>
-					<tr>
-						<th scope="row">Proven</th>
-						{both.map((one) => (
-							<td key={one.id} class="num">
-								{one.holdings.map(({ count, model }) => `${count} × ${model}`).join(", ") || "nothing"}
-							</td>
-						))}
-						<td />
-					</tr>
-					<NumberRow name="Score" values={[left.scorePpm, right.scorePpm]} format={formatScore} />
-					{names.map((name) => {
-						const values = figures.map((best) => best.get(name)?.value ?? null) as [number | null, number | null];
-						const unit = (figures[0].get(name) ?? figures[1].get(name))!.unit;
-						return (
-							<NumberRow
-								key={name}
-								name={figureTitle(name)}
-								values={values}
-								format={(value) => formatFigure(value, unit)}
-							/>
-						);
-					})}
-					<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPercent} />
-					<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPercent} />
-					<NumberRow
-						name="Price an hour"
-						values={[left.pricePerHourMicros, right.pricePerHourMicros]}
-						format={formatMoney}
-					/>
-				</tbody>
-			</table>
-		</Scroll>
+		<Table label="Comparison" head={["Figure", ...both.map(nameHead), ["Second ÷ first", "num"]]}>
+			<tbody>
+				<tr>
+					<th scope="row">Last verdict</th>
+					{both.map((one) => (
+						<td key={one.id} class="num">
+							<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
+						</td>
+					))}
+					<td />
+				</tr>
+				<tr>
+					<th scope="row">Proven</th>
+					{both.map((one) => (
+						<td key={one.id} class="num">
+							{one.holdings.map(({ count, model }) => `${count} × ${model}`).join(", ") || "nothing"}
+						</td>
+					))}
+					<td />
+				</tr>
+				<NumberRow name="Score" values={[left.scorePpm, right.scorePpm]} format={formatScore} />
+				{names.map((name) => {
+					const values = figures.map((best) => best.get(name)?.value ?? null) as [number | null, number | null];
+					const unit = (figures[0].get(name) ?? figures[1].get(name))!.unit;
+					return (
+						<NumberRow
+							key={name}
+							name={figureTitle(name)}
+							values={values}
+							format={(value) => formatFigure(value, unit)}
+						/>
+					);
+				})}
+				<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPercent} />
+				<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPercent} />
+				<NumberRow
+					name="Price an hour"
+					values={[left.pricePerHourMicros, right.pricePerHourMicros]}
+					format={formatMoney}
+				/>
+			</tbody>
+		</Table>
 	);
 }
 

@@ -1,9 +1,8 @@
 // Epochs of the chain: reports, weights, rewards, transactions and an audit. A validator without a chain has none.
-import type { Chain } from "../../src/api/types.ts";
 import ChainEpochPage from "../chain/chain-epoch.tsx";
 import ChainEpochList from "../chain/chain-epochs.tsx";
 import { useChain } from "../chain/use-chain.ts";
-import { Empty, Failed, Loading, PageTitle } from "../parts/small.tsx";
+import { Empty, PageTitle, Pending } from "../parts/small.tsx";
 import type { PageProps } from "../shell/shell.tsx";
 
 export default function EpochsPage({ place }: PageProps) {
@@ -19,12 +18,12 @@ export default function EpochsPage({ place }: PageProps) {
 				</Empty>
 			</>
 		);
-	const { value, trouble, reload } = followed;
+	const { value, trouble } = followed;
 	if (value === null)
 		return (
 			<>
 				<PageTitle>{number === null ? "Epochs" : `Epoch ${number}`}</PageTitle>
-				{trouble === null ? <Loading what="the chain" lines={6} /> : <Failed trouble={trouble} again={reload} />}
+				<Pending of={followed} what="the chain" lines={6} />
 			</>
 		);
 	if (value.chain === null)
@@ -34,14 +33,6 @@ export default function EpochsPage({ place }: PageProps) {
 				<Empty title="There are no epochs without a chain" />
 			</>
 		);
-	const shown: { chain: Chain; skewMs: number } = { chain: value.chain, skewMs: value.skewMs };
-	return (
-		<>
-			{number === null ? (
-				<ChainEpochList {...shown} isStale={trouble !== null} />
-			) : (
-				<ChainEpochPage key={number} {...shown} number={number} isStale={trouble !== null} />
-			)}
-		</>
-	);
+	const shown = { chain: value.chain, skewMs: value.skewMs, isStale: trouble !== null };
+	return number === null ? <ChainEpochList {...shown} /> : <ChainEpochPage key={number} {...shown} number={number} />;
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan, shortId } from "../parts/format.ts";
-import { Empty, Failed, Id, Loading, PageTitle, Panel, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { Empty, Failed, Id, PageTitle, Panel, Pending, Tile, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
 import { FigureList, FindingList } from "../proofs/figure-list.tsx";
 import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
@@ -34,8 +34,8 @@ export default function ProbesPage({ place }: PageProps) {
 function ProbeList({ place }: { place: Place }) {
 	const verdict = VERDICTS.find((one) => one === place.query.get("verdict"));
 	const query = { limit: 100, ...(verdict === undefined ? {} : { verdict }) };
-	const probes = usePaged(JSON.stringify(query), (cursor, signal) =>
-		api.listProbes({ query: cursor === undefined ? query : { ...query, cursor } }, { signal }),
+	const probes = usePaged(JSON.stringify(query), (page, signal) =>
+		api.listProbes({ query: { ...query, ...page } }, { signal }),
 	);
 	useReloadOn(({ kind }) => kind === "probe.verdict" || kind === "probe.started", probes.reload);
 	return (
@@ -94,11 +94,7 @@ function ProbePage({ id }: { id: string }) {
 		return (
 			<>
 				<PageTitle>Probe {shortId(id)}</PageTitle>
-				{probe.trouble === null ? (
-					<Loading what="the probe" lines={8} />
-				) : (
-					<Failed trouble={probe.trouble} again={probe.reload} />
-				)}
+				<Pending of={probe} what="the probe" lines={8} />
 			</>
 		);
 	const isRunning = shown.state === "running";

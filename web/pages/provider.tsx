@@ -15,8 +15,8 @@ import {
 	Loading,
 	PageTitle,
 	Panel,
-	Scroll,
 	Shown,
+	Table,
 	Tile,
 	Time,
 	VerdictBadge,
@@ -34,11 +34,8 @@ const MARKS = { agrees: "✓", differs: "≠", unsure: "?", none: "" } as const;
 export default function ProviderPage({ id }: { id: string }) {
 	const provider = useLoaded(id, (signal) => api.getProvider({ params: { id } }, { signal }));
 	const score = useLoaded(`score ${id}`, (signal) => api.getProviderScore({ params: { id } }, { signal }));
-	const probes = usePaged(`probes ${id}`, (cursor, signal) =>
-		api.listProviderProbes(
-			{ params: { id }, query: cursor === undefined ? { limit: 100 } : { limit: 100, cursor } },
-			{ signal },
-		),
+	const probes = usePaged(`probes ${id}`, (page, signal) =>
+		api.listProviderProbes({ params: { id }, query: { limit: 100, ...page } }, { signal }),
 	);
 	useReloadOn(
 		(event) => event.providerId === id && event.kind !== "probe.progress",
@@ -177,40 +174,34 @@ function ClaimedPanel({ provider }: { provider: Provider }) {
 			{devices.length === 0 ? (
 				<Empty title="Nothing is known of this host yet" />
 			) : (
-				<Scroll label="Claimed and proven, all devices">
-					<table class="claims">
-						<thead>
-							<tr>
-								<th scope="col">Figure</th>
-								<th scope="col">Claimed</th>
-								<th scope="col">Proven</th>
-								<th scope="col">Difference</th>
+				<Table
+					label="Claimed and proven, all devices"
+					class="claims"
+					head={["Figure", "Claimed", "Proven", "Difference"]}
+				>
+					{devices.map((device) => (
+						<tbody key={device.device}>
+							<tr class="group">
+								<th scope="rowgroup" colSpan={4}>
+									{device.kind} {device.device} <span class="dim">{device.title}</span>
+								</th>
 							</tr>
-						</thead>
-						{devices.map((device) => (
-							<tbody key={device.device}>
-								<tr class="group">
-									<th scope="rowgroup" colSpan={4}>
-										{device.kind} {device.device} <span class="dim">{device.title}</span>
-									</th>
+							{device.lines.map((line) => (
+								<tr key={line.what}>
+									<td>{line.what}</td>
+									<td>{line.claimed}</td>
+									<td>{line.proven}</td>
+									<td>
+										<span class={line.mark === "none" ? "dim" : line.mark}>
+											{MARKS[line.mark]} {line.mark === "differs" ? "differs: " : ""}
+											{line.note}
+										</span>
+									</td>
 								</tr>
-								{device.lines.map((line) => (
-									<tr key={line.what}>
-										<td>{line.what}</td>
-										<td>{line.claimed}</td>
-										<td>{line.proven}</td>
-										<td>
-											<span class={line.mark === "none" ? "dim" : line.mark}>
-												{MARKS[line.mark]} {line.mark === "differs" ? "differs: " : ""}
-												{line.note}
-											</span>
-										</td>
-									</tr>
-								))}
-							</tbody>
-						))}
-					</table>
-				</Scroll>
+							))}
+						</tbody>
+					))}
+				</Table>
 			)}
 		</Panel>
 	);

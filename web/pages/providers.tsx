@@ -2,9 +2,9 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ProviderSummary } from "../../src/api/types.ts";
 import { formatCount, formatMoney, formatScore } from "../parts/format.ts";
-import { Empty, Failed, Loading, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
-import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
-import { descendingFirst, PROVIDER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
+import { Empty, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
+import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
+import { descendingFirst, nameColumn, PROVIDER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
 import { isAnySet, ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
@@ -23,8 +23,8 @@ function ProvidersTable({ place }: PageProps) {
 	const asked = provenQuery(place.query);
 	const sort = sortOf(place.query, PROVIDER_SORTS, "score");
 	const query = { ...asked, sort: sort.key, descending: sort.descending, limit: PAGE_ROWS };
-	const providers = usePaged<ProviderSummary>(JSON.stringify(query), (cursor, signal) =>
-		api.listProviders({ query: cursor === undefined ? query : { ...query, cursor } }, { signal }),
+	const providers = usePaged<ProviderSummary>(JSON.stringify(query), (page, signal) =>
+		api.listProviders({ query: { ...query, ...page } }, { signal }),
 	);
 	const network = useLoaded("network", (signal) => api.network({}, { signal }));
 	const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -57,111 +57,69 @@ function ProvidersTable({ place }: PageProps) {
 					Compare {chosen.length} of 2
 				</button>
 			</div>
-			{providers.trouble !== null ? (
-				<Failed trouble={providers.trouble} again={providers.reload} />
-			) : providers.isFirst ? (
-				<Loading what="providers" lines={10} />
-			) : providers.rows.length === 0 ? (
-				<Empty title={isAnySet(place.query) ? "No matching hosts" : "No provider yet"}>
-					{!isAnySet(place.query) ? (
-						<>
-							On a GPU machine: <code>assay provide {location.origin.replace(/^http/, "ws")}/agent</code>
-						</>
-					) : (
-						"Relax or clear a filter."
-					)}
-				</Empty>
-			) : (
-				<WindowedTable
-					label="Providers"
-					rows={providers.rows}
-					rowKey={(row) => row.id}
-					columns={columns}
-					sort={sort}
-					onSort={(to) => setSort(place, to)}
-					descendingFirst={descendingFirst}
-					hasMore={providers.hasMore}
-					onNearEnd={providers.more}
-				/>
-			)}
+			<PagedTable
+				of={providers}
+				what="providers"
+				lines={10}
+				empty={
+					<Empty title={isAnySet(place.query) ? "No matching hosts" : "No provider yet"}>
+						{!isAnySet(place.query) ? (
+							<>
+								On a GPU machine: <code>assay provide {location.origin.replace(/^http/, "ws")}/agent</code>
+							</>
+						) : (
+							"Relax or clear a filter."
+						)}
+					</Empty>
+				}
+				label="Providers"
+				rowKey={(row) => row.id}
+				columns={columns}
+				sort={sort}
+				onSort={(to) => setSort(place, to)}
+				descendingFirst={descendingFirst}
+			/>
 		</>
 	);
 }
 
 function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Column<ProviderSummary>[] {
 	return [
-		{
-			key: "choose",
-			title: "",
-			widthRem: 1.2,
-			cell: (row) => (
-				<input
-					type="checkbox"
-					aria-label={`Compare ${row.name || row.id}`}
-					checked={chosen.includes(row.id)}
-					onChange={() => toggle(row.id)}
-				/>
-			),
-		},
-		{
-			key: "name",
-			title: "Name",
-			widthRem: 8,
-			canSort: true,
-			cell: (row) => (
-				<a href={`/providers/${row.id}`} class="name" title={row.id}>
-					{row.name || row.id.slice(0, 12)}
-				</a>
-			),
-		},
-		{
-			key: "verdict",
-			title: "Last verdict",
-			widthRem: 10,
+		column("choose", "", 1.2, (row) => (
+			<input
+				type="checkbox"
+				aria-label={`Compare ${row.name || row.id}`}
+				checked={chosen.includes(row.id)}
+				onChange={() => toggle(row.id)}
+			/>
+		)),
+		nameColumn(8, ({ id }) => id),
+		column("verdict", "Last verdict", 10, (row) => <VerdictBadge state={row.lastVerdict} code={row.lastCode} />, {
 			narrowRem: 5.5,
-			cell: (row) => <VerdictBadge state={row.lastVerdict} code={row.lastCode} />,
-		},
+		}),
 		provenColumn("proven"),
 		provenColumn("fp16"),
 		provenColumn("memory"),
 		provenColumn("bandwidth"),
-		{
-			key: "score",
-			title: "Score",
-			widthRem: 3.8,
+		column("score", "Score", 3.8, (row) => (row.scorePpm === null ? "–" : formatScore(row.scorePpm)), {
 			isNumber: true,
 			canSort: true,
-			cell: (row) => (row.scorePpm === null ? "–" : formatScore(row.scorePpm)),
-		},
+		}),
 		provenColumn("uptime"),
 		provenColumn("price", {
 			isMinor: true,
 			cell: (row) => (row.rentable ? formatMoney(row.pricePerHourMicros) : <span class="dim">–</span>),
 		}),
-		{
-			key: "state",
-			title: "State",
-			widthRem: 5.2,
-			isMinor: true,
-			cell: (row) =>
-				row.state !== "active" ? (
-					row.state
-				) : row.rented ? (
-					"rented"
-				) : row.connected ? (
-					"connected"
-				) : (
-					<span class="dim">away</span>
-				),
-		},
-		{
-			key: "lastProbe",
-			title: "Probed",
-			widthRem: 5,
+		column("state", "State", 5.2, stateCell, { isMinor: true }),
+		column("lastProbe", "Probed", 5, (row) => <Time atMs={row.lastProbeAtMs} />, {
 			isNumber: true,
 			isMinor: true,
 			canSort: true,
-			cell: (row) => <Time atMs={row.lastProbeAtMs} />,
-		},
+		}),
 	];
+}
+
+function stateCell({ state, rented, connected }: ProviderSummary) {
+	if (state !== "active") return state;
+	return rented ? "rented" : connected ? "connected" : <span class="dim">away</span>;
 }

@@ -2,9 +2,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Offer } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
-import { Empty, Failed, Loading, PageTitle, Time } from "../parts/small.tsx";
-import { type Column, WindowedTable } from "../parts/windowed-table.tsx";
-import { descendingFirst, OFFER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
+import { Empty, PageTitle, Time } from "../parts/small.tsx";
+import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
+import { descendingFirst, nameColumn, OFFER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
 import { ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { type Customer, loadCustomer } from "../rent/rental-key.ts";
 import { RentalsPanel } from "../rent/rentals-panel.tsx";
@@ -27,8 +27,8 @@ export default function RentPage({ place }: PageProps) {
 	const chosen = place.query.get("provider");
 	const sort = sortOf(place.query, OFFER_SORTS, "price");
 	const query = { ...provenQuery(place.query), sort: sort.key, descending: sort.descending, limit: 100 };
-	const offers = usePaged<Offer>(JSON.stringify(query), (cursor, signal) =>
-		api.listOffers({ query: cursor === undefined ? query : { ...query, cursor } }, { signal }),
+	const offers = usePaged<Offer>(JSON.stringify(query), (page, signal) =>
+		api.listOffers({ query: { ...query, ...page } }, { signal }),
 	);
 	useReloadOn(
 		({ kind }) => kind.startsWith("rental.") || kind === "provider.changed" || kind === "probe.verdict",
@@ -54,72 +54,44 @@ export default function RentPage({ place }: PageProps) {
 				/>
 			)}
 			<ProvenFilters place={place} models={network.value?.models.map(({ model }) => model) ?? []} />
-			{offers.trouble !== null ? (
-				<Failed trouble={offers.trouble} again={offers.reload} />
-			) : offers.isFirst ? (
-				<Loading what="offers" />
-			) : offers.rows.length === 0 ? (
-				<Empty title="Nothing that fits can be rented now">
-					Relax a filter, or come back later: hosts are re-tested all the time.
-				</Empty>
-			) : (
-				<WindowedTable
-					label="Offers"
-					rows={offers.rows}
-					rowKey={(row) => row.providerId}
-					columns={columns}
-					sort={sort}
-					onSort={(to) => setSort(place, to)}
-					descendingFirst={descendingFirst}
-					hasMore={offers.hasMore}
-					onNearEnd={offers.more}
-				/>
-			)}
+			<PagedTable
+				of={offers}
+				what="offers"
+				empty={
+					<Empty title="Nothing that fits can be rented now">
+						Relax a filter, or come back later: hosts are re-tested all the time.
+					</Empty>
+				}
+				label="Offers"
+				rowKey={(row) => row.providerId}
+				columns={columns}
+				sort={sort}
+				onSort={(to) => setSort(place, to)}
+				descendingFirst={descendingFirst}
+			/>
 		</>
 	);
 }
 
 function columnsOf(onRent: (providerId: string) => void): readonly Column<Offer>[] {
 	return [
-		{
-			key: "rent",
-			title: "",
-			widthRem: 3.5,
-			cell: (row) => (
-				<button
-					type="button"
-					class="small"
-					aria-label={`Rent ${row.name || shortId(row.providerId)}`}
-					onClick={() => onRent(row.providerId)}
-				>
-					Rent
-				</button>
-			),
-		},
-		{
-			key: "name",
-			title: "Name",
-			widthRem: 9,
-			canSort: true,
-			cell: (row) => (
-				<a href={`/providers/${row.providerId}`} class="name" title={row.providerId}>
-					{row.name || shortId(row.providerId)}
-				</a>
-			),
-		},
+		column("rent", "", 3.5, (row) => (
+			<button
+				type="button"
+				class="small"
+				aria-label={`Rent ${row.name || shortId(row.providerId)}`}
+				onClick={() => onRent(row.providerId)}
+			>
+				Rent
+			</button>
+		)),
+		nameColumn(9, ({ providerId }) => providerId),
 		provenColumn("proven"),
 		provenColumn("price"),
 		provenColumn("fp16"),
 		provenColumn("memory", { isMinor: true }),
 		provenColumn("bandwidth"),
 		provenColumn("uptime"),
-		{
-			key: "at",
-			title: "Probed",
-			isNumber: true,
-			isMinor: true,
-			widthRem: 5,
-			cell: (row) => <Time atMs={row.lastValidAtMs} />,
-		},
+		column("at", "Probed", 5, (row) => <Time atMs={row.lastValidAtMs} />, { isNumber: true, isMinor: true }),
 	];
 }

@@ -1,7 +1,7 @@
 // A line over time as an SVG: axes with units, a dot at each point, the same numbers as a table for who cannot see it. Drawn in the pixels it has, so that
 // its text is as large on a phone as anywhere. No interaction but titles.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Scroll } from "./small.tsx";
+import { Table } from "./small.tsx";
 
 export interface ChartPoint {
 	readonly x: number;
@@ -109,26 +109,16 @@ export function LineChart(p: {
 			</svg>
 			<details class="as-table">
 				<summary>As a table</summary>
-				<Scroll label={`${p.label}, values`}>
-					<table>
-						<thead>
-							<tr>
-								<th scope="col">When</th>
-								<th scope="col" class="num">
-									Value
-								</th>
+				<Table label={`${p.label}, values`} head={["When", ["Value", "num"]]}>
+					<tbody>
+						{points.slice(-100).map((point, i) => (
+							<tr key={i}>
+								<td>{p.xFormat(point.x)}</td>
+								<td class="num">{p.yFormat(point.y)}</td>
 							</tr>
-						</thead>
-						<tbody>
-							{points.slice(-100).map((point, i) => (
-								<tr key={i}>
-									<td>{p.xFormat(point.x)}</td>
-									<td class="num">{p.yFormat(point.y)}</td>
-								</tr>
-							))}
-						</tbody>
-					</table>
-				</Scroll>
+						))}
+					</tbody>
+				</Table>
 			</details>
 		</figure>
 	);

@@ -6,32 +6,40 @@ import { type Trouble, useNow } from "../shell/api.ts";
 import { takeFocusWish } from "../shell/router.ts";
 import { formatAgo, shortId } from "./format.ts";
 
-const VERDICTS = {
-	valid: { mark: "✓", word: "valid" },
-	invalid: { mark: "✕", word: "invalid" },
-	inconclusive: { mark: "~", word: "inconclusive" },
-	running: { mark: "…", word: "running" },
-	abandoned: { mark: "–", word: "abandoned" },
-	waiting: { mark: "·", word: "waiting" },
-	none: { mark: "·", word: "not probed" },
+const MARKS = {
+	valid: "✓",
+	invalid: "✕",
+	inconclusive: "~",
+	running: "…",
+	abandoned: "–",
+	waiting: "·",
+	none: "·",
 } as const;
+export type Tone = keyof typeof MARKS;
 
 /** Mark, word and colour: none of them alone. */
-export function VerdictBadge({ state, code }: { state: string | null; code?: string | null | undefined }) {
-	const key = (state ?? "none") as keyof typeof VERDICTS;
-	const { mark, word } = VERDICTS[key] ?? VERDICTS.none;
+export function Badge(p: { tone: Tone; title?: string; children: ComponentChildren }) {
 	return (
-		<span class={`badge is-${key}`}>
+		<span class={`badge is-${p.tone}`} title={p.title}>
 			<span aria-hidden="true" class="badge-mark">
-				{mark}
+				{MARKS[p.tone]}
 			</span>
-			<span>{word}</span>
+			{p.children}
+		</span>
+	);
+}
+
+export function VerdictBadge({ state, code }: { state: string | null; code?: string | null | undefined }) {
+	const tone = state !== null && Object.hasOwn(MARKS, state) ? (state as Tone) : "none";
+	return (
+		<Badge tone={tone}>
+			<span>{tone === "none" ? "not probed" : tone}</span>
 			{code ? (
 				<span class="badge-code" title={code}>
 					{code}
 				</span>
 			) : null}
-		</span>
+		</Badge>
 	);
 }
 
@@ -39,8 +47,9 @@ export function exactTime(atMs: number): string {
 	return new Date(atMs).toISOString().replace("T", " ").replace("Z", " UTC");
 }
 
-export function Time({ atMs, never = "never" }: { atMs: number | null; never?: string }) {
-	const now = useNow(5000);
+/** Relative to this browser's clock, or to one that is `skewMs` ahead of it. */
+export function Time({ atMs, never = "never", skewMs }: { atMs: number | null; never?: string; skewMs?: number }) {
+	const now = useNow(skewMs === undefined ? 5000 : 1000) + (skewMs ?? 0);
 	if (atMs === null) return <span class="dim">{never}</span>;
 	return (
 		<time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs)}>
@@ -93,16 +102,20 @@ export function Tile({ name, value, note }: { name: string; value: ComponentChil
 	);
 }
 
-export function Panel(p: {
-	title: string;
-	children: ComponentChildren;
-	aside?: ComponentChildren;
-	id?: string;
-	wide?: boolean;
-}) {
-	const id = p.id ?? p.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+/** One row of a `facts` list. */
+export function Fact({ name, isWide, children }: { name: string; isWide?: boolean; children: ComponentChildren }) {
 	return (
-		<section class={p.wide ? "panel wide" : "panel"} aria-labelledby={`${id}-title`}>
+		<div class={isWide ? "wide" : undefined}>
+			<dt>{name}</dt>
+			<dd>{children}</dd>
+		</div>
+	);
+}
+
+export function Panel(p: { title: string; children: ComponentChildren; aside?: ComponentChildren }) {
+	const id = p.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+	return (
+		<section class="panel" aria-labelledby={`${id}-title`}>
 			<header class="panel-head">
 				<h2 id={`${id}-title`}>{p.title}</h2>
 				{p.aside === undefined ? null : <div class="panel-aside">{p.aside}</div>}
@@ -119,6 +132,31 @@ export function Scroll({ label, children }: { label: string; children: Component
 		<section class="scroll" tabIndex={0} aria-label={label}>
 			{children}
 		</section>
+	);
+}
+
+/** A plain table that scrolls by itself. A title with a class is a pair. */
+export function Table(p: {
+	label: string;
+	head: readonly (string | readonly [title: ComponentChildren, className: string])[];
+	children: ComponentChildren;
+	class?: string;
+}) {
+	return (
+		<Scroll label={p.label}>
+			<table class={p.class}>
+				<thead>
+					<tr>
+						{p.head.map((one, i) => (
+							<th key={i} scope="col" class={typeof one === "string" ? undefined : one[1]}>
+								{typeof one === "string" ? one : one[0]}
+							</th>
+						))}
+					</tr>
+				</thead>
+				{p.children}
+			</table>
+		</Scroll>
 	);
 }
 
@@ -151,7 +189,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 	);
 }
 
-export function Loading({ what, lines = 4 }: { what: string; lines?: number }) {
+export function Loading({ what, lines = 4 }: { what: string; lines?: number | undefined }) {
 	return (
 		<div class="state loading" role="status" aria-label={`Loading ${what}`}>
 			{Array.from({ length: lines }, (_, i) => (
@@ -180,13 +218,20 @@ export function Failed({ trouble, again }: { trouble: Trouble; again?: () => voi
 	);
 }
 
-/** A value once it is there; before that bones, without hope of it the reason. */
-export function Shown<T>(p: {
-	of: { value: T | null; trouble: Trouble | null; reload: () => void };
-	what: string;
-	children: (value: T) => JSX.Element;
-}) {
-	if (p.of.value !== null) return p.children(p.of.value);
-	if (p.of.trouble !== null) return <Failed trouble={p.of.trouble} again={p.of.reload} />;
-	return <Loading what={p.what} />;
+interface Asked {
+	readonly trouble: Trouble | null;
+	readonly reload: () => void;
+}
+
+/** What stands in the place of a value that is not there: bones; without hope of it the reason. */
+export function Pending({ of, what, lines }: { of: Asked; what: string; lines?: number | undefined }) {
+	return of.trouble === null ? (
+		<Loading what={what} lines={lines} />
+	) : (
+		<Failed trouble={of.trouble} again={of.reload} />
+	);
+}
+
+export function Shown<T>(p: { of: Asked & { value: T | null }; what: string; children: (value: T) => JSX.Element }) {
+	return p.of.value === null ? <Pending of={p.of} what={p.what} /> : p.children(p.of.value);
 }

@@ -1,25 +1,39 @@
 // A table of which only the visible rows are in the document: ten thousand rows scroll like forty. Rows have one height; above and below stand
-// two empty rows as high as what is left out. Sorting and loading are the caller's: it is told when the end comes near.
+// two empty rows as high as what is left out. Sorting is the caller's; further pages are asked for when the end comes near.
 //
 // What keeps a frame short: columns have fixed widths, so that laying out a row asks nothing of the others; the window moves by whole steps, so that most
 // scrolling changes no row at all; and a row is made again only when it is another one.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Paged } from "../shell/paged.ts";
+import { Pending } from "./small.tsx";
 
-export interface Column<Row> {
+export interface Column<Row> extends ColumnStyle {
 	readonly key: string;
 	readonly title: string;
+	/** Of its content, padding not counted; what is left over is spread. */
+	readonly widthRem: number;
 	readonly cell: (row: Row) => ComponentChildren;
+}
+
+interface ColumnStyle {
 	/** Right-aligned, tabular. */
 	readonly isNumber?: boolean;
 	/** Left out on narrow screens. */
 	readonly isMinor?: boolean;
 	readonly canSort?: boolean;
-	/** Of its content, padding not counted; what is left over is spread. On narrow screens another, when given. */
-	readonly widthRem?: number;
+	/** Its width on narrow screens, where that is another one. */
 	readonly narrowRem?: number;
 }
+
+export const column = <Row,>(
+	key: string,
+	title: string,
+	widthRem: number,
+	cell: (row: Row) => ComponentChildren,
+	style: ColumnStyle = {},
+): Column<Row> => ({ key, title, widthRem, cell, ...style });
 
 export interface Sort {
 	readonly key: string;
@@ -76,38 +90,51 @@ interface Sorting {
 	descendingFirst?: (key: string) => boolean;
 }
 
-export function WindowedTable<Row>(
-	p: {
-		label: string;
-		rows: readonly Row[];
-		rowKey: (row: Row) => string;
-		columns: readonly Column<Row>[];
-		/** The last rows are near. */
-		onNearEnd?: () => void;
-		/** More rows than these may follow. */
-		hasMore?: boolean;
-	} & Sorting,
+interface TableOf<Row> extends Sorting {
+	of: Paged<Row>;
+	label: string;
+	rowKey: (row: Row) => string;
+	columns: readonly Column<NoInfer<Row>>[];
+}
+
+/** The rows of a paged route; while there are none, why. */
+export function PagedTable<Row>(
+	p: TableOf<Row> & {
+		what: string;
+		lines?: number;
+		/** In the place of the table when there is no row at all. */
+		empty: JSX.Element;
+		/** Rows that are there stay when asking for them again fails. */
+		keepsRows?: boolean;
+	},
 ) {
+	const { rows, trouble, isFirst } = p.of;
+	if (isFirst || (trouble !== null && !(p.keepsRows && rows.length > 0)))
+		return <Pending of={p.of} what={p.what} lines={p.lines} />;
+	return rows.length === 0 ? p.empty : <WindowedTable {...p} />;
+}
+
+function WindowedTable<Row>(p: TableOf<Row>) {
+	const { rows, hasMore, more } = p.of;
 	const box = useRef<HTMLElement>(null);
 	const view = useWindow(box);
 	// Fewer rows than the window was made for (a filter): the last ones, until the box has scrolled up by itself.
-	const last = Math.min(p.rows.length, view.last);
+	const last = Math.min(rows.length, view.last);
 	const first = Math.min(view.first, Math.max(0, last - (view.last - view.first)));
-	const { onNearEnd, hasMore } = p;
 	useEffect(() => {
-		if (hasMore && last >= p.rows.length - 2 * SPARE_ROWS) onNearEnd?.();
-	}, [last, p.rows.length, hasMore, onNearEnd]);
-	const spacer = (rows: number) =>
-		rows === 0 ? null : (
+		if (hasMore && last >= rows.length - 2 * SPARE_ROWS) more();
+	}, [last, rows.length, hasMore, more]);
+	const spacer = (count: number) =>
+		count === 0 ? null : (
 			// biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus.
 			<tr aria-hidden="true" class="spacer">
-				<td colSpan={p.columns.length} style={{ height: `${rows * ROW_PX}px` }} />
+				<td colSpan={p.columns.length} style={{ height: `${count * ROW_PX}px` }} />
 			</tr>
 		);
 	return (
 		// biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
 		<section class="table-box" ref={box} tabIndex={0} aria-label={p.label}>
-			<table aria-rowcount={p.hasMore ? -1 : p.rows.length + 1}>
+			<table aria-rowcount={hasMore ? -1 : rows.length + 1}>
 				<colgroup>
 					{p.columns.map((column) => (
 						<col key={column.key} class={column.isMinor ? "minor" : ""} style={widthOf(column)} />
@@ -122,10 +149,10 @@ export function WindowedTable<Row>(
 				</thead>
 				<tbody>
 					{spacer(first)}
-					{p.rows.slice(first, last).map((row, i) => (
+					{rows.slice(first, last).map((row, i) => (
 						<Row key={p.rowKey(row)} row={row} index={first + i} columns={p.columns as readonly Column<unknown>[]} />
 					))}
-					{spacer(p.rows.length - last)}
+					{spacer(rows.length - last)}
 				</tbody>
 			</table>
 		</section>
@@ -165,9 +192,10 @@ const Row = memo(function Row(p: { row: unknown; index: number; columns: readonl
 });
 
 /** As variables: which of the two holds is the style sheet's. */
-function widthOf({ widthRem, narrowRem = widthRem }: Column<never>): Record<string, string> {
-	return widthRem === undefined ? {} : { "--wide": `${widthRem}rem`, "--narrow": `${narrowRem}rem` };
-}
+const widthOf = ({ widthRem, narrowRem = widthRem }: Column<never>) => ({
+	"--wide": `${widthRem}rem`,
+	"--narrow": `${narrowRem}rem`,
+});
 
 function classOf({ isNumber, isMinor }: { isNumber?: boolean; isMinor?: boolean }): string {
 	return `${isNumber ? "num" : ""} ${isMinor ? "minor" : ""}`.trim();

@@ -1,8 +1,8 @@
 // Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
 
 import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
-import { formatMoney } from "../parts/format.ts";
-import type { Column, Sort } from "../parts/windowed-table.tsx";
+import { formatMoney, shortId } from "../parts/format.ts";
+import { type Column, column, type Sort } from "../parts/windowed-table.tsx";
 import { type Place, replaceQuery } from "../shell/router.ts";
 
 export interface ProvenRow {
@@ -40,6 +40,7 @@ export function setSort(place: Place, { key, descending }: Sort): void {
 	replaceQuery(query);
 }
 
+const bytes = (value: number | null) => (value === null ? "–" : formatBytes(value));
 const rate = (value: number | null, unit: string) => (value === null ? "–" : formatRate(value, unit));
 
 /** Cards by what they proved to be; without one, what the last valid proof leaves to say. */
@@ -52,62 +53,37 @@ export function provenCards({
 	return lastValidAtMs === null ? "nothing" : gpuCount > 0 ? `${gpuCount} × unknown` : "no GPU";
 }
 
+const sortable = { isNumber: true, canSort: true };
+const minor = { ...sortable, isMinor: true };
 const COLUMNS = {
-	proven: {
-		key: "proven",
-		title: "Proven",
-		widthRem: 8.5,
+	proven: column("proven", "Proven", 8.5, (row) => <span class={row.model ? "" : "dim"}>{provenCards(row)}</span>, {
 		narrowRem: 7,
-		cell: (row) => <span class={row.model === null ? "dim" : ""}>{provenCards(row)}</span>,
-	},
-	fp16: {
-		key: "fp16",
-		title: "fp16",
-		isNumber: true,
-		canSort: true,
-		widthRem: 5,
-		cell: (row) => rate(row.fp16OpsPerS, "op/s"),
-	},
-	memory: {
-		key: "memory",
-		title: "Memory",
-		widthRem: 4.6,
-		isNumber: true,
-		canSort: true,
-		cell: (row) => (row.memoryBytes === null ? "–" : formatBytes(row.memoryBytes)),
-	},
-	bandwidth: {
-		key: "bandwidth",
-		title: "Bandwidth",
-		widthRem: 5.2,
-		isNumber: true,
-		isMinor: true,
-		canSort: true,
-		cell: (row) => rate(row.memoryBytesPerS, "B/s"),
-	},
-	uptime: {
-		key: "uptime",
-		title: "Uptime",
-		widthRem: 4,
-		isNumber: true,
-		isMinor: true,
-		canSort: true,
-		cell: (row) => formatPercent(row.uptimePpm / 1e6),
-	},
-	price: {
-		key: "price",
-		title: "Price/h",
-		widthRem: 5.6,
-		isNumber: true,
-		canSort: true,
-		cell: (row) => formatMoney(row.pricePerHourMicros),
-	},
-} as const satisfies Readonly<Record<string, Column<ProvenRow>>>;
+	}),
+	fp16: column("fp16", "fp16", 5, (row) => rate(row.fp16OpsPerS, "op/s"), sortable),
+	memory: column("memory", "Memory", 4.6, (row) => bytes(row.memoryBytes), sortable),
+	bandwidth: column("bandwidth", "Bandwidth", 5.2, (row) => rate(row.memoryBytesPerS, "B/s"), minor),
+	uptime: column("uptime", "Uptime", 4, (row) => formatPercent(row.uptimePpm / 1e6), minor),
+	price: column("price", "Price/h", 5.6, (row) => formatMoney(row.pricePerHourMicros), sortable),
+} satisfies Readonly<Record<string, Column<ProvenRow>>>;
 
 /** One of the shared columns, for a table of this kind of rows. */
 export function provenColumn<Row extends ProvenRow>(
 	name: keyof typeof COLUMNS,
 	over: Partial<Column<Row>> = {},
 ): Column<Row> {
-	return { ...(COLUMNS[name] as Column<Row>), ...over };
+	return { ...COLUMNS[name], ...over };
 }
+
+/** The host's name, as a link to its page. */
+export const nameColumn = <Row extends { readonly name: string }>(widthRem: number, idOf: (row: Row) => string) =>
+	column<Row>(
+		"name",
+		"Name",
+		widthRem,
+		(row) => (
+			<a href={`/providers/${idOf(row)}`} class="name" title={idOf(row)}>
+				{row.name || shortId(idOf(row))}
+			</a>
+		),
+		{ canSort: true },
+	);

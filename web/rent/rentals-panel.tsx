@@ -1,9 +1,9 @@
 // A customer's rentals: the way in while they run, the time that is left, longer or released; afterwards what they cost and why they ended.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Rental } from "../../src/api/types.ts";
 import { formatLeft, formatMoney } from "../parts/format.ts";
-import { CopyButton, Failed, Id, Loading, Panel, Time } from "../parts/small.tsx";
-import { type Trouble, troubleOf, useNow, useReloadOn } from "../shell/api.ts";
+import { CopyButton, Failed, Id, Panel, Pending, Time } from "../parts/small.tsx";
+import { type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 import type { Customer } from "./rental-key.ts";
 import { sshCommand } from "./ssh-command.ts";
 
@@ -11,26 +11,20 @@ const HOUR_MS = 3_600_000;
 const ENDS = { released: "released", expired: "its time was up", failed: "the host failed" } as const;
 
 export function RentalsPanel({ customer }: { customer: Customer }) {
-	const [rows, setRows] = useState<readonly Rental[] | null>(null);
-	const [trouble, setTrouble] = useState<Trouble | null>(null);
-	const [turn, setTurn] = useState(0);
-	const again = () => setTurn((n) => n + 1);
-	useEffect(() => {
-		const stop = new AbortController();
-		customer.client.listRentals({ query: { limit: 20 } }, { signal: stop.signal }).then(
-			(page) => {
-				setRows(page.rows);
-				setTrouble(null);
-			},
-			(error) => stop.signal.aborted || setTrouble(troubleOf(error)),
-		);
-		return () => stop.abort();
-	}, [customer, turn]);
+	const rentals = useLoaded(`rentals ${customer.kind} ${customer.key}`, (signal) =>
+		customer.client.listRentals({ query: { limit: 20 } }, { signal }),
+	);
+	const [refused, setRefused] = useState<Trouble | null>(null);
+	const again = () => {
+		setRefused(null);
+		rentals.reload();
+	};
 	useReloadOn(({ kind }) => kind.startsWith("rental."), again);
-	if (rows === null)
-		return trouble === null ? <Loading what="your rentals" lines={2} /> : <Failed trouble={trouble} again={again} />;
+	if (rentals.value === null) return <Pending of={rentals} what="your rentals" lines={2} />;
+	const { rows } = rentals.value;
 	if (rows.length === 0) return null;
-	const act = (work: Promise<unknown>) => work.then(again, (error) => setTrouble(troubleOf(error)));
+	const trouble = refused ?? rentals.trouble;
+	const act = (work: Promise<unknown>) => work.then(again, (error) => setRefused(troubleOf(error)));
 	return (
 		<Panel title="Your rentals">
 			{trouble === null ? null : <Failed trouble={trouble} again={again} />}

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { formatMoney, shortId } from "../parts/format.ts";
-import { Failed, Id, Panel, Shown } from "../parts/small.tsx";
+import { Fact, Failed, Id, Panel, Shown } from "../parts/small.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
 import { provenCards } from "./proven-columns.tsx";
 import { type Customer, forgetToken, keepToken, makeKey } from "./rental-key.ts";
@@ -166,24 +166,12 @@ export function ReservePanel(p: {
 function OfferFacts({ offer }: { offer: Provider }) {
 	return (
 		<dl class="facts">
-			<div>
-				<dt>Host</dt>
-				<dd>
-					<a href={`/providers/${offer.id}`}>{offer.name || shortId(offer.id)}</a>
-				</dd>
-			</div>
-			<div>
-				<dt>Proven</dt>
-				<dd>{provenCards(offer)}</dd>
-			</div>
-			<div>
-				<dt>Price an hour</dt>
-				<dd>{formatMoney(offer.pricePerHourMicros)}</dd>
-			</div>
-			<div>
-				<dt>Uptime</dt>
-				<dd>{formatPercent(offer.uptimePpm / 1e6)}</dd>
-			</div>
+			<Fact name="Host">
+				<a href={`/providers/${offer.id}`}>{offer.name || shortId(offer.id)}</a>
+			</Fact>
+			<Fact name="Proven">{provenCards(offer)}</Fact>
+			<Fact name="Price an hour">{formatMoney(offer.pricePerHourMicros)}</Fact>
+			<Fact name="Uptime">{formatPercent(offer.uptimePpm / 1e6)}</Fact>
 		</dl>
 	);
 }

@@ -14,8 +14,9 @@ export interface Paged<Row> {
 	readonly reload: () => void;
 }
 
+/** `page` goes into the query: the cursor, of every page but the first. */
 type LoadPage<Row> = (
-	cursor: string | undefined,
+	page: { cursor?: string },
 	signal: AbortSignal,
 ) => Promise<{ rows: Row[]; cursor: string | null }>;
 
@@ -44,18 +45,18 @@ export function usePaged<Row>(key: string, load: LoadPage<Row>): Paged<Row> {
 		busy: false,
 	});
 	const [turn, setTurn] = useState(0);
-	const ask = useCallback((cursor: string | undefined) => {
+	const ask = useCallback((page: { cursor?: string }) => {
 		const run = current.current;
 		run.busy = true;
 		setState((before) => ({ ...before, busy: true, trouble: null }));
-		loading.current(cursor, run.stop.signal).then(
-			(page) => {
+		loading.current(page, run.stop.signal).then(
+			({ rows, cursor }) => {
 				if (run.stop.signal.aborted) return;
 				run.busy = false;
-				run.cursor = page.cursor;
+				run.cursor = cursor;
 				setState((before) => ({
-					rows: cursor === undefined ? page.rows : [...before.rows, ...page.rows],
-					cursor: page.cursor,
+					rows: page.cursor === undefined ? rows : [...before.rows, ...rows],
+					cursor,
 					busy: false,
 					isFirst: false,
 					trouble: null,
@@ -73,7 +74,7 @@ export function usePaged<Row>(key: string, load: LoadPage<Row>): Paged<Row> {
 	useEffect(() => {
 		const stop = new AbortController();
 		current.current = { stop, cursor: null, busy: true };
-		const timer = setTimeout(() => ask(undefined), isStarted.current ? PAUSE_MS : 0);
+		const timer = setTimeout(() => ask({}), isStarted.current ? PAUSE_MS : 0);
 		isStarted.current = true;
 		return () => {
 			clearTimeout(timer);
@@ -82,16 +83,9 @@ export function usePaged<Row>(key: string, load: LoadPage<Row>): Paged<Row> {
 	}, [key, turn, ask]);
 	const more = useCallback(() => {
 		const { cursor, busy } = current.current;
-		if (cursor !== null && !busy) ask(cursor);
+		if (cursor !== null && !busy) ask({ cursor });
 	}, [ask]);
 	const reload = useCallback(() => setTurn((n) => n + 1), []);
-	return {
-		rows: state.rows,
-		hasMore: state.cursor !== null,
-		busy: state.busy,
-		isFirst: state.isFirst,
-		trouble: state.trouble,
-		more,
-		reload,
-	};
+	const { cursor, ...shown } = state;
+	return { ...shown, hasMore: cursor !== null, more, reload };
 }

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan } from "../parts/format.ts";
-import { Empty, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { Empty, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
 import { FigureList, FindingList } from "../proofs/figure-list.tsx";
 import { MerkleView } from "../proofs/merkle-view.tsx";
@@ -164,24 +164,15 @@ function VerdictView({ file, verified }: { file: VerifiedFile; verified: Verifie
 			{verdict.status === "valid" ? (
 				<>
 					<dl class="facts">
-						<div>
-							<dt>Probe</dt>
-							<dd>
-								<Id id={verdict.probeId} />
-							</dd>
-						</div>
-						<div>
-							<dt>Made</dt>
-							<dd>
-								<Time atMs={evidence?.envelope.body.probe.startedAtMs ?? null} />
-							</dd>
-						</div>
-						<div>
-							<dt>Signed by</dt>
-							<dd>
-								<Id id={verdict.signer} />
-							</dd>
-						</div>
+						<Fact name="Probe">
+							<Id id={verdict.probeId} />
+						</Fact>
+						<Fact name="Made">
+							<Time atMs={evidence?.envelope.body.probe.startedAtMs ?? null} />
+						</Fact>
+						<Fact name="Signed by">
+							<Id id={verdict.signer} />
+						</Fact>
 					</dl>
 					{devices.map((device, index) => {
 						const figures = verdict.figures.filter((figure) => figure.device === index);

@@ -1,6 +1,6 @@
 // What admins see: tokens and the journal. A token's secret is shown once, when it is made; only its SHA-256
 // is kept.
-import { z } from "zod";
+import * as z from "zod";
 import { ROLES } from "../../protocol/network/role.ts";
 import { atMs, count, json, name, paging, publicKey, said, sha256, text, tokenId } from "./primitives.ts";
 

@@ -2,7 +2,7 @@
 // transactions that made them, accounts. Page: docs/chain.md. Amounts are the token's smallest unit, as
 // decimal text: they pass 2^53. Everything here can be read from any node as well; a validator only saves the
 // asking.
-import { z } from "zod";
+import * as z from "zod";
 import { atMs, count, cursor, epochNumber, MAX_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
 
 export const account = z

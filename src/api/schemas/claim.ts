@@ -1,6 +1,6 @@
 // What a host says of itself, as src/protocol/probe/evidence.ts has it. A claim proves nothing; the API shows
 // it beside what was proven.
-import { z } from "zod";
+import * as z from "zod";
 import { count, said } from "./primitives.ts";
 
 const precision = z.enum(["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"]);

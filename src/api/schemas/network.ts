@@ -1,6 +1,6 @@
 // The network at a glance, its health, its events, the table of codes, and the problem document that every
 // error is.
-import { z } from "zod";
+import * as z from "zod";
 import { atMs, code, count, json, providerId, publicKey, said } from "./primitives.ts";
 import { scoring } from "./score.ts";
 

@@ -1,7 +1,7 @@
 // The small words of every schema: names, times, money, pages. Not the things themselves; those are in the
 // other files of this folder. Page: docs/network.md §1. Text is refused when it holds control or invisible
 // characters: it ends up in terminals, logs and SQL.
-import { z } from "zod";
+import * as z from "zod";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 
 const hex = (digits: number, what: string) =>

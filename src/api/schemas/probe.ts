@@ -1,6 +1,6 @@
 // Probes: one hardware proof of one host and what came of it. Confidence and likelihoods are in the evidence,
 // for whoever verifies it.
-import { z } from "zod";
+import * as z from "zod";
 import { atMs, code, count, paging, probeId, providerId, publicKey, said, sha256, text } from "./primitives.ts";
 import { linkKind } from "./provider.ts";
 import { device, figure, figureName, finding, verdictStatus } from "./verdict.ts";

@@ -1,6 +1,6 @@
 // Providers: how they are listed, shown, registered and changed. What was proven comes from the last valid
 // verdict, `claim` from the host.
-import { z } from "zod";
+import * as z from "zod";
 import { claim } from "./claim.ts";
 import {
 	atMs,

@@ -1,6 +1,6 @@
 // The receipts of a probe as the API gives them: the file beside the evidence
 // (src/protocol/chain/probe-receipt.ts), field for field.
-import { z } from "zod";
+import * as z from "zod";
 import { count, probeId, sha256 } from "./primitives.ts";
 
 const bytes = (size: number, what: string) =>

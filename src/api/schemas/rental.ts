@@ -1,6 +1,6 @@
 // Offers and rentals: search by proven figures, reserve, extend, release. Money is a record of what is owed;
 // none moves here. Page: docs/rentals.md.
-import { z } from "zod";
+import * as z from "zod";
 import { atMs, count, micros, paging, ppm, providerId, rentalId, said } from "./primitives.ts";
 import { holding, provenFilters, provenSummary, SORTS, searchText } from "./provider.ts";
 

@@ -1,5 +1,5 @@
 // Scores: what market/ computed. A score comes with the tree of terms it multiplies out from.
-import { z } from "zod";
+import * as z from "zod";
 import { atMs, ppm, providerId, said, sha256 } from "./primitives.ts";
 
 export const scoring = said.describe("holistic, or sn27 for the compatible mode");

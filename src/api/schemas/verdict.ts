@@ -1,6 +1,6 @@
 // Verdicts, figures and devices as the API shows them; src/protocol/probe/verdict.ts and evidence.ts have
 // what they mean. No judgement.
-import { z } from "zod";
+import * as z from "zod";
 import { atMs, code, count, probeId, said, sha256 } from "./primitives.ts";
 
 export const verdictStatus = z.enum(["valid", "invalid", "inconclusive"]);

@@ -1,7 +1,7 @@
 // One request, checked by the schemas of its route: what the handler is given. Refusals name the field, never
 // the value.
 import type { FastifyRequest } from "fastify";
-import type { z } from "zod";
+import type * as z from "zod";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Call, Route } from "../route.ts";
 import { textFault } from "./parse-body.ts";

@@ -1,7 +1,7 @@
 // Path and query come as text; schemas speak of integers and booleans. Each field is turned into what its
 // schema wants, spelled in one way only ("007", "1e3", "yes" stay text and are refused). Repeated keys become
 // lists, which no schema takes.
-import { z } from "zod";
+import * as z from "zod";
 
 export type TextFields = Readonly<Record<string, string | readonly string[]>>;
 

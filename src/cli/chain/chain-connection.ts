@@ -1,6 +1,5 @@
 // How the chain's commands find their chain: a node by --rpc, else the embedded chain of the data folder,
 // through the process that runs it or opened here.
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -9,6 +8,7 @@ import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type ChainHome, openChainHome } from "../../validator/settlement/home.ts";
 import { chainDefaults } from "../../validator/settlement/settings.ts";
@@ -44,8 +44,7 @@ export async function withChain<T>(
 		dataDir,
 		settings: { ...chainDefaults, rpcUrl, contracts, confirmations, ...mostFeeOf(values) },
 		mayDeploy: false,
-		nowMs: () => Date.now(),
-		randomBytes: (size) => new Uint8Array(randomBytes(size)),
+		...realEnvironment(),
 	});
 	try {
 		return await act(home, dataDir);

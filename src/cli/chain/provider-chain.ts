@@ -1,18 +1,17 @@
 // How a provider's own chain commands find their account and their chain: its keys in the provider's data
 // folder, a node by --rpc, else the embedded chain of this machine. The validator's counterpart is
 // chain-connection.ts. Page: docs/chain.md.
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
-import { loadKeyFile } from "../../platform/key-file.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { loadProviderAccount } from "../../provider/chain-account.ts";
 import type { CliIo } from "../command.ts";
-import { defaultDataDir, defaultProviderDir } from "../data-folder.ts";
+import { defaultDataDir, defaultProviderDir, loadProviderKey } from "../data-folder.ts";
 import { usageError } from "../options.ts";
 import { requireNode } from "../require-node.ts";
 import { confirmationsOf, openContracts, rpcUrlOf, withChain } from "./chain-connection.ts";
@@ -38,14 +37,8 @@ export async function withProviderChain<T>(
 		throw new AssayError("KEY_UNUSABLE", `there is no provider in ${folder}`, {
 			hint: "`assay provide` and `assay up` create one at their first start; give its folder with --data.",
 		});
-	const bytes = (size: number) => new Uint8Array(randomBytes(size));
-	const signer = await loadKeyFile({
-		path: join(folder, "provider.key"),
-		name: "the provider's key",
-		elsewhere: "Name with --data",
-		randomBytes: bytes,
-	});
-	const account = await loadProviderAccount(folder, bytes);
+	const signer = await loadProviderKey(folder);
+	const account = await loadProviderAccount(folder, realEnvironment().randomBytes);
 	const rpcUrl = rpcUrlOf(values, io);
 	if (rpcUrl !== null) {
 		const kept = join(folder, "contracts.json");

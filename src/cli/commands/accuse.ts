@@ -23,12 +23,12 @@ import { readKeyOption } from "../chain/chain-key.ts";
 import { chainOptions, keyOptions } from "../chain/chain-options.ts";
 import { requireGas } from "../chain/require-funds.ts";
 import { type CliIo, command } from "../command.ts";
+import { readEvidence } from "../evidence-file.ts";
 import { flag, text, usageError } from "../options.ts";
 import { paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { verdictLine } from "../print/verdict-table.ts";
-import { readEvidence } from "../read-evidence.ts";
 
 const options = {
 	receipts: text("FILE|URL", "what the provider signed: a file, or a validator's URL (/v1/probes/PROBE/receipts)"),

@@ -21,9 +21,9 @@ import { GAS, requireGas } from "../chain/require-funds.ts";
 import { type CliIo, command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { account, flag, list, readNumber, text, usageError, type Values, whole } from "../options.ts";
-import { paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
-import { plural, shown, table } from "../print/table.ts";
+import { type Column, left, plural, shown, table } from "../print/table.ts";
 
 const options = {
 	evidence: flag(
@@ -76,7 +76,7 @@ every difference. It needs no account and no data folder: anyone can run it with
 				values,
 				io,
 				{ ...found, accused },
-				() => `${auditText(found, io)}${accused.map((who) => `${who} was slashed\n`).join("")}`,
+				(paint) => `${auditText(found, paint)}${accused.map((who) => `${who} was slashed\n`).join("")}`,
 			);
 			return found.differences.length === 0 ? 0 : exitCodes.invalid.code;
 		});
@@ -152,7 +152,14 @@ async function ownAccount(folder: string): Promise<ChainAccount | null> {
 const MAX_LINES = 100;
 const MAX_PROOFS = 20;
 
-function auditText(found: EpochAudit, io: CliIo): string {
+const differenceColumns: readonly Column<EpochAudit["differences"][number]>[] = [
+	left("what", ({ what }) => what),
+	left("whose", ({ who }) => shown(who, 42)),
+	left("stated", ({ stated }) => shown(stated, 60)),
+	left("recomputed", ({ right }) => shown(right, 60)),
+];
+
+function auditText(found: EpochAudit, paint: Paint): string {
 	const { epoch, validators, providers, scores, evidenceFiles, claims, proposal, differences, notes, made } = found;
 	const lines = [
 		`epoch ${epoch}: ${plural(validators, "report")}, ${plural(providers, "provider")}, ${plural(scores, "score")} recomputed, weights ${proposal}, ${plural(evidenceFiles, "evidence file")}, ${plural(claims, "claim")}`,
@@ -162,14 +169,7 @@ function auditText(found: EpochAudit, io: CliIo): string {
 	];
 	if (differences.length === 0)
 		return `${lines.join("\n")}\n${found.validators === 0 ? "nothing was reported: there is nothing to compare" : "no differences"}\n`;
-	type Row = (typeof differences)[number];
-	const columns = [
-		{ title: "what", cell: ({ what }: Row) => what },
-		{ title: "whose", cell: ({ who }: Row) => shown(who, 42) },
-		{ title: "stated", cell: ({ stated }: Row) => shown(stated, 60) },
-		{ title: "recomputed", cell: ({ right }: Row) => shown(right, 60) },
-	];
-	const rows = table(columns, differences.slice(0, MAX_LINES), paintFor(io.out, io.env));
+	const rows = table(differenceColumns, differences.slice(0, MAX_LINES), paint);
 	return `${lines.join("\n")}\n${rows}\n${plural(differences.length, "difference")}\n`;
 }
 

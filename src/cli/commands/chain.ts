@@ -12,9 +12,8 @@ import { chainOptions, keyOptions, providerOptions } from "../chain/chain-option
 import { withProviderChain } from "../chain/provider-chain.ts";
 import { type CliIo, command } from "../command.ts";
 import { list, text, type Values, whole } from "../options.ts";
-import { paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
-import { type Column, shown, table } from "../print/table.ts";
+import { type Column, left, right, shown, table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { deploy } from "./chain/chain-deploy.ts";
 import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
@@ -30,12 +29,12 @@ interface EpochLine {
 }
 
 const columns: readonly Column<EpochLine>[] = [
-	{ title: "epoch", right: true, cell: ({ epoch }) => String(epoch) },
-	{ title: "ended", cell: ({ endsAt }) => new Date(endsAt * 1000).toISOString().slice(0, 16).replace("T", " ") },
-	{ title: "reports", right: true, cell: ({ reports }) => String(reports) },
-	{ title: "weights", cell: ({ state }) => state },
-	{ title: "pays", right: true, cell: ({ pot }) => formatTokens(pot) },
-	{ title: "claimed", right: true, cell: ({ paid }) => formatTokens(paid) },
+	right("epoch", ({ epoch }) => String(epoch)),
+	left("ended", ({ endsAt }) => new Date(endsAt * 1000).toISOString().slice(0, 16).replace("T", " ")),
+	right("reports", ({ reports }) => String(reports)),
+	left("weights", ({ state }) => state),
+	right("pays", ({ pot }) => formatTokens(pot)),
+	right("claimed", ({ paid }) => formatTokens(paid)),
 ];
 
 const options = {
@@ -100,9 +99,8 @@ export const chainCommand = command({
 async function status(values: ChainCommandValues, io: CliIo): Promise<number> {
 	return withChain(values, io, async (home) => {
 		const found = await readStatus(home, values.epochs);
-		return printResult(values, io, found, () => {
+		return printResult(values, io, found, (paint) => {
 			const { account, stake, unbonding, balance, coins, endpoint } = found.validator;
-			const paint = paintFor(io.out, io.env);
 			const lines = [
 				`chain      ${found.chainId}, block ${found.block}, ${found.url}`,
 				`contracts  registry ${found.contracts.registry}`,

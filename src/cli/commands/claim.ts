@@ -26,9 +26,9 @@ import { withChain } from "../chain/chain-connection.ts";
 import { chainOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";
 import { flag, list, usageError, whole } from "../options.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
-import { type Column, shortId, table } from "../print/table.ts";
+import { type Column, left, right, shortId, table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 
 interface Paid {
@@ -78,7 +78,7 @@ come from this data folder's account.`,
 				values.provider === undefined ? null : new Set(values.provider.map((who) => accountFor(home, who)));
 			const isDry = values["dry-run"];
 			const outcome = await claimAll(home, { only: values.epoch ?? null, wanted, isDry });
-			return printResult(values, io, outcome, () => outcomeText(outcome, isDry, paintFor(io.out, io.env)));
+			return printResult(values, io, outcome, (paint) => outcomeText(outcome, isDry, paint));
 		});
 	},
 });
@@ -97,10 +97,10 @@ function outcomeText({ claims, collected, withheld }: Outcome, isDry: boolean, p
 }
 
 const claimColumns: readonly Column<Paid>[] = [
-	{ title: "epoch", right: true, cell: ({ epoch }) => String(epoch) },
-	{ title: "account", cell: ({ provider }) => shortId(provider) },
-	{ title: "tokens", right: true, cell: ({ amount }) => formatTokens(amount) },
-	{ title: "", cell: ({ state }) => state.replace(/^was /, "already ") },
+	right("epoch", ({ epoch }) => String(epoch)),
+	left("account", ({ provider }) => shortId(provider)),
+	right("tokens", ({ amount }) => formatTokens(amount)),
+	left("", ({ state }) => state.replace(/^was /, "already ")),
 ];
 
 function accountFor({ keptAccountOf }: ChainHome, who: string): Hex {
@@ -154,23 +154,19 @@ async function claimAll(home: ChainHome, asked: Asked): Promise<Outcome> {
 	return { claims: claims.sort((a, b) => a.epoch - b.epoch), collected, withheld };
 }
 
+interface Owed {
+	readonly provider: Hex;
+	readonly leaves: readonly OpenClaim[];
+	readonly current: number;
+	/** What was final by then can no longer be claimed. */
+	readonly closedS: number;
+	readonly isDry: boolean;
+}
+
 /** Claims what can be and pays all that is owed. */
 async function payOne(
 	home: ChainHome,
-	{
-		provider,
-		leaves,
-		current,
-		closedS,
-		isDry,
-	}: {
-		readonly provider: Hex;
-		readonly leaves: readonly OpenClaim[];
-		readonly current: number;
-		/** What was final by then can no longer be claimed. */
-		readonly closedS: number;
-		readonly isDry: boolean;
-	},
+	{ provider, leaves, current, closedS, isDry }: Owed,
 ): Promise<{ readonly claims: readonly Paid[]; readonly amount: bigint }> {
 	const { contracts, account } = home;
 	const owed = await readOwed(contracts, provider, current);

@@ -1,12 +1,12 @@
 // `assay devices [TARGET]`: what a host says it has. Claims only; `assay probe` is what proves them.
-import { randomBytes } from "node:crypto";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import type { DeviceClaim, HostClaim } from "../../protocol/probe/evidence.ts";
 import { command } from "../command.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { flag } from "../options.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 
 function unitsOf({ kind, units }: DeviceClaim): string {
@@ -40,18 +40,13 @@ ${TARGET_HELP}`,
 	exits: { 69: "unreachable", 77: "refused" },
 
 	async run(values, io, named = "local") {
-		const begun = process.hrtime.bigint();
-		const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
+		const { clockUs, randomBytes } = realEnvironment();
 		const target = openTarget(named, values, io);
 		const link = await target.open();
 		try {
-			const client = await createEngineClient(link, {
-				clockUs,
-				readyDeadlineMs: 20_000,
-				randomBytes: (n) => randomBytes(n),
-			});
+			const client = await createEngineClient(link, { clockUs, readyDeadlineMs: 20_000, randomBytes });
 			const claim = await client.hello({ deadlineMs: 30_000 });
-			printResult(values, io, claim, () => claimText(target.name, claim, paintFor(io.out, io.env)));
+			printResult(values, io, claim, (paint) => claimText(target.name, claim, paint));
 			await client.close();
 			return 0;
 		} finally {

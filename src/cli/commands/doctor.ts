@@ -6,7 +6,7 @@ import { engineFile, isCheckout, type Platform } from "../../engine/builds.ts";
 import { command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flag } from "../options.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 
 interface Check {
@@ -76,7 +76,7 @@ export const doctorCommand = command({
 	async run(values, io) {
 		const checks = lookAround();
 		const isReady = checks.every((check) => !check.needed || check.found !== null);
-		printResult(values, io, { ready: isReady, checks }, () => checksText(checks, isReady, paintFor(io.out, io.env)));
+		printResult(values, io, { ready: isReady, checks }, (paint) => checksText(checks, isReady, paint));
 		return isReady ? exitCodes.valid.code : exitCodes.unavailable.code;
 	},
 });

@@ -1,12 +1,12 @@
 // `assay evidence PROBE --out FILE`: fetches the evidence file of a probe, byte for byte. Judging it is up to
 // `assay verify`.
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { apiOptions, openApi } from "../api-connection.ts";
 import { command } from "../command.ts";
+import { writeNamedFile } from "../evidence-file.ts";
 import { findProbe } from "../find-by-name.ts";
 import { text, usageError } from "../options.ts";
 import { printResult } from "../print/print-result.ts";
@@ -26,7 +26,7 @@ export const evidenceCommand = command({
 		const api = await openApi(values, io);
 		const isHash = /^[0-9a-f]{64}$/.test(subject);
 		if (isHash && values.receipts !== undefined) throw usageError("--receipts goes with a probe's id, not with a hash");
-		const { id, sha256, bytes, receipts } = await withApi(api, async (client) => {
+		const { id, sha256, bytes, receipts } = await api.ask(async (client) => {
 			if (isHash)
 				return {
 					id: subject,
@@ -45,8 +45,9 @@ export const evidenceCommand = command({
 				hint: "Ask again, or ask another validator.",
 			});
 		const path = resolve(io.cwd, values.out ?? `${id}.assay`);
-		write(path, bytes);
-		if (receipts !== null) write(resolve(io.cwd, values.receipts!), `${JSON.stringify(receipts)}\n`);
+		writeNamedFile(path, bytes, "--out FILE");
+		if (receipts !== null)
+			writeNamedFile(resolve(io.cwd, values.receipts!), `${JSON.stringify(receipts)}\n`, "--receipts FILE");
 		return printResult(
 			values,
 			io,
@@ -55,14 +56,3 @@ export const evidenceCommand = command({
 		);
 	},
 });
-
-function write(path: string, content: Uint8Array | string): void {
-	try {
-		writeFileSync(path, content);
-	} catch (cause) {
-		throw new AssayError("FILE_UNWRITABLE", `cannot write ${path}`, {
-			hint: "Choose another file with --out or --receipts.",
-			cause,
-		});
-	}
-}

@@ -2,7 +2,7 @@
 import type { ApiClient } from "../../api/create-client.ts";
 import type { FigurePoint, ProbeSummary, ProviderSummary } from "../../api/types.ts";
 import { formatPercent } from "../../protocol/format-number.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { apiOptions } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { whole } from "../options.ts";
@@ -11,7 +11,7 @@ import { formatFigure } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { sparkline } from "../print/sparkline.ts";
-import { plural, shown, table } from "../print/table.ts";
+import { type Column, left, plural, right, shown, table } from "../print/table.ts";
 import { probeColumns } from "./probes.ts";
 
 /** One request each: more would be a burst that the API's limits refuse. */
@@ -38,31 +38,18 @@ async function curvesOf(client: ApiClient, id: string, limit: number, device: nu
 	return curves;
 }
 
-function curveText(curves: readonly Curve[], paint: Paint): string {
-	return table<Curve>(
-		[
-			{ title: "device", cell: ({ device }) => String(device), right: true },
-			{ title: "figure", cell: ({ name }) => shown(figureLabel(name)) },
-			{
-				title: "now",
-				right: true,
-				cell: ({ name, points: [now] }) =>
-					now === undefined ? "" : formatFigure({ name, value: now.value, unit: shown(now.unit) }),
-			},
-			{ title: "oldest to newest", cell: ({ points }) => sparkline(points.map(({ value }) => value).reverse()) },
-			{
-				title: "lowest ÷ highest",
-				right: true,
-				cell: ({ points }) => {
-					const values = points.map(({ value }) => value);
-					return values.length < 2 ? "" : formatPercent(Math.min(...values) / Math.max(1, ...values));
-				},
-			},
-		],
-		curves,
-		paint,
-	);
-}
+const curveColumns: readonly Column<Curve>[] = [
+	right("device", ({ device }) => String(device)),
+	left("figure", ({ name }) => shown(figureLabel(name))),
+	right("now", ({ name, points: [now] }) =>
+		now === undefined ? null : formatFigure({ name, value: now.value, unit: shown(now.unit) }),
+	),
+	left("oldest to newest", ({ points }) => sparkline(points.map(({ value }) => value).reverse())),
+	right("lowest ÷ highest", ({ points }) => {
+		const values = points.map(({ value }) => value);
+		return values.length < 2 ? null : formatPercent(Math.min(...values) / Math.max(1, ...values));
+	}),
+];
 
 function historyText(
 	provider: ProviderSummary,
@@ -76,8 +63,8 @@ function historyText(
 		`  of the last ${plural(probes.length, "probe")} ${tally("valid")} valid, ${tally("invalid")} invalid, ${tally("inconclusive")} inconclusive; ` +
 			`reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}`,
 		"",
-		probes.length === 0 ? "  no probes yet" : table(probeColumns(Date.now(), false), probes, paint),
-		...(curves.length === 0 ? [] : ["", curveText(curves, paint)]),
+		table(probeColumns(Date.now(), false), probes, paint, "no probes yet"),
+		...(curves.length === 0 ? [] : ["", table(curveColumns, curves, paint)]),
 	].join("\n");
 }
 
@@ -95,15 +82,14 @@ export const historyCommand = command({
 
 	async run(values, io, subject) {
 		const { limit, device } = values;
-		const api = await openApi(values, io);
-		return showOrWatch(values, io, async () => {
-			const found = await withApi(api, async (client) => {
-				const provider = await findProvider(client, subject!);
-				const params = { id: provider.id };
-				const { rows } = await client.listProviderProbes({ params, query: { limit } });
-				return { provider, probes: rows, figures: await curvesOf(client, provider.id, limit, device) };
-			});
-			return { json: found, text: (paint) => historyText(found.provider, found.probes, found.figures, paint) };
+		return showOrWatch(values, io, async (client) => {
+			const provider = await findProvider(client, subject!);
+			const { rows: probes } = await client.listProviderProbes({ params: { id: provider.id }, query: { limit } });
+			const figures = await curvesOf(client, provider.id, limit, device);
+			return {
+				json: { provider, probes, figures },
+				text: (paint) => historyText(provider, probes, figures, paint),
+			};
 		});
 	},
 });

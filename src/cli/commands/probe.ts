@@ -1,8 +1,8 @@
 // `assay probe [TARGET]`: challenges a host, prints what it claimed beside what it proved, leaves the
 // evidence in a file. Not here: what is asked (validator/), what is true (verify/).
-import { createHash, randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
@@ -11,6 +11,7 @@ import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
 import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { command } from "../command.ts";
+import { readEvidence, writeNamedFile } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { flag, number, text, whole } from "../options.ts";
@@ -18,9 +19,9 @@ import { type ComparedFigure, compareFigures, comparisonTable } from "../print/c
 import { formatDuration } from "../print/format.ts";
 import { createLiveProgress, silentProgress } from "../print/live-progress.ts";
 import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
-import { readEvidence } from "../read-evidence.ts";
 
 function defaultOut(target: string, startedAtMs: number): string {
 	const host = target
@@ -30,17 +31,6 @@ function defaultOut(target: string, startedAtMs: number): string {
 		.slice(0, 80);
 	const time = new Date(startedAtMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
 	return `${host}-${time}.assay`;
-}
-
-function writeEvidence(path: string, evidence: Uint8Array): void {
-	try {
-		writeFileSync(path, evidence);
-	} catch (cause) {
-		throw new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-			hint: "Choose another file with --out FILE.",
-			cause,
-		});
-	}
 }
 
 /** The figures of an earlier probe; only evidence that is valid can be compared with. */
@@ -66,7 +56,7 @@ function comparisonOf({ before, result: { verdict } }: ProbeReport): ComparedFig
 	return before === null || verdict.status !== "valid" ? null : compareFigures(before, verdict.figures);
 }
 
-function reportJson(report: ProbeReport): string {
+function reportJson(report: ProbeReport) {
 	const { target, path, tookUs } = report;
 	const { verdict, claim, evidence: file } = report.result;
 	const evidence =
@@ -74,7 +64,7 @@ function reportJson(report: ProbeReport): string {
 			? null
 			: { path, bytes: file.length, sha256: createHash("sha256").update(file).digest("hex") };
 	const comparison = comparisonOf(report);
-	return `${JSON.stringify({ target, verdict, evidence, claim, tookUs, ...(comparison && { comparison }) }, null, 2)}\n`;
+	return { target, verdict, evidence, claim, tookUs, ...(comparison && { comparison }) };
 }
 
 function reportText(report: ProbeReport, paint: Paint): string {
@@ -133,11 +123,9 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 	async run(values, io, named = "local") {
 		const before = values.compare === undefined ? null : provenFigures(values.compare);
 		const target = openTarget(named, values, io);
-		const signer = await loadSigner(signerPath(io.env), (n) => randomBytes(n));
-
-		const begun = process.hrtime.bigint();
-		const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
-		const startedAtMs = Date.now();
+		const { clockUs, nowMs, randomBytes } = realEnvironment();
+		const signer = await loadSigner(signerPath(io.env), randomBytes);
+		const startedAtMs = nowMs();
 		const paint = paintFor(io.err, io.env);
 		const progress = values.json && io.err.isTTY !== true ? silentProgress : createLiveProgress(io.err, paint);
 		if (progress !== silentProgress)
@@ -156,18 +144,18 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 			...(values.samples === undefined ? {} : { samples: values.samples }),
 			signer,
 			clockUs,
-			nowMs: () => Date.now(),
-			randomBytes: (n) => randomBytes(n),
+			nowMs,
+			randomBytes,
 			onEvent: (event) => progress.show(event),
 			signal: io.interrupted,
 		}).finally(() => progress.end());
 
 		const path = result.evidence === null ? null : resolve(io.cwd, values.out ?? defaultOut(target.name, startedAtMs));
-		if (path !== null && result.evidence !== null) writeEvidence(path, result.evidence);
+		if (path !== null && result.evidence !== null) writeNamedFile(path, result.evidence, "--out FILE");
 		const exit = io.interrupted.aborted ? exitCodes.interrupted.code : verdictToExitCode(result.verdict);
 
 		const report: ProbeReport = { target: target.name, result, path, before, tookUs: clockUs() };
-		io.out.write(values.json ? reportJson(report) : reportText(report, paintFor(io.out, io.env)));
+		printResult(values, io, reportJson(report), (paint) => reportText(report, paint));
 		return exit;
 	},
 });

@@ -2,34 +2,30 @@
 import type { Probe, ProbeSummary } from "../../api/types.ts";
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { apiOptions } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProbe, findProvider } from "../find-by-name.ts";
 import { text, whole } from "../options.ts";
 import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { type Column, formatAgo, shortId, shown, table, verdictStyle } from "../print/table.ts";
+import { type Column, formatAgo, left, orNull, right, shortId, shown, table, verdictStyle } from "../print/table.ts";
 import { given } from "../proven-filters.ts";
 
 export function probeColumns(nowMs: number, withProvider: boolean): readonly Column<ProbeSummary>[] {
 	return [
-		{ title: "probe", cell: ({ id }) => shortId(id) },
-		...(withProvider ? [{ title: "provider", cell: ({ providerId }: ProbeSummary) => shortId(providerId) }] : []),
-		{ title: "began", right: true, cell: ({ startedAtMs }) => formatAgo(startedAtMs, nowMs) },
-		{ title: "took", right: true, cell: tookOf },
-		{
-			title: "verdict",
-			cell: ({ state, verdict }) => verdict ?? state,
-			style: ({ verdict }, paint) => verdictStyle(verdict, paint),
-		},
-		{ title: "code", cell: ({ code }) => code ?? "" },
-		{
-			title: "evidence",
-			right: true,
-			cell: ({ evidenceBytes }) => (evidenceBytes === null ? "" : formatBytes(evidenceBytes)),
-		},
-		{ title: "detail", cell: ({ detail }) => shown(detail ?? "", 60) },
+		left("probe", ({ id }) => shortId(id)),
+		...(withProvider ? [left<ProbeSummary>("provider", ({ providerId }) => shortId(providerId))] : []),
+		right("began", ({ startedAtMs }) => formatAgo(startedAtMs, nowMs)),
+		right("took", tookOf),
+		left(
+			"verdict",
+			({ state, verdict }) => verdict ?? state,
+			({ verdict }, paint) => verdictStyle(verdict, paint),
+		),
+		left("code", ({ code }) => code),
+		right("evidence", ({ evidenceBytes }) => orNull(evidenceBytes, formatBytes)),
+		left("detail", ({ detail }) => shown(detail ?? "", 60)),
 	];
 }
 
@@ -74,24 +70,17 @@ export const probesCommand = command({
 	exits: { 67: "no such probe", 69: "no answer" },
 
 	async run(values, io, subject) {
-		const api = await openApi(values, io);
 		if (subject !== undefined)
-			return showOrWatch(values, io, async () => {
-				const probe = await withApi(api, async (client) =>
-					client.getProbe({ params: { id: (await findProbe(client, subject)).id } }),
-				);
+			return showOrWatch(values, io, async (client) => {
+				const probe = await client.getProbe({ params: { id: (await findProbe(client, subject)).id } });
 				return { json: probe, text: (paint) => probeText(probe, Date.now(), paint) };
 			});
-		return showOrWatch(values, io, async () => {
+		return showOrWatch(values, io, async (client) => {
 			const { limit, code } = values;
-			const page = await withApi(api, async (client) => {
-				const providerId = values.provider === undefined ? undefined : (await findProvider(client, values.provider)).id;
-				const words = { verdict: values.verdict as "valid" | undefined, state: values.state as "done" | undefined };
-				return client.listProbes({ query: { limit, ...given({ providerId, code, ...words }) } });
-			});
-			const text = (paint: Paint) =>
-				page.rows.length === 0 ? "  no probes" : table(probeColumns(Date.now(), true), page.rows, paint);
-			return { json: page, text };
+			const providerId = values.provider === undefined ? undefined : (await findProvider(client, values.provider)).id;
+			const words = { verdict: values.verdict as "valid" | undefined, state: values.state as "done" | undefined };
+			const page = await client.listProbes({ query: { limit, ...given({ providerId, code, ...words }) } });
+			return { json: page, text: (paint) => table(probeColumns(Date.now(), true), page.rows, paint, "no probes") };
 		});
 	},
 });

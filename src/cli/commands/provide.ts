@@ -1,20 +1,18 @@
 // `assay provide --validator URL`: offers this host's devices to validators, and to customers if its owner
 // wants. Runs until stopped. Not here: what a validator may do (src/provider/), what goes over the wire
 // (src/engine/agent/). Page for owners: docs/provider.md.
-import { randomBytes } from "node:crypto";
 import { hostname, totalmem } from "node:os";
-import { join } from "node:path";
 import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
 import { untilAborted } from "../../platform/abortable.ts";
-import { loadKeyFile } from "../../platform/key-file.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../../provider/create-provider.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import { findEnvironments } from "../../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../../provider/rental/rental-book.ts";
 import { type CliIo, command } from "../command.ts";
-import { defaultProviderDir, makeDataDir } from "../data-folder.ts";
+import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { choice, flag, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
 import { plural } from "../print/table.ts";
 
@@ -157,15 +155,10 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 	if (name.length > 64 || !isSafeText(name)) throw usageError("--name takes at most 64 plain characters");
 	const folder = values.data ?? defaultProviderDir(io.env);
 	await makeDataDir(folder, 0o700);
-	const signer = await loadKeyFile({
-		path: join(folder, "provider.key"),
-		name: "the provider's key",
-		elsewhere: "Name with --data",
-		randomBytes: (n) => randomBytes(n),
-	});
+	const signer = await loadProviderKey(folder);
 	const rental = await rentalOptions(values, folder, signer.key);
 	const engine = { command: values.engine ?? (await ourEngine(io)), args: values["engine-arg"] ?? [] };
-	const begun = process.hrtime.bigint();
+	const { clockUs, nowMs, randomBytes } = realEnvironment();
 	return createProvider({
 		signer,
 		validators: values["end-rentals"] ? [] : validators,
@@ -180,9 +173,9 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 			memoryBytes: Math.floor((values["max-memory"] ?? totalmem() / 1e9) * 1e9),
 		},
 		rental,
-		clockUs: () => Number((process.hrtime.bigint() - begun) / 1000n),
-		nowMs: () => Date.now(),
-		randomBytes: (n) => randomBytes(n),
+		clockUs,
+		nowMs,
+		randomBytes,
 		onEvent(event) {
 			if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...event })}\n`);
 			const line = eventLine(event);

@@ -3,12 +3,12 @@
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Provider, ProviderSummary } from "../../api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../protocol/format-number.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { apiOptions, askApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { flag, group, number, text, usageError, type Values } from "../options.ts";
 import { figureLines } from "../print/figures.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import {
@@ -16,7 +16,9 @@ import {
 	formatAgo,
 	formatPrice,
 	formatScore,
+	left,
 	provenColumns,
+	right,
 	shortId,
 	shown,
 	table,
@@ -24,18 +26,17 @@ import {
 } from "../print/table.ts";
 import { filterOptions, given, listQuery } from "../proven-filters.ts";
 
-const SORTS = [
-	"score",
-	"price",
-	"memory",
-	"fp16",
-	"bandwidth",
-	"uptime",
-	"name",
-	"registered",
-	"lastProbe",
-	"nextProbe",
-] as const;
+type Sort =
+	| "score"
+	| "price"
+	| "memory"
+	| "fp16"
+	| "bandwidth"
+	| "uptime"
+	| "name"
+	| "registered"
+	| "lastProbe"
+	| "nextProbe";
 
 const options = {
 	name: text("NAME", "add: how the host is listed"),
@@ -43,7 +44,10 @@ const options = {
 	why: text("TEXT", "probe: reason, for the journal"),
 	...watchOptions,
 	...filterOptions,
-	sort: { ...filterOptions.sort, help: SORTS.join(", ") },
+	sort: {
+		...filterOptions.sort,
+		help: "score, price, memory, fp16, bandwidth, uptime, name, registered, lastProbe, nextProbe",
+	},
 	...group("filters", {
 		rented: flag("only rented providers"),
 		free: flag("only providers that are not rented"),
@@ -93,7 +97,7 @@ ASSAY_TOKEN.`,
 async function list(values: ProvidersValues, io: CliIo): Promise<number> {
 	if (values.rented && values.free) throw usageError("--rented and --free exclude each other");
 	const query = {
-		...listQuery<(typeof SORTS)[number]>(values, ["price", "name", "nextProbe"]),
+		...listQuery<Sort>(values, ["price", "name", "nextProbe"]),
 		...given({
 			rented: values.rented ? true : values.free ? false : undefined,
 			connected: values.connected ? true : undefined,
@@ -101,38 +105,28 @@ async function list(values: ProvidersValues, io: CliIo): Promise<number> {
 			state: values.state as "active" | undefined,
 		}),
 	};
-	const api = await openApi(values, io);
-	return showOrWatch(values, io, async () => {
-		const page = await withApi(api, (client) => client.listProviders({ query }));
+	return showOrWatch(values, io, async (client) => {
+		const page = await client.listProviders({ query });
 		return { json: page, text: (paint) => listText(page.rows, page.cursor !== null, Date.now(), paint) };
 	});
 }
 
 function columns(nowMs: number): readonly Column<ProviderSummary>[] {
 	return [
-		{ title: "id", cell: ({ id }) => shortId(id) },
-		{ title: "name", cell: ({ name }) => shown(name, 24) },
+		left("id", ({ id }) => shortId(id)),
+		left("name", ({ name }) => shown(name, 24)),
 		...provenColumns,
-		{
-			title: "verdict",
-			cell: ({ lastVerdict, lastCode }) => (lastVerdict === null ? "–" : (lastCode ?? lastVerdict)),
-			style: ({ lastVerdict }, paint) => verdictStyle(lastVerdict, paint),
-		},
-		{ title: "probed", right: true, cell: ({ lastProbeAtMs }) => formatAgo(lastProbeAtMs, nowMs) },
-		{
-			title: "next",
-			right: true,
-			cell: ({ nextProbeAtMs }) =>
-				nextProbeAtMs !== null && nextProbeAtMs <= nowMs ? "due" : formatAgo(nextProbeAtMs, nowMs),
-		},
-		{ title: "score", right: true, cell: ({ scorePpm }) => formatScore(scorePpm) },
-		{ title: "uptime", right: true, cell: ({ uptimePpm }) => formatPercent(uptimePpm / 1e6) },
-		{
-			title: "price/h",
-			right: true,
-			cell: ({ pricePerHourMicros, rentable }) => (rentable ? formatPrice(pricePerHourMicros) : ""),
-		},
-		{ title: "", cell: stateOf },
+		left(
+			"verdict",
+			({ lastVerdict, lastCode }) => (lastVerdict === null ? "–" : (lastCode ?? lastVerdict)),
+			({ lastVerdict }, paint) => verdictStyle(lastVerdict, paint),
+		),
+		right("probed", ({ lastProbeAtMs }) => formatAgo(lastProbeAtMs, nowMs)),
+		right("next", ({ nextProbeAtMs: atMs }) => (atMs !== null && atMs <= nowMs ? "due" : formatAgo(atMs, nowMs))),
+		right("score", ({ scorePpm }) => formatScore(scorePpm)),
+		right("uptime", ({ uptimePpm }) => formatPercent(uptimePpm / 1e6)),
+		right("price/h", ({ pricePerHourMicros, rentable }) => (rentable ? formatPrice(pricePerHourMicros) : null)),
+		left("", stateOf),
 	];
 }
 
@@ -142,20 +136,15 @@ function stateOf({ state, rented, connected, link }: ProviderSummary): string {
 }
 
 function listText(rows: readonly ProviderSummary[], isCut: boolean, nowMs: number, paint: Paint): string {
-	if (rows.length === 0) return "  no provider matches";
-	const text = table(columns(nowMs), rows, paint);
+	const text = table(columns(nowMs), rows, paint, "no provider matches");
 	return isCut ? `${text}\n${paint.dim(`  the first ${rows.length}; --limit shows more`)}` : text;
 }
 
-async function show(subject: string, values: ProvidersValues, io: CliIo): Promise<number> {
-	const api = await openApi(values, io);
-	return showOrWatch(values, io, async () => {
-		const provider = await withApi(api, async (client) =>
-			client.getProvider({ params: { id: (await findProvider(client, subject)).id } }),
-		);
+const show = (subject: string, values: ProvidersValues, io: CliIo): Promise<number> =>
+	showOrWatch(values, io, async (client) => {
+		const provider = await client.getProvider({ params: { id: (await findProvider(client, subject)).id } });
 		return { json: provider, text: (paint) => providerText(provider, Date.now(), paint) };
 	});
-}
 
 function providerText(provider: Provider, nowMs: number, paint: Paint): string {
 	const claimed = (provider.claim?.devices ?? []).map(
@@ -189,8 +178,7 @@ async function add(target: string, values: ProvidersValues, io: CliIo): Promise<
 		throw usageError(`providers add takes ssh://user@host[:port] or local, not '${target}'`);
 	const offer = offerOf(values);
 	const body = target === "local" ? { link: "local" as const, ...offer } : { link: "ssh" as const, target, ...offer };
-	const api = await openApi(values, io);
-	return tell(await withApi(api, (client) => client.registerProvider({ body })), values, io);
+	return tell(await askApi(values, io, (client) => client.registerProvider({ body })), values, io);
 }
 
 const change = (subject: string, paused: boolean, values: ProvidersValues, io: CliIo): Promise<number> =>
@@ -206,15 +194,12 @@ async function act(
 	io: CliIo,
 	ask: (client: ApiClient, id: string) => Promise<Changed>,
 ): Promise<number> {
-	const api = await openApi(values, io);
-	const done = await withApi(api, async (client) => ask(client, (await findProvider(client, subject)).id));
+	const done = await askApi(values, io, async (client) => ask(client, (await findProvider(client, subject)).id));
 	return tell(done, values, io);
 }
 
 function tell(done: Changed, values: ProvidersValues, io: CliIo): number {
-	return printResult(values, io, done, () =>
-		"dueAtMs" in done
-			? `${shortId(done.providerId)} is due now\n`
-			: `${listText([done], false, Date.now(), paintFor(io.out, io.env))}\n`,
+	return printResult(values, io, done, (paint) =>
+		"dueAtMs" in done ? `${shortId(done.providerId)} is due now\n` : `${listText([done], false, Date.now(), paint)}\n`,
 	);
 }

@@ -1,13 +1,14 @@
 // `assay rent`: a customer's way to a machine: search by proven figures, start, list, extend, release, and
 // log in by ssh. Requests are signed with the customer's own key, made on first use. What the provider says
 // about itself is checked before ssh sees it.
+import type { ApiClient } from "../../api/create-client.ts";
 import type { Offer, Rental } from "../../api/types.ts";
 import { formatPercent, formatRate } from "../../protocol/format-number.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { apiOptions, askApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider, findRental } from "../find-by-name.ts";
 import { flag, text, usageError, type Values } from "../options.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import {
@@ -15,7 +16,10 @@ import {
 	formatAgo,
 	formatPrice,
 	formatScore,
+	left,
+	orNull,
 	provenColumns,
+	right,
 	shortId,
 	shown,
 	table,
@@ -45,43 +49,29 @@ const options = {
 type RentValues = Values<typeof options>;
 
 const offerColumns: readonly Column<Offer>[] = [
-	{ title: "provider", cell: ({ providerId }) => shortId(providerId) },
-	{ title: "name", cell: ({ name }) => shown(name, 24) },
+	left("provider", ({ providerId }) => shortId(providerId)),
+	left("name", ({ name }) => shown(name, 24)),
 	...provenColumns,
-	{
-		title: "bandwidth",
-		right: true,
-		cell: ({ memoryBytesPerS }) => (memoryBytesPerS === null ? "" : formatRate(memoryBytesPerS, "B/s")),
-	},
-	{ title: "uptime", right: true, cell: ({ uptimePpm }) => formatPercent(uptimePpm / 1e6) },
-	{ title: "score", right: true, cell: ({ scorePpm }) => formatScore(scorePpm) },
-	{ title: "proven last", right: true, cell: ({ lastValidAtMs }) => formatAgo(lastValidAtMs, Date.now()) },
-	{ title: "price/h", right: true, cell: ({ pricePerHourMicros }) => formatPrice(pricePerHourMicros) },
+	right("bandwidth", ({ memoryBytesPerS }) => orNull(memoryBytesPerS, (value) => formatRate(value, "B/s"))),
+	right("uptime", ({ uptimePpm }) => formatPercent(uptimePpm / 1e6)),
+	right("score", ({ scorePpm }) => formatScore(scorePpm)),
+	right("proven last", ({ lastValidAtMs }) => formatAgo(lastValidAtMs, Date.now())),
+	right("price/h", ({ pricePerHourMicros }) => formatPrice(pricePerHourMicros)),
 ];
 
 const rentalColumns: readonly Column<Rental>[] = [
-	{ title: "rental", cell: ({ id }) => shortId(id) },
-	{ title: "provider", cell: ({ providerId }) => shortId(providerId) },
-	{ title: "state", cell: ({ state, endReason }) => endReason ?? state },
-	{ title: "ends", right: true, cell: ({ endedAtMs, untilMs }) => formatAgo(endedAtMs ?? untilMs, Date.now()) },
-	{ title: "price/h", right: true, cell: ({ pricePerHourMicros }) => formatPrice(pricePerHourMicros) },
-	{
-		title: "owed",
-		right: true,
-		cell: ({ chargedMicros }) => (chargedMicros === null ? "" : formatPrice(chargedMicros)),
-	},
-	{
-		title: "refund",
-		right: true,
-		cell: ({ refundMicros }) => (refundMicros === null ? "" : formatPrice(refundMicros)),
-	},
-	{
-		title: "",
-		cell: ({ state, access, detail }) =>
-			state === "active" && access !== null
-				? `${shown(access.user)}@${shown(access.host)}:${access.port}`
-				: shown(detail ?? "", 60),
-	},
+	left("rental", ({ id }) => shortId(id)),
+	left("provider", ({ providerId }) => shortId(providerId)),
+	left("state", ({ state, endReason }) => endReason ?? state),
+	right("ends", ({ endedAtMs, untilMs }) => formatAgo(endedAtMs ?? untilMs, Date.now())),
+	right("price/h", ({ pricePerHourMicros }) => formatPrice(pricePerHourMicros)),
+	right("owed", ({ chargedMicros }) => orNull(chargedMicros, formatPrice)),
+	right("refund", ({ refundMicros }) => orNull(refundMicros, formatPrice)),
+	left("", ({ state, access, detail }) =>
+		state === "active" && access !== null
+			? `${shown(access.user)}@${shown(access.host)}:${access.port}`
+			: shown(detail ?? "", 60),
+	),
 ];
 
 /** 90m, 2h, 3d. */
@@ -95,12 +85,10 @@ export function parseSpan(span: string | undefined): number {
 
 async function search(values: RentValues, io: CliIo): Promise<number> {
 	const query = listQuery<"price" | "score">(values, ["price", "name"]);
-	const api = await openApi(values, io);
-	return showOrWatch(values, io, async () => {
-		const page = await withApi(api, (client) => client.listOffers({ query }));
-		const text = (paint: Paint) =>
-			page.rows.length === 0 ? "  no matching host can be rented now" : table(offerColumns, page.rows, paint);
-		return { json: page, text };
+	return showOrWatch(values, io, async (client) => {
+		const page = await client.listOffers({ query });
+		const none = "no matching host can be rented now";
+		return { json: page, text: (paint) => table(offerColumns, page.rows, paint, none) };
 	});
 }
 
@@ -108,28 +96,27 @@ async function start(provider: string | undefined, values: RentValues, io: CliIo
 	const durationMs = parseSpan(values.for);
 	const key = readPublicKey(values["ssh-key"], io);
 	const { maxPriceMicros, ...want } = wantsOf(values);
-	const api = await openApi(values, io, "customer");
-	const rental = await withApi(api, async (client) => {
+	const ask = async (client: ApiClient) => {
 		const whom =
 			provider === undefined
 				? { want: { ...want, ...given({ maxPriceMicros }) } }
 				: { providerId: (await findProvider(client, provider)).id };
 		return client.rent({ body: { ...whom, publicKey: key.publicKey, durationMs, ...given({ maxPriceMicros }) } });
-	});
-	return tell(rental, values, io, key.identityFile);
+	};
+	return tell(await askApi(values, io, ask, "customer"), values, io, key.identityFile);
 }
 
 async function list(values: RentValues, io: CliIo): Promise<number> {
 	const query = { limit: values.limit, ...given({ state: values.state as "active" | undefined }) };
-	const api = await openApi(values, io, values.all ? "owner" : "customer");
-	return showOrWatch(values, io, async () => {
-		const page = await withApi(api, (client) => client.listRentals({ query }));
-		return {
-			json: page,
-			text: (paint) => (page.rows.length === 0 ? "  no rentals" : table(rentalColumns, page.rows, paint)),
-		};
-	});
+	const read = async (client: ApiClient) => {
+		const page = await client.listRentals({ query });
+		return { json: page, text: (paint: Paint) => table(rentalColumns, page.rows, paint, "no rentals") };
+	};
+	return showOrWatch(values, io, read, callerOf(values));
 }
+
+/** Whose rentals: the caller's own, or with --all everybody's. */
+const callerOf = ({ all }: RentValues) => (all ? "owner" : "customer");
 
 async function onOne(
 	verb: "extend" | "release" | "ssh",
@@ -139,20 +126,19 @@ async function onOne(
 	...sshCommand: string[]
 ): Promise<number> {
 	const durationMs = verb === "extend" ? parseSpan(values.for) : 0;
-	const api = await openApi(values, io, values.all ? "owner" : "customer");
-	const rental = await withApi(api, async (client) => {
+	const ask = async (client: ApiClient) => {
 		const found = await findRental(client, subject);
 		const params = { id: found.id };
 		if (verb === "extend") return client.extendRental({ params, body: { durationMs } });
 		return verb === "release" ? client.releaseRental({ params }) : found;
-	});
+	};
+	const rental = await askApi(values, io, ask, callerOf(values));
 	if (verb === "ssh") return runSsh(rental, sshCommand, values["ssh-key"], io);
 	return tell(rental, values, io, undefined);
 }
 
 function tell(rental: Rental, values: RentValues, io: CliIo, identityFile: string | undefined): number {
-	const paint = paintFor(io.out, io.env);
-	return printResult(values, io, rental, () =>
+	return printResult(values, io, rental, (paint) =>
 		[table(rentalColumns, [rental], paint), ...accessLines(rental, identityFile, paint), ""].join("\n"),
 	);
 }

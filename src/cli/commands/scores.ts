@@ -1,34 +1,42 @@
 // `assay scores`: who has which score; of one provider every term of it down to the evidence; of an epoch of
 // the chain the weights and shares.
-
+import type { ApiClient } from "../../api/create-client.ts";
 import type { ChainWeight, ProviderSummary } from "../../api/types.ts";
 import { formatPercent } from "../../protocol/format-number.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { apiOptions } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { readNumber, text, whole } from "../options.ts";
 import { scoreLine, scoreTree } from "../print/score-lines.ts";
 import { type Shown, showOrWatch, watchOptions } from "../print/show-or-watch.ts";
-import { type Column, formatAgo, formatScore, plural, shortId, shown, table } from "../print/table.ts";
+import {
+	type Column,
+	cardsColumn,
+	formatAgo,
+	formatScore,
+	left,
+	plural,
+	right,
+	shortId,
+	shown,
+	table,
+} from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 
 const scoreColumns: readonly Column<ProviderSummary>[] = [
-	{ title: "id", cell: ({ id }) => shortId(id) },
-	{ title: "name", cell: ({ name }) => shown(name, 24) },
-	{ title: "score", right: true, cell: ({ scorePpm }) => formatScore(scorePpm) },
-	{
-		title: "proven",
-		cell: ({ model, gpuCount }) => (gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`),
-	},
-	{ title: "reliability", right: true, cell: ({ reliabilityPpm }) => formatPercent(reliabilityPpm / 1e6) },
-	{ title: "proven last", right: true, cell: ({ lastValidAtMs }) => formatAgo(lastValidAtMs, Date.now()) },
-	{ title: "", cell: ({ state, rented }) => (state !== "active" ? state : rented ? "rented" : "") },
+	left("id", ({ id }) => shortId(id)),
+	left("name", ({ name }) => shown(name, 24)),
+	right("score", ({ scorePpm }) => formatScore(scorePpm)),
+	cardsColumn,
+	right("reliability", ({ reliabilityPpm }) => formatPercent(reliabilityPpm / 1e6)),
+	right("proven last", ({ lastValidAtMs }) => formatAgo(lastValidAtMs, Date.now())),
+	left("", ({ state, rented }) => (state !== "active" ? state : rented ? "rented" : null)),
 ];
 
 const weightColumns: readonly Column<ChainWeight>[] = [
-	{ title: "provider", cell: ({ providerId, account }) => shortId(providerId ?? account) },
-	{ title: "weight", right: true, cell: ({ weightPpm }) => formatScore(weightPpm) },
-	{ title: "share", right: true, cell: ({ share }) => (share === null ? "–" : formatTokens(BigInt(share))) },
+	left("provider", ({ providerId, account }) => shortId(providerId ?? account)),
+	right("weight", ({ weightPpm }) => formatScore(weightPpm)),
+	right("share", ({ share }) => (share === null ? "–" : formatTokens(BigInt(share)))),
 ];
 
 const isFinal = ({ phase }: { readonly phase: string }) => phase === "final";
@@ -52,48 +60,52 @@ came from. Anyone with the evidence can recompute it: docs/scores.md.`,
 			values.epoch === undefined || values.epoch === "last"
 				? null
 				: Math.floor(readNumber("--epoch", values.epoch, 0, 0xffff_ffff));
-		const api = await openApi(values, io);
-
-		const ofEpoch = (): Promise<Shown> =>
-			withApi(api, async (client) => {
-				const number = wanted ?? (await client.listChainEpochs({ query: { limit: 20 } })).rows.find(isFinal)?.number;
-				if (number === undefined) return { json: { rows: [], cursor: null }, text: () => "  no epoch is final yet" };
-				const epoch = await client.getChainEpoch({ params: { number } });
-				const page = await client.listChainWeights({ params: { number }, query: { limit } });
-				const provider = subject === undefined ? null : await findProvider(client, subject);
-				const rows = provider === null ? page.rows : page.rows.filter(({ providerId }) => providerId === provider.id);
-				return {
-					json: { epoch, ...page, rows },
-					text: (paint) =>
-						[
-							`epoch ${number}, ${epoch.phase}; ${plural(epoch.reports, "report")}; pays ${formatTokens(BigInt(epoch.pot ?? 0))}`,
-							rows.length === 0 ? "  no weights" : table(weightColumns, rows, paint),
-						].join("\n"),
-				};
-			});
-		const ofOne = (): Promise<Shown> =>
-			withApi(api, async (client) => {
-				const provider = await findProvider(client, subject!);
-				const score = await client.getProviderScore({ params: { id: provider.id } });
-				return {
-					json: score,
-					text: (paint) =>
-						[
-							`${paint.strong(shown(provider.name))}  ${provider.id}`,
-							`  ${scoreLine(score)}`,
-							`  ${shown(score.mode)}, ${formatAgo(score.atMs, Date.now())}, evidence ${score.terms.evidence ?? "none"}`,
-							"",
-							...scoreTree(score, paint),
-						].join("\n"),
-				};
-			});
-		const ofAll = async (): Promise<Shown> => {
-			const page = await withApi(api, (client) => client.listProviders({ query: { sort: "score", limit } }));
-			return {
-				json: page,
-				text: (paint) => (page.rows.length === 0 ? "  no providers" : table(scoreColumns, page.rows, paint)),
-			};
-		};
-		return showOrWatch(values, io, values.epoch !== undefined ? ofEpoch : subject === undefined ? ofAll : ofOne);
+		const read =
+			values.epoch !== undefined
+				? (client: ApiClient) => ofEpoch(client, wanted, subject, limit)
+				: (client: ApiClient) => (subject === undefined ? ofAll(client, limit) : ofOne(client, subject));
+		return showOrWatch(values, io, read);
 	},
 });
+
+/** `wanted` null: the newest that is final. */
+async function ofEpoch(
+	client: ApiClient,
+	wanted: number | null,
+	subject: string | undefined,
+	limit: number,
+): Promise<Shown> {
+	const number = wanted ?? (await client.listChainEpochs({ query: { limit: 20 } })).rows.find(isFinal)?.number;
+	if (number === undefined) return { json: { rows: [], cursor: null }, text: () => "  no epoch is final yet" };
+	const epoch = await client.getChainEpoch({ params: { number } });
+	const page = await client.listChainWeights({ params: { number }, query: { limit } });
+	const provider = subject === undefined ? null : await findProvider(client, subject);
+	const rows = provider === null ? page.rows : page.rows.filter(({ providerId }) => providerId === provider.id);
+	const pays = formatTokens(BigInt(epoch.pot ?? 0));
+	const head = `epoch ${number}, ${epoch.phase}; ${plural(epoch.reports, "report")}; pays ${pays}`;
+	return {
+		json: { epoch, ...page, rows },
+		text: (paint) => `${head}\n${table(weightColumns, rows, paint, "no weights")}`,
+	};
+}
+
+async function ofOne(client: ApiClient, subject: string): Promise<Shown> {
+	const provider = await findProvider(client, subject);
+	const score = await client.getProviderScore({ params: { id: provider.id } });
+	return {
+		json: score,
+		text: (paint) =>
+			[
+				`${paint.strong(shown(provider.name))}  ${provider.id}`,
+				`  ${scoreLine(score)}`,
+				`  ${shown(score.mode)}, ${formatAgo(score.atMs, Date.now())}, evidence ${score.terms.evidence ?? "none"}`,
+				"",
+				...scoreTree(score, paint),
+			].join("\n"),
+	};
+}
+
+async function ofAll(client: ApiClient, limit: number): Promise<Shown> {
+	const page = await client.listProviders({ query: { sort: "score", limit } });
+	return { json: page, text: (paint) => table(scoreColumns, page.rows, paint, "no providers") };
+}

@@ -1,10 +1,10 @@
 // `assay stake` and `assay unstake`: stake on chain of this validator, or of this machine's provider. The
 // first stake registers the account with its key. What a stake is at risk for: docs/slashing.md.
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { approveCall, ROLES, readAccount, registerCall } from "../../chain/contracts/registry.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
@@ -50,9 +50,7 @@ Stake can be slashed for lies that the chain can prove: docs/slashing.md.`,
 			const { role } = await readAccount(home.contracts, home.account.address);
 			if (role === ROLES.none && !/^https?:\/\//.test(endpoint))
 				throw usageError("the first stake needs --endpoint, where others fetch this validator's reports");
-			const signer = async () => {
-				return loadSigner(join(dataDir, "validator.key"), (size) => new Uint8Array(randomBytes(size)));
-			};
+			const signer = () => loadSigner(join(dataDir, "validator.key"), realEnvironment().randomBytes);
 			const stake = await addStake(home, { role: "validator", signer, endpoint, amount });
 			return tell(home.account.address, stake, {});
 		});

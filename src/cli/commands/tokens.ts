@@ -1,29 +1,23 @@
 // `assay tokens`: lists, creates and revokes API tokens, for admins.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Token } from "../../api/types.ts";
-import { apiOptions, openApi, withApi } from "../api-connection.ts";
+import { ROLES } from "../../protocol/network/role.ts";
+import { apiOptions, askApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findToken } from "../find-by-name.ts";
 import { number, text, usageError, type Values } from "../options.ts";
-import { paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
-import { type Column, formatAgo, shortId, shown, table } from "../print/table.ts";
-
-const ROLES = ["reader", "customer", "provider", "validator", "admin"] as const;
+import { type Column, formatAgo, left, orNull, right, shortId, shown, table } from "../print/table.ts";
 
 function columns(nowMs: number): readonly Column<Token>[] {
 	return [
-		{ title: "id", cell: ({ id }) => id },
-		{ title: "name", cell: ({ name }) => shown(name) },
-		{ title: "role", cell: ({ role }) => role },
-		{ title: "for", cell: ({ subject }) => (subject === null ? "" : shortId(subject)) },
-		{ title: "made", right: true, cell: ({ createdAtMs }) => formatAgo(createdAtMs, nowMs) },
-		{
-			title: "ends",
-			right: true,
-			cell: ({ expiresAtMs }) => (expiresAtMs === null ? "" : formatAgo(expiresAtMs, nowMs)),
-		},
-		{ title: "", cell: ({ revokedAtMs }) => (revokedAtMs === null ? "" : "revoked") },
+		left("id", ({ id }) => id),
+		left("name", ({ name }) => shown(name)),
+		left("role", ({ role }) => role),
+		left("for", ({ subject }) => orNull(subject, shortId)),
+		right("made", ({ createdAtMs }) => formatAgo(createdAtMs, nowMs)),
+		right("ends", ({ expiresAtMs }) => orNull(expiresAtMs, (atMs) => formatAgo(atMs, nowMs))),
+		left("", ({ revokedAtMs }) => orNull(revokedAtMs, () => "revoked")),
 	];
 }
 
@@ -70,7 +64,7 @@ async function add(name: string, values: Values<typeof options>, io: CliIo): Pro
 	if (role === undefined) throw usageError(`--role takes ${ROLES.join(", ")}`);
 	const expiresAtMs = values.days === undefined ? null : Date.now() + Math.floor(values.days * 86_400_000);
 	const body = { name, role, subject: values.subject ?? null, expiresAtMs };
-	const made = await withApi(await openApi(values, io), (client) => client.makeToken({ body }));
+	const made = await askApi(values, io, (client) => client.makeToken({ body }));
 	if (!values.json)
 		io.err.write(`token ${made.token.id}, ${made.token.role}: save the next line, it is not shown again\n`);
 	return printResult(values, io, made, () => `${made.secret}\n`);
@@ -81,7 +75,6 @@ async function tokens(
 	io: CliIo,
 	read: (client: ApiClient) => Promise<Token[]>,
 ): Promise<number> {
-	const api = await openApi(values, io);
-	const rows = await withApi(api, read);
-	return printResult(values, io, { rows }, () => `${table(columns(Date.now()), rows, paintFor(io.out, io.env))}\n`);
+	const rows = await askApi(values, io, read);
+	return printResult(values, io, { rows }, (paint) => `${table(columns(Date.now()), rows, paint)}\n`);
 }

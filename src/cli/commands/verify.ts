@@ -1,17 +1,18 @@
 // `assay verify FILE`: is this evidence true? The same pure function that the validator and the browser use.
 // Reads one file, trusts nothing in it, opens no connection.
+import { realEnvironment } from "../../platform/environment.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { command } from "../command.ts";
+import { readEvidence } from "../evidence-file.ts";
 import { verdictToExitCode } from "../exit-codes.ts";
 import { flag, hexKey, list, number, text } from "../options.ts";
 import { formatDuration } from "../print/format.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
-import { readEvidence } from "../read-evidence.ts";
 
 export const verifyCommand = command({
 	name: "verify",
@@ -33,13 +34,11 @@ export const verifyCommand = command({
 			...(values.probe === undefined ? {} : { probeId: values.probe }),
 			...(maxAge === undefined ? {} : { notBeforeMs: Date.now() - maxAge * 86_400_000 }),
 		};
-		const begun = process.hrtime.bigint();
+		const { clockUs } = realEnvironment();
 		const verdict = verifyEvidence(file, expect);
-		const tookUs = Number((process.hrtime.bigint() - begun) / 1000n);
-
+		const tookUs = clockUs();
 		const report = { ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs };
-		printResult(values, io, report, () => {
-			const paint = paintFor(io.out, io.env);
+		printResult(values, io, report, (paint) => {
 			const took = paint.dim(`  ${path}: ${file.length} bytes checked in ${formatDuration(tookUs)}`);
 			const isPinned = expect.signers !== undefined;
 			return [verdictLine(verdict, paint), ...validLines(file, verdict, isPinned, paint), "", took, ""].join("\n");

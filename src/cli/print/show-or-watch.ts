@@ -1,6 +1,8 @@
 // The end of every command that reads: a table or JSON once, or again and again with --watch until Ctrl-C.
+import type { ApiClient } from "../../api/create-client.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { openApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
 import { flag, number, type Values } from "../options.ts";
 import { type Paint, paintFor } from "./paint.ts";
@@ -16,18 +18,24 @@ export interface Shown {
 	readonly text: (paint: Paint) => string;
 }
 
-/** Without watch options a command shows once. */
-type WatchValues = { readonly json: boolean } & Partial<Values<typeof watchOptions>>;
+type WatchValues = { readonly json: boolean } & Values<typeof watchOptions>;
 
-export async function showOrWatch(values: WatchValues, io: CliIo, read: () => Promise<Shown>): Promise<number> {
+/** Shows what `read` makes of the API's replies. */
+export async function showOrWatch(
+	values: WatchValues & Parameters<typeof openApi>[0],
+	io: CliIo,
+	read: (client: ApiClient) => Promise<Shown>,
+	as?: Parameters<typeof openApi>[2],
+): Promise<number> {
+	const api = await openApi(values, io, as);
 	const paint = paintFor(io.out, io.env);
-	const first = await read();
-	if (values.watch !== true) return printResult(values, io, first.json, () => `${first.text(paint)}\n`);
+	const first = await api.ask(read);
+	if (!values.watch) return printResult(values, io, first.json, () => `${first.text(paint)}\n`);
 	for (let shown: Shown | AssayError = first; ; ) {
 		io.out.write(values.json ? watchedJson(shown) : watchedText(shown, io, paint));
-		if (!(await sleep(1000 * (values.every ?? 2), io.interrupted))) return 0;
+		if (!(await sleep(1000 * values.every, io.interrupted))) return 0;
 		// A validator may restart: go on.
-		shown = await read().catch((error: unknown) => {
+		shown = await api.ask(read).catch((error: unknown) => {
 			if (error instanceof AssayError) return error;
 			throw error;
 		});

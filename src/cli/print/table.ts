@@ -8,10 +8,22 @@ import type { Paint } from "./paint.ts";
 
 export interface Column<Row> {
 	readonly title: string;
-	readonly right?: boolean;
-	readonly cell: (row: Row) => string;
-	readonly style?: (row: Row, paint: Paint) => (text: string) => string;
+	readonly right: boolean;
+	/** Null: an empty cell. */
+	readonly cell: (row: Row) => string | null;
+	readonly style?: Style<Row> | undefined;
 }
+type Style<Row> = (row: Row, paint: Paint) => (text: string) => string;
+
+/** A column of words. */
+export const left = <Row>(title: string, cell: Column<Row>["cell"], style?: Style<Row>): Column<Row> => ({
+	title,
+	right: false,
+	cell,
+	style,
+});
+/** A column of numbers. */
+export const right = <Row>(title: string, cell: Column<Row>["cell"]): Column<Row> => ({ title, right: true, cell });
 
 /** Text that a provider chose, made harmless for a terminal and short. */
 export function shown(text: string, maxChars = 40): string {
@@ -20,9 +32,15 @@ export function shown(text: string, maxChars = 40): string {
 
 const asIs = (text: string) => text;
 
-/** Without rows only its header. */
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], paint: Paint): string {
-	const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+/** Without rows `none`, or only its header. */
+export function table<Row>(
+	columns: readonly Column<Row>[],
+	rows: readonly Row[],
+	paint: Paint,
+	none: string | null = null,
+): string {
+	if (rows.length === 0 && none !== null) return `  ${none}`;
+	const cells = rows.map((row) => columns.map(({ cell }) => cell(row) ?? ""));
 	const widths = columns.map(({ title }, i) => Math.max(title.length, ...cells.map((line) => line[i]!.length)));
 	const line = (texts: readonly string[], style: (column: number) => (text: string) => string) =>
 		`  ${texts
@@ -31,11 +49,9 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
 				return columns[i]!.right ? room + style(i)(text) : style(i)(text) + room;
 			})
 			.join("  ")}`.trimEnd();
+	const titles = columns.map(({ title }) => title);
 	return [
-		line(
-			columns.map(({ title }) => title),
-			() => paint.dim,
-		),
+		line(titles, () => paint.dim),
 		...cells.map((texts, r) => line(texts, (i) => columns[i]!.style?.(rows[r]!, paint) ?? asIs)),
 	].join("\n");
 }
@@ -60,18 +76,18 @@ export function verdictStyle(verdict: string | null, paint: Paint): (text: strin
 	return verdict === null ? paint.dim : paint.unsure;
 }
 
+/** `format` of a number that may be missing. */
+export const orNull = <T>(value: T | null, format: (value: T) => string): string | null =>
+	value === null ? null : format(value);
+
+type Proven = Pick<ProviderSummary, "model" | "gpuCount" | "memoryBytes" | "fp16OpsPerS">;
+
+export const cardsColumn: Column<Pick<Proven, "model" | "gpuCount">> = left("proven", ({ model, gpuCount }) =>
+	gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`,
+);
 /** What a host has proven, in every list of hosts. */
-export const provenColumns: readonly Column<
-	Pick<ProviderSummary, "model" | "gpuCount" | "memoryBytes" | "fp16OpsPerS">
->[] = [
-	{
-		title: "proven",
-		cell: ({ model, gpuCount }) => (gpuCount === 0 ? "no GPU" : `${gpuCount} × ${shown(model ?? "?", 24)}`),
-	},
-	{ title: "memory", right: true, cell: ({ memoryBytes }) => (memoryBytes === null ? "" : formatBytes(memoryBytes)) },
-	{
-		title: "fp16",
-		right: true,
-		cell: ({ fp16OpsPerS }) => (fp16OpsPerS === null ? "" : formatRate(fp16OpsPerS, "FLOPS")),
-	},
+export const provenColumns: readonly Column<Proven>[] = [
+	cardsColumn,
+	right("memory", ({ memoryBytes }) => orNull(memoryBytes, formatBytes)),
+	right("fp16", ({ fp16OpsPerS }) => orNull(fp16OpsPerS, (value) => formatRate(value, "FLOPS"))),
 ];

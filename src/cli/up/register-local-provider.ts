@@ -1,20 +1,19 @@
 // The provider of `assay up` on the embedded chain: an account of its own, registered with the minimum stake
 // and funded from the chain's treasury, so that a trial network shows everything that a real one has. On any
 // other chain its owner stakes; then only what is missing is printed. Safe to repeat after a crash anywhere.
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../chain/contracts/registry.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
-import { loadKeyFile } from "../../platform/key-file.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { loadProviderAccount } from "../../provider/chain-account.ts";
 import { chainFolder, contractsPath, readContracts, treasurerOf } from "../../validator/settlement/home.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
 import { addStake } from "../commands/stake.ts";
+import { loadProviderKey } from "../data-folder.ts";
 import { formatTokens } from "../print/tokens.ts";
 
 export interface LocalRegistration {
@@ -38,31 +37,20 @@ export async function registerLocalProvider(options: {
 	readonly isEmbedded: boolean;
 }): Promise<LocalRegistration> {
 	const { dataDir, providerFolder, url, isEmbedded } = options;
-	const bytes = (size: number) => new Uint8Array(randomBytes(size));
-	const signer = await loadKeyFile({
-		path: join(providerFolder, "provider.key"),
-		name: "the provider's key",
-		elsewhere: "Name with --data",
-		randomBytes: bytes,
-	});
-	const account = await loadProviderAccount(providerFolder, bytes);
+	const signer = await loadProviderKey(providerFolder);
+	const account = await loadProviderAccount(providerFolder, realEnvironment().randomBytes);
 	const folder = chainFolder(dataDir);
+	const { address } = account;
+	const registration = (state: LocalRegistration["state"], line: string) => ({ state, account: address, line });
 	const addresses = await readContracts(contractsPath(folder, !isEmbedded));
-	if (addresses === null)
-		return { state: "missing", account: account.address, line: "the contracts are not in the data folder" };
+	if (addresses === null) return registration("missing", "the contracts are not in the data folder");
 	const client = await createChainClient(withRetries(httpRpc(url), { patienceMs: 30_000 }), {
 		confirmations: 1,
 		pollMs: 50,
 	});
 	const contracts = { client, addresses };
 	const actor: ChainActor = { contracts, account, url };
-	const { address } = account;
 	const { role, stake } = await readAccount(contracts, address);
-	const registration = (state: LocalRegistration["state"], line: string): LocalRegistration => ({
-		state,
-		account: address,
-		line,
-	});
 	if (role === ROLES.provider)
 		return registration("was registered", `account ${address}, ${formatTokens(stake)} staked`);
 	const treasurer = await treasurerOf({ folder, isEmbedded });
@@ -74,7 +62,8 @@ export async function registerLocalProvider(options: {
 	const { minProviderStake } = await read(contracts, "registry", "params");
 	const amount = STAKES * minProviderStake;
 	// Each step only if it is missing: after a crash in between nothing is given twice.
-	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n) await give(actor, treasurer, GAS_WEI);
+	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n)
+		await sendCall(client, treasurer, { to: address, data: "0x", value: GAS_WEI });
 	const has = await read(contracts, "token", "balanceOf", address);
 	if (has < amount) await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, amount - has));
 	await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
@@ -102,8 +91,4 @@ export async function registrationLine({
 		if (!(error instanceof AssayError)) throw error;
 		return `not registered on chain: ${error.message} [${error.code}]`;
 	}
-}
-
-async function give({ contracts, account }: ChainActor, treasurer: ChainAccount, value: bigint): Promise<void> {
-	await sendCall(contracts.client, treasurer, { to: account.address, data: "0x", value });
 }

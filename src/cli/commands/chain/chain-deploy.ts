@@ -1,12 +1,11 @@
 // `assay chain deploy`: deploys a token and the contracts on the chain of a node's URL, paid from the user's
 // key or from this data folder's account. An embedded chain needs none of this. Page: docs/chain.md.
-
-import { randomBytes } from "node:crypto";
 import { read } from "../../../chain/contracts/contracts.ts";
 import { deployContracts, fundRewards } from "../../../chain/contracts/deploy.ts";
 import { createChainClient } from "../../../chain/node/chain-client.ts";
 import { accountOf } from "../../../chain/sending/sign.ts";
 import { writeDurably } from "../../../platform/durable-file.ts";
+import { realEnvironment } from "../../../platform/environment.ts";
 import { chainFolder, contractsPath, loadChainKey } from "../../../validator/settlement/home.ts";
 import { dataDirOf, reachNode, rpcUrlOf } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
@@ -30,7 +29,7 @@ export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
 	const epochSeconds = values["epoch-seconds"];
 	const fund = BigInt(values.fund) * 10n ** 18n;
 	const folder = chainFolder(dataDirOf(values, io));
-	const secret = await loadChainKey(folder, "account", (size) => new Uint8Array(randomBytes(size)));
+	const secret = await loadChainKey(folder, "account", realEnvironment().randomBytes);
 	const own = accountOf(`0x${Buffer.from(secret).toString("hex")}`);
 	const account = (await readKeyOption(values, io)) ?? own;
 	const client = await createChainClient(await reachNode(rpcUrl), { confirmations: 1 });
