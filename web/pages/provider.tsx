@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
+import { peerSpeeds } from "../../src/verify/hardware/peer-speeds.ts";
 import { ChainPanel } from "../chain/chain-panel.tsx";
 import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
@@ -22,7 +23,7 @@ import {
 	VerdictBadge,
 } from "../parts/small.tsx";
 import { claimedAndProven } from "../proofs/claimed-proven.ts";
-import { PeerMap, peerSpeeds } from "../proofs/peer-map.tsx";
+import { PeerMap } from "../proofs/peer-map.tsx";
 import { ProbeTable } from "../proofs/probe-table.tsx";
 import { ScoreTree } from "../proofs/score-tree.tsx";
 import { provenCards } from "../rent/proven-columns.tsx";

@@ -1,29 +1,8 @@
 // Who reads whose memory how fast: a heat map, rows read, columns are read. Numbers in the cells: the colour only helps.
 
 import { formatRate } from "../../src/protocol/format-number.ts";
+import type { PeerSpeeds } from "../../src/verify/hardware/peer-speeds.ts";
 import { Scroll } from "../parts/small.tsx";
-
-const NAME = /^peer\.bandwidth\.(\d+)$/;
-
-export interface PeerSpeeds {
-	readonly devices: readonly number[];
-	/** By the two devices, first the one that reads. */
-	readonly speeds: ReadonlyMap<string, number>;
-	readonly most: number;
-}
-
-export function peerSpeeds(
-	figures: readonly { readonly device: number; readonly name: string; readonly value: number }[],
-): PeerSpeeds | null {
-	const speeds = new Map<string, number>();
-	for (const { device, name, value } of figures) {
-		const from = NAME.exec(name)?.[1];
-		if (from !== undefined) speeds.set(`${device} ${from}`, value);
-	}
-	if (speeds.size === 0) return null;
-	const devices = [...new Set([...speeds.keys()].flatMap((pair) => pair.split(" ").map(Number)))].sort((a, b) => a - b);
-	return { devices, speeds, most: Math.max(...speeds.values()) };
-}
 
 export function PeerMap({ peers: { devices, speeds, most } }: { peers: PeerSpeeds }) {
 	return (
@@ -46,17 +25,21 @@ export function PeerMap({ peers: { devices, speeds, most } }: { peers: PeerSpeed
 							<th scope="row">{reader}</th>
 							{devices.map((from) => {
 								const speed = speeds.get(`${reader} ${from}`);
+								if (speed === undefined)
+									return (
+										<td key={from} class="num heat-none">
+											–
+										</td>
+									);
+								const rate = formatRate(speed, "B/s");
 								return (
 									<td
 										key={from}
-										class={`num heat-${speed === undefined ? "none" : Math.max(1, Math.ceil((5 * speed) / most))}`}
-										title={
-											speed === undefined
-												? undefined
-												: `device ${reader} reads device ${from} at ${formatRate(speed, "B/s")}`
-										}
+										class="num"
+										style={{ "--heat": `${46 * (speed / most)}%` }}
+										title={`device ${reader} reads device ${from} at ${rate}`}
 									>
-										{speed === undefined ? "–" : formatRate(speed, "B/s")}
+										{rate}
 									</td>
 								);
 							})}

@@ -1,15 +1,19 @@
 // The speed of a sustained run over time, from the evidence itself: loaded only when the page has such a figure and is asked.
 
 import { formatRate } from "../../src/protocol/format-number.ts";
+import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
+import { sustainedRuns } from "../../src/verify/hardware/throughput-curve.ts";
 import { LineChart } from "../parts/line-chart.tsx";
 import { Empty, Shown } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
-import { curvesOf } from "./sustained-curves.ts";
+
+function runsIn(bytes: Uint8Array) {
+	const decoded = decodeEvidence(bytes);
+	return decoded.ok ? sustainedRuns(decoded.evidence) : [];
+}
 
 export default function SustainedView({ sha256 }: { sha256: string }) {
-	const curves = useLoaded(sha256, async (signal) =>
-		curvesOf(await api.getEvidence({ params: { sha256 } }, { signal })),
-	);
+	const curves = useLoaded(sha256, async (signal) => runsIn(await api.getEvidence({ params: { sha256 } }, { signal })));
 	return (
 		<Shown of={curves} what="the curve">
 			{(found) =>
@@ -17,14 +21,14 @@ export default function SustainedView({ sha256 }: { sha256: string }) {
 					<Empty title="The last proof has no sustained run" />
 				) : (
 					<div>
-						{found.map((curve, i) => (
-							<div key={i}>
+						{found.map(({ challenge, spec, curve }) => (
+							<div key={challenge}>
 								<h3>
-									Device {curve.device}, {curve.precision}
+									Device {spec.device}, {spec.precision}
 								</h3>
 								<LineChart
-									label={`Sustained speed of device ${curve.device}`}
-									points={curve.points.map(({ endUs, opsPerS }) => ({
+									label={`Sustained speed of device ${spec.device}`}
+									points={curve.map(({ endUs, opsPerS }) => ({
 										x: endUs / 1e6,
 										y: opsPerS,
 										title: `${formatRate(opsPerS, "op/s")} at ${(endUs / 1e6).toFixed(0)} s`,

@@ -1,9 +1,9 @@
 // Proven figures in words: their labels, the best of each name, and lines device by device. Pure.
 import type { Probe } from "../../api/types.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
+import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
-import { isPeerFigure } from "./peer-table.ts";
 import { shown } from "./table.ts";
 
 const figureLabels: Readonly<Record<string, string>> = {

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";
+import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { compareFigures, comparisonTable } from "./compare-figures.ts";
 import { figureLabel } from "./figures.ts";
 import { plain } from "./paint.ts";
-import { isPeerFigure, peerTables } from "./peer-table.ts";
+import { peerTables } from "./peer-table.ts";
 
 const peer = (device: number, from: number, value: number): Figure => ({
 	device,

@@ -1,32 +1,21 @@
 // Who reads whose memory how fast: one square table for each kind of device that has peers. Pure.
 import { threeDigits, unitFor } from "../../protocol/format-number.ts";
 import type { DeviceClaim, Figure } from "../../protocol/probe/evidence.ts";
+import { peerSpeeds } from "../../verify/hardware/peer-speeds.ts";
 import type { Paint } from "./paint.ts";
-
-const NAME = /^peer\.bandwidth\.(\d+)$/;
-
-export function isPeerFigure({ name }: Pick<Figure, "name">): boolean {
-	return NAME.test(name);
-}
 
 /** Rows read, columns are read. A pair that was not proven, and a device with itself, is a dash. */
 export function peerTables(devices: readonly DeviceClaim[], figures: readonly Figure[], paint: Paint): string[] {
-	const speeds = new Map(
-		figures.flatMap((f) => {
-			const from = NAME.exec(f.name)?.[1];
-			return from === undefined ? [] : [[`${f.device} ${from}`, f.value] as const];
-		}),
-	);
-	if (speeds.size === 0) return [];
-	const involved = new Set([...speeds.keys()].flatMap((pair) => pair.split(" ").map(Number)));
-	const unit = unitFor(Math.max(...speeds.values()), "B/s");
+	const peers = peerSpeeds(figures);
+	if (peers === null) return [];
+	const unit = unitFor(peers.most, "B/s");
 	return (["gpu", "cpu"] as const).flatMap((kind) => {
-		const own = [...involved].filter((i) => devices[i]?.kind === kind).sort((a, b) => a - b);
+		const own = peers.devices.filter((i) => devices[i]?.kind === kind);
 		if (own.length === 0) return [];
 		const names = own.map((i) => `${kind} ${i}`);
 		const cells = own.map((reader) =>
 			own.map((from) => {
-				const speed = speeds.get(`${reader} ${from}`);
+				const speed = peers.speeds.get(`${reader} ${from}`);
 				return speed === undefined ? "–" : threeDigits(speed / unit.scale);
 			}),
 		);

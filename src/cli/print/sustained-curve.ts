@@ -3,8 +3,7 @@
 // the curve is proven. Pure.
 import { formatRate } from "../../protocol/format-number.ts";
 import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/probe/evidence.ts";
-import { decodeRoots } from "../../protocol/probe/records.ts";
-import { type CurvePoint, throughputCurve } from "../../verify/hardware/throughput-curve.ts";
+import { type CurvePoint, sustainedRuns } from "../../verify/hardware/throughput-curve.ts";
 import { formatDuration, rateUnit } from "./format.ts";
 import { sparkline } from "./sparkline.ts";
 
@@ -58,16 +57,11 @@ function isThrottled(figures: readonly Figure[], challenge: number): boolean {
 }
 
 /** For each sustained challenge of evidence that was found valid: its curve, and the readings beneath. */
-export function sustainedLines({ envelope, attachments }: Evidence): string[] {
-	const { challenges, figures, claim, readings } = envelope.body;
-	return challenges.flatMap(({ spec, sentAtUs, roots }, challenge) => {
-		if (spec.kind !== "gemm" || spec.rounds !== 0) return [];
-		const decoded = decodeRoots(attachments[roots] ?? new Uint8Array(0));
-		const curve = decoded.ok ? throughputCurve(spec, sentAtUs, decoded.records) : [];
-		if (!decoded.ok || curve.length === 0) return [];
-		const endUs = decoded.records.at(-1)!.atUs;
+export function sustainedLines(evidence: Evidence): string[] {
+	const { figures, claim, readings } = evidence.envelope.body;
+	return sustainedRuns(evidence).flatMap(({ challenge, spec, fromUs, toUs, curve }) => {
 		const said = (readings ?? []).filter(
-			({ device, atUs }) => device === spec.device && atUs >= sentAtUs && atUs <= endUs,
+			({ device, atUs }) => device === spec.device && atUs >= fromUs && atUs <= toUs,
 		);
 		return [
 			curveLine(spec.device, spec.precision, curve, isThrottled(figures, challenge)),

@@ -5,10 +5,11 @@ import { codes } from "../../protocol/codes.ts";
 import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Confidence, Identity, Verdict } from "../../protocol/probe/verdict.ts";
+import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
-import { isPeerFigure, peerTables } from "./peer-table.ts";
+import { peerTables } from "./peer-table.ts";
 import { plural } from "./table.ts";
 
 export function verdictLine(verdict: Verdict, paint: Paint): string {

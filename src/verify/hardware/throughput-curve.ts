@@ -1,7 +1,7 @@
 // The speed of a sustained run over time, from the times its roots came. Work is taken to flow evenly between two roots.
 // Whole numbers throughout (BigInt where they pass 2^53), so that every verifier gets the same curve.
-import type { GemmSpec } from "../../protocol/probe/evidence.ts";
-import type { RootRecord } from "../../protocol/probe/records.ts";
+import type { Evidence, GemmSpec } from "../../protocol/probe/evidence.ts";
+import { decodeRoots, type RootRecord } from "../../protocol/probe/records.ts";
 
 export interface CurvePoint {
 	/** Since the challenge was sent. */
@@ -50,6 +50,26 @@ export function throughputCurve(
 	return ends.map((endUs, i) => {
 		const spanUs = BigInt(endUs - (ends[i - 1] ?? 0));
 		return { endUs, opsPerS: Number(((work[i]! - (work[i - 1] ?? 0n)) * 1_000_000n) / spanUs) };
+	});
+}
+
+export interface SustainedRun {
+	/** Its place in the list of challenges. */
+	readonly challenge: number;
+	readonly spec: GemmSpec;
+	readonly fromUs: number;
+	readonly toUs: number;
+	readonly curve: readonly CurvePoint[];
+}
+
+/** The sustained runs of an evidence file that has any roots of them. */
+export function sustainedRuns({ envelope, attachments }: Evidence): SustainedRun[] {
+	return envelope.body.challenges.flatMap(({ spec, sentAtUs, roots }, challenge) => {
+		if (spec.kind !== "gemm" || spec.rounds !== 0) return [];
+		const decoded = decodeRoots(attachments[roots] ?? new Uint8Array(0));
+		const curve = decoded.ok ? throughputCurve(spec, sentAtUs, decoded.records) : [];
+		if (!decoded.ok || curve.length === 0) return [];
+		return [{ challenge, spec, fromUs: sentAtUs, toUs: decoded.records.at(-1)!.atUs, curve }];
 	});
 }
 
