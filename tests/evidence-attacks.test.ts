@@ -93,7 +93,7 @@ test("an edited timestamp breaks a hash or the signature", () => {
 });
 
 test("a faster time with the old figures does not fit, even when signed", () => {
-	const challenges = body.challenges.map((challenge) => ({ ...challenge, sentAtUs: challenge.sentAtUs + 1000 }));
+	const challenges = body.challenges.map((challenge) => ({ ...challenge, sentAtUs: challenge.sentAtUs + 1 }));
 	const signed = encodeEvidence({ ...body, challenges }, evidence.attachments, SIGNER);
 	assert.equal(codeOf(verifyEvidence(signed, own)), "FIGURES_MISMATCH");
 });

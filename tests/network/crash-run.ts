@@ -3,9 +3,9 @@
 // Used by crash.test.ts (few kills) and bench/network-crash.ts (many). The same seed makes the same choices; when they fall is up to the machine.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, watch } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { kindNamed } from "./simulated-kinds.ts";
 import { openToyNetwork, type ToyNetwork } from "./toy-network.ts";
@@ -46,16 +46,6 @@ function seeded(seed: number): () => number {
 		const digest = createHash("sha256").update(`crash ${seed} ${count++}`).digest();
 		return digest.readUIntBE(0, 6) / 2 ** 48;
 	};
-}
-
-async function freePort(): Promise<number> {
-	return await new Promise((resolve, reject) => {
-		const server = createServer().once("error", reject);
-		server.listen(0, "127.0.0.1", () => {
-			const { port } = server.address() as { port: number };
-			server.close(() => resolve(port));
-		});
-	});
 }
 
 export async function runCrashes(o: CrashOptions): Promise<CrashReport> {

@@ -1,13 +1,11 @@
 // Validator processes killed at random moments during probes, and their database connections cut: nothing is lost, nothing is counted twice.
-// Some kills here; `node bench/network-crash.ts` makes 200. ASSAY_CRASH_SEED makes the choices of an earlier run again.
+// Some kills here; `node bench/network-crash.ts` makes 200. The choices are the setting's of all random tests.
 import assert from "node:assert/strict";
-import { randomInt } from "node:crypto";
 import { test } from "node:test";
+import { seed } from "../fuzz.test-kit.ts";
 import { runCrashes } from "./crash-run.ts";
 
 test("killed and cut off again and again: every evidence file is counted once, nothing is stuck", async (t) => {
-	const seed = Number(process.env.ASSAY_CRASH_SEED ?? randomInt(2 ** 31));
-	t.diagnostic(`seed ${seed}`);
 	const report = await runCrashes({ kills: 16, seed, providers: 8, validators: 2 });
 	t.diagnostic(JSON.stringify(report));
 	assert.deepEqual(report.wrong, []);

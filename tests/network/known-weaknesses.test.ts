@@ -173,11 +173,7 @@ const ELSEWHERE: readonly (readonly [weakness: string, file: string, title: stri
 	],
 	["cards that figures cannot tell apart", "src/market/scores/score-provider.test.ts", "SN27 cannot tell these apart"],
 	["listings of claimed specs", "src/store/tables.test.ts", "a search by proven figures finds exactly those"],
-	[
-		"validators test at random times and collide",
-		"tests/store/processes.test.ts",
-		"four processes probe 60 providers once each",
-	],
+	["validators test at random times and collide", "tests/store/processes.test.ts", "each provider is probed once"],
 	["22 retries, every 60 s", "src/market/schedule/schedule.test.ts", "SN27 tries 22 times"],
 	["the message bus is public", "src/engine/agent/agent-seal.test.ts", "do not open"],
 	["no test of the proof", "src/verify/hardware/tamper.test.ts", "test("],

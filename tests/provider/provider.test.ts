@@ -26,6 +26,7 @@ import {
 } from "../../src/engine/agent/agent.test-kit.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
+import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
@@ -293,10 +294,10 @@ test("an engine within its limits is left alone", async () => {
 });
 
 test("a validator that was killed is found again, and probes again", async () => {
-	const first = await startDoor();
+	const port = await freePort();
+	const first = await startDoor({ port });
 	const running = await startProvider([first.url]);
 	await first.next();
-	const port = Number(new URL(first.url).port);
 	const at = running.events.length;
 	await first.stop();
 	await running.when("lost", at);
@@ -310,13 +311,13 @@ test("a validator that was killed is found again, and probes again", async () =>
 
 test("another key at the same URL is refused, and the first one stays pinned over a restart", async () => {
 	const dataFolder = join(folder, "pinned");
-	const first = await startDoor();
+	const port = await freePort();
+	const first = await startDoor({ port });
 	const running = await startProvider([first.url], { dataFolder });
 	await first.next();
 	const pins = join(dataFolder, "validators.json");
 	assert.deepEqual(JSON.parse(readFileSync(pins, "utf8")), { [first.url]: first.signer.key });
 	assert.equal(statSync(pins).mode & 0o777, 0o600);
-	const port = Number(new URL(first.url).port);
 	await first.stop();
 	await running.provider.stop();
 

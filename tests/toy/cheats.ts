@@ -71,8 +71,6 @@ function hangUpOn(toy: ToyEngine, now: boolean): boolean {
 	return now;
 }
 
-/** Far beyond the bound, which is a third of what computing all kept bytes took. */
-const late = (spentMs: number) => sleep(2 * spentMs + 100);
 let stalePrepared: Uint8Array | null = null;
 let residentSession: Session | null = null;
 
@@ -141,12 +139,12 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 
 	// — memory that is not there
 	"recomputed-late": {
-		async beforePass(session) {
-			if (isGemm(session.ask)) for (const seed of session.seeds) productOf(session.ask, seed);
-			await late(session.spentMs);
+		async beforePass(session, _ask, toy) {
+			toy.recompute(session);
+			await toy.late(session);
 		},
 	},
-	"fetched-late": { beforePass: (session) => late(session.spentMs) },
+	"fetched-late": { beforePass: (session, _ask, toy) => toy.late(session) },
 	"one-device-as-two": {
 		claim: (claim) => ({
 			...claim,
@@ -154,19 +152,19 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 		}),
 	},
 	"one-memory-as-two": {
-		async beforePass(session) {
-			if (session.ask.device === 1) await late(session.spentMs);
+		async beforePass(session, _ask, toy) {
+			if (session.ask.device === 1) await toy.late(session);
 		},
 	},
 
 	// Two cards with names of their own, each claiming the whole memory, both served from one: what one of them filled last is there, the
 	// other's bytes are made again when they are asked for.
 	"one-card-as-two": {
-		async beforePass(session) {
-			if (!isGemm(session.ask) || residentSession === session) return;
+		async beforePass(session, _ask, toy) {
+			if (residentSession === session) return;
 			residentSession = session;
-			for (const seed of session.seeds) productOf(session.ask, seed);
-			await late(session.spentMs);
+			toy.recompute(session);
+			await toy.late(session);
 		},
 	},
 	// The same card that does not even try: it has no room for the second fill, however small.

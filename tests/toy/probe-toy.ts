@@ -1,7 +1,8 @@
 // Probes a toy engine the way the product probes a host, with runProbe: inside this process (quick, for what a toy computes), or as
 // a process of its own behind a local link (for what it does to the wire). For tests.
-// Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time. Where a device streams its own memory, its
-// clock runs slower than the wall's: a toy in JavaScript reads some 0.5 GB/s, and residency is judged against real cards' links.
+// Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time; and inside this process its clock is the
+// toy's own, which only the toy's work moves: a toy in JavaScript reads some 0.5 GB/s, slower when the machine is busy, and residency is judged against
+// real cards' links. A toy as a process is asked for no stream of a GPU's own memory.
 
 import { createHash } from "node:crypto";
 import { PassThrough } from "node:stream";
@@ -20,10 +21,9 @@ import {
 import { CHEATS } from "./cheats.ts";
 import { fixedPlan } from "./fixed-plan.ts";
 import { toyClaim } from "./toy-claim.ts";
-import { ToyEngine } from "./toy-engine.ts";
+import { createToyTime, ToyEngine, type ToyTime } from "./toy-engine.ts";
 
 const TOY = fileURLToPath(new URL("./toy-main.ts", import.meta.url));
-const STREAM_CLOCK_SLOWER_BY = 4000;
 
 export const SIGNER = createSigner(new Uint8Array(32).fill(5));
 export const FOREIGN_SIGNER = createSigner(new Uint8Array(32).fill(6));
@@ -55,7 +55,7 @@ export interface ToyProbe {
 }
 
 /** A toy on the same event loop: it stops the verifier's while it computes, which no verdict depends on. */
-function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe): Link {
+function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe, time: ToyTime): Link {
 	const input = new PassThrough();
 	const output = new PassThrough();
 	const { promise: closed, resolve } = Promise.withResolvers<LinkEnd>();
@@ -65,22 +65,19 @@ function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe): Link {
 		resolve({ code: 0, signal: null, stderrTail: "" });
 	};
 	const write = (bytes: Uint8Array) => void (output.writableEnded || output.write(bytes));
-	const toy = new ToyEngine(toyClaim(gpus ?? 0, cpus, disk), cheat === undefined ? {} : CHEATS[cheat]!, {
-		write,
-		hangUp: close,
-	});
+	const claim = toyClaim(gpus ?? 0, cpus, disk);
+	const toy = new ToyEngine(claim, cheat === undefined ? {} : CHEATS[cheat]!, { write, hangUp: close }, time);
 	void toy.serve(input);
 	return { kind: "local", input, output, engineSha256: null, hostKey: null, handshakeUs: null, closed, close };
 }
 
 export function toyOptions(probe: ToyProbe): ProbeOptions {
 	const { cheat, gpus = 0, cpus = 1, disk = false, stages } = probe;
-	const specs = stages.flat();
-	const isOwnStream = (spec: ChallengeSpec) => spec.kind === "stream" && specs[spec.of]?.device === spec.device;
-	const slower = specs.some(isOwnStream) ? STREAM_CLOCK_SLOWER_BY : 1;
+	const time = createToyTime();
+	const hasOwnTime = probe.asProcess === true || probe.more?.openLink !== undefined;
 	const openLink = probe.asProcess
 		? () => createLocalLink({ command: process.execPath, args, env: process.env, graceMs: 300 })
-		: async () => createInnerLink(probe);
+		: async () => createInnerLink(probe, time);
 	const args = [
 		TOY,
 		`--gpus=${gpus}`,
@@ -94,7 +91,7 @@ export function toyOptions(probe: ToyProbe): ProbeOptions {
 		quick: false,
 		sustainMs: 0,
 		signer: SIGNER,
-		clockUs: () => (performance.now() * 1000) / slower,
+		clockUs: hasOwnTime ? () => performance.now() * 1000 : time.nowUs,
 		nowMs: () => 1_800_000_000_000,
 		randomBytes: countedBytes(cheat ?? "honest"),
 		// Generous where a toy merely computes; tests of silence set their own.

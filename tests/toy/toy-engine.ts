@@ -1,7 +1,7 @@
 // A toy engine: the other side of engine/FRAMES.md in TypeScript, at toy sizes. Honest, unless a cheat changes one of its steps.
 // It keeps every product and tree in memory and computes in one thread; it is here for what it answers, not for how fast.
 // The cheats are in cheats.ts, the program that tests start as a process in toy-main.ts.
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FrameReader } from "../../src/engine/wire/frame-reader.ts";
 import {
 	ERROR_CODE,
@@ -37,7 +37,7 @@ export interface Session {
 	/** The last chase, and how many rounds it covered. */
 	chase?: ToyChase & { readonly rounds: number };
 	/** How long all rounds took: a cheat that is late wants to be late against this. */
-	spentMs: number;
+	spentUs: number;
 }
 
 /** What a cheater does differently. Each hook gets what an honest engine would do and may do something else. */
@@ -53,7 +53,7 @@ export interface Cheat {
 	readonly tree?: (bytes: Uint8Array) => Tree;
 	readonly nextSeed?: (seed: Uint8Array, root: Uint8Array) => Uint8Array;
 	/** Before each pass of a stream. */
-	readonly beforePass?: (session: Session, pass: number, ask: StreamAsk) => Promise<void>;
+	readonly beforePass?: (session: Session, ask: StreamAsk, toy: ToyEngine) => Promise<void>;
 	/** What a stream really reads instead of the rounds that were asked for. */
 	readonly read?: (kept: readonly Uint8Array[], ask: StreamAsk, toy: ToyEngine) => readonly Uint8Array[];
 	/** What is really written to the disk, and digested, instead. */
@@ -62,6 +62,36 @@ export interface Cheat {
 	readonly roots?: (roots: RootOut[], ask: RunAsk) => RootOut[];
 	readonly openings?: (openings: OpeningOut[], ask: OpenAsk, session: Session) => OpeningOut[];
 }
+
+/** The time a toy lives in, microseconds. */
+export interface ToyTime {
+	readonly nowUs: () => number;
+	/** What was computed or read takes this long on the modelled card. */
+	readonly spend: (us: number) => void;
+	/** Does nothing for so long. */
+	readonly rest: (us: number) => Promise<void>;
+}
+
+/** The wall's: a toy takes as long as its JavaScript does. */
+const WALL: ToyTime = {
+	nowUs: () => performance.now() * 1000,
+	spend: () => {},
+	rest: (us) => sleep(us / 1000),
+};
+
+/** Time that only this toy's work makes pass: it takes as long on a busy machine as on an idle one. */
+export function createToyTime(): ToyTime {
+	let nowUs = 0;
+	const spend = (us: number) => {
+		nowUs += us;
+	};
+	return { nowUs: () => nowUs, spend, rest: async (us) => spend(us) };
+}
+
+/** A modelled card: no answer within the microsecond of its request, 10¹² operations and 4 TB a second. */
+const REQUEST_US = 1;
+const OPS_PER_US = 1e6;
+const BYTES_PER_US = 4e6;
 
 /** Thrown by a wire that has ended: ends whatever the toy was at, for an engine that is killed does nothing more either. */
 export class WireEnded extends Error {}
@@ -83,9 +113,17 @@ export class ToyEngine {
 	/** One queue a device: requests to one device run in order of arrival. */
 	private readonly queues = new Map<number, Promise<void>>();
 
-	constructor(claim: HostClaim, cheat: Cheat, wire: { write: (bytes: Uint8Array) => void; hangUp: () => void }) {
+	private readonly time: ToyTime;
+
+	constructor(
+		claim: HostClaim,
+		cheat: Cheat,
+		wire: { write: (bytes: Uint8Array) => void; hangUp: () => void },
+		time = WALL,
+	) {
 		this.claim = claim;
 		this.cheat = cheat;
+		this.time = time;
 		this.write = wire.write;
 		this.hangUp = wire.hangUp;
 	}
@@ -96,6 +134,27 @@ export class ToyEngine {
 
 	send(id: number, reply: Reply): void {
 		this.write(encodeReply(id, reply));
+	}
+
+	/** Far beyond the bound of a stream, which is a third of what computing all kept bytes took. */
+	async late({ spentUs }: Session): Promise<void> {
+		await this.time.rest(2 * spentUs + 100_000);
+	}
+
+	/** Makes the rounds of a session once more. */
+	recompute({ ask, seeds }: Session): void {
+		for (const seed of seeds) this.compute(ask, seed);
+	}
+
+	private compute(ask: GemmAsk | FmaAsk, seed: Uint8Array): Uint8Array {
+		const ops = 2 * (ask.kind === "gemm" ? ask.m * ask.n * ask.k : ask.lanes * ask.steps);
+		this.time.spend(ops / OPS_PER_US);
+		return ask.kind === "gemm" ? productOf(ask, seed) : lanesOf(ask.precision, seed, ask.lanes, ask.steps);
+	}
+
+	private digest(kept: readonly Uint8Array[], nonce: Uint8Array): Tree {
+		this.time.spend(kept.reduce((sum, { length }) => sum + length, 0) / BYTES_PER_US);
+		return treeOf(digestsOf(kept, nonce));
 	}
 
 	/** Reads requests until the input ends. */
@@ -147,6 +206,7 @@ export class ToyEngine {
 	}
 
 	private async work(id: number, request: RunAsk | OpenAsk): Promise<void> {
+		this.time.spend(REQUEST_US);
 		if (request.kind === "gemm" || request.kind === "fma") return this.rounds(id, request);
 		const session = this.sessions.get(request.session);
 		if (!session) return this.send(id, { kind: "error", code: ERROR_CODE.no_session, message: "no such session" });
@@ -165,13 +225,12 @@ export class ToyEngine {
 			return this.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
 		}
 		const ask = this.cheat.instead?.(asked) ?? asked;
-		const session: Session = { ask, seeds: [], rounds: [], passes: [], copies: new Map(), spentMs: 0 };
-		const began = performance.now();
+		const session: Session = { ask, seeds: [], rounds: [], passes: [], copies: new Map(), spentUs: 0 };
+		const beganUs = this.time.nowUs();
 		const roots: RootOut[] = [];
 		let seed = ask.seed;
 		for (let round = 0; round < ask.rounds && !this.cancelled.has(id) && !this.gone; round++) {
-			const honest = () =>
-				ask.kind === "gemm" ? productOf(ask, seed) : lanesOf(ask.precision, seed, ask.lanes, ask.steps);
+			const honest = () => this.compute(ask, seed);
 			const bytes = this.cheat.bytes?.(ask, seed, round, honest) ?? honest();
 			const tree = (this.cheat.tree ?? treeOf)(bytes);
 			session.seeds.push(seed);
@@ -182,7 +241,7 @@ export class ToyEngine {
 			seed = (this.cheat.nextSeed ?? nextSeed)(seed, tree.root);
 			await nextTurn(); // lets CANCEL and PING in
 		}
-		session.spentMs = performance.now() - began;
+		session.spentUs = this.time.nowUs() - beganUs;
 		this.sessions.set(asked.session, session);
 		this.finish(id, asked, roots);
 	}
@@ -196,7 +255,7 @@ export class ToyEngine {
 	private async copy(id: number, ask: CopyAsk, session: Session): Promise<void> {
 		const honest = this.newestOf(session, ask.newest);
 		const kept = this.cheat.written?.(honest, ask, session) ?? honest;
-		const tree = treeOf(digestsOf(kept, ask.nonce));
+		const tree = this.digest(kept, ask.nonce);
 		session.copies.set(ask.device, { kept, newest: ask.newest, tree });
 		const root: RootOut = { kind: "root", index: 0, root: tree.root };
 		if (!this.cheat.roots) this.send(id, root);
@@ -214,8 +273,8 @@ export class ToyEngine {
 		session.passes = [];
 		let nonce = ask.nonce;
 		for (let pass = 0; pass < ask.passes && !this.gone; pass++) {
-			await this.cheat.beforePass?.(session, pass, ask);
-			const tree = treeOf(digestsOf(kept, nonce));
+			await this.cheat.beforePass?.(session, ask, this);
+			const tree = this.digest(kept, nonce);
 			session.passes.push(tree);
 			const root: RootOut = { kind: "root", index: pass, root: tree.root };
 			roots.push(root);

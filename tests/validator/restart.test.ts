@@ -27,7 +27,7 @@ async function startChild(dataDir: string): Promise<{ child: ChildProcess; url: 
 
 test("evidence that was durable when its process died is verified again and counted once", async () => {
 	const data = makeDataDir();
-	const settings = { dataDir: data.path, leaseMs: 1000 };
+	const settings = { dataDir: data.path };
 	const real = new Uint8Array(readFileSync(new URL("../../vectors/h200.assay", import.meta.url)));
 	const decoded = decodeEvidence(real);
 	assert.ok(decoded.ok);
@@ -99,8 +99,8 @@ test("a killed validator's probe is given up, its provider probed by the next on
 		await first.connection.closed;
 
 		const validators = [
-			await startToyValidator({ dataDir: data.path, leaseMs: 1000 }),
-			await startToyValidator({ dataDir: data.path, leaseMs: 1000 }),
+			await startToyValidator({ dataDir: data.path }),
+			await startToyValidator({ dataDir: data.path }),
 		];
 		const [one, two] = validators;
 		assert.equal(one!.key, two!.key, "processes on one folder are one validator");

@@ -23,7 +23,8 @@ let validator: ToyValidator;
 let admin: ApiClient;
 before(async () => {
 	const openLocalLink = async () => createToyLink(toyClaimOf("GPU-local"));
-	const deadlines = { readyMs: 300, helloMs: 300, openMs: 1000 };
+	// Only for the one that says nothing at all.
+	const deadlines = { readyMs: 5000 };
 	validator = await startToyValidator({
 		dataDir: data.path,
 		openLocalLink,

