@@ -68,7 +68,7 @@ def engine(program, *figures):
     return [json.loads(line) for line in out.splitlines()]
 
 
-VALUES = ("tops", "gbytes_per_s", "tera_steps_per_s", "gbytes", "leaves", "groups")
+VALUES = ("tops", "gbytes_per_s", "tera_steps_per_s", "ns_per_hop", "gbytes", "leaves", "groups")
 
 
 def main():

@@ -111,7 +111,8 @@ void time_fma(CudaDevice& device, Precision p) {
   print("fma_round", name(p), spec.lanes, round, "tera_steps_per_s", steps / round / 1e12);
 }
 
-// What a probe does first: 95 % of the free memory filled with products, then passes over all of it.
+// What a probe does first: 95 % of the free memory filled with products, then passes over all of it and chains of
+// reads through it.
 void time_fill_and_stream(CudaDevice& device) {
   const GemmSpec spec{Precision::int8, 16384, 16384, 16384};
   const auto slots = static_cast<uint32_t>((device.claim().free_bytes / 100 * 95 + spec.bytes() - 1) / spec.bytes());
@@ -129,6 +130,11 @@ void time_fill_and_stream(CudaDevice& device) {
   for (int turn = 0; turn < 5; ++turn) {
     const double pass = time_s(device, [&] { seed = device.stream_pass(*kept, ring, seed, kGo); });
     print("stream_pass", p, spec.n, pass, "gbytes_per_s", gbytes(spec.bytes() * slots) / pass);
+  }
+  constexpr uint32_t kIntervals = 4096, kHops = kIntervals * kIntervalHops;
+  for (int turn = 0; turn < 3; ++turn) {
+    const double chase = time_s(device, [&] { device.chase(*kept, ring, seed, kIntervals, kGo); });
+    print("chase", p, spec.n, chase, "ns_per_hop", 1e9 * chase / kHops);
   }
   std::vector<uint32_t> some(128);
   for (uint32_t i = 0; i < 128; ++i) some[i] = i * 37;

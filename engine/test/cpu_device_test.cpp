@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "core/recurrence.hpp"
 #include "cpu/cpu_device.hpp"
+#include "probe/chase.hpp"
 #include "probe/product_copies.hpp"
 #include "cpu/sha256_host.hpp"
 #include "paths.hpp"
@@ -239,6 +240,41 @@ void test_fma(ProbeKernels& device, const std::string& set) {
   }
 }
 
+// A chase of the vectors: labels, root, and where an interval's hops went; and all starts against the labels.
+void test_chase(ProbeKernels& device, const std::string& set, const std::string& folder) {
+  for (const Row& r : read_vectors(folder, "chase")) {
+    const GemmSpec spec{precision_named(r.text("precision")), r.u32("m"), r.u32("n"), r.u32("k")};
+    const uint32_t rounds = r.u32("rounds"), keep = r.u32("keep"), intervals = r.u32("intervals"), leaves = spec.leaves();
+    const std::string what = "chase.json " + name(spec) + " on " + set;
+    auto kept = device.keep(spec, keep);
+    Seed seed = hash_from_hex(r.text("seed"));
+    for (uint32_t round = 0; round < rounds; ++round) seed = chained_hash(Tag::seed, seed, device.gemm_round(*kept, round % keep, seed, kGo));
+    std::vector<uint32_t> slots;
+    for (uint32_t round = rounds - keep; round < rounds; ++round) slots.push_back(round % keep);
+    const Hash nonce = hash_from_hex(r.text("nonce"));
+    const std::vector<Label> labels = device.chase(*kept, slots, nonce, intervals, kGo);
+    if (!check(labels.size() == intervals, what + ": as many labels as intervals")) continue;
+    check(to_hex(reinterpret_cast<const uint8_t*>(labels.data()), 32 * labels.size()) == r.text("labels"), what + ": labels");
+    const Chase chase(keep, nonce, labels);
+    check(to_hex(chase.root().b, 32) == r.text("root"), what + ": root");
+    std::vector<uint64_t> starts;
+    for (uint32_t interval = 0; interval < intervals; ++interval) starts.push_back(chase.start(interval).of[r.u32("chain")]);
+    const std::vector<uint64_t> targets = device.hop_targets(*kept, slots, nonce, starts);
+    std::string places;
+    for (uint32_t hop = 0; hop < kIntervalHops; ++hop) {
+      const uint64_t q = targets[r.u32("interval") * kIntervalHops + hop];
+      if (hop > 0) places += ';';
+      places += std::to_string(rounds - keep + q / leaves) + ',' + std::to_string(q % leaves);
+    }
+    check(places == r.text("places"), what + ": where the hops went");
+    const std::atomic<bool> stop{true};
+    check(code_of([&] { device.chase(*kept, slots, nonce, intervals, stop); }) == ErrorCode::cancelled, what + ": stopped");
+    if (keep < 2) continue;
+    const std::vector<uint32_t> turned = {slots[1], slots[0]};
+    check(device.chase(*kept, turned, nonce, 2, kGo)[0].of[0] != labels[0].of[0], what + ": the order of rounds counts");
+  }
+}
+
 void test_refusals(ProbeKernels& device) {
   const GemmSpec huge{Precision::int8, 65536, 65536, 128};
   check(code_of([&] { device.keep(huge, 1u << 20); }) == ErrorCode::no_memory, "8 PiB of products are refused");
@@ -319,6 +355,7 @@ int main(int argc, char** argv) {
       test_stream(*devices[i]->probe_kernels(), sets[i]->name);
       test_fma(*devices[i]->probe_kernels(), sets[i]->name);
       test_vectors(*devices[i]->probe_kernels(), sets[i]->name, argv[1]);
+      test_chase(*devices[i]->probe_kernels(), sets[i]->name, argv[1]);
     }
     test_refusals(*devices.back()->probe_kernels());
     test_virtual_devices();

@@ -17,6 +17,7 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/launch_shape.hpp"
 #include "devices.hpp"
+#include "probe/chase.hpp"
 
 using namespace assay;
 
@@ -55,6 +56,10 @@ bool same(const std::vector<Opening>& a, const std::vector<Opening>& b) {
       if (!same(a[i].path[j], b[i].path[j])) return false;
   }
   return true;
+}
+
+bool same(const std::vector<Label>& a, const std::vector<Label>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Label)) == 0;
 }
 
 // All of them when few, else the first, the last and some between; the first once more, out of order.
@@ -124,6 +129,16 @@ void compare_gemm(ProbeKernels& cpu, ProbeKernels& gpu, const GemmSpec& spec, ui
   }
   expect(!same(passes[0], passes[1]), what + ": the order of slots counts");
   expect(!same(gpu.stream_pass(*on_gpu, rings[0], numbered(1), kGo), passes[0]), what + ": the nonce counts");
+  for (const auto& ring : rings) {
+    const Hash nonce = numbered(7000 + seed_number);
+    const uint32_t intervals = seed_number == 1 ? 2048 : 16;  // more than one launch
+    const auto labels = gpu.chase(*on_gpu, ring, nonce, intervals, kGo);
+    expect(same(cpu.chase(*on_cpu, ring, nonce, intervals, kGo), labels), what + ": chase over " + std::to_string(ring.size()));
+    std::vector<uint64_t> starts;
+    const Chase chase(static_cast<uint32_t>(ring.size()), nonce, labels);
+    for (uint32_t i = 0; i < 16; ++i) starts.push_back(chase.start(i * (intervals / 16)).of[i % kChains]);
+    expect(cpu.hop_targets(*on_cpu, ring, nonce, starts) == gpu.hop_targets(*on_gpu, ring, nonce, starts), what + ": hops");
+  }
   // A slot written again, with the others untouched.
   expect(same(gpu.gemm_round(*on_gpu, 1, numbered(100 * seed_number + 2), kGo), roots[2]), what + ": same seed, other slot");
   expect(all_on_root(gpu.open_round(*on_gpu, 0, leaves), spec.leaves(), roots[0]), what + ": neighbours untouched");
@@ -149,6 +164,9 @@ void check_refusals(cuda::CudaDevice& gpu) {
   const std::vector<uint32_t> both = {0, 1}, beyond_leaf = {spec.leaves()}, beyond_slot = {2}, none = {};
   expect_thrown(ErrorCode::cancelled, "a stopped product", [&] { gpu.gemm_round(*kept, 0, numbered(6), kStop); });
   expect_thrown(ErrorCode::cancelled, "a stopped pass", [&] { gpu.stream_pass(*kept, both, numbered(6), kStop); });
+  expect_thrown(ErrorCode::cancelled, "a stopped chase", [&] { gpu.chase(*kept, both, numbered(6), 16, kStop); });
+  expect_thrown(ErrorCode::bad_request, "a chase over a slot that is not there", [&] { gpu.chase(*kept, beyond_slot, numbered(5), 2, kGo); });
+  expect_thrown(ErrorCode::bad_request, "a chase over nothing", [&] { gpu.chase(*kept, none, numbered(5), 2, kGo); });
   expect_thrown(ErrorCode::cancelled, "stopped lanes", [&] { gpu.fma_round(lanes, numbered(6), kStop); });
   expect(same(gpu.gemm_round(*kept, 0, numbered(5), kGo), root), "the device works after a cancel");
   expect_thrown(ErrorCode::bad_request, "a leaf that is not there", [&] { gpu.open_round(*kept, 0, beyond_leaf); });
@@ -213,6 +231,33 @@ void check_stop_midway(ProbeKernels& gpu, const GemmSpec& spec) {
   stopper.join();
 }
 
+// One interval of a chase as a verifier sees it: every hop from opened leaves.
+void check_chase(ProbeKernels& gpu, Kept& kept, const std::vector<uint32_t>& ring, const GemmSpec& spec, const std::vector<Hash>& roots) {
+  const Hash nonce = numbered(11);
+  const auto rounds = static_cast<uint32_t>(ring.size());
+  const Chase chase(rounds, nonce, gpu.chase(kept, ring, nonce, 256, kGo));
+  MixKeys keys = mix_keys(nonce.b);
+  uint64_t state = chase.start(255).of[2];
+  bool right = true;
+  for (const uint64_t q : gpu.hop_targets(kept, ring, nonce, std::vector<uint64_t>{state})) {
+    const HopTarget target = hop_target(state, rounds, spec.leaves());
+    const auto opened = gpu.open_round(kept, ring[target.round], std::vector<uint32_t>{target.leaf});
+    right = right && q == target.q && path_leads_to(opened[0], spec.leaves(), roots[ring[target.round]]);
+    uint32_t words[256];
+    std::memcpy(words, opened[0].leaf.data(), sizeof words);
+    keys.start = static_cast<uint32_t>(state);
+    state = hop_end(state, mix_leaf(keys, words, static_cast<uint32_t>(state >> 32)));
+  }
+  expect(right && state == chase.label(255).of[2], "full card: the hops of an interval");
+  std::atomic<bool> stop{false};
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    stop = true;
+  });
+  expect_thrown(ErrorCode::cancelled, "a chase stopped midway", [&] { gpu.chase(kept, ring, nonce, 65536, stop); });
+  stopper.join();
+}
+
 void compare_products(ProbeKernels& cpu, cuda::CudaDevice& gpu, Precision p, bool small) {
   compare_gemm(cpu, gpu, {p, 128, 512, 128}, 1);
   compare_gemm(cpu, gpu, {p, 384, 1536, 640}, 2);
@@ -260,6 +305,7 @@ void check_full(cuda::CudaDevice& gpu) {
   }
   expect(paths, "full card: every product still leads to its root");
   expect(digests, "full card: sampled digests");
+  check_chase(gpu, *kept, ring, spec, roots);
   check_full_peer({expect, expect_thrown, numbered}, gpu, *kept, ring, spec);
 }
 

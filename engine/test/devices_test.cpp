@@ -127,6 +127,23 @@ void test_peers() {
       check_openings(engine.call(Kind::open, open_payload(owner, 1, groups)), groups, 3 * leaves / 128, roots, "peer's STREAM");
     }
   }
+  // A chase names no reader: each session's own device follows it, all at once, and a peer's STREAM waits its turn.
+  std::vector<uint32_t> chases;
+  for (uint16_t owner = 0; owner < 3; ++owner) {
+    chases.push_back(engine.next_id());
+    engine.send(Kind::chase, chases.back(), chase_payload(owner, 0, 4, seed_of(50)));
+    chases.push_back(engine.next_id());
+    engine.send(Kind::stream, chases.back(), stream_payload(owner, static_cast<uint16_t>(engine.cpu + (owner + 1) % 3), 0, 1, seed_of(50)));
+  }
+  std::map<uint32_t, std::vector<Frame>> chased;
+  for (size_t ended = 0; ended < chases.size();) {
+    const auto frame = engine.receive();
+    if (!frame) break;
+    chased[frame->id].push_back(*frame);
+    ended += frame->kind == static_cast<uint8_t>(Kind::done) || frame->kind == static_cast<uint8_t>(Kind::error);
+  }
+  for (const uint32_t id : chases) check(is_done(chased[id], 1), "chases beside peers' STREAMs");
+  check(!same(roots_in(chased[chases[0]])[0], roots_in(chased[chases[2]])[0]), "each over its own bytes");
   // The newest of them.
   const Hash newest = reference_pass(engine, 1, 2, 2, leaves, seed_of(51));
   for (const uint16_t reader : {engine.cpu, static_cast<uint16_t>(engine.cpu + 1)}) {
@@ -249,7 +266,7 @@ void test_disk() {
   check_openings(engine.call(Kind::open, open_payload(1, 2, groups)), groups, 37, root, "COPY");
   check(error_code(engine.call(Kind::open, open_payload(1, 2, {{1, 0}}))) == kBadRequest, "a second pass of a COPY");
   check(error_code(engine.call(Kind::open, open_payload(1, 2, {{0, 37}}))) == kBadRequest, "a group beyond the COPY");
-  check(error_code(engine.call(Kind::open, open_payload(1, 3, {{0, 0}}))) == kBadRequest, "OPEN of another kind of thing");
+  check(error_code(engine.call(Kind::open, open_payload(1, 5, {{0, 0}}))) == kBadRequest, "OPEN of another kind of thing");
 
   const auto passes = engine.call(Kind::stream, stream_payload(1, engine.disk, 0, 3, seed_of(9)));
   const auto answers = roots_in(passes);

@@ -165,6 +165,9 @@ inline std::vector<uint8_t> stream_payload(uint32_t session, uint16_t reader, ui
 inline std::vector<uint8_t> copy_payload(uint32_t session, uint16_t device, uint32_t newest, const assay::Hash& nonce) {
   return payload_of(assay::CopyRequest{session, device, newest, nonce});
 }
+inline std::vector<uint8_t> chase_payload(uint32_t session, uint32_t newest, uint32_t intervals, const assay::Hash& nonce) {
+  return payload_of(assay::ChaseRequest{session, newest, intervals, nonce});
+}
 inline std::vector<uint8_t> device_payload(uint16_t device) { return payload_of(assay::ReadRequest{device}); }
 inline std::vector<uint8_t> open_payload(uint32_t session, uint8_t what, const std::vector<std::pair<uint32_t, uint32_t>>& places) {
   assay::OpenRequest asked{session, what, {}};

@@ -66,7 +66,7 @@ Asked random_request(Dice& dice) {
   const uint16_t device = dice.one_in(2) ? uint16_t{0} : any_device();
   const bool tame = !dice.one_in(3);  // small shapes that the engine really runs
   const auto keep = [&](uint32_t tame_value) { return tame ? tame_value : hostile_word(dice); };
-  switch (dice.below(14)) {
+  switch (dice.below(15)) {
     case 0:
       asked.kind = 1;
       asked.payload = payload_of(HelloRequest{dice.pick<uint16_t>({2, 2, 2, 0, 1, 0xFFFF})});
@@ -93,7 +93,7 @@ Asked random_request(Dice& dice) {
         index = keep(dice.below(130));
       }
       asked.kind = 5;
-      asked.payload = open_payload(session, static_cast<uint8_t>(dice.below(4)), places);
+      asked.payload = open_payload(session, static_cast<uint8_t>(dice.below(6)), places);
       break;
     }
     case 6:
@@ -116,6 +116,10 @@ Asked random_request(Dice& dice) {
     case 11:
       asked.kind = 3;
       asked.payload = stream_payload(session, any_device(), keep(dice.below(4)), keep(1 + dice.below(40)), dice.hash());
+      break;
+    case 12:
+      asked.kind = 11;
+      asked.payload = chase_payload(session, keep(dice.below(4)), keep(1u << dice.below(7)), dice.hash());
       break;
     default:
       asked.kind = 8;
@@ -230,7 +234,7 @@ void test_still_serves(const std::string& program) {
     Asked a = random_request(dice);
     // Long work would only make this wait: what is asked here is refused or small.
     if ((a.kind == 2 || a.kind == 4) && !dice.one_in(4)) a.payload.push_back(0);
-    if (a.kind == 3 && a.payload.size() > 24) memset(a.payload.data(), 0xFF, 4);
+    if ((a.kind == 3 || a.kind == 11) && a.payload.size() > 24) memset(a.payload.data(), 0xFF, 4);
     if ((a.kind == 2 || a.kind == 4) && a.payload.size() > 40) memset(a.payload.data() + a.payload.size() - 40, 0xFF, 4);
     a.id |= 1u << 30;
     engine.write_bytes(encode(a));

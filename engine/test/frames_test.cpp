@@ -5,6 +5,8 @@
 #include <map>
 
 #include "checked_engine.hpp"
+#include "cpu/sha256_host.hpp"
+#include "probe/chase.hpp"
 #include "vector_file.hpp"
 
 using namespace assay;
@@ -58,6 +60,104 @@ void test_gemm_stream_open() {
   check(error_code(engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 1, seed))) == kNoSession, "STREAM of a released session");
   const auto again = engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 256, 1024, 384, 2, 9, seed));
   check(roots_in(again).size() == 2 && same(roots_in(again)[1], roots[1]), "the same seed gives the same chain; keep above rounds is taken");
+}
+
+// A verifier's look at one interval of one chain, from the frames alone: labels and their paths, F, and each hop.
+void check_interval(Engine& engine, const ChaseRequest& asked, const Hash& root, uint32_t interval, uint32_t chain, uint32_t first_round,
+                    uint32_t rounds, uint32_t leaves, const std::vector<Hash>& roots) {
+  const std::string what = "interval " + std::to_string(interval) + ", chain " + std::to_string(chain);
+  const auto labels = openings_in(engine.call(Kind::open, open_payload(asked.session, 3, {{0, interval - 1}, {0, interval}})));
+  if (!check(labels.size() == 2, what + ": two labels")) return;
+  Label states[2];
+  std::vector<Hash> lefts;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const auto& [round, opening] = labels[i];
+    const uint32_t at = interval - 1 + i;
+    if (!check(round == 0 && opening.index == at && opening.leaf.size() == 32, what + ": a label is 32 bytes")) return;
+    memcpy(&states[i], opening.leaf.data(), 32);
+    Hash node = tagged_hash(Tag::leaf, opening.leaf);
+    for (size_t level = 0; level < opening.path.size(); ++level) {
+      const bool right = at >> level & 1;
+      if (right && i == 0) lefts.push_back(opening.path[level]);
+      node = right ? node_hash(opening.path[level], node) : node_hash(node, opening.path[level]);
+    }
+    check(size_t{1} << opening.path.size() == asked.intervals && same(node, root), what + ": a label leads to the root");
+  }
+  uint64_t state = states[0].of[chain] ^ chase_feed(asked.nonce, interval - 1, lefts).of[chain];
+  const auto frames = engine.call(Kind::open, open_payload(asked.session, 4, {{interval, chain}}));
+  const auto hops = openings_in(frames);
+  if (!check(hops.size() == 64 && is_done(frames, 64), what + ": 64 hops")) return;
+  unsigned astray = 0;
+  for (const auto& [round, opening] : hops) {
+    const HopTarget target = hop_target(state, rounds, leaves);
+    astray += round != first_round + target.round || opening.index != target.leaf || !leads_to(opening, leaves, roots[round]);
+    uint32_t words[256];
+    memcpy(words, opening.leaf.data(), 1024);
+    MixKeys keys = mix_keys(asked.nonce.b);
+    keys.start = static_cast<uint32_t>(state);
+    state = hop_end(state, mix_leaf(keys, words, static_cast<uint32_t>(state >> 32)));
+  }
+  check(astray == 0 && state == states[1].of[chain], what + ": the hops lead to its label");
+}
+
+void test_chase() {
+  Engine engine;
+  const uint32_t leaves = 256 * 2;
+  const auto made = engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 256, 1024, 128, 5, 3, seed_of(3)));
+  const auto chase = [&](uint32_t session, uint32_t newest, uint32_t intervals, uint32_t nonce) {
+    return engine.call(Kind::chase, chase_payload(session, newest, intervals, seed_of(nonce)));
+  };
+  for (const uint8_t what : {3, 4}) check(error_code(engine.call(Kind::open, open_payload(1, what, {{0, 0}}))) == kBadRequest, "OPEN of no CHASE");
+  Hash all{};
+  for (const uint32_t newest : {0u, 2u, 9u}) {
+    const auto frames = chase(1, newest, 32, 40);
+    const auto answer = roots_in(frames);
+    if (!check(is_done(frames, 1) && answer.size() == 1, "CHASE sends its root and DONE")) return;
+    if (newest == 0) all = answer[0];
+    check(same(answer[0], all) == (newest != 2), "0 and more than are kept is all");
+    const uint32_t rounds = newest == 2 ? 2 : 3;
+    for (const auto& [interval, chain] : {std::pair{1u, 0u}, {16u, 3u}, {31u, 2u}, {22u, 1u}})
+      check_interval(engine, {1, newest, 32, seed_of(40)}, answer[0], interval, chain, 5 - rounds, rounds, leaves, roots_in(made));
+  }
+  check(!same(roots_in(chase(1, 0, 32, 41)).at(0), all), "the nonce counts");
+  check(is_done(engine.call(Kind::open, open_payload(1, 4, {{0, 0}, {31, 3}, {0, 0}})), 3 * 64), "several intervals, the first too");
+  check(error_code(engine.call(Kind::open, open_payload(1, 3, {{1, 0}}))) == kBadRequest, "labels have one round");
+  check(error_code(engine.call(Kind::open, open_payload(1, 3, {{0, 32}}))) == kBadRequest, "a label that is not there");
+  check(error_code(engine.call(Kind::open, open_payload(1, 4, {{0, 0}, {32, 0}}))) == kBadRequest, "an interval that is not there");
+  check(error_code(engine.call(Kind::open, open_payload(1, 4, {{0, 4}}))) == kBadRequest, "a chain that is not there");
+  const std::vector<std::pair<uint32_t, uint32_t>> many(257, {1, 1}), most(256, {1, 1});
+  check(error_code(engine.call(Kind::open, open_payload(1, 4, many))) == kBadRequest, "hops of 257 intervals");
+  check(is_done(engine.call(Kind::open, open_payload(1, 4, most)), 256 * 64), "hops of 256");
+  for (const uint32_t intervals : {0u, 1u, 3u, 48u, 65537u, 131072u, 1u << 31, 0xFFFFFFFFu})
+    check(error_code(chase(1, 0, intervals, 40)) == kBadRequest, "intervals " + std::to_string(intervals));
+  check(is_done(engine.call(Kind::open, open_payload(1, 3, {{0, 31}})), 1), "a refused CHASE leaves the last one");
+  check(is_done(chase(1, 1, 2, 40), 1), "the smallest CHASE takes the place of the last");
+  check(error_code(engine.call(Kind::open, open_payload(1, 3, {{0, 2}}))) == kBadRequest, "whose labels are gone");
+  check(error_code(chase(2, 0, 2, 40)) == kNoSession, "CHASE of no session");
+  check(is_done(engine.call(Kind::fma, fma_payload(2, engine.cpu, 5, 256, 512, 1, seed_of(1))), 1), "an FMA");
+  check(error_code(chase(2, 0, 2, 40)) == kBadRequest, "CHASE of an FMA");
+  check(error_code(engine.call(Kind::open, open_payload(2, 3, {{0, 0}}))) == kBadRequest, "labels of an FMA");
+
+  // In the middle of a long one: RELEASE must wait, CANCEL ends it, and nothing of it is left.
+  const uint32_t id = engine.next_id();
+  engine.send(Kind::chase, id, chase_payload(1, 0, 65536, seed_of(40)));
+  check(error_code(engine.call(Kind::release, word_payload(1))) == kBusy, "RELEASE during a CHASE");
+  engine.send(Kind::cancel, engine.next_id(), word_payload(id));
+  check(is_done(engine.answer(id), 0, true), "a CHASE is cancelled");
+  const bool began = error_code(engine.call(Kind::open, open_payload(1, 3, {{0, 0}}))) == kBadRequest;
+  check(began || is_done(engine.call(Kind::open, open_payload(1, 3, {{0, 1}})), 1), "and leaves nothing, or had not begun");
+  check(same(roots_in(chase(1, 0, 32, 40)).at(0), all), "and can be asked again");
+  check(is_done(engine.call(Kind::release, word_payload(1)), 0), "RELEASE");
+  check(error_code(chase(1, 0, 2, 40)) == kNoSession, "CHASE of a released session");
+  // Sent before its GEMM is done.
+  const uint32_t gemm = engine.next_id(), behind = engine.next_id();
+  engine.send(Kind::gemm, gemm, gemm_payload(3, engine.cpu, 0, 256, 1024, 128, 5, 3, seed_of(3)));
+  engine.send(Kind::chase, behind, chase_payload(3, 0, 32, seed_of(40)));
+  const auto answer = roots_in(engine.answer(behind));
+  check(answer.size() == 1 && same(answer[0], all), "CHASE behind its GEMM");
+  engine.send(Kind::chase, engine.next_id(), chase_payload(3, 0, 65536, seed_of(40)));
+  engine.close_in();
+  check(engine.exit_code() == 0, "the end of stdin during a CHASE");
 }
 
 void test_fma() {
@@ -299,6 +399,9 @@ void test_cancelled_chain() {
   const Digest last = mix_leaf(keys, words, 3 * leaves - 1);
   check(memcmp(digests[0].opening.leaf.data() + 8 * 5, &first, 8) == 0, "the oldest kept round comes first");
   check(memcmp(digests[1].opening.leaf.data() + 8 * 127, &last, 8) == 0, "the newest comes last");
+  const ChaseRequest chase{1, 0, 4, seed_of(7)};
+  const auto chased = roots_in(engine.call(Kind::chase, payload_of(chase)));
+  if (check(chased.size() == 1, "a cancelled GEMM is chased")) check_interval(engine, chase, chased[0], 3, 0, count - 3, 3, leaves, roots);
 }
 
 void test_sessions() {
@@ -373,6 +476,7 @@ int main(int argc, char** argv) {
   try {
     test_hello();
     test_gemm_stream_open();
+    test_chase();
     test_fma();
     test_bad_values();
     test_bad_frames();

@@ -2,6 +2,7 @@
 // reference.
 // Usage: maths_test FOLDER_OF_VECTORS
 #include "check.hpp"
+#include "core/chase.hpp"
 #include "core/recurrence.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/sha256_host.hpp"
@@ -152,7 +153,8 @@ void test_vectors(const std::string& folder) {
           "entries.json " + r.text("precision"));
   }
   const std::map<std::string, Tag> tags = {
-      {"assay/leaf/1", Tag::leaf}, {"assay/node/1", Tag::node}, {"assay/seed/1", Tag::seed}, {"assay/nonce/1", Tag::nonce}};
+      {"assay/leaf/1", Tag::leaf}, {"assay/node/1", Tag::node}, {"assay/seed/1", Tag::seed}, {"assay/nonce/1", Tag::nonce},
+      {"assay/chase/1", Tag::chase}};
   unsigned tagged = 0;
   for (const Row& r : read_vectors(folder, "tagged-hash")) {
     const auto tag = tags.find(r.text("tag"));
@@ -190,6 +192,23 @@ void test_vectors(const std::string& folder) {
       uint32_t digest[2];
       sets[i]->mix(nonce.b, leaf.data(), r.u32("keptLeaf"), 1, digest);
       check(digest[0] == d.a && digest[1] == d.b, std::string("mix.json, kernels ") + sets[i]->name);
+    }
+  }
+  for (const Row& r : read_vectors(folder, "hop")) {
+    const uint64_t state = std::stoull(r.text("state"), nullptr, 16);
+    const std::vector<uint8_t> leaf = ruled_leaf(hash_from_hex(r.text("seed")), r.u32("leaf"));
+    uint32_t words[256];
+    memcpy(words, leaf.data(), 1024);
+    MixKeys keys = mix_keys(hash_from_hex(r.text("nonce")).b);
+    keys.start = static_cast<uint32_t>(state);
+    const uint64_t next = hop_end(state, mix_leaf(keys, words, static_cast<uint32_t>(state >> 32)));
+    check(next == std::stoull(r.text("next"), nullptr, 16), "hop.json: the next state");
+    check(hop_target(state, 1, r.u32("leaves")).q == r.u32("target"), "hop.json: the target");
+    // However many rounds the leaves lie in, the place is the quotient and the rest.
+    for (const uint32_t rounds : {1u, 3u, 267u, 1u << 20}) {
+      const uint32_t leaves = 128 * (1 + static_cast<uint32_t>(next >> 48));
+      const HopTarget target = hop_target(next, rounds, leaves);
+      check(target.round == target.q / leaves && target.leaf == target.q % leaves && target.round < rounds, "a hop's round and leaf");
     }
   }
   for (const Row& r : read_vectors(folder, "recurrence")) {

@@ -28,6 +28,7 @@ void run_command(Server& server, const Frame& frame) {
     case Kind::fma: return run(fma_command, server, frame);
     case Kind::open: return run(open_command, server, frame);
     case Kind::copy: return run(copy_command, server, frame);
+    case Kind::chase: return run(chase_command, server, frame);
     default: throw EngineError(ErrorCode::bad_frame, "unknown kind " + std::to_string(frame.kind));
   }
 }

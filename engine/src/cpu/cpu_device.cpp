@@ -10,6 +10,7 @@
 #include "host_info.hpp"
 #include "kept_memory.hpp"
 #include "memory_ledger.hpp"
+#include "probe/chase.hpp"
 #include "sha256_host.hpp"
 #include "thread_pool.hpp"
 #include "tree.hpp"
@@ -79,6 +80,10 @@ class CpuDevice final : public Device, public ProbeKernels {
   Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                                    std::span<const uint32_t> groups) override;
+  std::vector<Label> chase(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
+                           const std::atomic<bool>& stop) override;
+  std::vector<uint64_t> hop_targets(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                    std::span<const uint64_t> starts) override;
   Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
 
@@ -105,6 +110,11 @@ class CpuKept final : public Kept {
         products_(spec.bytes() * slots) {}
 
   const uint8_t* host_product(uint32_t slot) const override { return products_.data() + spec.bytes() * slot; }
+  std::vector<const uint8_t*> products(std::span<const uint32_t> slots) const {
+    std::vector<const uint8_t*> at;
+    for (const uint32_t slot : slots) at.push_back(host_product(slot));
+    return at;
+  }
   uint8_t* product(uint32_t slot) { return products_.data() + spec.bytes() * slot; }
   uint8_t* a() { return a_.data(); }
   uint8_t* b() { return b_.data(); }
@@ -249,6 +259,38 @@ std::vector<Opening> CpuDevice::open_stream(Kept& base, std::span<const uint32_t
   return stream_tree(kept, slots, nonce, kNeverStop).open(pool_, groups, [&](uint64_t group, uint8_t* out) {
     group_digests(kept, slots, nonce, group, out);
   });
+}
+
+// In one thread: a second one would only hash while this one hops, and hashes are few.
+std::vector<Label> CpuDevice::chase(Kept& base, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
+                                    const std::atomic<bool>& stop) {
+  const CpuKept& kept = static_cast<CpuKept&>(base);
+  const std::vector<const uint8_t*> products = kept.products(slots);
+  std::vector<Label> labels;
+  LabelFold fold(nonce);
+  Label states = fold.feed();
+  while (labels.size() < intervals) {
+    throw_if(stop);
+    kernels_.hop(nonce.b, products.data(), static_cast<uint32_t>(products.size()), kept.spec.leaves(), states.of, kChains, nullptr);
+    labels.push_back(states);
+    const Label feed = fold.feed();
+    for (uint32_t chain = 0; chain < kChains; ++chain) states.of[chain] ^= feed.of[chain];
+    fold.add(labels.back());
+  }
+  return labels;
+}
+
+std::vector<uint64_t> CpuDevice::hop_targets(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
+                                             std::span<const uint64_t> starts) {
+  const CpuKept& kept = static_cast<CpuKept&>(base);
+  const std::vector<const uint8_t*> products = kept.products(slots);
+  std::vector<uint64_t> targets(starts.size() * kIntervalHops);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    uint64_t state = starts[i];
+    kernels_.hop(nonce.b, products.data(), static_cast<uint32_t>(products.size()), kept.spec.leaves(), &state, 1,
+                 targets.data() + i * kIntervalHops);
+  }
+  return targets;
 }
 
 void CpuDevice::fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out, const std::atomic<bool>& stop) {

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "core/chase.hpp"
 #include "core/entries.hpp"
-#include "core/mix.hpp"
 #include "core/recurrence.hpp"
 #include "vectors.hpp"
 
@@ -30,6 +30,7 @@ const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA) = {
     {Dot8::mr, Dot8::nr, Dot8::kg, Dot8::entry_bytes, pack<Dot8>, Dot8::tile},
     {Dot16::mr, Dot16::nr, Dot16::kg, Dot16::entry_bytes, pack<Dot16>, Dot16::tile},
     mix_leaves,
+    hop_chains,
     run_lanes,
 };
 }  // namespace assay_kernels

@@ -25,6 +25,10 @@ struct Kernels {
   GemmKernel gemm16;  // entries of 16 bits: fp16, bf16, tf32
   // One 64-bit digest a leaf of 1024 bytes: digests[2i], [2i+1] of the leaves from kept_leaf on.
   void (*mix)(const uint8_t nonce[32], const uint8_t* leaves, uint32_t kept_leaf, uint32_t count, uint32_t* digests);
+  // 64 hops of each of the chains (at most 4), side by side: `states` before and after; `targets` may be null, else
+  // it is given where each hop read, chain after chain. `rounds` are products of `leaves` leaves each.
+  void (*hop)(const uint8_t nonce[32], const uint8_t* const* rounds, uint32_t round_count, uint32_t leaves, uint64_t* states,
+              uint32_t chains, uint64_t* targets);
   // Final bits of `count` lanes (a multiple of 128) from `first` on; fp64 writes 8 bytes a lane, the others
   // 4. Gives up, with nothing of use written, when stopped(context) says so; asked every 512 steps.
   void (*fma)(uint8_t precision, uint32_t key0, uint32_t key1, uint32_t first, uint32_t count, uint32_t steps, void* out,

@@ -136,10 +136,10 @@ Hash finish(uint32_t state[8], std::span<const uint8_t> bytes, uint64_t already)
 
 const uint32_t* midstate(Tag tag) {
   struct Midstates {
-    uint32_t of[4][8];
+    uint32_t of[5][8];
     Midstates() {
-      constexpr std::string_view names[4] = {"assay/leaf/1", "assay/node/1", "assay/seed/1", "assay/nonce/1"};
-      for (int i = 0; i < 4; ++i) {
+      constexpr std::string_view names[5] = {"assay/leaf/1", "assay/node/1", "assay/seed/1", "assay/nonce/1", "assay/chase/1"};
+      for (int i = 0; i < 5; ++i) {
         const Hash h = sha256_bytes({reinterpret_cast<const uint8_t*>(names[i].data()), names[i].size()});
         uint8_t block[64];
         memcpy(block, h.b, 32);

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-enum class Tag { leaf, node, seed, nonce };
+enum class Tag { leaf, node, seed, nonce, chase };
 
 struct Sha256Engine {
   const char* name;

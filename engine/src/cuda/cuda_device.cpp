@@ -1,5 +1,5 @@
-// See cuda_device.hpp: claims, memory and products; `stream` and `fma` are in cuda_scalar.cpp. All memory is
-// plain cuMemAlloc.
+// See cuda_device.hpp: claims, memory and products; `stream` and `fma` are in cuda_scalar.cpp, `chase`
+// in cuda_chase.cpp. All memory is plain cuMemAlloc.
 #include "cuda_device.hpp"
 
 #include <algorithm>

@@ -64,6 +64,10 @@ class CudaDevice final : public Device, public ProbeKernels {
   Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                                    std::span<const uint32_t> groups) override;
+  std::vector<Label> chase(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
+                           const std::atomic<bool>& stop) override;
+  std::vector<uint64_t> hop_targets(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                    std::span<const uint64_t> starts) override;
   Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
 

@@ -9,6 +9,7 @@ namespace assay::cuda {
   asm(".section .rodata\n.balign 64\n.global assay_" #NAME "\nassay_" #NAME ":\n.incbin \"" #NAME ".fatbin\"\n"  \
       ".byte 0\n.text\n");                                                                                        \
   extern "C" const unsigned char assay_##NAME[];
+ASSAY_EMBED(chase)
 ASSAY_EMBED(gemm_mma)
 ASSAY_EMBED(gemm_wgmma)
 ASSAY_EMBED(generate)
@@ -17,7 +18,8 @@ ASSAY_EMBED(scalar)
 
 std::span<const KernelModule> kernel_modules() {
   static constexpr KernelModule kModules[] = {
-      {assay_gemm_mma, kMultiply}, {assay_generate, kGenerate}, {assay_hash, kHash}, {assay_scalar, kScalar}};
+      {assay_gemm_mma, kMultiply}, {assay_generate, kGenerate}, {assay_hash, kHash}, {assay_scalar, kScalar},
+      {assay_chase, kChase}};
   return kModules;
 }
 KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }

@@ -12,6 +12,7 @@ inline constexpr const char* kWarpgroups[] = {"gemm_wgmma_int8", "gemm_wgmma_fp8
                                               "gemm_wgmma_tf32"};
 inline constexpr const char* kHash[] = {"hash_leaves", "hash_pairs", "hash_levels", "hash_top", "gather_openings"};
 inline constexpr const char* kScalar[] = {"mix_leaves", "fma_fp32", "fma_fp64", "fma_int32"};
+inline constexpr const char* kChase[] = {"chase", "hop_targets"};
 
 struct KernelModule {
   const unsigned char* image = nullptr;  // a fat binary

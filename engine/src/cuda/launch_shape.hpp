@@ -1,10 +1,12 @@
 // What the kernels and their launcher (cuda_device.cpp) must agree on: the tile shapes of the products, the
-// batches of a stream. Lengths along K are in bytes, because every precision's fragments have the same layout
+// batches of a stream, the parts of a chase. Lengths along K are in bytes, because every precision's fragments have the same layout
 // counted in bytes.
 #pragma once
 #include <cstdint>
 
+#include "core/chase.hpp"
 #include "core/entries.hpp"
+#include "core/sha256.hpp"
 
 namespace assay::cuda {
 
@@ -91,6 +93,22 @@ constexpr uint32_t kFp8PartBytes = 4096;
 constexpr uint32_t kSlotsPerBatch = 16;
 struct SlotBatch {
   uint64_t address[kSlotsPerBatch];
+};
+
+// Of `chase`: a warp for each chain and one that hashes.
+constexpr uint32_t kChaseThreads = 32 * (kChains + 1);
+constexpr uint32_t kChaseLevels = 16;
+// Addresses of up to so many rounds (2 TB of 16384 × 16384 products) are read from shared memory.
+constexpr uint32_t kNearRounds = 4096;
+// The states that hashing starts from, and the nonce in SHA-256's order.
+struct ChaseTags {
+  Sha256State leaf, node, chase;
+  uint32_t nonce[8];
+};
+// What one launch leaves to the next.
+struct ChaseCarried {
+  Label start;  // of the next interval
+  uint32_t lefts[kChaseLevels][8];
 };
 
 }  // namespace assay::cuda

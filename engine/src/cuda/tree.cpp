@@ -16,23 +16,6 @@ void store_be32(uint8_t* p, uint32_t x) {
   for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x >> (24 - 8 * i));
 }
 
-// The state after a tag's block: SHA256(tag) twice. Tags here have 12 characters.
-Sha256State tag_midstate(const char* tag) {
-  uint32_t block[16] = {};
-  uint8_t bytes[64] = {};
-  const size_t length = std::strlen(tag);
-  std::memcpy(bytes, tag, length);
-  bytes[length] = 0x80;
-  for (int i = 0; i < 16; ++i) block[i] = byte_swap32(load_le32(bytes + 4 * i));
-  block[15] = static_cast<uint32_t>(8 * length);
-  Sha256State inner = sha256_initial();
-  sha256_compress(inner, block);
-  for (int i = 0; i < 16; ++i) block[i] = inner.h[i & 7];
-  Sha256State state = sha256_initial();
-  sha256_compress(state, block);
-  return state;
-}
-
 const Sha256State& node_midstate() {
   static const Sha256State state = tag_midstate("assay/node/1");
   return state;
@@ -51,6 +34,22 @@ uint32_t path_length(uint32_t index, uint32_t count) {
 }
 
 }  // namespace
+
+Sha256State tag_midstate(const char* tag) {
+  uint32_t block[16] = {};
+  uint8_t bytes[64] = {};
+  const size_t length = std::strlen(tag);
+  std::memcpy(bytes, tag, length);
+  bytes[length] = 0x80;
+  for (int i = 0; i < 16; ++i) block[i] = byte_swap32(load_le32(bytes + 4 * i));
+  block[15] = static_cast<uint32_t>(8 * length);
+  Sha256State inner = sha256_initial();
+  sha256_compress(inner, block);
+  for (int i = 0; i < 16; ++i) block[i] = inner.h[i & 7];
+  Sha256State state = sha256_initial();
+  sha256_compress(state, block);
+  return state;
+}
 
 const Sha256State& leaf_midstate() {
   static const Sha256State state = tag_midstate("assay/leaf/1");

@@ -22,6 +22,8 @@ struct Tree {
   uint32_t count;  // of leaves, at least 1
 };
 
+// The state after a tag's block: SHA256(tag) twice. A tag has at most 55 characters.
+Sha256State tag_midstate(const char* tag);
 // The state that hashing a leaf starts from.
 const Sha256State& leaf_midstate();
 // Hashes `count` leaves of 1 KiB into nodes `first`… of level 0.

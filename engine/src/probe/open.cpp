@@ -1,7 +1,8 @@
-// OPEN: leaves and paths of rounds that were committed to, or digest groups of stream passes and of a copy.
-// FRAMES.md, OPEN. Digests are made again from the kept bytes by the session's own device, whichever device
+// OPEN: leaves and paths of rounds that were committed to, digest groups of stream passes and of a copy, labels
+// of a chase, or the leaves that its hops read. FRAMES.md, OPEN. Digests are made again from the kept bytes by the session's own device, whichever device
 // read them first. All places are checked first, and all of a round are opened together; the replies go out
 // in the order asked.
+#include <cstring>
 #include <map>
 
 #include "probe_commands.hpp"
@@ -10,10 +11,16 @@ namespace assay {
 
 namespace {
 
-constexpr uint8_t kLeaves = 0, kDigests = 1, kCopyDigests = 2;
+constexpr uint8_t kLeaves = 0, kDigests = 1, kCopyDigests = 2, kLabels = 3, kHops = 4;
+constexpr size_t kMaxHopPlaces = 256;  // each is 64 openings
 
-// How many rounds or passes there are, and how many leaves or groups each has.
+// How many rounds or passes there are, and how many leaves or groups each has; of hops, intervals and chains.
 std::pair<size_t, uint32_t> extent(const ProbeSession& session, uint8_t what) {
+  if (what >= kLabels) {
+    if (!session.chase) throw EngineError(ErrorCode::bad_request, "the session has no chase");
+    if (what == kLabels) return {1, session.chase->intervals()};
+    return {session.chase->intervals(), kChains};
+  }
   if (what != kLeaves) {
     if (!session.gemm) throw EngineError(ErrorCode::bad_request, "the session of an FMA has no digests");
     if (what == kCopyDigests && !session.copy) throw EngineError(ErrorCode::bad_request, "the session has no copy");
@@ -26,8 +33,25 @@ std::pair<size_t, uint32_t> extent(const ProbeSession& session, uint8_t what) {
   return {session.fma->seeds.size(), session.fma->spec.leaves()};
 }
 
+void check_places(const ProbeSession& session, uint8_t what, const std::vector<Place>& places) {
+  const auto [rounds, per_round] = extent(session, what);
+  for (const Place& place : places)
+    if (place.round >= rounds || place.index >= per_round)
+      throw EngineError(ErrorCode::bad_request, "there is no such round or index");
+}
+
+std::vector<Opening> open_labels(const Chase& chase, std::span<const uint32_t> indices) {
+  std::vector<Opening> openings;
+  for (const uint32_t index : indices) {
+    openings.push_back({index, std::vector<uint8_t>(sizeof(Label)), chase.path(index)});
+    memcpy(openings.back().leaf.data(), &chase.label(index), sizeof(Label));
+  }
+  return openings;
+}
+
 std::vector<Opening> open_one_round(ProbeSession& session, ProbeKernels& kernels, uint8_t what, uint32_t round,
                                     std::span<const uint32_t> indices, const std::atomic<bool>& stop) {
+  if (what == kLabels) return open_labels(*session.chase, indices);
   if (what != kLeaves) {
     const uint32_t rounds = what == kDigests ? session.streamed_rounds : session.copy->rounds;
     const Hash nonce = what == kDigests ? session.nonces[round] : session.copy->nonce;
@@ -49,13 +73,8 @@ struct ScratchDropper {
 // Answers in the order of `places`; those of one round are opened together. Empty when it was stopped.
 std::vector<Opening> open_places(Server& server, ProbeSession& session, ProbeKernels& kernels, Request& request, uint8_t what,
                                  const std::vector<Place>& places) {
-  const auto [rounds, per_round] = extent(session, what);
   std::map<uint32_t, std::vector<uint32_t>> wanted;  // round -> which of `places`
-  for (uint32_t i = 0; i < places.size(); ++i) {
-    if (places[i].round >= rounds || places[i].index >= per_round)
-      throw EngineError(ErrorCode::bad_request, "there is no such round or index");
-    wanted[places[i].round].push_back(i);
-  }
+  for (uint32_t i = 0; i < places.size(); ++i) wanted[places[i].round].push_back(i);
   const ScratchDropper dropper{session.gemm};
   std::vector<Opening> answers(places.size());
   RootSender sender(server, request.id, static_cast<uint32_t>(wanted.size()));
@@ -78,15 +97,19 @@ Final run_open(Server& server, Device& device, Request& request, const OpenReque
   const SessionTurn turn(*request.session, request.stop);
   if (!turn) return done(0, true);
   ProbeSession& session = probe_session(*request.session);
+  ProbeKernels& kernels = probe_kernels_of(device);
+  check_places(session, asked.what, asked.places);
+  std::vector<Place> places = asked.places;
   std::vector<Opening> answers;
   try {
-    answers = open_places(server, session, probe_kernels_of(device), request, asked.what, asked.places);
+    if (asked.what == kHops) places = places_of_hops(session, kernels, asked.places, request.stop);
+    answers = open_places(server, session, kernels, request, asked.what == kHops ? kLeaves : asked.what, places);
   } catch (const EngineError& e) {
     if (!is_own_stop(e, request)) throw;
   }
   for (size_t i = 0; i < answers.size(); ++i) {
     Opening& opening = answers[i];
-    server.send(request.id, OpeningReply{asked.places[i].round, opening.index, std::move(opening.leaf), std::move(opening.path)});
+    server.send(request.id, OpeningReply{places[i].round, opening.index, std::move(opening.leaf), std::move(opening.path)});
   }
   return done(static_cast<uint32_t>(answers.size()), answers.empty());
 }
@@ -94,9 +117,9 @@ Final run_open(Server& server, Device& device, Request& request, const OpenReque
 }  // namespace
 
 void open_command(Server& server, uint32_t id, const OpenRequest& asked) {
-  if (asked.what > kCopyDigests) throw EngineError(ErrorCode::bad_request, "what must be 0, 1 or 2");
-  if (asked.places.empty() || asked.places.size() > kMaxPlaces)
-    throw EngineError(ErrorCode::bad_request, "count must be 1 to 4096");
+  if (asked.what > kHops) throw EngineError(ErrorCode::bad_request, "what must be 0 to 4");
+  if (asked.places.empty() || asked.places.size() > (asked.what == kHops ? kMaxHopPlaces : kMaxPlaces))
+    throw EngineError(ErrorCode::bad_request, "count must be 1 to 4096, of hops 1 to 256");
   const auto run = [&server, asked](Device& device, uint32_t, Request& r) -> std::optional<Final> {
     return run_open(server, device, r, asked);
   };

@@ -13,6 +13,11 @@ void stream_command(Server& server, uint32_t id, const StreamRequest& asked);
 void fma_command(Server& server, uint32_t id, const FmaRequest& asked);
 void open_command(Server& server, uint32_t id, const OpenRequest& asked);
 void copy_command(Server& server, uint32_t id, const CopyRequest& asked);
+void chase_command(Server& server, uint32_t id, const ChaseRequest& asked);
+
+// The leaves that the hops of these (interval, chain) read, 64 for each; the session has a chase.
+std::vector<Place> places_of_hops(ProbeSession& session, ProbeKernels& kernels, std::span<const Place> asked,
+                                  const std::atomic<bool>& stop);
 
 // ROOT and, at most ten times a second, PROGRESS of one request.
 class RootSender {

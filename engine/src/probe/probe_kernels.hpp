@@ -1,5 +1,5 @@
-// What a device must be able to do to answer a probe: products, digests of them, lanes, and the openings of
-// each. docs/hardware-proof.md §3 to §6. The backends must agree with core/ bit for bit; the CPU's is the
+// What a device must be able to do to answer a probe: products, digests of them, chains through them,
+// lanes, and the openings of each. docs/hardware-proof.md §3 to §6, §13. The backends must agree with core/ bit for bit; the CPU's is the
 // reference. Calls come from the device's own worker thread; `stop` may be set from another. Kept products
 // may be read by another device of their kind, and by a disk; their session's turn (server/session.hpp) keeps
 // two users apart.
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "core/mix.hpp"
+#include "core/chase.hpp"
 #include "device.hpp"
 #include "engine_error.hpp"
 
@@ -66,6 +66,14 @@ class ProbeKernels {
   virtual Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) = 0;
   virtual std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                                            std::span<const uint32_t> groups) = 0;
+
+  // The labels of a chase over the slots, in the order given: docs/hardware-proof.md §13. Throws cancelled on
+  // `stop`.
+  virtual std::vector<Label> chase(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
+                                   const std::atomic<bool>& stop) = 0;
+  // Which leaves (counted as kept leaves) an interval's hops from each of these states go to, 64 for each.
+  virtual std::vector<uint64_t> hop_targets(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                            std::span<const uint64_t> starts) = 0;
 
   virtual Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) = 0;
   virtual std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) = 0;

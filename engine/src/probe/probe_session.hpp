@@ -1,7 +1,8 @@
-// What a finished GEMM or FMA leaves behind so that its rounds can be streamed, copied and opened.
+// What a finished GEMM or FMA leaves behind so that its rounds can be streamed, copied, chased and opened.
 #pragma once
 #include <optional>
 
+#include "chase.hpp"
 #include "engine_error.hpp"
 #include "product_copies.hpp"
 #include "server/session.hpp"
@@ -66,6 +67,7 @@ struct ProbeSession final : SessionContent {
   std::vector<Hash> nonces;      // of the last STREAM's finished passes
   uint32_t streamed_rounds = 0;  // how many of the newest kept rounds it went over
   std::optional<RoundsCopy> copy;
+  std::optional<Chase> chase;  // the last one
 };
 
 // Of a session that stands, in its turn; all of them are a probe's. At the end of the program the session's
