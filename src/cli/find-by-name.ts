@@ -1,6 +1,6 @@
 // From what a person types to the one thing it means: a whole id, the beginning of one, or a provider's name.
 import type { ApiClient } from "../api/create-client.ts";
-import type { ProbeSummary, ProviderSummary, Rental, Token } from "../api/types.ts";
+import type { ProviderSummary, Rental } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { shown } from "./print/table.ts";
 
@@ -19,49 +19,26 @@ export async function findProvider(client: ApiClient, text: string): Promise<Pro
 	const found = present.length > 0 ? present : rows;
 	// A whole name wins over the beginning of an id.
 	const named = found.filter(({ name }) => name === text);
-	return onlyOne(named.length > 0 ? named : found, {
-		text,
-		what: "provider",
-		code: "PROVIDER_UNKNOWN",
-		list: "assay providers",
-		label: ({ id, name }) => `${id.slice(0, 16)} (${shown(name)})`,
-	});
+	const label = ({ id, name }: ProviderSummary) => `${id.slice(0, 16)} (${shown(name)})`;
+	return only("provider", text, named.length > 0 ? named : found, "assay providers", label);
 }
 
 export async function findProbe(client: ApiClient, text: string): Promise<{ readonly id: string }> {
 	if (/^[0-9a-f]{32}$/.test(text)) return { id: text };
 	const rows = await beginning(client.rows("listProbes", { query: { limit: 500 } }), text);
-	return onlyOne<ProbeSummary>(rows, {
-		text,
-		what: "probe",
-		code: "PROBE_UNKNOWN",
-		list: "assay probes",
-		label: ({ id }) => id.slice(0, 16),
-	});
+	return only("probe", text, rows, "assay probes", ({ id }) => id.slice(0, 16));
 }
 
 export async function findRental(client: ApiClient, text: string): Promise<Rental> {
 	if (/^[0-9a-f]{32}$/.test(text)) return client.getRental({ params: { id: text } });
 	const rows = await beginning(client.rows("listRentals", { query: { limit: 500 } }), text);
-	return onlyOne<Rental>(rows, {
-		text,
-		what: "rental",
-		code: "RENTAL_UNKNOWN",
-		list: "assay rent list",
-		label: ({ id, state }) => `${id.slice(0, 16)} (${state})`,
-	});
+	return only("rental", text, rows, "assay rent list", ({ id, state }) => `${id.slice(0, 16)} (${state})`);
 }
 
 export async function findToken(client: ApiClient, text: string): Promise<{ readonly id: string }> {
 	if (/^[0-9a-f]{16}$/.test(text)) return { id: text };
 	const rows = await beginning(client.rows("listTokens", { query: { limit: 500 } }), text);
-	return onlyOne<Token>(rows, {
-		text,
-		what: "token",
-		code: "TOKEN_UNKNOWN",
-		list: "assay tokens",
-		label: ({ id, name }) => `${id} (${shown(name)})`,
-	});
+	return only("token", text, rows, "assay tokens", ({ id, name }) => `${id} (${shown(name)})`);
 }
 
 async function beginning<T extends { readonly id: string }>(rows: AsyncIterable<T>, text: string): Promise<T[]> {
@@ -74,17 +51,19 @@ async function beginning<T extends { readonly id: string }>(rows: AsyncIterable<
 	return found;
 }
 
-interface Wanted<T> {
-	readonly text: string;
-	readonly what: string;
-	readonly code: string;
-	readonly list: string;
-	readonly label: (row: T) => string;
-}
-
-function onlyOne<T>(rows: readonly T[], { text, what, code, list, label }: Wanted<T>): T {
+/** The one row that was found. `list` is the command that shows all. */
+function only<T>(
+	what: "provider" | "probe" | "rental" | "token",
+	text: string,
+	rows: readonly T[],
+	list: string,
+	label: (row: T) => string,
+): T {
 	const [first] = rows;
-	if (first === undefined) throw new AssayError(code, `there is no ${what} '${shown(text)}'`, { hint: `See: ${list}` });
+	if (first === undefined)
+		throw new AssayError(`${what.toUpperCase()}_UNKNOWN`, `there is no ${what} '${shown(text)}'`, {
+			hint: `See: ${list}`,
+		});
 	if (rows.length === 1) return first;
 	const some = rows.slice(0, 5).map(label).join(", ");
 	throw new AssayError("ID_AMBIGUOUS", `'${shown(text)}' matches ${rows.length} ${what}s: ${some}`, {

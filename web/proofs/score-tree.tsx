@@ -1,23 +1,9 @@
 // A score term by term, down to the evidence; worked out again here, so that a wrong sum would be seen.
 import type { Score, ScoreTerm } from "../../src/api/types.ts";
-import type { Explanation } from "../../src/market/scores/explanation.ts";
+import { type Explanation, ruleWords } from "../../src/market/scores/explanation.ts";
 import { mismatchesOf } from "../../src/market/scores/recompute.ts";
 import { formatFigure, formatScore, shortId } from "../parts/format.ts";
 
-const RULES: Readonly<Record<string, string>> = {
-	given: "read",
-	sum: "sum of",
-	min: "least of",
-	max: "most of",
-	mean: "mean of",
-	product: "product of",
-	capped: "product, at most 1, of",
-	cappedTimes: "product, at most 1, then times the last, of",
-	share: "share, at most 1, of",
-	shareOfSum: "sum over the last, at most 1, of",
-	power: "weighted product of powers of",
-	steps: "step by step over",
-};
 /** Deeper than any explanation of ours. */
 const DEEPEST = 16;
 
@@ -58,9 +44,7 @@ function Term({ term, depth }: { term: ScoreTerm; depth: number }) {
 	const line = (
 		<span class="term-line">
 			<span>{term.name}</span>
-			<span class="dim">
-				{terms.length === 0 ? sources.map(sourceName).join(", ") : (RULES[term.rule] ?? term.rule)}
-			</span>
+			<span class="dim">{terms.length === 0 ? sources.map(sourceName).join(", ") : ruleWords(term.rule)}</span>
 			<span class="num">{formatTerm(term.value, term.unit)}</span>
 		</span>
 	);

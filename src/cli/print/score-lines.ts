@@ -1,6 +1,7 @@
 // A score for people: in one line with its main terms, or as a tree of every term down to the evidence and
 // the parameters it was read from. Pure. The numbers are the API's; `assay scores --json` has them exactly.
 import type { Score, ScoreTerm } from "../../api/types.ts";
+import { ruleWords } from "../../market/scores/explanation.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { formatScore, shown } from "./table.ts";
@@ -24,22 +25,6 @@ export function scoreLine({ scorePpm, terms }: Score): string {
 	return `${formatScore(scorePpm)}${product}${why}`;
 }
 
-/** How a value follows from those below it, in words; docs/scores.md has them exactly. */
-const RULES: Readonly<Record<string, string>> = {
-	given: "",
-	sum: "sum of",
-	min: "least of",
-	max: "most of",
-	mean: "mean of",
-	product: "product of",
-	capped: "product, at most 1, of",
-	cappedTimes: "product of",
-	share: "share of the first in the second",
-	shareOfSum: "sum ÷ last of",
-	power: "geometric mean of shares of",
-	steps: "moved step by step by",
-};
-
 const SHORT_HASH = 12;
 
 /** `evidence` marks hashes; a parameter, a profile or a state is shown as it is named. */
@@ -55,7 +40,7 @@ export function scoreTree({ terms }: Score, paint: Paint): string[] {
 	const lines: string[] = [];
 	const walk = (term: ScoreTerm, head: string, tail: string) => {
 		const weights = term.weights === undefined ? "" : ` (weights ${term.weights.join(", ")})`;
-		const rule = RULES[term.rule] ?? shown(term.rule, 20);
+		const rule = term.rule === "given" ? "" : shown(ruleWords(term.rule), 50);
 		const sources = sourcesOf(term).map(sourceText).join(", ");
 		const note = [sources === "" ? "" : `from ${sources}`, rule === "" ? "" : `${rule}${weights}`]
 			.filter(Boolean)

@@ -2,7 +2,8 @@
 // Bounded: of stderr only the tail is kept, stdout is left to whoever reads it. The child has its own process
 // group, so that closing ends all it started and so that Ctrl-C in a terminal reaches only us, who then end
 // it in order.
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { isInTime } from "../../platform/abortable.ts";
 import { printable } from "../client/printable.ts";
 import type { Link, LinkEnd } from "./link.ts";
@@ -21,6 +22,29 @@ export function signalGroup(child: ChildProcessWithoutNullStreams, signal: NodeJ
 	} catch {
 		return false;
 	}
+}
+
+/** Of our environment what these names allow, and a fixed locale. */
+export function passedEnv(
+	env: Readonly<Record<string, string | undefined>>,
+	names: readonly string[],
+): Record<string, string> {
+	const passed = names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+	return { LC_ALL: "C", ...Object.fromEntries(passed) };
+}
+
+/** A child of its own process group, with pipes, once it has started. */
+export async function spawnDetached(
+	command: string,
+	args: readonly string[],
+	env: Record<string, string>,
+): Promise<ChildProcessWithoutNullStreams> {
+	const child = spawn(command, args, { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
+	child.stdin.on("error", () => {});
+	// What goes wrong later shows in its end.
+	child.on("error", () => {});
+	await once(child, "spawn");
+	return child;
 }
 
 /** Keeps the last bytes of a stream and goes on draining it, however much comes. */
@@ -43,10 +67,9 @@ export interface ChildLinkFacts {
 	readonly onClosed?: () => Promise<void>;
 }
 
-/** `child` was spawned with `detached` and pipes, and has started. */
+/** `child` is of spawnDetached. */
 export function createChildLink(child: ChildProcessWithoutNullStreams, facts: ChildLinkFacts): Link {
 	const stderrTail = keepTail(child.stderr);
-	child.stdin.on("error", () => {});
 	const closed = whenGone(child).then((end) => ({ ...end, stderrTail: stderrTail() }));
 	const cleared = closed.then(() => facts.onClosed?.());
 	let closing: Promise<void> | undefined;

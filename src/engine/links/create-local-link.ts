@@ -1,11 +1,10 @@
 // A link to an engine that runs on this machine: a child process with its own process group and a small
 // environment. Which file to run is the caller's choice (builds.ts knows ours).
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { createChildLink } from "./child-link.ts";
+import { createChildLink, passedEnv, spawnDetached } from "./child-link.ts";
 import type { Link } from "./link.ts";
 
 export interface LocalLinkOptions {
@@ -40,18 +39,9 @@ export async function sha256OfFile(path: string): Promise<string> {
 /** Throws AssayError ENGINE_NOT_STARTED. */
 export async function createLocalLink(options: LocalLinkOptions): Promise<Link> {
 	const { command, args = [], graceMs } = options;
-	const env: Record<string, string> = { LC_ALL: "C" };
-	for (const name of PASSED) {
-		const value = options.env[name];
-		if (value !== undefined) env[name] = value;
-	}
 	try {
 		const engineSha256 = await sha256OfFile(command);
-		const child = spawn(command, args, { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
-		await new Promise<void>((resolve, reject) => {
-			child.once("spawn", resolve);
-			child.once("error", reject);
-		});
+		const child = await spawnDetached(command, args, passedEnv(options.env, PASSED));
 		options.onSpawn?.(child.pid!);
 		return createChildLink(child, { kind: "local", engineSha256, hostKey: null, handshakeUs: null, graceMs });
 	} catch (cause) {

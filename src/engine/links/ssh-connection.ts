@@ -2,14 +2,14 @@
 // The connection is a child of ours that runs `cat` on the host, held by its stdin: when this process dies,
 // however it dies, the kernel closes the pipe, cat ends, ssh ends. No daemon is left behind. Its control
 // socket lies in a folder that only we can enter.
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createReadStream } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { keepTail, signalGroup, whenGone } from "./child-link.ts";
+import { keepTail, passedEnv, signalGroup, spawnDetached, whenGone } from "./child-link.ts";
 import { CANNOT_STORE, GREET } from "./remote-scripts.ts";
 import { connectTimeout, remoteGarbage, remoteWriteFailure, sshFailure, stepTimeout } from "./ssh-failure.ts";
 import { masterArguments, resolveArguments, type SshLinkOptions, sessionArguments } from "./ssh-options.ts";
@@ -40,31 +40,18 @@ export interface SshConnection {
 	close(): Promise<void>;
 }
 
-function sshEnv(options: SshLinkOptions): Record<string, string> {
-	const env: Record<string, string> = { LC_ALL: "C" };
-	for (const name of PASSED) {
-		const value = options.env[name];
-		if (value !== undefined) env[name] = value;
-	}
-	return env;
-}
+const sshEnv = ({ env }: SshLinkOptions): Record<string, string> => passedEnv(env, PASSED);
 
 /** Own process group and session: no terminal that ssh could ask for a password behind our back. */
 async function spawnSsh(args: string[], env: Record<string, string>): Promise<ChildProcessWithoutNullStreams> {
-	const child = spawn("ssh", args, { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
-	child.stdin.on("error", () => {});
 	try {
-		await new Promise<void>((resolve, reject) => {
-			child.once("spawn", resolve);
-			child.once("error", reject);
-		});
+		return await spawnDetached("ssh", args, env);
 	} catch (cause) {
 		throw new AssayError("SSH_MISSING", "there is no ssh program here", {
 			hint: "Install the OpenSSH client (openssh-client).",
 			cause,
 		});
 	}
-	return child;
 }
 
 interface Heard {

@@ -19,19 +19,26 @@ export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
  * - steps: from the first value, by the share second of what is left, towards each further one (0 or 10⁶) in turn: rounded up when it
  *   rises, down when it falls.
  */
-export type Rule =
-	| "given"
-	| "sum"
-	| "min"
-	| "max"
-	| "mean"
-	| "product"
-	| "capped"
-	| "cappedTimes"
-	| "share"
-	| "shareOfSum"
-	| "power"
-	| "steps";
+export type Rule = keyof typeof RULES;
+
+/** Each rule in a few words, to stand before the terms below. */
+const RULES = {
+	given: "read",
+	sum: "sum of",
+	min: "least of",
+	max: "most of",
+	mean: "mean of",
+	product: "product of",
+	capped: "product, at most 1, of",
+	cappedTimes: "product, at most 1, then times the last, of",
+	share: "share, at most 1, of",
+	shareOfSum: "sum over the last, at most 1, of",
+	power: "weighted product of powers of",
+	steps: "step by step over",
+};
+
+/** A rule that is not known, as a server may say it, is its own words. */
+export const ruleWords = (rule: string): string => (Object.hasOwn(RULES, rule) ? RULES[rule as Rule] : rule);
 
 export interface Term {
 	readonly name: string;

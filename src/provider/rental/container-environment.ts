@@ -5,8 +5,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { ENVIRONMENT_NAME, type EnvironmentMaker } from "./environment.ts";
+import { checkName, ENVIRONMENT_NAME, type EnvironmentMaker, rentalFailed as failed } from "./environment.ts";
 import type { RentalSshd } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -26,23 +25,9 @@ export interface ContainerEnvironmentOptions {
 const CREATE_MS = 110_000;
 const MAX_PROCESSES = 16_384;
 /** What a package manager inside needs: no raw sockets, no device files, nothing of the kernel. */
-const CAPABILITIES = [
-	"CHOWN",
-	"DAC_OVERRIDE",
-	"FOWNER",
-	"FSETID",
-	"KILL",
-	"SETGID",
-	"SETUID",
-	"NET_BIND_SERVICE",
-	"SYS_CHROOT",
-];
+const CAPABILITIES = "CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID NET_BIND_SERVICE SYS_CHROOT".split(" ");
 /** What a path may hold that is put into an authorized_keys file and then before a shell. */
 const PLAIN_PATH = /^\/[A-Za-z0-9._/-]+$/;
-
-function failed(detail: string): AssayError {
-	return new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });
-}
 
 /** Whether the engine behind the program answers; the program alone makes no containers. */
 export async function answersAsContainerEngine(program: string): Promise<boolean> {
@@ -92,18 +77,8 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 			const rights = ["--cap-drop", "ALL", ...CAPABILITIES.flatMap((right) => ["--cap-add", right])];
 			const named = ["--name", name, "--hostname", name, "--label", `assay=${mark}`];
 			const gpus = gpuArguments(program, devices, options.gpus());
-			const args = [
-				"run",
-				...fixed,
-				...rights,
-				"--pids-limit",
-				String(MAX_PROCESSES),
-				...named,
-				...gpus,
-				image,
-				"sleep",
-				"infinity",
-			];
+			const bounds = ["--pids-limit", String(MAX_PROCESSES)];
+			const args = ["run", ...fixed, ...rights, ...bounds, ...named, ...gpus, image, "sleep", "infinity"];
 			const made = await runProgram(program, args, { timeoutMs: CREATE_MS });
 			if (made.code !== 0) throw failed(`the container was not made: ${made.stderr}`);
 			await sshd.allow(user, `restrict,pty,command="${enter} ${name}" ${publicKey}`, gid);
@@ -123,10 +98,7 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 			checkName(name);
 			const { code, stdout } = await runProgram(program, ["inspect", "--format", "{{.State.Running}}", name]);
 			if (code !== 0 || stdout.trim() !== "true") return { healthy: false, detail: "its container does not run" };
-			if (!(await sshd.answers())) await sshd.start().catch(() => {});
-			return (await sshd.answers())
-				? { healthy: true, detail: "" }
-				: { healthy: false, detail: "the SSH server does not answer" };
+			return sshd.health();
 		},
 		async list() {
 			const { code, stdout, stderr } = await runProgram(program, [
@@ -137,8 +109,4 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 		},
 		rest: () => sshd.stop(),
 	};
-}
-
-function checkName(name: string): void {
-	if (!ENVIRONMENT_NAME.test(name)) throw failed("this is no name of an environment");
 }

@@ -1,7 +1,8 @@
 // What a rental lives in on this host: something with a name, one customer's key, and an end. Two kinds exist
 // (container-environment.ts, user-environment.ts); the book of rentals (host-rentals.ts) decides when one is
-// made and when it goes. Types only.
+// made and when it goes.
 import type { RentalHealth } from "../../engine/agent/agent-calls.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
 
 interface EnvironmentRequest {
 	/** Chosen and noted before anything is made, so that a crash leaves nothing without a name. */
@@ -29,3 +30,10 @@ export interface EnvironmentMaker {
 
 /** `assay-` and 8 hex digits. Checked wherever a name becomes part of a command or a path. */
 export const ENVIRONMENT_NAME = /^assay-[0-9a-f]{8}$/;
+
+export function checkName(name: string): void {
+	if (!ENVIRONMENT_NAME.test(name)) throw rentalFailed("this is no name of an environment");
+}
+
+export const rentalFailed = (detail: string): AssayError =>
+	new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });

@@ -8,6 +8,7 @@ import { chown, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { RentalHealth } from "../../engine/agent/agent-calls.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -90,6 +91,13 @@ export class RentalSshd {
 		for (let i = 0; i < 200 && this.runningPid() !== null; i++) await sleep(25);
 		if (this.runningPid() === pid) process.kill(pid, "SIGKILL");
 		await rm(this.pidFile, { force: true });
+	}
+
+	/** A server that was ended by somebody is started again before anyone is told. */
+	async health(): Promise<RentalHealth> {
+		if (!(await this.answers())) await this.start().catch(() => {});
+		const healthy = await this.answers();
+		return { healthy, detail: healthy ? "" : "the SSH server does not answer" };
 	}
 
 	/** Whether a server of SSH answers on the port. */

@@ -8,7 +8,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { ENVIRONMENT_NAME, type EnvironmentMaker } from "./environment.ts";
+import { checkName, ENVIRONMENT_NAME, type EnvironmentMaker, rentalFailed as failed } from "./environment.ts";
 import type { RentalSshd } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -31,10 +31,6 @@ interface PasswdEntry {
 	readonly name: string;
 	readonly uid: number;
 	readonly gid: number;
-}
-
-function failed(detail: string): AssayError {
-	return new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });
 }
 
 export function createUserEnvironments(options: UserEnvironmentOptions): EnvironmentMaker {
@@ -95,11 +91,7 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 			const [user] = await passwd(mark, name);
 			if (!user) return { healthy: false, detail: "its user is gone" };
 			if (!sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
-			// A server that was ended by somebody is started again before anyone is told.
-			if (!(await sshd.answers())) await sshd.start().catch(() => {});
-			return (await sshd.answers())
-				? { healthy: true, detail: "" }
-				: { healthy: false, detail: "the SSH server does not answer" };
+			return sshd.health();
 		},
 		async list() {
 			return (await passwd(mark)).filter(isOurs).map(({ name }) => name);
@@ -127,10 +119,6 @@ async function withLock(command: string, args: readonly string[], fine: readonly
 		if (!busy || i >= LOCK_TRIES) throw failed(`${command} failed (${code}): ${stderr}`);
 		await sleep(50 + randomInt(200));
 	}
-}
-
-function checkName(name: string): void {
-	if (!ENVIRONMENT_NAME.test(name)) throw failed("this is no name of an environment");
 }
 
 function isOurs({ uid, gid }: PasswdEntry): boolean {

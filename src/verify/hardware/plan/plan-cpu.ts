@@ -4,7 +4,7 @@
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { CPU_FMA, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
-import { fmaSpec, sustainedSpec } from "./gpu-sizes.ts";
+import { fmaSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { peerPhases } from "./plan-peers.ts";
@@ -12,20 +12,21 @@ import {
 	type Budgets,
 	deadlineMs,
 	devicesOf,
+	devicesWith,
 	filled,
 	longerRuns,
 	type Phase,
 	type PlanOptions,
-	readEveryMs,
-	SUSTAINED_SAMPLES,
+	releasePhase,
+	scalarPhases,
 	speedOf,
 	stage,
+	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
 import type { Seen, WarmUp } from "./probe-plan.ts";
 
-const cpusWith = (seen: Seen, precision: Precision) =>
-	devicesOf(seen, "cpu").filter((device) => seen.claim.devices[device]!.precisions.includes(precision));
+const cpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "cpu", precision);
 
 export function cpuWarmUps(seen: Seen, budgets: Budgets): WarmUp[] {
 	const gemms = cpusWith(seen, "int8").map((device): WarmUp => {
@@ -39,7 +40,7 @@ export function cpuWarmUps(seen: Seen, budgets: Budgets): WarmUp[] {
 }
 
 export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
-	const freeOf = (seen: Seen, device: number) => seen.claim.devices[device]!.freeBytes;
+	const sustained = sustainedPhase("cpu", options, 60_000);
 	const keeps = (seen: Seen): GemmSpec[] => {
 		const cpus = cpusWith(seen, "int8");
 		// Devices that share the cores share the bytes: together they make as many as one would, in steps of two for the same reason.
@@ -47,7 +48,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		return cpus.map((device) => {
 			const lessBy = seen.tooBig.some((spec) => spec.device === device) ? 0.5 : 0;
 			const limits = { budgetS: budgets.cpuKeepS, ...budgets.cpuKeepBytes, usualBytes, lessBy };
-			return cpuKeepSpec(device, freeOf(seen, device), speedOf(seen, device, "int8"), limits, samples);
+			return cpuKeepSpec(device, seen.claim.devices[device]!.freeBytes, speedOf(seen, device, "int8"), limits, samples);
 		});
 	};
 	return [
@@ -103,38 +104,14 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		},
 		...peerPhases("cpu", budgets, samples),
 		...diskPhases(budgets, samples),
-		{ name: "cpu release", step: (seen) => (cpusWith(seen, "int8").length > 0 ? { act: "release" } : null) },
+		releasePhase("cpu"),
 		...alonePhases("cpu", "int8", budgets),
-		...budgets.fma.map((precision) => ({
-			name: `cpu fma ${precision}`,
-			step: (seen: Seen) =>
-				stage(
-					seen,
-					cpusWith(seen, precision).map((device) => {
-						const { opsPerS } = speedOf(seen, device, precision);
-						return fmaSpec(device, precision, Math.ceil(samples / 2), {
-							...CPU_FMA,
-							budgetS: budgets.cpuFmaS,
-							opsPerS,
-						});
-					}),
-				),
-		})),
+		...scalarPhases("cpu", budgets, (device, precision, opsPerS) =>
+			fmaSpec(device, precision, Math.ceil(samples / 2), { ...CPU_FMA, budgetS: budgets.cpuFmaS, opsPerS }),
+		),
 		{
-			name: "cpu sustained",
-			step: (seen) => {
-				if (options.sustainMs <= 0 || devicesOf(seen, "gpu").length > 0) return null;
-				const cpus = cpusWith(seen, "int8");
-				const specs = cpus.map((device) => {
-					const { opsPerS } = speedOf(seen, device, "int8");
-					return sustainedSpec(device, freeOf(seen, device), opsPerS, options.samples ?? SUSTAINED_SAMPLES);
-				});
-				return stage(seen, specs, {
-					stopAfterMs: options.sustainMs,
-					deadlineMs: options.sustainMs + 60_000,
-					readEveryMs: readEveryMs(options.sustainMs, cpus.length),
-				});
-			},
+			name: sustained.name,
+			step: (seen) => (devicesOf(seen, "gpu").length > 0 ? null : sustained.step(seen)),
 		},
 	];
 }

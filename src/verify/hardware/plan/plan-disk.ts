@@ -3,7 +3,7 @@
 // dearer ones made for it. A trial says how fast the disk is. Page: docs/hardware-proof.md §5, §9.
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
 import { type Budgets, devicesOf, filled, type Phase, stage, warm } from "./plan-stage.ts";
-import { opsOfRound, type Seen } from "./probe-plan.ts";
+import { opsOfRound, roundBytes, type Seen } from "./probe-plan.ts";
 
 const MiB = 2 ** 20;
 /** Long enough to see a disk's speed, short enough for one of 100 MB/s. */
@@ -18,8 +18,6 @@ interface Source {
 	readonly index: number;
 	readonly spec: GemmSpec;
 }
-
-const roundBytes = ({ m, n }: Pick<GemmSpec, "m" | "n">) => 2 * m * n;
 
 /** Speed of a finished gemm, op/s. */
 function proven(seen: Seen, { index, spec }: Source): number {

@@ -1,9 +1,9 @@
 // The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
 // the other precisions → each card alone → scalar chains → the sustained run. Before the release the cards read each other's
 // memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
-import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
+import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
-import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses, sustainedSpec } from "./gpu-sizes.ts";
+import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { cpuWarmUps } from "./plan-cpu.ts";
 import { peerPhases } from "./plan-peers.ts";
@@ -11,28 +11,29 @@ import {
 	type Budgets,
 	deadlineMs,
 	devicesOf,
+	devicesWith,
 	filled,
 	longerRuns,
 	type Phase,
 	type PlanOptions,
-	readEveryMs,
-	SUSTAINED_SAMPLES,
+	releasePhase,
+	scalarPhases,
 	speedOf,
 	stage,
+	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
-import type { Seen } from "./probe-plan.ts";
+import type { Seen, WarmUp } from "./probe-plan.ts";
 
 const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
-const gpusWith = (seen: Seen, precision: GemmPrecision | FmaPrecision) =>
-	devicesOf(seen, "gpu").filter((device) => claimOf(seen, device).precisions.includes(precision));
+const gpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "gpu", precision);
 
 export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
 	return [
 		...warmUpPhases,
 		...memoryPhases(budgets, samples),
 		...peerPhases("gpu", budgets, samples),
-		{ name: "gpu release", step: (seen) => (gpusWith(seen, "int8").length > 0 ? { act: "release" } : null) },
+		releasePhase("gpu"),
 		...budgets.precisions.map((precision) => ({
 			name: `gpu gemm ${precision}`,
 			step: (seen: Seen) =>
@@ -47,8 +48,11 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				),
 		})),
 		...alonePhases("gpu", "fp16", budgets),
-		...scalarPhases(budgets, samples),
-		sustainedPhase(options),
+		...scalarWarmUps(budgets),
+		...scalarPhases("gpu", budgets, (device, precision, opsPerS) =>
+			gpuFmaSpec(device, precision, Math.ceil(samples / 2), { budgetS: budgets.gpuFmaS, opsPerS }),
+		),
+		sustainedPhase("gpu", options, 30_000),
 	];
 }
 
@@ -110,61 +114,13 @@ function memoryPhases(budgets: Budgets, samples: number): Phase[] {
 	];
 }
 
-function scalarPhases(budgets: Budgets, samples: number): Phase[] {
+function scalarWarmUps({ fma }: Budgets): Phase[] {
+	const runs = (seen: Seen) =>
+		fma.flatMap((precision) =>
+			gpusWith(seen, precision).map((device): WarmUp => ({ kind: "fma", device, precision, ...GPU_FMA, rounds: 3 })),
+		);
 	return [
-		{
-			name: "gpu fma warm-up",
-			step: (seen) =>
-				warm(
-					budgets.fma.flatMap((precision) =>
-						gpusWith(seen, precision).map((device) => ({
-							kind: "fma" as const,
-							device,
-							precision,
-							...GPU_FMA,
-							rounds: 3,
-						})),
-					),
-				),
-		},
+		{ name: "gpu fma warm-up", step: (seen) => warm(runs(seen)) },
 		{ name: "gpu fma warm-up, longer", step: (seen) => warm(longerRuns(seen, devicesOf(seen, "gpu"), "fma")) },
-		...budgets.fma.map((precision) => ({
-			name: `gpu fma ${precision}`,
-			step: (seen: Seen) =>
-				stage(
-					seen,
-					gpusWith(seen, precision).map((device) =>
-						gpuFmaSpec(device, precision, Math.ceil(samples / 2), {
-							budgetS: budgets.gpuFmaS,
-							opsPerS: speedOf(seen, device, precision).opsPerS,
-						}),
-					),
-				),
-		})),
 	];
-}
-
-function sustainedPhase(options: PlanOptions): Phase {
-	return {
-		name: "gpu sustained",
-		step: (seen) =>
-			options.sustainMs > 0 && gpusWith(seen, "int8").length > 0
-				? stage(
-						seen,
-						gpusWith(seen, "int8").map((device) =>
-							sustainedSpec(
-								device,
-								claimOf(seen, device).freeBytes,
-								speedOf(seen, device, "int8").opsPerS,
-								options.samples ?? SUSTAINED_SAMPLES,
-							),
-						),
-						{
-							stopAfterMs: options.sustainMs,
-							deadlineMs: options.sustainMs + 30_000,
-							readEveryMs: readEveryMs(options.sustainMs, devicesOf(seen, "gpu").length),
-						},
-					)
-				: null,
-	};
 }

@@ -1,14 +1,12 @@
 // The table of peers: every device reads what every other one keeps, all at once, one neighbour further in each stage. A trial before
 // each stage says which pairs can do it at all and how fast, so that the stage is short. Page: docs/hardware-proof.md §5.
-import type { DeviceKind, GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
+import type { DeviceKind, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { type Budgets, devicesOf, filled, MAX_DEVICES, type Phase, stage, warm } from "./plan-stage.ts";
-import type { Seen } from "./probe-plan.ts";
+import { roundBytes, type Seen } from "./probe-plan.ts";
 
 /** Enough that no cache holds it and a pass takes longer than a round trip; a fill has it in one round or a few. */
 const LEAST_BYTES = 2 ** 28;
 const MAX_PASSES = 64;
-
-const roundBytes = ({ m, n }: Pick<GemmSpec, "m" | "n">) => 2 * m * n;
 
 interface Pair {
 	readonly reader: number;

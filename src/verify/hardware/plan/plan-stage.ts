@@ -1,7 +1,8 @@
 // What the GPU's and the CPU's half of the plan share: phases, speeds as the warm-ups showed them, deadlines.
 // Pure. The order of phases is in plan-probe.ts, the sizes in gpu-sizes.ts and cpu-sizes.ts.
-import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
-import type { ChallengeSpec, DeviceKind, GemmSpec } from "../../../protocol/probe/evidence.ts";
+import type { FmaPrecision, GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
+import type { ChallengeSpec, DeviceKind, FmaSpec, GemmSpec } from "../../../protocol/probe/evidence.ts";
+import { sustainedSpec } from "./gpu-sizes.ts";
 import { opsOfRound, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
 
 export interface PlanOptions {
@@ -32,7 +33,7 @@ export interface Budgets {
 }
 
 /** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */
-export const SUSTAINED_SAMPLES = 32;
+const SUSTAINED_SAMPLES = 32;
 
 /** More claimed devices of a kind than this are not asked: no host holds them, and an engine has 64 sessions. */
 export const MAX_DEVICES = 16;
@@ -51,6 +52,11 @@ export function deadlineMs(expectedS: number): number {
 export function devicesOf(seen: Seen, kind: DeviceKind): number[] {
 	const all = seen.claim.devices.flatMap((device, index) => (device.kind === kind ? [index] : []));
 	return all.slice(0, MAX_DEVICES);
+}
+
+/** Those of them that say they know this precision. */
+export function devicesWith(seen: Seen, kind: DeviceKind, precision: Precision): number[] {
+	return devicesOf(seen, kind).filter((device) => seen.claim.devices[device]!.precisions.includes(precision));
 }
 
 /** The longest warm-up of this kind on this device; its op/s, or a floor that asks for the smallest runs. */
@@ -101,7 +107,7 @@ export function warm(runs: readonly WarmUp[]) {
 }
 
 /** Once a second, less often when a long run of many devices would fill the file (MAX_READINGS). */
-export function readEveryMs(runMs: number, devices: number): number {
+function readEveryMs(runMs: number, devices: number): number {
 	return Math.max(1000, Math.ceil((runMs * devices) / 2048));
 }
 
@@ -112,4 +118,46 @@ export function filled(seen: Seen, device: number): { index: number; spec: GemmS
 	);
 	const found = seen.challenges[index];
 	return found?.spec.kind === "gemm" && found.end === "complete" ? { index, spec: found.spec } : null;
+}
+
+export function releasePhase(kind: DeviceKind): Phase {
+	return {
+		name: `${kind} release`,
+		step: (seen) => (devicesWith(seen, kind, "int8").length > 0 ? { act: "release" } : null),
+	};
+}
+
+/** A stage of scalar chains for each precision; `specOf` sizes one by the speed of its warm-up. */
+export function scalarPhases(
+	kind: DeviceKind,
+	{ fma }: Budgets,
+	specOf: (device: number, precision: FmaPrecision, opsPerS: number) => FmaSpec,
+): Phase[] {
+	return fma.map((precision) => ({
+		name: `${kind} fma ${precision}`,
+		step: (seen) => {
+			const toSpec = (device: number) => specOf(device, precision, speedOf(seen, device, precision).opsPerS);
+			return stage(seen, devicesWith(seen, kind, precision).map(toSpec));
+		},
+	}));
+}
+
+/** `slackMs`: how long after the stop the last root may take. */
+export function sustainedPhase(kind: DeviceKind, { sustainMs, samples }: PlanOptions, slackMs: number): Phase {
+	return {
+		name: `${kind} sustained`,
+		step: (seen) => {
+			const devices = devicesWith(seen, kind, "int8");
+			if (sustainMs <= 0) return null;
+			const specs = devices.map((device) => {
+				const { freeBytes } = seen.claim.devices[device]!;
+				return sustainedSpec(device, freeBytes, speedOf(seen, device, "int8").opsPerS, samples ?? SUSTAINED_SAMPLES);
+			});
+			return stage(seen, specs, {
+				stopAfterMs: sustainMs,
+				deadlineMs: sustainMs + slackMs,
+				readEveryMs: readEveryMs(sustainMs, devices.length),
+			});
+		},
+	};
 }

@@ -1,40 +1,25 @@
 // The words between a plan (which decides) and run-probe.ts (which acts): steps going out, what was seen coming back.
 // Shapes only. A plan is a pure function of the claim and of what was seen so far; it never touches a link or a clock.
 // Page: docs/hardware-proof.md; the choices themselves are in plan-probe.ts.
-import type { FmaPrecision, GemmPrecision } from "../../../protocol/maths/precision.ts";
-import type { ChallengeSpec, End, HostClaim } from "../../../protocol/probe/evidence.ts";
+import type {
+	ChallengeSpec,
+	CopySpec,
+	End,
+	FmaSpec,
+	GemmSpec,
+	HostClaim,
+	StreamSpec,
+} from "../../../protocol/probe/evidence.ts";
 
 /** A short run that is not recorded: it sizes the challenges and nothing else, so a lie in it only hurts the liar's figures. */
 export type WarmUp =
-	| {
-			readonly kind: "gemm";
-			readonly device: number;
-			readonly precision: GemmPrecision;
-			readonly m: number;
-			readonly n: number;
-			readonly k: number;
-			readonly rounds: number;
-			/** Passes of `stream` over what it kept; 0 for none. */
-			readonly passes: number;
-	  }
-	| {
-			readonly kind: "fma";
-			readonly device: number;
-			readonly precision: FmaPrecision;
-			readonly lanes: number;
-			readonly steps: number;
-			readonly rounds: number;
-	  }
+	/** `passes` of a stream over what it kept; 0 for none. */
+	| (Omit<GemmSpec, "keep" | "samples"> & { readonly passes: number })
+	| Omit<FmaSpec, "samples">
 	/** Over the newest kept products of challenge `of`, which is still held; `device` reads. */
-	| {
-			readonly kind: "stream";
-			readonly device: number;
-			readonly of: number;
-			readonly newest: number;
-			readonly passes: number;
-	  }
+	| Omit<StreamSpec, "samples">
 	/** To the disk `device`; a copy that is recorded later replaces it. */
-	| { readonly kind: "copy"; readonly device: number; readonly of: number; readonly newest: number };
+	| Omit<CopySpec, "samples">;
 
 export type Step =
 	| { readonly act: "warm-up"; readonly name: string; readonly runs: readonly WarmUp[] }
@@ -94,9 +79,10 @@ export type Plan = (seen: Seen) => Step;
 
 /** Multiply-adds count as two operations, as everybody counts them. */
 export function opsOfRound(
-	spec:
-		| Pick<Extract<ChallengeSpec, { kind: "gemm" }>, "kind" | "m" | "n" | "k">
-		| { kind: "fma"; lanes: number; steps: number },
+	spec: Pick<GemmSpec, "kind" | "m" | "n" | "k"> | Pick<FmaSpec, "kind" | "lanes" | "steps">,
 ): number {
 	return spec.kind === "gemm" ? 2 * spec.m * spec.n * spec.k : 2 * spec.lanes * spec.steps;
 }
+
+/** Of one kept product. */
+export const roundBytes = ({ m, n }: Pick<GemmSpec, "m" | "n">): number => 2 * m * n;
