@@ -5,10 +5,12 @@
 import { createTokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import { INTERVAL_HOPS } from "../../protocol/hash/chase.ts";
 import type { HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 import type { Link } from "../links/link.ts";
 import {
+	type ChaseRequest,
 	type CopyRequest,
 	type FmaRequest,
 	type GemmRequest,
@@ -129,6 +131,11 @@ export class EngineClient {
 		return this.run({ kind: "copy", ...request }, 1, options);
 	}
 
+	/** One root, of the tree over the labels. */
+	chase(request: ChaseRequest, options: RunOptions): Promise<Answer> {
+		return this.run({ kind: "chase", ...request }, 1, options);
+	}
+
 	/** What the device says of itself now; null when it cannot, or not in time. Never throws. */
 	async read(device: number, { deadlineMs }: Within): Promise<Reading | null> {
 		const { ending, reply, endedAtUs } = await this.askOne({ kind: "read", device }, "reading", deadlineMs);
@@ -143,7 +150,8 @@ export class EngineClient {
 			this.talk.countUnasked(Math.max(0, leaf.length + path.length - FAIR_OPENING_BYTES));
 			return { round, index, leaf, path };
 		};
-		const asked = { kind: "opening", count: request.places.length, toRecord } as const;
+		const count = request.places.length * (request.what === "hops" ? INTERVAL_HOPS : 1);
+		const asked = { kind: "opening", count, toRecord } as const;
 		const { ending, sentAtUs, endedAtUs, records } = await this.askMany({ kind: "open", ...request }, asked, options);
 		return { ...ending, sentAtUs, receivedAtUs: endedAtUs, openings: records };
 	}

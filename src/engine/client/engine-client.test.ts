@@ -74,6 +74,7 @@ const honest: OnRequest = (peer, id, request) => {
 		case "stream":
 			return runHonestly(peer, id, request.passes);
 		case "copy":
+		case "chase":
 			return runHonestly(peer, id, 1);
 		case "read": {
 			if (request.device === 2) return void peer.reply(id, { kind: "error", code: 3, message: "no such device" });
@@ -147,6 +148,9 @@ test("an honest engine answers everything", async () => {
 	const copied = await client.copy({ session: 1, device: 2, newest: 1, nonce: root(3) }, enough);
 	assertEnd(copied, "complete", null);
 	assert.equal(copied.roots.length, 1);
+	const chased = await client.chase({ session: 1, newest: 0, intervals: 16, nonce: root(4) }, enough);
+	assertEnd(chased, "complete", null);
+	assert.equal(chased.roots.length, 1);
 	const said = { coreMHz: 1980, memoryMHz: 3201, powerMw: 650_000, temperatureC: 60, throttle: 4 };
 	const reading = await client.read(0, enough);
 	assert.ok(reading && reading.atUs >= 0);
@@ -330,9 +334,10 @@ test("floods are cut off: roots, openings, progress, bytes", async () => {
 		"LINK_FLOOD",
 	);
 
-	for (const [places, leaf, path] of [
-		[1, 1024, 0],
-		[4096, 65535, 65535 * 32],
+	for (const [what, places, leaf, path] of [
+		["leaves", 1, 1024, 0],
+		["hops", 1, 1024, 0],
+		["leaves", 4096, 65535, 65535 * 32],
 	] as const) {
 		let sent = 0;
 		const { client } = await meet((peer, id) => {
@@ -352,7 +357,9 @@ test("floods are cut off: roots, openings, progress, bytes", async () => {
 			pump();
 		});
 		const list = Array.from({ length: places }, (_, index) => ({ round: 0, index }));
-		assertEnd(await client.open({ session: 1, what: "leaves", places: list }, enough), "garbage", "LINK_FLOOD");
+		const flooded = await client.open({ session: 1, what, places: list }, enough);
+		assertEnd(flooded, "garbage", "LINK_FLOOD");
+		if (path === 0) assert.equal(flooded.openings.length, (what === "hops" ? 64 : 1) + 16);
 		assert.ok(sent < 40e6, `cut off after ${sent} bytes`);
 	}
 });
