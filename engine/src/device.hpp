@@ -22,8 +22,7 @@ struct Reading {
   uint32_t core_mhz = 0, memory_mhz = 0, power_mw = 0, temperature_c = 0;
   uint32_t throttle_reasons = 0;  // NVML's bits
 };
-// Takes a reading; from any thread, at any time, also when the device it came from is busy or gone. Empty:
-// nothing can be read.
+// Takes a reading; from any thread, also when its device is busy or gone. Empty: nothing can be read.
 using Gauge = std::function<Reading()>;
 
 // What the host says of the device; filled by backends, printed by hello. Claims only.

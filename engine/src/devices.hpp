@@ -2,6 +2,10 @@
 #pragma once
 #include "device.hpp"
 
+namespace assay_kernels {
+struct Kernels;
+}
+
 namespace assay {
 
 struct DeviceOptions {
@@ -24,15 +28,18 @@ struct FoundDevices {
   DriverClaim driver;
 };
 
-// GPUs first, then CPUs, then the disk. A backend that fails is left out, and the others go on. Takes seconds
-// on some hosts.
+// GPUs first, then CPUs, then the disk. A backend that fails is left out. Takes seconds on some hosts.
 FoundDevices find_devices(const DeviceOptions& options);
 
 // ---- backends
 FoundDevices find_cuda_devices();
-std::unique_ptr<Device> make_cpu_device(unsigned threads);  // 0: all usable cores
-// `count` virtual devices that share the threads and the memory equally, each with one thread at least.
-std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count);
+// `count` virtual devices that share the threads (0: all usable cores) and the memory equally, each with one
+// thread at least. Tests choose the instruction set; null: the best.
+std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count,
+                                                      const assay_kernels::Kernels* kernels = nullptr);
+inline std::unique_ptr<Device> make_cpu_device(unsigned threads, const assay_kernels::Kernels* kernels = nullptr) {
+  return std::move(make_cpu_devices(threads, 1, kernels)[0]);
+}
 // The disk under `directory`; under the first usable of $TMPDIR, /var/tmp and the current directory when that
 // is empty. Null, with the reason in `why`, where no file can be made that goes past the page cache.
 std::unique_ptr<Device> find_disk(const std::string& directory, std::string& why);

@@ -5,11 +5,12 @@
 
 #include "check.hpp"
 #include "core/recurrence.hpp"
-#include "cpu/cpu_device.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/sha256_host.hpp"
+#include "devices.hpp"
+#include "paths.hpp"
 #include "probe/chase.hpp"
 #include "probe/product_copies.hpp"
-#include "cpu/sha256_host.hpp"
-#include "paths.hpp"
 #include "vector_file.hpp"
 
 using namespace assay;
@@ -338,7 +339,7 @@ int main(int argc, char** argv) {
     const auto sets = kernel_sets();
     for (const auto* set : sets) {
       printf("instruction set %s\n", set->name);
-      devices.push_back(make_cpu_device_with(2, *set));
+      devices.push_back(make_cpu_device(2, set));
     }
     for (uint8_t p = 0; p < 5; ++p) {
       const GemmSpec spec{static_cast<Precision>(p), 384, 1536, 640};

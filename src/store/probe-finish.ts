@@ -116,16 +116,21 @@ function checked(finish: FinishProbe): FinishProbe {
 	const cut = (value: string | null, limit: number) => (value === null ? null : hostileText(value, limit));
 	const { status, code, where, detail } = finish.verdict;
 	const verdict = { status, code: cut(code, 64), where: cut(where, 200), detail: cut(detail, 2000) };
-	const devices = finish.devices.map((device) => ({
-		...device,
+	const devices: readonly DeviceRow[] = finish.devices.map((device) => ({
+		device: device.device,
+		kind: device.kind,
 		claimedName: hostileText(device.claimedName, 200),
 		uuid: hostileText(device.uuid, 200),
+		memoryBytes: device.memoryBytes,
 		profile: cut(device.profile, 100),
+		identity: device.identity,
 	}));
-	const figures = finish.figures.map((figure) => ({
-		...figure,
+	const figures: readonly Figure[] = finish.figures.map((figure) => ({
+		device: figure.device,
 		name: hostileText(figure.name, 64),
+		value: figure.value,
 		unit: hostileText(figure.unit, 16),
+		challenge: figure.challenge,
 	}));
 	return { ...finish, verdict, devices, figures };
 }

@@ -7,6 +7,29 @@ namespace assay {
 
 namespace {
 
+// PING: the same bytes back, at once, from the reader thread.
+void ping_command(Server& server, uint32_t id, const PingRequest& asked) { server.send(id, PongReply{asked.payload}); }
+
+// CANCEL: DONE at once, then the other request ends. An unknown id is no error: it may just have ended.
+void cancel_command(Server& server, uint32_t id, const CancelRequest& asked) {
+  server.send(id, DoneReply{});
+  server.cancel(asked.target);
+}
+
+// READ: what a device says of itself right now, whatever else runs.
+void read_command(Server& server, uint32_t id, const ReadRequest& asked) { server.submit_reading(id, asked.device); }
+
+// RELEASE: forgets a session and frees its memory, on the device's own thread.
+void release_command(Server& server, uint32_t id, const ReleaseRequest& asked) {
+  const auto run = [](Device*, uint32_t, Request& r) -> std::optional<Final> {
+    free_session(*r.session);
+    return done(0, r.stop);
+  };
+  auto request = std::make_shared<Request>(id, run, SessionUse::frees);
+  request->leaves_queue = false;  // the session is off the books already, so it must be freed
+  server.submit(request, asked.session);
+}
+
 template <typename Asked>
 void run(void (*command)(Server&, uint32_t, const Asked&), Server& server, const Frame& frame) {
   const Asked asked = read_payload<Asked>(frame.payload);

@@ -99,10 +99,10 @@ void hello_command(Server& server, uint32_t id, const HelloRequest& asked) {
   auto gathering = std::make_shared<Gathering>();
   gathering->claims.resize(server.device_count());
   gathering->missing = server.device_count();
-  const auto run = [&server, gathering](Device& device, uint32_t index, Request& r) -> std::optional<Final> {
+  const auto run = [&server, gathering](Device* device, uint32_t index, Request& r) -> std::optional<Final> {
     DeviceClaim claim;
     try {
-      if (!r.stop) claim = device.claim();
+      if (!r.stop) claim = device->claim();
     } catch (const std::exception& e) {  // a device that fails to describe itself stays on the list, with nothing it can do
       claim = DeviceClaim{};
       claim.name = std::string("failed: ") + e.what();

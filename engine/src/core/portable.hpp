@@ -9,9 +9,8 @@
 #define ASSAY_HD inline
 #endif
 
-// The inner loops of the CPU (cpu/kernels.cpp) are compiled once for each instruction set, with core/ in a
-// namespace of the set's own: else the linker would keep one copy of an inline function, of any set, for all
-// CPUs.
+// The CPU's inner loops (cpu/kernels.cpp) are compiled once for each instruction set, with core/ in a
+// namespace of its own: else the linker would keep one copy of an inline function, of any set, for all.
 #if !defined(ASSAY_CORE)
 #define ASSAY_CORE common
 #endif

@@ -20,17 +20,25 @@ ASSAY_HD Sha256State sha256_initial() {
   return {{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
+struct RoundWords {
+  uint32_t w[64];
+};
+
+// FIPS 180-4 §4.2.2: what a round adds besides the message.
+ASSAY_HD constexpr RoundWords round_constants() {
+  return {{
+      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+      0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+      0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+      0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+      0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
+      0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+      0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2}};
+}
+
 // One compression. `block` is 16 words already in SHA-256's big-endian order.
 ASSAY_HD void sha256_compress(Sha256State& state, const uint32_t block[16]) {
-  // Function-local so that both compilers see constants; unrolled on the device they become immediates.
-  constexpr uint32_t k[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
-    0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
-    0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
-    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
-    0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
-    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+  constexpr RoundWords k = round_constants();  // function-local: on the device, unrolled, they become immediates
   uint32_t w[16];
 #if defined(__CUDACC__)
 #pragma unroll
@@ -49,7 +57,7 @@ ASSAY_HD void sha256_compress(Sha256State& state, const uint32_t block[16]) {
       w[i & 15] += s0 + w[(i + 9) & 15] + s1;
     }
     const uint32_t t1 =
-        h + (rotr32(e, 6) ^ rotr32(e, 11) ^ rotr32(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i & 15];
+        h + (rotr32(e, 6) ^ rotr32(e, 11) ^ rotr32(e, 25)) + ((e & f) ^ (~e & g)) + k.w[i] + w[i & 15];
     const uint32_t t2 = (rotr32(a, 2) ^ rotr32(a, 13) ^ rotr32(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g;
     g = f;
@@ -60,22 +68,15 @@ ASSAY_HD void sha256_compress(Sha256State& state, const uint32_t block[16]) {
     b = a;
     a = t1 + t2;
   }
-  state.h[0] += a;
-  state.h[1] += b;
-  state.h[2] += c;
-  state.h[3] += d;
-  state.h[4] += e;
-  state.h[5] += f;
-  state.h[6] += g;
-  state.h[7] += h;
+  const uint32_t last[8] = {a, b, c, d, e, f, g, h};
+  for (int i = 0; i < 8; ++i) state.h[i] += last[i];
 }
 
 ASSAY_HD uint32_t byte_swap32(uint32_t x) {
   return (x >> 24) | ((x >> 8) & 0xFF00u) | ((x << 8) & 0xFF0000u) | (x << 24);
 }
 
-// A whole leaf (1024 bytes, as 256 little-endian words in memory) from the leaf tag's midstate: 16 blocks and
-// the padding.
+// A leaf (1024 bytes, as 256 little-endian words) from its tag's midstate: 16 blocks and the padding.
 ASSAY_HD Sha256State sha256_leaf(Sha256State midstate, const uint32_t words[256]) {
   uint32_t block[16];
   for (int i = 0; i < 16; ++i) {

@@ -1,14 +1,13 @@
 // The CPU backend: the reference for every kernel, threaded and tiled, with the inner loops in kernels.cpp.
 // docs/hardware-proof.md §3 to §6.
-#include "cpu_device.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <deque>
 
-#include "cpu_gauge.hpp"
+#include "devices.hpp"
 #include "host_info.hpp"
 #include "kept_memory.hpp"
+#include "kernels.hpp"
 #include "memory_ledger.hpp"
 #include "probe/chase.hpp"
 #include "sha256_host.hpp"
@@ -27,8 +26,6 @@ using assay_kernels::Kernels;
 constexpr uint32_t kTaskRows = 128, kTaskColumns = 256, kTaskKBytes = 1024;
 constexpr unsigned kTreeChunkLog2 = 8;
 
-class CpuKept;
-
 // Trees of the newest fma rounds, so that opening a lane runs its leaf again and not the whole round.
 // Bounded; a round that was forgotten is run again.
 class FmaMemory {
@@ -45,9 +42,7 @@ class FmaMemory {
   }
   const ChunkedTree* find(const FmaSpec& spec, const Seed& seed) const {
     for (const Round& round : rounds_)
-      if (round.spec.precision == spec.precision && round.spec.lanes == spec.lanes && round.spec.steps == spec.steps &&
-          std::memcmp(round.seed.b, seed.b, sizeof(seed.b)) == 0)
-        return &round.tree;
+      if (round.spec == spec && std::memcmp(round.seed.b, seed.b, sizeof(seed.b)) == 0) return &round.tree;
     return nullptr;
   }
 
@@ -61,44 +56,6 @@ class FmaMemory {
   };
   std::deque<Round> rounds_;
   uint64_t bytes_ = 0;
-};
-
-class CpuDevice final : public Device, public ProbeKernels {
- public:
-  // Number `number` of `count` that share the ledger.
-  CpuDevice(unsigned threads, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
-      : kernels_(kernels), pool_(threads), ledger_(std::move(ledger)), number_(number), count_(count) {}
-
-  DeviceKind kind() const override { return DeviceKind::cpu; }
-  DeviceClaim claim() override;
-  Gauge gauge() const override { return read_cpu_gauge; }
-  ProbeKernels* probe_kernels() override { return this; }
-
-  std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
-  Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
-  std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) override;
-  Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override;
-  std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
-                                   std::span<const uint32_t> groups) override;
-  std::vector<Label> chase(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
-                           const std::atomic<bool>& stop) override;
-  std::vector<uint64_t> hop_targets(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
-                                    std::span<const uint64_t> starts) override;
-  Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
-  std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
-
- private:
-  ChunkedTree product_tree(const uint8_t* product, const GemmSpec& spec, const std::atomic<bool>& stop);
-  ChunkedTree stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
-  void group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out);
-  ChunkedTree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
-  void fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out, const std::atomic<bool>& stop);
-
-  const Kernels& kernels_;
-  ThreadPool pool_;
-  FmaMemory fma_memory_;
-  std::shared_ptr<MemoryLedger> ledger_;
-  uint32_t number_, count_;
 };
 
 // Not bound to the device that made it: any CPU device may read it.
@@ -138,212 +95,217 @@ class CpuKept final : public Kept {
   KeptMemory a_, b_, products_;
 };
 
-void throw_if(const std::atomic<bool>& stop) {
-  if (stop) throw EngineError(ErrorCode::cancelled, "stopped");
-}
+class CpuDevice final : public Device, public ProbeKernels {
+ public:
+  // Number `number` of `count` that share the ledger.
+  CpuDevice(unsigned threads, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
+      : kernels_(kernels), pool_(threads), ledger_(std::move(ledger)), number_(number), count_(count) {}
 
-const std::atomic<bool> kNeverStop{false};
+  DeviceKind kind() const override { return DeviceKind::cpu; }
+  Gauge gauge() const override { return read_cpu_gauge; }
+  ProbeKernels* probe_kernels() override { return this; }
 
-DeviceClaim CpuDevice::claim() {
-  const HostInfo host = read_host_info();
-  DeviceClaim claim;
-  claim.name = host.cpu_name;
-  claim.uuid = host.machine_id.empty() ? "" : "CPU-" + host.machine_id;
-  if (count_ > 1) {
-    const std::string number = std::to_string(number_ + 1);
-    claim.name += " (virtual " + number + " of " + std::to_string(count_) + ")";
-    claim.uuid = (claim.uuid.empty() ? "CPU" : claim.uuid) + "-" + number;
+  DeviceClaim claim() override {
+    const HostInfo host = read_host_info();
+    DeviceClaim claim;
+    claim.name = host.cpu_name;
+    claim.uuid = host.machine_id.empty() ? "" : "CPU-" + host.machine_id;
+    if (count_ > 1) {
+      const std::string number = std::to_string(number_ + 1);
+      claim.name += " (virtual " + number + " of " + std::to_string(count_) + ")";
+      claim.uuid = (claim.uuid.empty() ? "CPU" : claim.uuid) + "-" + number;
+    }
+    claim.memory_bytes = host.ram_bytes / count_;
+    claim.free_bytes = ledger_->allocatable(number_);
+    claim.units = pool_.threads();
+    claim.clock_mhz = host.clock_mhz;
+    for (uint8_t p = 0; p < 8; ++p) claim.precisions.push_back(static_cast<Precision>(p));
+    return claim;
   }
-  claim.memory_bytes = host.ram_bytes / count_;
-  claim.free_bytes = ledger_->allocatable(number_);
-  claim.units = pool_.threads();
-  claim.clock_mhz = host.clock_mhz;
-  for (uint8_t p = 0; p < 8; ++p) claim.precisions.push_back(static_cast<Precision>(p));
-  return claim;
-}
 
-std::unique_ptr<Kept> CpuDevice::keep(const GemmSpec& spec, uint32_t slots) {
-  const GemmKernel& kernel = entries_per_block(spec.precision) == 16 ? kernels_.gemm8 : kernels_.gemm16;
-  return std::make_unique<CpuKept>(ledger_, number_, spec, slots, kernel);
-}
+  std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override {
+    const GemmKernel& kernel = entries_per_block(spec.precision) == 16 ? kernels_.gemm8 : kernels_.gemm16;
+    return std::make_unique<CpuKept>(ledger_, number_, spec, slots, kernel);
+  }
 
-Hash CpuDevice::gemm_round(Kept& base, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) {
-  CpuKept& kept = static_cast<CpuKept&>(base);
-  const GemmSpec& spec = kept.spec;
-  const GemmKernel& kernel = kept.kernel;
-  throw_if(stop);
-  kept.touch(slot);
-  const PhiloxKey key = philox_key(seed.b);
-  const uint8_t precision = static_cast<uint8_t>(spec.precision);
-  const uint64_t row_bytes = uint64_t{spec.k} * kernel.entry_bytes;
+  Hash gemm_round(Kept& base, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override {
+    CpuKept& kept = static_cast<CpuKept&>(base);
+    const GemmSpec& spec = kept.spec;
+    const GemmKernel& kernel = kept.kernel;
+    throw_if(stop);
+    kept.touch(slot);
+    const PhiloxKey key = philox_key(seed.b);
+    const uint8_t precision = static_cast<uint8_t>(spec.precision);
+    const uint64_t row_bytes = uint64_t{spec.k} * kernel.entry_bytes;
 
-  const uint32_t a_panels = spec.m / kernel.mr, b_panels = spec.n / kernel.nr;
-  pool_.run(a_panels + b_panels, [&](uint64_t i) {
-    if (stop.load(std::memory_order_relaxed)) return;
-    const bool is_a = i < a_panels;
-    const uint32_t rows = is_a ? kernel.mr : kernel.nr;
-    const uint32_t row0 = static_cast<uint32_t>(is_a ? i : i - a_panels) * rows;
-    kernel.pack(precision, key.k0, key.k1, is_a ? 0 : 1, spec.k, row0, rows, (is_a ? kept.a() : kept.b()) + row0 * row_bytes);
-  });
-  throw_if(stop);
-
-  uint16_t* product = reinterpret_cast<uint16_t*>(kept.product(slot));
-  const uint32_t task_columns = spec.n / kTaskColumns;
-  const uint32_t k_step = kTaskKBytes / kernel.entry_bytes / 128 * 128;  // k is a multiple of 128, and so are whole runs
-  pool_.run(uint64_t{spec.m / kTaskRows} * task_columns, [&](uint64_t task) {
-    const uint32_t row0 = static_cast<uint32_t>(task / task_columns) * kTaskRows;
-    const uint32_t column0 = static_cast<uint32_t>(task % task_columns) * kTaskColumns;
-    for (uint32_t k0 = 0; k0 < spec.k; k0 += k_step) {
+    const uint32_t a_panels = spec.m / kernel.mr, b_panels = spec.n / kernel.nr;
+    pool_.run(a_panels + b_panels, [&](uint64_t i) {
       if (stop.load(std::memory_order_relaxed)) return;
-      const uint32_t k_count = std::min(k_step, spec.k - k0);
-      for (uint32_t column = column0; column < column0 + kTaskColumns; column += kernel.nr) {
-        const uint8_t* b = kept.b() + column * row_bytes + uint64_t{k0} * kernel.nr * kernel.entry_bytes;
-        for (uint32_t row = row0; row < row0 + kTaskRows; row += kernel.mr) {
-          const uint8_t* a = kept.a() + row * row_bytes + uint64_t{k0} * kernel.mr * kernel.entry_bytes;
-          kernel.tile(a, b, k_count, k0 > 0, product + uint64_t{row} * spec.n + column, spec.n);
+      const bool is_a = i < a_panels;
+      const uint32_t rows = is_a ? kernel.mr : kernel.nr;
+      const uint32_t row0 = static_cast<uint32_t>(is_a ? i : i - a_panels) * rows;
+      kernel.pack(precision, key.k0, key.k1, is_a ? 0 : 1, spec.k, row0, rows, (is_a ? kept.a() : kept.b()) + row0 * row_bytes);
+    });
+    throw_if(stop);
+
+    uint16_t* product = reinterpret_cast<uint16_t*>(kept.product(slot));
+    const uint32_t task_columns = spec.n / kTaskColumns;
+    const uint32_t k_step = kTaskKBytes / kernel.entry_bytes / 128 * 128;  // k is a multiple of 128, and so are whole runs
+    pool_.run(uint64_t{spec.m / kTaskRows} * task_columns, [&](uint64_t task) {
+      const uint32_t row0 = static_cast<uint32_t>(task / task_columns) * kTaskRows;
+      const uint32_t column0 = static_cast<uint32_t>(task % task_columns) * kTaskColumns;
+      for (uint32_t k0 = 0; k0 < spec.k; k0 += k_step) {
+        if (stop.load(std::memory_order_relaxed)) return;
+        const uint32_t k_count = std::min(k_step, spec.k - k0);
+        for (uint32_t column = column0; column < column0 + kTaskColumns; column += kernel.nr) {
+          const uint8_t* b = kept.b() + column * row_bytes + uint64_t{k0} * kernel.nr * kernel.entry_bytes;
+          for (uint32_t row = row0; row < row0 + kTaskRows; row += kernel.mr) {
+            const uint8_t* a = kept.a() + row * row_bytes + uint64_t{k0} * kernel.mr * kernel.entry_bytes;
+            kernel.tile(a, b, k_count, k0 > 0, product + uint64_t{row} * spec.n + column, spec.n);
+          }
         }
       }
-    }
-  });
-  throw_if(stop);
-  return product_tree(kept.product(slot), spec, stop).root();
-}
-
-ChunkedTree CpuDevice::product_tree(const uint8_t* product, const GemmSpec& spec, const std::atomic<bool>& stop) {
-  return ChunkedTree(
-      pool_, spec.leaves(), kTreeChunkLog2,
-      [product](uint64_t first, uint32_t count, Hash* out) {
-        for (uint32_t i = 0; i < count; ++i) out[i] = leaf_hash(product + (first + i) * kLeafBytes);
-      },
-      stop);
-}
-
-std::vector<Opening> CpuDevice::open_round(Kept& base, uint32_t slot, std::span<const uint32_t> leaves) {
-  CpuKept& kept = static_cast<CpuKept&>(base);
-  const uint8_t* product = kept.product(slot);
-  return product_tree(product, kept.spec, kNeverStop).open(pool_, leaves, [product](uint64_t leaf, uint8_t* out) {
-    memcpy(out, product + leaf * kLeafBytes, kLeafBytes);
-  });
-}
-
-// The 128 digests of a group lie in one slot: leaves a round are a multiple of 128.
-void CpuDevice::group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out) {
-  const uint64_t first = group * 128, per_round = kept.spec.leaves();
-  const uint8_t* leaves = kept.product(slots[first / per_round]) + first % per_round * kLeafBytes;
-  uint32_t digests[256];
-  kernels_.mix(nonce.b, leaves, static_cast<uint32_t>(first), 128, digests);
-  memcpy(out, digests, sizeof digests);
-}
-
-ChunkedTree CpuDevice::stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
-                                   const std::atomic<bool>& stop) {
-  return ChunkedTree(
-      pool_, uint64_t{kept.spec.leaves()} * slots.size() / 128, 4,
-      [this, &kept, slots, nonce](uint64_t first, uint32_t count, Hash* out) {
-        for (uint32_t i = 0; i < count; ++i) {
-          uint8_t group[kLeafBytes];
-          group_digests(kept, slots, nonce, first + i, group);
-          out[i] = leaf_hash(group);
-        }
-      },
-      stop);
-}
-
-Hash CpuDevice::stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) {
-  return stream_tree(static_cast<CpuKept&>(kept), slots, nonce, stop).root();
-}
-
-std::vector<Opening> CpuDevice::open_stream(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
-                                            std::span<const uint32_t> groups) {
-  CpuKept& kept = static_cast<CpuKept&>(base);
-  return stream_tree(kept, slots, nonce, kNeverStop).open(pool_, groups, [&](uint64_t group, uint8_t* out) {
-    group_digests(kept, slots, nonce, group, out);
-  });
-}
-
-// In one thread: a second one would only hash while this one hops, and hashes are few.
-std::vector<Label> CpuDevice::chase(Kept& base, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
-                                    const std::atomic<bool>& stop) {
-  const CpuKept& kept = static_cast<CpuKept&>(base);
-  const std::vector<const uint8_t*> products = kept.products(slots);
-  std::vector<Label> labels;
-  LabelFold fold(nonce);
-  Label states = fold.feed();
-  while (labels.size() < intervals) {
+    });
     throw_if(stop);
-    kernels_.hop(nonce.b, products.data(), static_cast<uint32_t>(products.size()), kept.spec.leaves(), states.of, kChains, nullptr);
-    labels.push_back(states);
-    const Label feed = fold.feed();
-    for (uint32_t chain = 0; chain < kChains; ++chain) states.of[chain] ^= feed.of[chain];
-    fold.add(labels.back());
+    return product_tree(kept.product(slot), spec, stop).root();
   }
-  return labels;
-}
 
-std::vector<uint64_t> CpuDevice::hop_targets(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
-                                             std::span<const uint64_t> starts) {
-  const CpuKept& kept = static_cast<CpuKept&>(base);
-  const std::vector<const uint8_t*> products = kept.products(slots);
-  std::vector<uint64_t> targets(starts.size() * kIntervalHops);
-  for (size_t i = 0; i < starts.size(); ++i) {
-    uint64_t state = starts[i];
-    kernels_.hop(nonce.b, products.data(), static_cast<uint32_t>(products.size()), kept.spec.leaves(), &state, 1,
-                 targets.data() + i * kIntervalHops);
+  std::vector<Opening> open_round(Kept& base, uint32_t slot, std::span<const uint32_t> leaves) override {
+    CpuKept& kept = static_cast<CpuKept&>(base);
+    const uint8_t* product = kept.product(slot);
+    return product_tree(product, kept.spec, kNeverStop).open(pool_, leaves, [product](uint64_t leaf, uint8_t* out) {
+      memcpy(out, product + leaf * kLeafBytes, kLeafBytes);
+    });
   }
-  return targets;
-}
 
-void CpuDevice::fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out, const std::atomic<bool>& stop) {
-  const PhiloxKey key = philox_key(seed.b);
-  const uint32_t lanes = spec.lanes_per_leaf();
-  kernels_.fma(static_cast<uint8_t>(spec.precision), key.k0, key.k1, static_cast<uint32_t>(leaf) * lanes, lanes, spec.steps, out,
-               [](const void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &stop);
-}
+  Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override {
+    return stream_tree(static_cast<CpuKept&>(kept), slots, nonce, stop).root();
+  }
 
-// Every leaf hash is kept (at most 64 MiB, for 2^28 lanes of fp64): running lanes again costs as much as the
-// round.
-ChunkedTree CpuDevice::fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
-  return ChunkedTree(
-      pool_, spec.leaves(), 0,
-      [this, spec, seed, &stop](uint64_t first, uint32_t count, Hash* out) {
-        for (uint32_t i = 0; i < count; ++i) {
-          if (stop.load(std::memory_order_relaxed)) return;
-          uint8_t bytes[kLeafBytes] = {};  // a stopped kernel leaves it as it is
-          fma_leaf(spec, seed, first + i, bytes, stop);
-          out[i] = leaf_hash(bytes);
-        }
-      },
-      stop);
-}
+  std::vector<Opening> open_stream(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
+                                              std::span<const uint32_t> groups) override {
+    CpuKept& kept = static_cast<CpuKept&>(base);
+    return stream_tree(kept, slots, nonce, kNeverStop).open(pool_, groups, [&](uint64_t group, uint8_t* out) {
+      group_digests(kept, slots, nonce, group, out);
+    });
+  }
 
-Hash CpuDevice::fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
-  ChunkedTree tree = fma_tree(spec, seed, stop);
-  const Hash root = tree.root();
-  fma_memory_.remember(spec, seed, std::move(tree));
-  return root;
-}
+  // In one thread: a second one would only hash while this one hops, and hashes are few.
+  std::vector<Label> chase(Kept& base, std::span<const uint32_t> slots, const Hash& nonce, uint32_t intervals,
+                           const std::atomic<bool>& stop) override {
+    const CpuKept& kept = static_cast<CpuKept&>(base);
+    const std::vector<const uint8_t*> products = kept.products(slots);
+    std::vector<Label> labels;
+    LabelFold fold(nonce);
+    Label states = fold.feed();
+    while (labels.size() < intervals) {
+      throw_if(stop);
+      kernels_.hop(nonce.b, products.data(), static_cast<uint32_t>(products.size()), kept.spec.leaves(), states.of, kChains, nullptr);
+      labels.push_back(states);
+      const Label feed = fold.feed();
+      for (uint32_t chain = 0; chain < kChains; ++chain) states.of[chain] ^= feed.of[chain];
+      fold.add(labels.back());
+    }
+    return labels;
+  }
 
-std::vector<Opening> CpuDevice::open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) {
-  const LeafBytes bytes = [&](uint64_t leaf, uint8_t* out) { fma_leaf(spec, seed, leaf, out, kNeverStop); };
-  if (const ChunkedTree* tree = fma_memory_.find(spec, seed)) return tree->open(pool_, leaves, bytes);
-  return fma_tree(spec, seed, kNeverStop).open(pool_, leaves, bytes);
-}
+  std::vector<uint64_t> hop_targets(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
+                                    std::span<const uint64_t> starts) override {
+    const CpuKept& kept = static_cast<CpuKept&>(base);
+    const std::vector<const uint8_t*> products = kept.products(slots);
+    std::vector<uint64_t> targets(starts.size() * kIntervalHops);
+    for (size_t i = 0; i < starts.size(); ++i) {
+      uint64_t state = starts[i];
+      kernels_.hop(nonce.b, products.data(), static_cast<uint32_t>(products.size()), kept.spec.leaves(), &state, 1,
+                   targets.data() + i * kIntervalHops);
+    }
+    return targets;
+  }
+
+  Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override {
+    ChunkedTree tree = fma_tree(spec, seed, stop);
+    const Hash root = tree.root();
+    fma_memory_.remember(spec, seed, std::move(tree));
+    return root;
+  }
+
+  std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override {
+    const LeafBytes bytes = [&](uint64_t leaf, uint8_t* out) { fma_leaf(spec, seed, leaf, out, kNeverStop); };
+    if (const ChunkedTree* tree = fma_memory_.find(spec, seed)) return tree->open(pool_, leaves, bytes);
+    return fma_tree(spec, seed, kNeverStop).open(pool_, leaves, bytes);
+  }
+
+ private:
+  ChunkedTree product_tree(const uint8_t* product, const GemmSpec& spec, const std::atomic<bool>& stop) {
+    return ChunkedTree(
+        pool_, spec.leaves(), kTreeChunkLog2,
+        [product](uint64_t first, uint32_t count, Hash* out) {
+          for (uint32_t i = 0; i < count; ++i) out[i] = leaf_hash(product + (first + i) * kLeafBytes);
+        },
+        stop);
+  }
+
+  // The 128 digests of a group lie in one slot: leaves a round are a multiple of 128.
+  void group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out) {
+    const uint64_t first = group * 128, per_round = kept.spec.leaves();
+    const uint8_t* leaves = kept.product(slots[first / per_round]) + first % per_round * kLeafBytes;
+    uint32_t digests[256];
+    kernels_.mix(nonce.b, leaves, static_cast<uint32_t>(first), 128, digests);
+    memcpy(out, digests, sizeof digests);
+  }
+
+  ChunkedTree stream_tree(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
+                                     const std::atomic<bool>& stop) {
+    return ChunkedTree(
+        pool_, uint64_t{kept.spec.leaves()} * slots.size() / 128, 4,
+        [this, &kept, slots, nonce](uint64_t first, uint32_t count, Hash* out) {
+          for (uint32_t i = 0; i < count; ++i) {
+            uint8_t group[kLeafBytes];
+            group_digests(kept, slots, nonce, first + i, group);
+            out[i] = leaf_hash(group);
+          }
+        },
+        stop);
+  }
+
+  void fma_leaf(const FmaSpec& spec, const Seed& seed, uint64_t leaf, uint8_t* out, const std::atomic<bool>& stop) {
+    const PhiloxKey key = philox_key(seed.b);
+    const uint32_t lanes = spec.lanes_per_leaf();
+    kernels_.fma(static_cast<uint8_t>(spec.precision), key.k0, key.k1, static_cast<uint32_t>(leaf) * lanes, lanes, spec.steps, out,
+                 [](const void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &stop);
+  }
+
+  // Every leaf hash is kept (at most 64 MiB, for 2^28 lanes of fp64): lanes cost as much when run again.
+  ChunkedTree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) {
+    return ChunkedTree(
+        pool_, spec.leaves(), 0,
+        [this, spec, seed, &stop](uint64_t first, uint32_t count, Hash* out) {
+          for (uint32_t i = 0; i < count; ++i) {
+            if (stop.load(std::memory_order_relaxed)) return;
+            uint8_t bytes[kLeafBytes] = {};  // a stopped kernel leaves it as it is
+            fma_leaf(spec, seed, first + i, bytes, stop);
+            out[i] = leaf_hash(bytes);
+          }
+        },
+        stop);
+  }
+
+  const Kernels& kernels_;
+  ThreadPool pool_;
+  FmaMemory fma_memory_;
+  std::shared_ptr<MemoryLedger> ledger_;
+  uint32_t number_, count_;
+};
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device_with(unsigned threads, const Kernels& kernels) {
-  return std::make_unique<CpuDevice>(threads, kernels, std::make_shared<MemoryLedger>(1), 0, 1);
-}
-
-std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count) {
-  const Kernels& kernels = assay_kernels::best_kernels();
+std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count, const Kernels* kernels) {
+  if (kernels == nullptr) kernels = &assay_kernels::best_kernels();
   const unsigned each = std::max(1u, (threads == 0 ? read_usable_cores() : threads) / count);
   const auto ledger = std::make_shared<MemoryLedger>(count);
   std::vector<std::unique_ptr<Device>> devices;
-  for (uint32_t i = 0; i < count; ++i) devices.push_back(std::make_unique<CpuDevice>(each, kernels, ledger, i, count));
+  for (uint32_t i = 0; i < count; ++i) devices.push_back(std::make_unique<CpuDevice>(each, *kernels, ledger, i, count));
   return devices;
 }
-
-std::unique_ptr<Device> make_cpu_device(unsigned threads) { return std::move(make_cpu_devices(threads, 1)[0]); }
 
 }  // namespace assay

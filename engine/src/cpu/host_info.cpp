@@ -1,4 +1,4 @@
-// See host_info.hpp. Reads /proc, /sys and the cgroup files; whatever is missing is left at its default.
+// See host_info.hpp. Reads /proc, /sys and the cgroup files; whatever is missing stays at its default, or 0.
 #include "host_info.hpp"
 
 #include <sched.h>
@@ -18,20 +18,12 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 uint64_t number_or(const std::string& text, uint64_t otherwise) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return otherwise;
   return strtoull(text.c_str(), nullptr, 10);
 }
 
-// The folders of this process's cgroup, innermost first, then the mount's root (inside a container the limits
-// are there).
+// The folders of this process's cgroup, innermost first, then the mount's root: a container's limits.
 std::vector<std::string> cgroup_folders(const std::string& controller) {
   std::ifstream file("/proc/self/cgroup");
   std::vector<std::string> folders;
@@ -136,7 +128,59 @@ void read_cpu_info(HostInfo& info) {
   if (max_khz != 0) info.clock_mhz = static_cast<uint32_t>(max_khz / 1000);
 }
 
+uint32_t read_clock_mhz() {
+  const uint64_t khz = number_or(first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"), 0);
+  if (khz != 0) return static_cast<uint32_t>(khz / 1000);
+  std::ifstream file("/proc/cpuinfo");
+  int lines = 0;  // the first core is enough: with hundreds of cores the file is long
+  for (std::string line; lines < 64 && std::getline(file, line); ++lines) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("cpu MHz") && colon != std::string::npos)
+      return static_cast<uint32_t>(strtoul(line.c_str() + colon + 2, nullptr, 10));
+  }
+  return 0;
+}
+
+// The first zone whose type speaks of a CPU; else none: other zones (a battery, a disk) say nothing of it.
+uint32_t read_temperature_c() {
+  for (int i = 0; i < 32; ++i) {
+    const std::string zone = "/sys/class/thermal/thermal_zone" + std::to_string(i), type = first_line(zone + "/type");
+    if (type.empty()) return 0;
+    bool of_cpu = false;
+    for (const char* word : {"cpu", "CPU", "x86_pkg_temp", "soc"}) of_cpu |= type.find(word) != std::string::npos;
+    if (!of_cpu) continue;
+    const long millis = strtol(first_line(zone + "/temp").c_str(), nullptr, 10);
+    if (millis > 0) return static_cast<uint32_t>(millis / 1000);
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string hex_of(std::span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text.append({"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]});
+  return text;
+}
+
+std::string short_hash(const std::string& text) {
+  const Hash hash = sha256_bytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return hex_of({hash.b, 16});
+}
+
+Reading read_cpu_gauge() {
+  Reading reading;
+  reading.core_mhz = read_clock_mhz();
+  reading.temperature_c = read_temperature_c();
+  return reading;
+}
 
 uint32_t read_usable_cores() {
   uint64_t cores = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
@@ -160,13 +204,7 @@ HostInfo read_host_info() {
   info.ram_bytes = memory.total;
   info.ram_free_bytes = memory.available;
   const std::string id = first_line("/etc/machine-id");
-  if (!id.empty()) {
-    const std::string text = "assay/machine/1 " + id;
-    const Hash h = sha256_bytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-    char hex[33];
-    for (int i = 0; i < 16; ++i) snprintf(hex + 2 * i, 3, "%02x", h.b[i]);
-    info.machine_id = hex;
-  }
+  if (!id.empty()) info.machine_id = short_hash("assay/machine/1 " + id);
   return info;
 }
 

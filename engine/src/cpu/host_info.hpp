@@ -1,8 +1,9 @@
-// What the operating system says of this host: cores and memory that this process may use, names. Claims
-// only.
+// What the operating system says of this host: cores and memory that this process may use, names, and what
+// the CPU says of itself right now. Claims only.
 #pragma once
-#include <cstdint>
-#include <string>
+#include <span>
+
+#include "device.hpp"
 
 namespace assay {
 
@@ -17,5 +18,12 @@ struct HostInfo {
 HostInfo read_host_info();
 uint32_t read_usable_cores();
 uint64_t read_ram_free_bytes();
+// The first core's clock and the package's temperature, where the system shows them.
+Reading read_cpu_gauge();
+
+// For those who ask the system themselves. The first line of a file, empty where there is none.
+std::string first_line(const std::string& path);
+std::string hex_of(std::span<const uint8_t> bytes);
+std::string short_hash(const std::string& text);  // 32 hex digits of its SHA-256
 
 }  // namespace assay

@@ -12,8 +12,7 @@ class KeptMemory {
   explicit KeptMemory(uint64_t bytes) : bytes_(bytes) {
     void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
-    // Large pages where the system gives them: a stream pass touches every page once, and misses of the TLB
-    // would show.
+    // Large pages where there are: a stream pass touches every page once, and misses of the TLB would show.
     madvise(p, bytes, MADV_HUGEPAGE);
     data_ = static_cast<uint8_t*>(p);
   }

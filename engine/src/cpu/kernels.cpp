@@ -1,6 +1,5 @@
-// The inner loops, once for each instruction set: the build compiles this file with several -march flags and
-// ASSAY_ISA set to the set's name. Everything has internal linkage, and core/ is in a namespace of the set's
-// own (core/portable.hpp).
+// The inner loops: the build compiles this file once for each instruction set, with ASSAY_ISA set to its
+// name. Everything has internal linkage, and core/ is in a namespace of the set's own (core/portable.hpp).
 #define ASSAY_CORE ASSAY_ISA
 #include "kernels.hpp"
 

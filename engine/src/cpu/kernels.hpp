@@ -8,8 +8,7 @@
 namespace assay_kernels {
 
 // A tile of C is mr rows by nr columns. Both operands come packed in panels of `mr` (A) or `nr` (B) rows: run
-// after run of kg entries of k, for all rows of the panel, laid out as the tile likes it. An entry takes
-// entry_bytes.
+// after run of kg entries of k, each of entry_bytes, for all rows of the panel, as the tile likes it.
 struct GemmKernel {
   uint32_t mr, nr, kg, entry_bytes;
   // Rows row0 … row0+rows-1 (one panel) of matrix A (0) or B (1), made from the key and packed.

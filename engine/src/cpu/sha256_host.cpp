@@ -27,15 +27,7 @@ void compress_reference(uint32_t state[8], const uint8_t* blocks, size_t count) 
   memcpy(state, s.h, 32);
 }
 
-// FIPS 180-4 §4.2.2.
-alignas(16) constexpr uint32_t kRoundConstants[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
-    0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
-    0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
-    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
-    0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
-    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+alignas(16) constexpr RoundWords kRoundConstants = round_constants();
 
 #if defined(__aarch64__)
 __attribute__((target("+crypto"))) void compress_arm(uint32_t state[8], const uint8_t* blocks, size_t count) {
@@ -46,7 +38,7 @@ __attribute__((target("+crypto"))) void compress_arm(uint32_t state[8], const ui
     for (int i = 0; i < 4; ++i) w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(blocks + 16 * i)));
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
-      const uint32x4_t wk = vaddq_u32(w[i & 3], vld1q_u32(kRoundConstants + 4 * i));
+      const uint32x4_t wk = vaddq_u32(w[i & 3], vld1q_u32(kRoundConstants.w + 4 * i));
       if (i < 12) {
         w[i & 3] = vsha256su1q_u32(vsha256su0q_u32(w[i & 3], w[(i + 1) & 3]), w[(i + 2) & 3], w[(i + 3) & 3]);
       }
@@ -78,7 +70,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void compress_x86(uint32_t state[8],
       w[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks + 16 * i)), swap);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
-      const __m128i k = _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundConstants + 4 * i));
+      const __m128i k = _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundConstants.w + 4 * i));
       const __m128i wk = _mm_add_epi32(w[i & 3], k);
       if (i < 12) {
         const __m128i part = _mm_add_epi32(_mm_sha256msg1_epu32(w[i & 3], w[(i + 1) & 3]),
@@ -110,17 +102,10 @@ void (*best_compress())(uint32_t*, const uint8_t*, size_t) {
   return best;
 }
 
-void store_state(const uint32_t state[8], Hash& out) {
-  for (int i = 0; i < 8; ++i) {
-    const uint32_t be = byte_swap32(state[i]);
-    memcpy(out.b + 4 * i, &be, 4);
-  }
-}
-
 // `already` bytes were hashed before these, a multiple of 64.
-Hash finish(uint32_t state[8], std::span<const uint8_t> bytes, uint64_t already) {
+Hash finish(Sha256State state, std::span<const uint8_t> bytes, uint64_t already) {
   const size_t whole = bytes.size() / 64;
-  best_compress()(state, bytes.data(), whole);
+  best_compress()(state.h, bytes.data(), whole);
   uint8_t tail[128] = {};
   const size_t rest = bytes.size() - 64 * whole;
   if (rest > 0) memcpy(tail, bytes.data() + 64 * whole, rest);
@@ -128,30 +113,8 @@ Hash finish(uint32_t state[8], std::span<const uint8_t> bytes, uint64_t already)
   const size_t blocks = rest + 9 <= 64 ? 1 : 2;
   const uint64_t bits = (already + bytes.size()) * 8;
   for (int i = 0; i < 8; ++i) tail[64 * blocks - 1 - static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
-  best_compress()(state, tail, blocks);
-  Hash out;
-  store_state(state, out);
-  return out;
-}
-
-const uint32_t* midstate(Tag tag) {
-  struct Midstates {
-    uint32_t of[5][8];
-    Midstates() {
-      constexpr std::string_view names[5] = {"assay/leaf/1", "assay/node/1", "assay/seed/1", "assay/nonce/1", "assay/chase/1"};
-      for (int i = 0; i < 5; ++i) {
-        const Hash h = sha256_bytes({reinterpret_cast<const uint8_t*>(names[i].data()), names[i].size()});
-        uint8_t block[64];
-        memcpy(block, h.b, 32);
-        memcpy(block + 32, h.b, 32);
-        const Sha256State initial = sha256_initial();
-        memcpy(of[i], initial.h, 32);
-        best_compress()(of[i], block, 1);
-      }
-    }
-  };
-  static const Midstates midstates;
-  return midstates.of[static_cast<int>(tag)];
+  best_compress()(state.h, tail, blocks);
+  return hash_of(state);
 }
 
 }  // namespace
@@ -167,16 +130,27 @@ std::span<const Sha256Engine> sha256_engines() {
   return engines;
 }
 
-Hash sha256_bytes(std::span<const uint8_t> bytes) {
-  Sha256State state = sha256_initial();
-  return finish(state.h, bytes, 0);
+Hash hash_of(const Sha256State& state) {
+  Hash out;
+  for (int i = 0; i < 32; ++i) out.b[i] = static_cast<uint8_t>(state.h[i / 4] >> (24 - 8 * (i % 4)));
+  return out;
 }
 
-Hash tagged_hash(Tag tag, std::span<const uint8_t> bytes) {
-  uint32_t state[8];
-  memcpy(state, midstate(tag), 32);
-  return finish(state, bytes, 64);
+const Sha256State& tag_midstate(Tag tag) {
+  static const std::vector<Sha256State> states = [] {
+    std::vector<Sha256State> made;
+    for (const std::string_view name : {"assay/leaf/1", "assay/node/1", "assay/seed/1", "assay/nonce/1", "assay/chase/1"}) {
+      const Hash h = sha256_bytes({reinterpret_cast<const uint8_t*>(name.data()), name.size()}), twice[2] = {h, h};
+      best_compress()(made.emplace_back(sha256_initial()).h, reinterpret_cast<const uint8_t*>(twice), 1);
+    }
+    return made;
+  }();
+  return states[static_cast<size_t>(tag)];
 }
+
+Hash sha256_bytes(std::span<const uint8_t> bytes) { return finish(sha256_initial(), bytes, 0); }
+
+Hash tagged_hash(Tag tag, std::span<const uint8_t> bytes) { return finish(tag_midstate(tag), bytes, 64); }
 
 Hash chained_hash(Tag tag, const Hash& before, const Hash& root) {
   uint8_t both[64];

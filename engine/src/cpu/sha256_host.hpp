@@ -1,6 +1,5 @@
 // SHA-256 on the host: the CPU's own instructions where it has them (ARMv8 SHA2, x86 SHA-NI), else
-// core/sha256.hpp, which is also what they are tested against. And the protocol's tagged hashes,
-// docs/hardware-proof.md §1.
+// core/sha256.hpp, which they are tested against. And the tagged hashes of docs/hardware-proof.md §1.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -20,6 +19,8 @@ struct Sha256Engine {
 // All that this CPU can run, the reference first, the fastest last.
 std::span<const Sha256Engine> sha256_engines();
 
+Hash hash_of(const Sha256State& state);
+const Sha256State& tag_midstate(Tag tag);  // the state after the tag's block
 Hash sha256_bytes(std::span<const uint8_t> bytes);
 Hash tagged_hash(Tag tag, std::span<const uint8_t> bytes);
 // seed_{r+1} and nonce_{p+1}

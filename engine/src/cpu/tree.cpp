@@ -17,8 +17,6 @@ uint64_t level_up(Hash* nodes, uint64_t width) {
   return (width + 1) / 2;
 }
 
-using Levels = std::vector<std::vector<Hash>>;
-
 // All levels from the lowest on; the last is the root alone.
 Levels levels_above(std::vector<Hash> lowest) {
   Levels levels{std::move(lowest)};
@@ -59,25 +57,17 @@ ChunkedTree::ChunkedTree(ThreadPool& pool, uint64_t leaves, unsigned chunk_log2,
     for (uint64_t width = count; width > 1;) width = level_up(nodes, width);
     roots[i] = nodes[0];
   });
-  if (stop) throw EngineError(ErrorCode::cancelled, "stopped");
+  throw_if(stop);
   levels_ = levels_above(std::move(roots));
 }
 
-std::vector<Hash> ChunkedTree::path(uint64_t leaf) const { return path_from(leaf, chunk_levels(leaf >> chunk_log2_)); }
-
+// Of one chunk, the leaves' hashes first; its root, which levels_ has too, last.
 Levels ChunkedTree::chunk_levels(uint64_t chunk) const {
   const uint64_t first = chunk << chunk_log2_;
   std::vector<Hash> hashes(std::min(uint64_t{1} << chunk_log2_, leaves_ - first));
   if (hashes.size() == 1) return {};
   hashes_(first, static_cast<uint32_t>(hashes.size()), hashes.data());
   return levels_above(std::move(hashes));
-}
-
-std::vector<Hash> ChunkedTree::path_from(uint64_t leaf, const Levels& chunk) const {
-  std::vector<Hash> path;
-  add_siblings(path, chunk, leaf - (leaf >> chunk_log2_ << chunk_log2_));
-  add_siblings(path, levels_, leaf >> chunk_log2_);
-  return path;
 }
 
 std::vector<Opening> ChunkedTree::open(ThreadPool& pool, std::span<const uint32_t> leaves, const LeafBytes& bytes) const {
@@ -89,8 +79,10 @@ std::vector<Opening> ChunkedTree::open(ThreadPool& pool, std::span<const uint32_
     const auto& [chunk, which] = chunks[task];
     const Levels levels = chunk_levels(chunk);
     for (const size_t i : which) {
-      openings[i] = {leaves[i], std::vector<uint8_t>(kLeafBytes), path_from(leaves[i], levels)};
+      openings[i] = {leaves[i], std::vector<uint8_t>(kLeafBytes), {}};
       bytes(leaves[i], openings[i].leaf.data());
+      add_siblings(openings[i].path, levels, leaves[i] - (chunk << chunk_log2_));
+      add_siblings(openings[i].path, levels_, chunk);
     }
   });
   return openings;

@@ -1,6 +1,5 @@
-// The widest vectors of the instruction set this file is compiled for (GCC's vector extensions), and a fused
-// multiply-add on them that is exact on every set: without the instruction it is the C library's, lane by
-// lane.
+// The widest vectors of the instruction set this is compiled for (GCC's vector extensions), and a fused
+// multiply-add that is exact on every set: without the instruction it is the C library's, lane by lane.
 #pragma once
 #include <stdint.h>
 #include <string.h>

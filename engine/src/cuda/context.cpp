@@ -94,28 +94,22 @@ uint64_t Context::free_bytes() const {
   return free;
 }
 
-CUfunction Context::kernel_named(const char* kernel) const {
-  const auto found = kernels_.find(kernel);
-  if (found == kernels_.end()) throw EngineError(ErrorCode::unsupported, std::string("no kernel named ") + kernel);
-  return found->second;
-}
-
-void Context::launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                         void** arguments) const {
-  const CUresult result =
-      driver().cuLaunchKernel(kernel_named(kernel), blocks, 1, 1, threads, 1, 1, shared_bytes, stream, arguments, nullptr);
-  if (result != kCudaSuccess) check(result, (std::string("cuLaunchKernel of ") + kernel).c_str());
-}
-
-void Context::launch_pairs_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                               void** arguments) const {
-  LaunchAttribute cluster{};
-  cluster.id = kLaunchCluster;
-  cluster.dimensions[0] = 2;
-  cluster.dimensions[1] = cluster.dimensions[2] = 1;
-  const LaunchConfig config{{blocks, 1, 1}, {threads, 1, 1}, shared_bytes, kMain, &cluster, 1};
-  const CUresult result = driver().cuLaunchKernelEx(&config, kernel_named(kernel), arguments, nullptr);
-  if (result != kCudaSuccess) check(result, (std::string("cuLaunchKernelEx of ") + kernel).c_str());
+void Context::launch_raw(const Launch& what, void** arguments) const {
+  const auto found = kernels_.find(what.kernel);
+  if (found == kernels_.end()) throw EngineError(ErrorCode::unsupported, std::string("no kernel named ") + what.kernel);
+  CUresult result;
+  if (what.where == Where::main_in_pairs) {
+    LaunchAttribute cluster{};
+    cluster.id = kLaunchCluster;
+    cluster.dimensions[0] = 2;
+    cluster.dimensions[1] = cluster.dimensions[2] = 1;
+    const LaunchConfig config{{what.blocks, 1, 1}, {what.threads, 1, 1}, what.shared_bytes, kMain, &cluster, 1};
+    result = driver().cuLaunchKernelEx(&config, found->second, arguments, nullptr);
+  } else {
+    result = driver().cuLaunchKernel(found->second, what.blocks, 1, 1, what.threads, 1, 1, what.shared_bytes,
+                                     what.where == Where::aside ? aside_ : kMain, arguments, nullptr);
+  }
+  if (result != kCudaSuccess) check(result, (std::string("launching ") + what.kernel).c_str());
 }
 
 Buffer::Buffer(std::shared_ptr<const Context> context, uint64_t bytes) {

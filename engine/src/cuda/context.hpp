@@ -13,6 +13,15 @@ namespace assay::cuda {
 
 struct KernelModule;
 
+// Where a launch goes: the main stream, the same in clusters of two blocks (only where has_warpgroups()), or
+// beside it and before it where both have blocks ready: for small work that must not wait its turn.
+enum class Where { main, main_in_pairs, aside };
+struct Launch {
+  const char* kernel;
+  uint32_t blocks, threads, shared_bytes = 0;
+  Where where = Where::main;
+};
+
 class Context {
  public:
   // Makes the context and loads the kernels; throws EngineError when the card cannot run them.
@@ -35,27 +44,11 @@ class Context {
 
   // Hopper's own instructions: the card has them, and the driver can describe matrices.
   bool has_warpgroups() const { return has_warpgroups_; }
-  // Arguments must have exactly the kernel's parameter types. Launches go to the main stream, in order.
+  // Arguments must have exactly the kernel's parameter types. Launches to one place run in order.
   template <typename... Arguments>
-  void launch(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-              const Arguments&... arguments) const {
+  void launch(const Launch& what, const Arguments&... arguments) const {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    launch_raw(kMain, kernel, blocks, threads, shared_bytes, pointers);
-  }
-  // The same in clusters of two blocks; only where has_warpgroups().
-  template <typename... Arguments>
-  void launch_pairs(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                    const Arguments&... arguments) const {
-    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    launch_pairs_raw(kernel, blocks, threads, shared_bytes, pointers);
-  }
-  // The same beside the main stream and before it where both have blocks ready: for small work that must not
-  // wait its turn.
-  template <typename... Arguments>
-  void launch_aside(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                    const Arguments&... arguments) const {
-    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    launch_raw(aside_, kernel, blocks, threads, shared_bytes, pointers);
+    launch_raw(what, pointers);
   }
   void aside_waits_for_main() const;
   void main_waits_for_aside() const;
@@ -69,8 +62,7 @@ class Context {
   static constexpr CUstream kMain = nullptr;
   void make_streams();
   void release() noexcept;
-  void launch_raw(CUstream stream, const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
-  void launch_pairs_raw(const char* kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, void** arguments) const;
+  void launch_raw(const Launch& what, void** arguments) const;
   CUfunction kernel_named(const char* kernel) const;
 
   CUdevice device_;

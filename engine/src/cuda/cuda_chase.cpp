@@ -1,6 +1,7 @@
 // See cuda_device.hpp: the order of launches of `chase`. docs/hardware-proof.md §13.
 #include <algorithm>
 
+#include "cpu/sha256_host.hpp"
 #include "cuda_device.hpp"
 #include "launch_shape.hpp"
 #include "probe/chase.hpp"
@@ -14,7 +15,7 @@ constexpr uint32_t kIntervalsPerLaunch = 1024;
 uint64_t room_for(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 ChaseTags tags_for(const Hash& nonce) {
-  ChaseTags tags{tag_midstate("assay/leaf/1"), tag_midstate("assay/node/1"), tag_midstate("assay/chase/1"), {}};
+  ChaseTags tags{tag_midstate(Tag::leaf), tag_midstate(Tag::node), tag_midstate(Tag::chase), {}};
   for (int i = 0; i < 8; ++i) tags.nonce[i] = byte_swap32(load_le32(nonce.b + 4 * i));
   return tags;
 }
@@ -59,7 +60,7 @@ std::vector<Label> CudaDevice::chase(Kept& kept_, std::span<const uint32_t> slot
   for (uint32_t first = 0; first < intervals; first += kIntervalsPerLaunch) {
     if (first > 0) context_->synchronize();
     throw_if(stop);
-    context_->launch("chase", 1, kChaseThreads, 0, room.addresses(), static_cast<uint32_t>(slots.size()), kept.spec().leaves(),
+    context_->launch({"chase", 1, kChaseThreads}, room.addresses(), static_cast<uint32_t>(slots.size()), kept.spec().leaves(),
                      mix_keys(nonce.b), tags_for(nonce), carried, room.rest(), first,
                      std::min(intervals, first + kIntervalsPerLaunch));
   }
@@ -76,7 +77,7 @@ std::vector<uint64_t> CudaDevice::hop_targets(Kept& kept_, std::span<const uint3
   const Room room(context_, kept, slots, room_for(target_bytes) + starts.size_bytes());
   const CUdeviceptr starts_at = room.rest(room_for(target_bytes));
   ASSAY_CUDA_CALL(cuMemcpyHtoD, starts_at, starts.data(), starts.size_bytes());
-  context_->launch("hop_targets", static_cast<uint32_t>(starts.size()), 32, 0, room.addresses(), static_cast<uint32_t>(slots.size()),
+  context_->launch({"hop_targets", static_cast<uint32_t>(starts.size()), 32}, room.addresses(), static_cast<uint32_t>(slots.size()),
                    kept.spec().leaves(), mix_keys(nonce.b), starts_at, room.rest());
   ASSAY_CUDA_CALL(cuMemcpyDtoH, targets.data(), room.rest(), target_bytes);
   return targets;

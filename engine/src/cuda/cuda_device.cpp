@@ -1,9 +1,9 @@
-// See cuda_device.hpp: claims, memory and products; `stream` and `fma` are in cuda_scalar.cpp, `chase`
-// in cuda_chase.cpp. All memory is plain cuMemAlloc.
+// See cuda_device.hpp: memory, which is plain cuMemAlloc, and products.
 #include "cuda_device.hpp"
 
 #include <algorithm>
 
+#include "cpu/sha256_host.hpp"
 #include "kernels.hpp"
 #include "launch_shape.hpp"
 
@@ -14,15 +14,6 @@ namespace {
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
 constexpr double kOpsPerLaunch = 4e13;
-
-std::vector<Precision> precisions_of(uint32_t compute) {
-  std::vector<Precision> out{Precision::int8};
-  if (compute >= 89) out.push_back(Precision::fp8);
-  out.push_back(Precision::fp16);
-  if (compute >= 80) out.insert(out.end(), {Precision::bf16, Precision::tf32});
-  out.insert(out.end(), {Precision::fp32, Precision::fp64, Precision::int32});
-  return out;
-}
 
 void check_shape(const GemmSpec& spec) {
   const bool small_k = spec.precision != Precision::int8 && spec.precision != Precision::fp8;
@@ -49,8 +40,7 @@ CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec,
     : context_(context), spec_(spec), slots_(slots) {
   const uint64_t entry = entry_bytes(spec.precision);
   b_offset_ = spec.m * uint64_t{spec.k} * entry;
-  // With a small k the operands are small; digests of some slots at once keep a pass from waiting slot by
-  // slot.
+  // Operands of a small k are small; room for digests of some slots keeps a pass from waiting slot by slot.
   const uint64_t digests = uint64_t{spec.leaves()} * 8 * std::clamp(slots, 2u, 2 * kSlotsPerBatch);
   const uint64_t work = std::max(b_offset_ + spec.n * uint64_t{spec.k} * entry, digests);
   const uint64_t tree = tree_bytes(std::max<uint64_t>(spec.leaves(), uint64_t{slots} * (spec.leaves() / kGroup)));
@@ -74,37 +64,8 @@ CUdeviceptr CudaKept::slot(uint32_t i) const {
 CudaDevice::CudaDevice(CUdevice device, Context::Which which)
     : context_(std::make_shared<Context>(device, which)), use_warpgroups_(context_->has_warpgroups()) {}
 
-DeviceClaim CudaDevice::claim() {
-  context_->enter();
-  lanes_ = Buffer();
-  peer_.reset();
-  const CUdevice device = context_->device();
-  DeviceClaim claim;
-  char name[128] = {};
-  ASSAY_CUDA_CALL(cuDeviceGetName, name, sizeof name - 1, device);
-  claim.name = name;
-  claim.uuid = device_uuid(device);
-  size_t total = 0;
-  ASSAY_CUDA_CALL(cuDeviceTotalMem, &total, device);
-  claim.memory_bytes = total;
-  claim.free_bytes = context_->free_bytes();
-  claim.units = context_->units();
-  int khz = 0;  // newer drivers may no longer say
-  if (driver().cuDeviceGetAttribute(&khz, kAttributeClockKhz, device) == kCudaSuccess)
-    claim.clock_mhz = static_cast<uint32_t>(khz / 1000);
-  claim.compute = std::to_string(context_->compute() / 10) + "." + std::to_string(context_->compute() % 10);
-  const BoardClaim board = board_claim(device);
-  claim.pcie_gen = board.pcie_gen;
-  claim.pcie_width = board.pcie_width;
-  claim.power_limit_w = board.power_limit_w;
-  claim.power_default_w = board.power_default_w;
-  claim.temperature_c = board.temperature_c;
-  claim.precisions = precisions_of(context_->compute());
-  return claim;
-}
-
 void CudaDevice::require(Precision precision) const {
-  const std::vector<Precision> has = precisions_of(context_->compute());
+  const std::vector<Precision> has = precisions();
   if (std::find(has.begin(), has.end(), precision) == has.end())
     throw EngineError(ErrorCode::unsupported, "this card has no units for this precision");
 }
@@ -125,7 +86,7 @@ void CudaDevice::generate(const CudaKept& kept, const Seed& seed) {
   const auto fill = [&](CUdeviceptr out, uint32_t rows, uint32_t matrix) {
     const auto blocks = static_cast<uint32_t>(uint64_t{rows} * spec.k / entries_per_block(spec.precision));
     const uint32_t grid = std::min((blocks + 255) / 256, context_->units() * 32);
-    context_->launch(kGenerate[precision], grid, 256, 0, out, blocks, philox_key(seed.b), matrix);
+    context_->launch({kGenerate[precision], grid, 256}, out, blocks, philox_key(seed.b), matrix);
   };
   fill(kept.a(), spec.m, uint32_t{kDomainA});
   fill(kept.b(), spec.n, uint32_t{kDomainB});
@@ -137,8 +98,8 @@ void CudaDevice::multiply(const CudaKept& kept, uint32_t slot, const std::atomic
   const auto precision = static_cast<size_t>(spec.precision);
   const TileShape shape = tile_shape(spec.precision, context_->compute());
   launch_tiles(spec, shape.n, stop, [&](uint32_t first, uint32_t count) {
-    context_->launch(kMultiply[precision], count, kGemmThreads, shape.shared_bytes(), kept.a(), kept.b(), kept.slot(slot),
-                     spec.m, spec.n, spec.k * entry_bytes(spec.precision), first);
+    context_->launch({kMultiply[precision], count, kGemmThreads, shape.shared_bytes()}, kept.a(), kept.b(), kept.slot(slot), spec.m,
+                     spec.n, spec.k * entry_bytes(spec.precision), first);
   });
 }
 
@@ -150,22 +111,18 @@ void CudaDevice::multiply_by_warpgroups(const CudaKept& kept, uint32_t slot, boo
   const uint32_t k_bytes = spec.k * entry_bytes(spec.precision);
   const TensorMap a = operand_map(kept.a(), spec.m, k_bytes, kTileM), b = operand_map(kept.b(), spec.n, k_bytes, kTileM);
   const bool clusters = spec.m / kTileM % 2 == 0;  // tiles of a cluster lie one below the other
-  // Whole columns of a band at a time, where that leaves few units idle: then the blocks that share rows
-  // start together.
+  // Whole columns of a band at a time, if few units idle then: so the blocks that share rows start together.
   const uint32_t even = context_->units() & ~1u, whole = even / kRasterRows * kRasterRows;
   const uint32_t most = whole + whole / 32 >= even ? whole : clusters ? even : context_->units();
   launch_tiles(spec, kPairN, stop, [&](uint32_t first, uint32_t count) {
     const uint32_t blocks = std::min(count, most), last = (count - 1) / blocks * blocks;
     const PairRange range{first, first + count, hash ? first + last : first, met_};
-    const auto launch = [&](const auto&... arguments) {
-      if (clusters) context_->launch_pairs(kernel, blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
-      else context_->launch(kernel, blocks, kWarpgroupThreads, kWarpgroupSharedBytes, arguments...);
-    };
-    launch(a, b, kept.slot(slot), spec.m, spec.n, k_bytes, range, kept.round_tree().nodes, leaf_midstate());
+    const Launch what{kernel, blocks, kWarpgroupThreads, kWarpgroupSharedBytes, clusters ? Where::main_in_pairs : Where::main};
+    context_->launch(what, a, b, kept.slot(slot), spec.m, spec.n, k_bytes, range, kept.round_tree().nodes, tag_midstate(Tag::leaf));
     met_ += meetings(count, blocks, k_bytes) * blocks;
     if (hash)
-      context_->launch("hash_pairs", range.end - range.hash_end, kTileM, 0, kept.slot(slot), spec.m, spec.n, range.hash_end,
-                       kept.round_tree().nodes, leaf_midstate());
+      context_->launch({"hash_pairs", range.end - range.hash_end, kTileM}, kept.slot(slot), spec.m, spec.n, range.hash_end,
+                       kept.round_tree().nodes, tag_midstate(Tag::leaf));
   });
 }
 

@@ -7,13 +7,7 @@
 
 namespace assay::cuda {
 
-// What NVML knows of a card; zeros without it.
-struct BoardClaim {
-  uint32_t pcie_gen = 0, pcie_width = 0, power_limit_w = 0, power_default_w = 0, temperature_c = 0;
-};
-BoardClaim board_claim(CUdevice device);
 std::string driver_version();
-std::string device_uuid(CUdevice device);
 
 class CudaKept final : public Kept {
  public:
@@ -41,10 +35,6 @@ class CudaKept final : public Kept {
 
 constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
 
-inline void throw_if(const std::atomic<bool>& stop) {
-  if (stop.load(std::memory_order_relaxed)) throw EngineError(ErrorCode::cancelled, "cancelled");
-}
-
 inline CudaKept& cuda_kept(Kept& kept) { return static_cast<CudaKept&>(kept); }
 
 class PeerReader;
@@ -71,8 +61,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   Hash fma_round(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop) override;
   std::vector<Opening> open_fma(const FmaSpec& spec, const Seed& seed, std::span<const uint32_t> leaves) override;
 
-  // The parts of a round, queued without waiting (multiply waits between the launches of a very large
-  // product).
+  // The parts of a round, queued without waiting (multiply waits between the launches of a large product).
   void generate(const CudaKept& kept, const Seed& seed);
   void multiply(const CudaKept& kept, uint32_t slot, const std::atomic<bool>& stop);
   void hash_round(const CudaKept& kept, uint32_t slot);
@@ -88,6 +77,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   void launch_tiles(const GemmSpec& spec, uint32_t tile_n, const std::atomic<bool>& stop, Launch launch) const;
   Tree stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
   Tree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
+  std::vector<Precision> precisions() const;  // that this card has units for
   void require(Precision precision) const;
 
   std::shared_ptr<const Context> context_;

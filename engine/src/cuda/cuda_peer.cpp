@@ -1,6 +1,5 @@
-// See cuda_peer.hpp. A part of the peer's bytes is copied here while the part before it is digested. The copy
-// goes from card to card where the two can reach each other, and through the host where not: the driver does
-// either.
+// See cuda_peer.hpp. A part of the peer's bytes is copied here while the part before it is digested: by the
+// driver, from card to card where the two can reach each other, and through the host where not.
 #include "cuda_peer.hpp"
 
 #include <algorithm>
@@ -49,8 +48,7 @@ void PeerReader::make_room(uint64_t groups) {
   }
 }
 
-// Without this the driver copies through the host even where it need not. Asked once for each peer; a refusal
-// changes nothing else.
+// Without this the driver copies through the host even where it need not. Asked once for each peer.
 void PeerReader::allow_direct(const Context& peer) {
   if (!asked_.insert(peer.handle()).second || peer.device() == context_->device()) return;
   int can = 0;
@@ -96,9 +94,9 @@ Hash PeerReader::stream_pass(const CudaKept& kept, std::span<const uint32_t> slo
       ASSAY_CUDA_CALL(cuStreamWaitEvent, nullptr, copied_[half], 0u);
       const auto leaves = static_cast<uint32_t>(bytes / kLeafBytes);
       const SlotBatch of{{leaves_at}};
-      context_->launch("mix_leaves", leaves / 32, 256, 0, of, leaves, static_cast<uint32_t>(from / kLeafBytes), keys, digests);
+      context_->launch({"mix_leaves", leaves / 32, 256}, of, leaves, static_cast<uint32_t>(from / kLeafBytes), keys, digests);
       context_->aside_waits_for_main();
-      hash_leaves_aside(*context_, tree, static_cast<uint32_t>(from / kGroupBytes), digests, leaves / kGroup);
+      hash_leaves(*context_, tree, static_cast<uint32_t>(from / kGroupBytes), digests, leaves / kGroup, Where::aside);
       context_->mark_aside(half);
     }
   } catch (...) {

@@ -1,5 +1,4 @@
-// Reads the products that another card keeps, for `stream` over a peer. Small on purpose: both cards are full
-// to 95 % when this runs.
+// Reads the products that another card keeps, for `stream` over a peer. Small: both cards are then 95 % full.
 #pragma once
 #include <set>
 
@@ -14,8 +13,7 @@ class PeerReader {
   PeerReader(const PeerReader&) = delete;
   PeerReader& operator=(const PeerReader&) = delete;
 
-  // stream_pass of probe_kernels.hpp over a card that is not this one. The caller has entered this card's
-  // context.
+  // stream_pass of probe_kernels.hpp over another card. The caller has entered this card's context.
   Hash stream_pass(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
 
  private:

@@ -14,7 +14,6 @@ namespace {
 constexpr uint64_t kStepsPerLaunch = uint64_t{1} << 38;
 constexpr uint64_t kFmaScratchBytes = 64 * kOpeningBytes;
 const char* const kFma[] = {"fma_fp32", "fma_fp64", "fma_int32"};
-const std::atomic<bool> kNeverStop{false};
 
 uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 
@@ -29,8 +28,7 @@ uint64_t lane_bytes(const FmaSpec& spec) { return uint64_t{spec.lanes} * (spec.p
 }  // namespace
 
 // Digests of a batch of slots into one half of the workspace; their group hashes beside the digests of the
-// next batch, which go to the other half: reading is bound by memory, hashing by arithmetic. Then the levels
-// above.
+// next batch, which go to the other half: reading is bound by memory, hashing by arithmetic.
 Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                              const std::atomic<bool>& stop) {
   const uint32_t leaves = kept.spec().leaves(), groups = leaves / kGroup;
@@ -44,18 +42,16 @@ Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slo
   uint32_t half = 0;
   for (size_t from = 0; from < slots.size(); from += batch, half ^= 1) {
     context_->wait_for_mark(half);  // this half's hashes of two batches ago; it also keeps `stop` within reach
-    if (stop.load(std::memory_order_relaxed)) {
-      context_->synchronize();  // nothing may go on in the workspace after the throw
-      throw EngineError(ErrorCode::cancelled, "cancelled");
-    }
+    if (stop) context_->synchronize();  // nothing may go on in the workspace after the throw
+    throw_if(stop);
     const size_t count = std::min(batch, slots.size() - from);
     const CUdeviceptr digests = kept.work().at(half * batch * digest_bytes);
     SlotBatch of{};
     for (size_t i = 0; i < count; ++i) of.address[i] = kept.slot(slots[from + i]);
-    context_->launch("mix_leaves", static_cast<uint32_t>(count * (leaves / 32)), 256, 0, of, leaves,
+    context_->launch({"mix_leaves", static_cast<uint32_t>(count * (leaves / 32)), 256}, of, leaves,
                      static_cast<uint32_t>(from * leaves), keys, digests);
     context_->aside_waits_for_main();
-    hash_leaves_aside(*context_, tree, static_cast<uint32_t>(from * groups), digests, static_cast<uint32_t>(count * groups));
+    hash_leaves(*context_, tree, static_cast<uint32_t>(from * groups), digests, static_cast<uint32_t>(count * groups), Where::aside);
     context_->mark_aside(half);
   }
   context_->main_waits_for_aside();
@@ -84,7 +80,7 @@ std::vector<Opening> CudaDevice::open_stream(Kept& kept_, std::span<const uint32
   const FillLeaf fill = [&](uint32_t group, CUdeviceptr where) {
     const uint64_t within = uint64_t{group % groups_per_slot} * kGroup * kLeafBytes;
     const SlotBatch of{{kept.slot(slots[group / groups_per_slot]) + within}};
-    context_->launch("mix_leaves", kGroup / 32, 256, 0, of, kGroup, group * kGroup, keys, where);
+    context_->launch({"mix_leaves", kGroup / 32, 256}, of, kGroup, group * kGroup, keys, where);
   };
   return open_tree(*context_, tree, 0, groups, kept.work().at(), kept.work().bytes(), fill);
 }
@@ -104,7 +100,7 @@ void CudaDevice::run_lanes(const FmaSpec& spec, const Seed& seed, const std::ato
     throw_if(stop);
     const auto end = static_cast<uint32_t>(std::min<uint64_t>(spec.lanes, first + most));
     const auto from = static_cast<uint32_t>(first);
-    context_->launch(kernel, (end - from + 1023) / 1024, 256, 0, philox_key(seed.b), from, end, spec.steps, lanes_.at());
+    context_->launch({kernel, (end - from + 1023) / 1024, 256}, philox_key(seed.b), from, end, spec.steps, lanes_.at());
   }
 }
 

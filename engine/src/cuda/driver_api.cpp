@@ -1,5 +1,4 @@
-// Finding libcuda.so.1 and libnvidia-ml.so.1 at run time. Neither is ever closed: drivers do not survive
-// being unloaded.
+// Finds libcuda.so.1 and libnvidia-ml.so.1 at run time. Neither is ever closed: drivers do not survive that.
 #include "driver_api.hpp"
 
 #include <dlfcn.h>
@@ -15,85 +14,68 @@ bool find(void* library, const char* symbol, Function& out) {
   return out != nullptr;
 }
 
-struct LoadedDriver {
+struct Loaded {
   DriverApi api;
-  bool ready = false;
-  std::string why;
-
-  LoadedDriver() {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      why = "no NVIDIA driver: libcuda.so.1 was not found";
-      return;
-    }
-#define ASSAY_FIND(NAME, SYMBOL, ARGUMENTS)                                      \
-  if (!find(library, #SYMBOL, api.NAME)) {                                       \
-    why = "the NVIDIA driver is too old: libcuda.so.1 has no " #SYMBOL;          \
-    return;                                                                      \
-  }
-    ASSAY_DRIVER_CALLS(ASSAY_FIND)
-#undef ASSAY_FIND
-    find(library, "cuTensorMapEncodeTiled", api.cuTensorMapEncodeTiled);
-    find(library, "cuLaunchKernelEx", api.cuLaunchKernelEx);
-    find(library, "cuCtxCreate_v2", api.cuCtxCreate);
-    find(library, "cuCtxDestroy_v2", api.cuCtxDestroy);
-    const CUresult result = api.cuInit(0);
-    if (result != kCudaSuccess) {
-      const char* name = nullptr;
-      api.cuGetErrorName(result, &name);
-      why = std::string("the NVIDIA driver does not start: cuInit answered ") +
-            (name != nullptr ? name : std::to_string(result).c_str());
-      return;
-    }
-    ready = true;
-  }
+  std::string why;  // it is not ready; empty when it is
 };
 
-LoadedDriver& loaded_driver() {
-  static LoadedDriver loaded;
+std::string name_of(const DriverApi& api, CUresult result) {
+  const char* name = nullptr;
+  api.cuGetErrorName(result, &name);
+  return name != nullptr ? name : std::to_string(result);
+}
+
+Loaded load_driver() {
+  Loaded loaded;
+  DriverApi& api = loaded.api;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return {{}, "no NVIDIA driver: libcuda.so.1 was not found"};
+#define ASSAY_FIND(NAME, SYMBOL, ARGUMENTS) \
+  if (!find(library, #SYMBOL, api.NAME)) return {{}, "the NVIDIA driver is too old: libcuda.so.1 has no " #SYMBOL};
+  ASSAY_DRIVER_CALLS(ASSAY_FIND)
+#undef ASSAY_FIND
+#define ASSAY_FIND(NAME, SYMBOL, ARGUMENTS) find(library, #SYMBOL, api.NAME);
+  ASSAY_OPTIONAL_DRIVER_CALLS(ASSAY_FIND)
+  if (const CUresult result = api.cuInit(0); result != kCudaSuccess)
+    loaded.why = "the NVIDIA driver does not start: cuInit answered " + name_of(api, result);
   return loaded;
 }
 
-struct LoadedNvml {
-  NvmlApi api;
-  bool ready = false;
+const Loaded& loaded_driver() {
+  static const Loaded loaded = load_driver();
+  return loaded;
+}
 
-  LoadedNvml() {
-    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-#define ASSAY_FIND(NAME, SYMBOL, ARGUMENTS) find(library, #SYMBOL, api.NAME);
-    ASSAY_NVML_CALLS(ASSAY_FIND)
+// Without nvmlInit where it does not start.
+NvmlApi load_nvml() {
+  NvmlApi api;
+  void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return api;
+  ASSAY_NVML_CALLS(ASSAY_FIND)
 #undef ASSAY_FIND
-    if (api.nvmlDeviceGetCurrentClocksThrottleReasons == nullptr)  // its newer name
-      find(library, "nvmlDeviceGetCurrentClocksEventReasons", api.nvmlDeviceGetCurrentClocksThrottleReasons);
-    ready = api.nvmlInit != nullptr && api.nvmlInit() == 0;
-  }
-};
+  if (api.nvmlDeviceGetCurrentClocksThrottleReasons == nullptr)  // its newer name
+    find(library, "nvmlDeviceGetCurrentClocksEventReasons", api.nvmlDeviceGetCurrentClocksThrottleReasons);
+  if (api.nvmlInit != nullptr && api.nvmlInit() != 0) api.nvmlInit = nullptr;
+  return api;
+}
 
 }  // namespace
 
 const DriverApi* driver_api(std::string& why) {
-  LoadedDriver& loaded = loaded_driver();
-  if (!loaded.ready) {
-    why = loaded.why;
-    return nullptr;
-  }
-  return &loaded.api;
+  why = loaded_driver().why;
+  return why.empty() ? &loaded_driver().api : nullptr;
 }
 
 const DriverApi& driver() { return loaded_driver().api; }
 
 void check(CUresult result, const char* call) {
   if (result == kCudaSuccess) return;
-  const char* name = nullptr;
-  driver().cuGetErrorName(result, &name);
-  throw EngineError(ErrorCode::device_failed,
-                    std::string(call) + " failed: " + (name != nullptr ? name : std::to_string(result).c_str()));
+  throw EngineError(ErrorCode::device_failed, std::string(call) + " failed: " + name_of(driver(), result));
 }
 
 const NvmlApi* nvml_api() {
-  static LoadedNvml loaded;
-  return loaded.ready ? &loaded.api : nullptr;
+  static const NvmlApi api = load_nvml();
+  return api.nvmlInit != nullptr ? &api : nullptr;
 }
 
 }  // namespace assay::cuda

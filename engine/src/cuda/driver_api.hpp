@@ -1,7 +1,6 @@
 // The parts of the CUDA driver API and of NVML that the engine calls, declared here and found at run time
-// with dlopen, so that the program builds without a toolkit and starts on hosts without a driver. Not here:
-// what is done with them. Names and signatures are those of libcuda.so.1 (the versioned symbols) and
-// libnvidia-ml.so.1.
+// with dlopen, so that the program builds without a toolkit and starts on hosts without a driver. Names and
+// signatures are those of libcuda.so.1 (the versioned symbols) and libnvidia-ml.so.1.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -73,10 +72,6 @@ enum : int {
   X(cuLaunchKernel, cuLaunchKernel,                                                                               \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
 
-// Drivers before CUDA 12 lack these two; the engine then does without wgmma.
-using EncodeTensorMap = CUresult (*)(void* map, int type, unsigned rank, void* address, const uint64_t* dims,
-                                     const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
-                                     int interleave, int swizzle, int l2_promotion, int fill);
 // CUlaunchConfig with CUlaunchAttribute, as the driver lays them out.
 struct LaunchAttribute {
   int id;
@@ -93,19 +88,21 @@ struct LaunchConfig {
   unsigned attribute_count;
 };
 constexpr int kLaunchCluster = 4;
-using LaunchKernelEx = CUresult (*)(const LaunchConfig*, CUfunction, void** arguments, void** extra);
 
-// A context beside the primary one, for tests that need two on a card.
-using CreateContext = CUresult (*)(CUcontext*, unsigned, CUdevice);
-using DestroyContext = CUresult (*)(CUcontext);
+// Null where they are not: drivers before CUDA 12 lack the first two, and the engine then does without wgmma;
+// the others make a context beside the primary one, for tests that need two on a card.
+#define ASSAY_OPTIONAL_DRIVER_CALLS(X)                                                                            \
+  X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                               \
+    (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,            \
+     const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int promotion, int fill)) \
+  X(cuLaunchKernelEx, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void** arguments, void** extra))        \
+  X(cuCtxCreate, cuCtxCreate_v2, (CUcontext*, unsigned, CUdevice))                                                \
+  X(cuCtxDestroy, cuCtxDestroy_v2, (CUcontext))
 
 struct DriverApi {
-  CreateContext cuCtxCreate = nullptr;
-  DestroyContext cuCtxDestroy = nullptr;
-  EncodeTensorMap cuTensorMapEncodeTiled = nullptr;
-  LaunchKernelEx cuLaunchKernelEx = nullptr;
 #define ASSAY_DECLARE(NAME, SYMBOL, ARGUMENTS) CUresult(*NAME) ARGUMENTS = nullptr;
   ASSAY_DRIVER_CALLS(ASSAY_DECLARE)
+  ASSAY_OPTIONAL_DRIVER_CALLS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
 };
 

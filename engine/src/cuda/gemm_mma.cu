@@ -2,8 +2,7 @@
 // along K, the fragments of m16n8k32 (int8, e4m3), m16n8k16 (fp16, bf16) and m16n8k8 (tf32) are laid out
 // alike, so one kernel body serves all precisions and only `multiply_add` differs. sm_75 composes the same
 // shape from its smaller instructions and loads without cp.async.
-// Every sum is exact (§3), so neither the order of summation nor the tile shape can change a bit of the
-// result.
+// Every sum is exact (§3), so neither the order of summation nor the tile shape changes a bit of the result.
 #include "tiles.cuh"
 
 namespace assay::cuda {

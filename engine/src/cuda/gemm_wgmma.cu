@@ -181,8 +181,7 @@ struct Barriers {
   uint32_t first;
   __device__ __forceinline__ uint32_t filled(uint32_t stage) const { return first + 8 * stage; }
   __device__ __forceinline__ uint32_t emptied(uint32_t stage) const { return first + 8 * (kWarpgroupStages + stage); }
-  // Of the block's pair `turn`: its products are stored; its leaves are hashed. Even and odd pairs have their
-  // own.
+  // Of the block's pair `turn`: its products are stored; its leaves are hashed. Two each: even and odd pairs.
   __device__ __forceinline__ uint32_t made(uint32_t turn) const { return first + 16 * kWarpgroupStages + 8 * (turn & 1); }
   __device__ __forceinline__ uint32_t hashed(uint32_t turn) const { return first + 16 * kWarpgroupStages + 16 + 8 * (turn & 1); }
 

@@ -50,8 +50,7 @@ __device__ __forceinline__ uint32_t e4m3_entries(uint32_t draws) {
 #endif
 }
 
-// One 16-byte store a thread and step. tf32 takes two of them from a Philox block, which is cheaper to make
-// twice than to share.
+// One 16-byte store a thread and step. tf32 takes two from a Philox block: cheaper made twice than shared.
 template <Precision P>
 __device__ __forceinline__ void generate(uint4* out, uint32_t blocks, PhiloxKey key, uint32_t matrix) {
   constexpr uint32_t kStores = P == Precision::tf32 ? 2 : 1;

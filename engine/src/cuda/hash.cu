@@ -1,13 +1,11 @@
-// The kernels of Merkle trees: leaves, levels, the top, and the gathering of openings; the hashing itself is
-// hash.cuh's.
+// The kernels of Merkle trees: leaves, levels, the top, and the gathering of openings; hashing is hash.cuh's.
 #include "hash.cuh"
 #include "tiles.cuh"
 
 using namespace assay;
 using namespace assay::cuda;
 
-// Eight blocks a multiprocessor: more would leave too few registers, and fewer warps than 32 leave gaps in
-// the ALU's work.
+// Eight blocks a multiprocessor: more leave too few registers, fewer warps than 32 gaps in the ALU's work.
 extern "C" __global__ void __launch_bounds__(128, 8) hash_leaves(const uint4* leaves, uint32_t count, Sha256State midstate,
                                                               Node* out) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -23,8 +21,7 @@ extern "C" __global__ void __launch_bounds__(kTileM) hash_pairs(const uint4* pro
   hash_leaf<SpreadSums, true>(product + leaf * 64, midstate, nodes + leaf);
 }
 
-// Three levels at once: a block turns 256 nodes into 128, 64 and 32. Parents of a block's nodes are its own,
-// so no other is waited for.
+// Three levels at once: a block turns 256 nodes into 128, 64 and 32, whose parents and children are its own.
 extern "C" __global__ void __launch_bounds__(128) hash_levels(Node* level, uint32_t count, Sha256State midstate) {
 #pragma unroll 1
   for (uint32_t span = 128; span >= 32; span /= 2) {

@@ -29,23 +29,8 @@ __device__ __forceinline__ Sha256State state_of(const Node& n) {
 // byte_swap32 in one instruction.
 __device__ __forceinline__ uint32_t swapped(uint32_t x) { return __byte_perm(x, 0, 0x0123); }
 
-struct RoundWords {
-  uint32_t w[64];
-};
-
-// FIPS 180-4 §4.2.2: what a round adds besides the message.
-__host__ __device__ constexpr RoundWords round_constants() {
-  return {{0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
-           0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
-           0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
-           0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-           0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
-           0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
-           0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2}};
-}
-
-// The same with the message of a padding block added: a one bit, zeros, and the number of bits hashed, the
-// tag's block included. Its schedule depends on nothing, so such a block costs its rounds alone.
+// round_constants() with the message of a padding block added: a one bit, zeros, and the number of bits
+// hashed, the tag's block included. Its schedule depends on nothing, so such a block costs its rounds alone.
 __host__ __device__ constexpr RoundWords padding_words(uint32_t bits) {
   RoundWords out = round_constants();
   uint32_t w[64] = {};
@@ -91,8 +76,7 @@ struct SpreadSums {
   }
 };
 #else
-// From Blackwell on additions run on twice as many lanes as multiplications (by its data sheets; not
-// measured).
+// From Blackwell on additions run on twice as many lanes as multiplications (data sheets; not measured).
 using SpreadSums = PlainSums;
 #endif
 
@@ -134,8 +118,7 @@ __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], 
   for (int i = 0; i < 8; ++i) state.h[i] = Sums::plus(out[i], state.h[i]);
 }
 
-// Stays where it is written, so that loading ahead does. Not __ldg: this block of threads may just have
-// written it.
+// Stays where it is written, so that loading ahead does. Not __ldg: this block may just have written it.
 __device__ __forceinline__ uint4 load_four(const uint4* from) {
   uint4 four;
   asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w) : "l"(from) : "memory");

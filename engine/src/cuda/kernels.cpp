@@ -1,5 +1,4 @@
-// See kernels.hpp. The build says where the fat binaries lie (engine/CMakeLists.txt) when there is an nvcc to
-// make them.
+// See kernels.hpp. Where there is an nvcc, the build says where the fat binaries lie (engine/CMakeLists.txt).
 #include "kernels.hpp"
 
 namespace assay::cuda {

@@ -1,5 +1,4 @@
-// The device code as its launchers see it: the embedded modules, one for each .cu file, and the kernels in
-// them by name.
+// The device code as its launchers see it: the embedded modules, one a .cu file, and their kernels' names.
 #pragma once
 #include <span>
 

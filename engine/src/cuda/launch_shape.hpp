@@ -1,6 +1,5 @@
-// What the kernels and their launcher (cuda_device.cpp) must agree on: the tile shapes of the products, the
-// batches of a stream, the parts of a chase. Lengths along K are in bytes, because every precision's fragments have the same layout
-// counted in bytes.
+// What the kernels and their launcher (cuda_device.cpp) agree on: tile shapes of products, batches of a stream,
+// parts of a chase. Lengths along K are in bytes: so counted, every precision's fragments have the same layout.
 #pragma once
 #include <cstdint>
 
@@ -13,9 +12,7 @@ namespace assay::cuda {
 constexpr uint32_t kTileM = 128;
 constexpr uint32_t kTileKBytes = 64;
 constexpr uint32_t kGemmThreads = 256;
-constexpr uint32_t kMaxTileN = 256;
-// Tiles are walked in bands of this many tile rows, so that the blocks running together share rows of A and B
-// in L2.
+// Tiles are walked in bands of so many tile rows: blocks that run together then share rows of A and B in L2.
 constexpr uint32_t kRasterRows = 16;
 
 struct TileShape {
@@ -29,8 +26,7 @@ struct TileShape {
   }
 };
 
-// `compute` is major*10 + minor. sm_75 has 64 KiB of shared memory and no cp.async; fp8 needs a second set of
-// accumulators.
+// `compute`: major*10 + minor. sm_75 has 64 KiB of shared memory, no cp.async; fp8 two sets of sums.
 ASSAY_HD constexpr TileShape tile_shape(Precision p, uint32_t compute) {
   if (compute < 80) return {128, 2};
   if (p == Precision::fp8) return {128, 4};
@@ -61,8 +57,7 @@ constexpr uint32_t kPairN = 2 * kWarpgroupTileN;
 // serve them: at n = 16384 in bf16 28 GB come from memory instead of 10. So they wait for each other after
 // this much of K, about every 0.8 ms.
 constexpr uint32_t kMeetKBytes = 128 << 10;
-// Below this K leaves are not hashed beside the products: a pair would be made faster than its leaves are
-// hashed.
+// Below this K leaves are not hashed beside the products: a pair is made faster than its leaves are hashed.
 constexpr uint32_t kHashKBytes = 8 << 10;
 
 // Which pairs of tiles one launch makes: first … end, and which of them it hashes: first … hash_end. `met`:
@@ -84,12 +79,10 @@ constexpr uint32_t kFp8PromoteBytes = 256;
 // a product of two has mean 0.001 and deviation 24.16, and Chernoff's bound with its exact distribution
 // (Doob's inequality makes it one for all prefixes of the sum at once) gives P(a part of 4096 ever passes
 // 2^14) <= 2 * 10^-24.36. A card filled with 141 GB of u16 has 7 * 10^10 sums of at most 16 parts (K =
-// 65536): below 10^-12 that any of them is off, and four times less at K = 16384. 8192 would give 10^-12.2 a
-// part.
+// 65536): below 10^-12 that any of them is off, a quarter of it at K = 16384. Parts of 8192: 10^-12.2 each.
 constexpr uint32_t kFp8PartBytes = 4096;
 
-// Slots of a stream read by one launch, whose digests are hashed together: 8 GiB of 16384 × 16384 products, 2
-// ms on an H200.
+// Slots of a stream that one launch reads and one hashes: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
 constexpr uint32_t kSlotsPerBatch = 16;
 struct SlotBatch {
   uint64_t address[kSlotsPerBatch];

@@ -41,8 +41,7 @@ __device__ __forceinline__ void mix_leaf_by_eight(const SlotBatch& slots, uint32
   if (part == 0) digests[leaf] = make_uint2(a, b);
 }
 
-// Four lanes a thread hide the latency of a step behind the other three; lanes of a block interleave, so that
-// stores coalesce.
+// Four lanes a thread hide each other's latency; lanes of a block interleave, so that stores coalesce.
 constexpr uint32_t kLanesPerThread = 4;
 
 template <typename Lane, typename Bits>

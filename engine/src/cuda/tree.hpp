@@ -22,14 +22,9 @@ struct Tree {
   uint32_t count;  // of leaves, at least 1
 };
 
-// The state after a tag's block: SHA256(tag) twice. A tag has at most 55 characters.
-Sha256State tag_midstate(const char* tag);
-// The state that hashing a leaf starts from.
-const Sha256State& leaf_midstate();
 // Hashes `count` leaves of 1 KiB into nodes `first`… of level 0.
-void hash_leaves(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count);
-// The same on the side stream.
-void hash_leaves_aside(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count);
+void hash_leaves(const Context& context, const Tree& tree, uint32_t first, CUdeviceptr leaves, uint32_t count,
+                 Where where = Where::main);
 // All levels above level 0.
 void hash_levels(const Context& context, const Tree& tree);
 // Waits for the device.

@@ -1,6 +1,5 @@
-// A file without a name that is read and written past the page cache. It is gone when it is closed, however
-// the process ends. All offsets and lengths are multiples of 4096 bytes, and so are the addresses: direct I/O
-// asks for that.
+// A file without a name that is read and written past the page cache; gone when it is closed, however the
+// process ends. All offsets, lengths and addresses are multiples of 4096 bytes: direct I/O asks for that.
 #pragma once
 #include <sys/uio.h>
 

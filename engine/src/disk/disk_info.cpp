@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "cpu/host_info.hpp"
-#include "cpu/sha256_host.hpp"
 
 namespace assay {
 
@@ -23,9 +22,7 @@ std::string real_path(const std::string& path) {
 }
 
 std::string trimmed_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
+  std::string line = first_line(path);
   while (!line.empty() && line.back() == ' ') line.pop_back();
   return line;
 }
@@ -34,8 +31,7 @@ struct Mount {
   std::string source, type;
 };
 
-// Of the mounts that hold the path the one with the longest name; of equal ones the last, which covers the
-// others.
+// Of the mounts that hold the path the one with the longest name; of equals the last: it covers the others.
 Mount mount_of(const std::string& path) {
   std::ifstream file("/proc/self/mountinfo");
   Mount best;
@@ -86,14 +82,7 @@ DiskInfo read_disk_info(const std::string& directory) {
   if (!mount.type.empty()) info.name += ", " + mount.type;
   const std::string machine = read_host_info().machine_id;
   if (machine.empty()) return info;
-  const std::string text = "assay/disk/1 " + machine + " " + mount.source;
-  const Hash h = sha256_bytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  info.uuid = "DISK-";
-  for (int i = 0; i < 16; ++i) {
-    char two[3];
-    snprintf(two, sizeof two, "%02x", h.b[i]);
-    info.uuid += two;
-  }
+  info.uuid = "DISK-" + short_hash("assay/disk/1 " + machine + " " + mount.source);
   return info;
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "cpu/sha256_host.hpp"
 #include "probe_commands.hpp"
 
 namespace assay {
@@ -21,15 +20,11 @@ Final run_chase(Server& server, ProbeKernels& kernels, Request& request, const s
                 const ChaseRequest& asked) {
   ProbeSession& session = probe_session(*request.session);
   session.chase.reset();
-  RootSender sender(server, request.id, 1);
-  try {
-    std::vector<Label> labels = kernels.chase(session.gemm->store(), slots, asked.nonce, asked.intervals, request.stop);
-    session.chase.emplace(static_cast<uint32_t>(slots.size()), asked.nonce, std::move(labels));
-    sender.root(session.chase->root());
-  } catch (const EngineError& e) {
-    if (!is_own_stop(e, request)) throw;
-  }
-  return done(sender.sent(), sender.sent() < 1);
+  const uint32_t made = run_chain(server, request, 1, Tag::nonce, asked.nonce, [&](const Hash& nonce) {
+    std::vector<Label> labels = kernels.chase(session.gemm->store(), slots, nonce, asked.intervals, request.stop);
+    return session.chase.emplace(static_cast<uint32_t>(slots.size()), nonce, std::move(labels)).root();
+  });
+  return done(made, made < 1);
 }
 
 }  // namespace
@@ -103,9 +98,9 @@ std::vector<Place> places_of_hops(ProbeSession& session, ProbeKernels& kernels, 
 void chase_command(Server& server, uint32_t id, const ChaseRequest& asked) {
   if (asked.intervals < 2 || asked.intervals > 65536 || !std::has_single_bit(asked.intervals))
     throw EngineError(ErrorCode::bad_request, "intervals must be a power of two from 2 to 65536");
-  const auto run = [&server, asked](Device& device, uint32_t index, Request& r) {
-    return with_kept_rounds(server, device, index, r, index, asked.newest, [&](const std::vector<uint32_t>& slots) {
-      return run_chase(server, probe_kernels_of(device), r, slots, asked);
+  const auto run = [&server, asked](Device* device, uint32_t index, Request& r) {
+    return with_kept_rounds(server, *device, index, r, index, asked.newest, [&](const std::vector<uint32_t>& slots) {
+      return run_chase(server, probe_kernels_of(*device), r, slots, asked);
     });
   };
   server.submit(std::make_shared<Request>(id, run), asked.session);

@@ -1,5 +1,4 @@
-// COPY: kept rounds of a CPU's session into a file on a disk, digested while they are written. FRAMES.md,
-// COPY.
+// COPY (FRAMES.md): kept rounds of a CPU's session into a file on a disk, digested while they are written.
 #include "probe_commands.hpp"
 
 namespace assay {
@@ -15,15 +14,12 @@ Final run_copy(Server& server, ProductCopies& disk, uint32_t index, Request& req
     products.push_back(session.gemm->store().host_product(slot));
     if (products.back() == nullptr) throw EngineError(ErrorCode::unsupported, "only rounds in host memory are copied");
   }
-  RootSender sender(server, request.id, 1);
-  try {
+  const uint32_t made = run_chain(server, request, 1, Tag::nonce, nonce, [&](const Hash&) {
     Copied copied = disk.copy_products(session.gemm->spec(), products, nonce, request.stop);
     session.copy.emplace(RoundsCopy{index, std::move(copied.copy), static_cast<uint32_t>(slots.size()), nonce});
-    sender.root(copied.root);
-  } catch (const EngineError& e) {
-    if (!is_own_stop(e, request)) throw;
-  }
-  return done(sender.sent(), sender.sent() < 1);
+    return copied.root;
+  });
+  return done(made, made < 1);
 }
 
 }  // namespace
@@ -33,9 +29,9 @@ void copy_command(Server& server, uint32_t id, const CopyRequest& asked) {
   if (server.kind(asked.device) != DeviceKind::disk) throw EngineError(ErrorCode::unsupported, "copies are made on a disk");
   if (server.kind(server.device_of(asked.session)) != DeviceKind::cpu)
     throw EngineError(ErrorCode::unsupported, "only a CPU's sessions are copied");
-  const auto run = [&server, asked](Device& device, uint32_t index, Request& r) {
-    return with_kept_rounds(server, device, index, r, asked.device, asked.newest, [&](const std::vector<uint32_t>& slots) {
-      return run_copy(server, *device.product_copies(), index, r, slots, asked.nonce);
+  const auto run = [&server, asked](Device* device, uint32_t index, Request& r) {
+    return with_kept_rounds(server, *device, index, r, asked.device, asked.newest, [&](const std::vector<uint32_t>& slots) {
+      return run_copy(server, *device->product_copies(), index, r, slots, asked.nonce);
     });
   };
   server.submit(std::make_shared<Request>(id, run), asked.session, asked.device);

@@ -1,7 +1,5 @@
-// FMA: a chain of rounds of scalar recurrences. docs/hardware-proof.md §6. Nothing is kept: a round is cheap
-// to run again.
+// FMA: a chain of rounds of scalar recurrences, docs/hardware-proof.md §6. A round is cheap to run again.
 #include "core/recurrence.hpp"
-#include "cpu/sha256_host.hpp"
 #include "probe_commands.hpp"
 
 namespace assay {
@@ -19,32 +17,23 @@ void check_shape(const FmaRequest& asked) {
 
 Final run_fma(Server& server, Device& device, Request& request, const FmaSpec& spec, uint32_t rounds, Seed seed) {
   ProbeKernels& kernels = probe_kernels_of(device);
-  FmaRounds finished{spec, {}};
-  RootSender sender(server, request.id, rounds);
-  try {
-    while (sender.sent() < rounds && !request.stop) {
-      const Hash root = kernels.fma_round(spec, seed, request.stop);
-      finished.seeds.push_back(seed);
-      sender.root(root);
-      seed = chained_hash(Tag::seed, seed, root);
-    }
-  } catch (const EngineError& e) {
-    if (!is_own_stop(e, request)) throw;
-  }
-  if (sender.sent() > 0) {
-    auto content = std::make_unique<ProbeSession>();
-    content->fma.emplace(std::move(finished));
-    server.session_stands(*request.session, std::move(content));
-  }
-  return done(sender.sent(), sender.sent() < rounds);
+  auto content = std::make_unique<ProbeSession>();
+  FmaRounds& finished = content->fma.emplace(FmaRounds{spec, {}});
+  const uint32_t made = run_chain(server, request, rounds, Tag::seed, seed, [&](const Seed& next) {
+    const Hash root = kernels.fma_round(spec, next, request.stop);
+    finished.seeds.push_back(next);
+    return root;
+  });
+  if (made > 0) server.session_stands(*request.session, std::move(content));
+  return done(made, made < rounds);
 }
 
 }  // namespace
 
 void fma_command(Server& server, uint32_t id, const FmaRequest& asked) {
   check_shape(asked);
-  const auto run = [&server, asked](Device& device, uint32_t, Request& r) -> std::optional<Final> {
-    return run_fma(server, device, r, {asked.precision, asked.lanes, asked.steps}, asked.rounds, asked.seed);
+  const auto run = [&server, asked](Device* device, uint32_t, Request& r) -> std::optional<Final> {
+    return run_fma(server, *device, r, {asked.precision, asked.lanes, asked.steps}, asked.rounds, asked.seed);
   };
   server.submit(std::make_shared<Request>(id, run, SessionUse::makes), asked.session, asked.device);
 }

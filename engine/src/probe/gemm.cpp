@@ -1,5 +1,4 @@
 // GEMM: a chain of exact matrix products whose results are kept. docs/hardware-proof.md §4.
-#include "cpu/sha256_host.hpp"
 #include "probe_commands.hpp"
 
 namespace assay {
@@ -23,26 +22,19 @@ Final run_gemm(Server& server, Device& device, Request& request, const GemmSpec&
   ProbeKernels& kernels = probe_kernels_of(device);
   auto content = std::make_unique<ProbeSession>();
   content->gemm.emplace(kernels, spec, std::min(keep, rounds));
-  RootSender sender(server, request.id, rounds);
-  try {
-    while (sender.sent() < rounds && !request.stop) {
-      const Hash root = content->gemm->run(kernels, seed, request.stop);
-      sender.root(root);
-      seed = chained_hash(Tag::seed, seed, root);
-    }
-  } catch (const EngineError& e) {
-    if (!is_own_stop(e, request)) throw;
-  }
-  if (sender.sent() > 0) server.session_stands(*request.session, std::move(content));
-  return done(sender.sent(), sender.sent() < rounds);
+  const uint32_t made = run_chain(server, request, rounds, Tag::seed, seed, [&](const Seed& next) {
+    return content->gemm->run(kernels, next, request.stop);
+  });
+  if (made > 0) server.session_stands(*request.session, std::move(content));
+  return done(made, made < rounds);
 }
 
 }  // namespace
 
 void gemm_command(Server& server, uint32_t id, const GemmRequest& asked) {
   check_shape(asked);
-  const auto run = [&server, asked](Device& device, uint32_t, Request& r) -> std::optional<Final> {
-    return run_gemm(server, device, r, {asked.precision, asked.m, asked.n, asked.k}, asked.rounds, asked.keep, asked.seed);
+  const auto run = [&server, asked](Device* device, uint32_t, Request& r) -> std::optional<Final> {
+    return run_gemm(server, *device, r, {asked.precision, asked.m, asked.n, asked.k}, asked.rounds, asked.keep, asked.seed);
   };
   server.submit(std::make_shared<Request>(id, run, SessionUse::makes), asked.session, asked.device);
 }

@@ -1,7 +1,7 @@
 // OPEN: leaves and paths of rounds that were committed to, digest groups of stream passes and of a copy, labels
-// of a chase, or the leaves that its hops read. FRAMES.md, OPEN. Digests are made again from the kept bytes by the session's own device, whichever device
-// read them first. All places are checked first, and all of a round are opened together; the replies go out
-// in the order asked.
+// of a chase, or the leaves that its hops read. FRAMES.md, OPEN. The session's own device makes digests again
+// from the kept bytes, whichever read them first. All places are checked first, all of a round opened together;
+// replies go out in the order asked.
 #include <cstring>
 #include <map>
 
@@ -77,7 +77,7 @@ std::vector<Opening> open_places(Server& server, ProbeSession& session, ProbeKer
   for (uint32_t i = 0; i < places.size(); ++i) wanted[places[i].round].push_back(i);
   const ScratchDropper dropper{session.gemm};
   std::vector<Opening> answers(places.size());
-  RootSender sender(server, request.id, static_cast<uint32_t>(wanted.size()));
+  Progress progress(server, request.id, static_cast<uint32_t>(wanted.size()));
   uint32_t rounds_done = 0;
   for (const auto& [round, which] : wanted) {
     if (request.stop) return {};
@@ -86,7 +86,7 @@ std::vector<Opening> open_places(Server& server, ProbeSession& session, ProbeKer
     std::vector<Opening> opened = open_one_round(session, kernels, what, round, indices, request.stop);
     if (opened.size() != which.size()) throw EngineError(ErrorCode::device_failed, "the device opened the wrong number");
     for (size_t j = 0; j < which.size(); ++j) answers[which[j]] = std::move(opened[j]);
-    sender.progress(++rounds_done);
+    progress.say(++rounds_done);
   }
   return answers;
 }
@@ -120,8 +120,8 @@ void open_command(Server& server, uint32_t id, const OpenRequest& asked) {
   if (asked.what > kHops) throw EngineError(ErrorCode::bad_request, "what must be 0 to 4");
   if (asked.places.empty() || asked.places.size() > (asked.what == kHops ? kMaxHopPlaces : kMaxPlaces))
     throw EngineError(ErrorCode::bad_request, "count must be 1 to 4096, of hops 1 to 256");
-  const auto run = [&server, asked](Device& device, uint32_t, Request& r) -> std::optional<Final> {
-    return run_open(server, device, r, asked);
+  const auto run = [&server, asked](Device* device, uint32_t, Request& r) -> std::optional<Final> {
+    return run_open(server, *device, r, asked);
   };
   server.submit(std::make_shared<Request>(id, run), asked.session);
 }

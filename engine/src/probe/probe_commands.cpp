@@ -31,13 +31,24 @@ std::optional<Final> with_kept_rounds(Server& server, Device& device, uint32_t i
   return std::nullopt;
 }
 
-void RootSender::root(const Hash& root) {
-  server_.send(id_, RootReply{sent_, root});
-  ++sent_;
-  if (sent_ < total_) progress(sent_);
+uint32_t run_chain(Server& server, Request& request, uint32_t total, Tag tag, Hash seed,
+                   const std::function<Hash(const Hash& seed)>& step) {
+  Progress progress(server, request.id, total);
+  uint32_t sent = 0;
+  try {
+    while (sent < total && !request.stop) {
+      const Hash root = step(seed);
+      server.send(request.id, RootReply{sent, root});
+      if (++sent < total) progress.say(sent);
+      seed = chained_hash(tag, seed, root);
+    }
+  } catch (const EngineError& e) {
+    if (!is_own_stop(e, request)) throw;
+  }
+  return sent;
 }
 
-void RootSender::progress(uint32_t done_so_far) {
+void Progress::say(uint32_t done_so_far) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;

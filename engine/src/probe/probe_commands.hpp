@@ -1,8 +1,8 @@
-// The requests of a probe, one file each, and what they share. Who may read whose products is decided here,
-// not by the server.
+// The requests of a probe, one file each, and what they share. Who may read whose products is decided here.
 #pragma once
 #include <chrono>
 
+#include "cpu/sha256_host.hpp"
 #include "probe_session.hpp"
 #include "server/server.hpp"
 
@@ -19,19 +19,22 @@ void chase_command(Server& server, uint32_t id, const ChaseRequest& asked);
 std::vector<Place> places_of_hops(ProbeSession& session, ProbeKernels& kernels, std::span<const Place> asked,
                                   const std::atomic<bool>& stop);
 
-// ROOT and, at most ten times a second, PROGRESS of one request.
-class RootSender {
+// PROGRESS of one request, at most ten times a second: advisory.
+class Progress {
  public:
-  RootSender(Server& server, uint32_t id, uint32_t total) : server_(server), id_(id), total_(total) {}
-  void root(const Hash& root);          // of the next round or pass
-  void progress(uint32_t done_so_far);  // advisory
-  uint32_t sent() const { return sent_; }
+  Progress(Server& server, uint32_t id, uint32_t total) : server_(server), id_(id), total_(total) {}
+  void say(uint32_t done_so_far);
 
  private:
   Server& server_;
-  uint32_t id_, total_, sent_ = 0;
+  uint32_t id_, total_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
+
+// A chain of `total` steps, each from a seed (or nonce) to a root, which is sent as ROOT and from which the
+// next seed follows. Returns how many there were until the request was stopped.
+uint32_t run_chain(Server& server, Request& request, uint32_t total, Tag tag, Hash seed,
+                   const std::function<Hash(const Hash& seed)>& step);
 
 // Runs `act` with the slots of the newest kept rounds of the request's session (oldest first, all whole) in
 // the session's turn, on the device `reader`. A reader other than the session's own device cannot compute a

@@ -1,8 +1,7 @@
-// What a device must be able to do to answer a probe: products, digests of them, chains through them,
-// lanes, and the openings of each. docs/hardware-proof.md §3 to §6, §13. The backends must agree with core/ bit for bit; the CPU's is the
-// reference. Calls come from the device's own worker thread; `stop` may be set from another. Kept products
-// may be read by another device of their kind, and by a disk; their session's turn (server/session.hpp) keeps
-// two users apart.
+// What a device must be able to do to answer a probe: products, digests of them, chains through them, lanes, and
+// the openings of each. docs/hardware-proof.md §3 to §6, §13. The backends must agree with core/ bit for bit;
+// the CPU's is the reference. Calls come from the device's own worker; `stop` may be set from elsewhere. Kept
+// products may be read by another device of their kind, and by a disk, each in the session's turn.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -30,6 +29,7 @@ struct FmaSpec {
   uint32_t steps;  // multiple of kBlockSteps
   uint32_t lanes_per_leaf() const { return precision == Precision::fp64 ? 128u : 256u; }
   uint32_t leaves() const { return lanes / lanes_per_leaf(); }
+  bool operator==(const FmaSpec&) const = default;
 };
 
 struct Opening {
@@ -38,8 +38,7 @@ struct Opening {
   std::vector<Hash> path;     // siblings, bottom up; a promoted node has none (docs/hardware-proof.md §1)
 };
 
-// Kept products of one gemm session. Slot i holds one round; made by ProbeKernels::keep, freed on
-// destruction.
+// Kept products of one gemm session, one round a slot; made by ProbeKernels::keep, freed on destruction.
 class Kept {
  public:
   virtual ~Kept() = default;
@@ -53,16 +52,13 @@ class ProbeKernels {
 
   // Room for `slots` products (at least 1) and the workspace of this shape. Throws no_memory / unsupported.
   virtual std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) = 0;
-  // C = A·Bᵀ mod 2^16 for this seed into the slot; returns the Merkle root over its leaves. Throws cancelled
-  // on `stop`.
+  // C = A·Bᵀ mod 2^16 for this seed into the slot; gives the root over its leaves. Throws cancelled on stop.
   virtual Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) = 0;
-  // Leaves and paths of the product in `slot`; `leaves` may repeat and come in any order. Rebuilds the tree
-  // from the bytes.
+  // Leaves and paths of the product in `slot`, from its bytes; `leaves` may repeat and come in any order.
   virtual std::vector<Opening> open_round(Kept& kept, uint32_t slot, std::span<const uint32_t> leaves) = 0;
 
   // Digests of every leaf of the slots, in the order given (kept leaf index counts across them); the root
-  // over groups of 128. `kept` may be another device's of the same kind, which is then only read; open_stream
-  // is for the owner alone.
+  // over groups of 128. `kept` may be another device's of the same kind; open_stream is for the owner alone.
   virtual Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) = 0;
   virtual std::vector<Opening> open_stream(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce,
                                            std::span<const uint32_t> groups) = 0;

@@ -24,8 +24,7 @@ class KeptRounds {
   Hash run(ProbeKernels& kernels, const Seed& seed, const std::atomic<bool>& stop);  // the next round; throws cancelled
   // How many rounds "the `newest` kept ones" of a request are: 0 means all, and so does more than there are.
   uint32_t newest_or_all(uint32_t newest) const { return newest == 0 || newest > kept() ? kept() : newest; }
-  // Computes broken ones of the newest `rounds` kept rounds again; `kernels` are those that made them. What
-  // is whole stays whole.
+  // Computes broken ones of the newest `rounds` kept rounds again; `kernels` are those that made them.
   void make_whole(ProbeKernels& kernels, uint32_t rounds, const std::atomic<bool>& stop);
   bool are_whole(uint32_t rounds) const;
   std::vector<uint32_t> slots_in_order(uint32_t rounds) const;  // of the newest, the oldest of them first
@@ -52,8 +51,7 @@ struct FmaRounds {
   std::vector<Seed> seeds;
 };
 
-// Rounds on a disk. The newest `rounds` kept ones at the time, and kept rounds of a finished GEMM never
-// change.
+// Rounds on a disk: the newest `rounds` kept ones, which never change once the GEMM has ended.
 struct RoundsCopy {
   uint32_t device;
   std::unique_ptr<DiskCopy> copy;

@@ -1,5 +1,4 @@
-// What a device must be able to do to hold copies of kept products and digest them from there: a disk.
-// FRAMES.md, COPY.
+// What a device, a disk, must be able to do to hold copies of kept products and digest them. FRAMES.md, COPY.
 #pragma once
 #include "probe_kernels.hpp"
 
@@ -19,8 +18,7 @@ struct Copied {
 class ProductCopies {
  public:
   virtual ~ProductCopies() = default;
-  // Products (of Kept::host_product), in this order, into a file, and their digests; durable when it returns.
-  // Throws no_memory.
+  // Products (of Kept::host_product) in this order into a file, durable, and their digests. Throws no_memory.
   virtual Copied copy_products(const GemmSpec& spec, std::span<const uint8_t* const> products, const Hash& nonce,
                                const std::atomic<bool>& stop) = 0;
   // ProbeKernels::stream_pass over the last `products` of a copy, read from the medium.

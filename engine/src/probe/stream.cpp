@@ -1,7 +1,5 @@
 // STREAM: a keyed digest over every kept byte of a GEMM session, again and again. docs/hardware-proof.md §5.
-// The device that digests is the session's own, a peer of its kind, or a disk that holds a copy of the
-// rounds.
-#include "cpu/sha256_host.hpp"
+// The device that digests is the session's own, a peer of its kind, or a disk with a copy of the rounds.
 #include "probe_commands.hpp"
 
 namespace assay {
@@ -18,20 +16,14 @@ Final run_stream(Server& server, Device& device, uint32_t index, Request& reques
     throw EngineError(ErrorCode::bad_request, "the disk holds no copy of these rounds");
   session.nonces.clear();
   session.streamed_rounds = rounds;
-  RootSender sender(server, request.id, passes);
-  try {
-    while (sender.sent() < passes && !request.stop) {
-      const Hash root = disk != nullptr
-                            ? disk->stream_copy(*session.copy->copy, rounds, nonce, request.stop)
-                            : probe_kernels_of(device).stream_pass(session.gemm->store(), slots, nonce, request.stop);
-      session.nonces.push_back(nonce);
-      sender.root(root);
-      nonce = chained_hash(Tag::nonce, nonce, root);
-    }
-  } catch (const EngineError& e) {
-    if (!is_own_stop(e, request)) throw;
-  }
-  return done(sender.sent(), sender.sent() < passes);
+  const uint32_t made = run_chain(server, request, passes, Tag::nonce, nonce, [&](const Hash& next) {
+    const Hash root = disk != nullptr
+                          ? disk->stream_copy(*session.copy->copy, rounds, next, request.stop)
+                          : probe_kernels_of(device).stream_pass(session.gemm->store(), slots, next, request.stop);
+    session.nonces.push_back(next);
+    return root;
+  });
+  return done(made, made < passes);
 }
 
 }  // namespace
@@ -42,9 +34,9 @@ void stream_command(Server& server, uint32_t id, const StreamRequest& asked) {
   const DeviceKind reader = server.kind(asked.reader);
   if (reader != DeviceKind::disk && reader != server.kind(server.device_of(asked.session)))
     throw EngineError(ErrorCode::unsupported, "a device reads only its own memory or that of a peer of its kind");
-  const auto run = [&server, asked](Device& device, uint32_t index, Request& r) {
-    return with_kept_rounds(server, device, index, r, asked.reader, asked.newest, [&](const std::vector<uint32_t>& slots) {
-      return run_stream(server, device, index, r, slots, asked.passes, asked.nonce);
+  const auto run = [&server, asked](Device* device, uint32_t index, Request& r) {
+    return with_kept_rounds(server, *device, index, r, asked.reader, asked.newest, [&](const std::vector<uint32_t>& slots) {
+      return run_stream(server, *device, index, r, slots, asked.passes, asked.nonce);
     });
   };
   server.submit(std::make_shared<Request>(id, run), asked.session, asked.reader);

@@ -28,13 +28,26 @@ inline Final failed(ErrorCode code, const std::string& message) {
   return final_of(ErrorReply{static_cast<uint16_t>(code), clean_text(message, kMaxErrorBytes)});
 }
 
+// How a request ends by the exception that is being handled.
+inline Final failed_now() {
+  try {
+    throw;
+  } catch (const EngineError& e) {
+    return failed(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return failed(ErrorCode::no_memory, "out of host memory");
+  } catch (const std::exception& e) {
+    return failed(ErrorCode::device_failed, e.what());
+  }
+}
+
 // What a request does with the session that it names.
 enum class SessionUse { makes, uses, frees };
 
 struct Request : std::enable_shared_from_this<Request> {
-  // Runs on the device's worker. No Final: another worker still has a part of it (HELLO asks every device, a
-  // peer's STREAM may need the session's own device first).
-  using Run = std::function<std::optional<Final>(Device&, uint32_t device, Request&)>;
+  // Runs on the worker of a device, or, without one, on that of the readings. No Final: another worker still
+  // has a part of it (HELLO asks every device, a peer's STREAM may need the session's own device first).
+  using Run = std::function<std::optional<Final>(Device*, uint32_t device, Request&)>;
   Request(uint32_t id, Run run, SessionUse use = SessionUse::uses) : id(id), use(use), run(std::move(run)) {}
 
   const uint32_t id;

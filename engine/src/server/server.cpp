@@ -26,8 +26,7 @@ Server::~Server() {
   if (wake_write_ >= 0) ::close(wake_write_);
 }
 
-// Finding GPUs takes seconds on some hosts, and a PING must be answered meanwhile: so it happens beside the
-// reader.
+// Beside the reader: finding GPUs takes seconds on some hosts, and a PING must be answered meanwhile.
 void Server::start_devices() {
   found_ = find_devices_();
   started_ = true;
@@ -38,14 +37,13 @@ void Server::start_devices() {
 void Server::devices_found() {
   starter_.join();
   const auto on_end = [this](const auto& request, Final final) { end(request, std::move(final)); };
-  std::vector<Gauge> gauges;
   for (const auto& device : found_.devices) {
     kinds_.push_back(device->kind());
-    gauges.push_back(device->gauge());
+    gauges_.push_back(device->gauge());
   }
-  gauges_ = std::make_unique<Gauges>(std::move(gauges), on_end);
+  readings_ = std::make_unique<Worker>(nullptr, 0, kMaxReadings, on_end);
   for (auto& device : found_.devices)
-    workers_.push_back(std::make_unique<Worker>(std::move(device), device_count(), on_end));
+    workers_.push_back(std::make_unique<Worker>(std::move(device), device_count(), kMaxWaiting, on_end));
   found_.devices.clear();
   ready_ = true;
   while (!held_.empty()) {
@@ -115,18 +113,12 @@ void Server::take(Frame frame) {
 }
 
 void Server::dispatch(const Frame& frame) {
-  Final final{};
   try {
     run_command_(*this, frame);
-    return;
-  } catch (const EngineError& e) {
-    final = failed(e.code(), e.what());
-  } catch (const std::bad_alloc&) {
-    final = failed(ErrorCode::no_memory, "out of host memory");
-  } catch (const std::exception& e) {
-    final = failed(ErrorCode::device_failed, e.what());
+  } catch (...) {
+    const Final final = failed_now();
+    output_.send(final.kind, frame.id, final.payload);
   }
-  output_.send(final.kind, frame.id, final.payload);
 }
 
 void Server::check_id(uint32_t id) {
@@ -136,12 +128,11 @@ void Server::check_id(uint32_t id) {
 }
 
 // With the lock held. On the books first: nothing may fail once the worker has it.
-void Server::queue(const std::shared_ptr<Request>& request, uint32_t device) {
+void Server::queue(const std::shared_ptr<Request>& request, Worker& worker) {
   requests_[request->id] = request;
-  request->device = device;
-  if (workers_[device]->add(request)) return;
+  if (worker.add(request)) return;
   requests_.erase(request->id);
-  throw EngineError(ErrorCode::busy, "more than 16 requests wait for this device");
+  throw EngineError(ErrorCode::busy, "too many requests wait for this device");
 }
 
 // With the lock held.
@@ -176,7 +167,8 @@ void Server::submit(const std::shared_ptr<Request>& request, uint32_t name, std:
   Session& session = *request->session;
   if (frees && session.users > 0) throw EngineError(ErrorCode::busy, "session is in use");
   try {
-    queue(request, device.value_or(session.device));
+    request->device = device.value_or(session.device);
+    queue(request, *workers_[request->device]);
   } catch (...) {
     if (makes) sessions_.erase(name);
     throw;
@@ -187,13 +179,19 @@ void Server::submit(const std::shared_ptr<Request>& request, uint32_t name, std:
 
 void Server::submit_reading(uint32_t id, uint32_t device) {
   check_device(device);
-  auto request = std::make_shared<Request>(id, nullptr);
+  const auto run = [this, device](Device*, uint32_t, Request&) -> std::optional<Final> {
+    Reading reading;
+    try {
+      if (gauges_[device]) reading = gauges_[device]();
+    } catch (const std::exception&) {  // where nothing can be read, all numbers are 0
+    }
+    return final_of(ReadingReply{reading.core_mhz, reading.memory_mhz, reading.power_mw, reading.temperature_c,
+                                 reading.throttle_reasons});
+  };
+  auto request = std::make_shared<Request>(id, run);
   request->leaves_queue = false;
   const std::lock_guard lock(mutex_);
-  requests_[id] = request;
-  if (gauges_->add(request, device)) return;
-  requests_.erase(id);
-  throw EngineError(ErrorCode::busy, "too many readings wait");
+  queue(request, *readings_);
 }
 
 void Server::forward(Request& request, uint32_t device) {
@@ -270,9 +268,9 @@ int Server::shut_down(int code) {
       for (auto& session : mine) free_session(*session);
     });
   }
-  bool all_ended = true;
+  if (readings_) readings_->stop({});
+  bool all_ended = !readings_ || readings_->join_within(kGraceMs);
   for (auto& worker : workers_) all_ended &= worker->join_within(kGraceMs);
-  if (gauges_) all_ended &= gauges_->stop_within(kGraceMs);
   if (!ready_ && starter_.joinable()) {  // the starter may sit in a driver call for long
     for (unsigned ms = 0; !started_ && ms < kGraceMs; ms += 10) usleep(10000);
     all_ended &= started_;

@@ -11,13 +11,13 @@
 #include <thread>
 
 #include "devices.hpp"
-#include "gauges.hpp"
 #include "request.hpp"
 #include "worker.hpp"
 
 namespace assay {
 
-constexpr size_t kMaxSessions = 64;
+constexpr size_t kMaxWaiting = 16;  // for a device
+constexpr size_t kMaxReadings = 64, kMaxSessions = 64;
 constexpr size_t kMaxHeldFrames = 64;  // that came before the devices were found
 
 class Server;
@@ -43,11 +43,10 @@ class Server {
   uint32_t device_of(uint32_t session);                              // throws no_session
 
   // Queues the request, which names this session, for a device; by default the session's own. A session that
-  // the request makes is on the books from now on, one that it frees no longer: its name can be taken again
-  // at once.
+  // it makes is on the books from now on, one that it frees no longer: its name can be taken again at once.
   void submit(const std::shared_ptr<Request>& request, uint32_t session, std::optional<uint32_t> device = {});
   void submit_to_all(const std::shared_ptr<Request>& request);  // without a session
-  void submit_reading(uint32_t id, uint32_t device);            // for the gauges' thread
+  void submit_reading(uint32_t id, uint32_t device);
   void cancel(uint32_t id);
 
   // For a running request, on its worker.
@@ -63,7 +62,7 @@ class Server {
   void take(Frame frame);
   void dispatch(const Frame& frame);
   void end(const std::shared_ptr<Request>& request, Final final);
-  void queue(const std::shared_ptr<Request>& request, uint32_t device);
+  void queue(const std::shared_ptr<Request>& request, Worker& worker);
   const std::shared_ptr<Session>& session_named(uint32_t name) const;
   int shut_down(int code);
 
@@ -80,7 +79,9 @@ class Server {
   std::deque<Frame> held_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<DeviceKind> kinds_;  // by device; fixed before the first worker starts
-  std::unique_ptr<Gauges> gauges_;
+  std::vector<Gauge> gauges_;      // by device; likewise
+  // READ has its own thread: a slow driver delays no PING, and a busy device is read while it works.
+  std::unique_ptr<Worker> readings_;
 
   std::mutex mutex_;  // guards the two tables and Session::state, ::users
   std::map<uint32_t, std::shared_ptr<Request>> requests_;

@@ -1,12 +1,12 @@
 // A session: what a finished request leaves behind on its device so that later requests can go on from there.
-// FRAMES.md, "session". What it holds is the business of those who make it (probe/); here is who may touch it
-// when.
+// FRAMES.md, "session". What it holds is its makers' business (probe/); here is who may touch it when.
 #pragma once
-#include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <semaphore>
+
+#include "engine_error.hpp"
 
 namespace assay {
 
@@ -26,18 +26,21 @@ struct Session {
 
   std::unique_ptr<SessionContent> content;
 
-  std::mutex turn_mutex;  // of `taken`
-  std::condition_variable turn_free;
-  bool taken = false;
+  std::binary_semaphore turn{1};
 };
 
 // One request at a time works on a session that stands, whichever device's thread it runs on. Whoever has the
 // turn waits for nobody, so waiting for it cannot lock up.
 class SessionTurn {
  public:
-  // Waits until the turn is free; `stop` ends the wait without it.
-  SessionTurn(Session& session, const std::atomic<bool>& stop);
-  ~SessionTurn();
+  // Waits until the turn is free; `stop`, which wakes nobody, ends the wait without it.
+  SessionTurn(Session& session, const std::atomic<bool>& stop) : session_(session) {
+    do mine_ = session.turn.try_acquire_for(std::chrono::milliseconds(20));
+    while (!mine_ && !stop);
+  }
+  ~SessionTurn() {
+    if (mine_) session_.turn.release();
+  }
   SessionTurn(const SessionTurn&) = delete;
   SessionTurn& operator=(const SessionTurn&) = delete;
   explicit operator bool() const { return mine_; }
@@ -48,6 +51,9 @@ class SessionTurn {
 };
 
 // Frees what a session holds, in its turn; on the thread of its device.
-void free_session(Session& session);
+inline void free_session(Session& session) {
+  const SessionTurn turn(session, kNeverStop);
+  session.content.reset();
+}
 
 }  // namespace assay

@@ -8,20 +8,13 @@
 
 namespace assay {
 
-Worker::Worker(std::unique_ptr<Device> device, uint32_t index, OnEnd on_end)
-    : device_(std::move(device)), index_(index), on_end_(std::move(on_end)), thread_([this] { loop(); }) {}
-
-bool Worker::full() {
-  const std::lock_guard lock(mutex_);
-  // The one that runs does not wait; counted so that a burst is judged alike whether or not the thread has
-  // woken up yet.
-  return queue_.size() + (running_ ? 1 : 0) > kMaxWaiting;
-}
+Worker::Worker(std::unique_ptr<Device> device, uint32_t index, size_t most, OnEnd on_end)
+    : device_(std::move(device)), index_(index), most_(most), on_end_(std::move(on_end)), thread_([this] { loop(); }) {}
 
 bool Worker::add(std::shared_ptr<Request> request) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || queue_.size() + (running_ ? 1 : 0) > kMaxWaiting) return false;
+    if (stopping_ || is_full()) return false;
     queue_.push_back(std::move(request));
   }
   wake_.notify_one();
@@ -68,13 +61,9 @@ void Worker::loop() {
     }
     std::optional<Final> end;
     try {
-      end = request->run(*device_, index_, *request);
-    } catch (const EngineError& e) {
-      end = failed(e.code(), e.what());
-    } catch (const std::bad_alloc&) {
-      end = failed(ErrorCode::no_memory, "out of host memory");
-    } catch (const std::exception& e) {
-      end = failed(ErrorCode::device_failed, e.what());
+      end = request->run(device_.get(), index_, *request);
+    } catch (...) {
+      end = failed_now();
     }
     {
       const std::lock_guard lock(mutex_);
@@ -89,8 +78,7 @@ void Worker::loop() {
   try {
     if (cleanup_) cleanup_();
     // A session whose RELEASE still waits is on no table any more, and the server's books keep the request
-    // alive beyond this device: its memory goes now. A peer's session that one of these would have read is
-    // left to its own device.
+    // alive beyond this device: its memory goes now. A peer's session is left to its own device.
     for (const auto& request : queue_)
       if (request->session && request->session->device == index_) free_session(*request->session);
     queue_.clear();

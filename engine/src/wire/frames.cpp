@@ -11,109 +11,80 @@
 
 namespace assay {
 
-const uint8_t* PayloadReader::take(size_t count) {
+const uint8_t* PayloadReader::bytes(size_t count) {
   if (count > left()) throw EngineError(ErrorCode::bad_frame, "payload too short");
   const uint8_t* p = bytes_.data() + at_;
   at_ += count;
   return p;
 }
-uint16_t PayloadReader::u16() {
-  const uint8_t* p = take(2);
-  return static_cast<uint16_t>(p[0] | p[1] << 8);
+void PayloadReader::take(uint16_t& v) {
+  const uint8_t* p = bytes(2);
+  v = static_cast<uint16_t>(p[0] | p[1] << 8);
 }
-void PayloadReader::field(const char*, uint16_t& v) { v = u16(); }
-void PayloadReader::field(const char* name, bool& v) {
-  const uint8_t byte = *take(1);
-  if (byte > 1) throw EngineError(ErrorCode::bad_frame, std::string(name) + " is neither 0 nor 1");
+void PayloadReader::take(bool& v) {
+  const uint8_t byte = *bytes(1);
+  if (byte > 1) throw EngineError(ErrorCode::bad_frame, "a flag is neither 0 nor 1");
   v = byte == 1;
 }
-void PayloadReader::field(const char*, Hash& v) { memcpy(v.b, take(sizeof v.b), sizeof v.b); }
-void PayloadReader::field(const char*, std::vector<Place>& v) {
-  const uint32_t count = load_le32(take(4));
+void PayloadReader::take(Hash& v) { memcpy(v.b, bytes(sizeof v.b), sizeof v.b); }
+void PayloadReader::take(std::vector<Place>& v) {
+  const uint32_t count = load_le32(bytes(4));
   if (left() != uint64_t{count} * 8) throw EngineError(ErrorCode::bad_frame, "count does not fit the payload");
   v.resize(count);
-  for (Place& place : v) {
-    place.round = load_le32(take(4));
-    place.index = load_le32(take(4));
-  }
+  for (Place& place : v) (*this)(place.round, place.index);
 }
-void PayloadReader::field(const char*, std::vector<uint8_t>& v) {
-  v.resize(u16());
+void PayloadReader::take(std::vector<uint8_t>& v) {
+  uint16_t count;
+  take(count);
+  v.resize(count);
   last_bytes_ = &v;
 }
-void PayloadReader::field(const char*, std::vector<Hash>& v) {
-  v.resize(u16());
+void PayloadReader::take(std::vector<Hash>& v) {
+  uint16_t count;
+  take(count);
+  v.resize(count);
   last_hashes_ = &v;
 }
-void PayloadReader::rest(const char* name, std::vector<uint8_t>& v, size_t min, size_t max) {
-  const size_t count = left();
-  if (count < min || count > max) throw EngineError(ErrorCode::bad_frame, std::string(name) + " has a wrong size");
-  const uint8_t* p = take(count);
-  v.assign(p, p + count);
-}
-void PayloadReader::rest(const char* name, std::string& v, size_t min, size_t max) {
-  std::vector<uint8_t> bytes;
-  rest(name, bytes, min, max);
-  v.assign(bytes.begin(), bytes.end());
-}
-void PayloadReader::zeros(size_t count) {
-  const uint8_t* p = take(count);
-  for (size_t i = 0; i < count; ++i)
+void PayloadReader::take(Zeros& v) {
+  const uint8_t* p = bytes(v.count);
+  for (size_t i = 0; i < v.count; ++i)
     if (p[i] != 0) throw EngineError(ErrorCode::bad_frame, "reserved byte is not 0");
 }
-void PayloadReader::magic(std::string_view text) {
-  if (memcmp(take(text.size()), text.data(), text.size()) != 0) throw EngineError(ErrorCode::bad_frame, "not the magic");
+void PayloadReader::take(Magic&) {
+  if (memcmp(bytes(strlen(kMagic)), kMagic, strlen(kMagic)) != 0) throw EngineError(ErrorCode::bad_frame, "not the magic");
 }
 void PayloadReader::finish() {
-  if (last_bytes_ != nullptr) memcpy(last_bytes_->data(), take(last_bytes_->size()), last_bytes_->size());
+  if (last_bytes_ != nullptr) memcpy(last_bytes_->data(), bytes(last_bytes_->size()), last_bytes_->size());
   if (last_hashes_ != nullptr)
-    for (Hash& hash : *last_hashes_) field("", hash);
+    for (Hash& hash : *last_hashes_) take(hash);
   if (left() != 0) throw EngineError(ErrorCode::bad_frame, "payload too long");
 }
 
-namespace {
-void append(std::vector<uint8_t>& to, std::span<const uint8_t> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
-}  // namespace
-
-void PayloadWriter::field(const char*, uint8_t v) { out_.push_back(v); }
-void PayloadWriter::field(const char*, uint16_t v) {
-  out_.push_back(static_cast<uint8_t>(v));
-  out_.push_back(static_cast<uint8_t>(v >> 8));
+void PayloadWriter::add(std::vector<uint8_t>& to, const void* bytes, size_t count) {
+  to.insert(to.end(), static_cast<const uint8_t*>(bytes), static_cast<const uint8_t*>(bytes) + count);
 }
-void PayloadWriter::field(const char* name, uint32_t v) {
-  field(name, static_cast<uint16_t>(v));
-  field(name, static_cast<uint16_t>(v >> 16));
+void PayloadWriter::put(uint16_t v) { (*this)(static_cast<uint8_t>(v), static_cast<uint8_t>(v >> 8)); }
+void PayloadWriter::put(uint32_t v) { (*this)(static_cast<uint16_t>(v), static_cast<uint16_t>(v >> 16)); }
+void PayloadWriter::put(const std::vector<Place>& v) {
+  put(static_cast<uint32_t>(v.size()));
+  for (const Place& place : v) (*this)(place.round, place.index);
 }
-void PayloadWriter::field(const char*, const Hash& v) { append(out_, v.b); }
-void PayloadWriter::field(const char* name, const std::vector<Place>& v) {
-  field(name, static_cast<uint32_t>(v.size()));
-  for (const Place& place : v) {
-    field(name, place.round);
-    field(name, place.index);
-  }
+void PayloadWriter::put(const std::vector<uint8_t>& v) {
+  put(static_cast<uint16_t>(v.size()));
+  add(last_, v.data(), v.size());
 }
-void PayloadWriter::field(const char* name, const std::vector<uint8_t>& v) {
-  field(name, static_cast<uint16_t>(v.size()));
-  append(last_, v);
+void PayloadWriter::put(const std::vector<Hash>& v) {
+  put(static_cast<uint16_t>(v.size()));
+  for (const Hash& hash : v) add(last_, hash.b, sizeof hash.b);
 }
-void PayloadWriter::field(const char* name, const std::vector<Hash>& v) {
-  field(name, static_cast<uint16_t>(v.size()));
-  for (const Hash& hash : v) append(last_, hash.b);
-}
-void PayloadWriter::rest(const char*, std::span<const uint8_t> v, size_t, size_t) { append(out_, v); }
-void PayloadWriter::zeros(size_t count) { out_.insert(out_.end(), count, 0); }
-void PayloadWriter::magic(std::string_view text) { out_.insert(out_.end(), text.begin(), text.end()); }
 std::vector<uint8_t> PayloadWriter::take() {
-  append(out_, last_);
+  add(out_, last_.data(), last_.size());
   return std::move(out_);
 }
 
 std::vector<uint8_t> encode_frame(uint8_t kind, uint32_t id, std::span<const uint8_t> payload) {
   PayloadWriter frame;
-  frame.field("length", static_cast<uint32_t>(payload.size()) + kFrameOverhead);
-  frame.field("kind", kind);
-  frame.field("id", id);
-  frame.rest("payload", payload, 0, 0);
+  frame(static_cast<uint32_t>(payload.size()) + kFrameOverhead, kind, id, Rest{payload, 0, 0});
   return frame.take();
 }
 
@@ -124,8 +95,7 @@ void FrameOutput::send(Kind kind, uint32_t id, std::span<const uint8_t> payload)
 }
 
 // A blocking write() would hold the reader thread for as long as a silent peer likes, so: wait for room in
-// short turns, then write no more than a pipe takes without blocking (PIPE_BUF once poll says writable;
-// sockets: MSG_DONTWAIT).
+// turns, then write no more than fits (a pipe: PIPE_BUF once poll says writable; a socket: MSG_DONTWAIT).
 bool FrameOutput::write_all(const uint8_t* data, size_t size) {
   using Clock = std::chrono::steady_clock;
   auto last_moved = Clock::now();
@@ -185,24 +155,18 @@ void FrameSplitter::compact() {
 namespace {
 // Length of the UTF-8 character at s[i], 0 when there is none (overlong, surrogate, out of range, cut off).
 size_t utf8_length(std::string_view s, size_t i) {
-  const auto byte = [&](size_t j) { return j < s.size() ? static_cast<uint8_t>(s[j]) : uint8_t{0}; };
-  const auto tail = [&](size_t j) { return (byte(j) & 0xC0) == 0x80; };
+  const auto byte = [&](size_t j) { return static_cast<uint8_t>(s[j]); };
   const uint8_t c = byte(i);
-  if (c < 0x80) return 1;
-  if (c >= 0xC2 && c <= 0xDF) return tail(i + 1) ? 2 : 0;
-  if (c >= 0xE0 && c <= 0xEF) {
-    if (!tail(i + 1) || !tail(i + 2)) return 0;
-    if (c == 0xE0 && byte(i + 1) < 0xA0) return 0;
-    if (c == 0xED && byte(i + 1) > 0x9F) return 0;
-    return 3;
+  const size_t n = c < 0x80 ? 1 : c >> 5 == 0x06 ? 2 : c >> 4 == 0x0E ? 3 : c >> 3 == 0x1E ? 4 : 0;
+  if (n < 2 || i + n > s.size()) return n == 1 ? 1 : 0;
+  uint32_t code = c & (0x7Fu >> n);
+  for (size_t j = i + 1; j < i + n; ++j) {
+    if ((byte(j) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(j) & 0x3F);
   }
-  if (c >= 0xF0 && c <= 0xF4) {
-    if (!tail(i + 1) || !tail(i + 2) || !tail(i + 3)) return 0;
-    if (c == 0xF0 && byte(i + 1) < 0x90) return 0;
-    if (c == 0xF4 && byte(i + 1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code < kLeast[n] || code > 0x10FFFF || is_surrogate ? 0 : n;
 }
 }  // namespace
 

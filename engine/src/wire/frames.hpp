@@ -1,6 +1,5 @@
 // Frames: a strict reader and writer of payloads, and the two ends of the stream. Follows engine/FRAMES.md.
-// Not here: which frames there are (frame_table.hpp), what a request means (commands/, probe/) or who runs it
-// (server/).
+// Not here: which there are (frame_table.hpp), what they mean (commands/, probe/), who runs them (server/).
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -25,26 +24,31 @@ struct Frame {
 class PayloadReader {
  public:
   explicit PayloadReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  void field(const char*, uint8_t& v) { v = *take(1); }
-  void field(const char*, uint16_t& v);
-  void field(const char*, uint32_t& v) { v = load_le32(take(4)); }
-  void field(const char*, bool& v);
-  void field(const char*, Precision& v) { v = static_cast<Precision>(*take(1)); }
-  void field(const char*, Hash& v);
-  void field(const char*, std::vector<Place>& v);
-  // Their lengths stand here and their bytes at the end: finish() takes those.
-  void field(const char*, std::vector<uint8_t>& v);
-  void field(const char*, std::vector<Hash>& v);
-  void rest(const char*, std::vector<uint8_t>& v, size_t min, size_t max);
-  void rest(const char*, std::string& v, size_t min, size_t max);
-  void zeros(size_t count);
-  void magic(std::string_view text);
+  void operator()(auto&&... fields) { (take(fields), ...); }
   void finish();
 
  private:
   size_t left() const { return bytes_.size() - at_; }
-  const uint8_t* take(size_t count);
-  uint16_t u16();
+  const uint8_t* bytes(size_t count);
+  void take(uint8_t& v) { v = *bytes(1); }
+  void take(uint16_t& v);
+  void take(uint32_t& v) { v = load_le32(bytes(4)); }
+  void take(bool& v);
+  void take(Precision& v) { v = static_cast<Precision>(*bytes(1)); }
+  void take(Hash& v);
+  void take(std::vector<Place>& v);
+  // Their lengths stand here and their bytes at the end: finish() takes those.
+  void take(std::vector<uint8_t>& v);
+  void take(std::vector<Hash>& v);
+  template <typename Value>
+  void take(Rest<Value>& v) {
+    if (left() < v.min || left() > v.max) throw EngineError(ErrorCode::bad_frame, "the payload has a wrong size");
+    const size_t count = left();
+    const uint8_t* from = bytes(count);
+    v.value.assign(from, from + count);
+  }
+  void take(Zeros& v);
+  void take(Magic&);
   std::span<const uint8_t> bytes_;
   size_t at_ = 0;
   std::vector<uint8_t>* last_bytes_ = nullptr;
@@ -62,22 +66,26 @@ Message read_payload(std::span<const uint8_t> payload) {
 
 class PayloadWriter {
  public:
-  void field(const char*, uint8_t v);
-  void field(const char*, uint16_t v);
-  void field(const char*, uint32_t v);
-  void field(const char* name, bool v) { field(name, static_cast<uint8_t>(v ? 1 : 0)); }
-  void field(const char* name, Precision v) { field(name, static_cast<uint8_t>(v)); }
-  void field(const char*, const Hash& v);
-  void field(const char*, const std::vector<Place>& v);
-  void field(const char*, const std::vector<uint8_t>& v);
-  void field(const char*, const std::vector<Hash>& v);
-  void rest(const char*, std::span<const uint8_t> v, size_t, size_t);
-  void rest(const char*, std::string_view v, size_t, size_t) { magic(v); }
-  void zeros(size_t count);
-  void magic(std::string_view text);
+  void operator()(const auto&... fields) { (put(fields), ...); }
   std::vector<uint8_t> take();
 
  private:
+  void put(uint8_t v) { out_.push_back(v); }
+  void put(uint16_t v);
+  void put(uint32_t v);
+  void put(bool v) { put(static_cast<uint8_t>(v ? 1 : 0)); }
+  void put(Precision v) { put(static_cast<uint8_t>(v)); }
+  void put(const Hash& v) { add(out_, v.b, sizeof v.b); }
+  void put(const std::vector<Place>& v);
+  void put(const std::vector<uint8_t>& v);
+  void put(const std::vector<Hash>& v);
+  template <typename Value>
+  void put(const Rest<Value>& v) {
+    add(out_, v.value.data(), v.value.size());
+  }
+  void put(const Zeros& v) { out_.insert(out_.end(), v.count, 0); }
+  void put(const Magic&) { add(out_, kMagic, sizeof kMagic - 1); }
+  static void add(std::vector<uint8_t>& to, const void* bytes, size_t count);
   std::vector<uint8_t> out_, last_;
 };
 
@@ -92,8 +100,7 @@ std::vector<uint8_t> payload_of(const Message& message) {
 std::vector<uint8_t> encode_frame(uint8_t kind, uint32_t id, std::span<const uint8_t> payload);
 
 // The stream towards the verifier; any thread may send, whole frames only.
-// Never blocks for good: a peer that is gone, or takes nothing for `stall_s` seconds, closes it, and then
-// send() drops frames.
+// Never blocks for good: a peer that is gone, or takes nothing for `stall_s` seconds, closes it.
 class FrameOutput {
  public:
   FrameOutput(int out_fd, int in_fd, unsigned stall_s) : fd_(out_fd), in_fd_(in_fd), stall_s_(stall_s) {}
@@ -122,8 +129,7 @@ class FrameSplitter {
   size_t at_ = 0;
 };
 
-// Valid UTF-8 of at most `max_bytes`, cut between characters; bytes that are not UTF-8 and control characters
-// become '?'.
+// Valid UTF-8 of at most `max_bytes`, cut between characters; other bytes and control characters become '?'.
 std::string clean_text(std::string_view text, size_t max_bytes);
 
 }  // namespace assay

@@ -2,9 +2,14 @@
 // make new series.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from "prom-client";
 
-export type ApiMetrics = ReturnType<typeof createApiMetrics>;
+export interface ApiMetrics {
+	readonly request: Histogram<"route" | "method" | "status">;
+	readonly refused: Counter<"code">;
+	readonly streams: Gauge;
+	readonly streamEnds: Counter<"why">;
+}
 
-export function createApiMetrics(registry: Registry) {
+export function createApiMetrics(registry: Registry): ApiMetrics {
 	const registers = [registry];
 	if (registry.getSingleMetric("process_cpu_seconds_total") === undefined)
 		collectDefaultMetrics({ register: registry });

@@ -32,21 +32,20 @@ export interface AuthSource {
 	takeNonce(key: string, nonce: string, expiresAtMs: number): Promise<boolean>;
 }
 
-export const DEFAULT_LIMITS = {
+export interface ApiLimits {
 	/** Requests per second and address, as many at once. docs/network.md §4. */
-	readsPerS: 100,
-	writesPerS: 10,
-	bodyBytes: 1024 * 1024,
-	streamsPerAddress: 64,
+	readonly readsPerS: number;
+	readonly writesPerS: number;
+	readonly bodyBytes: number;
+	readonly streamsPerAddress: number;
 	/** A reader of events that lets more than this pile up is cut off. */
-	streamBufferBytes: 1024 * 1024,
-	heartbeatMs: 15_000,
+	readonly streamBufferBytes: number;
+	readonly heartbeatMs: number;
 	/** From the first byte of a request to its last. */
-	requestTimeoutMs: 30_000,
+	readonly requestTimeoutMs: number;
 	/** After close(): how long running requests and upgraded connections may take to finish. */
-	closeGraceMs: 5_000,
-};
-export type ApiLimits = Readonly<typeof DEFAULT_LIMITS>;
+	readonly closeGraceMs: number;
+}
 
 /** A public file that a validator makes itself. */
 export interface StaticFile {
@@ -71,6 +70,8 @@ export interface ApiServerOptions {
 	/** Metrics are added to it and served from it; validators may register their own. */
 	readonly registry?: Registry;
 	readonly limits?: Partial<ApiLimits>;
+	/** HTTP statuses of codes that problem.ts does not know. */
+	readonly statusOfCode?: Readonly<Record<string, number>>;
 	/** Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed. */
 	readonly trustProxy?: readonly string[];
 	/** Folder of the built dashboard, served outside /v1. */

@@ -1,9 +1,8 @@
 // Scoreboard.sol: what its views mean, and an epoch's reports and proposals from its events. The rest is
 // `read` and `callOf` of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the
 // pending block.
-import type { ContractFunctionReturnType, Hex } from "viem";
+import type { Hex } from "viem";
 import type { Proposal, RevealedReport } from "../../protocol/chain/epoch-shapes.ts";
-import type { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { type Contracts, read, readEvents, readPending } from "./contracts.ts";
 
 export interface EpochWindows {
@@ -14,13 +13,29 @@ export interface EpochWindows {
 	readonly proposesAt: number;
 }
 
-type Stored = ContractFunctionReturnType<typeof scoreboardAbi, "view", "params">;
-/** Seconds, seconds since 1970 (`genesis`) and millionths. */
-export type EpochParams = { readonly [Name in keyof Stored]: number };
+export interface EpochParams {
+	readonly genesis: number;
+	readonly epochSeconds: number;
+	readonly commitSeconds: number;
+	readonly revealSeconds: number;
+	readonly voidSeconds: number;
+	readonly challengeSeconds: number;
+	readonly quorumPpm: number;
+	readonly proposerSlashPpm: number;
+}
 
 export async function readEpochParams(contracts: Contracts): Promise<EpochParams> {
-	const stored = await read(contracts, "scoreboard", "params");
-	return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, Number(value)])) as EpochParams;
+	const { quorumPpm, proposerSlashPpm, ...seconds } = await read(contracts, "scoreboard", "params");
+	return {
+		genesis: Number(seconds.genesis),
+		epochSeconds: Number(seconds.epochSeconds),
+		commitSeconds: Number(seconds.commitSeconds),
+		revealSeconds: Number(seconds.revealSeconds),
+		voidSeconds: Number(seconds.voidSeconds),
+		challengeSeconds: Number(seconds.challengeSeconds),
+		quorumPpm,
+		proposerSlashPpm,
+	};
 }
 
 /** What windows follow from. */

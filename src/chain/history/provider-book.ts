@@ -35,12 +35,21 @@ export interface BookKeeper {
 	}): Promise<void>;
 }
 
-export type ProviderBook = Awaited<ReturnType<typeof openProviderBook>>;
+export interface ProviderBook {
+	/** Up to the head of now. */
+	refresh(): Promise<void>;
+	/** Of the provider with this key; null: it has none, or has left. */
+	accountOf(key: string): Hex | null;
+	/** Whether it ever had a provider's account, also one that has left or lost its stake. */
+	isKnown(key: string): boolean;
+	/** What an account has at stake, 0 when it is not registered. */
+	stakeOf(account: Hex): bigint;
+}
 
 /** An older cursor costs a few requests at the next start; a write at every look costs more. */
 const SAVE_AFTER_BLOCKS = 200;
 
-export async function openProviderBook(contracts: Contracts, keeper: BookKeeper) {
+export async function openProviderBook(contracts: Contracts, keeper: BookKeeper): Promise<ProviderBook> {
 	const { registry, deployedAtBlock } = contracts.addresses;
 	const { minProviderStake } = await read(contracts, "registry", "params");
 	const kept = await keeper.load();
@@ -107,14 +116,10 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 
 	let reading: Promise<void> | null = null;
 	return {
-		/** Of the provider with this key; null: it has none, or has left. */
-		accountOf: (key: string): Hex | null => byKey.get(key) ?? null,
-		/** Whether it ever had a provider's account, also one that has left or lost its stake. */
-		isKnown: (key: string): boolean => known.has(key),
-		/** What an account has at stake, 0 when it is not registered. */
-		stakeOf: (account: Hex): bigint => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
-		/** Up to the head of now. */
-		refresh(): Promise<void> {
+		accountOf: (key) => byKey.get(key) ?? null,
+		isKnown: (key) => known.has(key),
+		stakeOf: (account) => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
+		refresh() {
 			// Two at once would take every event twice.
 			reading ??= follow()
 				.catch(readAnew)

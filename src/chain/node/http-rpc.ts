@@ -9,18 +9,19 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { checkAnswers, pinChain } from "./check-answers.ts";
 import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
 
-const HTTP = {
+export interface HttpOptions {
 	/** For a whole answer, its last byte included: a socket that trickles is cut off as well. */
-	withinMs: 20_000,
+	readonly withinMs: number;
 	/** Of an answer, unpacked. A page of 10,000 events has some 8 MB. */
-	mostBytes: 32 << 20,
-	signal: null as AbortSignal | null,
-};
-type HttpOptions = Readonly<typeof HTTP>;
+	readonly mostBytes: number;
+	readonly signal: AbortSignal | null;
+}
+
+const httpDefaults: HttpOptions = { withinMs: 20_000, mostBytes: 32 << 20, signal: null };
 
 /** JSON-RPC over HTTP, of one chain. Anything but a well-formed answer counts as an outage. */
 export const httpRpc = (url: string, options: Partial<HttpOptions> = {}): Rpc =>
-	pinChain(checkAnswers(postedRpc(url, { ...HTTP, ...options })));
+	pinChain(checkAnswers(postedRpc(url, { ...httpDefaults, ...options })));
 
 function postedRpc(url: string, { withinMs, mostBytes, signal }: HttpOptions): Rpc {
 	const node = getHttpRpcClient(url, {
@@ -64,20 +65,27 @@ function resultOf(answer: unknown, id: number): unknown {
 	return result;
 }
 
-const RETRIES = {
-	/** Gives up after this long without an answer: outages of minutes are ordinary; a commit window is longer. */
-	patienceMs: 10 * 60_000,
+export interface RetryOptions {
+	/** Gives up after this long without an answer. */
+	readonly patienceMs: number;
 	/** Twice as long after each try. */
+	readonly firstDelayMs: number;
+	readonly mostDelayMs: number;
+	/** Ends all waiting: CHAIN_CLOSED. */
+	readonly signal: AbortSignal | null;
+}
+
+const retryDefaults: RetryOptions = {
+	// Outages of minutes are ordinary; a commit window is longer.
+	patienceMs: 10 * 60_000,
 	firstDelayMs: 200,
 	mostDelayMs: 15_000,
-	/** Ends all waiting: CHAIN_CLOSED. */
-	signal: null as AbortSignal | null,
+	signal: null,
 };
-export type RetryOptions = Readonly<typeof RETRIES>;
 
 /** Asks again while the node is out of reach. Sending twice is harmless: a nonce is used once. */
 export function withRetries(rpc: Rpc, options: Partial<RetryOptions> = {}): Rpc {
-	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...RETRIES, ...options };
+	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...retryDefaults, ...options };
 	const delayMs = (count: number) => Math.min(mostDelayMs, firstDelayMs * 2 ** count);
 	const isAnswer = (error: unknown) => error instanceof RpcRefusal || error instanceof AssayError;
 	return async (method, params) => {

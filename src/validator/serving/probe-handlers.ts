@@ -5,9 +5,18 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Probe } from "../../store/probes.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
+type Names =
+	| "listProbes"
+	| "getProbe"
+	| "getProbeEvidence"
+	| "getProbeReceipts"
+	| "watchProbe"
+	| "watchEvents"
+	| "getEvidence";
+
 const ENDS = ["probe.verdict", "probe.abandoned"];
 
-export function probeHandlers(context: ValidatorContext) {
+export function probeHandlers(context: ValidatorContext): Pick<Handlers, Names> {
 	const { store } = context;
 	const must = async (id: string): Promise<Probe> => {
 		const probe = await store.probes.get(id);
@@ -59,7 +68,7 @@ export function probeHandlers(context: ValidatorContext) {
 					(providerId === undefined || event.providerId === providerId));
 			return context.hub.watch({ wants, after: lastEventId ?? query.after ?? null, signal });
 		},
-	} satisfies Partial<Handlers>;
+	};
 }
 
 /** What is remembered of a probe that is over, for whoever comes late, and its end in any case. */

@@ -12,6 +12,8 @@ export interface FinalEpoch {
 	readonly providers: number;
 }
 
+export type FinalWatch = ReturnType<typeof createFinalWatch>;
+
 export function createFinalWatch(contracts: Contracts) {
 	let newest: FinalEpoch | null = null;
 	return {

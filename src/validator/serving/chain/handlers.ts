@@ -6,7 +6,19 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 
-export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "store">, home: ChainHome | null) {
+type Names =
+	| "getChain"
+	| "listChainEpochs"
+	| "getChainEpoch"
+	| "listChainWeights"
+	| "listChainTransactions"
+	| "getChainAccount"
+	| "getProviderChain";
+
+export function chainHandlers(
+	{ env, store }: Pick<ValidatorContext, "env" | "store">,
+	home: ChainHome | null,
+): Pick<Handlers, Names> {
 	async function open(chain: ChainHome) {
 		const [{ createChainViews }, { ChainAccounts }] = await Promise.all([
 			import("./views.ts"),
@@ -79,7 +91,7 @@ export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "st
 			const account = accounts.ofProvider(id);
 			return { account: account === null ? null : await accounts.view(account, id) };
 		},
-	} satisfies Partial<Handlers>;
+	};
 }
 
 /** Our cursors are numbers: where a page begins. */

@@ -248,14 +248,16 @@ function proposalView(
 ): ChainEpoch["proposal"] {
 	const last = standing(past);
 	if (last === null) return null;
-	const { proposal } = last;
+	const { root, count, totalWeight, emission, thresholdRemainder, thresholdProvider } = last.proposal;
 	return {
-		...proposal,
 		proposer: last.proposer,
 		digest: last.digest,
-		totalWeight: String(proposal.totalWeight),
-		emission: String(proposal.emission),
-		thresholdRemainder: String(proposal.thresholdRemainder),
+		root,
+		count,
+		totalWeight: String(totalWeight),
+		emission: String(emission),
+		thresholdRemainder: String(thresholdRemainder),
+		thresholdProvider,
 		finalAtMs: finalAtMs ?? 0,
 		proposed: last.at,
 		leaves: proposed,
