@@ -214,10 +214,7 @@ const paid = (who: Hex) => read(network.contracts, "token", "balanceOf", who);
 
 async function claims(honest: WeightProposal, weights: ReturnType<typeof medianWeights>) {
 	const { contracts, provider, send } = network;
-	const shares = rewardShares(
-		weights.map(({ provider: providerId, weightPpm }) => ({ providerId, weightPpm })),
-		EMISSION,
-	);
+	const shares = rewardShares(weights, EMISSION);
 	assert.equal(
 		shares.reduce((sum, { amount }) => sum + amount, 0n),
 		EMISSION,
@@ -225,7 +222,7 @@ async function claims(honest: WeightProposal, weights: ReturnType<typeof medianW
 	for (const i of [0, 1, 5000, honest.leaves.length - 1]) {
 		const leaf = honest.leaves[i]!;
 		const share = await read(contracts, "rewards", "shareOf", honest.proposal, leaf);
-		assert.equal(share, shares.find(({ providerId }) => providerId === leaf.provider)?.amount);
+		assert.equal(share, shares.find((one) => one.provider === leaf.provider)?.amount);
 		// The first claim ever of an address: one new slot. Its first tokens: another, in the token.
 		const claimed = await send(
 			provider,

@@ -53,15 +53,15 @@ test("medians", () => {
 
 test("shares and the proposal they make", () => {
 	const emission = BigInt(shares.emission);
-	const weights = shares.providers.map((providerId, i) => ({ providerId, weightPpm: shares.weights[i]! }));
+	const weights = shares.providers.map((provider, i) => ({ provider, weightPpm: shares.weights[i]! }));
 	const paid = rewardShares(weights, emission);
 	assert.deepEqual(
 		paid.map(({ amount }) => String(amount)),
 		shares.amounts,
 	);
 	const report = createScoreReport(
-		weights.map(({ providerId, weightPpm }) => ({
-			provider: providerId,
+		weights.map(({ provider, weightPpm }) => ({
+			provider,
 			scorePpm: weightPpm,
 			evidenceSha256: `0x${"00".repeat(32)}`,
 		})),

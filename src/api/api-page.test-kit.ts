@@ -3,8 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { openapiDocument } from "./openapi.ts";
 import { routeRows } from "./routes.ts";
-import { DEFAULT_LIMITS } from "./server/create-server.ts";
 import { STATUS_OF_CODE } from "./server/problem.ts";
+import { DEFAULT_LIMITS } from "./server/server-options.ts";
 
 export const API_PAGE = new URL("../../docs/api.md", import.meta.url);
 

@@ -40,7 +40,6 @@ export interface StoreOptions {
 	readonly process?: string;
 	/** Connections of this process, the listener not counted. Default 10. */
 	readonly poolSize?: number;
-	readonly statementTimeoutMs?: number;
 	/** How long a lease lasts without a heartbeat (they come at a third of it). Default 30,000. */
 	readonly leaseMs?: number;
 	/** Leave the embedded server running; for tests that share one. Default: stop it when nobody is left. */
@@ -133,7 +132,6 @@ async function connect(
 		schema,
 		applicationName,
 		poolSize: integer("poolSize", o.poolSize ?? 10, 2, 200),
-		statementTimeoutMs: integer("statementTimeoutMs", o.statementTimeoutMs ?? 15_000, 100),
 		onWarning: o.onWarning,
 	});
 

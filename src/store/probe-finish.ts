@@ -116,21 +116,16 @@ function checked(finish: FinishProbe): FinishProbe {
 	const cut = (value: string | null, limit: number) => (value === null ? null : hostileText(value, limit));
 	const { status, code, where, detail } = finish.verdict;
 	const verdict = { status, code: cut(code, 64), where: cut(where, 200), detail: cut(detail, 2000) };
-	const devices: readonly DeviceRow[] = finish.devices.map((device) => ({
-		device: device.device,
-		kind: device.kind,
+	const devices = finish.devices.map((device) => ({
+		...device,
 		claimedName: hostileText(device.claimedName, 200),
 		uuid: hostileText(device.uuid, 200),
-		memoryBytes: device.memoryBytes,
 		profile: cut(device.profile, 100),
-		identity: device.identity,
 	}));
-	const figures: readonly Figure[] = finish.figures.map((figure) => ({
-		device: figure.device,
+	const figures = finish.figures.map((figure) => ({
+		...figure,
 		name: hostileText(figure.name, 64),
-		value: figure.value,
 		unit: hostileText(figure.unit, 16),
-		challenge: figure.challenge,
 	}));
 	return { ...finish, verdict, devices, figures };
 }

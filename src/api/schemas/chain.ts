@@ -3,16 +3,10 @@
 // decimal text: they pass 2^53. Everything here can be read from any node as well; a validator only saves the
 // asking.
 import * as z from "zod";
-import { atMs, count, cursor, epochNumber, MAX_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
+import { atMs, chainHex, count, cursor, epochNumber, MAX_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
 
-export const account = z
-	.string()
-	.regex(/^0x[0-9a-f]{40}$/)
-	.describe("Account on the chain, 0x and 40 lower-case hex digits");
-const bytes32 = z
-	.string()
-	.regex(/^0x[0-9a-f]{64}$/)
-	.describe("32 bytes, 0x and 64 lower-case hex digits");
+export const account = chainHex(20, "Account on the chain");
+const bytes32 = chainHex(32, "32 bytes");
 const amount = z
 	.string()
 	.regex(/^\d{1,39}$/)

@@ -18,6 +18,13 @@ export const rentalId = hex(32, "Name of a rental");
 export const tokenId = hex(16, "Name of a token");
 export const sha256 = hex(64, "SHA-256");
 
+/** As the chain writes bytes. */
+export const chainHex = (size: number, what: string) =>
+	z
+		.string()
+		.regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`))
+		.describe(`${what}, 0x and ${2 * size} lower-case hex digits`);
+
 /** A profile of docs/profiles.md. */
 export const modelName = z
 	.string()

@@ -1,13 +1,7 @@
 // The receipts of a probe as the API gives them: the file beside the evidence
 // (src/protocol/chain/probe-receipt.ts), field for field.
 import * as z from "zod";
-import { count, probeId, sha256 } from "./primitives.ts";
-
-const bytes = (size: number, what: string) =>
-	z
-		.string()
-		.regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`))
-		.describe(`${what}, 0x and ${2 * size} lower-case hex digits`);
+import { chainHex, count, probeId, sha256 } from "./primitives.ts";
 
 export const receiptFile = z.object({
 	format: z.literal("assay-receipts"),
@@ -15,8 +9,8 @@ export const receiptFile = z.object({
 	evidence: sha256,
 	probeId,
 	chainId: count,
-	slashing: bytes(20, "The contract that they are signed for"),
-	provider: bytes(20, "The provider's account"),
+	slashing: chainHex(20, "The contract that they are signed for"),
+	provider: chainHex(20, "The provider's account"),
 	receipts: z.array(
 		z.object({
 			challenge: count,
@@ -25,9 +19,9 @@ export const receiptFile = z.object({
 			n: count,
 			k: count,
 			rounds: count,
-			seed: bytes(32, "The first round's seed"),
-			end: bytes(32, "The seed that would follow the last round"),
-			signature: bytes(65, "EIP-712, by the provider's account"),
+			seed: chainHex(32, "The first round's seed"),
+			end: chainHex(32, "The seed that would follow the last round"),
+			signature: chainHex(65, "EIP-712, by the provider's account"),
 		}),
 	),
 	missing: z

@@ -11,7 +11,7 @@ import { PROBLEM_TYPE, problemDocument, problemOf } from "./problem.ts";
 import { parseQuery } from "./read-text-fields.ts";
 import type { ApiLimits, ApiServerOptions } from "./server-options.ts";
 
-type AppOptions = Pick<ApiServerOptions, "randomId" | "trustProxy" | "statusOfCode">;
+type AppOptions = Pick<ApiServerOptions, "randomId" | "trustProxy">;
 
 export function createApp(
 	options: AppOptions,
@@ -53,7 +53,7 @@ export function createApp(
 		}
 	});
 	app.setErrorHandler((error, request, reply) => {
-		const source = problemOf(error, options.statusOfCode);
+		const source = problemOf(error);
 		metrics.refused.inc({ code: source.code });
 		if (source.isOurs)
 			logger.error({ requestId: request.id, route: request.assay?.name, err: error }, "a handler failed");

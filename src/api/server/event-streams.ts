@@ -10,24 +10,14 @@ import type { ApiMetrics } from "./metrics.ts";
 import type { ApiLimits } from "./server-options.ts";
 import { streamEvents } from "./stream-events.ts";
 
-export interface EventStreams {
-	/** `open` gives the source; `abort` ends it. Resolves when the stream has ended. */
-	send(
-		request: FastifyRequest,
-		reply: FastifyReply,
-		address: string,
-		abort: AbortController,
-		open: () => unknown,
-	): Promise<FastifyReply>;
-	count(): number;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
 export function createEventStreams(parts: {
 	readonly limits: ApiLimits;
 	readonly logger: Logger;
 	readonly metrics: ApiMetrics;
 	readonly closing: AbortSignal;
-}): EventStreams {
+}) {
 	const { limits, logger, metrics, closing } = parts;
 	const streams = new Set<AbortController>();
 	const perAddress = new Map<string, number>();
@@ -61,7 +51,14 @@ export function createEventStreams(parts: {
 
 	return {
 		count: () => streams.size,
-		async send(request, reply, address, abort, open) {
+		/** `open` gives the source; `abort` ends it. Resolves when the stream has ended. */
+		async send(
+			request: FastifyRequest,
+			reply: FastifyReply,
+			address: string,
+			abort: AbortController,
+			open: () => unknown,
+		): Promise<FastifyReply> {
 			if (closing.aborted) throw new AssayError("NOT_READY", "the server is closing");
 			// Counted before anything is awaited, or a burst would pass the cap.
 			const forget = count(address, abort);

@@ -2,14 +2,9 @@
 // make new series.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from "prom-client";
 
-export interface ApiMetrics {
-	readonly request: Histogram<"route" | "method" | "status">;
-	readonly refused: Counter<"code">;
-	readonly streams: Gauge;
-	readonly streamEnds: Counter<"why">;
-}
+export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
-export function createApiMetrics(registry: Registry): ApiMetrics {
+export function createApiMetrics(registry: Registry) {
 	const registers = [registry];
 	if (registry.getSingleMetric("process_cpu_seconds_total") === undefined)
 		collectDefaultMetrics({ register: registry });

@@ -7,21 +7,25 @@ import type { Problem } from "../types.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** Codes that a route can give, by HTTP status. */
+/** Codes that a route can give, by HTTP status; every other one is a mistake of ours. */
 const CODES_OF_STATUS = {
-	400: "REQUEST_BAD CURSOR_BAD BODY_BAD BODY_SHAPE TARGET_BAD",
+	400: "REQUEST_BAD CURSOR_BAD BODY_BAD BODY_SHAPE TARGET_BAD RENTAL_TERMS RENTAL_TIME PUBLIC_KEY_BAD STORE_INPUT",
 	401: "CREDENTIALS_MISSING CREDENTIALS_REFUSED REQUEST_SIGNATURE REQUEST_STALE REQUEST_REPLAYED",
 	403: "ROLE_WRONG CALLER_OTHER",
 	404:
 		"ROUTE_UNKNOWN PROVIDER_UNKNOWN PROBE_UNKNOWN EVIDENCE_UNKNOWN RECEIPTS_UNKNOWN SCORE_UNKNOWN" +
-		" EPOCH_UNKNOWN CHAIN_NONE RENTAL_UNKNOWN TOKEN_UNKNOWN",
+		" EPOCH_UNKNOWN CHAIN_NONE RENTAL_UNKNOWN TOKEN_UNKNOWN EVIDENCE_MISSING STORE_NOT_FOUND",
 	405: "METHOD_WRONG",
-	409: "PROVIDER_KNOWN PROVIDER_RENTED PROBE_RUNNING OFFER_NONE OFFER_DEARER RENTAL_STATE",
+	409:
+		"PROVIDER_KNOWN PROVIDER_RENTED PROBE_RUNNING OFFER_NONE OFFER_DEARER RENTAL_STATE RENTAL_CONFLICT" +
+		" RENTAL_UNAVAILABLE PROVIDER_BUSY PROVIDER_LIMIT STORE_CONFLICT",
 	413: "BODY_TOO_LARGE",
 	415: "CONTENT_TYPE_WRONG",
 	429: "RATE_LIMITED STREAMS_TOO_MANY",
 	500: "SERVER_FAILED",
-	503: "NOT_READY CHAIN_UNREACHABLE",
+	502: "RENTAL_FAILED AGENT_REFUSED",
+	503: "NOT_READY CHAIN_UNREACHABLE AGENT_CLOSED PROVIDER_STOPPING STORE_UNREACHABLE STORE_TIMEOUT",
+	504: "AGENT_SILENT",
 };
 
 export const STATUS_OF_CODE: Readonly<Record<string, number>> = Object.fromEntries(
@@ -43,9 +47,9 @@ export interface ProblemSource {
 }
 
 /** Whatever was thrown, as what may be told. */
-export function problemOf(error: unknown, statusOfCode: Readonly<Record<string, number>> = {}): ProblemSource {
+export function problemOf(error: unknown): ProblemSource {
 	if (error instanceof AssayError) {
-		const status = statusOfCode[error.code] ?? STATUS_OF_CODE[error.code];
+		const status = STATUS_OF_CODE[error.code];
 		if (status !== undefined)
 			return {
 				code: error.code,

@@ -7,32 +7,25 @@ import { BoundedMap } from "../../platform/bounded-map.ts";
 import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import type { RateClass } from "../route.ts";
 
-export interface RateLimiter {
-	/** 0 when allowed, else how long to wait in milliseconds. */
-	take(address: string, rate: RateClass): number;
-	readonly size: number;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** Beyond this many addresses the longest unused ones are forgotten: bounded memory matters more than exact counts. */
 const LARGEST = 50_000;
 
-export function createRateLimiter(
-	perS: Readonly<Record<RateClass, number>>,
-	nowMs: () => number,
-	largest = LARGEST,
-): RateLimiter {
+export function createRateLimiter(perS: Readonly<Record<RateClass, number>>, nowMs: () => number, largest = LARGEST) {
 	const buckets: Readonly<Record<RateClass, Map<string, TokenBucket>>> = {
 		read: new BoundedMap(largest),
 		write: new BoundedMap(largest),
 	};
 	return {
-		take(address, rate) {
+		/** 0 when allowed, else how long to wait in milliseconds. */
+		take(address: string, rate: RateClass): number {
 			const key = addressGroup(address);
 			const bucket = buckets[rate].get(key) ?? createTokenBucket({ perS: perS[rate], burst: perS[rate] });
 			buckets[rate].set(key, bucket);
 			return bucket.take(nowMs()) ? 0 : bucket.waitMs();
 		},
-		get size() {
+		get size(): number {
 			return buckets.read.size + buckets.write.size;
 		},
 	};

@@ -32,20 +32,21 @@ export interface AuthSource {
 	takeNonce(key: string, nonce: string, expiresAtMs: number): Promise<boolean>;
 }
 
-export interface ApiLimits {
+export const DEFAULT_LIMITS = {
 	/** Requests per second and address, as many at once. docs/network.md §4. */
-	readonly readsPerS: number;
-	readonly writesPerS: number;
-	readonly bodyBytes: number;
-	readonly streamsPerAddress: number;
+	readsPerS: 100,
+	writesPerS: 10,
+	bodyBytes: 1024 * 1024,
+	streamsPerAddress: 64,
 	/** A reader of events that lets more than this pile up is cut off. */
-	readonly streamBufferBytes: number;
-	readonly heartbeatMs: number;
+	streamBufferBytes: 1024 * 1024,
+	heartbeatMs: 15_000,
 	/** From the first byte of a request to its last. */
-	readonly requestTimeoutMs: number;
+	requestTimeoutMs: 30_000,
 	/** After close(): how long running requests and upgraded connections may take to finish. */
-	readonly closeGraceMs: number;
-}
+	closeGraceMs: 5_000,
+};
+export type ApiLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 /** A public file that a validator makes itself. */
 export interface StaticFile {
@@ -70,8 +71,6 @@ export interface ApiServerOptions {
 	/** Metrics are added to it and served from it; validators may register their own. */
 	readonly registry?: Registry;
 	readonly limits?: Partial<ApiLimits>;
-	/** HTTP statuses of codes that problem.ts does not know. */
-	readonly statusOfCode?: Readonly<Record<string, number>>;
 	/** Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed. */
 	readonly trustProxy?: readonly string[];
 	/** Folder of the built dashboard, served outside /v1. */

@@ -1,8 +1,9 @@
 // Scoreboard.sol: what its views mean, and an epoch's reports and proposals from its events. The rest is
 // `read` and `callOf` of contracts.ts by name; docs/chain.md. Whatever depends on the clock is read in the
 // pending block.
-import type { Hex } from "viem";
+import type { ContractFunctionReturnType, Hex } from "viem";
 import type { Proposal, RevealedReport } from "../../protocol/chain/epoch-shapes.ts";
+import type { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { type Contracts, read, readEvents, readPending } from "./contracts.ts";
 
 export interface EpochWindows {
@@ -13,29 +14,13 @@ export interface EpochWindows {
 	readonly proposesAt: number;
 }
 
-export interface EpochParams {
-	readonly genesis: number;
-	readonly epochSeconds: number;
-	readonly commitSeconds: number;
-	readonly revealSeconds: number;
-	readonly voidSeconds: number;
-	readonly challengeSeconds: number;
-	readonly quorumPpm: number;
-	readonly proposerSlashPpm: number;
-}
+type Stored = ContractFunctionReturnType<typeof scoreboardAbi, "view", "params">;
+/** Seconds, seconds since 1970 (`genesis`) and millionths. */
+export type EpochParams = { readonly [Name in keyof Stored]: number };
 
 export async function readEpochParams(contracts: Contracts): Promise<EpochParams> {
-	const { quorumPpm, proposerSlashPpm, ...seconds } = await read(contracts, "scoreboard", "params");
-	return {
-		genesis: Number(seconds.genesis),
-		epochSeconds: Number(seconds.epochSeconds),
-		commitSeconds: Number(seconds.commitSeconds),
-		revealSeconds: Number(seconds.revealSeconds),
-		voidSeconds: Number(seconds.voidSeconds),
-		challengeSeconds: Number(seconds.challengeSeconds),
-		quorumPpm,
-		proposerSlashPpm,
-	};
+	const stored = await read(contracts, "scoreboard", "params");
+	return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, Number(value)])) as EpochParams;
 }
 
 /** What windows follow from. */

@@ -35,21 +35,12 @@ export interface BookKeeper {
 	}): Promise<void>;
 }
 
-export interface ProviderBook {
-	/** Up to the head of now. */
-	refresh(): Promise<void>;
-	/** Of the provider with this key; null: it has none, or has left. */
-	accountOf(key: string): Hex | null;
-	/** Whether it ever had a provider's account, also one that has left or lost its stake. */
-	isKnown(key: string): boolean;
-	/** What an account has at stake, 0 when it is not registered. */
-	stakeOf(account: Hex): bigint;
-}
+export type ProviderBook = Awaited<ReturnType<typeof openProviderBook>>;
 
 /** An older cursor costs a few requests at the next start; a write at every look costs more. */
 const SAVE_AFTER_BLOCKS = 200;
 
-export async function openProviderBook(contracts: Contracts, keeper: BookKeeper): Promise<ProviderBook> {
+export async function openProviderBook(contracts: Contracts, keeper: BookKeeper) {
 	const { registry, deployedAtBlock } = contracts.addresses;
 	const { minProviderStake } = await read(contracts, "registry", "params");
 	const kept = await keeper.load();
@@ -116,10 +107,14 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 
 	let reading: Promise<void> | null = null;
 	return {
-		accountOf: (key) => byKey.get(key) ?? null,
-		isKnown: (key) => known.has(key),
-		stakeOf: (account) => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
-		refresh() {
+		/** Of the provider with this key; null: it has none, or has left. */
+		accountOf: (key: string): Hex | null => byKey.get(key) ?? null,
+		/** Whether it ever had a provider's account, also one that has left or lost its stake. */
+		isKnown: (key: string): boolean => known.has(key),
+		/** What an account has at stake, 0 when it is not registered. */
+		stakeOf: (account: Hex): bigint => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
+		/** Up to the head of now. */
+		refresh(): Promise<void> {
 			// Two at once would take every event twice.
 			reading ??= follow()
 				.catch(readAnew)

@@ -14,18 +14,28 @@ import { connectionClosed } from "./http-rpc.ts";
 import type { Rpc } from "./rpc.ts";
 import { splitLogs } from "./split-logs.ts";
 
-export interface ChainClient {
+const DEFAULTS = {
+	/**
+	 * How many blocks on top make a transaction or an event final for us, counting its own; 1 on the embedded
+	 * chain, which never reorganises. Ethereum's own clients treat deeper reorganisations as faults; 10 is what our
+	 * tests play.
+	 */
+	confirmations: 12,
+	pollMs: 2000,
+	/**
+	 * In wei: no transaction offers more for a unit of gas, whatever a node says. Five times Ethereum's most
+	 * expensive hours of recent years; a commitment then costs 0.024 ether.
+	 */
+	mostFeePerGas: 500_000_000_000n,
+};
+type Settings = Readonly<typeof DEFAULTS>;
+export const CONFIRMATIONS = DEFAULTS.confirmations;
+
+export interface ChainClient extends Settings {
 	readonly rpc: Rpc;
 	readonly viem: PublicClient<Transport, Chain>;
 	readonly chainId: number;
-	/** How many blocks on top make a transaction or an event final for us, counting its own. */
-	readonly confirmations: number;
 	readonly sleep: (ms: number) => Promise<void>;
-	readonly pollMs: number;
-	/** In wei: no transaction offers more for a unit of gas, whatever a node says. */
-	readonly mostFeePerGas: bigint;
-	/** Blocks without a transaction that was handed in, until it is replaced by a better paid one. */
-	readonly stuckBlocks: number;
 	/**
 	 * By account, from reading a nonce until the transaction is handed in: two that are signed at once would
 	 * get one nonce. Not viem's nonce manager: that one goes on from the highest number that any node ever
@@ -35,26 +45,11 @@ export interface ChainClient {
 	readonly nonceLock: KeyedMutex;
 }
 
-export interface ChainClientOptions {
-	/** 1 on the embedded chain, which never reorganises. Default 12. */
-	readonly confirmations?: number;
-	readonly pollMs?: number;
+export interface ChainClientOptions extends Partial<Settings> {
 	readonly sleep?: (ms: number) => Promise<void>;
-	/** Default 500 gwei. */
-	readonly mostFeePerGas?: bigint;
-	/** Default 4. */
-	readonly stuckBlocks?: number;
 	/** Ends waiting for blocks: CHAIN_CLOSED. */
 	readonly signal?: AbortSignal;
 }
-
-/** Ethereum's own clients treat deeper reorganisations as faults; 10 is what our tests play. */
-export const CONFIRMATIONS = 12;
-const POLL_MS = 2000;
-/** Five times Ethereum's most expensive hours of recent years; a commitment then costs 0.024 ether. */
-const MAX_FEE_PER_GAS = 500_000_000_000n;
-/** Twice the base fee was offered, which rises by at most an eighth a block: four blocks are not chance. */
-const STUCK_BLOCKS = 4;
 
 export async function createChainClient(rpc: Rpc, options: ChainClientOptions = {}): Promise<ChainClient> {
 	const chainId = Number(await rpc("eth_chainId", []));
@@ -64,21 +59,19 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 		nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
 		rpcUrls: { default: { http: [] } },
 	});
-	const { signal } = options;
+	const { signal, sleep, ...settings } = options;
 	return {
+		...DEFAULTS,
+		...settings,
 		rpc,
 		viem: createPublicClient({ chain, transport: transportOver(splitLogs(rpc)), cacheTime: 0 }),
 		chainId,
-		confirmations: options.confirmations ?? CONFIRMATIONS,
 		sleep:
-			options.sleep ??
+			sleep ??
 			((ms) =>
 				setTimeout(ms, undefined, signal && { signal }).catch(() => {
 					throw connectionClosed();
 				})),
-		pollMs: options.pollMs ?? POLL_MS,
-		mostFeePerGas: options.mostFeePerGas ?? MAX_FEE_PER_GAS,
-		stuckBlocks: options.stuckBlocks ?? STUCK_BLOCKS,
 		nonceLock: createKeyedMutex(),
 	};
 }

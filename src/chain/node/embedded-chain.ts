@@ -4,7 +4,7 @@
 //
 // The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so
 // the journal is the state. A block is on disk before anyone hears of it. Blocks are made when a transaction
-// comes, and otherwise at most every `blockEveryMs`, and only when somebody looks at blocks.
+// comes, and otherwise at most every BLOCK_EVERY_MS, and only when somebody looks at blocks.
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
@@ -14,18 +14,13 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
 
-export interface EmbeddedChain {
-	readonly rpc: Rpc;
-	close(): Promise<void>;
-}
+export type EmbeddedChain = Awaited<ReturnType<typeof openLocked>>;
 
 export interface EmbeddedOptions {
 	readonly folder: string;
 	/** Used when the folder is new. */
 	readonly genesis: Genesis;
 	readonly nowMs: () => number;
-	/** Longest age of the newest block while somebody asks for it. */
-	readonly blockEveryMs?: number;
 }
 
 interface Line {
@@ -41,6 +36,7 @@ interface Block {
 	readonly timestamp: string;
 }
 
+/** Longest age of the newest block while somebody asks for it. */
 const BLOCK_EVERY_MS = 12_000;
 /** Calls need no block to see the time: a waiting validator makes 288 blocks a day instead of 7,200. */
 const BLOCK_FOR_CALLS = 25;
@@ -73,7 +69,7 @@ export async function openEmbeddedChain(options: EmbeddedOptions): Promise<Embed
 	}
 }
 
-async function openLocked(options: EmbeddedOptions, lock: FolderLock): Promise<EmbeddedChain> {
+async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 	const genesis = await loadGenesis(options);
 	const evm = await createEdrProvider(genesis);
 	const path = join(options.folder, "blocks.jsonl");
@@ -86,7 +82,6 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock): Promise<E
 
 	let headS = genesis.timestamp;
 	let isBroken = false;
-	const blockEveryMs = options.blockEveryMs ?? BLOCK_EVERY_MS;
 	const timeS = () => Math.max(headS, Math.floor(options.nowMs() / 1000));
 
 	async function makeBlock(atS: number): Promise<string> {
@@ -135,7 +130,7 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock): Promise<E
 				hint: "It knows the reading methods of eth_, and eth_sendRawTransaction.",
 			});
 		if (LOOKS_AT_NOW.has(method)) {
-			const mostMs = LOOKS_AT_BLOCKS.has(method) ? blockEveryMs : blockEveryMs * BLOCK_FOR_CALLS;
+			const mostMs = LOOKS_AT_BLOCKS.has(method) ? BLOCK_EVERY_MS : BLOCK_EVERY_MS * BLOCK_FOR_CALLS;
 			if ((timeS() - headS) * 1000 >= mostMs) await block([]);
 			// For calls and estimates on the pending block.
 			await evm("evm_setNextBlockTimestamp", [timeS()]);
@@ -153,8 +148,8 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock): Promise<E
 			return run();
 		});
 	return {
-		rpc: (method, params) => queued(() => answer(method, params)),
-		async close() {
+		rpc: ((method, params) => queued(() => answer(method, params))) satisfies Rpc as Rpc,
+		async close(): Promise<void> {
 			if (closed) return;
 			await mutex.run(async () => {
 				closed = true;

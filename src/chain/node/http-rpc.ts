@@ -9,19 +9,18 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { checkAnswers, pinChain } from "./check-answers.ts";
 import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
 
-export interface HttpOptions {
+const HTTP = {
 	/** For a whole answer, its last byte included: a socket that trickles is cut off as well. */
-	readonly withinMs: number;
+	withinMs: 20_000,
 	/** Of an answer, unpacked. A page of 10,000 events has some 8 MB. */
-	readonly mostBytes: number;
-	readonly signal: AbortSignal | null;
-}
-
-const httpDefaults: HttpOptions = { withinMs: 20_000, mostBytes: 32 << 20, signal: null };
+	mostBytes: 32 << 20,
+	signal: null as AbortSignal | null,
+};
+type HttpOptions = Readonly<typeof HTTP>;
 
 /** JSON-RPC over HTTP, of one chain. Anything but a well-formed answer counts as an outage. */
 export const httpRpc = (url: string, options: Partial<HttpOptions> = {}): Rpc =>
-	pinChain(checkAnswers(postedRpc(url, { ...httpDefaults, ...options })));
+	pinChain(checkAnswers(postedRpc(url, { ...HTTP, ...options })));
 
 function postedRpc(url: string, { withinMs, mostBytes, signal }: HttpOptions): Rpc {
 	const node = getHttpRpcClient(url, {
@@ -65,27 +64,20 @@ function resultOf(answer: unknown, id: number): unknown {
 	return result;
 }
 
-export interface RetryOptions {
-	/** Gives up after this long without an answer. */
-	readonly patienceMs: number;
-	/** Twice as long after each try. */
-	readonly firstDelayMs: number;
-	readonly mostDelayMs: number;
-	/** Ends all waiting: CHAIN_CLOSED. */
-	readonly signal: AbortSignal | null;
-}
-
-const retryDefaults: RetryOptions = {
-	// Outages of minutes are ordinary; a commit window is longer.
+const RETRIES = {
+	/** Gives up after this long without an answer: outages of minutes are ordinary; a commit window is longer. */
 	patienceMs: 10 * 60_000,
+	/** Twice as long after each try. */
 	firstDelayMs: 200,
 	mostDelayMs: 15_000,
-	signal: null,
+	/** Ends all waiting: CHAIN_CLOSED. */
+	signal: null as AbortSignal | null,
 };
+export type RetryOptions = Readonly<typeof RETRIES>;
 
 /** Asks again while the node is out of reach. Sending twice is harmless: a nonce is used once. */
 export function withRetries(rpc: Rpc, options: Partial<RetryOptions> = {}): Rpc {
-	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...retryDefaults, ...options };
+	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...RETRIES, ...options };
 	const delayMs = (count: number) => Math.min(mostDelayMs, firstDelayMs * 2 ** count);
 	const isAnswer = (error: unknown) => error instanceof RpcRefusal || error instanceof AssayError;
 	return async (method, params) => {

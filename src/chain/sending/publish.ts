@@ -33,10 +33,11 @@ export async function publish(
 	account: PrivateKeyAccount,
 	journal: IntentJournal,
 	intent: Intent,
+	attempts = 8,
 ): Promise<TransactionReceipt | null> {
 	// What an earlier process sent comes first: until its nonce is settled nobody knows whether it was done.
 	let sent = await journal.get(intent.id);
-	for (let attempt = 0; attempt < 8; attempt++) {
+	for (let attempt = 0; attempt < attempts; attempt++) {
 		if (sent === null) {
 			if (await intent.isDone()) return null;
 			sent = await client.nonceLock.run<SentIntent>(account.address, async () => {
@@ -69,7 +70,7 @@ export async function publish(
 		sent = null;
 	}
 	throw new AssayError("CHAIN_REFUSED", `${intent.id} lost its nonce to other transactions again and again`, {
-		hint: "Another program uses the same account. Give this one its own.",
+		hint: "Another program uses the account (give this one its own), or the node does not tell the truth.",
 	});
 
 	async function handIn(signed: SentIntent): Promise<void> {

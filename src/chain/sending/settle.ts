@@ -10,6 +10,11 @@ import type { SignedTransaction } from "./sign.ts";
 
 /** Ten minutes of polls. */
 const MAX_POLLS = 300;
+/**
+ * Blocks without a transaction that was handed in, until it is replaced by a better paid one: twice the base fee
+ * was offered, which rises by at most an eighth a block, so four are not chance.
+ */
+const STUCK_BLOCKS = 4n;
 /** An eighth more each time: 28 times the first offer. */
 const MAX_REPLACEMENTS = 28;
 
@@ -58,7 +63,7 @@ export async function settle(
 			}
 			sinceBlock ??= head;
 			const isTaken = await broadcast(client, newest);
-			const isStuck = !isTaken || head - sinceBlock >= BigInt(client.stuckBlocks);
+			const isStuck = !isTaken || head - sinceBlock >= STUCK_BLOCKS;
 			if (isStuck && replace !== null && tried.length <= MAX_REPLACEMENTS) {
 				const better = await replace(newest);
 				if (better !== null) {

@@ -6,7 +6,7 @@ import { rewardShares } from "./reward-shares.ts";
 
 const ppm = fc.integer({ min: 0, max: 1_000_000 });
 const weighted = (...weights: number[]) =>
-	weights.map((weightPpm, i) => ({ providerId: `p${String.fromCharCode(97 + i)}`, weightPpm }));
+	weights.map((weightPpm, i) => ({ provider: `p${String.fromCharCode(97 + i)}`, weightPpm }));
 
 test("shares sum to the emission, follow the weights, and are within one unit of the exact part", () => {
 	fc.assert(
@@ -17,8 +17,8 @@ test("shares sum to the emission, follow the weights, and are within one unit of
 			const given = shares.reduce((sum, { amount }) => sum + amount, 0n);
 			assert.equal(given, total === 0n ? 0n : emission);
 			if (total === 0n) return;
-			for (const { providerId, weightPpm } of list) {
-				const amount = shares.find((share) => share.providerId === providerId)?.amount ?? 0n;
+			for (const { provider, weightPpm } of list) {
+				const amount = shares.find((share) => share.provider === provider)?.amount ?? 0n;
 				const exact = emission * BigInt(weightPpm);
 				assert.ok(amount * total > exact - total && amount * total < exact + total);
 				if (weightPpm === 0) assert.equal(amount, 0n);
@@ -29,11 +29,10 @@ test("shares sum to the emission, follow the weights, and are within one unit of
 
 test("ties go by name, whatever the order", () => {
 	const list = weighted(1, 1, 1);
-	const amounts = (of: typeof list) =>
-		rewardShares(of, 100n).map(({ providerId, amount }) => `${providerId}:${amount}`);
+	const amounts = (of: typeof list) => rewardShares(of, 100n).map(({ provider, amount }) => `${provider}:${amount}`);
 	assert.deepEqual(amounts(list), ["pa:34", "pb:33", "pc:33"]);
 	assert.deepEqual(amounts([...list].reverse()), amounts(list));
-	assert.deepEqual(rewardShares(weighted(3, 1), 1n), [{ providerId: "pa", amount: 1n }]);
+	assert.deepEqual(rewardShares(weighted(3, 1), 1n), [{ provider: "pa", amount: 1n }]);
 });
 
 test("nobody has weight: nothing is given away; two weights of one provider, or less than nothing, are refused", () => {

@@ -36,7 +36,7 @@ function countedMedians(
 		.map((id) => {
 			const votes = reports.flatMap(({ stake, scores }) => Array(Number(stake)).fill(scores[id] ?? 0) as number[]);
 			const weightPpm = votes.sort((a, b) => a - b)[Math.ceil(votes.length / 2) - 1]!;
-			return { providerId: address(id), weightPpm };
+			return { provider: address(id), weightPpm };
 		})
 		.filter(({ weightPpm }) => weightPpm > 0);
 }
@@ -52,9 +52,9 @@ test("medians and shares are market's, to the unit, and follow from leaf and thr
 				const known = countedMedians(votes);
 				assert.deepEqual(
 					leaves.map(({ provider, weightPpm }) => [provider, weightPpm]),
-					known.map(({ providerId, weightPpm }) => [providerId, weightPpm]),
+					known.map(({ provider, weightPpm }) => [provider, weightPpm]),
 				);
-				const shares = new Map(rewardShares(known, emission).map(({ providerId, amount }) => [providerId, amount]));
+				const shares = new Map(rewardShares(known, emission).map(({ provider, amount }) => [provider, amount]));
 				for (const leaf of leaves) assert.equal(shareOf(proposal, leaf), shares.get(leaf.provider) ?? 0n);
 				const sum = leaves.reduce((all, leaf) => all + shareOf(proposal, leaf), 0n);
 				assert.equal(sum, leaves.length === 0 ? 0n : emission);

@@ -54,12 +54,7 @@ export function medianWeights(reports: readonly CountedReport[]): readonly { pro
 export function createWeightProposal(reports: readonly CountedReport[], emission: bigint): WeightProposal {
 	const weights = medianWeights(reports);
 	const totalWeight = weights.reduce((sum, { weightPpm }) => sum + BigInt(weightPpm), 0n);
-	const amounts = new Map(
-		rewardShares(
-			weights.map(({ provider, weightPpm }) => ({ providerId: provider, weightPpm })),
-			emission,
-		).map(({ providerId, amount }) => [providerId, amount]),
-	);
+	const amounts = new Map(rewardShares(weights, emission).map(({ provider, amount }) => [provider, amount]));
 	let [weightBefore, amountBefore] = [0n, 0n];
 	let threshold: { remainder: bigint; provider: Hex } | null = null;
 	const leaves = weights.map(({ provider, weightPpm }): WeightLeaf => {

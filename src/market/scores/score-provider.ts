@@ -20,29 +20,23 @@ const FULL = 1_000_000;
 
 export function scoreProvider(input: ScoreInput, cards: readonly CardFacts[], params: Params): Explanation {
 	const { providerId, proof } = input;
-	const nothing = (why: string): Explanation => ({
+	const mode = params.scoring;
+	const explained = (evidence: string | null, why: string, root: Term): Explanation => ({
 		version: 1,
 		providerId,
-		mode: params.scoring,
-		evidence: null,
-		scorePpm: 0,
+		mode,
+		evidence,
+		scorePpm: root.value,
 		why,
-		root: given("score", "ppm", 0, `state:${why}`),
+		root,
 	});
+	const nothing = (why: string) => explained(null, why, given("score", "ppm", 0, `state:${why}`));
 	if (!input.active) return nothing("the provider is paused or removed");
 	if (proof === null) return nothing("nothing was proven yet");
 	if (isTooOld(input, proof, params)) return nothing("the last proof is too old");
 	const root = params.scoring === "sn27" ? sn27Root(input, proof, params) : holisticRoot(input, proof, cards, params);
 	const why = root.value > 0 ? "" : "no GPU was proven to be worth anything";
-	return {
-		version: 1,
-		providerId,
-		mode: params.scoring,
-		evidence: proof.evidence,
-		scorePpm: root.value,
-		why,
-		root,
-	};
+	return explained(proof.evidence, why, root);
 }
 
 /** Time in which a provider was rented, and so not probed, does not age its proof; but not for ever. */

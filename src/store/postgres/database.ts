@@ -29,7 +29,6 @@ export interface DatabaseOptions {
 	readonly schema: string;
 	readonly applicationName: string;
 	readonly poolSize: number;
-	readonly statementTimeoutMs: number;
 	readonly onWarning: (message: string) => void;
 }
 
@@ -39,12 +38,13 @@ interface Retry {
 	readonly waitMs: (attempt: number) => number;
 }
 
+const STATEMENT_TIMEOUT_MS = 15_000;
 const ONCE: Retry = { attempts: 1, may: () => false, waitMs: () => 0 };
 const LOST: Retry = { attempts: 4, may: connectionLost, waitMs: (attempt) => 50 * 2 ** attempt };
 /** At random, so that two that clashed do not meet again. */
 const CLASH: Retry = { attempts: 8, may: isClash, waitMs: (attempt) => Math.random() * 10 * 2 ** attempt };
 
-function clientConfig({ address, schema, applicationName, statementTimeoutMs }: DatabaseOptions): pg.ClientConfig {
+function clientConfig({ address, schema, applicationName }: DatabaseOptions): pg.ClientConfig {
 	const server = address();
 	return {
 		...(typeof server === "string" ? { connectionString: server } : server),
@@ -53,7 +53,7 @@ function clientConfig({ address, schema, applicationName, statementTimeoutMs }: 
 		keepAlive: true,
 		// Times in rows are plain integers, so the session's zone does not matter; names are found in our
 		// schema first.
-		options: `-c search_path=${schema},public -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=60000`,
+		options: `-c search_path=${schema},public -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000`,
 		types,
 	};
 }

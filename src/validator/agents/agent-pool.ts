@@ -22,8 +22,6 @@ export interface AgentPoolOptions {
 	readonly bounds?: Partial<AgentBounds>;
 	readonly perAddress?: number;
 	readonly knocksPerS?: number;
-	/** New providers an hour and address: a row is for ever, and keys cost nothing. */
-	readonly newPerHour?: number;
 }
 
 const SEND_AWAY_EVENT = "provider.removed";
@@ -31,7 +29,10 @@ const SEND_AWAY_EVENT = "provider.removed";
 const HOUR_MS = 3_600_000;
 /** Of the store's ten connections. */
 const ENTERED_AT_ONCE = 4;
-/** Of one address's connections: hosts are set up anew now and then, not all of them ten times an hour. */
+/**
+ * New providers an hour, of one address's connections: a row is for ever, and keys cost nothing. Hosts are set up anew now and then, not all of
+ * them ten times an hour.
+ */
 const NEW_PER_CONNECTION = 10;
 
 /** Whether a provider of this key may join at all. */
@@ -54,10 +55,10 @@ export class AgentPool {
 
 	constructor(context: Omit<ValidatorContext, "agents">, options: AgentPoolOptions) {
 		const { env, config, hub, log, metrics, signer } = context;
-		const { onClaim: _, onConnected: __, newPerHour, ...door } = options;
+		const { onClaim: _, onConnected: __, ...door } = options;
 		this.context = context;
 		this.options = options;
-		this.mayBeNew = createHourlyLimit(newPerHour ?? NEW_PER_CONNECTION * (door.perAddress ?? 64), env.nowMs);
+		this.mayBeNew = createHourlyLimit(NEW_PER_CONNECTION * (door.perAddress ?? 64), env.nowMs);
 		this.door = new AgentDoor({
 			signer,
 			clockUs: env.ratesClockUs,

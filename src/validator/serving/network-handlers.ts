@@ -4,8 +4,6 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf } from "./caller.ts";
 
-type Names = "ready" | "network" | "listTokens" | "makeToken" | "revokeToken" | "listAudit";
-
 export interface ReadyCheck {
 	readonly name: string;
 	/** Throws what is wrong. */
@@ -18,7 +16,7 @@ const GLANCE_MS = 1000;
 export function networkHandlers(
 	context: ValidatorContext,
 	options: { readonly version: string; readonly checks: readonly ReadyCheck[] },
-): Pick<Handlers, Names> {
+) {
 	const { store, env, config, signer } = context;
 	const count = (nowMs: number) => Promise.all([store.overview({ nowMs }), store.dueProbes.counts({ nowMs })]);
 	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
@@ -70,5 +68,5 @@ export function networkHandlers(
 			return token;
 		},
 		listAudit: ({ query }) => store.journal.list(query),
-	};
+	} satisfies Partial<Handlers>;
 }

@@ -5,18 +5,9 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Probe } from "../../store/probes.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
-type Names =
-	| "listProbes"
-	| "getProbe"
-	| "getProbeEvidence"
-	| "getProbeReceipts"
-	| "watchProbe"
-	| "watchEvents"
-	| "getEvidence";
-
 const ENDS = ["probe.verdict", "probe.abandoned"];
 
-export function probeHandlers(context: ValidatorContext): Pick<Handlers, Names> {
+export function probeHandlers(context: ValidatorContext) {
 	const { store } = context;
 	const must = async (id: string): Promise<Probe> => {
 		const probe = await store.probes.get(id);
@@ -68,7 +59,7 @@ export function probeHandlers(context: ValidatorContext): Pick<Handlers, Names> 
 					(providerId === undefined || event.providerId === providerId));
 			return context.hub.watch({ wants, after: lastEventId ?? query.after ?? null, signal });
 		},
-	};
+	} satisfies Partial<Handlers>;
 }
 
 /** What is remembered of a probe that is over, for whoever comes late, and its end in any case. */

@@ -21,9 +21,7 @@ export function providerHandlers(context: ValidatorContext, acts: ProviderActs) 
 	return { ...readHandlers(context), ...changeHandlers(context, acts) };
 }
 
-type Reads = "listProviders" | "getProvider" | "listProviderProbes" | "listProviderFigures" | "getProviderScore";
-
-function readHandlers({ store }: ValidatorContext): Pick<Handlers, Reads> {
+function readHandlers({ store }: ValidatorContext) {
 	return {
 		async listProviders({ query }) {
 			const page = await store.providers.list(query);
@@ -44,12 +42,10 @@ function readHandlers({ store }: ValidatorContext): Pick<Handlers, Reads> {
 			if (score === null) throw new AssayError("SCORE_UNKNOWN", "nothing was scored yet");
 			return score as never;
 		},
-	};
+	} satisfies Partial<Handlers>;
 }
 
-type Changes = "registerProvider" | "changeProvider" | "removeProvider" | "askProbe";
-
-function changeHandlers(context: ValidatorContext, acts: ProviderActs): Pick<Handlers, Changes> {
+function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 	const { store, config, env, hub } = context;
 	const by = (caller: Caller) => ({ nowMs: env.nowMs(), actor: actorOf(caller) });
 	const tell = (kind: string, providerId: string) => hub.tell({ kind, subject: providerId, providerId, detail: {} });
@@ -112,7 +108,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs): Pick<Han
 			await store.journal.append({ actor, kind: "probe.asked", subject: id, detail }, { nowMs: dueAtMs });
 			return { providerId: id, dueAtMs };
 		},
-	};
+	} satisfies Partial<Handlers>;
 }
 
 /** A host without a key of its own is named by how it is reached, docs/network.md §1. */

@@ -1,5 +1,4 @@
-// The validator's API server: the route table's handlers, who may call, which status a code has, and where it
-// listens. The server itself is src/api/; what the routes do is in the handlers beside this file.
+// The validator's API server: the route table's handlers, who may call, and where it listens. The server itself is src/api/; what the routes do is in the handlers beside this file.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
@@ -31,27 +30,6 @@ export interface ApiParts {
 	readonly pool: VerifierPool;
 }
 
-const STATUS_OF_CODE = {
-	RENTAL_CONFLICT: 409,
-	RENTAL_TERMS: 400,
-	RENTAL_TIME: 400,
-	RENTAL_UNAVAILABLE: 409,
-	RENTAL_FAILED: 502,
-	PUBLIC_KEY_BAD: 400,
-	AGENT_CLOSED: 503,
-	AGENT_SILENT: 504,
-	AGENT_REFUSED: 502,
-	PROVIDER_BUSY: 409,
-	PROVIDER_LIMIT: 409,
-	PROVIDER_STOPPING: 503,
-	EVIDENCE_MISSING: 404,
-	STORE_UNREACHABLE: 503,
-	STORE_TIMEOUT: 503,
-	STORE_CONFLICT: 409,
-	STORE_INPUT: 400,
-	STORE_NOT_FOUND: 404,
-} as const;
-
 export function createValidatorApi(context: ValidatorContext, parts: ApiParts): ApiServer {
 	const { config, env, store, signer } = context;
 	const { registry, chain, agents, scores, rentals, pool } = parts;
@@ -81,7 +59,6 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 		randomId: () => bytesToHex(env.randomBytes(8)),
 		registry,
 		limits: config.api.limits,
-		statusOfCode: STATUS_OF_CODE,
 		onUpgrade: (request, socket, head) => agents.handleUpgrade(request, socket, head),
 		...(env.logger === null ? {} : { logger: env.logger }),
 		...(config.api.trustProxy === null ? {} : { trustProxy: config.api.trustProxy }),

@@ -47,13 +47,7 @@ export type ChainEvent = {
 	readonly detail: string;
 };
 
-export interface EpochRound {
-	/** Whatever is due now. An epoch's error is thrown after the other epochs had their turn. */
-	turn(): Promise<void>;
-	/** The proposal that we would make; null when not all reports can be had or too little stake reported. */
-	rightProposal(epoch: number): Promise<WeightProposal | null>;
-	readonly params: board.EpochParams;
-}
+export type EpochRound = Awaited<ReturnType<typeof createEpochRound>>;
 
 /** The options, and what this process remembers to save itself questions. */
 interface Round extends EpochRoundOptions {
@@ -74,7 +68,7 @@ const MAX_LOOKS = 3;
 const VOTE_AFTER = 0.6;
 const MAX_EPOCHS_BACK = 64;
 
-export async function createEpochRound(options: EpochRoundOptions): Promise<EpochRound> {
+export async function createEpochRound(options: EpochRoundOptions) {
 	const params = await board.readEpochParams(options.contracts);
 	const round: Round = {
 		...options,
@@ -92,8 +86,10 @@ export async function createEpochRound(options: EpochRoundOptions): Promise<Epoc
 	const lookBack = Math.min(MAX_EPOCHS_BACK, Math.ceil(openSeconds / params.epochSeconds));
 	return {
 		params,
-		rightProposal: (epoch) => rightProposal(round, epoch),
-		async turn() {
+		/** The proposal that we would make; null when not all reports can be had or too little stake reported. */
+		rightProposal: (epoch: number) => rightProposal(round, epoch),
+		/** Whatever is due now. An epoch's error is thrown after the other epochs had their turn. */
+		async turn(): Promise<void> {
 			const current = Math.floor(((await round.nowS()) - params.genesis) / params.epochSeconds);
 			let failed: { readonly error: unknown } | null = null;
 			for (let epoch = Math.max(0, current - lookBack); epoch < current; epoch++) {

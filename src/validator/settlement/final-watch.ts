@@ -12,8 +12,6 @@ export interface FinalEpoch {
 	readonly providers: number;
 }
 
-export type FinalWatch = ReturnType<typeof createFinalWatch>;
-
 export function createFinalWatch(contracts: Contracts) {
 	let newest: FinalEpoch | null = null;
 	return {

@@ -47,8 +47,6 @@ const GONE = ["EVIDENCE_MISSING", "EVIDENCE_CORRUPT", "RECEIPTS_BAD"];
 /** Between tries after any other failure (no money for gas, a node that is away). */
 const RETRY_MS = 60_000;
 
-export type FraudKeeper = ReturnType<typeof createFraudKeeper>;
-
 /** ATTACK: many frauds at once must not keep this validator from its commitments: one proof a turn. */
 export function createFraudKeeper(options: FraudKeeperOptions) {
 	const { receipts, nowMs } = options;

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server/server-options.ts";
 import { type EpochParams, readEpochParams } from "../../chain/contracts/scoreboard.ts";
-import { openProviderBook, type ProviderBook } from "../../chain/history/provider-book.ts";
+import { openProviderBook } from "../../chain/history/provider-book.ts";
 import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { isInTime } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
@@ -12,15 +12,15 @@ import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createDeviceBindings } from "./device-bindings.ts";
-import { createEpochRound, type EpochRound } from "./epoch-round.ts";
+import { createEpochRound } from "./epoch-round.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
-import { createFinalWatch, type FinalEpoch, type FinalWatch } from "./final-watch.ts";
-import { type Accused, createFraudKeeper, type FraudKeeper } from "./fraud-keeper.ts";
+import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
+import { type Accused, createFraudKeeper } from "./fraud-keeper.ts";
 import { type ChainHome, ensureStaked, openChainHome } from "./home.ts";
 import { keepEndpoint } from "./keep-endpoint.ts";
 import { openChainMemory } from "./memory.ts";
 import { createChainPublicFiles } from "./public-files.ts";
-import { createReportArchive, type ReportArchive } from "./report-archive.ts";
+import { createReportArchive } from "./report-archive.ts";
 import { createReportScores } from "./report-scores.ts";
 
 const LEASE = "chain";
@@ -29,14 +29,7 @@ const KEEP_SECONDS = 90 * 86_400;
 
 type KeeperContext = Omit<ValidatorContext, "agents" | "beacon" | "receipts">;
 
-interface Parts {
-	readonly archive: ReportArchive;
-	readonly book: ProviderBook;
-	readonly receipts: ProbeReceipts;
-	readonly frauds: FraudKeeper;
-	readonly round: EpochRound;
-	readonly finals: FinalWatch;
-}
+type Parts = Awaited<ReturnType<typeof createParts>>;
 
 export async function openChainKeeper(context: KeeperContext): Promise<ChainKeeper> {
 	const { config, env } = context;
@@ -55,7 +48,7 @@ export async function openChainKeeper(context: KeeperContext): Promise<ChainKeep
 	}
 }
 
-async function createParts(context: KeeperContext, home: ChainHome): Promise<Parts> {
+async function createParts(context: KeeperContext, home: ChainHome) {
 	const { config, env, store, log } = context;
 	const { contracts, account, keptAccountOf, saltSecret } = home;
 	const { addresses } = contracts;

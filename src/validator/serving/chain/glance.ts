@@ -1,7 +1,6 @@
 // The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of
 // questions a block, whoever asks.
 import type { Chain } from "../../../api/types.ts";
-import type { ContractAddresses } from "../../../chain/contracts/contracts.ts";
 import { read } from "../../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
 import type { Environment } from "../../../platform/environment.ts";
@@ -47,7 +46,14 @@ export async function readGlance(
 		confirmations: client.confirmations,
 		activity: reader.history().version(),
 		head,
-		contracts: addressesView(addresses),
+		contracts: {
+			token: lower(addresses.token),
+			registry: lower(addresses.registry),
+			scoreboard: lower(addresses.scoreboard),
+			rewards: lower(addresses.rewards),
+			slashing: lower(addresses.slashing),
+			deployedAtBlock: addresses.deployedAtBlock,
+		},
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },
 		validator: {
 			account: self,
@@ -65,31 +71,14 @@ export async function readGlance(
 	};
 }
 
-const addressesView = ({ token, registry, scoreboard, rewards, slashing, deployedAtBlock }: ContractAddresses) => ({
-	token: lower(token),
-	registry: lower(registry),
-	scoreboard: lower(scoreboard),
-	rewards: lower(rewards),
-	slashing: lower(slashing),
-	deployedAtBlock,
+/** The reply's schema leaves out what is not shown. */
+const paramsView = ({ epochs, registry, emission }: ChainConstants): Chain["params"] => ({
+	...epochs,
+	accuserPpm: registry.accuserPpm,
+	claimSeconds: Number(emission.claimSeconds),
+	unbondingSeconds: Number(registry.unbondingSeconds),
+	deviceSeconds: Number(registry.deviceSeconds),
+	minProviderStake: String(registry.minProviderStake),
+	minValidatorStake: String(registry.minValidatorStake),
+	emissionPerEpoch: String(emission.emissionPerEpoch),
 });
-
-function paramsView({ epochs, registry, emission }: ChainConstants): Chain["params"] {
-	const { epochSeconds, commitSeconds, revealSeconds, voidSeconds, challengeSeconds } = epochs;
-	return {
-		epochSeconds,
-		commitSeconds,
-		revealSeconds,
-		voidSeconds,
-		challengeSeconds,
-		claimSeconds: Number(emission.claimSeconds),
-		unbondingSeconds: Number(registry.unbondingSeconds),
-		deviceSeconds: Number(registry.deviceSeconds),
-		quorumPpm: epochs.quorumPpm,
-		proposerSlashPpm: epochs.proposerSlashPpm,
-		accuserPpm: registry.accuserPpm,
-		minProviderStake: String(registry.minProviderStake),
-		minValidatorStake: String(registry.minValidatorStake),
-		emissionPerEpoch: String(emission.emissionPerEpoch),
-	};
-}

@@ -6,19 +6,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 
-type Names =
-	| "getChain"
-	| "listChainEpochs"
-	| "getChainEpoch"
-	| "listChainWeights"
-	| "listChainTransactions"
-	| "getChainAccount"
-	| "getProviderChain";
-
-export function chainHandlers(
-	{ env, store }: Pick<ValidatorContext, "env" | "store">,
-	home: ChainHome | null,
-): Pick<Handlers, Names> {
+export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "store">, home: ChainHome | null) {
 	async function open(chain: ChainHome) {
 		const [{ createChainViews }, { ChainAccounts }] = await Promise.all([
 			import("./views.ts"),
@@ -91,7 +79,7 @@ export function chainHandlers(
 			const account = accounts.ofProvider(id);
 			return { account: account === null ? null : await accounts.view(account, id) };
 		},
-	};
+	} satisfies Partial<Handlers>;
 }
 
 /** Our cursors are numbers: where a page begins. */

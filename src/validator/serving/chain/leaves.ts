@@ -18,7 +18,7 @@ import { createMutex } from "../../../platform/keyed-mutex.ts";
 import type { ScoreLeaf, WeightLeaf } from "../../../protocol/chain/epoch-shapes.ts";
 import { keptRoot } from "../../../protocol/chain/epoch-shapes.ts";
 import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
-import { keccak, keccakNode } from "../../../protocol/hash/keccak-tree.ts";
+import { keccak, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
 import type { ReportArchive } from "../../settlement/report-archive.ts";
 
 export type LeafState = "none" | "right" | "wrong";
@@ -64,8 +64,7 @@ interface RightReport extends CountedReport {
 	readonly scores: ReadonlyMap<Hex, number>;
 }
 
-interface Reports {
-	readonly states: ReadonlyMap<Hex, { readonly state: LeafState; readonly count: number | null }>;
+interface Reports extends Pick<EpochLeaves, "states"> {
 	/** Voided ones left out. */
 	readonly right: readonly RightReport[];
 	/** No other report counts. */
@@ -226,26 +225,17 @@ function rowsOf(
 	return rows.sort((a, b) => size(b) - size(a) || (a.account < b.account ? -1 : 1));
 }
 
+/** A power of two: the roots of so many leaves each are then nodes of the whole tree. */
 const AT_ONCE = 256;
-const letOthers = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** As keccakTree, a few hundred hashes at a time: 10,000 at once would hold up others for half a second. */
+/** As keccakTree, a part at a time: 10,000 leaves at once would hold up others for half a second. */
 async function treeRoot<Leaf>(leaves: readonly Leaf[], hash: (leaf: Leaf) => Uint8Array): Promise<Uint8Array> {
-	let level: Uint8Array[] = [];
-	for (const leaf of leaves) {
-		level.push(hash(leaf));
-		if (level.length % AT_ONCE === 0) await letOthers();
+	const parts: Uint8Array[] = [];
+	for (let from = 0; from < leaves.length; from += AT_ONCE) {
+		parts.push(keccakTree(leaves.slice(from, from + AT_ONCE).map(hash)).root);
+		await new Promise<void>((resolve) => setImmediate(resolve));
 	}
-	while (level.length > 1) {
-		const next: Uint8Array[] = [];
-		for (let i = 0; i < level.length; i += 2) {
-			const right = level[i + 1];
-			next.push(right === undefined ? level[i]! : keccakNode(level[i]!, right));
-			if (next.length % AT_ONCE === 0) await letOthers();
-		}
-		level = next;
-	}
-	return level[0] ?? new Uint8Array(32);
+	return keccakTree(parts).root;
 }
 
 /** Two answers about one provider can be shown from a report that is out of order: as good as none. */

@@ -248,16 +248,14 @@ function proposalView(
 ): ChainEpoch["proposal"] {
 	const last = standing(past);
 	if (last === null) return null;
-	const { root, count, totalWeight, emission, thresholdRemainder, thresholdProvider } = last.proposal;
+	const { proposal } = last;
 	return {
+		...proposal,
 		proposer: last.proposer,
 		digest: last.digest,
-		root,
-		count,
-		totalWeight: String(totalWeight),
-		emission: String(emission),
-		thresholdRemainder: String(thresholdRemainder),
-		thresholdProvider,
+		totalWeight: String(proposal.totalWeight),
+		emission: String(proposal.emission),
+		thresholdRemainder: String(proposal.thresholdRemainder),
 		finalAtMs: finalAtMs ?? 0,
 		proposed: last.at,
 		leaves: proposed,
