@@ -50,7 +50,7 @@ export interface ValidatorOver extends Partial<Omit<ValidatorSettings, "params" 
 }
 
 /** Long enough for honest toys on a busy machine, short for those who never answer. */
-const TOY_DEADLINES = { readyMs: 6000, helloMs: 6000, pingMs: 6000, openMs: 6000, releaseMs: 6000 };
+const TOY_DEADLINES = { readyMs: 12_000, helloMs: 12_000, pingMs: 12_000, openMs: 12_000, releaseMs: 12_000 };
 
 /** Many agents come from one address here, and an engine may have to wait for its process's turn. */
 const DOOR = { perAddress: 100_000, knocksPerS: 100_000, bounds: { openMs: 300_000 } };

@@ -139,12 +139,12 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 
 	// — memory that is not there
 	"recomputed-late": {
-		async beforePass(session, _ask, toy) {
+		async beforeStream(session, ask, toy) {
 			toy.recompute(session);
-			await toy.late(session);
+			await toy.late(session, ask);
 		},
 	},
-	"fetched-late": { beforePass: (session, _ask, toy) => toy.late(session) },
+	"fetched-late": { beforeStream: (session, ask, toy) => toy.late(session, ask) },
 	"one-device-as-two": {
 		claim: (claim) => ({
 			...claim,
@@ -152,19 +152,19 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 		}),
 	},
 	"one-memory-as-two": {
-		async beforePass(session, _ask, toy) {
-			if (session.ask.device === 1) await toy.late(session);
+		async beforeStream(session, ask, toy) {
+			if (session.ask.device === 1) await toy.late(session, ask);
 		},
 	},
 
 	// Two cards with names of their own, each claiming the whole memory, both served from one: what one of them filled last is there, the
 	// other's bytes are made again when they are asked for.
 	"one-card-as-two": {
-		async beforePass(session, _ask, toy) {
+		async beforeStream(session, ask, toy) {
 			if (residentSession === session) return;
 			residentSession = session;
 			toy.recompute(session);
-			await toy.late(session);
+			await toy.late(session, ask);
 		},
 	},
 	// The same card that does not even try: it has no room for the second fill, however small.

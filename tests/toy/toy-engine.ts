@@ -52,8 +52,8 @@ export interface Cheat {
 	readonly bytes?: (ask: GemmAsk | FmaAsk, seed: Uint8Array, round: number, honest: () => Uint8Array) => Uint8Array;
 	readonly tree?: (bytes: Uint8Array) => Tree;
 	readonly nextSeed?: (seed: Uint8Array, root: Uint8Array) => Uint8Array;
-	/** Before each pass of a stream. */
-	readonly beforePass?: (session: Session, ask: StreamAsk, toy: ToyEngine) => Promise<void>;
+	/** Before the first pass of a stream. */
+	readonly beforeStream?: (session: Session, ask: StreamAsk, toy: ToyEngine) => Promise<void>;
 	/** What a stream really reads instead of the rounds that were asked for. */
 	readonly read?: (kept: readonly Uint8Array[], ask: StreamAsk, toy: ToyEngine) => readonly Uint8Array[];
 	/** What is really written to the disk, and digested, instead. */
@@ -136,9 +136,9 @@ export class ToyEngine {
 		this.write(encodeReply(id, reply));
 	}
 
-	/** Far beyond the bound of a stream, which is a third of what computing all kept bytes took. */
-	async late({ spentUs }: Session): Promise<void> {
-		await this.time.rest(2 * spentUs + 100_000);
+	/** Far beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass. */
+	async late({ spentUs }: Session, { passes }: StreamAsk): Promise<void> {
+		await this.time.rest(passes * (spentUs + 50_000));
 	}
 
 	/** Makes the rounds of a session once more. */
@@ -271,9 +271,9 @@ export class ToyEngine {
 		const kept = this.cheat.read?.(honest, ask, this) ?? honest;
 		const roots: RootOut[] = [];
 		session.passes = [];
+		await this.cheat.beforeStream?.(session, ask, this);
 		let nonce = ask.nonce;
 		for (let pass = 0; pass < ask.passes && !this.gone; pass++) {
-			await this.cheat.beforePass?.(session, ask, this);
 			const tree = this.digest(kept, nonce);
 			session.passes.push(tree);
 			const root: RootOut = { kind: "root", index: pass, root: tree.root };

@@ -12,6 +12,9 @@ const PROGRAMS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-
 const FLAGS = [
 	"--no-sandbox",
 	"--disable-gpu",
+	// One process for all pages: each new one would load and compile everything again.
+	"--renderer-process-limit=1",
+	"--disable-site-isolation-trials",
 	"--disable-quic",
 	"--no-first-run",
 	"--disable-background-networking",
@@ -103,10 +106,11 @@ interface AxeResult {
 
 /** What axe calls serious or critical on the page as it is now, contrast included. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-	await page.evaluate(AXE);
-	const { violations } = await page.evaluate(
-		() => (globalThis as unknown as { axe: { run(): Promise<AxeResult> } }).axe.run() as Promise<AxeResult>,
-	);
+	if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
+	const { violations } = await page.evaluate(() => {
+		const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<AxeResult> } };
+		return axe.run({ resultTypes: ["violations"], selectors: false });
+	});
 	return violations
 		.filter(({ impact }) => impact === "serious" || impact === "critical")
 		.flatMap(({ id, nodes }) =>

@@ -285,7 +285,7 @@ test("by keyboard alone: skip, walk, sort, open", async () => {
 	await page.keyboard.press("Tab");
 	assert.equal(await focused(), "Skip to content");
 	await page.keyboard.press("Enter");
-	assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+	await page.waitForFunction(() => document.activeElement?.id === "main");
 	await page.goto(`${validator.url}/`);
 	await tabTo("Providers");
 	await page.keyboard.press("Enter");
@@ -297,7 +297,8 @@ test("by keyboard alone: skip, walk, sort, open", async () => {
 	await tabTo("a cheat");
 	await page.keyboard.press("Enter");
 	await page.getByRole("heading", { name: "a cheat" }).waitFor();
-	assert.equal(await focused(), "a cheat", "the focus follows to the new page");
+	// The focus follows to the new page.
+	await page.waitForFunction(() => document.activeElement?.textContent === "a cheat");
 });
 
 test("every page on a phone and in the dark: nothing spills over, nothing serious found", async () => {
