@@ -136,9 +136,9 @@ export class ToyEngine {
 		this.write(encodeReply(id, reply));
 	}
 
-	/** Far beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass. */
+	/** Beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass. */
 	async late({ spentUs }: Session, { passes }: StreamAsk): Promise<void> {
-		await this.time.rest(passes * (spentUs + 50_000));
+		await this.time.rest(passes * (spentUs / 2 + 50_000));
 	}
 
 	/** Makes the rounds of a session once more. */
