@@ -103,14 +103,6 @@ function createIntentStore({ database, process: me }: StoreContext, owner: reado
 				),
 			);
 		},
-		/** At most 10,000, sorted. */
-		async ids(): Promise<readonly string[]> {
-			const rows = await database.read<{ readonly id: string }>(
-				`SELECT id FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 ORDER BY id COLLATE "C" LIMIT 10000`,
-				owner,
-			);
-			return rows.map(({ id }) => id);
-		},
 	};
 }
 

@@ -46,25 +46,20 @@ export async function appendJournal(
 	entry: JournalEntry,
 	nowMs: number,
 ): Promise<JournalLine> {
-	const actor = text("a line's actor", entry.actor, 200);
-	const kind = text("a line's kind", entry.kind, 100);
-	const subject = text("a line's subject", entry.subject, 200);
-	const detail = json("a line's detail", entry.detail);
-	const atMs = integer("a line's time", nowMs);
+	const line = {
+		atMs: integer("a line's time", nowMs),
+		actor: text("a line's actor", entry.actor, 200),
+		kind: text("a line's kind", entry.kind, 100),
+		subject: text("a line's subject", entry.subject, 200),
+		detail: json("a line's detail", entry.detail),
+	};
 	await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/journal/${schema}`]);
 	const [last] = await sql.query<Pick<Row, "seq" | "hash">>("SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1");
 	const seq = (last?.seq ?? 0) + 1;
-	const hash = lineHash(last?.hash ?? BEFORE_FIRST, { seq, atMs, actor, kind, subject, detail });
-	await sql.write(`INSERT INTO journal (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
-		seq,
-		atMs,
-		actor,
-		kind,
-		subject,
-		detail,
-		hash,
-	]);
-	return { seq, atMs, actor, kind, subject, detail: entry.detail, hash: hash.toString("hex") };
+	const hash = lineHash(last?.hash ?? BEFORE_FIRST, { seq, ...line });
+	const values = [seq, line.atMs, line.actor, line.kind, line.subject, line.detail, hash];
+	await sql.write(`INSERT INTO journal (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, values);
+	return { seq, ...line, detail: entry.detail, hash: hash.toString("hex") };
 }
 
 export function createJournalStore({ database, schema }: StoreContext) {

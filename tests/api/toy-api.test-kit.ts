@@ -4,8 +4,8 @@
 
 import type { Call, CallerRole, CallInput, Route } from "../../src/api/route.ts";
 import type { Handlers, RouteName, Routes } from "../../src/api/routes.ts";
-import { createApiServer } from "../../src/api/server/create-server.ts";
-import type { ApiServer, ApiServerOptions } from "../../src/api/server/server-options.ts";
+import { type ApiServer, createApiServer } from "../../src/api/server/create-server.ts";
+import type { ApiServerOptions } from "../../src/api/server/server-options.ts";
 import type {
 	Chain,
 	ChainAccountView,

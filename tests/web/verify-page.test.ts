@@ -9,7 +9,7 @@ import { after, afterEach, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { buildWeb, compress, ensureBuilt } from "../../scripts/build-web.ts";
-import type { ApiServer } from "../../src/api/server/server-options.ts";
+import type { ApiServer } from "../../src/api/server/create-server.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { formatFigure } from "../../web/parts/format.ts";

@@ -3,7 +3,7 @@
 // is only taken by a request that would be let in.
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { requestHash, SIGNATURE_HEADERS, SIGNATURE_WINDOW_MS } from "../request-signature.ts";
+import { requestHash, SIGNATURE_HEADERS, SIGNATURE_WINDOW_MS, type SignedParts } from "../request-signature.ts";
 import type { Caller, CallerRole, Route, RouteRole } from "../route.ts";
 import { TOKEN_PATTERN } from "../schemas/admin.ts";
 import type { AuthSource } from "./server-options.ts";
@@ -83,17 +83,11 @@ export async function callerBeforeBody(
 	return { role: token.role, key: token.key, tokenId: token.id };
 }
 
-export interface ReceivedRequest {
-	readonly method: string;
-	readonly path: string;
-	readonly body: Uint8Array;
-}
-
 /** Once the body is here. */
 export async function callerBySignature(
 	route: Route,
 	signed: Signed,
-	request: ReceivedRequest,
+	request: Pick<SignedParts, "method" | "path" | "body">,
 	audience: string,
 	auth: AuthSource,
 ): Promise<Caller> {

@@ -19,7 +19,7 @@ import { addressGroup, createRateLimiter } from "./rate-limit.ts";
 import { readCall } from "./read-call.ts";
 import { addRequestHooks } from "./request-hooks.ts";
 import { sendBinary, sendJson, sendText } from "./send-reply.ts";
-import { type ApiLimits, type ApiServer, type ApiServerOptions, DEFAULT_LIMITS } from "./server-options.ts";
+import { type ApiLimits, type ApiServerOptions, DEFAULT_LIMITS } from "./server-options.ts";
 import { trackUpgrades } from "./track-upgrades.ts";
 
 type AnyHandler = (call: unknown) => unknown;
@@ -27,7 +27,7 @@ type Exactly<H> = H & { readonly [Surplus in Exclude<keyof H, keyof Handlers>]: 
 
 export function createApiServer<H extends Handlers>(
 	options: Omit<ApiServerOptions, "handlers"> & { readonly handlers: Exactly<H> },
-): ApiServer {
+) {
 	const limits: ApiLimits = { ...DEFAULT_LIMITS, ...options.limits };
 	const logger = options.logger ?? pino({ level: "silent" });
 	const registry = options.registry ?? new Registry();
@@ -55,17 +55,20 @@ export function createApiServer<H extends Handlers>(
 	return {
 		httpServer: app.server,
 		registry,
-		async listen({ host, port }) {
+		/** Port 0 for any; gives the base URL. */
+		async listen({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
 			await app.listen({ host, port });
 			const bound = app.server.address();
 			const { family, address, ...at } =
 				typeof bound === "object" && bound !== null ? bound : { address: host, port, family: "IPv4" };
 			return `http://${family === "IPv6" ? `[${address}]` : address}:${at.port}`;
 		},
-		close() {
+		/** Ends event streams, lets running requests finish, then closes. Safe to call twice. */
+		close(): Promise<void> {
 			closed ??= closeAll();
 			return closed;
 		},
+		/** Open event streams, for tests and readiness. */
 		openStreams: () => streams.count(),
 	};
 
@@ -84,6 +87,8 @@ export function createApiServer<H extends Handlers>(
 		}
 	}
 }
+
+export type ApiServer = ReturnType<typeof createApiServer>;
 
 type AnyHandlers = Readonly<Record<RouteName, AnyHandler>>;
 

@@ -1,6 +1,6 @@
-// What createApiServer is given and gives: everything that touches the world (clock, tokens, nonces, logs)
+// What createApiServer is given: everything that touches the world (clock, tokens, nonces, logs)
 // comes in from outside.
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -82,15 +82,4 @@ export interface ApiServerOptions {
 	 * refused.
 	 */
 	readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-}
-
-export interface ApiServer {
-	readonly httpServer: Server;
-	readonly registry: Registry;
-	/** Port 0 for any; gives the base URL. */
-	listen(at: { readonly host: string; readonly port: number }): Promise<string>;
-	/** Ends event streams, lets running requests finish, then closes. Safe to call twice. */
-	close(): Promise<void>;
-	/** Open event streams, for tests and readiness. */
-	openStreams(): number;
 }

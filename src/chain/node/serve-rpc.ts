@@ -7,15 +7,12 @@ import { readBounded } from "../../platform/bounded-fetch.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 
-export interface RpcServer {
-	readonly url: string;
-	close(): Promise<void>;
-}
+export type RpcServer = Awaited<ReturnType<typeof serveRpc>>;
 
 const MAX_BODY_BYTES = 2 << 20;
 const MAX_BATCH = 100;
 
-export async function serveRpc(rpc: Rpc, port = 0): Promise<RpcServer> {
+export async function serveRpc(rpc: Rpc, port = 0) {
 	const server = createServer(async (request, response) => {
 		const { status, body } = await answer(rpc, request).catch(() => ({ status: 400, body: null }));
 		response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
@@ -29,7 +26,7 @@ export async function serveRpc(rpc: Rpc, port = 0): Promise<RpcServer> {
 	return {
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		close: () =>
-			new Promise((resolve) => {
+			new Promise<void>((resolve) => {
 				server.close(() => resolve());
 				server.closeAllConnections();
 			}),

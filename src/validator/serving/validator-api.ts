@@ -2,8 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
-import { createApiServer } from "../../api/server/create-server.ts";
-import type { ApiServer } from "../../api/server/server-options.ts";
+import { type ApiServer, createApiServer } from "../../api/server/create-server.ts";
 import { packageRoot } from "../../engine/builds.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";

@@ -147,7 +147,7 @@ async function openNode(
 		});
 	try {
 		// A validator that used the chain of a short-lived command would lose it when that command ends.
-		chain = await (options.mayDeploy ? unlessBusy(open) : open());
+		chain = await (options.mayDeploy ? tried(open, isBusy) : open());
 	} catch (error) {
 		// Another process of this data folder runs it: through its RPC server.
 		if (!isBusy(error)) throw error;
@@ -162,30 +162,26 @@ async function openNode(
 }
 
 /** Where the process that runs the chain answers; waits until it has replaced an earlier one's address. */
-async function openDoor(place: string, busy: unknown): Promise<string> {
-	for (let left = BUSY_TRIES; left > 0; left--) {
-		try {
-			const { url } = JSON.parse(String((await readIfPresent(place)) ?? "{}")) as { readonly url?: string };
-			await httpRpc(url ?? "")("eth_chainId", []);
-			return url ?? "";
-		} catch {
-			await sleep(BUSY_EVERY_MS);
-		}
-	}
-	throw busy;
-}
+const openDoor = (place: string, busy: unknown): Promise<string> =>
+	tried(async () => {
+		const { url } = JSON.parse(String((await readIfPresent(place)) ?? "{}")) as { readonly url?: string };
+		await httpRpc(url ?? "")("eth_chainId", []);
+		return url ?? "";
+	}).catch(() => {
+		throw busy;
+	});
 
 const isBusy = (error: unknown) => error instanceof AssayError && error.code === "CHAIN_BUSY";
 const BUSY_TRIES = 40;
 const BUSY_EVERY_MS = 150;
 
-/** Commands have it for a second or two; another validator keeps it. */
-async function unlessBusy<T>(open: () => Promise<T>): Promise<T> {
+/** Commands have the chain for a second or two; another validator keeps it. */
+async function tried<T>(act: () => Promise<T>, mayHelp = (_: unknown) => true): Promise<T> {
 	for (let left = BUSY_TRIES; ; left--) {
 		try {
-			return await open();
+			return await act();
 		} catch (error) {
-			if (!isBusy(error) || left <= 1) throw error;
+			if (!mayHelp(error) || left <= 1) throw error;
 			await sleep(BUSY_EVERY_MS);
 		}
 	}
@@ -274,6 +270,18 @@ export async function ensureStaked(
 	const registration = { role: "validator", signingKey, keyProof, endpoint, amount } as const;
 	await sendCall(client, account, registerCall(contracts, registration));
 	return true;
+}
+
+/**
+ * On the embedded chain the address that others find this validator at follows it: a second start may listen on
+ * another port. Elsewhere its owner says what is reachable from outside (`assay chain endpoint`), and a process
+ * behind a proxy cannot know.
+ */
+export async function keepEndpoint({ contracts, account, isEmbedded }: ChainHome, url: string): Promise<void> {
+	if (!isEmbedded) return;
+	const { role, endpoint } = await readAccount(contracts, account.address);
+	if (role === ROLES.validator && endpoint !== url)
+		await sendCall(contracts.client, account, callOf(contracts, "registry", "setEndpoint", url));
 }
 
 export async function treasurerOf(home: Pick<ChainHome, "folder" | "isEmbedded">): Promise<ChainAccount | null> {

@@ -54,11 +54,6 @@ export const standing = ({ proposals }: PastEpoch): PastProposal | null => {
 const MAX_EPOCHS = 16;
 const MAX_VERDICTS = 10_000;
 
-interface Verdict {
-	readonly file: string;
-	readonly state: LeafState;
-}
-
 /** A report whose leaves are here and give its root. */
 interface RightReport extends CountedReport {
 	readonly scores: ReadonlyMap<Hex, number>;
@@ -82,7 +77,9 @@ type Files = ReadonlyMap<string, string>;
 export class ChainLeaves {
 	private readonly archive: ReportArchive;
 	private readonly folder: string;
-	private readonly verdicts = new BoundedMap<string, Verdict>(MAX_VERDICTS);
+	private readonly verdicts = new BoundedMap<string, { readonly file: string; readonly state: LeafState }>(
+		MAX_VERDICTS,
+	);
 	private readonly made = new BoundedMap<number, { readonly key: string; readonly leaves: Promise<EpochLeaves> }>(
 		MAX_EPOCHS,
 	);
