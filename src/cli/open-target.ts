@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { findEngine, hostPlatform, type Platform } from "../engine/builds.ts";
+import { type EngineBuild, findEngine, hostPlatform, type Platform } from "../engine/builds.ts";
 import { createLocalLink } from "../engine/links/create-local-link.ts";
 import { createSshLink } from "../engine/links/create-ssh-link.ts";
 import type { Link } from "../engine/links/link.ts";
@@ -44,6 +44,12 @@ async function askPassword(io: CliIo, target: string): Promise<string> {
 	}
 }
 
+/** Our own engine, built where that is needed. */
+export const engineOf = (platform: Platform, io: CliIo): Promise<EngineBuild> =>
+	findEngine(platform, {
+		onBuild: (p) => io.err.write(`  building the engine for ${p} (once); this takes a minute or two\n`),
+	});
+
 export function openTarget(
 	named: string,
 	values: Values<typeof linkOptions>,
@@ -51,11 +57,7 @@ export function openTarget(
 ): { readonly name: string; open(): Promise<Link> } {
 	const target = parseTarget(named);
 	const name = targetToText(target);
-	const engineFor = (platform: Platform) =>
-		findEngine(platform, {
-			onBuild: (p) => io.err.write(`  building the engine for ${p} (once); this takes a minute or two\n`),
-		});
-
+	const engineFor = (platform: Platform) => engineOf(platform, io);
 	if (target.kind === "local") {
 		if (values.identity !== undefined || values["ask-password"])
 			throw usageError("--identity and --ask-password are for ssh:// targets");

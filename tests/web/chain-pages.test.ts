@@ -279,7 +279,7 @@ test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it
 		"Shares",
 		"Claims",
 	])
-		assert.equal(await checks.locator(".on-equal .audit-title", { hasText: new RegExp(`^${what}`) }).count(), 1, what);
+		assert.equal(await checks.locator(".is-equal .audit-title", { hasText: new RegExp(`^${what}`) }).count(), 1, what);
 	await page.getByText("Without this validator’s word").click();
 	await page.getByText("assay audit 0", { exact: true }).waitFor();
 	// The commands ask the chain for what the page says it has.

@@ -115,7 +115,7 @@ function Found({ audit }: { audit: ChainAudit }) {
 		<>
 			<ul class="audit-list" aria-label="Checks of the audit">
 				{audit.checks.map(({ title, state, found }) => (
-					<li key={title} class={`audit-check on-${state}`}>
+					<li key={title} class={`audit-check is-${state === "differs" ? "differing" : state}`}>
 						<span class="audit-mark" aria-hidden="true">
 							{MARKS[state]}
 						</span>

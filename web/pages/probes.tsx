@@ -5,7 +5,7 @@ import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan, shortId } from "../parts/format.ts";
 import { Empty, Failed, Id, PageTitle, Panel, Pending, Tile, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
-import { FigureList, FindingList } from "../proofs/figure-list.tsx";
+import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
 import { ProbeTable } from "../proofs/probe-table.tsx";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
@@ -193,21 +193,9 @@ function LivePanel({ live, probe }: { live: LiveProbe; probe: Probe }) {
 function ProvenPanel({ probe }: { probe: Probe }) {
 	return (
 		<Panel title="Proven by this probe">
-			{probe.devices.map((device) => {
-				const figures = probe.figures.filter((figure) => figure.device === device.device);
-				if (figures.length === 0) return null;
-				return (
-					<div key={device.device} class="device-block">
-						<h3>
-							Device {device.device}: {device.profile ?? device.claimedName}{" "}
-							<span class="dim">
-								({device.kind}, {device.identity}; it says: {device.claimedName})
-							</span>
-						</h3>
-						<FigureList figures={figures} />
-					</div>
-				);
-			})}
+			{probe.devices.map((one) => (
+				<DeviceFigures key={one.device} {...one} says={one.claimedName} figures={probe.figures} />
+			))}
 			<FindingList findings={probe.findings} />
 		</Panel>
 	);

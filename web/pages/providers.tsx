@@ -4,7 +4,7 @@ import type { ProviderSummary } from "../../src/api/types.ts";
 import { formatCount, formatMoney, formatScore } from "../parts/format.ts";
 import { Empty, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
-import { descendingFirst, nameColumn, PROVIDER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
+import { nameColumn, PROVIDER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
 import { isAnySet, ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
@@ -75,9 +75,7 @@ function ProvidersTable({ place }: PageProps) {
 				label="Providers"
 				rowKey={(row) => row.id}
 				columns={columns}
-				sort={sort}
-				onSort={(to) => setSort(place, to)}
-				descendingFirst={descendingFirst}
+				{...sorting(place, sort)}
 			/>
 		</>
 	);

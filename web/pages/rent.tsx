@@ -4,7 +4,7 @@ import type { Offer } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
-import { descendingFirst, nameColumn, OFFER_SORTS, provenColumn, setSort, sortOf } from "../rent/proven-columns.tsx";
+import { nameColumn, OFFER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
 import { ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { type Customer, loadCustomer } from "../rent/rental-key.ts";
 import { RentalsPanel } from "../rent/rentals-panel.tsx";
@@ -65,9 +65,7 @@ export default function RentPage({ place }: PageProps) {
 				label="Offers"
 				rowKey={(row) => row.providerId}
 				columns={columns}
-				sort={sort}
-				onSort={(to) => setSort(place, to)}
-				descendingFirst={descendingFirst}
+				{...sorting(place, sort)}
 			/>
 		</>
 	);

@@ -2,22 +2,37 @@
 import type { Probe } from "../../src/api/types.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
 
-export function FigureList({
-	figures,
-}: {
-	figures: readonly Pick<Probe["figures"][number], "name" | "value" | "unit">[];
+/** `says`: the name that the host claims. Nothing for a device without figures. */
+export function DeviceFigures(p: {
+	device: number;
+	kind: string;
+	identity: string | undefined;
+	profile: string | null | undefined;
+	says: string;
+	figures: readonly Pick<Probe["figures"][number], "device" | "name" | "value" | "unit">[];
 }) {
+	const own = p.figures.filter(({ device }) => device === p.device);
+	if (own.length === 0) return null;
 	return (
-		<ul class="figures">
-			{figures.map((figure) => (
-				<li key={figure.name}>
-					<span class="dim">{figureTitle(figure.name)}</span>
-					<span class="num" data-figure={figure.name}>
-						{formatFigure(figure.value, figure.unit)}
-					</span>
-				</li>
-			))}
-		</ul>
+		<div class="device-block">
+			<h3>
+				Device {p.device}: {p.profile ?? p.says}{" "}
+				<span class="dim">
+					({p.kind}
+					{p.identity === undefined ? "" : `, ${p.identity}`}; it says: {p.says})
+				</span>
+			</h3>
+			<ul class="figures">
+				{own.map((figure) => (
+					<li key={figure.name}>
+						<span class="dim">{figureTitle(figure.name)}</span>
+						<span class="num" data-figure={figure.name}>
+							{formatFigure(figure.value, figure.unit)}
+						</span>
+					</li>
+				))}
+			</ul>
+		</div>
 	);
 }
 

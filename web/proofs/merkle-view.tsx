@@ -122,7 +122,7 @@ function PathDrawing({ drawn: { levels, root, isEqual } }: { drawn: NonNullable<
 					);
 				})}
 			</svg>
-			<figcaption class={isEqual ? "is-equal" : "is-unequal"}>
+			<figcaption class={isEqual ? "is-equal" : "is-differing"}>
 				<span aria-hidden="true">{isEqual ? "✓ " : "✕ "}</span>
 				{isEqual ? "Leads to the committed root" : "Does not lead to the committed root"}{" "}
 				<code title={root}>{short(root)}</code>

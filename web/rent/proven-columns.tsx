@@ -21,7 +21,7 @@ export const OFFER_SORTS = ["score", "price", "memory", "fp16", "bandwidth", "up
 export const PROVIDER_SORTS = [...OFFER_SORTS, "lastProbe"] as const;
 
 /** Of prices the lowest and of names the first is wanted first; of all else the most. */
-export const descendingFirst = (key: string) => !["price", "name"].includes(key);
+const descendingFirst = (key: string) => !["price", "name"].includes(key);
 
 export function sortOf<Key extends string>(
 	query: URLSearchParams,
@@ -33,7 +33,14 @@ export function sortOf<Key extends string>(
 	return { key, descending: order === null ? descendingFirst(key) : order === "down" };
 }
 
-export function setSort(place: Place, { key, descending }: Sort): void {
+/** Those props of a table that make its order the address's. */
+export const sorting = (place: Place, sort: Sort) => ({
+	sort,
+	onSort: (to: Sort) => setSort(place, to),
+	descendingFirst,
+});
+
+function setSort(place: Place, { key, descending }: Sort): void {
 	const query = new URLSearchParams(place.query);
 	query.set("sort", key);
 	query.set("order", descending ? "down" : "up");

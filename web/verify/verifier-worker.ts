@@ -5,18 +5,14 @@ import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
+import type { LiveChallenge } from "../proofs/probe-events.ts";
 
 export interface WorkerQuestion {
 	readonly bytes: Uint8Array;
 }
 
 /** A challenge of the file, as far as a screen names it. */
-export interface FileChallenge {
-	readonly challenge: number;
-	readonly stage: number;
-	readonly device: number;
-	readonly what: string;
-	readonly precision: string;
+export interface FileChallenge extends Pick<LiveChallenge, "challenge" | "stage" | "device" | "what" | "precision"> {
 	readonly roots: number;
 	readonly openings: number;
 }

@@ -4,7 +4,7 @@ import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan } from "../parts/format.ts";
 import { Empty, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
-import { FigureList, FindingList } from "../proofs/figure-list.tsx";
+import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { MerkleView } from "../proofs/merkle-view.tsx";
 import { wrongOpening } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
@@ -174,22 +174,10 @@ function VerdictView({ file, verified }: { file: VerifiedFile; verified: Verifie
 							<Id id={verdict.signer} />
 						</Fact>
 					</dl>
-					{devices.map((device, index) => {
-						const figures = verdict.figures.filter((figure) => figure.device === index);
-						const identity = verdict.identity.find((one) => one.device === index);
-						if (figures.length === 0) return null;
-						return (
-							<div key={index} class="device-block">
-								<h3>
-									Device {index}: {identity?.profile ?? device.name}{" "}
-									<span class="dim">
-										({device.kind}
-										{identity === undefined ? "" : `, ${identity.state}`}; it says: {device.name})
-									</span>
-								</h3>
-								<FigureList figures={figures} />
-							</div>
-						);
+					{devices.map(({ kind, name }, device) => {
+						const { state, profile } = verdict.identity.find((one) => one.device === device) ?? {};
+						const facts = { device, kind, identity: state, profile, says: name };
+						return <DeviceFigures key={device} {...facts} figures={verdict.figures} />;
 					})}
 					<FindingList findings={verdict.findings} />
 				</>

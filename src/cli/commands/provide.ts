@@ -3,7 +3,7 @@
 // (src/engine/agent/). Page for owners: docs/provider.md.
 import { hostname, totalmem } from "node:os";
 import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
-import { findEngine, hostPlatform } from "../../engine/builds.ts";
+import { hostPlatform } from "../../engine/builds.ts";
 import { untilAborted } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
@@ -13,6 +13,7 @@ import { findEnvironments } from "../../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../../provider/rental/rental-book.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
+import { engineOf } from "../open-target.ts";
 import { choice, flag, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
 import { plural } from "../print/table.ts";
 
@@ -157,7 +158,10 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 	await makeDataDir(folder, 0o700);
 	const signer = await loadProviderKey(folder);
 	const rental = await rentalOptions(values, folder, signer.key);
-	const engine = { command: values.engine ?? (await ourEngine(io)), args: values["engine-arg"] ?? [] };
+	const engine = {
+		command: values.engine ?? (await engineOf(hostPlatform(), io)).path,
+		args: values["engine-arg"] ?? [],
+	};
 	const { clockUs, nowMs, randomBytes } = realEnvironment();
 	return createProvider({
 		signer,
@@ -182,13 +186,6 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 			if (line !== null) io.err.write(`${time(Date.now())}  ${line}\n`);
 		},
 	});
-}
-
-async function ourEngine(io: CliIo): Promise<string> {
-	const build = await findEngine(hostPlatform(), {
-		onBuild: (p) => io.err.write(`  building the engine for ${p} (once); this takes a minute or two\n`),
-	});
-	return build.path;
 }
 
 function started(provider: Provider) {

@@ -22,7 +22,7 @@ import { registrationLine } from "../up/register-local-provider.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "../up/up-chain.ts";
 import { takeUpFile } from "../up/up-file.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
-import { logOption, readParams, validatorOptions } from "./validate.ts";
+import { loadValidator, logOption, readParams, validatorOptions } from "./validate.ts";
 
 const { data, database, name, quick, param, ...nodeOptions } = validatorOptions;
 
@@ -76,22 +76,15 @@ until Ctrl-C. Other hosts join with the command that it prints. The next start c
 			const isTrial = chain !== null && chain.rpcUrl === null && params.hostOnlyPpm === undefined;
 			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
 			if (!values["no-provider"]) await ensureEngine(say);
-			// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
-			const [{ createValidator }, { createLogger }] = await Promise.all([
-				import("../../validator/create-validator.ts"),
-				import("../../platform/logger.ts"),
-			]);
-			const validator = createValidator(
-				{
-					dataDir,
-					databaseUrl,
-					params: isTrial ? { ...params, hostOnlyPpm: TRIAL_HOST_ONLY_PPM } : params,
-					probe: { quick: values.quick },
-					listen: { host: values.host, port },
-					chain,
-				},
-				{ env: io.env, logger: createLogger(values.log) },
-			);
+			const settings = {
+				dataDir,
+				databaseUrl,
+				params: isTrial ? { ...params, hostOnlyPpm: TRIAL_HOST_ONLY_PPM } : params,
+				probe: { quick: values.quick },
+				listen: { host: values.host, port },
+				chain,
+			};
+			const validator = await loadValidator(settings, values.log, io);
 			const running = await start(validator);
 			closing.push(() => validator.stop());
 			const url = reachable(running.url);

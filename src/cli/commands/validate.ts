@@ -4,10 +4,11 @@
 
 import { resolve } from "node:path";
 import { untilAborted } from "../../platform/abortable.ts";
+import type { Validator } from "../../validator/create-validator.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { nodeOptions } from "../chain/chain-options.ts";
-import { command } from "../command.ts";
+import { type CliIo, command } from "../command.ts";
 import { defaultDataDir, makeDataDir } from "../data-folder.ts";
 import { choice, flag, list, text, usageError, whole } from "../options.ts";
 import { requireNode } from "../require-node.ts";
@@ -75,12 +76,7 @@ they should then share the data folder too, or each has its own evidence.`,
 		};
 		requireNode();
 		await makeDataDir(settings.dataDir);
-		// Loaded when it runs: the help of other commands must not wait for a database driver and a web server.
-		const [{ createValidator }, { createLogger }] = await Promise.all([
-			import("../../validator/create-validator.ts"),
-			import("../../platform/logger.ts"),
-		]);
-		const validator = createValidator(settings, { env: io.env, logger: createLogger(values.log) });
+		const validator = await loadValidator(settings, values.log, io);
 		const { url, key, adminTokenFile } = await validator.start();
 		const { dataDir } = validator.config;
 		io.out.write(
@@ -94,6 +90,15 @@ they should then share the data folder too, or each has its own evidence.`,
 		return 0;
 	},
 });
+
+/** Loaded when it runs: the help of other commands must not wait for a database driver and a web server. */
+export async function loadValidator(settings: ValidatorSettings, log: LogLevel, io: CliIo): Promise<Validator> {
+	const [{ createValidator }, { createLogger }] = await Promise.all([
+		import("../../validator/create-validator.ts"),
+		import("../../platform/logger.ts"),
+	]);
+	return createValidator(settings, { env: io.env, logger: createLogger(log) });
+}
 
 /** Numbers where they are numbers, JSON where it is an object, words otherwise; market/params checks them. */
 export function readParams(given: readonly string[]): Record<string, unknown> {

@@ -3,6 +3,7 @@ import type { Figure } from "../../protocol/probe/evidence.ts";
 import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
+import { type Column, left, orNull, table } from "./table.ts";
 
 export interface ComparedFigure {
 	readonly device: number;
@@ -33,22 +34,15 @@ export function compareFigures(before: readonly Figure[], now: readonly Figure[]
 		});
 }
 
-export function comparisonTable(rows: readonly ComparedFigure[], paint: Paint): string {
-	const show = (value: number | null, { name, unit }: ComparedFigure) =>
-		value === null ? "–" : formatFigure({ name, value, unit });
-	const cells = rows.map((row) => [
-		`device ${row.device}`,
-		figureLabel(row.name),
-		show(row.before, row),
-		show(row.now, row),
-		row.ratio === null ? "" : `× ${row.ratio.toFixed(3)}`,
-	]);
-	const all = [["", "", "before", "now", ""], ...cells];
-	const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]!.length)) + 2);
-	return all
-		.map((row, i) => {
-			const text = `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("")}`.trimEnd();
-			return i === 0 ? paint.dim(text) : text;
-		})
-		.join("\n");
-}
+const show = (value: number | null, { name, unit }: ComparedFigure) =>
+	value === null ? "–" : formatFigure({ name, value, unit });
+
+const columns: readonly Column<ComparedFigure>[] = [
+	left("", ({ device }) => `device ${device}`),
+	left("", ({ name }) => figureLabel(name)),
+	left("before", (row) => show(row.before, row)),
+	left("now", (row) => show(row.now, row)),
+	left("", ({ ratio }) => orNull(ratio, (value) => `× ${value.toFixed(3)}`)),
+];
+
+export const comparisonTable = (rows: readonly ComparedFigure[], paint: Paint): string => table(columns, rows, paint);

@@ -13,7 +13,8 @@ export interface Column<Row> {
 	readonly cell: (row: Row) => string | null;
 	readonly style?: Style<Row> | undefined;
 }
-type Style<Row> = (row: Row, paint: Paint) => (text: string) => string;
+/** A paint, or how to choose one. */
+type Style<Row> = keyof Paint | ((row: Row, paint: Paint) => (text: string) => string);
 
 /** A column of words. */
 export const left = <Row>(title: string, cell: Column<Row>["cell"], style?: Style<Row>): Column<Row> => ({
@@ -52,8 +53,12 @@ export function table<Row>(
 	const titles = columns.map(({ title }) => title);
 	return [
 		line(titles, () => paint.dim),
-		...cells.map((texts, r) => line(texts, (i) => columns[i]!.style?.(rows[r]!, paint) ?? asIs)),
+		...cells.map((texts, r) => line(texts, (i) => styleOf(columns[i]!.style, rows[r]!, paint))),
 	].join("\n");
+}
+
+function styleOf<Row>(style: Style<Row> | undefined, row: Row, paint: Paint): (text: string) => string {
+	return typeof style === "string" ? paint[style] : (style?.(row, paint) ?? asIs);
 }
 
 /** "3 min ago", "in 70 min", "–" for never. */

@@ -10,7 +10,7 @@ import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { peerTables } from "./peer-table.ts";
-import { plural } from "./table.ts";
+import { type Column, left, plural, table } from "./table.ts";
 
 export function verdictLine(verdict: Verdict, paint: Paint): string {
 	if (verdict.status === "valid") {
@@ -37,7 +37,7 @@ function checksNote(figure: Figure, confidence: readonly Confidence[]): string {
 	return found === undefined ? "" : plural(found.samples, "spot check");
 }
 
-type Row = readonly [label: string, claimed: string, proven: string, note: string];
+type Row = readonly [title: string, label: string, claimed: string, proven: string, note: string];
 
 /** What the figures say the card is, and how sure that is. */
 function modelCells(identity: Identity | undefined): readonly [proven: string, note: string] {
@@ -60,38 +60,33 @@ function modelCells(identity: Identity | undefined): readonly [proven: string, n
 }
 
 function deviceRows(index: number, device: DeviceClaim, verdict: Verdict): Row[] {
-	if (verdict.status !== "valid") return [["model", device.name, "nothing", ""]];
+	const title = `${device.kind} ${index}`;
+	if (verdict.status !== "valid") return [[title, "model", device.name, "nothing", ""]];
 	const { confidence, identity, figures } = verdict;
 	const own = bestFigures(figures.filter((f) => f.device === index && !isPeerFigure(f)));
 	const [model, note] = modelCells(identity.find((i) => i.device === index));
-	const rows: Row[] = [["model", device.name, own.length === 0 ? "nothing" : model, note]];
-	for (const figure of own)
-		rows.push([
-			figureLabel(figure.name),
-			claimedFor(device, figure.name),
-			formatFigure(figure),
-			checksNote(figure, confidence),
-		]);
-	return rows;
+	return [
+		[title, "model", device.name, own.length === 0 ? "nothing" : model, note],
+		...own.map((figure): Row => {
+			const { name } = figure;
+			return ["", figureLabel(name), claimedFor(device, name), formatFigure(figure), checksNote(figure, confidence)];
+		}),
+	];
 }
+
+const columns: readonly Column<Row>[] = [
+	left("", ([title]) => title, "strong"),
+	left("", ([, label]) => label),
+	left("claimed", ([, , claimed]) => claimed, "dim"),
+	left("proven", ([, , , proven]) => proven),
+	left("", ([, , , , note]) => note, "dim"),
+];
 
 /** Claimed beside proven. For an invalid verdict the figures are left out: nothing of such a file counts. */
 export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint): string {
 	const confidence = verdict.status === "valid" ? verdict.confidence : [];
-	const groups = body.claim.devices.map((device, index) => ({
-		title: `${device.kind} ${index}`,
-		rows: deviceRows(index, device, verdict),
-	}));
-	const header: Row = ["", "claimed", "proven", ""];
-	const all = [header, ...groups.flatMap((g) => g.rows)];
-	const width = (column: 0 | 1 | 2) => Math.max(...all.map((row) => row[column].length)) + 2;
-	const [w0, w1, w2] = [width(0), width(1), width(2)];
-	const titleWidth = Math.max(...groups.map((g) => g.title.length), 0) + 2;
-	const print = (title: string, row: Row, style: (text: string) => string) =>
-		`  ${paint.strong(title.padEnd(titleWidth))}${style(row[0].padEnd(w0))}${paint.dim(row[1].padEnd(w1))}${row[2].padEnd(w2)}${paint.dim(row[3])}`.trimEnd();
-	const lines = [print("", header, paint.dim)];
-	for (const group of groups)
-		for (const [i, row] of group.rows.entries()) lines.push(print(i === 0 ? group.title : "", row, (text) => text));
+	const rows = body.claim.devices.flatMap((device, index) => deviceRows(index, device, verdict));
+	const lines = [table(columns, rows, paint)];
 	const figures = verdict.status === "valid" ? verdict.figures : [];
 	// Reads between devices get fewer spot checks: what they read was proven at full strength before.
 	const peers = new Set(figures.filter(isPeerFigure).map(({ challenge }) => challenge));

@@ -1,6 +1,7 @@
 // Fields of a frame's payload (engine/FRAMES.md): little-endian integers, hashes, texts, written and read in
 // order. Knows no frame; frames.ts puts the fields together, frame-reader.ts cuts the stream.
 import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToUtf8, concatBytes } from "../../protocol/bytes/bytes.ts";
 import { HASH_BYTES } from "./frame-table.ts";
 
 /** One frame as cut from the stream, its payload not yet read. */
@@ -41,14 +42,7 @@ export class FieldWriter {
 		return this;
 	}
 	bytes(): Uint8Array {
-		const all = [...this.parts, ...this.last];
-		const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));
-		let at = 0;
-		for (const part of all) {
-			bytes.set(part, at);
-			at += part.length;
-		}
-		return bytes;
+		return concatBytes(...this.parts, ...this.last);
 	}
 }
 
@@ -87,16 +81,13 @@ export class FieldReader {
 	}
 	rest(max: number): Uint8Array {
 		const size = this.bytes.length - this.at;
-		if (size > max) throw badFrame(`${size} bytes where ${max} are allowed`);
+		if (size > max) throw badFrame(`${size} bytes, at most ${max} are allowed`);
 		return this.raw(size);
 	}
 	text(max: number): string {
-		const bytes = this.rest(max);
-		try {
-			return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-		} catch {
-			throw badFrame("a text is not UTF-8");
-		}
+		const text = bytesToUtf8(this.rest(max));
+		if (text === null) throw badFrame("a text is not UTF-8");
+		return text;
 	}
 	pick<T>(table: readonly T[], number: number, what: string): T {
 		const value = table[number];

@@ -78,7 +78,7 @@ export class FrameReader {
 		this.filled = 0;
 		this.failure =
 			length > this.maxLength
-				? new AssayError("FRAME_TOO_LARGE", `a frame of ${length} bytes where ${this.maxLength} are allowed`)
+				? new AssayError("FRAME_TOO_LARGE", `a frame of ${length} bytes, at most ${this.maxLength} are allowed`)
 				: badFrame(`a frame of ${length} bytes, too short for its kind and id`);
 		return this.failure;
 	}

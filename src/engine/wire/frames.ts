@@ -2,6 +2,7 @@
 // engine the reverse. Pure: bytes in, values out. It judges shapes only (sizes, fixed bytes, UTF-8); whether
 // a reply fits what was asked is the client's business, and whether it is true is verify/'s. What the frames
 // are is frame-table.ts; the stream is cut by frame-reader.ts.
+import { utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { FMA_PRECISIONS, GEMM_PRECISIONS } from "../../protocol/maths/precision.ts";
 import { badFrame, FieldReader, FieldWriter, type Frame } from "./frame-fields.ts";
 import {
@@ -116,7 +117,7 @@ const bytes = ({ max }: { readonly max: number }): Codec<Uint8Array> => ({
 	read: (from) => from.rest(max),
 });
 const text = ({ min, max }: { readonly min: number; readonly max: number }): Codec<string> => ({
-	write: (to, value) => to.raw(atMost(new TextEncoder().encode(value), max)),
+	write: (to, value) => to.raw(atMost(utf8ToBytes(value), max)),
 	read(from) {
 		const value = from.text(max);
 		if (value.length < min) throw badFrame("a text is missing");
@@ -126,11 +127,11 @@ const text = ({ min, max }: { readonly min: number; readonly max: number }): Cod
 
 /** What does not fit is our own mistake. */
 function atMost(value: Uint8Array, max: number): Uint8Array {
-	if (value.length > max) throw new RangeError(`${value.length} bytes where ${max} are allowed`);
+	if (value.length > max) throw new RangeError(`${value.length} bytes, at most ${max} are allowed`);
 	return value;
 }
 
-const magic = new TextEncoder().encode(MAGIC);
+const magic = utf8ToBytes(MAGIC);
 
 const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? FieldValues[T] : undefined> } = {
 	u16: uint(2),

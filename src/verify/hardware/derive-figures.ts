@@ -20,8 +20,9 @@ import { gemmRoundOps, sustainedRatioPpm } from "./throughput-curve.ts";
 const US_PER_S = 1_000_000n;
 
 /** Integers of the file are safe ones: a figure beyond them is stated as "at least that". */
-function toFigureValue(value: bigint): number {
-	return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
+function figure({ record, index }: Answered, name: string, value: bigint, unit: string): Figure {
+	const most = BigInt(Number.MAX_SAFE_INTEGER);
+	return { device: record.spec.device, name, value: Number(value > most ? most : value), unit, challenge: index };
 }
 
 export function deriveFigures(
@@ -53,40 +54,32 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 	return [...speeds, ...kept].sort((a, b) => a.challenge - b.challenge);
 }
 
-function gemmSpeed(answer: Answered, spec: GemmSpec): number {
-	return toFigureValue((gemmRoundOps(spec) * BigInt(answer.roots.length) * US_PER_S) / BigInt(workUs(answer)));
+function gemmSpeed(answer: Answered, spec: GemmSpec): bigint {
+	return (gemmRoundOps(spec) * BigInt(answer.roots.length) * US_PER_S) / BigInt(workUs(answer));
 }
 
 /** `together`: the same product with all devices at once, when this one ran alone. */
 function gemmFigures(answer: Answered, spec: GemmSpec, together: Answered | null): Figure[] {
-	const { roots, index: challenge, record } = answer;
-	const value = gemmSpeed(answer, spec);
-	const { device, precision } = spec;
-	const name = `gemm.${precision}`;
+	const speed = gemmSpeed(answer, spec);
+	const name = `gemm.${spec.precision}`;
 	if (together !== null) {
-		const ppm = value === 0 ? 0n : (BigInt(gemmSpeed(together, spec)) * 1_000_000n) / BigInt(value);
-		return [
-			{ device, name: `${name}.alone`, value, unit: "op/s", challenge },
-			{ device, name: `scaling.${precision}`, value: toFigureValue(ppm), unit: "ppm", challenge },
-		];
+		const alone = figure(answer, `${name}.alone`, speed, "op/s");
+		const atOnce = figure(together, name, gemmSpeed(together, spec), "op/s");
+		const ppm = alone.value === 0 ? 0n : (BigInt(atOnce.value) * 1_000_000n) / BigInt(alone.value);
+		return [alone, figure(answer, `scaling.${spec.precision}`, ppm, "ppm")];
 	}
-	if (spec.rounds !== 0) return [{ device, name, value, unit: "op/s", challenge }];
-	const ratio = sustainedRatioPpm(spec, record.sentAtUs, roots);
+	if (spec.rounds !== 0) return [figure(answer, name, speed, "op/s")];
+	const ratio = sustainedRatioPpm(spec, answer.record.sentAtUs, answer.roots);
 	return [
-		{ device, name: `${name}.sustained`, value, unit: "op/s", challenge },
-		{ device, name: `${name}.sustained-ratio`, value: ratio, unit: "ppm", challenge },
+		figure(answer, `${name}.sustained`, speed, "op/s"),
+		figure(answer, `${name}.sustained-ratio`, BigInt(ratio), "ppm"),
 	];
 }
 
-function fmaFigure(answer: Answered, spec: FmaSpec): Figure {
-	const work = 2n * BigInt(spec.lanes) * BigInt(spec.steps) * BigInt(answer.roots.length);
-	return {
-		device: spec.device,
-		name: `fma.${spec.precision}`,
-		value: toFigureValue((work * US_PER_S) / BigInt(workUs(answer))),
-		unit: spec.precision === "int32" ? "op/s" : "flop/s",
-		challenge: answer.index,
-	};
+function fmaFigure(answer: Answered, { precision, lanes, steps }: FmaSpec): Figure {
+	const work = 2n * BigInt(lanes) * BigInt(steps) * BigInt(answer.roots.length);
+	const unit = precision === "int32" ? "op/s" : "flop/s";
+	return figure(answer, `fma.${precision}`, (work * US_PER_S) / BigInt(workUs(answer)), unit);
 }
 
 function memoryFigures(
@@ -99,12 +92,9 @@ function memoryFigures(
 	const residency = residencyOf(answer, spec, answers, claim, speeds);
 	// A late stream proves no bytes. For a GPU it is a fault besides (check-figures.ts).
 	if (residency === null || residency.late) return [];
-	const { device } = spec;
-	const challenge = answer.index;
-	const { residentBytes, bytesPerS } = residency;
 	return [
-		{ device, name: "memory.resident", value: toFigureValue(residentBytes), unit: "B", challenge },
-		{ device, name: "memory.bandwidth", value: toFigureValue(bytesPerS), unit: "B/s", challenge },
+		figure(answer, "memory.resident", residency.residentBytes, "B"),
+		figure(answer, "memory.bandwidth", residency.bytesPerS, "B/s"),
 	];
 }
 
@@ -113,9 +103,7 @@ function peerFigures(answer: Answered, spec: StreamSpec, answers: readonly Answe
 	const read = rateOf(answer, spec, answers);
 	const gemm = answers[spec.of]?.record.spec;
 	if (read === null || gemm === undefined) return [];
-	const name = `peer.bandwidth.${gemm.device}`;
-	const value = toFigureValue(read.bytesPerS);
-	return [{ device: spec.device, name, value, unit: "B/s", challenge: answer.index }];
+	return [figure(answer, `peer.bandwidth.${gemm.device}`, read.bytesPerS, "B/s")];
 }
 
 /**
@@ -130,23 +118,22 @@ function diskFigures(
 	answers: readonly Answered[],
 	cpuOps: bigint,
 ): Figure[] {
-	const { device } = spec;
-	const challenge = answer.index;
 	if (spec.kind === "copy") {
 		const isReadBack = counted.some((other) => {
 			const { spec: s } = other.record;
-			if (s.kind !== "stream" || s.device !== device || s.of !== spec.of || other.index < challenge) return false;
+			if (s.kind !== "stream" || s.device !== spec.device || s.of !== spec.of || other.index < answer.index)
+				return false;
 			return notMade(rateOf(other, s, answers), cpuOps, 0n)?.late === false;
 		});
 		const written = rateOf(answer, spec, answers);
 		if (!isReadBack || written === null) return [];
-		return [{ device, name: "disk.write", value: toFigureValue(written.bytesPerS), unit: "B/s", challenge }];
+		return [figure(answer, "disk.write", written.bytesPerS, "B/s")];
 	}
 	const storage = notMade(rateOf(answer, spec, answers), cpuOps, 0n);
 	if (storage === null || storage.late) return [];
 	return [
-		{ device, name: "disk.stored", value: toFigureValue(storage.residentBytes), unit: "B", challenge },
-		{ device, name: "disk.read", value: toFigureValue(storage.bytesPerS), unit: "B/s", challenge },
+		figure(answer, "disk.stored", storage.residentBytes, "B"),
+		figure(answer, "disk.read", storage.bytesPerS, "B/s"),
 	];
 }
 

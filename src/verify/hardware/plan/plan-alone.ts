@@ -2,7 +2,8 @@
 // the records alone (verify/hardware/scaling.ts). Nothing is asked of a host with one device of the kind.
 import type { GemmPrecision } from "../../../protocol/maths/precision.ts";
 import type { DeviceKind, GemmSpec } from "../../../protocol/probe/evidence.ts";
-import { type Budgets, devicesOf, MAX_DEVICES, type Phase, stage } from "./plan-stage.ts";
+import type { Budgets } from "./budgets.ts";
+import { devicesOf, MAX_DEVICES, type Phase, stage } from "./plan-stage.ts";
 import { opsOfRound, type Seen } from "./probe-plan.ts";
 
 /** The first product of this precision: that of the stage with all devices. */

@@ -3,13 +3,13 @@
 // Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
+import type { Budgets } from "./budgets.ts";
 import { CPU_FMA, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
 import { fmaSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
-	type Budgets,
 	deadlineMs,
 	devicesOf,
 	devicesWith,

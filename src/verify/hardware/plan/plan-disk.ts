@@ -2,7 +2,8 @@
 // disk gives them prove nothing, so they must be dear enough for this disk: those of the RAM's fill when they are, else a few
 // dearer ones made for it. A trial says how fast the disk is. Page: docs/hardware-proof.md §5, §9.
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
-import { type Budgets, devicesOf, filled, type Phase, stage, warm } from "./plan-stage.ts";
+import type { Budgets } from "./budgets.ts";
+import { devicesOf, filled, type Phase, stage, warm } from "./plan-stage.ts";
 import { opsOfRound, roundBytes, type Seen } from "./probe-plan.ts";
 
 const MiB = 2 ** 20;

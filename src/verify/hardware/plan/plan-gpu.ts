@@ -3,12 +3,12 @@
 // memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
+import type { Budgets } from "./budgets.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { cpuWarmUps } from "./plan-cpu.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
-	type Budgets,
 	deadlineMs,
 	devicesOf,
 	devicesWith,

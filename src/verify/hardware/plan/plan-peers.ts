@@ -1,7 +1,8 @@
 // The table of peers: every device reads what every other one keeps, all at once, one neighbour further in each stage. A trial before
 // each stage says which pairs can do it at all and how fast, so that the stage is short. Page: docs/hardware-proof.md §5.
 import type { DeviceKind, StreamSpec } from "../../../protocol/probe/evidence.ts";
-import { type Budgets, devicesOf, filled, MAX_DEVICES, type Phase, stage, warm } from "./plan-stage.ts";
+import type { Budgets } from "./budgets.ts";
+import { devicesOf, filled, MAX_DEVICES, type Phase, stage, warm } from "./plan-stage.ts";
 import { roundBytes, type Seen } from "./probe-plan.ts";
 
 /** Enough that no cache holds it and a pass takes longer than a round trip; a fill has it in one round or a few. */

@@ -1,7 +1,8 @@
 // What the GPU's and the CPU's half of the plan share: phases, speeds as the warm-ups showed them, deadlines.
 // Pure. The order of phases is in plan-probe.ts, the sizes in gpu-sizes.ts and cpu-sizes.ts.
-import type { FmaPrecision, GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
+import type { FmaPrecision, Precision } from "../../../protocol/maths/precision.ts";
 import type { ChallengeSpec, DeviceKind, FmaSpec, GemmSpec } from "../../../protocol/probe/evidence.ts";
+import type { Budgets } from "./budgets.ts";
 import { sustainedSpec } from "./gpu-sizes.ts";
 import { opsOfRound, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
 
@@ -11,25 +12,6 @@ export interface PlanOptions {
 	readonly sustainMs: number;
 	/** Opened leaves a gemm and stream; fma takes half. Default 128: a skipped share of 3.5 % is caught with 99 %. */
 	readonly samples: number | null;
-}
-
-export interface Budgets {
-	readonly samples: number;
-	readonly fillS: number | null;
-	readonly leastPasses: number;
-	readonly precisions: readonly GemmPrecision[];
-	readonly precisionS: number;
-	readonly fma: readonly FmaPrecision[];
-	readonly gpuFmaS: number;
-	/** For a run alone, of which there is one a device. */
-	readonly aloneS: number;
-	readonly peerS: number;
-	readonly peerSamples: number;
-	readonly disk: { readonly fillS: number; readonly copyS: number; readonly readS: number; readonly samples: number };
-	readonly cpuKeepS: number;
-	readonly cpuKeepBytes: { readonly usualBytes: number; readonly mostBytes: number };
-	readonly cpuStreamS: number;
-	readonly cpuFmaS: number;
 }
 
 /** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */

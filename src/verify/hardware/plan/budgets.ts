@@ -1,0 +1,45 @@
+// How long and how often a full and a quick probe ask: seconds, places, passes. The order of phases is in
+// plan-probe.ts.
+import { FMA_PRECISIONS, type FmaPrecision, type GemmPrecision } from "../../../protocol/maths/precision.ts";
+import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
+
+// CPU budgets: three probes of an idle machine shall agree within 10 % in every figure (bench/results). GPU budgets: on an H200 a
+// probe with 16 passes took 11 s, of which fill 2.0, stream 0.6 and its openings 0.7 (each opened pass is digested again); hence 6.
+export const FULL = {
+	samples: 128,
+	fillS: null as number | null,
+	leastPasses: 6,
+	precisions: ["fp8", "fp16", "bf16", "tf32"] as readonly GemmPrecision[],
+	precisionS: 0.25,
+	fma: FMA_PRECISIONS as readonly FmaPrecision[],
+	gpuFmaS: 0.12,
+	/** For a run alone, of which there is one a device. */
+	aloneS: 0.3,
+	peerS: 0.1,
+	peerSamples: 16,
+	disk: { fillS: 0.2, copyS: 0.15, readS: 0.15, samples: 64 },
+	cpuKeepS: 2.5,
+	cpuKeepBytes: CPU_KEEP,
+	cpuStreamS: 0.25,
+	cpuFmaS: 0.3,
+};
+
+export type Budgets = Readonly<typeof FULL>;
+
+export const QUICK: Budgets = {
+	samples: 32,
+	fillS: 0.6,
+	leastPasses: 8,
+	precisions: ["fp16", "bf16"],
+	precisionS: 0.2,
+	fma: ["fp32"],
+	gpuFmaS: 0.1,
+	aloneS: 0.1,
+	peerS: 0.03,
+	peerSamples: 8,
+	disk: { fillS: 0.1, copyS: 0.05, readS: 0.05, samples: 16 },
+	cpuKeepS: 0.3,
+	cpuKeepBytes: CPU_KEEP_QUICK,
+	cpuStreamS: 0.2,
+	cpuFmaS: 0.2,
+};
