@@ -8,16 +8,15 @@ import { readPot } from "../../chain/contracts/rewards.ts";
 import { readEpochParams, readProposal, readRevealed, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
 import { withChain } from "../chain/chain-connection.ts";
-import { chainOptions, keyOptions, providerOptions } from "../chain/chain-options.ts";
 import { withProviderChain } from "../chain/provider-chain.ts";
 import { type CliIo, command } from "../command.ts";
-import { list, text, type Values, whole } from "../options.ts";
 import { printResult } from "../print/print-result.ts";
 import { type Column, left, right, shown, table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { deploy } from "./chain/chain-deploy.ts";
 import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
 import { send, setEndpoint } from "./chain/chain-send.ts";
+import { type ChainCommandValues, options } from "./chain/options.ts";
 
 interface EpochLine {
 	readonly epoch: number;
@@ -37,28 +36,6 @@ const columns: readonly Column<EpochLine>[] = [
 	right("claimed", ({ paid }) => formatTokens(paid)),
 ];
 
-const options = {
-	epochs: whole("N", "status: epochs to show", [1, 100], 5),
-	"epoch-seconds": whole(
-		"N",
-		"deploy: length of an epoch; each of its four windows is a tenth of it",
-		[40, 31_536_000],
-		4320,
-	),
-	fund: whole("TOKENS", "deploy: tokens set aside for rewards, of a supply of 1000000000", [0, 1e9], 100_000_000),
-	...keyOptions,
-	coins: text("N", "send: also this much of the chain's own coin, for gas"),
-	validator: text("URL", "bind: the validator's API"),
-	device: list("ID", "bind, release: only this device, 0x and 64 hex digits (default: all)", {
-		pattern: /^0x[0-9a-fA-F]{64}$/,
-		is: "a device, 0x and 64 hex digits",
-	}),
-	...providerOptions,
-	...chainOptions,
-};
-
-type ChainCommandValues = Values<typeof options>;
-
 export const chainCommand = command({
 	name: "chain",
 	about: "bind and release always act for this machine's provider; --data is then its folder. Page: docs/chain.md.",
@@ -72,27 +49,20 @@ export const chainCommand = command({
 		deploy: {
 			needs: "--rpc URL",
 			does: "deploy a token and the contracts; their addresses go to chain/contracts-external.json in the data folder",
-			run: (values, io) => deploy(values, io),
+			run: deploy,
 		},
 		send: {
 			takes: "ACCOUNT TOKENS",
 			does: "send tokens (with --coins also gas); on the embedded chain they come from its treasury",
-			run: (values, io, to, tokens) => send(to!, tokens!, values, io),
+			run: send,
 		},
-		endpoint: {
-			takes: "URL",
-			does: "publish where others reach this validator",
-			run: (values, io, url) => setEndpoint(url!, values, io),
-		},
+		endpoint: { takes: "URL", does: "publish where others reach this validator", run: setEndpoint },
 		bind: {
 			needs: "--validator URL",
 			does: "fetch a validator's statements on this provider's GPUs and bind the GPUs to this provider on chain",
-			run: (values, io) => bindDevices(values, io),
+			run: bindDevices,
 		},
-		release: {
-			does: "give up devices that are bound to this provider",
-			run: (values, io) => releaseDevices(values, io),
-		},
+		release: { does: "give up devices that are bound to this provider", run: releaseDevices },
 	},
 });
 

@@ -68,28 +68,23 @@ ASSAY_TOKEN.`,
 	exits: { 67: "no such provider", 69: "no answer", 75: "not now", 77: "refused" },
 	verbs: {
 		"": { run: list },
-		show: {
-			takes: "PROVIDER",
-			does: "what one provider claims and has proven",
-			run: (values, io, who) => show(who!, values, io),
-		},
-		add: {
-			takes: "TARGET",
-			does: "add a host: ssh://user@host[:port] or local",
-			run: (values, io, target) => add(target!, values, io),
-		},
-		pause: { takes: "PROVIDER", does: "stop probing it", run: (values, io, who) => change(who!, true, values, io) },
-		resume: { takes: "PROVIDER", does: "probe it again", run: (values, io, who) => change(who!, false, values, io) },
+		show: { takes: "PROVIDER", does: "what one provider claims and has proven", run: show },
+		add: { takes: "TARGET", does: "add a host: ssh://user@host[:port] or local", run: add },
+		pause: { takes: "PROVIDER", does: "stop probing it", run: act((id, values) => change(id, true, values)) },
+		resume: { takes: "PROVIDER", does: "probe it again", run: act((id, values) => change(id, false, values)) },
 		remove: {
 			takes: "PROVIDER",
 			does: "remove it; its history stays",
-			run: (values, io, who) => act(who!, values, io, (client, id) => client.removeProvider({ params: { id } })),
+			run: act((id) => (client) => client.removeProvider({ params: { id } })),
 		},
 		probe: {
 			takes: "PROVIDER",
 			does: "make its next probe due now",
-			run: (values, io, who) =>
-				act(who!, values, io, (client, id) => client.askProbe({ params: { id }, body: given({ why: values.why }) })),
+			run: act(
+				(id, { why }) =>
+					(client) =>
+						client.askProbe({ params: { id }, body: given({ why }) }),
+			),
 		},
 	},
 });
@@ -140,11 +135,12 @@ function listText(rows: readonly ProviderSummary[], isCut: boolean, nowMs: numbe
 	return isCut ? `${text}\n${paint.dim(`  the first ${rows.length}; --limit shows more`)}` : text;
 }
 
-const show = (subject: string, values: ProvidersValues, io: CliIo): Promise<number> =>
-	showOrWatch(values, io, async (client) => {
+function show(values: ProvidersValues, io: CliIo, subject: string): Promise<number> {
+	return showOrWatch(values, io, async (client) => {
 		const provider = await client.getProvider({ params: { id: (await findProvider(client, subject)).id } });
 		return { json: provider, text: (paint) => providerText(provider, Date.now(), paint) };
 	});
+}
 
 function providerText(provider: Provider, nowMs: number, paint: Paint): string {
 	const claimed = (provider.claim?.devices ?? []).map(
@@ -173,7 +169,7 @@ function providerText(provider: Provider, nowMs: number, paint: Paint): string {
 const offerOf = ({ name, price }: ProvidersValues) =>
 	given({ name, pricePerHourMicros: price === undefined ? undefined : Math.round(price * 1e6) });
 
-async function add(target: string, values: ProvidersValues, io: CliIo): Promise<number> {
+async function add(values: ProvidersValues, io: CliIo, target: string): Promise<number> {
 	if (target !== "local" && !target.startsWith("ssh://"))
 		throw usageError(`providers add takes ssh://user@host[:port] or local, not '${target}'`);
 	const offer = offerOf(values);
@@ -181,21 +177,19 @@ async function add(target: string, values: ProvidersValues, io: CliIo): Promise<
 	return tell(await askApi(values, io, (client) => client.registerProvider({ body })), values, io);
 }
 
-const change = (subject: string, paused: boolean, values: ProvidersValues, io: CliIo): Promise<number> =>
-	act(subject, values, io, (client, id) =>
-		client.changeProvider({ params: { id }, body: { ...offerOf(values), paused } }),
-	);
-
 type Changed = ProviderSummary | { readonly providerId: string; readonly dueAtMs: number };
+type Act = (id: string, values: ProvidersValues) => (client: ApiClient) => Promise<Changed>;
 
-async function act(
-	subject: string,
-	values: ProvidersValues,
-	io: CliIo,
-	ask: (client: ApiClient, id: string) => Promise<Changed>,
-): Promise<number> {
-	const done = await askApi(values, io, async (client) => ask(client, (await findProvider(client, subject)).id));
-	return tell(done, values, io);
+const change = (id: string, paused: boolean, values: ProvidersValues) => (client: ApiClient) =>
+	client.changeProvider({ params: { id }, body: { ...offerOf(values), paused } });
+
+function act(how: Act) {
+	return async (values: ProvidersValues, io: CliIo, subject: string): Promise<number> => {
+		const done = await askApi(values, io, async (client) =>
+			how((await findProvider(client, subject)).id, values)(client),
+		);
+		return tell(done, values, io);
+	};
 }
 
 function tell(done: Changed, values: ProvidersValues, io: CliIo): number {

@@ -92,7 +92,7 @@ async function search(values: RentValues, io: CliIo): Promise<number> {
 	});
 }
 
-async function start(provider: string | undefined, values: RentValues, io: CliIo): Promise<number> {
+async function start(values: RentValues, io: CliIo, provider?: string): Promise<number> {
 	const durationMs = parseSpan(values.for);
 	const key = readPublicKey(values["ssh-key"], io);
 	const { maxPriceMicros, ...want } = wantsOf(values);
@@ -118,23 +118,18 @@ async function list(values: RentValues, io: CliIo): Promise<number> {
 /** Whose rentals: the caller's own, or with --all everybody's. */
 const callerOf = ({ all }: RentValues) => (all ? "owner" : "customer");
 
-async function onOne(
-	verb: "extend" | "release" | "ssh",
-	values: RentValues,
-	io: CliIo,
-	subject: string,
-	...sshCommand: string[]
-): Promise<number> {
-	const durationMs = verb === "extend" ? parseSpan(values.for) : 0;
-	const ask = async (client: ApiClient) => {
-		const found = await findRental(client, subject);
-		const params = { id: found.id };
-		if (verb === "extend") return client.extendRental({ params, body: { durationMs } });
-		return verb === "release" ? client.releaseRental({ params }) : found;
+function onOne(verb: "extend" | "release" | "ssh") {
+	return async (values: RentValues, io: CliIo, subject: string, ...sshCommand: string[]): Promise<number> => {
+		const durationMs = verb === "extend" ? parseSpan(values.for) : 0;
+		const ask = async (client: ApiClient) => {
+			const found = await findRental(client, subject);
+			const params = { id: found.id };
+			if (verb === "extend") return client.extendRental({ params, body: { durationMs } });
+			return verb === "release" ? client.releaseRental({ params }) : found;
+		};
+		const rental = await askApi(values, io, ask, callerOf(values));
+		return verb === "ssh" ? runSsh(rental, sshCommand, values["ssh-key"], io) : tell(rental, values, io, undefined);
 	};
-	const rental = await askApi(values, io, ask, callerOf(values));
-	if (verb === "ssh") return runSsh(rental, sshCommand, values["ssh-key"], io);
-	return tell(rental, values, io, undefined);
 }
 
 function tell(rental: Rental, values: RentValues, io: CliIo, identityFile: string | undefined): number {
@@ -159,20 +154,15 @@ export const rentCommand = command({
 			takes: "[PROVIDER]",
 			needs: "--for TIME",
 			does: "rent this provider, or the cheapest that matches the filters",
-			run: (values, io, provider) => start(provider, values, io),
+			run: start,
 		},
 		list: { does: "your rentals", run: list },
-		extend: {
-			takes: "RENTAL",
-			needs: "--for TIME",
-			does: "let a rental end later",
-			run: (values, io, id) => onOne("extend", values, io, id!),
-		},
-		release: { takes: "RENTAL", does: "end a rental now", run: (values, io, id) => onOne("release", values, io, id!) },
+		extend: { takes: "RENTAL", needs: "--for TIME", does: "let a rental end later", run: onOne("extend") },
+		release: { takes: "RENTAL", does: "end a rental now", run: onOne("release") },
 		ssh: {
 			takes: "RENTAL [COMMAND…]",
 			does: "log in to a rental, or run a command there (after --)",
-			run: (values, io, id, ...sshCommand) => onOne("ssh", values, io, id!, ...sshCommand),
+			run: onOne("ssh"),
 		},
 	},
 });

@@ -42,12 +42,7 @@ export const tokensCommand = command({
 					return all;
 				}),
 		},
-		add: {
-			takes: "NAME",
-			needs: "--role ROLE",
-			does: "create a token",
-			run: (values, io, name) => add(name!, values, io),
-		},
+		add: { takes: "NAME", needs: "--role ROLE", does: "create a token", run: add },
 		revoke: {
 			takes: "TOKEN",
 			does: "revoke a token, by its id or the beginning of it",
@@ -59,7 +54,7 @@ export const tokensCommand = command({
 	},
 });
 
-async function add(name: string, values: Values<typeof options>, io: CliIo): Promise<number> {
+async function add(values: Values<typeof options>, io: CliIo, name: string): Promise<number> {
 	const role = ROLES.find((one) => one === values.role);
 	if (role === undefined) throw usageError(`--role takes ${ROLES.join(", ")}`);
 	const expiresAtMs = values.days === undefined ? null : Date.now() + Math.floor(values.days * 86_400_000);

@@ -9,21 +9,14 @@ import { realEnvironment } from "../../../platform/environment.ts";
 import { chainFolder, contractsPath, loadChainKey } from "../../../validator/settlement/home.ts";
 import { dataDirOf, reachNode, rpcUrlOf } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
-import type { ChainValues } from "../../chain/chain-options.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
 import { usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
 import { formatTokens } from "../../print/tokens.ts";
+import type { ChainCommandValues } from "./options.ts";
 
-interface DeployValues extends ChainValues {
-	readonly "epoch-seconds": number;
-	readonly fund: number;
-	readonly "key-file": string | undefined;
-	readonly json: boolean;
-}
-
-export async function deploy(values: DeployValues, io: CliIo): Promise<number> {
+export async function deploy(values: ChainCommandValues, io: CliIo): Promise<number> {
 	const rpcUrl = rpcUrlOf(values, io);
 	if (rpcUrl === null) throw usageError("deploy needs --rpc: an embedded chain has its contracts from its first start");
 	const epochSeconds = values["epoch-seconds"];

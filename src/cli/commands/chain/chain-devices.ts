@@ -13,24 +13,17 @@ import {
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import { fetchBounded } from "../../../platform/bounded-fetch.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
 import { bindingsPath, parseBindings } from "../../../validator/settlement/device-bindings.ts";
-import type { ProviderValues } from "../../chain/chain-options.ts";
 import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
 import { usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
 import { shown } from "../../print/table.ts";
+import type { ChainCommandValues } from "./options.ts";
 
-type DeviceValues = ProviderValues & {
-	readonly validator: string | undefined;
-	readonly device: readonly string[] | undefined;
-	readonly json: boolean;
-};
-
-type Hex = `0x${string}`;
-
-export async function bindDevices(values: DeviceValues, io: CliIo): Promise<number> {
+export async function bindDevices(values: ChainCommandValues, io: CliIo): Promise<number> {
 	const { validator: url } = values;
 	if (url === undefined || !/^https?:\/\//.test(url))
 		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider");
@@ -79,7 +72,7 @@ export async function bindDevices(values: DeviceValues, io: CliIo): Promise<numb
 	});
 }
 
-export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<number> {
+export async function releaseDevices(values: ChainCommandValues, io: CliIo): Promise<number> {
 	const wanted = wantedDevices(values);
 	return withProviderChain(values, io, async (actor) => {
 		const { contracts, account } = actor;
@@ -100,7 +93,7 @@ export async function releaseDevices(values: DeviceValues, io: CliIo): Promise<n
 	});
 }
 
-const wantedDevices = ({ device }: DeviceValues): ReadonlySet<string> | null =>
+const wantedDevices = ({ device }: ChainCommandValues): ReadonlySet<string> | null =>
 	device === undefined ? null : new Set(device.map((one) => one.toLowerCase()));
 
 const FETCH_WITHIN_MS = 20_000;

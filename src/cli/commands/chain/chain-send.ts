@@ -8,22 +8,16 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { treasurerOf } from "../../../validator/settlement/home.ts";
 import { withChain } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
-import type { ChainValues } from "../../chain/chain-options.ts";
 import type { ChainActor } from "../../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
 import { usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
 import { formatTokens, parseTokens } from "../../print/tokens.ts";
-
-interface SendValues extends ChainValues {
-	readonly coins: string | undefined;
-	readonly "key-file": string | undefined;
-	readonly json: boolean;
-}
+import type { ChainCommandValues } from "./options.ts";
 
 /** `amount` is "0" where only coins are sent. */
-export async function send(to: string, amount: string, values: SendValues, io: CliIo): Promise<number> {
+export async function send(values: ChainCommandValues, io: CliIo, to: string, amount: string): Promise<number> {
 	if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw usageError(`an account is 0x and 40 hex digits, not '${to}'`);
 	const tokens = /^0+$/.test(amount) ? 0n : parseTokens(amount);
 	const coins = values.coins === undefined ? 0n : parseTokens(values.coins);
@@ -60,11 +54,7 @@ export async function send(to: string, amount: string, values: SendValues, io: C
 	});
 }
 
-export async function setEndpoint(
-	endpoint: string,
-	values: ChainValues & { readonly json: boolean },
-	io: CliIo,
-): Promise<number> {
+export async function setEndpoint(values: ChainCommandValues, io: CliIo, endpoint: string): Promise<number> {
 	if (!/^https?:\/\//.test(endpoint))
 		throw usageError(`an endpoint is a URL with http:// or https://, not '${endpoint}'`);
 	return withChain(values, io, async (home) => {
