@@ -1,5 +1,6 @@
-// The attachments read as what they are: roots and openings of each challenge. A file may number its attachments in one way only
-// (each challenge's roots, then its opens), so that nothing can be swapped, shared or smuggled in.
+// The attachments read as what they are: roots and openings of each challenge. A file may number its
+// attachments in one way only (each challenge's roots, then its opens), so that nothing can be swapped,
+// shared or smuggled in.
 import type { ChallengeRecord, EvidenceBody, OpenRecord } from "../../protocol/probe/evidence.ts";
 import { decodeOpenings, decodeRoots, type OpeningRecord, type RootRecord } from "../../protocol/probe/records.ts";
 import { type Fault, fault } from "./fault.ts";

@@ -1,4 +1,5 @@
-// How sure the checked places make us: a prover that skipped the share f of the work passes S of them with probability (1 − f)^S.
+// How sure the checked places make us: a prover that skipped the share f of the work passes S of them with
+// probability (1 − f)^S.
 import type { ChallengeRecord } from "../../protocol/probe/evidence.ts";
 import type { Confidence } from "../../protocol/probe/verdict.ts";
 import type { Answered } from "./answers.ts";

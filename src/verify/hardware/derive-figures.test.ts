@@ -111,7 +111,8 @@ test("a stream is late by the faster of recomputing and fetching", () => {
 		assert.ok(read.ok && STREAM.kind === "stream");
 		return residencyOf(read.answers[1]!, STREAM, read.answers, CLAIM, figuresOf(...list))!.late;
 	};
-	// 129 GB kept. In 1.2 s of gemm the card proves 107 GB/s of recomputing, more than the 64 GB/s of fetching: 0.4 s a pass.
+	// 129 GB kept. In 1.2 s of gemm the card proves 107 GB/s of recomputing, more than the 64 GB/s of fetching:
+	// 0.4 s a pass.
 	assert.deepEqual([lateAfter(1_200_000, 390_000), lateAfter(1_200_000, 410_000)], [false, true]);
 	// A slow card recomputes less than it fetches: 129 GB at 64 GB/s, a third of that is 0.67 s.
 	assert.deepEqual([lateAfter(60_000_000, 660_000), lateAfter(60_000_000, 680_000)], [false, true]);

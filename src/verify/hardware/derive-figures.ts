@@ -1,6 +1,6 @@
-// The figures that an evidence file proves: work over time on the verifier's clock, round trips included, rounded down.
-// Derived from the facts alone, by the probe when it writes a file and by verify when it reads one.
-// A challenge that did not end well has no figure. Whether the answers are right is not judged here.
+// The figures that an evidence file proves: work over time on the verifier's clock, round trips included,
+// rounded down. Derived from the facts alone, by the probe when it writes a file and by verify when it reads
+// one. A challenge that did not end well has no figure. Whether the answers are right is not judged here.
 import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
 import type {
 	CopySpec,

@@ -1,5 +1,5 @@
-// What whoever asks for a verdict already knows: whose signature, which probe, when, of what. All optional; all arguments,
-// because a pure function has no clock and remembers nothing.
+// What whoever asks for a verdict already knows: whose signature, which probe, when, of what. All optional;
+// all arguments, because a pure function has no clock and remembers nothing.
 
 export interface Expectations {
 	/** Public keys, lower-case hex. Absent: any signer. Empty: none. */

@@ -1,5 +1,5 @@
-// What a check gives back: null when it found nothing wrong, else the code, the place in the file and a sentence.
-// Checks are ordinary functions of what came before them; none of them throws.
+// What a check gives back: null when it found nothing wrong, else the code, the place in the file and a
+// sentence. Checks are ordinary functions of what came before them; none of them throws.
 import type { Code } from "../../protocol/codes.ts";
 
 export interface Fault {

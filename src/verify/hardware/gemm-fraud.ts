@@ -1,5 +1,6 @@
-// Wrong elements of an evidence file in the form in which the chain takes them (docs/slashing.md): a leaf, its path, the roots from its round on, one column.
-// Pure, for anyone who holds a file. Only what the file itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
+// Wrong elements of an evidence file in the form in which the chain takes them (docs/slashing.md): a leaf,
+// its path, the roots from its round on, one column. Pure, for anyone who holds a file. Only what the file
+// itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
 import { bytesToHex, equalBytes, hexToBytes, readU16 } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";

@@ -1,5 +1,6 @@
-// An honest prover and its probe in memory, at toy sizes: the evidence that tests take as their starting point and then spoil.
-// Two GPUs, a CPU and a disk, every kind of challenge. Times are invented, and such that a stream is early enough.
+// An honest prover and its probe in memory, at toy sizes: the evidence that tests take as their starting
+// point and then spoil. Two GPUs, a CPU and a disk, every kind of challenge. Times are invented, and such
+// that a stream is early enough.
 import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes/bytes.ts";
 import { leafHash, merkleLevels, merklePath } from "../../protocol/hash/merkle.ts";
 import { mixKeys, mixLeaf } from "../../protocol/hash/mix.ts";
@@ -183,7 +184,8 @@ export function answerStages(
 					)
 				: workRounds(spec, first, spoilOwn);
 			committedOf.push(committed);
-			// A pass over 256 KiB at toy speed: 1 µs against 64 GB/s of fetching leaves three quarters of it resident.
+			// A pass over 256 KiB at toy speed: 1 µs against 64 GB/s of fetching leaves three quarters of it
+			// resident.
 			const spacingUs =
 				spec.kind === "copy" ? 900 : spec.kind === "stream" ? (gemm!.device === 0 ? 1 : 70) : 100_003 + 7 * index;
 			const roots = committed.map(({ root }, i) => ({ index: i, atUs: sentAtUs + spacingUs * (i + 1), root }));

@@ -1,8 +1,9 @@
-// Random mutations of honest evidence (10⁵ and more in the deep tier): never an exception, never valid, never the last-resort guard.
-// Raw ones change the file's bytes. Structured ones change a value, a record or the order of a list, and are packed, hashed and
-// signed anew with the verifier's own key, so that the checks behind the signature must catch them. Left out of the structured ones
-// are the fields that the tamper list calls free, and times: they are the verifier's own word, and a changed one inside its
-// bounds is another honest file. These are mutated too, but keep the old signature or get a stranger's.
+// Random mutations of honest evidence (10⁵ and more in the deep tier): never an exception, never valid, never
+// the last-resort guard. Raw ones change the file's bytes. Structured ones change a value, a record or the
+// order of a list, and are packed, hashed and signed anew with the verifier's own key, so that the checks
+// behind the signature must catch them. Left out of the structured ones are the fields that the tamper list
+// calls free, and times: they are the verifier's own word, and a changed one inside its bounds is another
+// honest file. These are mutated too, but keep the old signature or get a stranger's.
 import assert from "node:assert/strict";
 import { createPrivateKey, sign as nodeSign } from "node:crypto";
 import { test } from "node:test";
@@ -204,7 +205,8 @@ function mutateAttachment(
 }
 
 test("the honest file opens a late round of every challenge", () => {
-	// A root after which nothing is opened is caught by no check: that is what sampling means. So the kit has none.
+	// A root after which nothing is opened is caught by no check: that is what sampling means. So the kit has
+	// none.
 	for (const { roots, opens } of answerStages(STAGES))
 		assert.ok(Math.max(...opens[0]!.records.map(({ round }) => round)) >= roots.length - 2);
 });

@@ -1,5 +1,6 @@
-// What a verifier insists on, whatever a file says: limits of parameters, rates a cheater is granted, thresholds of findings.
-// Each value with its reason. engine/FRAMES.md names the limits of the wire; these are never wider.
+// What a verifier insists on, whatever a file says: limits of parameters, rates a cheater is granted,
+// thresholds of findings. Each value with its reason. engine/FRAMES.md names the limits of the wire; these
+// are never wider.
 import type { ChallengeSpec, DeviceClaim } from "../../protocol/probe/evidence.ts";
 import type { Reader } from "./reader-of.ts";
 

@@ -1,4 +1,5 @@
-// Whose memory does a stream prove something about? Decided by the kinds of the devices in the claim, by nothing that a spec says.
+// Whose memory does a stream prove something about? Decided by the kinds of the devices in the claim, by
+// nothing that a spec says.
 import type { ChallengeSpec, CopySpec, DeviceClaim, StreamSpec } from "../../protocol/probe/evidence.ts";
 
 /**

@@ -1,5 +1,6 @@
-// Which products ran alone, and beside which run with all devices at once they are put. Decided by the records: a stage that asks one
-// device, while a stage before it asked several devices of that kind for the same product in one instant. No flag says it.
+// Which products ran alone, and beside which run with all devices at once they are put. Decided by the
+// records: a stage that asks one device, while a stage before it asked several devices of that kind for the
+// same product in one instant. No flag says it.
 import type { GemmSpec, HostClaim } from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 

@@ -1,4 +1,5 @@
-// Peers, disks, devices together and alone, cards that refuse: what several devices of one host prove together, and what they do not.
+// Peers, disks, devices together and alone, cards that refuse: what several devices of one host prove
+// together, and what they do not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
@@ -58,7 +59,8 @@ test("which streams and copies can be asked", () => {
 });
 
 test("a disk that reads back too slowly to tell it from the CPU proves nothing, and is not accused", () => {
-	// 128 KiB; the CPU makes them again at 167 Mop/s ÷ 128 = 1.3 MB/s in 100 ms. A third of that a pass, two passes: 66 ms.
+	// 128 KiB; the CPU makes them again at 167 Mop/s ÷ 128 = 1.3 MB/s in 100 ms. A third of that a pass, two
+	// passes: 66 ms.
 	const slower = (us: number) =>
 		spoiled((a) => {
 			for (const answered of a.slice(8)) shift(answered, us);

@@ -1,4 +1,5 @@
-// Roots and openings that are missing, surplus, repeated, reordered, withheld or wrong: each ends in a code and a place of its own.
+// Roots and openings that are missing, surplus, repeated, reordered, withheld or wrong: each ends in a code
+// and a place of its own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -185,8 +186,8 @@ test("a stream looks into the leaves beneath it: a wrong product that the gemm's
 		[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 2, keep: 2, samples: 1 }],
 		[{ kind: "stream", device: 0, of: 0, newest: 0, passes: 2, samples: 4 }],
 	];
-	// All four (pass, group) places are opened, so the first round is always looked into. Try secrets until the gemm's one draw
-	// falls into the second round, which is right.
+	// All four (pass, group) places are opened, so the first round is always looked into. Try secrets until the
+	// gemm's one draw falls into the second round, which is right.
 	for (let attempt = 1; attempt < 40; attempt++) {
 		const secret = new Uint8Array(32).fill(attempt);
 		let round = 0;

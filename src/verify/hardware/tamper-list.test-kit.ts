@@ -1,6 +1,7 @@
-// The tamper list: every field of an evidence file, a change to it, and what must catch the change.
-// Each change is tried twice: without a new signature (the signature or the form must catch it) and signed anew with the verifier's
-// own key, as a lying verifier would, where `code` must catch it. Fields that nothing but the signature protects say why in `free`.
+// The tamper list: every field of an evidence file, a change to it, and what must catch the change. Each
+// change is tried twice: without a new signature (the signature or the form must catch it) and signed anew
+// with the verifier's own key, as a lying verifier would, where `code` must catch it. Fields that nothing but
+// the signature protects say why in `free`.
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the list writes into what is read-only to everybody else

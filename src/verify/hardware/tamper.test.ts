@@ -1,4 +1,5 @@
-// Walks the tamper list: no field of an evidence file is missing from it, and every change is caught by the code it names.
+// Walks the tamper list: no field of an evidence file is missing from it, and every change is caught by the
+// code it names.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// The speed of a sustained run over time, from the times its roots came. Work is taken to flow evenly between two roots.
-// Whole numbers throughout (BigInt where they pass 2^53), so that every verifier gets the same curve.
+// The speed of a sustained run over time, from the times its roots came. Work is taken to flow evenly between
+// two roots. Whole numbers throughout (BigInt where they pass 2^53), so that every verifier gets the same
+// curve.
 import type { Evidence, GemmSpec } from "../../protocol/probe/evidence.ts";
 import { decodeRoots, type RootRecord } from "../../protocol/probe/records.ts";
 

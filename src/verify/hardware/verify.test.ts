@@ -1,5 +1,5 @@
-// Honest evidence is valid; weak questions, wrong times and unmet expectations end in their own codes. Spoiled answers are in
-// spoiled-answers.test.ts, the walk over all fields in tamper.test.ts.
+// Honest evidence is valid; weak questions, wrong times and unmet expectations end in their own codes.
+// Spoiled answers are in spoiled-answers.test.ts, the walk over all fields in tamper.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, EvidenceBody } from "../../protocol/probe/evidence.ts";
@@ -44,11 +44,13 @@ test("honest evidence is valid, with its figures, confidence and findings", () =
 		verdict.figures.filter((f) => f.device === device && f.name.startsWith(name)).map(({ value }) => value);
 	const gemm = verdict.figures[0]!;
 	assert.equal(gemm.value, Math.floor((2 * 128 * 512 * 128 * 3 * 1e6) / (3 * 100_003)));
-	// 256 KiB kept, 1 µs a pass: 64,000 bytes could have been fetched and 2 recomputed (ops/k B/s) in that time.
+	// 256 KiB kept, 1 µs a pass: 64,000 bytes could have been fetched and 2 recomputed (ops/k B/s) in that
+	// time.
 	assert.equal(verdict.figures[2]!.value, 262_144 - 64_000 - Math.ceil(Math.floor(gemm.value / 128) / 1e6));
 	assert.equal(verdict.figures[3]!.value, 262_144_000_000);
 	assert.equal(verdict.figures[7]!.value, 1_000_000);
-	// One round of 128 KiB: written in 900 µs, read back in 70 µs a pass; the CPU makes 2 bytes in a microsecond.
+	// One round of 128 KiB: written in 900 µs, read back in 70 µs a pass; the CPU makes 2 bytes in a
+	// microsecond.
 	const provenOf = (name: string) => verdict.figures.find((figure) => figure.name === name)!.value;
 	assert.equal(provenOf("disk.write"), Math.floor(131_072e6 / 900));
 	assert.equal(provenOf("disk.read"), Math.floor(131_072e6 / 70));

@@ -1,6 +1,7 @@
-// Is this evidence true? A pure function of the file's bytes and of what the asker knows; the same in validator, CLI and browser.
-// Bad evidence is a value, never an exception. Cheap checks come first; seeds and places are derived anew from the secret, so
-// that nothing in the file can choose them. Page: docs/hardware-proof.md.
+// Is this evidence true? A pure function of the file's bytes and of what the asker knows; the same in
+// validator, CLI and browser. Bad evidence is a value, never an exception. Cheap checks come first; seeds and
+// places are derived anew from the secret, so that nothing in the file can choose them. Page:
+// docs/hardware-proof.md.
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { createRowScratch } from "../../protocol/maths/gemm-element.ts";
 import { firstSeed } from "../../protocol/probe/challenge-seed.ts";

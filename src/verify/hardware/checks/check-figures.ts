@@ -1,4 +1,5 @@
-// Are the stated figures those that the facts give, and did every stream run fast enough to prove that its bytes were there?
+// Are the stated figures those that the facts give, and did every stream run fast enough to prove that its
+// bytes were there?
 import type { EvidenceBody, Figure } from "../../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "../answers.ts";
 import { figuresOf, residencyOf } from "../derive-figures.ts";

@@ -1,6 +1,7 @@
-// One card posing as two must fail on memory, also when it says so: a GPU that refuses to fill what it has just claimed to be free, while
-// another GPU of the host fills its own in the same instant, is not there in the way it was claimed. A probe asks twice, the second
-// time for less, before it records a refusal. When every GPU refuses, the host may simply be busy: that stays inconclusive.
+// One card posing as two must fail on memory, also when it says so: a GPU that refuses to fill what it has
+// just claimed to be free, while another GPU of the host fills its own in the same instant, is not there in
+// the way it was claimed. A probe asks twice, the second time for less, before it records a refusal. When
+// every GPU refuses, the host may simply be busy: that stays inconclusive.
 import type { HostClaim } from "../../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";

@@ -1,5 +1,5 @@
-// A gemm's answer: seeds chained through the roots, places drawn anew from the secret, and two elements of each opened leaf
-// recomputed from the seed alone. docs/hardware-proof.md §4, §7.
+// A gemm's answer: seeds chained through the roots, places drawn anew from the secret, and two elements of
+// each opened leaf recomputed from the seed alone. docs/hardware-proof.md §4, §7.
 import { readU16 } from "../../../protocol/bytes/bytes.ts";
 import { gemmElements, type RowScratch } from "../../../protocol/maths/gemm-element.ts";
 import { nextSeed, openSeed, seedChain } from "../../../protocol/probe/challenge-seed.ts";

@@ -1,5 +1,6 @@
-// Do the proven figures contradict the cards that the host claims? And, when they do not, what do they say each card is?
-// A value of the figures alone: the claimed name decides only between cards that the figures leave equal. Page: docs/profiles.md.
+// Do the proven figures contradict the cards that the host claims? And, when they do not, what do they say
+// each card is? A value of the figures alone: the claimed name decides only between cards that the figures
+// leave equal. Page: docs/profiles.md.
 import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import type { Finding, Identity } from "../../../protocol/probe/verdict.ts";
 import { type Fault, fault } from "../fault.ts";

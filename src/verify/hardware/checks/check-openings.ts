@@ -1,5 +1,5 @@
-// Are the opened places those that were drawn, no more and no fewer, in that order, and does each leaf lead to its committed root?
-// What is in the leaves is judged in check-gemm.ts, check-stream.ts and check-fma.ts.
+// Are the opened places those that were drawn, no more and no fewer, in that order, and does each leaf lead
+// to its committed root? What is in the leaves is judged in check-gemm.ts, check-stream.ts and check-fma.ts.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { leafHash, pathLength, rootFromPath } from "../../../protocol/hash/merkle.ts";
 import { LEAF_BYTES } from "../../../protocol/probe/challenge-shape.ts";

@@ -1,5 +1,5 @@
-// Was what had to be opened asked for and answered? Once a commitment came, a prover that falls silent is not let off: it may have
-// seen that the draw hits what it skipped.
+// Was what had to be opened asked for and answered? Once a commitment came, a prover that falls silent is not
+// let off: it may have seen that the draw hits what it skipped.
 import { type Answered, isCommitted } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
 

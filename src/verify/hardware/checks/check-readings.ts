@@ -1,4 +1,5 @@
-// Readings are claims about claimed devices, in the order they came, within the probe. What they say is not judged.
+// Readings are claims about claimed devices, in the order they came, within the probe. What they say is not
+// judged.
 import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import { type Fault, fault } from "../fault.ts";
 

@@ -1,5 +1,5 @@
-// Were the right questions asked? A verifier must not be talked into weak ones: shapes inside the protocol's limits, samples, a
-// device that was claimed, streams right behind their gemm. The numbers are in policy.ts.
+// Were the right questions asked? A verifier must not be talked into weak ones: shapes inside the protocol's
+// limits, samples, a device that was claimed, streams right behind their gemm. The numbers are in policy.ts.
 
 import { largestK } from "../../../protocol/maths/precision.ts";
 import type {

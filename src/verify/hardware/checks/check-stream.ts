@@ -1,5 +1,6 @@
-// A stream's answer, and a copy's, which is that of one pass: opened digests, the kept leaf beneath each, opened against the gemm's own root, and the digest and two
-// elements recomputed. A digest is worth nothing without the leaf: it must be that of the bytes that were computed. §5, §7.
+// A stream's answer, and a copy's, which is that of one pass: opened digests, the kept leaf beneath each,
+// opened against the gemm's own root, and the digest and two elements recomputed. A digest is worth nothing
+// without the leaf: it must be that of the bytes that were computed. §5, §7.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { mixKeys, mixLeaf } from "../../../protocol/hash/mix.ts";
 import type { RowScratch } from "../../../protocol/maths/gemm-element.ts";

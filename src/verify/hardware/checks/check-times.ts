@@ -1,5 +1,6 @@
-// Is the order of events one in which the answers prove something? All times are the verifier's own clock: sent ≤ roots, in order
-// ≤ opening asked ≤ opening received ≤ end of the probe; and stages one after the other.
+// Is the order of events one in which the answers prove something? All times are the verifier's own clock:
+// sent ≤ roots, in order ≤ opening asked ≤ opening received ≤ end of the probe; and stages one after the
+// other.
 import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import type { Answered } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";

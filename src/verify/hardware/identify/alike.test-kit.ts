@@ -1,5 +1,6 @@
-// Which profiles a full probe cannot tell apart: each card's own middle figures, judged against every other card.
-// A property of the table and of the model, so that docs/profiles.md can say it before anybody is probed.
+// Which profiles a full probe cannot tell apart: each card's own middle figures, judged against every other
+// card. A property of the table and of the model, so that docs/profiles.md can say it before anybody is
+// probed.
 
 import { GEMM_PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import { ALIKE_LOG } from "./identify.ts";

@@ -1,6 +1,7 @@
-// The families of cards: one line of units each. Operations per SM and clock, dense, as NVIDIA's architecture papers count them;
-// fp8, fp16, bf16 and tf32 with fp32 accumulation, which GeForce cards run at half the rate of their fp16 accumulation.
-// int32 counts multiply-adds (64 a clock and SM); the challenge rotates as well, so it reaches a share of that.
+// The families of cards: one line of units each. Operations per SM and clock, dense, as NVIDIA's architecture
+// papers count them; fp8, fp16, bf16 and tf32 with fp32 accumulation, which GeForce cards run at half the
+// rate of their fp16 accumulation. int32 counts multiply-adds (64 a clock and SM); the challenge rotates as
+// well, so it reaches a share of that.
 import type { Family, UnitRates } from "./profile.ts";
 
 const TURING_HALF: UnitRates = { int8: 2048, fp16: 512, fp32: 128, fp64: 4, int32: 128 };

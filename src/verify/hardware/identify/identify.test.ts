@@ -1,4 +1,5 @@
-// Honest hosts, whole and partial probes, published figures, strange ones: what identification makes of each. Lies are in rules.test.ts.
+// Honest hosts, whole and partial probes, published figures, strange ones: what identification makes of each.
+// Lies are in rules.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Figure } from "../../../protocol/probe/evidence.ts";

@@ -1,6 +1,7 @@
-// Which card is this? The vector of proven figures against the profile table: ranked likelihoods, the set that cannot be told
-// apart, and what the claimed name makes of it. Pure; the name decides only between profiles that the figures leave equal.
-// Not here: whether the figures are true (verify.ts). Page: docs/profiles.md.
+// Which card is this? The vector of proven figures against the profile table: ranked likelihoods, the set
+// that cannot be told apart, and what the claimed name makes of it. Pure; the name decides only between
+// profiles that the figures leave equal. Not here: whether the figures are true (verify.ts). Page:
+// docs/profiles.md.
 import type { DeviceClaim, Figure } from "../../../protocol/probe/evidence.ts";
 import type { IdentityState } from "../../../protocol/probe/verdict.ts";
 import { type Fit, fitOf } from "./likelihood.ts";

@@ -1,6 +1,7 @@
-// How well a profile explains a proven vector: a log-likelihood, 0 at best. Two unknowns are summed over: the clock (a power cap
-// scales all arithmetic together) and the share of the tensor peak that the kernels reach on this card (all precisions together).
-// What then counts is how the precisions stand to each other, the memory, and its bandwidth, which no power cap touches.
+// How well a profile explains a proven vector: a log-likelihood, 0 at best. Two unknowns are summed over: the
+// clock (a power cap scales all arithmetic together) and the share of the tensor peak that the kernels reach
+// on this card (all precisions together). What then counts is how the precisions stand to each other, the
+// memory, and its bandwidth, which no power cap touches.
 import type { FmaPrecision, GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
 import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
 import {

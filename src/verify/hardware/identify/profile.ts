@@ -1,5 +1,6 @@
-// What is known of a card before it is probed: the shape of a profile, and how its rates follow from its units and clock.
-// Facts only; how near a proven figure comes to them is in shares.ts. The cards are in profiles.ts, the page is docs/profiles.md.
+// What is known of a card before it is probed: the shape of a profile, and how its rates follow from its
+// units and clock. Facts only; how near a proven figure comes to them is in shares.ts. The cards are in
+// profiles.ts, the page is docs/profiles.md.
 import type { GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
 
 /** Which kernels run on it, and so which share of the peak they reach. */

@@ -1,4 +1,5 @@
-// docs/profiles.md as it must be for the table. Run by itself it writes the page: node src/verify/hardware/identify/profiles-page.test-kit.ts
+// docs/profiles.md as it must be for the table. Run by itself it writes the page: node
+// src/verify/hardware/identify/profiles-page.test-kit.ts
 import { writeFileSync } from "node:fs";
 import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import { alikePairs } from "./alike.test-kit.ts";

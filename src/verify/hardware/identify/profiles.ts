@@ -1,8 +1,9 @@
-// The profile table: one line a card, from public data sheets and from what drivers report. docs/profiles.md is made from it.
-// Columns: id, family, SMs, boost MHz, memory GiB, total MiB as nvidia-smi shows it (0: not known), 10⁹ B/s, default W.
-// Rates follow from units × SMs × clock (profile.ts); `rates` overrides them where a data sheet says otherwise.
-// Not here, on purpose: GTX 16xx (no tensor cores; what mma.sync gives there is unmeasured), laptop parts, MIG slices and vGPUs
-// (their speed is the owner's setting). A name that is not here is an unknown card, never a contradiction.
+// The profile table: one line a card, from public data sheets and from what drivers report. docs/profiles.md
+// is made from it. Columns: id, family, SMs, boost MHz, memory GiB, total MiB as nvidia-smi shows it (0: not
+// known), 10⁹ B/s, default W. Rates follow from units × SMs × clock (profile.ts); `rates` overrides them
+// where a data sheet says otherwise. Not here, on purpose: GTX 16xx (no tensor cores; what mma.sync gives
+// there is unmeasured), laptop parts, MIG slices and vGPUs (their speed is the owner's setting). A name that
+// is not here is an unknown card, never a contradiction.
 import { FAMILIES } from "./families.ts";
 import { card, type Doubt, normalName, type Profile } from "./profile.ts";
 

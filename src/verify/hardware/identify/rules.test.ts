@@ -1,4 +1,5 @@
-// Lies: every rule at its margin, well-known wrong names, and every card under the name of every clearly better one.
+// Lies: every rule at its margin, well-known wrong names, and every card under the name of every clearly
+// better one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
@@ -50,7 +51,8 @@ test("an L40 as an L40S is contradicted by its int8 beside its fp16, if its int8
 		const { figures, claim } = lie(truth, better, 31 * draw + 1, { rates });
 		const judged = identifyDevice(figures, claim);
 		if (judged.contradictions.some(({ rule }) => rule === "fp16-to-int8")) seen.units++;
-		// As its data sheet has it, an L40 is an L40S at half the kernel's share: told, not accused, and never confirmed.
+		// As its data sheet has it, an L40 is an L40S at half the kernel's share: told, not accused, and never
+		// confirmed.
 		const sheet = lie(truth, better, 31 * draw + 1);
 		const told = identifyDevice(sheet.figures, sheet.claim);
 		assert.notEqual(told.state, "confirmed");
@@ -90,7 +92,8 @@ test("every card posing as a clearly better one: nearly all contradicted, none c
 	assert.ok(count.lies > 4000);
 	// With the whole memory filled, its size alone convicts.
 	assert.equal(count.memoryCaught, count.memory);
-	// Most of the rest differ by 1.6 … 2.2 in rates or bandwidth, which a 60 % cap could explain: see docs/profiles.md.
+	// Most of the rest differ by 1.6 … 2.2 in rates or bandwidth, which a 60 % cap could explain: see
+	// docs/profiles.md.
 	assert.ok(count.caught >= 0.98 * count.lies, JSON.stringify(count));
 });
 

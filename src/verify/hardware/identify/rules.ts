@@ -1,6 +1,7 @@
-// When figures contradict a claimed name: the one table of margins, each with its reason, and the checks that apply them.
-// A rule speaks only of what cannot be honest. A slow host (capped to 60 % of its clock, or sharing the card with somebody) is slow,
-// not a liar; a figure that is missing, and a fact that is doubtful, accuse nobody. Page: docs/profiles.md.
+// When figures contradict a claimed name: the one table of margins, each with its reason, and the checks that
+// apply them. A rule speaks only of what cannot be honest. A slow host (capped to 60 % of its clock, or
+// sharing the card with somebody) is slow, not a liar; a figure that is missing, and a fact that is doubtful,
+// accuse nobody. Page: docs/profiles.md.
 
 import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
@@ -117,7 +118,8 @@ function memoryContradictions(profile: Profile, vector: ProvenVector, claim: Dev
 	const found: Contradiction[] = [];
 	const most = RULES["memory-above"].limit * profile.memoryBytes;
 	if (residentBytes !== null && residentBytes > most) found.push(broken("memory-above", residentBytes, most, "bytes"));
-	// Only a full fill bounds the total: a host that says the rest is in use may be right, and is told so elsewhere (MEMORY_PARTIAL).
+	// Only a full fill bounds the total: a host that says the rest is in use may be right, and is told so
+	// elsewhere (MEMORY_PARTIAL).
 	const least = RULES["memory-below"].limit * usualTotalBytes(profile);
 	if (full && claim.memoryBytes < least) found.push(broken("memory-below", claim.memoryBytes, least, "total bytes"));
 	if (bytesPerS === null || isDoubtful(profile, "bandwidth")) return found;

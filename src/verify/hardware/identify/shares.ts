@@ -1,6 +1,7 @@
-// How near an honest probe comes to a card's data sheet: the share of each peak, on the verifier's clock, hashing included.
-// Only the Hopper line was measured (H200). The others are what mma.sync kernels are known to reach, kept wide on purpose; narrow
-// one when that architecture was measured. Not here: what counts against a host (rules.ts).
+// How near an honest probe comes to a card's data sheet: the share of each peak, on the verifier's clock,
+// hashing included. Only the Hopper line was measured (H200). The others are what mma.sync kernels are known
+// to reach, kept wide on purpose; narrow one when that architecture was measured. Not here: what counts
+// against a host (rules.ts).
 import type { Architecture } from "./profile.ts";
 
 export interface Range {

@@ -1,5 +1,6 @@
-// Figures as an honest probe of a card would give them, by a small deterministic generator: kernel shares, a power cap, noise.
-// For tests only. Nothing here is read by identification but the table of shares, which both must agree on.
+// Figures as an honest probe of a card would give them, by a small deterministic generator: kernel shares, a
+// power cap, noise. For tests only. Nothing here is read by identification but the table of shares, which
+// both must agree on.
 
 import { GEMM_PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim, Figure } from "../../../protocol/probe/evidence.ts";

@@ -1,5 +1,6 @@
-// The vector of proven figures of one device, as identification reads it: the best figure of each kind, nothing from the claim but
-// the total memory, which says whether the fill was full. Missing figures (a quick probe) are null and carry no information.
+// The vector of proven figures of one device, as identification reads it: the best figure of each kind,
+// nothing from the claim but the total memory, which says whether the fill was full. Missing figures (a quick
+// probe) are null and carry no information.
 
 import { GEMM_PRECISIONS, PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim, Figure } from "../../../protocol/probe/evidence.ts";

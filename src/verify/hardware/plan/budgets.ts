@@ -3,8 +3,9 @@
 import { FMA_PRECISIONS, type FmaPrecision, type GemmPrecision } from "../../../protocol/maths/precision.ts";
 import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
 
-// CPU budgets: three probes of an idle machine shall agree within 10 % in every figure (bench/results). GPU budgets: on an H200 a
-// probe with 16 passes took 11 s, of which fill 2.0, stream 0.6 and its openings 0.7 (each opened pass is digested again); hence 6.
+// CPU budgets: three probes of an idle machine shall agree within 10 % in every figure (bench/results). GPU
+// budgets: on an H200 a probe with 16 passes took 11 s, of which fill 2.0, stream 0.6 and its openings 0.7
+// (each opened pass is digested again); hence 6.
 export const FULL = {
 	samples: 128,
 	fillS: null as number | null,

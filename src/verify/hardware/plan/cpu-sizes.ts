@@ -1,8 +1,8 @@
 // Sizes of the challenges for the CPU device: pure arithmetic from the claim and the warm-up.
 // Not here: the order of stages (plan-probe.ts). Page: docs/hardware-proof.md §4–§6.
 //
-// The aim is a figure that repeats within 10 % on an idle machine, in runs of 0.3 s (scalar) to a second or so (the fill of the RAM, which
-// is the matrix figure too): a scheduler's hiccup of 20 ms then stays small.
+// The aim is a figure that repeats within 10 % on an idle machine, in runs of 0.3 s (scalar) to a second or
+// so (the fill of the RAM, which is the matrix figure too): a scheduler's hiccup of 20 ms then stays small.
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
 
 /** 64 leaves of 256 lanes; 8192 steps as on GPUs, so that one round is some 10 ms on two cores. */

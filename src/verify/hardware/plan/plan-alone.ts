@@ -1,5 +1,6 @@
-// Each device alone at the product that all of them did at once: what it loses when the others work too. The verdict finds these runs by
-// the records alone (verify/hardware/scaling.ts). Nothing is asked of a host with one device of the kind.
+// Each device alone at the product that all of them did at once: what it loses when the others work too. The
+// verdict finds these runs by the records alone (verify/hardware/scaling.ts). Nothing is asked of a host with
+// one device of the kind.
 import type { GemmPrecision } from "../../../protocol/maths/precision.ts";
 import type { DeviceKind, GemmSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";

@@ -1,6 +1,6 @@
-// The CPU's part of a probe, with nothing else running on the host on our behalf: matrix speed and a share of the RAM in one, the disk
-// that is given some of it, scalar chains. A host may show its CPU as several devices: they are asked all at once, like cards.
-// Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
+// The CPU's part of a probe, with nothing else running on the host on our behalf: matrix speed and a share of
+// the RAM in one, the disk that is given some of it, scalar chains. A host may show its CPU as several
+// devices: they are asked all at once, like cards. Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
@@ -43,7 +43,8 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 	const sustained = sustainedPhase("cpu", options, 60_000);
 	const keeps = (seen: Seen): GemmSpec[] => {
 		const cpus = cpusWith(seen, "int8");
-		// Devices that share the cores share the bytes: together they make as many as one would, in steps of two for the same reason.
+		// Devices that share the cores share the bytes: together they make as many as one would, in steps of two
+		// for the same reason.
 		const usualBytes = budgets.cpuKeepBytes.usualBytes / 2 ** Math.ceil(Math.log2(Math.max(1, cpus.length)));
 		return cpus.map((device) => {
 			const lessBy = seen.tooBig.some((spec) => spec.device === device) ? 0.5 : 0;

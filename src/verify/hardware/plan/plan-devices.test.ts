@@ -1,4 +1,5 @@
-// The plan for several devices of a kind and for disks: peers, each alone, products dear enough for the disk, readings.
+// The plan for several devices of a kind and for disks: peers, each alone, products dear enough for the disk,
+// readings.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

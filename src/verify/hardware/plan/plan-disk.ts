@@ -1,6 +1,7 @@
-// The disk's part of a probe: products of the CPU are written to it and read back. Bytes that the CPU could make again as fast as the
-// disk gives them prove nothing, so they must be dear enough for this disk: those of the RAM's fill when they are, else a few
-// dearer ones made for it. A trial says how fast the disk is. Page: docs/hardware-proof.md §5, §9.
+// The disk's part of a probe: products of the CPU are written to it and read back. Bytes that the CPU could
+// make again as fast as the disk gives them prove nothing, so they must be dear enough for this disk: those
+// of the RAM's fill when they are, else a few dearer ones made for it. A trial says how fast the disk is.
+// Page: docs/hardware-proof.md §5, §9.
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
 import { devicesOf, filled, type Phase, stage, warm } from "./plan-stage.ts";

@@ -1,6 +1,6 @@
-// The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream over it → release →
-// the other precisions → each card alone → scalar chains → the sustained run. Before the release the cards read each other's
-// memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
+// The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream
+// over it → release → the other precisions → each card alone → scalar chains → the sustained run. Before the
+// release the cards read each other's memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
@@ -103,7 +103,8 @@ function memoryPhases(budgets: Budgets, samples: number): Phase[] {
 					specs.push({ kind: "stream", device, of: fill.index, newest: 0, passes, samples });
 					fillS = Math.max(fillS, seen.challenges[fill.index]!.seconds);
 				}
-				// Long enough for a prover that computes everything again in every pass: it shall be judged late, not silent.
+				// Long enough for a prover that computes everything again in every pass: it shall be judged late, not
+				// silent.
 				return stage(seen, specs, {
 					hold: true,
 					deadlineMs: Math.min(120_000, deadlineMs(budgets.leastPasses * fillS)),

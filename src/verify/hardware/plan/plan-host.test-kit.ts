@@ -1,4 +1,5 @@
-// Pretended hosts for the plan's tests: they answer as fast as they say, and what the plan would record comes back. No engine runs here.
+// Pretended hosts for the plan's tests: they answer as fast as they say, and what the plan would record comes
+// back. No engine runs here.
 import assert from "node:assert/strict";
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim } from "../../../protocol/probe/evidence.ts";

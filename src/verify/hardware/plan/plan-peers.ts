@@ -1,5 +1,6 @@
-// The table of peers: every device reads what every other one keeps, all at once, one neighbour further in each stage. A trial before
-// each stage says which pairs can do it at all and how fast, so that the stage is short. Page: docs/hardware-proof.md §5.
+// The table of peers: every device reads what every other one keeps, all at once, one neighbour further in
+// each stage. A trial before each stage says which pairs can do it at all and how fast, so that the stage is
+// short. Page: docs/hardware-proof.md §5.
 import type { DeviceKind, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
 import { devicesOf, filled, MAX_DEVICES, type Phase, stage, warm } from "./plan-stage.ts";
@@ -55,7 +56,8 @@ export function peerPhases(kind: "gpu" | "cpu", budgets: Budgets, samples: numbe
 						const trial = seen.warmUps.findLast(
 							({ run }) => run.kind === "stream" && run.device === device && run.of === of,
 						);
-						// Cards that cannot reach each other say so in the trial: no figure, and nothing to accuse them of.
+						// Cards that cannot reach each other say so in the trial: no figure, and nothing to accuse them
+						// of.
 						if (trial === undefined || trial.bytesPerS <= 0) return [];
 						const passes = Math.ceil((budgets.peerS * trial.bytesPerS) / bytes);
 						return [

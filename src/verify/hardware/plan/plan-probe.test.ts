@@ -1,5 +1,6 @@
-// The plan against pretended hosts: every request stays inside engine/FRAMES.md, memory is filled, speeds set the sizes,
-// refusals shrink, and a hostile claim gets a bounded probe. Several devices and disks are in plan-devices.test.ts.
+// The plan against pretended hosts: every request stays inside engine/FRAMES.md, memory is filled, speeds set
+// the sizes, refusals shrink, and a hostile claim gets a bounded probe. Several devices and disks are in
+// plan-devices.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HostClaim } from "../../../protocol/probe/evidence.ts";

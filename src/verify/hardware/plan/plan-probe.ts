@@ -1,8 +1,9 @@
-// The default plan: which challenges a probe asks, in which order and how large. Decides only; run-probe.ts acts.
-// A pure function of what was seen so far, so that every branch can be tested without an engine. Page: docs/hardware-proof.md.
+// The default plan: which challenges a probe asks, in which order and how large. Decides only; run-probe.ts
+// acts. A pure function of what was seen so far, so that every branch can be tested without an engine. Page:
+// docs/hardware-proof.md.
 //
-// GPUs first (plan-gpu.ts), then the CPU alone (plan-cpu.ts): its figures would suffer from feeding the GPUs. The disk comes with the
-// CPU, whose products it is given (plan-disk.ts).
+// GPUs first (plan-gpu.ts), then the CPU alone (plan-cpu.ts): its figures would suffer from feeding the GPUs.
+// The disk comes with the CPU, whose products it is given (plan-disk.ts).
 import { FULL, QUICK } from "./budgets.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { gpuPhases } from "./plan-gpu.ts";

@@ -1,6 +1,6 @@
-// The words between a plan (which decides) and run-probe.ts (which acts): steps going out, what was seen coming back.
-// Shapes only. A plan is a pure function of the claim and of what was seen so far; it never touches a link or a clock.
-// Page: docs/hardware-proof.md; the choices themselves are in plan-probe.ts.
+// The words between a plan (which decides) and run-probe.ts (which acts): steps going out, what was seen
+// coming back. Shapes only. A plan is a pure function of the claim and of what was seen so far; it never
+// touches a link or a clock. Page: docs/hardware-proof.md; the choices themselves are in plan-probe.ts.
 import type {
 	ChallengeSpec,
 	CopySpec,
