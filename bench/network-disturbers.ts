@@ -79,18 +79,15 @@ try {
 			`round ${round + 1} of ${ROUNDS}: ${without.length} probes without, ${withThem.length} with; ${disturbed} of theirs`,
 		);
 	}
+	const spread = (ms: readonly number[]) => ({
+		p50: quantile(ms, 0.5),
+		p90: quantile(ms, 0.9),
+		mean: Math.round(ms.reduce((total, one) => total + one, 0) / ms.length),
+	});
 	const sum = (took: readonly Took[]) => ({
 		probes: took.length,
-		dueToVerdictMs: {
-			p50: quantile(took, 0.5, (one) => one.latencyMs),
-			p90: quantile(took, 0.9, (one) => one.latencyMs),
-			mean: Math.round(took.reduce((total, one) => total + one.latencyMs, 0) / took.length),
-		},
-		begunToVerdictMs: {
-			p50: quantile(took, 0.5, (one) => one.probeMs),
-			p90: quantile(took, 0.9, (one) => one.probeMs),
-			mean: Math.round(took.reduce((total, one) => total + one.probeMs, 0) / took.length),
-		},
+		dueToVerdictMs: spread(took.map(({ latencyMs }) => latencyMs)),
+		begunToVerdictMs: spread(took.map(({ probeMs }) => probeMs)),
 	});
 	const [a, b] = [sum(without), sum(withThem)];
 	const ratio = (of: (one: typeof a) => number | null) => Number((of(b)! / of(a)!).toFixed(3));

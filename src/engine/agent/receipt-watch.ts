@@ -7,7 +7,7 @@
 // two answers up), and anything that this reader cannot read, or could read otherwise than the engine does,
 // ends the watching: nothing more is signed on this channel. The engine itself is not judged: if it lies, the
 // receipt says what it said.
-import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
@@ -109,17 +109,10 @@ export class ReceiptWatch {
 
 	/** A challenge asked again (the first did not fit) has the newest answer, until its receipt is taken. */
 	private finish({ request, rounds, end }: RunningGemm): void {
-		const { precision, m, n, k, seed } = request;
-		const challenge = request.session - 1;
-		this.finished.set(challenge, {
-			challenge,
-			precision: PRECISION_NUMBER[precision],
-			m,
-			n,
-			k,
-			rounds,
-			seed: `0x${bytesToHex(seed)}`,
-			end: `0x${bytesToHex(end)}`,
-		});
+		const { m, n, k, session } = request;
+		const challenge = session - 1;
+		const precision = PRECISION_NUMBER[request.precision];
+		const ends = { seed: toHex(request.seed), end: toHex(end) };
+		this.finished.set(challenge, { challenge, precision, m, n, k, rounds, ...ends });
 	}
 }

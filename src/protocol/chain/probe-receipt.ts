@@ -2,12 +2,11 @@
 // With the provider's signature the chain can punish a wrong element. The shapes and the file that keeps a probe's receipts; the EIP-712 signature is
 // made and checked in src/chain/contracts/slashing.ts.
 import { AssayError } from "../assay-error.ts";
-import { bytesToHex } from "../bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed, type TypedFields } from "../bytes/shape.ts";
 import { PRECISION_NUMBER } from "../maths/precision.ts";
 import { nextSeed } from "../probe/challenge-seed.ts";
 import { type GemmSpec, MAX_CHALLENGES } from "../probe/evidence.ts";
-import type { Hex } from "./hex.ts";
+import { type Hex, toHex } from "./hex.ts";
 
 const U32 = 0xffff_ffff;
 const prefixed = (bytes: number): Shape<Hex> => {
@@ -84,17 +83,8 @@ export function factsOfGemm(
 	roots: readonly Uint8Array[],
 ): ReceiptFacts {
 	const { m, n, k } = spec;
-	const end = roots.reduce(nextSeed, seed);
-	return {
-		challenge,
-		precision: PRECISION_NUMBER[spec.precision],
-		m,
-		n,
-		k,
-		rounds: roots.length,
-		seed: `0x${bytesToHex(seed)}`,
-		end: `0x${bytesToHex(end)}`,
-	};
+	const ends = { seed: toHex(seed), end: toHex(roots.reduce(nextSeed, seed)) };
+	return { challenge, precision: PRECISION_NUMBER[spec.precision], m, n, k, rounds: roots.length, ...ends };
 }
 
 /** Throws AssayError RECEIPTS_BAD. Whether the signatures are right is not looked at here. */

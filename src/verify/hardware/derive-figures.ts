@@ -48,7 +48,9 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 		const reader = readerOf(spec, specs, claim.devices);
 		if (reader === "disk") return diskFigures(answer, spec, counted, answers, cpuOps);
 		if (spec.kind === "copy" || reader === null) return [];
-		return reader === "own" ? memoryFigures(answer, spec, answers, claim, speeds) : peerFigures(answer, spec, answers);
+		return reader === "own"
+			? memoryFigures(answer, residencyOf(answer, spec, answers, claim, speeds))
+			: peerFigures(answer, spec, answers);
 	});
 	// By challenge; within one, in the order made.
 	return [...speeds, ...kept].sort((a, b) => a.challenge - b.challenge);
@@ -82,14 +84,7 @@ function fmaFigure(answer: Answered, { precision, lanes, steps }: FmaSpec): Figu
 	return figure(answer, `fma.${precision}`, (work * US_PER_S) / BigInt(workUs(answer)), unit);
 }
 
-function memoryFigures(
-	answer: Answered,
-	spec: StreamSpec,
-	answers: readonly Answered[],
-	claim: EvidenceBody["claim"],
-	speeds: readonly Figure[],
-): Figure[] {
-	const residency = residencyOf(answer, spec, answers, claim, speeds);
+function memoryFigures(answer: Answered, residency: Residency | null): Figure[] {
 	// A late stream proves no bytes. For a GPU it is a fault besides (check-figures.ts).
 	if (residency === null || residency.late) return [];
 	return [

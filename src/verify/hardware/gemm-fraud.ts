@@ -1,8 +1,8 @@
 // Wrong elements of an evidence file in the form in which the chain takes them (docs/slashing.md): a leaf,
 // its path, the roots from its round on, one column. Pure, for anyone who holds a file. Only what the file
 // itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
-import { bytesToHex, equalBytes, hexToBytes, readU16 } from "../../protocol/bytes/bytes.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
+import { equalBytes, hexToBytes, readU16 } from "../../protocol/bytes/bytes.ts";
+import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { leafHash, rootFromPath } from "../../protocol/hash/merkle.ts";
 import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/maths/gemm-element.ts";
@@ -123,17 +123,15 @@ function wrongOf(
 		const at = columns.findIndex((inLeaf, i) => readU16(leaf, 2 * inLeaf) !== right[i]);
 		if (at < 0) continue;
 		const fraud = {
-			seed: hexOf(seed),
-			roots: roots.slice(round).map(hexOf),
+			seed: toHex(seed),
+			roots: roots.slice(round).map(toHex),
 			leaf: index,
 			column: columns[at]!,
-			leafBytes: hexOf(leaf),
-			path: path.map(hexOf),
+			leafBytes: toHex(leaf),
+			path: path.map(toHex),
 		};
 		const committed = readU16(leaf, 2 * columns[at]!);
 		return { facts: factsOfGemm(challenge, spec, first, roots), round, committed, right: right[at]!, fraud };
 	}
 	return null;
 }
-
-const hexOf = (bytes: Uint8Array): Hex => `0x${bytesToHex(bytes)}`;

@@ -17,34 +17,29 @@ export function checkTimes(answers: readonly Answered[], { probe }: Pick<Evidenc
 		}
 		if (record.sentAtUs < stageEndUs)
 			return fault("STAGES_OVERLAP", `${where}.sentAtUs`, "sent before the stage before it had ended");
-		const times = challengeTimes(answer);
-		if (times.fault !== null) return times.fault;
-		if (times.endUs > probe.finishedAtUs) return fault("TIME_ORDER", where, "ends after the probe does");
-		latestUs = Math.max(latestUs, times.endUs);
+		const endUs = endOf(answer);
+		if (typeof endUs !== "number") return endUs;
+		if (endUs > probe.finishedAtUs) return fault("TIME_ORDER", where, "ends after the probe does");
+		latestUs = Math.max(latestUs, endUs);
 	}
 	return null;
 }
 
-function challengeTimes({ record, roots, opens, where }: Answered): { fault: Fault | null; endUs: number } {
+/** When the challenge's last answer came; or what is wrong with its times. */
+function endOf({ record, roots, opens, where }: Answered): number | Fault {
 	let atUs = record.sentAtUs;
 	for (const [i, root] of roots.entries()) {
-		if (root.atUs < atUs)
-			return { fault: fault("TIME_ORDER", `${where}.roots.record[${i}]`, "came before what it follows"), endUs: 0 };
+		if (root.atUs < atUs) return fault("TIME_ORDER", `${where}.roots.record[${i}]`, "came before what it follows");
 		atUs = root.atUs;
 	}
 	if (roots.length > 0 && atUs === record.sentAtUs)
-		return {
-			fault: fault("TIME_ZERO", `${where}.sentAtUs`, "the last root came in the microsecond of the request"),
-			endUs: 0,
-		};
+		return fault("TIME_ZERO", `${where}.sentAtUs`, "the last root came in the microsecond of the request");
 	for (const [i, { record: open, where: openWhere }] of opens.entries()) {
-		if (open.sentAtUs < atUs) {
-			const early = i === 0 ? "COMMITMENT_AFTER_OPENING" : "TIME_ORDER";
-			return { fault: fault(early, `${openWhere}.sentAtUs`, "asked before what it opens had come"), endUs: 0 };
-		}
+		const early = i === 0 ? "COMMITMENT_AFTER_OPENING" : "TIME_ORDER";
+		if (open.sentAtUs < atUs) return fault(early, `${openWhere}.sentAtUs`, "asked before what it opens had come");
 		if (open.receivedAtUs < open.sentAtUs)
-			return { fault: fault("TIME_ORDER", `${openWhere}.receivedAtUs`, "answered before it was asked"), endUs: 0 };
+			return fault("TIME_ORDER", `${openWhere}.receivedAtUs`, "answered before it was asked");
 		atUs = open.receivedAtUs;
 	}
-	return { fault: null, endUs: atUs };
+	return atUs;
 }
