@@ -18,7 +18,7 @@ function assay(...args: string[]) {
 		encoding: "utf8",
 		cwd: scratch,
 		env: { ...process.env, ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" },
-		timeout: 120_000,
+		timeout: 600_000,
 	});
 	return { code: run.status, out: run.stdout, err: run.stderr };
 }
