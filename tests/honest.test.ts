@@ -19,7 +19,7 @@ const GEMM: GemmSpec = {
 	keep: 2,
 	samples: 16,
 };
-const FILL: GemmSpec = { ...GEMM, k: 1024 };
+const FILL: GemmSpec = { ...GEMM, k: 256 };
 const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 4, samples: 16 };
 const COPY: CopySpec = { kind: "copy", device: 2, of: 0, newest: 1, samples: 1 };
 const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 512, steps: 1024, rounds: 2, samples: 4 };
