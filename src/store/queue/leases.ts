@@ -35,6 +35,14 @@ export async function releaseLease(sql: Sql, name: string, holder: string): Prom
 	await sql.write("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, holder]);
 }
 
+function listLeases(database: StoreContext["database"], prefix: string) {
+	return database.read<Lease>(
+		`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases
+		WHERE starts_with(name, $1) AND expires_at > clock_timestamp() ORDER BY name COLLATE "C" LIMIT 10000`,
+		[text("a prefix", prefix, 200)],
+	);
+}
+
 export function createLeases({ database, process: me, leaseMs, onWarning }: StoreContext) {
 	const own = processLease(me);
 	/** Name → monotonic time of the last certain renewal, taken before the statement was sent. */
@@ -127,13 +135,7 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 				await releaseLease(database, name, me);
 			},
 			/** Those that have not expired. */
-			async list({ prefix = "" }: { readonly prefix?: string } = {}) {
-				return await database.read<Lease>(
-					`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases
-					WHERE starts_with(name, $1) AND expires_at > clock_timestamp() ORDER BY name COLLATE "C" LIMIT 10000`,
-					[text("a prefix", prefix, 200)],
-				);
-			},
+			list: ({ prefix = "" }: { readonly prefix?: string } = {}) => listLeases(database, prefix),
 			/** Called once for every lease of this process that was lost. Returns how to stop listening. */
 			onLost(listener: (name: string) => void): () => void {
 				listeners.add(listener);
