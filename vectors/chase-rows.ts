@@ -1,8 +1,7 @@
 // Rows of hop.json and chase.json, written for reading from docs/hardware-proof.md §13: the whole label tree is made anew for every
 // interval, with empty labels where there are none yet.
-import type { Product } from "./generate.ts";
 import { type Bytes, le32, mix, taggedHash, tree, vectorLeaf } from "./naive-maths.ts";
-import { hex, label, numbers, type Row } from "./rows.ts";
+import { hex, label, numbers, type Product, type Row } from "./rows.ts";
 
 const U64 = 1n << 64n;
 const bits = (state: bigint) => state.toString(16).padStart(16, "0");

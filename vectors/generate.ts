@@ -19,7 +19,7 @@ import {
 	tree,
 	vectorLeaf,
 } from "./naive-maths.ts";
-import { hex, label, numbers, type Row } from "./rows.ts";
+import { hex, label, numbers, type Product, type Row } from "./rows.ts";
 
 const gemmPrecisions: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
 
@@ -109,16 +109,6 @@ function mixRows(): Row[] {
 			digest: hex(mix(nonce, vectorLeaf(seed, leaf), keptLeaf)),
 		};
 	});
-}
-
-export interface Product {
-	readonly precision: GemmPrecision;
-	readonly m: number;
-	readonly n: number;
-	readonly k: number;
-	readonly seed: Bytes;
-	readonly leaves: readonly Bytes[];
-	readonly root: Bytes;
 }
 
 /** Two chained rounds of a small shape for every precision, and one with several leaves a row. */

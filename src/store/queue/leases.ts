@@ -35,6 +35,18 @@ export async function releaseLease(sql: Sql, name: string, holder: string): Prom
 	await sql.write("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, holder]);
 }
 
+async function takeLease(
+	sql: Pick<Sql, "write">,
+	of: { readonly name: string; readonly holder: string; readonly leaseMs: number; readonly condition: string },
+): Promise<boolean> {
+	const taken = await sql.write(
+		`INSERT INTO leases AS l (name, holder, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at WHERE ${of.condition}`,
+		[text("a lease's name", of.name, 200), of.holder, of.leaseMs],
+	);
+	return taken === 1;
+}
+
 function listLeases(database: StoreContext["database"], prefix: string) {
 	return database.read<Lease>(
 		`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases
@@ -58,13 +70,9 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 
 	async function take(name: string, condition: string): Promise<boolean> {
 		const at = performance.now();
-		const taken = await database.write(
-			`INSERT INTO leases AS l (name, holder, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at WHERE ${condition}`,
-			[text("a lease's name", name, 200), me, leaseMs],
-		);
-		if (taken === 1) held.set(name, at);
-		return taken === 1;
+		const isTaken = await takeLease(database, { name, holder: me, leaseMs, condition });
+		if (isTaken) held.set(name, at);
+		return isTaken;
 	}
 	const acquire = (name: string) => take(name, "l.holder = excluded.holder OR l.expires_at < clock_timestamp()");
 
