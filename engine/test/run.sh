@@ -10,32 +10,49 @@ engine/build.sh --tests "$@"
 engine/build.sh --sanitize --test maths_test "$@"
 case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 checked=$built-sanitize disk=build/engine/disk
-mkdir -p $disk # of a real file system: direct I/O is tested there
-runs=$(awk "BEGIN { print int(400 * ${ASSAY_FUZZ:-1} + 0.5) }")
+mkdir -p $disk/{plain,checked,cpu} # of a real file system: direct I/O is tested there; a folder each
+half=$(awk "BEGIN { print int(200 * ${ASSAY_FUZZ:-1} + 0.5) }")
 # A crash must be a crash, not an exit code that a test could take for one of the engine's own.
 # The search for leaks takes 4 s at each exit on arm64: it is done for two engines of the fuzzer, not for all.
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
 
-passed=0 failed=0
+# Two at a time: most of them wait for an engine more than they compute.
+logs=$(mktemp -d) count=0
+trap 'rm -rf "$logs"' EXIT
 suite() {
-  local log status=0 start=$SECONDS
-  log=$("$@") || status=$?
-  echo "== $*, $((SECONDS - start)) s" && echo "$log" | tail -30
-  if [[ ${log##*$'\n'} =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+  [ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n || true
+  local log
+  log=$logs/$((++count))
+  {
+    local start=$SECONDS status=0
+    "$@" > "$log.out" 2> "$log.err" || status=$?
+    echo "$status == $*, $((SECONDS - start)) s" > "$log"
+  } &
+}
+ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 suite $built/frame_fuzz $checked/assay-engine 1 1000
+suite $built/frame_fuzz $checked/assay-engine "$half" 1
+suite $built/frame_fuzz $checked/assay-engine "$half" $((half + 1))
+suite $built/devices_test $checked/assay-engine $disk/checked
+suite $built/frames_test $checked/assay-engine vectors
+suite $built/devices_test $built/assay-engine $disk/plain
+suite $built/frames_test $built/assay-engine vectors
+suite $built/cpu_device_test vectors $disk/cpu
+suite $checked/maths_test vectors
+suite $built/maths_test vectors
+wait || true
+
+passed=0 failed=0
+for number in $(seq $count); do
+  log=$logs/$number
+  read -r status name < "$log"
+  last=$(tail -1 "$log.out")
+  echo "$name" && tail -30 "$log.out" && tail -30 "$log.err"
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
     passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
     [ "$status" = 0 ] || [ "${BASH_REMATCH[2]}" != 0 ] || failed=$((failed + 1))
   else
-    echo "FAILED $1 ended with status $status" && failed=$((failed + 1))
+    echo "FAILED $name ended with status $status" && failed=$((failed + 1))
   fi
-}
-suite $built/maths_test vectors
-suite $checked/maths_test vectors
-suite $built/cpu_device_test vectors $disk
-for engine in $built/assay-engine $checked/assay-engine; do
-  suite $built/frames_test $engine vectors
-  suite $built/devices_test $engine $disk
 done
-suite $built/frame_fuzz $checked/assay-engine "$runs"
-ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 suite $built/frame_fuzz $checked/assay-engine 1 1000
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
