@@ -56,6 +56,11 @@ export const codes = {
 		VERIFIER,
 	),
 	STAGE_ORDER: invalid("Stages are not numbered 0, 1, 2, …, or one asks a device or reads a gemm twice.", VERIFIER),
+	ATTEMPT_WRONG: invalid(
+		"The record of tries that were dropped is not whole, or does not fit the challenges.",
+		VERIFIER,
+	),
+	COUNTERSIGN_WRONG: invalid("The provider's word on the probe is not its own, or not on these answers.", VERIFIER),
 	WORK_LIMIT: invalid("Checking this file would take longer than a verifier is willing to work.", VERIFIER),
 	DEVICE_REPEATED: invalid("Two claimed GPUs carry one UUID.", "One device may be posing as two: count it once."),
 
@@ -109,6 +114,10 @@ export const codes = {
 	CHALLENGE_REFUSED: inconclusive(
 		"The engine refused a challenge before committing to an answer.",
 		"Read the engine's message; free the device's memory and probe again.",
+	),
+	COUNTERSIGN_MISSING: inconclusive(
+		"The provider answered a stage and then did not sign what it had answered.",
+		"Probe again; use the same release at both ends.",
 	),
 	CHALLENGE_SILENT: inconclusive(
 		"No commitment came before the deadline, or the link broke.",

@@ -17,13 +17,14 @@ import { memoryIntents } from "../../src/chain/sending/publish.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
-import type { Link } from "../../src/engine/links/link.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { factsOfGemm, parseReceiptFile, type ReceiptFile, receiptOf } from "../../src/protocol/chain/probe-receipt.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
+import type { StageReceipts } from "../../src/validator/probe/provider-word.ts";
+import type { CommittedGemm } from "../../src/validator/probe/stage-context.ts";
 import { createReceiptCollector } from "../../src/validator/receipts/collect-receipts.ts";
 import type { FraudNote } from "../../src/validator/receipts/probe-receipts.ts";
 import { type Accused, createFraudKeeper } from "../../src/validator/settlement/fraud-keeper.ts";
@@ -78,24 +79,17 @@ const PROBE = "5a".repeat(16);
 /** A probe of a toy, its roots signed by this account between commitment and opening, as an agent would. */
 async function signedProbe(account: ChainAccount, probe: Partial<ToyProbe> = {}) {
 	const collector = createReceiptCollector({ domain: contracts.addresses, provider: account.address, probeId: PROBE });
+	const gemms: CommittedGemm[] = [];
 	const { evidence, verdict } = await probeToy({
 		stages: [[GEMM]],
 		...probe,
-		more: {
-			probeId: PROBE,
-			onCommitted: (committed, link) =>
-				collector.onCommitted(committed, {
-					...link,
-					signReceipts: async () =>
-						Promise.all(
-							committed.map(async ({ challenge, spec, seed, roots }) => {
-								const receipt = receiptOf(account.address, PROBE, factsOfGemm(challenge, spec, seed, roots));
-								return { challenge, signature: (await signReceipt(account, contracts.addresses, receipt)).slice(2) };
-							}),
-						),
-				}),
-		},
+		more: { probeId: PROBE, onCommitted: (committed) => void gemms.push(...committed) },
 	});
+	const signed = gemms.map(async ({ challenge, spec, seed, roots }) => {
+		const receipt = receiptOf(account.address, PROBE, factsOfGemm(challenge, spec, seed, roots));
+		return { challenge, signature: (await signReceipt(account, contracts.addresses, receipt)).slice(2) };
+	});
+	collector.onCommitted(gemms, await Promise.all(signed));
 	const file = collector.file(bytesToHex(sha256Of(evidence!)));
 	assert.deepEqual(file.missing, []);
 	assert.deepEqual(parseReceiptFile(JSON.stringify(file)), file);
@@ -282,29 +276,27 @@ test("whatever a provider answers, what it did not sign for is missing, and why 
 	const [first, second] = [await signed(0), await signed(1)];
 	const junk = { challenge: 0, signature: "11".repeat(65) };
 	const all = (why: string) => [0, 1].map((challenge) => ({ challenge, why }));
-	const outcomes: readonly (readonly [Partial<Link>, readonly number[], object[]])[] = [
-		[{ signReceipts: async () => [second, first] }, [0, 1], []],
-		[{ signReceipts: async () => [first] }, [0], [{ challenge: 1, why: "refused" }]],
-		[{ signReceipts: async () => [junk, first, second] }, [1], [{ challenge: 0, why: "wrong" }]],
-		[{ signReceipts: async () => [await signed(1, 0), await signed(0, 1)] }, [], all("wrong")],
-		[{ signReceipts: async () => [{ ...first, challenge: 7 }] }, [], all("refused")],
-		[{ signReceipts: async () => null }, [], all("silent")],
-		[{ signReceipts: () => Promise.reject(new Error("the link broke")) }, [], all("silent")],
-		[{}, [], all("silent")],
+	const outcomes: readonly (readonly [StageReceipts | null, readonly number[], object[]])[] = [
+		[[second, first], [0, 1], []],
+		[[first], [0], [{ challenge: 1, why: "refused" }]],
+		[[junk, first, second], [1], [{ challenge: 0, why: "wrong" }]],
+		[[await signed(1, 0), await signed(0, 1)], [], all("wrong")],
+		[[{ ...first, challenge: 7 }], [], all("refused")],
+		[null, [], all("silent")],
 	];
-	for (const [link, right, missing] of outcomes) {
+	for (const [answer, right, missing] of outcomes) {
 		const collector = createReceiptCollector({
 			domain: contracts.addresses,
 			provider: account.address,
 			probeId: PROBE,
 		});
-		await collector.onCommitted(committed, link as Link);
+		collector.onCommitted(committed, answer);
 		const file = collector.file("00".repeat(32));
 		assert.deepEqual([file.receipts.map(({ challenge }) => challenge), file.missing], [right, missing]);
 	}
 	// Another account's word for the same facts.
 	const other = createReceiptCollector({ domain: contracts.addresses, provider: accuser.address, probeId: PROBE });
-	await other.onCommitted(committed, { signReceipts: async () => [first, second] } as unknown as Link);
+	other.onCommitted(committed, [first, second]);
 	assert.deepEqual(other.file("00".repeat(32)).missing, all("wrong"));
 });
 

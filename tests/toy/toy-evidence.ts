@@ -21,7 +21,7 @@ export interface Prepared {
 }
 
 export function prepare(spec: GemmSpec, secret: Uint8Array): Prepared {
-	const leaves = leavesOf(productOf(spec, firstSeed(secret, 0, null, spec)));
+	const leaves = leavesOf(productOf(spec, firstSeed(secret, 0, null, spec, 0)));
 	return { spec, secret, leaves, hashes: leaves.map((leaf) => leafHash(leaf)) };
 }
 
@@ -37,7 +37,7 @@ export function evidenceOf(
 	const leaves = prepared.leaves.map((leaf, i) => (skipped(i) ? zeros : leaf));
 	const levels = merkleLevels(prepared.hashes.map((hash, i) => (skipped(i) ? zeroHash : hash)));
 	const root = levels.at(-1)![0]!;
-	const samples = gemmSamples(openSeed(secret, 0, root), 1, gemmLeaves(spec), spec.samples);
+	const samples = gemmSamples(openSeed(secret, 0, root, null), 1, gemmLeaves(spec), spec.samples);
 	const records = samples.map(({ round, leaf }) => ({
 		round,
 		index: leaf,
@@ -48,6 +48,7 @@ export function evidenceOf(
 		{
 			spec,
 			stage: 0,
+			attempt: 0,
 			sentAtUs: 1000,
 			roots: [{ index: 0, atUs: 2000, root }],
 			end: "complete",
@@ -57,7 +58,7 @@ export function evidenceOf(
 	const id = bytesToHex(secret.subarray(0, 16));
 	const facts: Omit<EvidenceBody, "figures"> = {
 		format: "assay-evidence",
-		version: 2,
+		version: 3,
 		probe: { id, startedAtMs: 1_800_000_000_000, finishedAtUs: 5000, target: "toy", verifier: signer.key },
 		beacon: null,
 		secret: bytesToHex(secret),
@@ -65,6 +66,8 @@ export function evidenceOf(
 		link: { kind: "local", engineSha256: null, hostKey: null, handshakeUs: null, rttUs: [100] },
 		challenges,
 		readings: [],
+		dropped: [],
+		countersign: null,
 	};
 	const body = { ...facts, figures: deriveFigures(facts, attachments) };
 	return { file: encodeEvidence(body, attachments, signer), samples, id };

@@ -10,6 +10,7 @@ const TITLES: Readonly<Record<CheckName, readonly [string, string]>> = {
 	times: ["Times", "one clock, in order, nothing answered before it was asked"],
 	readings: ["Readings", "in order and within the probe"],
 	roots: ["Commitments", "all roots there, openings at the places the secret draws"],
+	countersign: ["Provider's word", "nonces as committed to, the host's signature over every root"],
 	streams: ["Streams", "they read products that were committed"],
 	figures: ["Figures", "derived again from times and sizes; equal to the file's"],
 	residency: ["Residency", "bytes read faster than they could be made again"],

@@ -7,11 +7,11 @@ import { isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
-import type { Link } from "../links/link.ts";
+import type { Countersigner, Link } from "../links/link.ts";
 import { AgentAsks } from "./agent-asks.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
-import type { CallReply, CallRequest, OpenRequest, PlainCall, SignedChallenge } from "./agent-calls.ts";
-import { isAnswer, MAX_RECEIPTS } from "./agent-calls.ts";
+import type { AnswerMessage, CallReply, CallRequest, OpenRequest, PlainCall } from "./agent-calls.ts";
+import { isAnswer } from "./agent-calls.ts";
 import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
 import { type AgentEnd, AgentSocket, closeCodes } from "./agent-socket.ts";
@@ -136,7 +136,7 @@ export class AgentConnection {
 	private onMessage(message: AgentMessage): void {
 		if (isAnswer(message)) {
 			// Made at once: the engine's first bytes may be in the same packet.
-			if (message.type === "opened") this.addChannel(message.channel, message.engineSha256);
+			if (message.type === "opened") this.addChannel(message);
 			this.asks.settle(message);
 		} else if (message.type === "hello") this.onHello(message);
 		else if (message.type === "proof") this.onProof(message);
@@ -208,33 +208,20 @@ export class AgentConnection {
 		for (let i = 0; i < FRESH_PINGS; i++) await this.socket.ping();
 	}
 
-	private addChannel(channel: number, engineSha256: string | null): void {
+	private addChannel({ channel, engineSha256, commitment }: AnswerMessage & { readonly type: "opened" }): void {
+		const sign: Countersigner["sign"] = async (request) => {
+			const isOpen = this.channels.get(channel)?.isClosing() === false;
+			// An earlier question may still be unanswered.
+			if (!isOpen || !this.socket.maySend({ type: "sign", channel, ...request })) return null;
+			// A silent provider keeps its connection: its silence is what is recorded.
+			return this.asks.ask("sign", { channel, ...request }).catch(() => null);
+		};
 		const facts = {
 			...{ channel, engineSha256, providerKey: this.providerKey },
 			...{ handshakeUs: this.socket.rttUs, closeMs: this.bounds.closeMs },
 			sendClose: () => this.socket.send({ type: "close", channel }),
-			signReceipts: (challenges: readonly number[]) => this.signReceipts(channel, challenges),
+			countersigner: { key: this.providerKey, commitment, sign },
 		};
 		this.channels.set(channel, createChannelLink(this.socket, facts));
-	}
-
-	/**
-	 * Null: no answer in time, or an earlier question is still unanswered. A silent provider keeps its
-	 * connection: its silence is what is recorded.
-	 */
-	private async signReceipts(
-		channel: number,
-		challenges: readonly number[],
-	): Promise<readonly SignedChallenge[] | null> {
-		const receipts: SignedChallenge[] = [];
-		for (let at = 0; at < challenges.length; at += MAX_RECEIPTS) {
-			const request = { channel, challenges: challenges.slice(at, at + MAX_RECEIPTS) };
-			const isOpen = this.channels.get(channel)?.isClosing() === false;
-			if (!isOpen || !this.socket.maySend({ type: "sign", ...request })) return null;
-			const answer = await this.asks.ask("sign", request);
-			if (answer === null) return null;
-			receipts.push(...answer.receipts);
-		}
-		return receipts;
 	}
 }

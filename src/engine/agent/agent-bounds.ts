@@ -17,8 +17,8 @@ export const AGENT_BOUNDS = {
 	openMs: 30_000,
 	/** For the provider's `close` after ours: it waits for the engine's end. */
 	closeMs: 15_000,
-	/** For the answer to `sign`; without one the probe goes on and nobody asks again. */
-	signMs: 5000,
+	/** For the answer to `sign`, which takes milliseconds; without one the probe ends. Far above what a busy host needs. */
+	signMs: 30_000,
 	/** For the answer to `rent` and its like: a container image may have to be started. */
 	rentalMs: 120_000,
 };

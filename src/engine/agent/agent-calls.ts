@@ -5,14 +5,11 @@
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
-import { MAX_CHALLENGES, MAX_DEVICES } from "../../protocol/probe/evidence.ts";
+import { MAX_CHALLENGES, MAX_DEVICES, MAX_STAGES } from "../../protocol/probe/evidence.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
 export const MAX_DETAIL_CHARS = 500;
-/** Probe receipts of one message: 256 signatures fill two thirds of a control message. */
-export const MAX_RECEIPTS = 256;
-
 export interface AgentCall {
 	readonly asker: AgentSide;
 	/** The field that names what the question is about. Each subject has one unanswered question at a time. */
@@ -53,6 +50,8 @@ const limits = object({ memoryBytes: int(1), minutes: int(1, 7 * 24 * 60) });
 const receiptsWanted = object({ chainId: int(1), slashing: hex(20) });
 /** By the provider's account on the chain. Hostile: the signature is not checked here. */
 const signedChallenge = object({ challenge, signature: hex(65) });
+/** The nonce of the stage and the provider's signature, src/protocol/probe/countersign.ts. Hostile as well. */
+const stageWord = object({ nonce: hex(32), signature: hex(64) });
 /** How a customer logs in; `hostKey` is `ssh-ed25519 AAAA…` of the server that answers there. */
 const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
 
@@ -65,15 +64,22 @@ export const agentCalls = {
 		...aboutChannel,
 		request: { probe: hex(16), limits, receipts: orNull(receiptsWanted) },
 		reply: "opened",
-		answer: { engineSha256: orNull(hex(32)) },
+		answer: { engineSha256: orNull(hex(32)), commitment: hex(32) },
 		deadline: "openMs",
 	},
-	/** Receipts of finished gemm challenges; what the provider leaves out stays unsigned. */
+	/**
+	 * After the last root of a stage: the provider's word on its runs (named by their first seeds), and receipts of its gemms, of which
+	 * `challenges` are wanted. What the provider leaves out stays unsigned.
+	 */
 	sign: {
 		...aboutChannel,
-		request: { challenges: list(challenge, MAX_RECEIPTS) },
+		request: {
+			stage: int(0, MAX_STAGES - 1),
+			runs: list(hex(32), MAX_DEVICES),
+			challenges: list(challenge, MAX_DEVICES),
+		},
 		reply: "signed",
-		answer: { receipts: list(signedChallenge, MAX_RECEIPTS) },
+		answer: { word: orNull(stageWord), receipts: list(signedChallenge, MAX_DEVICES) },
 		deadline: "signMs",
 		isOptional: true,
 	},
@@ -119,6 +125,7 @@ export type OpenRequest = Pick<CallRequest<"open">, "probe" | "limits"> &
 export type EngineLimits = Typed<typeof limits>;
 export type ReceiptsWanted = Typed<typeof receiptsWanted>;
 export type SignedChallenge = Typed<typeof signedChallenge>;
+export type StageSignatures = CallReply<"sign">;
 export type RentRequest = CallRequest<"rent">;
 export type RentedAccess = Typed<typeof access>;
 export type RentalHealth = CallReply<"check">;

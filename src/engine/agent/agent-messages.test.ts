@@ -15,12 +15,13 @@ const provider: readonly AgentMessage[] = [
 	{ type: "hello", version: AGENT_VERSION, key: HEX, nonce: HEX },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: OFFER },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: { ...OFFER, ssh: { host: "a.example", port: 22 } } },
-	{ type: "opened", channel: 1, engineSha256: HEX },
+	{ type: "opened", channel: 1, engineSha256: HEX, commitment: HEX },
 	{ type: "refused", channel: 1, code: "PROVIDER_BUSY", detail: "busy" },
 	{ type: "refused", rental: RENTAL, code: "PROVIDER_BUSY", detail: "busy" },
 	{ type: "close", channel: 0xffff_ffff },
 	{ type: "changed", claim: CLAIM },
-	{ type: "signed", channel: 1, receipts: [{ challenge: 3, signature: "ab".repeat(65) }] },
+	{ type: "signed", channel: 1, word: null, receipts: [{ challenge: 3, signature: "ab".repeat(65) }] },
+	{ type: "signed", channel: 1, word: { nonce: HEX, signature: HEX + HEX }, receipts: [] },
 	{ type: "rented", rental: RENTAL, ssh: { host: "10.0.0.1", port: 2222, user: "assay-0011aabb", hostKey } },
 	{ type: "extended", rental: RENTAL },
 	{ type: "unrented", rental: RENTAL },
@@ -37,7 +38,7 @@ const validator: readonly AgentMessage[] = [
 		limits: { memoryBytes: 1e9, minutes: 5 },
 		receipts: { chainId: 2 ** 40, slashing: "ab".repeat(20) },
 	},
-	{ type: "sign", channel: 1, challenges: [0, 1023] },
+	{ type: "sign", channel: 1, stage: 255, runs: [HEX], challenges: [0, 1023] },
 	{ type: "close", channel: 1 },
 	{ type: "rent", rental: RENTAL, publicKey: hostKey, untilMs: 1, devices: ["GPU-0", "GPU-1"] },
 	{ type: "extend", rental: RENTAL, untilMs: 5 },
@@ -59,9 +60,12 @@ for (const [name, decode, messages] of [
 				assert.throws(() => decode(JSON.stringify(rest)), isBad, `without ${field}`);
 				for (const value of [null, -1, 0.5, 2 ** 53, "\u001b[2J", "x".repeat(5000), [], {}, [[]], { a: 1 }])
 					if (
-						!((field === "engineSha256" || (field === "receipts" && message.type === "open")) && value === null) &&
 						!(
-							["devices", "challenges", "receipts"].includes(field) &&
+							(["engineSha256", "word"].includes(field) || (field === "receipts" && message.type === "open")) &&
+							value === null
+						) &&
+						!(
+							["devices", "challenges", "receipts", "runs"].includes(field) &&
 							message.type !== "open" &&
 							Array.isArray(value) &&
 							value.length === 0

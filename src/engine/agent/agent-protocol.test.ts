@@ -21,7 +21,7 @@ const handshake: readonly Said[] = [
 	V({ type: "welcome", providerId: HEX }),
 ];
 const open = (channel: number) => V({ type: "open", channel, probe: RENTAL, limits, receipts: null });
-const opened = (channel: number) => P({ type: "opened", channel, engineSha256: null });
+const opened = (channel: number) => P({ type: "opened", channel, engineSha256: null, commitment: HEX });
 const refused = (channel: number) => P({ type: "refused", channel, code: "PROVIDER_BUSY", detail: "" });
 const closeBy = (side: AgentSide, channel: number): Said => [side, { type: "close", channel }];
 const ssh = { host: "h", port: 1, user: "u", hostKey: "k" };
@@ -29,8 +29,8 @@ const rent = V({ type: "rent", rental: RENTAL, publicKey: "", untilMs: 1, device
 const rented = P({ type: "rented", rental: RENTAL, ssh });
 const check = V({ type: "check", rental: RENTAL });
 const checked = P({ type: "checked", rental: RENTAL, healthy: true, detail: "" });
-const sign = (channel: number) => V({ type: "sign", channel, challenges: [0] });
-const signed = (channel: number) => P({ type: "signed", channel, receipts: [] });
+const sign = (channel: number) => V({ type: "sign", channel, stage: 0, runs: [HEX], challenges: [0] });
+const signed = (channel: number) => P({ type: "signed", channel, word: null, receipts: [] });
 const changed = P({ type: "changed", claim: CLAIM });
 
 /** The state after all of it, or what was wrong. */

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
+import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import { endOfRun, followsNonce, stageHash } from "../../protocol/probe/countersign.ts";
+import { isSignature } from "../../protocol/probe/signer.ts";
 import type { Link, LinkEnd } from "../links/link.ts";
 import type { GemmRequest } from "../wire/frame-table.ts";
 import { encodeReply, encodeRequest } from "../wire/frames.ts";
@@ -49,7 +52,8 @@ async function talking(
 	const door = await startDoor(o.bounds === undefined ? {} : { bounds: o.bounds });
 	const puppet = createPuppet();
 	const handlers = { ...NO_HANDLERS, open: async () => puppet.link, ...(signReceipts && { signReceipts }) };
-	const near = await dialAgent(dialOptions(door.url, { handlers }));
+	const dialled = dialOptions(door.url, { handlers });
+	const near = await dialAgent(dialled);
 	const far = await door.next();
 	const receipts = o.receipts === undefined ? WANTED : o.receipts;
 	const link = await far.openLink({ probe: PROBE, limits: LIMITS, receipts });
@@ -68,24 +72,25 @@ async function talking(
 		await near.close();
 		await door.stop();
 	};
-	return { door, near, far, link, puppet, stop };
+	const receiptsOf = async (...challenges: number[]) =>
+		(await link.countersigner!.sign({ stage: 0, runs: [], challenges }))?.receipts ?? null;
+	return { door, dialled, far, link, puppet, receiptsOf, stop };
 }
 
 test("the provider is given what its engine answered, once, and the validator its signatures", async () => {
 	const seen: unknown[] = [];
-	const { link, far, door, stop } = await talking(async ({ facts, ...rest }) => {
+	const { link, far, door, receiptsOf, stop } = await talking(async ({ facts, ...rest }) => {
 		seen.push([facts, rest]);
 		return facts.map(({ challenge }) => ({ challenge, signature: SIGNATURE }));
 	});
-	assert.deepEqual(await link.signReceipts!([0, 1, 2]), [{ challenge: 0, signature: SIGNATURE }]);
+	assert.deepEqual(await receiptsOf(0, 1, 2), [{ challenge: 0, signature: SIGNATURE }]);
 	assert.deepEqual(seen, [[[right], { validatorKey: door.signer.key, probe: PROBE, wanted: WANTED }]]);
 	// Asked again, of the same or of nothing: there is nothing more to sign.
-	assert.deepEqual(await link.signReceipts!([0]), []);
-	assert.deepEqual(await link.signReceipts!([]), []);
-	assert.deepEqual(await link.signReceipts!(Array.from({ length: 600 }, (_, i) => i)), []);
+	assert.deepEqual(await receiptsOf(0), []);
+	assert.deepEqual(await receiptsOf(), []);
 	assert.equal(seen.length, 1);
 	await link.close();
-	assert.equal(await link.signReceipts!([0]), null);
+	assert.equal(await receiptsOf(0), null);
 	assert.equal(far.isClosed, false);
 	await stop();
 });
@@ -97,37 +102,37 @@ const unwilling: Readonly<Record<string, [AgentHandlers["signReceipts"], typeof 
 };
 for (const [name, [sign, receipts]] of Object.entries(unwilling))
 	test(`no receipts, and all goes on: ${name}`, async () => {
-		const { link, far, stop } = await talking(sign, { receipts });
-		assert.deepEqual(await link.signReceipts!([0]), []);
+		const { receiptsOf, far, stop } = await talking(sign, { receipts });
+		assert.deepEqual(await receiptsOf(0), []);
 		assert.equal(far.isClosed, false);
 		await stop();
 	});
 
 test("a silent provider is waited for once; its late answer harms nobody", async () => {
 	const late = Promise.withResolvers<void>();
-	const { link, far, puppet, stop } = await talking(
+	const { link, far, puppet, receiptsOf, stop } = await talking(
 		async ({ facts }) => {
 			await late.promise;
 			return facts.map(({ challenge }) => ({ challenge, signature: SIGNATURE }));
 		},
 		{ bounds: { signMs: 30 } },
 	);
-	assert.equal(await link.signReceipts!([0]), null);
+	assert.equal(await receiptsOf(0), null);
 	// Still unanswered: not asked again.
-	assert.equal(await link.signReceipts!([0]), null);
+	assert.equal(await receiptsOf(0), null);
 	late.resolve();
 	const echoed = new Promise((resolve) => link.output.once("data", resolve));
 	puppet.say(encodeReply(2, { kind: "pong", payload: new Uint8Array(1) }));
 	await echoed;
 	assert.equal(far.isClosed, false);
-	assert.deepEqual(await link.signReceipts!([0]), []);
+	assert.deepEqual(await receiptsOf(0), []);
 	await stop();
 });
 
 test("an engine that ends while its receipts are made ends the question, not the connection", async () => {
 	const never = Promise.withResolvers<never>();
-	const { link, far, puppet, stop } = await talking(() => never.promise);
-	const answer = link.signReceipts!([0]);
+	const { link, far, puppet, receiptsOf, stop } = await talking(() => never.promise);
+	const answer = receiptsOf(0);
 	await puppet.close();
 	assert.equal(await answer, null);
 	await link.closed;
@@ -148,9 +153,9 @@ test("a validator's own frames, in both directions' shapes, get nothing signed",
 		g.sendData(1, encodeRequest(1, { kind: "gemm", ...gemm }));
 		g.sendData(1, encodeReply(1, { kind: "root", index: 0, root }));
 		g.sendData(1, encodeReply(1, { kind: "done", count: 1, cancelled: false }));
-		g.send({ type: "sign", channel: 1, challenges: [0, 0] });
+		g.send({ type: "sign", channel: 1, stage: 0, runs: [bytesToHex(seed)], challenges: [0, 0] });
 		answers.push(await g.receive());
-		g.send({ type: "sign", channel: 2, challenges: [0] });
+		g.send({ type: "sign", channel: 2, stage: 0, runs: [], challenges: [0] });
 		await call.closed;
 	});
 	const near = await dialAgent(
@@ -166,7 +171,26 @@ test("a validator's own frames, in both directions' shapes, get nothing signed",
 		}),
 	);
 	assert.equal((await near.closed).code, "AGENT_MESSAGE_BAD");
-	assert.deepEqual(answers, [{ type: "signed", channel: 1, receipts: [] }]);
+	assert.deepEqual(answers, [{ type: "signed", channel: 1, word: null, receipts: [] }]);
 	assert.deepEqual(given, []);
 	await validator.stop();
+});
+
+test("the provider's word: each stage once, in order, on what its engine answered, and right", async () => {
+	const { link, door, dialled, stop } = await talking(undefined);
+	const { key, commitment, sign } = link.countersigner!;
+	const ask = async (stage: number, ...runs: Uint8Array[]) =>
+		(await sign({ stage, runs: runs.map(bytesToHex), challenges: [] }))?.word ?? null;
+	assert.equal(key, dialled.signer.key);
+	assert.equal(await ask(1, seed), null, "a later stage's nonce is not told");
+	assert.equal(await ask(0), null, "a word on nothing");
+	assert.equal(await ask(0, seed, root), null, "a run that it did not see");
+	const word = await ask(0, seed);
+	const nonce = hexToBytes(word!.nonce, 32)!;
+	assert.ok(followsNonce(nonce, hexToBytes(commitment, 32)!));
+	const of = { probeId: PROBE, verifier: door.signer.key, stage: 0 };
+	assert.ok(isSignature(key, word!.signature, stageHash(of, nonce, [endOfRun(seed, [root])])));
+	assert.equal(await ask(0, seed), null, "a second time");
+	assert.equal(await ask(1, seed), null, "an answer of the stage before");
+	await stop();
 });

@@ -29,7 +29,7 @@ export interface ChannelFacts {
 	readonly closeMs: number;
 	/** Tells the provider, once, unless the channel is gone already. */
 	sendClose(): void;
-	readonly signReceipts: NonNullable<Link["signReceipts"]>;
+	readonly countersigner: NonNullable<Link["countersigner"]>;
 }
 
 export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): ChannelLink {
@@ -75,7 +75,7 @@ export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): Cha
 		engineSha256: facts.engineSha256,
 		hostKey: `ed25519:${facts.providerKey}`,
 		handshakeUs: facts.handshakeUs,
-		signReceipts: facts.signReceipts,
+		countersigner: facts.countersigner,
 		closed,
 		close: () => {
 			closing ??= end();

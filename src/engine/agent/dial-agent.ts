@@ -4,7 +4,9 @@
 // to trust (`trust`), when to dial again, engines and rentals (src/provider/).
 import { WebSocket } from "ws";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import { nonceChain, stageHash } from "../../protocol/probe/countersign.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { printable } from "../client/printable.ts";
@@ -19,13 +21,14 @@ import type {
 	PlainCall,
 	ReceiptsWanted,
 	SignedChallenge,
+	StageSignatures,
 } from "./agent-calls.ts";
 import { isAsk } from "./agent-calls.ts";
 import { type AgentParties, createNonce, isProof, type NoncePair, signProof } from "./agent-handshake.ts";
 import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
 import { type AgentEnd, AgentSocket, closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
 import { createEnginePipe, type EnginePipe } from "./engine-pipe.ts";
-import { ReceiptWatch } from "./receipt-watch.ts";
+import { RunWatch } from "./run-watch.ts";
 
 interface ByValidator {
 	readonly validatorKey: string;
@@ -77,12 +80,16 @@ export async function dialAgent(options: DialAgentOptions): Promise<ValidatorCon
 	return validator;
 }
 
-/** An engine that a channel leads to. `watch` null: nobody wants receipts of it. */
+/** An engine that a channel leads to. */
 interface Channel {
 	readonly pipe: EnginePipe;
 	readonly probe: string;
+	/** The contract that receipts are for; null: none are wanted. */
 	readonly wanted: ReceiptsWanted | null;
-	readonly watch: ReceiptWatch | null;
+	readonly watch: RunWatch;
+	readonly nonces: ReturnType<typeof nonceChain>;
+	/** Stages that have our word. */
+	stages: number;
 }
 
 /** The provider's end of one connection. */
@@ -147,8 +154,7 @@ export class ValidatorConnection {
 			this.welcomed.resolve();
 		} else if (message.type === "close") void this.channels.get(message.channel)?.pipe.close();
 		else if (message.type === "open") void this.open(message);
-		else if (message.type === "sign")
-			void answerAsk(this.socket, message, async () => ({ receipts: await this.signReceipts(message) }));
+		else if (message.type === "sign") void answerAsk(this.socket, message, async () => this.signStage(message));
 		else if (isAsk(message)) void answerAsk(this.socket, message, () => this.runHandler(message));
 	}
 
@@ -183,27 +189,45 @@ export class ValidatorConnection {
 
 	private async open(message: AskMessage & { readonly type: "open" }): Promise<void> {
 		const { channel, probe, limits, receipts: wanted } = message;
-		const { handlers } = this.options;
+		const { handlers, randomBytes } = this.options;
+		const nonces = nonceChain(randomBytes(32));
 		let link: Link | null = null;
 		const isOpened = await answerAsk(this.socket, message, async () => {
 			link = await handlers.open({ probe, limits, receipts: wanted, validatorKey: this.validatorKey });
-			return { engineSha256: link.engineSha256 };
+			return { engineSha256: link.engineSha256, commitment: bytesToHex(nonces.commitment) };
 		});
 		if (link === null) return;
 		if (!isOpened) return (link as Link).close();
-		const watch = wanted === null || !handlers.signReceipts ? null : new ReceiptWatch();
+		const watch = new RunWatch();
 		const pipe = createEnginePipe(this.socket, { channel, link, unreadBytes: this.bounds.bufferedBytes, watch });
-		this.channels.set(channel, { pipe, probe, wanted, watch });
+		this.channels.set(channel, { pipe, probe, wanted, watch, nonces, stages: 0 });
 		await pipe.ended;
 		this.channels.delete(channel);
 		this.socket.send({ type: "close", channel });
 	}
 
 	/** Only what our own engine answered on this channel; the rest, and what goes wrong, is left out. */
-	private async signReceipts(request: CallRequest<"sign">): Promise<readonly SignedChallenge[]> {
-		const { probe, wanted, watch } = this.channels.get(request.channel) ?? {};
-		const facts = request.challenges.flatMap((challenge) => watch?.take(challenge) ?? []);
-		if (!probe || !wanted || facts.length === 0) return [];
+	private async signStage(request: CallRequest<"sign">): Promise<StageSignatures> {
+		const channel = this.channels.get(request.channel);
+		if (channel === undefined) return { word: null, receipts: [] };
+		return { word: this.giveWord(channel, request), receipts: await this.signReceipts(channel, request.challenges) };
+	}
+
+	/** Each stage once and in order: a nonce that is known before the roots would let a validator choose the places. */
+	private giveWord(channel: Channel, { stage, runs }: CallRequest<"sign">): StageSignatures["word"] {
+		const ends = stage === channel.stages && runs.length > 0 ? channel.watch.takeEnds(runs) : null;
+		if (ends === null) return null;
+		channel.stages += 1;
+		const { signer } = this.options;
+		const nonce = channel.nonces.nonceOf(stage);
+		const hash = stageHash({ probeId: channel.probe, verifier: this.validatorKey, stage }, nonce, ends);
+		return { nonce: bytesToHex(nonce), signature: bytesToHex(signer.sign(hash)) };
+	}
+
+	private async signReceipts(channel: Channel, challenges: readonly number[]): Promise<readonly SignedChallenge[]> {
+		const { probe, wanted, watch } = channel;
+		const facts = challenges.flatMap((challenge) => watch.takeGemm(challenge) ?? []);
+		if (!wanted || facts.length === 0) return [];
 		const { validatorKey } = this;
 		const signing = this.options.handlers.signReceipts?.({ validatorKey, probe, wanted, facts });
 		return (await signing?.catch(() => [])) ?? [];

@@ -6,7 +6,7 @@ import { Writable } from "node:stream";
 import type { Link } from "../links/link.ts";
 import { MAX_DATA_BYTES } from "./agent-messages.ts";
 import type { AgentSocket } from "./agent-socket.ts";
-import type { ReceiptWatch } from "./receipt-watch.ts";
+import type { RunWatch } from "./run-watch.ts";
 
 export type EnginePipe = ReturnType<typeof createEnginePipe>;
 
@@ -16,7 +16,7 @@ export interface EnginePipeOptions {
 	/** More than this unread by the engine closes it. */
 	readonly unreadBytes: number;
 	/** Sees what passes, before the far side does. */
-	readonly watch: ReceiptWatch | null;
+	readonly watch: RunWatch;
 }
 
 export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions) {
@@ -26,7 +26,7 @@ export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions
 	const sink = new Writable({
 		highWaterMark: MAX_DATA_BYTES,
 		write(chunk: Uint8Array, _encoding, done) {
-			watch?.fromEngine(chunk);
+			watch.fromEngine(chunk);
 			// Nobody wants the rest of a closed channel, but it must flow away, or the engine could not end.
 			socket.sendData(channel, chunk, () => closing, done);
 		},
@@ -47,7 +47,7 @@ export function createEnginePipe(socket: AgentSocket, options: EnginePipeOptions
 		/** From the validator to the engine. */
 		write(bytes: Uint8Array): void {
 			if (closing || link.input.destroyed || link.input.writableEnded) return;
-			watch?.toEngine(bytes);
+			watch.toEngine(bytes);
 			link.input.write(bytes);
 			if (link.input.writableLength > unreadBytes) void close();
 		},

@@ -11,6 +11,27 @@ export interface LinkEnd {
 	readonly stderrTail: string;
 }
 
+/** A host that gives its own word on what its engine answers. */
+export interface Countersigner {
+	/** Ed25519, 64 hex digits; proven when the link was made. */
+	readonly key: string;
+	/** To the nonces of all stages. */
+	readonly commitment: string;
+	/**
+	 * After the last root of a stage: the word on these runs, and receipts of these gemm challenges by the host's account on a chain.
+	 * Unchecked. Null: no answer. Never rejects.
+	 */
+	sign(request: {
+		readonly stage: number;
+		/** First seeds, 64 hex digits each. */
+		readonly runs: readonly string[];
+		readonly challenges: readonly number[];
+	}): Promise<{
+		readonly word: { readonly nonce: string; readonly signature: string } | null;
+		readonly receipts: readonly { readonly challenge: number; readonly signature: string }[];
+	} | null>;
+}
+
 export interface Link {
 	readonly kind: LinkKind;
 	/** Towards the engine. */
@@ -22,14 +43,8 @@ export interface Link {
 	readonly hostKey: string | null;
 	/** TCP handshake to the host; null where it cannot be measured (local, behind a jump host). */
 	readonly handshakeUs: number | null;
-	/**
-	 * Receipts of finished gemm challenges, by the host's account on a chain: `challenge` and 130 hex digits,
-	 * unchecked. Null: no answer. Only where the far side is an agent that was told for which contract; never
-	 * rejects.
-	 */
-	readonly signReceipts?: (
-		challenges: readonly number[],
-	) => Promise<readonly { readonly challenge: number; readonly signature: string }[] | null>;
+	/** Only where the far side is an agent. */
+	readonly countersigner?: Countersigner;
 	/** Settles once, when the engine (or the connection to it) is gone; never rejects. */
 	readonly closed: Promise<LinkEnd>;
 	/** Ends the engine and waits until it is gone. May be called more than once. */

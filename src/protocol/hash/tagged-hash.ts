@@ -17,7 +17,9 @@ export type Tag =
 	| "assay/agent/1"
 	| "assay/provider/1"
 	| "assay/chain-key/1"
-	| "assay/device/1";
+	| "assay/device/1"
+	| "assay/stage-nonce/1"
+	| "assay/countersign/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

@@ -12,16 +12,33 @@ function beaconBytes(beacon: Beacon): Uint8Array {
 	return beacon === null ? new Uint8Array(0) : utf8ToBytes(encodeCanonicalJson(beacon));
 }
 
-/** seed₀ of a gemm or fma, nonce₀ of a stream. `index` is the challenge's place in `challenges`. */
-export function firstSeed(secret: Uint8Array, index: number, beacon: Beacon, spec: ChallengeSpec): Uint8Array {
+/**
+ * seed₀ of a gemm or fma, nonce₀ of a stream. `index` is the challenge's place in `challenges`. `attempt` is undefined for files of
+ * versions 1 and 2 only: there a stage that was asked twice had the same seeds twice, and known answers could be played again.
+ */
+export function firstSeed(
+	secret: Uint8Array,
+	index: number,
+	beacon: Beacon,
+	spec: ChallengeSpec,
+	attempt: number | undefined,
+): Uint8Array {
 	const beta = beaconBytes(beacon);
-	const parameters = utf8ToBytes(encodeCanonicalJson(spec));
+	const parameters = utf8ToBytes(encodeCanonicalJson(attempt === undefined ? spec : { attempt, spec }));
 	return tagged("assay/challenge/1", secret, u32(index), u32(beta.length), beta, parameters);
 }
 
-/** What the places to open are drawn from: fixed by a secret older than the challenge and by the commitment. */
-export function openSeed(secret: Uint8Array, index: number, lastRoot: Uint8Array): Uint8Array {
-	return tagged("assay/open/1", secret, u32(index), lastRoot);
+/**
+ * What the places to open are drawn from: fixed by a secret older than the challenge and by the commitment; in a countersigned stage
+ * also by the provider's nonce, so that neither side draws them alone.
+ */
+export function openSeed(
+	secret: Uint8Array,
+	index: number,
+	lastRoot: Uint8Array,
+	nonce: Uint8Array | null,
+): Uint8Array {
+	return tagged("assay/open/1", secret, u32(index), ...(nonce === null ? [] : [nonce]), lastRoot);
 }
 
 export function nextSeed(seed: Uint8Array, root: Uint8Array): Uint8Array {

@@ -22,7 +22,7 @@ const openings = [
 const { challenges, attachments } = packChallenges([
 	{
 		spec: { kind: "stream", device: 0, of: 0, newest: 0, passes: 1, samples: 1 },
-		...{ stage: 0, sentAtUs: 1, roots, end: "complete" },
+		...{ stage: 0, attempt: 7, sentAtUs: 1, roots, end: "complete" },
 		opens: [
 			{ what: "digests", sentAtUs: 9, receivedAtUs: 10, records: openings, end: "complete" },
 			{ what: "leaves", sentAtUs: 11, receivedAtUs: 12, records: [], end: "silent" },
@@ -32,7 +32,7 @@ const { challenges, attachments } = packChallenges([
 
 const BODY: EvidenceBody = {
 	format: "assay-evidence",
-	version: 2,
+	version: 3,
 	probe: { id: "0".repeat(32), startedAtMs: 1, finishedAtUs: 2, target: "local", verifier: "é" },
 	beacon: null,
 	secret: "0".repeat(64),
@@ -46,6 +46,8 @@ const BODY: EvidenceBody = {
 	link: { kind: "local", engineSha256: null, hostKey: null, handshakeUs: null, rttUs: [] },
 	challenges,
 	readings: [],
+	dropped: [],
+	countersign: null,
 	figures: [],
 };
 
@@ -127,24 +129,34 @@ test("form: magic, size, spelling, shape, hashes", () => {
 	assert.equal(codeOf(around(encodeCanonicalJson(hostile), ...attachments)), "ENVELOPE_SHAPE");
 });
 
-test("version 1 is read as it was, and neither version takes the other's fields", () => {
+test("versions 1 and 2 are read as they were, and no version takes another's fields", () => {
 	const decoded = decodeEvidence(FILE);
 	assert.ok(decoded.ok);
 	const { envelope } = decoded.evidence;
 	const file = (body: object) => around(encodeCanonicalJson({ ...envelope, body } as never), ...attachments);
-	const { readings, ...old } = BODY;
-	const { newest, ...oldSpec } = BODY.challenges[0]!.spec as { newest: number };
-	assert.deepEqual([readings, newest], [[], 0]);
-	const oldChallenges = [{ ...BODY.challenges[0]!, spec: oldSpec }];
-	const copy = [{ ...BODY.challenges[0]!, spec: { kind: "copy", device: 0, of: 0, newest: 0, samples: 1 } }];
+	const { dropped, countersign, ...body } = BODY;
+	const { attempt, ...challenge } = BODY.challenges[0]!;
+	const second = { ...body, version: 2, challenges: [challenge] };
+	const { readings, ...old } = second;
+	const { newest, ...oldSpec } = challenge.spec as { newest: number };
+	assert.deepEqual([dropped, countersign, attempt, readings, newest], [[], null, 7, [], 0]);
+	const oldChallenges = [{ ...challenge, spec: oldSpec }];
+	const copy = [{ ...challenge, spec: { kind: "copy", device: 0, of: 0, newest: 0, samples: 1 } }];
+	assert.equal(codeOf(file(second)), "ok");
+	assert.equal(codeOf(file({ ...second, dropped })), "ENVELOPE_SHAPE", "2 with dropped tries");
+	assert.equal(codeOf(file({ ...second, countersign })), "ENVELOPE_SHAPE", "2 with a provider's word");
+	assert.equal(codeOf(file({ ...second, challenges: BODY.challenges })), "ENVELOPE_SHAPE", "2 with an attempt");
+	assert.equal(codeOf(file({ ...BODY, challenges: [challenge] })), "ENVELOPE_SHAPE", "3 without an attempt");
+	assert.equal(codeOf(file({ ...body, countersign })), "ENVELOPE_SHAPE", "3 without dropped tries");
+	assert.equal(codeOf(file({ ...body, dropped })), "ENVELOPE_SHAPE", "3 without a provider's word");
 	assert.equal(codeOf(file({ ...old, version: 1, challenges: oldChallenges })), "ok");
-	assert.equal(codeOf(file({ ...BODY, version: 1, challenges: oldChallenges })), "ENVELOPE_SHAPE", "with readings");
+	assert.equal(codeOf(file({ ...second, version: 1, challenges: oldChallenges })), "ENVELOPE_SHAPE", "with readings");
 	assert.equal(codeOf(file({ ...old, version: 1 })), "ENVELOPE_SHAPE", "with newest");
 	assert.equal(codeOf(file({ ...old, version: 1, challenges: copy })), "ENVELOPE_SHAPE", "with a copy");
-	assert.equal(codeOf(file({ ...BODY, challenges: copy })), "ok");
-	assert.equal(codeOf(file({ ...BODY, challenges: oldChallenges })), "ENVELOPE_SHAPE", "without newest");
+	assert.equal(codeOf(file({ ...second, challenges: copy })), "ok");
+	assert.equal(codeOf(file({ ...second, challenges: oldChallenges })), "ENVELOPE_SHAPE", "without newest");
 	assert.equal(codeOf(file(old)), "ENVELOPE_SHAPE", "without readings");
-	for (const version of [0, 3, "1", null])
+	for (const version of [0, 3, 4, "1", null])
 		assert.equal(codeOf(file({ ...old, version, challenges: oldChallenges })), "ENVELOPE_SHAPE");
 });
 

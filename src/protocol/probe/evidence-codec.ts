@@ -27,6 +27,7 @@ const MAX_ENVELOPE_BYTES = 2 * 1024 * 1024;
 export interface AnsweredChallenge {
 	readonly spec: ChallengeSpec;
 	readonly stage: number;
+	readonly attempt: number;
 	readonly sentAtUs: number;
 	readonly roots: readonly RootRecord[];
 	readonly end: End;
@@ -45,11 +46,12 @@ export function packChallenges(answered: readonly AnsweredChallenge[]): {
 	attachments: Uint8Array[];
 } {
 	const attachments: Uint8Array[] = [];
-	const challenges = answered.map(({ spec, stage, sentAtUs, roots, end, opens }): ChallengeRecord => {
+	const challenges = answered.map(({ spec, stage, attempt, sentAtUs, roots, end, opens }): ChallengeRecord => {
 		const rootsAt = attachments.push(encodeRoots(roots)) - 1;
 		return {
 			spec,
 			stage,
+			attempt,
 			sentAtUs,
 			roots: rootsAt,
 			end,

@@ -12,6 +12,10 @@ export const MAX_CHALLENGES = 1024;
 /** An envelope of 2 MiB holds them; a probe reads less often when a run is long. */
 export const MAX_READINGS = 4096;
 const MAX_ATTACHMENTS = 3 * MAX_CHALLENGES;
+/** Tries of one stage, the recorded one included. */
+const MAX_ATTEMPTS = 8;
+/** A stage has at least one challenge; the chain of a provider's nonces is this long (countersign.ts). */
+export const MAX_STAGES = 256;
 
 const U32 = 0xffff_ffff;
 const words = text(MAX_TEXT);
@@ -118,20 +122,45 @@ const open = object({
 });
 export interface OpenRecord extends Typed<typeof open> {}
 
-const challengeOf = <S>(specShape: Shape<S>) =>
-	object({
-		spec: specShape,
-		/** Challenges of one stage run at once on different devices; stages run one after the other. */
-		stage: int(),
-		sentAtUs: int(),
-		/** Attachment with root records as received: u32 index, u64 atUs, 32 root. */
-		roots: int(),
-		end,
-		/** gemm, fma: one with `leaves`. stream, copy: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
-		opens: list(open as Shape<OpenRecord>, 2),
-	});
-const challenge = challengeOf(spec);
-export interface ChallengeRecord extends Typed<typeof challenge> {}
+const challengeFields = <S>(specShape: Shape<S>) => ({
+	spec: specShape,
+	/** Challenges of one stage run at once on different devices; stages run one after the other. */
+	stage: int(),
+	sentAtUs: int(),
+	/** Attachment with root records as received: u32 index, u64 atUs, 32 root. */
+	roots: int(),
+	end,
+	/** gemm, fma: one with `leaves`. stream, copy: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
+	opens: list(open as Shape<OpenRecord>, 2),
+});
+/** `attempt`: how often the stage was asked before. It is part of the seeds, so that nothing of a try serves the next. */
+const challenge = object({ ...challengeFields(spec), attempt: int(0, MAX_ATTEMPTS - 1) });
+export interface ChallengeRecord extends Omit<Typed<typeof challenge>, "attempt"> {
+	/** Absent in files of versions 1 and 2. */
+	readonly attempt?: number;
+}
+
+/** A try of a stage that was dropped because a device had no room for it; the stage was then asked again, for less. */
+const droppedTry = object({
+	stage: int(),
+	attempt: int(0, MAX_ATTEMPTS - 1),
+	sentAtUs: int(),
+	endedAtUs: int(),
+	specs: list(spec, MAX_DEVICES),
+	/** Devices that refused. */
+	refused: list(int(), MAX_DEVICES),
+});
+export interface DroppedTry extends Typed<typeof droppedTry> {}
+
+/** The provider's own word: what countersign.ts makes and checks. One entry a stage. */
+const countersign = object({
+	/** Ed25519, the key that names the provider in a network. */
+	key: hex(32),
+	/** To all nonces, told before the first challenge. */
+	commitment: hex(32),
+	stages: list(object({ nonce: hex(32), signature: hex(64) }), MAX_STAGES),
+});
+export interface Countersign extends Typed<typeof countersign> {}
 
 /** What a device said of itself at one moment of the probe. A claim: shown beside the curve of a sustained run, never judged. */
 const reading = object({
@@ -192,26 +221,41 @@ const bodyFields = {
 	/** Derived by verify/hardware from the rest; verify derives them again and refuses any difference. */
 	figures: list(figure as Shape<Figure>, 4 * MAX_CHALLENGES),
 };
-const bodyOfVersion1 = object({
+/** In the order they came. */
+const readings = list(reading as Shape<Reading>, MAX_READINGS);
+const bodyOfVersion3 = object({
 	...bodyFields,
-	version: oneOf(1),
-	challenges: list(challengeOf(specOfVersion1), MAX_CHALLENGES),
-});
-const bodyOfVersion2 = object({
-	...bodyFields,
-	version: oneOf(2),
+	version: oneOf(3),
 	challenges: list(challenge as Shape<ChallengeRecord>, MAX_CHALLENGES),
-	/** In the order they came. */
-	readings: list(reading as Shape<Reading>, MAX_READINGS),
+	readings,
+	/** In the order they were made. */
+	dropped: list(droppedTry as Shape<DroppedTry>, MAX_STAGES),
+	countersign: orNull(countersign as Shape<Countersign>),
 });
+/** By version. Older files are read as well: 2 has no attempts and no provider's word, 1 no readings, no `newest` and no disk. */
+const bodies: Readonly<Record<number, Shape>> = {
+	1: object({
+		...bodyFields,
+		version: oneOf(1),
+		challenges: list(object(challengeFields(specOfVersion1)), MAX_CHALLENGES),
+	}),
+	2: object({
+		...bodyFields,
+		version: oneOf(2),
+		challenges: list(object(challengeFields(spec)), MAX_CHALLENGES),
+		readings,
+	}),
+};
 
-export interface EvidenceBody extends Omit<Typed<typeof bodyOfVersion2>, "version"> {
-	/** 1 is read as well: it has no readings, no `newest` and no disk. */
-	readonly version: 1 | 2;
+type Newest = Typed<typeof bodyOfVersion3>;
+export interface EvidenceBody extends Omit<Newest, "version" | "dropped" | "countersign"> {
+	readonly version: 1 | 2 | 3;
+	readonly dropped?: Newest["dropped"];
+	readonly countersign?: Newest["countersign"];
 }
 const body: Shape<EvidenceBody> = (value, where) => {
-	const isOld = typeof value === "object" && value !== null && (value as { version?: unknown }).version === 1;
-	return (isOld ? bodyOfVersion1 : bodyOfVersion2)(value, where);
+	const version = typeof value === "object" && value !== null ? (value as { version?: unknown }).version : null;
+	return ((typeof version === "number" && bodies[version]) || bodyOfVersion3)(value, where);
 };
 
 const attachment = object({ bytes: int(), sha256: hex(32) });

@@ -52,16 +52,19 @@ test("seeds are those of the vectors; every input moves them", () => {
 		const secret = fromHex(row.secret!);
 		const beacon = row.beacon === "" ? null : JSON.parse(row.beacon!);
 		const spec = JSON.parse(row.spec!) as ChallengeSpec;
-		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec)), row.seed);
+		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec, undefined)), row.seed);
 		const root = fromHex(row.lastRoot!);
-		assert.equal(bytesToHex(openSeed(secret, row.index, root)), row.openSeed);
+		assert.equal(bytesToHex(openSeed(secret, row.index, root, null)), row.openSeed);
 		const others = [
-			firstSeed(secret, row.index + 1, beacon, spec),
-			firstSeed(secret, row.index, { kind: "block", value: "0100" }, spec),
-			firstSeed(secret, row.index, beacon, { ...spec, samples: spec.samples + 1 }),
-			firstSeed(root, row.index, beacon, spec),
+			firstSeed(secret, row.index + 1, beacon, spec, undefined),
+			firstSeed(secret, row.index, { kind: "block", value: "0100" }, spec, undefined),
+			firstSeed(secret, row.index, beacon, { ...spec, samples: spec.samples + 1 }, undefined),
+			firstSeed(root, row.index, beacon, spec, undefined),
+			firstSeed(secret, row.index, beacon, spec, 0),
+			firstSeed(secret, row.index, beacon, spec, 1),
 		];
-		for (const other of others) assert.notEqual(bytesToHex(other), row.seed);
+		assert.equal(new Set([row.seed, ...others.map(bytesToHex)]).size, others.length + 1);
+		assert.notEqual(bytesToHex(openSeed(secret, row.index, root, secret)), row.openSeed);
 	}
 });
 

@@ -38,6 +38,13 @@ export interface Identity {
 	readonly alike: readonly string[];
 }
 
+/**
+ * Whose word a valid file is worth to those who were not there; docs/hardware-proof.md §9.
+ * private: the signer's alone drew the secret, and could have made it all up.
+ * countersigned: the host drew a part of the randomness and signed every root; the two together could have made it up.
+ */
+export type Strength = "private" | "countersigned";
+
 export type VerdictStatus = Verdict["status"];
 
 export type Verdict =
@@ -47,7 +54,10 @@ export type Verdict =
 			readonly identity: readonly Identity[];
 			readonly confidence: readonly Confidence[];
 			readonly findings: readonly Finding[];
+			readonly strength: Strength;
 			readonly signer: string;
+			/** The host's key, in a countersigned file. */
+			readonly host: string | null;
 			readonly probeId: string;
 	  }
 	| { readonly status: "invalid"; readonly code: string; readonly where: string; readonly detail: string }

@@ -13,7 +13,7 @@ import { orAbort } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
-import type { ChallengeSpec, EvidenceBody, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, DroppedTry, EvidenceBody, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../../protocol/probe/evidence-codec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
@@ -22,6 +22,7 @@ import { planProbe } from "../../verify/hardware/plan/plan-probe.ts";
 import type { Plan, Seen, WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "./probe-event.ts";
+import { createProviderWord } from "./provider-word.ts";
 import { releaseAll, runStage } from "./run-stage.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
 import type { OnCommitted, StageContext } from "./stage-context.ts";
@@ -68,7 +69,7 @@ export interface ProbeOptions {
 	readonly verify?: (evidence: Uint8Array, expect: Expectations) => Promise<Verdict>;
 	/** Awaited before each stage, outside every measured time: lets several probes begin one together. */
 	readonly beforeStage?: (name: string) => Promise<void>;
-	/** Awaited between a stage's roots and its openings, outside every measured time. Must not reject. */
+	/** Told between a stage's roots and its openings. */
 	readonly onCommitted?: OnCommitted;
 }
 
@@ -80,7 +81,8 @@ export interface ProbeResult {
 }
 
 export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
-	const { signal, signer, randomBytes, beacon = null } = options;
+	const { signal, signer, randomBytes, beacon = null, onCommitted } = options;
+	const probeId = options.probeId ?? bytesToHex(randomBytes(16));
 	const zeroUs = options.clockUs();
 	const startedAtMs = Math.floor(options.nowMs());
 	const clockUs = () => Math.floor(options.clockUs() - zeroUs);
@@ -97,8 +99,7 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 	const abort = () => void (client ?? link)?.close();
 	signal?.addEventListener("abort", abort, { once: true });
 	try {
-		const over = await unlessAborted(options.openLink, signal);
-		link = over;
+		link = await unlessAborted(options.openLink, signal);
 		const { readyMs: readyDeadlineMs, helloMs, pingMs } = deadlines;
 		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes });
 		claim = await client.hello({ deadlineMs: helloMs });
@@ -107,6 +108,9 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 
 		const secret = randomBytes(32);
 		const readings: Reading[] = [];
+		const dropped: DroppedTry[] = [];
+		const { countersigner } = link;
+		const word = countersigner ? createProviderWord(countersigner, { probeId, verifier: signer.key }) : null;
 		const answered = await carryOut(options, claim, median(rttUs), {
 			client,
 			secret,
@@ -117,29 +121,32 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 			deadlines,
 			answered: [],
 			readings,
+			dropped,
 			held: new Set(),
-			...(options.onCommitted === undefined ? {} : { onCommitted: (gemms) => options.onCommitted!(gemms, over) }),
+			word,
+			...(onCommitted === undefined ? {} : { onCommitted }),
 		});
 		signal?.throwIfAborted();
 
 		const { challenges, attachments } = packChallenges(answered);
 		const { kind, engineSha256, hostKey, handshakeUs } = link;
-		const id = options.probeId ?? bytesToHex(randomBytes(16));
 		const facts: Omit<EvidenceBody, "figures"> = {
 			format: "assay-evidence",
-			version: 2,
-			probe: { id, startedAtMs, finishedAtUs: clockUs(), target: options.target, verifier: signer.key },
+			version: 3,
+			probe: { id: probeId, startedAtMs, finishedAtUs: clockUs(), target: options.target, verifier: signer.key },
 			beacon,
 			secret: bytesToHex(secret),
 			claim,
 			link: { kind, engineSha256, hostKey, handshakeUs: handshakeUs === null ? null : Math.floor(handshakeUs), rttUs },
 			challenges,
 			readings: [...readings].sort((a, b) => a.atUs - b.atUs),
+			dropped,
+			countersign: word?.countersign ?? null,
 		};
 		const body = { ...facts, figures: deriveFigures(facts, attachments) };
 		const evidence = encodeEvidence(body, attachments, signer);
 		onEvent({ kind: "checking", bytes: evidence.length });
-		const expect = { signers: [signer.key], probeId: id };
+		const expect = { signers: [signer.key], probeId };
 		const verdict = options.verify ? await options.verify(evidence, expect) : verifyEvidence(evidence, expect);
 		return finish(verdict, evidence, claim);
 	} catch (error) {

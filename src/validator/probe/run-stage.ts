@@ -39,27 +39,32 @@ export type StageEnd =
 
 export async function runStage(context: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
 	const first = context.answered.length;
+	const attempt = context.dropped.filter((dropped) => dropped.stage === stage).length;
 	context.onEvent({
 		kind: "stage",
 		stage,
 		name: step.name,
 		challenges: step.specs.map((spec, i) => ({ challenge: first + i, spec })),
 	});
-	const running = step.specs.map((spec, i) => ask(context, step, spec, first + i));
+	const sentAtUs = context.clockUs();
+	const running = step.specs.map((spec, i) => ask(context, step, { spec, attempt }, first + i));
 	const stopReading = step.readEveryMs === undefined ? () => {} : keepReading(context, step.specs, step.readEveryMs);
 	const answers = await Promise.all(running);
 	stopReading();
 	const tooBig = step.specs.filter((_, i) => answers[i]?.engineError?.code === ERROR_CODE.no_memory);
 	if (tooBig.length > 0 && step.mayShrink) {
 		// Before any opening: nothing about the draw is known yet, so asking again gives nobody a second chance
-		// at it.
+		// at it. The attempt is in the seeds: no answer of this try is worth anything in the next.
 		context.onEvent({ kind: "too-big", name: step.name });
+		const refused = tooBig.map(({ device }) => device);
+		const endedAtUs = context.clockUs();
+		context.dropped.push({ stage, attempt, sentAtUs, endedAtUs, specs: [...step.specs], refused });
 		await Promise.all(step.specs.map((_, i) => (answers[i]?.end === "refused" ? null : release(context, first + i))));
 		return { end: "too-big", specs: tooBig };
 	}
 	answers.forEach((answer, i) => {
 		const { sentAtUs, roots, end, detail } = answer;
-		context.answered.push({ spec: step.specs[i]!, stage, sentAtUs, roots, end, opens: [] });
+		context.answered.push({ spec: step.specs[i]!, stage, attempt, sentAtUs, roots, end, opens: [] });
 		context.onEvent({ kind: "answered", challenge: first + i, end, detail });
 		if (end === "complete" || end === "stopped") context.held.add(first + i);
 	});
@@ -68,8 +73,9 @@ export async function runStage(context: StageContext, step: StageStep, stage: nu
 	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
 	let warmUps: readonly WarmUpSeen[] = [];
 	if (linkIsUp) {
-		await context.onCommitted?.(committedGemms(context, first));
-		const opening = Promise.all(answers.map((_, i) => openChallenge(context, first + i)));
+		const nonce = await askWord(context, first);
+		if (nonce === "none") return { end: "broken", warmUps };
+		const opening = Promise.all(answers.map((_, i) => openChallenge(context, first + i, nonce)));
 		warmUps = await runWarmUps(context, step.whileOpening ?? []);
 		await opening;
 	}
@@ -79,15 +85,41 @@ export async function runStage(context: StageContext, step: StageStep, stage: nu
 	return { end: well ? "done" : "broken", warmUps };
 }
 
-/** Gemms of this stage whose commitment is whole: those that will be opened. */
-function committedGemms(context: StageContext, first: number): CommittedGemm[] {
-	return context.answered.slice(first).flatMap(({ spec, roots, end }, i) => {
-		if (spec.kind !== "gemm" || !endedWell({ spec, end }) || roots.length === 0) return [];
-		if (roots.some(({ index }, at) => index !== at) || (spec.rounds !== 0 && roots.length !== spec.rounds)) return [];
-		const challenge = first + i;
-		const seed = firstSeed(context.secret, challenge, context.beacon, spec);
-		return { challenge, spec, seed, roots: roots.map(({ root }) => root) };
+/** Challenges of this stage whose commitment is whole: those that will be opened. */
+function committedOf(context: StageContext, from: number) {
+	return context.answered.slice(from).flatMap(({ spec, attempt, roots, end }, i) => {
+		if (!endedWell({ spec, end }) || roots.length === 0 || roots.some(({ index }, at) => index !== at)) return [];
+		const asked = rootsAsked(spec);
+		if (asked !== 0 && roots.length !== asked) return [];
+		const challenge = from + i;
+		const seed = firstSeed(context.secret, challenge, context.beacon, spec, attempt);
+		return [{ challenge, spec, seed, roots: roots.map(({ root }) => root) as readonly Uint8Array[] }];
 	});
+}
+
+/** 0: until the verifier says stop. */
+function rootsAsked(spec: ChallengeSpec): number {
+	return spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;
+}
+
+/** The provider's nonce for this stage, null where it gives none at all; "none" when it owed one: then nothing is opened. */
+async function askWord(context: StageContext, first: number): Promise<Uint8Array | null | "none"> {
+	const { word, onCommitted } = context;
+	const committed = committedOf(context, first);
+	if (committed.length === 0) return null;
+	const isGemm = (one: (typeof committed)[number]): one is CommittedGemm => one.spec.kind === "gemm";
+	const gemms = onCommitted === undefined ? [] : committed.filter(isGemm);
+	if (word === null) {
+		onCommitted?.(gemms, null);
+		return null;
+	}
+	const runs = committed.map(({ seed, roots }) => ({ first: seed, roots }));
+	const { nonce, receipts } = await word.ask(
+		runs,
+		gemms.map(({ challenge }) => challenge),
+	);
+	onCommitted?.(gemms, receipts);
+	return nonce ?? "none";
 }
 
 /** Asks every device of a stage again and again, each only when it has answered the time before. */
@@ -123,10 +155,15 @@ function roundsUntilStopped(stopAfterMs: number): number {
 	return Math.min(MAX_ROUNDS, 1000 + Math.ceil(stopAfterMs / 10));
 }
 
-async function ask(context: StageContext, step: StageStep, spec: ChallengeSpec, challenge: number): Promise<Answer> {
-	const seed = firstSeed(context.secret, challenge, context.beacon, spec);
+async function ask(
+	context: StageContext,
+	step: StageStep,
+	{ spec, attempt }: Pick<AnsweredChallenge, "spec" | "attempt">,
+	challenge: number,
+): Promise<Answer> {
+	const seed = firstSeed(context.secret, challenge, context.beacon, spec, attempt);
 	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
-	const of = spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;
+	const of = rootsAsked(spec);
 	const perRound = workOfRound(context, spec);
 	const sentAtUs = context.clockUs();
 	let done = 0;
@@ -179,11 +216,11 @@ interface OpenRound {
  * What to open, drawn from the secret and the commitment; null when the commitment is not whole (verify will
  * say what is wrong with it, and an engine that did not commit is shown no places).
  */
-function drawOpenings(context: StageContext, challenge: number): readonly OpenRound[] | null {
+function drawOpenings(context: StageContext, challenge: number, nonce: Uint8Array | null): readonly OpenRound[] | null {
 	const { spec, roots, ...rest } = context.answered[challenge]!;
 	const last = roots.at(-1);
 	if (!last || !endedWell({ spec, ...rest }) || roots.some(({ index }, i) => index !== i)) return null;
-	const seed = openSeed(context.secret, challenge, last.root);
+	const seed = openSeed(context.secret, challenge, last.root, nonce);
 	const asLeaf = ({ round, leaf }: { round: number; leaf: number }): Place => ({ round, index: leaf });
 	if (isOfKept(spec)) {
 		const of = context.answered[spec.of];
@@ -205,8 +242,8 @@ function drawOpenings(context: StageContext, challenge: number): readonly OpenRo
 	return [{ what: "leaves", places: samples.map(asLeaf) }];
 }
 
-async function openChallenge(context: StageContext, challenge: number): Promise<void> {
-	const draws = drawOpenings(context, challenge);
+async function openChallenge(context: StageContext, challenge: number, nonce: Uint8Array | null): Promise<void> {
+	const draws = drawOpenings(context, challenge, nonce);
 	if (!draws) return;
 	const { spec } = context.answered[challenge]!;
 	const session = (isOfKept(spec) ? spec.of : challenge) + 1;

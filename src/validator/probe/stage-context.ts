@@ -2,12 +2,12 @@
 // recorded so far.
 import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import type { Answer, RunOptions } from "../../engine/client/engine-answers.ts";
-import type { Link } from "../../engine/links/link.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
-import type { ChallengeSpec, GemmSpec, Reading } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, DroppedTry, GemmSpec, Reading } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import type { ProbeEvent } from "./probe-event.ts";
+import type { ProviderWord, StageReceipts } from "./provider-word.ts";
 
 export interface StageContext {
 	readonly client: EngineClient;
@@ -21,10 +21,13 @@ export interface StageContext {
 	readonly answered: AnsweredChallenge[];
 	/** What devices said of themselves while stages ran, in the order it came. */
 	readonly readings: Reading[];
+	/** Tries of stages that were asked again. */
+	readonly dropped: DroppedTry[];
 	/** Sessions that the engine still holds, by challenge number. */
 	readonly held: Set<number>;
-	/** Awaited with a stage's gemms after all their roots, before any place to open is told. Never rejects. */
-	readonly onCommitted?: (committed: readonly CommittedGemm[]) => Promise<void>;
+	/** Null where the host gives none. */
+	readonly word: ProviderWord | null;
+	readonly onCommitted?: OnCommitted;
 }
 
 /** A gemm whose roots are all there; nothing of it has been opened. */
@@ -35,8 +38,8 @@ export interface CommittedGemm {
 	readonly roots: readonly Uint8Array[];
 }
 
-/** For the host's word on what it has committed to; the link is the one that the answers came over. */
-export type OnCommitted = (committed: readonly CommittedGemm[], link: Link) => Promise<void>;
+/** Told of a stage's gemms after all their roots, before any place to open is, with the host's receipts; null: it gave no answer. */
+export type OnCommitted = (committed: readonly CommittedGemm[], receipts: StageReceipts | null) => void;
 
 type Unsampled<S> = S extends unknown ? Omit<S, "samples"> : never;
 

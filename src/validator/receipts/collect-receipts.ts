@@ -11,6 +11,7 @@ import {
 	receiptOf,
 	type SignedFacts,
 } from "../../protocol/chain/probe-receipt.ts";
+import type { StageReceipts } from "../probe/provider-word.ts";
 import type { OnCommitted } from "../probe/stage-context.ts";
 
 export type ReceiptCollector = ReturnType<typeof createReceiptCollector>;
@@ -30,9 +31,8 @@ export function createReceiptCollector(options: {
 	return {
 		/** For `open`. */
 		wanted: { chainId, slashing: domain.slashing.slice(2) },
-		async onCommitted(...[committed, link]: Parameters<OnCommitted>): Promise<void> {
+		onCommitted(...[committed, answer]: Parameters<OnCommitted>): void {
 			const facts = committed.map(({ challenge, spec, seed, roots }) => factsOfGemm(challenge, spec, seed, roots));
-			const answer = (await link.signReceipts?.(facts.map(({ challenge }) => challenge)).catch(() => null)) ?? null;
 			for (const fact of facts) {
 				const { challenge } = fact;
 				const signature: Hex | null = signatureIn(answer, challenge);
@@ -58,10 +58,7 @@ export function createReceiptCollector(options: {
 }
 
 /** The first one counts; what was not asked for is not looked at. */
-function signatureIn(
-	answer: readonly { readonly challenge: number; readonly signature: string }[] | null,
-	challenge: number,
-): Hex | null {
+function signatureIn(answer: StageReceipts | null, challenge: number): Hex | null {
 	const found = answer?.find((one) => one.challenge === challenge);
 	return found === undefined ? null : `0x${found.signature}`;
 }

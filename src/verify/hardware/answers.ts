@@ -3,6 +3,7 @@
 // shared or smuggled in.
 import type { ChallengeRecord, EvidenceBody, OpenRecord } from "../../protocol/probe/evidence.ts";
 import { decodeOpenings, decodeRoots, type OpeningRecord, type RootRecord } from "../../protocol/probe/records.ts";
+import { withCommonTime } from "./common-time.ts";
 import { type Fault, fault } from "./fault.ts";
 
 export interface OpenAnswer {
@@ -18,17 +19,24 @@ export interface Answered {
 	readonly record: ChallengeRecord;
 	readonly roots: readonly RootRecord[];
 	readonly opens: readonly OpenAnswer[];
+	/** From the request to the last root, microseconds; 0 without a root. */
+	readonly ownUs: number;
+	/** What its figures are divided by: `ownUs`, or longer when several devices of its kind ran at once (common-time.ts). */
+	readonly workUs: number;
 }
 
 export type AnswersResult =
 	| { readonly ok: true; readonly answers: readonly Answered[] }
 	| { readonly ok: false; readonly fault: Fault };
 
-export function readAnswers(challenges: EvidenceBody["challenges"], attachments: readonly Uint8Array[]): AnswersResult {
+export function readAnswers(
+	body: Pick<EvidenceBody, "version" | "challenges" | "claim">,
+	attachments: readonly Uint8Array[],
+): AnswersResult {
 	const wrong = (found: Fault): AnswersResult => ({ ok: false, fault: found });
 	const answers: Answered[] = [];
 	let next = 0;
-	for (const [index, record] of challenges.entries()) {
+	for (const [index, record] of body.challenges.entries()) {
 		const where = `challenges[${index}]`;
 		if (record.roots !== next || next >= attachments.length)
 			return wrong(fault("ATTACHMENT_ORDER", `${where}.roots`, `must be attachment ${next}`));
@@ -44,20 +52,16 @@ export function readAnswers(challenges: EvidenceBody["challenges"], attachments:
 				return wrong(fault("RECORD_MALFORMED", `${openWhere}.record[${openings.record}]`, openings.detail));
 			opens.push({ record: open, where: openWhere, openings: openings.records });
 		}
-		answers.push({ index, where, record, roots: roots.records, opens });
+		const ownUs = Math.max(0, (roots.records.at(-1)?.atUs ?? record.sentAtUs) - record.sentAtUs);
+		answers.push({ index, where, record, roots: roots.records, opens, ownUs, workUs: ownUs });
 	}
 	if (next !== attachments.length)
 		return wrong(fault("ATTACHMENT_ORDER", `attachments[${next}]`, "no challenge uses it"));
-	return { ok: true, answers };
+	// Files of before are read as they were meant when they were made.
+	return { ok: true, answers: body.version < 3 ? answers : withCommonTime(answers, body.claim) };
 }
 
 /** A whole commitment came: all rounds, or (rounds 0) what came until the verifier said stop. */
 export function isCommitted({ record: { spec, end } }: Pick<Answered, "record">): boolean {
 	return end === (spec.kind === "gemm" && spec.rounds === 0 ? "stopped" : "complete");
-}
-
-/** From the request to the last root, microseconds; 0 without a root. */
-export function workUs({ record, roots }: Pick<Answered, "record" | "roots">): number {
-	const last = roots.at(-1);
-	return last === undefined ? 0 : last.atUs - record.sentAtUs;
 }

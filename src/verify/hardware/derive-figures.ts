@@ -11,7 +11,7 @@ import type {
 	HostClaim,
 	StreamSpec,
 } from "../../protocol/probe/evidence.ts";
-import { type Answered, isCommitted, readAnswers, workUs } from "./answers.ts";
+import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { POLICY } from "./policy.ts";
 import { readerOf } from "./reader-of.ts";
 import { togetherRunOf } from "./scaling.ts";
@@ -26,15 +26,15 @@ function figure({ record, index }: Answered, name: string, value: bigint, unit: 
 }
 
 export function deriveFigures(
-	body: Pick<EvidenceBody, "challenges" | "claim">,
+	body: Pick<EvidenceBody, "version" | "challenges" | "claim">,
 	attachments: readonly Uint8Array[],
 ): Figure[] {
-	const read = readAnswers(body.challenges, attachments);
+	const read = readAnswers(body, attachments);
 	return read.ok ? figuresOf(read.answers, body.claim) : [];
 }
 
 export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["claim"]): Figure[] {
-	const counted = answers.filter((answer) => isCommitted(answer) && answer.roots.length > 0 && workUs(answer) > 0);
+	const counted = answers.filter((answer) => isCommitted(answer) && answer.roots.length > 0 && answer.ownUs > 0);
 	const speeds = counted.flatMap((answer) => {
 		const { spec } = answer.record;
 		if (spec.kind === "fma") return [fmaFigure(answer, spec)];
@@ -57,7 +57,7 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 }
 
 function gemmSpeed(answer: Answered, spec: GemmSpec): bigint {
-	return (gemmRoundOps(spec) * BigInt(answer.roots.length) * US_PER_S) / BigInt(workUs(answer));
+	return (gemmRoundOps(spec) * BigInt(answer.roots.length) * US_PER_S) / BigInt(answer.workUs);
 }
 
 /** `together`: the same product with all devices at once, when this one ran alone. */
@@ -81,7 +81,7 @@ function gemmFigures(answer: Answered, spec: GemmSpec, together: Answered | null
 function fmaFigure(answer: Answered, { precision, lanes, steps }: FmaSpec): Figure {
 	const work = 2n * BigInt(lanes) * BigInt(steps) * BigInt(answer.roots.length);
 	const unit = precision === "int32" ? "op/s" : "flop/s";
-	return figure(answer, `fma.${precision}`, (work * US_PER_S) / BigInt(workUs(answer)), unit);
+	return figure(answer, `fma.${precision}`, (work * US_PER_S) / BigInt(answer.workUs), unit);
 }
 
 function memoryFigures(answer: Answered, residency: Residency | null): Figure[] {
@@ -137,6 +137,7 @@ interface Rate {
 	/** Of one pass. */
 	readonly bytes: bigint;
 	readonly passes: bigint;
+	/** The device's own: whether bytes were there is a matter of its own passes. */
 	readonly totalUs: bigint;
 	readonly bytesPerS: bigint;
 }
@@ -148,8 +149,8 @@ function rateOf(answer: Answered, spec: StreamSpec | CopySpec, answers: readonly
 	if (of === undefined || gemm?.kind !== "gemm" || gemm.k === 0 || !isCommitted(of)) return null;
 	const bytes = BigInt(Math.floor(coveredBytes(gemm, of.roots.length, spec.newest)));
 	const passes = BigInt(answer.roots.length);
-	const totalUs = BigInt(workUs(answer));
-	return { gemm, bytes, passes, totalUs, bytesPerS: (bytes * passes * US_PER_S) / totalUs };
+	const totalUs = BigInt(answer.ownUs);
+	return { gemm, bytes, passes, totalUs, bytesPerS: (bytes * passes * US_PER_S) / BigInt(answer.workUs) };
 }
 
 /** The fastest proven product of a device, op/s. Any precision's units may be put to recomputing. */

@@ -1,12 +1,11 @@
 // Wrong elements of an evidence file in the form in which the chain takes them (docs/slashing.md): a leaf,
 // its path, the roots from its round on, one column. Pure, for anyone who holds a file. Only what the file
 // itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
-import { equalBytes, hexToBytes, readU16 } from "../../protocol/bytes/bytes.ts";
+import { equalBytes, readU16 } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { leafHash, rootFromPath } from "../../protocol/hash/merkle.ts";
 import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/maths/gemm-element.ts";
-import { firstSeed, nextSeed, openSeed, seedChain } from "../../protocol/probe/challenge-seed.ts";
 import {
 	gemmLeafPlace,
 	gemmLeaves,
@@ -19,6 +18,7 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { checkSpecs } from "./checks/check-specs.ts";
+import { type ProbeSeeds, probeSeeds } from "./probe-seeds.ts";
 
 /** As the contract's proveGemm wants it. */
 interface GemmFraud {
@@ -62,15 +62,14 @@ export function* gemmsToCheck(file: Uint8Array): Generator<GemmToCheck, void> {
 	const { body } = envelope;
 	// Bounds the work below as it bounds a verdict's.
 	if (checkSpecs(body) !== null) return;
-	const read = readAnswers(body.challenges, attachments);
-	const secret = hexToBytes(body.secret, 32);
-	if (!read.ok || secret === null) return;
+	const read = readAnswers(body, attachments);
+	if (!read.ok) return;
+	const seeds = probeSeeds(body, read.answers);
 	const scratch = createRowScratch();
 	for (const answer of read.answers) {
 		const { spec } = answer.record;
 		if (spec.kind !== "gemm" || !isCommitted(answer) || !areInOrder(answer)) continue;
-		const first = firstSeed(secret, answer.index, body.beacon, spec);
-		const find = () => wrongOf(answer, spec, first, openedOf(answer, spec, read.answers, secret), scratch);
+		const find = () => wrongOf(answer, spec, seeds, openedOf(answer, spec, read.answers, seeds), scratch);
 		yield { challenge: answer.index, find };
 	}
 }
@@ -78,14 +77,13 @@ export function* gemmsToCheck(file: Uint8Array): Generator<GemmToCheck, void> {
 const areInOrder = ({ roots }: Answered) => roots.length > 0 && roots.every(({ index }, i) => index === i);
 
 /** Leaves opened of this gemm, by itself and by streams and copies over it, with the columns that were drawn for each. Places that were not drawn are passed over. */
-function openedOf(gemm: Answered, spec: GemmSpec, answers: readonly Answered[], secret: Uint8Array): OpenedLeaf[] {
+function openedOf(gemm: Answered, spec: GemmSpec, answers: readonly Answered[], seeds: ProbeSeeds): OpenedLeaf[] {
 	const rounds = gemm.roots.length;
 	return answers.flatMap((answer) => {
-		const last = answer.roots.at(-1);
 		const { spec: asked } = answer.record;
 		const open = answer.opens.find(({ record }) => record.what === "leaves");
-		if (last === undefined || open === undefined || !isCommitted(answer)) return [];
-		const seed = openSeed(secret, answer.index, last.root);
+		if (answer.roots.length === 0 || open === undefined || !isCommitted(answer)) return [];
+		const seed = seeds.open(answer.index);
 		let drawn: readonly { round: number; leaf: number; columns: readonly number[] }[];
 		if (answer === gemm) drawn = gemmSamples(seed, rounds, gemmLeaves(spec), spec.samples);
 		else if ((asked.kind === "stream" || asked.kind === "copy") && asked.of === gemm.index) {
@@ -105,12 +103,12 @@ function openedOf(gemm: Answered, spec: GemmSpec, answers: readonly Answered[], 
 function wrongOf(
 	{ index: challenge, roots: records }: Answered,
 	spec: GemmSpec,
-	first: Uint8Array,
+	probe: ProbeSeeds,
 	opened: readonly OpenedLeaf[],
 	scratch: RowScratch,
 ): WrongElement | null {
 	const roots = records.map(({ root }) => root);
-	const seeds = seedChain(first, roots, nextSeed);
+	const seeds = probe.chain(challenge);
 	for (const { round, index, leaf, path, columns } of [...opened].sort((a, b) => b.round - a.round)) {
 		const seed = seeds[round];
 		if (seed === undefined || leaf.length !== LEAF_BYTES) continue;
@@ -131,7 +129,13 @@ function wrongOf(
 			path: path.map(toHex),
 		};
 		const committed = readU16(leaf, 2 * columns[at]!);
-		return { facts: factsOfGemm(challenge, spec, first, roots), round, committed, right: right[at]!, fraud };
+		return {
+			facts: factsOfGemm(challenge, spec, probe.first(challenge), roots),
+			round,
+			committed,
+			right: right[at]!,
+			fraud,
+		};
 	}
 	return null;
 }

@@ -16,6 +16,7 @@ import {
 	lanesPerLeaf,
 	streamGroups,
 } from "../../protocol/probe/challenge-shape.ts";
+import { endOfRun, nonceChain, stageHash } from "../../protocol/probe/countersign.ts";
 import type {
 	ChallengeSpec,
 	DeviceClaim,
@@ -40,6 +41,9 @@ import { deriveFigures } from "./derive-figures.ts";
 
 export const VERIFIER: Signer = createSigner(new Uint8Array(32).fill(11));
 export const STRANGER: Signer = createSigner(new Uint8Array(32).fill(12));
+export const PROVIDER: Signer = createSigner(new Uint8Array(32).fill(13));
+export const PROBE_ID = "00112233445566778899aabbccddeeff";
+export const NONCES = nonceChain(new Uint8Array(32).fill(14));
 export const SECRET = Uint8Array.from({ length: 32 }, (_, i) => i);
 
 const device = (kind: DeviceKind, name: string, uuid: string): DeviceClaim => ({
@@ -161,6 +165,9 @@ export function answerStages(
 	beacon: Beacon = null,
 	secret: Uint8Array = SECRET,
 	spoil: Spoil = () => {},
+	nonces: typeof NONCES | null = null,
+	/** By stage; 0 where there is none. */
+	attempts: readonly number[] = [],
 ): AnsweredChallenge[] {
 	const answered: AnsweredChallenge[] = [];
 	const committedOf: Committed[][] = [];
@@ -170,7 +177,8 @@ export function answerStages(
 		let endUs = nowUs;
 		for (const spec of specs) {
 			const index = answered.length;
-			const first = firstSeed(secret, index, beacon, spec);
+			const attempt = attempts[stage] ?? 0;
+			const first = firstSeed(secret, index, beacon, spec, attempt);
 			const spoilOwn = (bytes: Uint8Array) => spoil(index, bytes);
 			const isOfKept = spec.kind === "stream" || spec.kind === "copy";
 			const gemm = isOfKept ? (answered[spec.of]!.spec as GemmSpec) : null;
@@ -189,7 +197,7 @@ export function answerStages(
 			const spacingUs =
 				spec.kind === "copy" ? 900 : spec.kind === "stream" ? (gemm!.device === 0 ? 1 : 70) : 100_003 + 7 * index;
 			const roots = committed.map(({ root }, i) => ({ index: i, atUs: sentAtUs + spacingUs * (i + 1), root }));
-			const seed = openSeed(secret, index, roots.at(-1)!.root);
+			const seed = openSeed(secret, index, roots.at(-1)!.root, nonces?.nonceOf(stage) ?? null);
 			let atUs = roots.at(-1)!.atUs + 10;
 			const open = (what: "leaves" | "digests", records: OpeningRecord[]) => {
 				atUs += 20;
@@ -222,7 +230,7 @@ export function answerStages(
 				];
 			}
 			const end = spec.kind === "gemm" && spec.rounds === 0 ? "stopped" : "complete";
-			answered.push({ spec, stage, sentAtUs, roots, end, opens });
+			answered.push({ spec, stage, attempt, sentAtUs, roots, end, opens });
 			endUs = Math.max(endUs, atUs);
 		}
 		nowUs = endUs + 500;
@@ -263,6 +271,31 @@ function streamRounds(
 	return made;
 }
 
+/** What a body has more when its answers were drawn with NONCES: the provider's word, as an honest agent signs what its engine said. */
+export function countersigned(answered: readonly AnsweredChallenge[]): Pick<EvidenceBody, "countersign" | "link"> {
+	const count = Math.max(...answered.map(({ stage }) => stage)) + 1;
+	const stages = Array.from({ length: count }, (_, stage) => {
+		const ends = answered.flatMap(({ spec, attempt, roots, end, stage: of }, index) => {
+			if (of !== stage || (end !== "complete" && end !== "stopped") || roots.length === 0) return [];
+			const first = firstSeed(SECRET, index, null, spec, attempt);
+			return [
+				endOfRun(
+					first,
+					roots.map(({ root }) => root),
+				),
+			];
+		});
+		const nonce = NONCES.nonceOf(stage);
+		const hash = stageHash({ probeId: PROBE_ID, verifier: VERIFIER.key, stage }, nonce, ends);
+		return { nonce: bytesToHex(nonce), signature: bytesToHex(PROVIDER.sign(hash)) };
+	});
+	const { key } = PROVIDER;
+	return {
+		countersign: { key, commitment: bytesToHex(NONCES.commitment), stages },
+		link: { kind: "agent", engineSha256: null, hostKey: `ed25519:${key}`, handshakeUs: 900, rttUs: [1000] },
+	};
+}
+
 /** Body and attachments around answers, with the figures that they give. */
 export function assemble(
 	answered: readonly AnsweredChallenge[],
@@ -271,9 +304,9 @@ export function assemble(
 	const { challenges, attachments } = packChallenges(answered);
 	const facts: Omit<EvidenceBody, "figures"> = {
 		format: "assay-evidence",
-		version: 2,
+		version: 3,
 		probe: {
-			id: "00112233445566778899aabbccddeeff",
+			id: PROBE_ID,
 			startedAtMs: 1_800_000_000_000,
 			finishedAtUs: 60_000_000,
 			target: "ssh://toy@example",
@@ -291,6 +324,8 @@ export function assemble(
 		},
 		challenges,
 		readings: READINGS,
+		dropped: [],
+		countersign: null,
 		...changes,
 	};
 	return { body: { ...facts, figures: changes.figures ?? deriveFigures(facts, attachments) }, attachments };

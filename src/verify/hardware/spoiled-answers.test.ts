@@ -166,7 +166,7 @@ test("a late stream", () => {
 test("both elements of an opened leaf are checked, and only they", () => {
 	const { spec, opens } = ANSWERED[1]!;
 	assert.ok(spec.kind === "gemm");
-	const seeds = [firstSeed(SECRET, 1, null, spec)];
+	const seeds = [firstSeed(SECRET, 1, null, spec, 0)];
 	const [{ round, index, leaf, path }] = opens[0]!.records as [OpeningRecord];
 	const check = (wrongColumn: number | null) => {
 		const bytes = leaf.slice();

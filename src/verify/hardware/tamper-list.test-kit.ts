@@ -73,6 +73,12 @@ const spec = (
 	...more,
 });
 
+/** A try that nobody made. */
+const DROPPED = {
+	...{ stage: 0, attempt: 0, sentAtUs: 100, endedAtUs: 200, refused: [0] },
+	specs: [{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 3, keep: 2, samples: 3 }],
+};
+
 export const TAMPER_LIST: readonly Tamper[] = [
 	caught("attachments.1.bytes", plus(-1), "FILE_SURPLUS", { form: "FILE_SURPLUS" }),
 	caught("attachments.1.bytes", plus(1), "FILE_TRUNCATED", { form: "FILE_TRUNCATED" }),
@@ -81,7 +87,11 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	caught("signature.value", "00".repeat(64), "SIGNATURE_WRONG"),
 	caught("body.format", "assay-proof", "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
 	caught("body.version", 1, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
-	caught("body.version", 3, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
+	caught("body.version", 2, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
+	caught("body.version", 4, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
+	caught("body.dropped", [DROPPED], "ATTEMPT_WRONG"),
+	caught("body.countersign", { key: "ab".repeat(32), commitment: "cd".repeat(32), stages: [] }, "COUNTERSIGN_WRONG"),
+	caught("body.challenges.0.attempt", 1, "ATTEMPT_WRONG"),
 	caught("body.probe.id", "f".repeat(32), "REPLAYED"),
 	caught("body.probe.startedAtMs", plus(-1), "STALE"),
 	caught("body.probe.startedAtMs", plus(1), "STALE"),
@@ -170,7 +180,7 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	spec(2, "stream", "of", 1, "SPEC_OF"),
 	spec(2, "stream", "newest", 1, "STREAM_LATE"),
 	spec(8, "stream", "newest", 2, "SPEC_OF"),
-	spec(11, "stream", "newest", 1, "OPENING_PLACE"),
+	spec(11, "stream", "newest", 1, "OPENINGS_SURPLUS"),
 	spec(11, "stream", "newest", 3, "DIGEST_WRONG"),
 	spec(8, "stream", "device", 1, "DIGEST_WRONG"),
 	spec(8, "stream", "of", 0, "SPEC_OF"),

@@ -2,14 +2,14 @@
 // validator, CLI and browser. Bad evidence is a value, never an exception. Cheap checks come first; seeds and
 // places are derived anew from the secret, so that nothing in the file can choose them. Page:
 // docs/hardware-proof.md.
-import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { createRowScratch } from "../../protocol/maths/gemm-element.ts";
-import { firstSeed } from "../../protocol/probe/challenge-seed.ts";
 import type { Evidence, EvidenceBody } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { checkClaims } from "./checks/check-claims.ts";
+import { checkCountersign, withoutWord } from "./checks/check-countersign.ts";
+import { checkDropped } from "./checks/check-dropped.ts";
 import { checkFigures, checkResidency } from "./checks/check-figures.ts";
 import { checkFills } from "./checks/check-fills.ts";
 import { checkFma } from "./checks/check-fma.ts";
@@ -26,6 +26,7 @@ import { confidenceOf } from "./confidence.ts";
 import type { Expectations } from "./expectations.ts";
 import { type Fault, fault, firstFault } from "./fault.ts";
 import { findingsOf } from "./findings.ts";
+import { probeSeeds } from "./probe-seeds.ts";
 
 export type { Expectations } from "./expectations.ts";
 
@@ -42,6 +43,7 @@ export type CheckName =
 	| "times"
 	| "readings"
 	| "roots"
+	| "countersign"
 	| "streams"
 	| "figures"
 	| "residency"
@@ -81,19 +83,24 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 	const early = firstFault(
 		told("signature", "", () => checkSignature(envelope, expect)),
 		told("expectations", "", () => checkExpectations(envelope, expect)),
-		told("specs", "", () => checkSpecs(body)),
+		told("specs", "", () => checkSpecs(body) ?? checkDropped(body)),
 		told("claims", "", () => checkClaims(body.claim)),
 	);
 	if (early !== null) return invalid(early);
-	const read = readAnswers(body.challenges, attachments);
+	const read = readAnswers(body, attachments);
 	if (!read.ok) return invalid(read.fault);
 	const { answers } = read;
 	const found = firstFault(
 		told("times", "", () => checkTimes(answers, body)),
 		told("readings", "", () => checkReadings(body)),
 		...answers.map((answer) =>
-			told("roots", answer.where, () => checkRoots(answer) ?? checkOpens(answer, linkBroke(answer, answers))),
+			told(
+				"roots",
+				answer.where,
+				() => checkRoots(answer) ?? checkOpens(answer, couldNotBeOpened(answer, answers, body)),
+			),
 		),
+		told("countersign", "", () => checkCountersign(answers, body, envelope.signature.key)),
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
 		told("residency", "", () => checkResidency(answers, body.claim)),
@@ -103,6 +110,12 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 	if (found !== null) return invalid(found);
 	const unfinished = answers.find((answer) => !isCommitted(answer));
 	if (unfinished !== undefined) return inconclusive(unfinished);
+	const wordless = withoutWord(answers, body);
+	if (wordless !== null) {
+		const { stage } = wordless.record;
+		const detail = `the provider gave no word on what it had answered in stage ${stage}`;
+		return { status: "inconclusive", code: "COUNTERSIGN_MISSING", where: `countersign.stages[${stage}]`, detail };
+	}
 	// Last: only figures that stand can contradict a name.
 	onCheck("identity", "");
 	const judged = judgeCards(body);
@@ -113,8 +126,10 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 		figures: body.figures,
 		identity: identitiesOf(judged),
 		confidence: answers.map(confidenceOf),
+		strength: body.countersign ? "countersigned" : "private",
 		findings: [...findingsOf(answers, body, body.figures), ...identityFindings(judged)],
 		signer: envelope.signature.key,
+		host: body.countersign?.key ?? null,
 		probeId: body.probe.id,
 	};
 }
@@ -130,8 +145,12 @@ function inconclusive({ where, record: { end, spec } }: Answered): Verdict {
 	};
 }
 
-/** Silence and garbage end the whole link; what else the stage had committed could not be opened any more. */
-function linkBroke(answer: Answered, answers: readonly Answered[]): boolean {
+/**
+ * Silence and garbage end the whole link; what else the stage had committed could not be opened any more. Nor is a stage opened on which
+ * the provider gave no word.
+ */
+function couldNotBeOpened(answer: Answered, answers: readonly Answered[], { countersign }: EvidenceBody): boolean {
+	if (countersign && answer.record.stage >= countersign.stages.length) return true;
 	return answers.some(
 		({ record }) => record.stage === answer.record.stage && (record.end === "silent" || record.end === "garbage"),
 	);
@@ -153,9 +172,8 @@ function checkContents(
 	onCheck: OnCheck,
 	onOpening: OnOpening,
 ): Fault | null {
-	const secret = hexToBytes(body.secret, 32)!;
 	const scratch = createRowScratch();
-	const firsts = body.challenges.map(({ spec }, index) => firstSeed(secret, index, body.beacon, spec));
+	const seeds = probeSeeds(body, answers);
 	for (const answer of answers) {
 		if (!isCommitted(answer) || answer.opens.length === 0) continue;
 		onCheck("contents", answer.where);
@@ -164,15 +182,14 @@ function checkContents(
 		onOpening(answer.index, done, of);
 		const onRight = () => onOpening(answer.index, ++done, of);
 		const { spec } = answer.record;
-		const source = { secret, first: firsts[answer.index]! };
 		let found: Fault | null;
-		if (spec.kind === "gemm") found = checkGemm(answer, spec, source, scratch, onRight);
-		else if (spec.kind === "fma") found = checkFma(answer, spec, source, onRight);
+		if (spec.kind === "gemm") found = checkGemm(answer, spec, seeds, scratch, onRight);
+		else if (spec.kind === "fma") found = checkFma(answer, spec, seeds, onRight);
 		else {
 			const read = answers[spec.of]!;
 			if (read.record.spec.kind !== "gemm") return fault("SPEC_OF", `${answer.where}.spec.of`, "not a gemm");
-			const gemm = { answer: read, spec: read.record.spec, first: firsts[spec.of]! };
-			found = checkStream(answer, spec, gemm, source, scratch, onRight);
+			const gemm = { answer: read, spec: read.record.spec };
+			found = checkStream(answer, spec, gemm, seeds, scratch, onRight);
 		}
 		if (found !== null) return found;
 	}

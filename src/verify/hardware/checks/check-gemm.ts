@@ -2,18 +2,13 @@
 // each opened leaf recomputed from the seed alone. docs/hardware-proof.md §4, §7.
 import { readU16 } from "../../../protocol/bytes/bytes.ts";
 import { gemmElements, type RowScratch } from "../../../protocol/maths/gemm-element.ts";
-import { nextSeed, openSeed, seedChain } from "../../../protocol/probe/challenge-seed.ts";
 import { gemmLeafPlace, gemmLeaves } from "../../../protocol/probe/challenge-shape.ts";
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
 import { gemmSamples } from "../../../protocol/probe/samples.ts";
 import type { Answered, OpenAnswer } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
+import type { ProbeSeeds } from "../probe-seeds.ts";
 import { checkOpenings } from "./check-openings.ts";
-
-export interface SeedSource {
-	readonly secret: Uint8Array;
-	readonly first: Uint8Array;
-}
 
 /** Told after each opening that was found right, in the order of the file. */
 export type OnRight = () => void;
@@ -21,23 +16,21 @@ export type OnRight = () => void;
 export function checkGemm(
 	answer: Answered,
 	spec: GemmSpec,
-	source: SeedSource,
+	seeds: ProbeSeeds,
 	scratch: RowScratch,
 	onRight: OnRight = () => {},
 ): Fault | null {
 	const roots = answer.roots.map(({ root }) => root);
-	const seed = openSeed(source.secret, answer.index, roots.at(-1)!);
 	const leaves = gemmLeaves(spec);
-	const samples = gemmSamples(seed, roots.length, leaves, spec.samples);
+	const samples = gemmSamples(seeds.open(answer.index), roots.length, leaves, spec.samples);
 	const open = answer.opens[0]!;
 	const places = samples.map(({ round, leaf }) => ({ round, index: leaf }));
-	const seeds = seedChain(source.first, roots, nextSeed);
 	return (
 		checkOpenings(open, places, roots, leaves) ??
 		checkElements(
 			open,
 			spec,
-			seeds,
+			seeds.chain(answer.index),
 			samples.map(({ columns }) => columns),
 			scratch,
 			onRight,

@@ -3,8 +3,8 @@
 import { type Answered, isCommitted } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
 
-/** `linkBroke`: another challenge of the same stage fell silent, so that nothing more could be asked over this link. */
-export function checkOpens(answer: Answered, linkBroke: boolean): Fault | null {
+/** `couldNot`: the verifier had to stop before it asked for any opening of this stage. */
+export function checkOpens(answer: Answered, couldNot: boolean): Fault | null {
 	const { record, opens, where } = answer;
 	const { kind } = record.spec;
 	const needed = kind === "stream" || kind === "copy" ? ["digests", "leaves"] : ["leaves"];
@@ -20,6 +20,6 @@ export function checkOpens(answer: Answered, linkBroke: boolean): Fault | null {
 		if (open.record.end !== "complete")
 			return fault("OPENING_WITHHELD", `${open.where}.end`, `the opening ended ${open.record.end}`);
 	}
-	if (opens.length === needed.length || (opens.length === 0 && linkBroke)) return null;
+	if (opens.length === needed.length || (opens.length === 0 && couldNot)) return null;
 	return fault("OPENS_MISSING", `${where}.opens[${opens.length}]`, `${needed[opens.length]} were never asked for`);
 }

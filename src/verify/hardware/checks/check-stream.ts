@@ -4,34 +4,32 @@
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { mixKeys, mixLeaf } from "../../../protocol/hash/mix.ts";
 import type { RowScratch } from "../../../protocol/maths/gemm-element.ts";
-import { nextNonce, nextSeed, openSeed, seedChain } from "../../../protocol/probe/challenge-seed.ts";
 import { DIGEST_BYTES, gemmLeaves, keptLeafPlace, streamGroups } from "../../../protocol/probe/challenge-shape.ts";
 import type { CopySpec, GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { streamSamples } from "../../../protocol/probe/samples.ts";
 import type { Answered } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
-import { checkElements, type OnRight, type SeedSource } from "./check-gemm.ts";
+import type { ProbeSeeds } from "../probe-seeds.ts";
+import { checkElements, type OnRight } from "./check-gemm.ts";
 import { checkOpenings } from "./check-openings.ts";
 
 export interface StreamedGemm {
 	readonly answer: Answered;
 	readonly spec: GemmSpec;
-	readonly first: Uint8Array;
 }
 
 export function checkStream(
 	answer: Answered,
 	spec: StreamSpec | CopySpec,
 	gemm: StreamedGemm,
-	source: SeedSource,
+	seeds: ProbeSeeds,
 	scratch: RowScratch,
 	onRight: OnRight = () => {},
 ): Fault | null {
 	const roots = answer.roots.map(({ root }) => root);
 	const gemmRoots = gemm.answer.roots.map(({ root }) => root);
 	const groups = streamGroups(gemm.spec, gemmRoots.length, spec.newest);
-	const seed = openSeed(source.secret, answer.index, roots.at(-1)!);
-	const samples = streamSamples(seed, roots.length, groups, spec.samples);
+	const samples = streamSamples(seeds.open(answer.index), roots.length, groups, spec.samples);
 	const [digests, leaves] = answer.opens as [Answered["opens"][number], Answered["opens"][number]];
 
 	const groupPlaces = samples.map(({ pass, group }) => ({ round: pass, index: group }));
@@ -44,7 +42,7 @@ export function checkStream(
 		checkOpenings(leaves, leafPlaces, gemmRoots, gemmLeaves(gemm.spec));
 	if (found !== null) return found;
 
-	const nonces = seedChain(source.first, roots, nextNonce);
+	const nonces = seeds.chain(answer.index);
 	for (const [i, { pass, digest, keptLeaf }] of samples.entries()) {
 		const expected = mixLeaf(mixKeys(nonces[pass]!), leaves.openings[i]!.leaf, keptLeaf);
 		const opened = digests.openings[i]!.leaf.subarray(digest * DIGEST_BYTES, (digest + 1) * DIGEST_BYTES);
@@ -52,5 +50,5 @@ export function checkStream(
 			return fault("DIGEST_WRONG", `${digests.where}.record[${i}]`, `kept leaf ${keptLeaf} in pass ${pass}`);
 	}
 	const columns = samples.map((sample) => sample.columns);
-	return checkElements(leaves, gemm.spec, seedChain(gemm.first, gemmRoots, nextSeed), columns, scratch, onRight);
+	return checkElements(leaves, gemm.spec, seeds.chain(gemm.answer.index), columns, scratch, onRight);
 }

@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { factsOfGemm } from "../../protocol/chain/probe-receipt.ts";
+import { endOfRun } from "../../protocol/probe/countersign.ts";
 import { type GemmRequest, KIND } from "../wire/frame-table.ts";
 import { encodeFrame, encodeReply, encodeRequest } from "../wire/frames.ts";
-import { ReceiptWatch } from "./receipt-watch.ts";
+import { RunWatch } from "./run-watch.ts";
 
 const bytes = (fill: number) => new Uint8Array(32).fill(fill);
 const gemm: GemmRequest = {
@@ -30,8 +32,8 @@ const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 
 /** > to the engine, < from it. */
 type Passed = readonly [">" | "<", ...Uint8Array[]];
-function watched(...said: readonly Passed[]): ReceiptWatch {
-	const watch = new ReceiptWatch();
+function watched(...said: readonly Passed[]): RunWatch {
+	const watch = new RunWatch();
 	for (const [way, ...frames] of said)
 		for (const frame of frames) way === ">" ? watch.toEngine(frame) : watch.fromEngine(frame);
 	return watch;
@@ -40,9 +42,9 @@ const right = factsOfGemm(0, gemm, gemm.seed, roots);
 
 test("an answered gemm is known as it was asked and answered, and handed out once", () => {
 	const watch = watched([">", ask(5)], ["<", ...answer(5)]);
-	assert.deepEqual(watch.take(0), right);
-	assert.equal(watch.take(0), null);
-	assert.equal(watch.take(1), null);
+	assert.deepEqual(watch.takeGemm(0), right);
+	assert.equal(watch.takeGemm(0), null);
+	assert.equal(watch.takeGemm(1), null);
 	assert.equal(watch.isBlind, false);
 });
 
@@ -51,23 +53,39 @@ test("however the bytes are cut, the same is seen", () => {
 	const said = join(encodeReply(1, { kind: "claim", json: "{}" }), ...answer(5), root(6, 0, 4), done(6, 1, true));
 	fc.assert(
 		fc.property(fc.array(fc.nat(said.length)), fc.array(fc.nat(asked.length)), (cutsIn, cutsOut) => {
-			const watch = new ReceiptWatch();
+			const watch = new RunWatch();
 			const cut = (all: Uint8Array, cuts: number[], take: (part: Uint8Array) => void) => {
 				const places = [0, ...[...cuts].sort((a, b) => a - b), all.length];
 				for (let i = 1; i < places.length; i++) take(all.slice(places[i - 1], places[i]));
 			};
 			cut(asked, cutsOut, (part) => watch.toEngine(part));
 			cut(said, cutsIn, (part) => watch.fromEngine(part));
-			assert.deepEqual(watch.take(0), right);
-			assert.deepEqual(watch.take(8), factsOfGemm(8, gemm, bytes(9), [bytes(4)]));
+			assert.deepEqual(watch.takeGemm(0), right);
+			assert.deepEqual(watch.takeGemm(8), factsOfGemm(8, gemm, bytes(9), [bytes(4)]));
 		}),
 		{ numRuns: scaled(60) },
 	);
 });
 
+test("any answered run has an end, by its first seed, handed out once and only with all that are asked for", () => {
+	const seed = bytes(8);
+	const stream = { kind: "stream", session: 1, reader: 0, newest: 0, passes: 2, nonce: seed } as const;
+	const talk = () =>
+		watched([">", ask(5), encodeRequest(6, stream)], ["<", ...answer(5), root(6, 0, 4), root(6, 1, 5), done(6, 2)]);
+	const [first, second] = [bytesToHex(gemm.seed), bytesToHex(seed)];
+	const ends = [endOfRun(gemm.seed, roots), endOfRun(seed, [bytes(4), bytes(5)])];
+	const watch = talk();
+	assert.equal(watch.takeEnds([first, "00".repeat(32)]), null, "one is not known: none is given, none is lost");
+	assert.equal(watch.takeEnds([first, first]), null);
+	assert.deepEqual(watch.takeEnds([second, first]), [ends[1], ends[0]]);
+	assert.equal(watch.takeEnds([first]), null, "once");
+	const unfinished = watched([">", encodeRequest(6, stream)], ["<", root(6, 0, 4), done(6, 2)]);
+	assert.equal(unfinished.takeEnds([second]), null);
+});
+
 test("a run that was stopped has the rounds that came", () => {
 	const watch = watched([">", ask(5, { rounds: 1000 })], ["<", root(5, 0, 1), root(5, 1, 2), done(5, 2, true)]);
-	assert.deepEqual(watch.take(0), factsOfGemm(0, gemm, gemm.seed, roots.slice(0, 2)));
+	assert.deepEqual(watch.takeGemm(0), factsOfGemm(0, gemm, gemm.seed, roots.slice(0, 2)));
 });
 
 test("a challenge that did not fit and was asked again smaller has its last answer; after its receipt it gets no other", () => {
@@ -79,10 +97,10 @@ test("a challenge that did not fit and was asked again smaller has its last answ
 		[">", ask(3)],
 		["<", ...answer(3)],
 	);
-	assert.deepEqual(watch.take(0), right);
+	assert.deepEqual(watch.takeGemm(0), right);
 	watch.toEngine(ask(4, { seed: bytes(8) }));
 	for (const frame of answer(4)) watch.fromEngine(frame);
-	assert.equal(watch.take(0), null);
+	assert.equal(watch.takeGemm(0), null);
 });
 
 const unsigned: Readonly<Record<string, readonly Passed[]>> = {
@@ -182,15 +200,15 @@ const unsigned: Readonly<Record<string, readonly Passed[]>> = {
 		[">", ask(5)],
 		["<", encodeFrame(KIND.root, 5, new Uint8Array(35)), ...answer(5)],
 	],
-	"65 gemms at once": [
-		[">", ...Array.from({ length: 65 }, (_, i) => ask(i + 1, { session: i + 1 }))],
+	"129 gemms at once": [
+		[">", ...Array.from({ length: 129 }, (_, i) => ask(i + 1, { session: i + 1 }))],
 		["<", ...answer(1)],
 	],
 };
 for (const [name, said] of Object.entries(unsigned))
 	test(`nothing to sign: ${name}`, () => {
 		const watch = watched(...said);
-		for (let challenge = 0; challenge < 70; challenge++) assert.equal(watch.take(challenge), null);
+		for (let challenge = 0; challenge < 70; challenge++) assert.equal(watch.takeGemm(challenge), null);
 	});
 
 test("whatever a validator sends, a receipt is for a request of its own and the roots that followed it", () => {
@@ -204,7 +222,7 @@ test("whatever a validator sends, a receipt is for a request of its own and the 
 	);
 	fc.assert(
 		fc.property(frames, (said) => {
-			const watch = new ReceiptWatch();
+			const watch = new RunWatch();
 			/** By id: every request made with it, and what the engine said after it. */
 			const asked = new Map<number, { session: number; seed: Uint8Array; roots: Uint8Array[] }[]>();
 			let number = 0;
@@ -223,7 +241,7 @@ test("whatever a validator sends, a receipt is for a request of its own and the 
 				} else watch.fromEngine(done(id, value));
 			}
 			for (let challenge = 0; challenge < 3; challenge++) {
-				const facts = watch.take(challenge);
+				const facts = watch.takeGemm(challenge);
 				if (facts === null) continue;
 				const fits = [...asked.values()].flat().filter(({ session, seed, roots: seen }) => {
 					const expected = factsOfGemm(challenge, gemm, seed, seen.slice(0, facts.rounds));

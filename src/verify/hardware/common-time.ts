@@ -1,0 +1,38 @@
+// The time that figures of one stage are divided by when several devices of a kind ran at once. Each by its own last root would let one
+// device shown as N be served in turn: 1 + ½ + … + 1/N of its speed in all. Two ways cannot be played so, for in each all figures
+// together are what was done in one and the same span:
+//   window   from the first request to the last root of any of them;
+//   overlap  from the first request to the first one's last root, and only the rounds that were done by then.
+// Cards alike end together, and the window costs them nothing. Cards of different speeds end apart: then the overlap is
+// fairer. The stage takes the way that leaves its devices more. docs/hardware-proof.md §9.
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import type { Answered } from "./answers.ts";
+
+export function withCommonTime(answers: readonly Answered[], { devices }: HostClaim): Answered[] {
+	const keyOf = ({ record: { stage, spec } }: Answered) => `${stage} ${devices[spec.device]?.kind}`;
+	const stages = new Map<string, Answered[]>();
+	for (const answer of answers) {
+		if (answer.roots.length === 0) continue;
+		const together = stages.get(keyOf(answer)) ?? [];
+		stages.set(keyOf(answer), [...together, answer]);
+	}
+	return answers.map((answer) => {
+		const together = answer.roots.length > 0 ? stages.get(keyOf(answer))! : [];
+		return together.length < 2 ? answer : { ...answer, workUs: commonUs(answer, together) };
+	});
+}
+
+const lastUs = ({ roots }: Answered) => roots.at(-1)!.atUs;
+
+function commonUs(answer: Answered, together: readonly Answered[]): number {
+	const fromUs = Math.min(...together.map(({ record }) => record.sentAtUs));
+	const windowUs = Math.max(...together.map(lastUs)) - fromUs;
+	const overlapUs = Math.min(...together.map(lastUs)) - fromUs;
+	const doneBy = ({ roots }: Answered) => roots.filter(({ atUs }) => atUs <= fromUs + overlapUs).length;
+	/** As if all rounds had gone at the speed of those done in the overlap. */
+	const stretchedUs = (one: Answered) => (overlapUs * one.roots.length) / doneBy(one);
+	const left = (usOf: (one: Answered) => number) => together.reduce((sum, one) => sum + one.ownUs / usOf(one), 0);
+	// A device without a round in the overlap is stretched without end: the window it is.
+	const isWindow = left(() => windowUs) >= left(stretchedUs) || together.some((one) => doneBy(one) === 0);
+	return isWindow ? windowUs : Math.ceil(stretchedUs(answer));
+}
