@@ -7,6 +7,7 @@ const TITLES: Readonly<Record<CheckName, readonly [string, string]>> = {
 	expectations: ["Expectations", "signer, probe and time, where the asker named them"],
 	specs: ["Questions", "every challenge within the protocol's limits"],
 	claims: ["Claims", "what the host says of itself is well formed"],
+	work: ["Cost", "checking it takes no longer than a verifier is willing to work"],
 	times: ["Times", "one clock, in order, nothing answered before it was asked"],
 	readings: ["Readings", "in order and within the probe"],
 	roots: ["Commitments", "all roots there, openings at the places the secret draws"],

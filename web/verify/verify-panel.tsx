@@ -170,9 +170,18 @@ function VerdictView({ file, verified }: { file: VerifiedFile; verified: Verifie
 						<Fact name="Made">
 							<Time atMs={evidence?.envelope.body.probe.startedAtMs ?? null} />
 						</Fact>
+						<Fact name="Strength">
+							{verdict.strength}: {verdict.host === null ? "the signer alone" : "the signer and the host together"}{" "}
+							could have made it up
+						</Fact>
 						<Fact name="Signed by">
 							<Id id={verdict.signer} />
 						</Fact>
+						{verdict.host === null ? null : (
+							<Fact name="Countersigned by">
+								<Id id={verdict.host} />
+							</Fact>
+						)}
 					</dl>
 					{devices.map(({ kind, name }, device) => {
 						const { state, profile } = verdict.identity.find((one) => one.device === device) ?? {};

@@ -70,7 +70,7 @@ function reportJson(report: ProbeReport) {
 function reportText(report: ProbeReport, paint: Paint): string {
 	const { target, path, tookUs } = report;
 	const { verdict, evidence } = report.result;
-	const lines = [verdictLine(verdict, paint), paint.dim(`  ${target}, in ${formatDuration(tookUs)}`)];
+	const lines = [verdictLine(verdict, paint, true), paint.dim(`  ${target}, in ${formatDuration(tookUs)}`)];
 	const decoded = evidence === null ? null : decodeEvidence(evidence);
 	if (decoded?.ok === true)
 		lines.push(

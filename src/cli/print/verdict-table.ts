@@ -12,10 +12,13 @@ import type { Paint } from "./paint.ts";
 import { peerTables } from "./peer-table.ts";
 import { type Column, left, plural, table } from "./table.ts";
 
-export function verdictLine(verdict: Verdict, paint: Paint): string {
+/** `isOwn`: the reader asked the host itself, and takes nobody's word. */
+export function verdictLine(verdict: Verdict, paint: Paint, isOwn = false): string {
 	if (verdict.status === "valid") {
 		const noGpu = verdict.findings.some((f) => f.code === "NO_GPU_PROVEN");
-		return `${paint.good(paint.strong("VALID"))}${noGpu ? "  no GPU proven" : ""}`;
+		const host = verdict.host === null ? "" : ` and of the host ${verdict.host.slice(0, 16)}…`;
+		const word = isOwn ? "" : `, on the word of ${verdict.signer.slice(0, 16)}…${host}`;
+		return `${paint.good(paint.strong("VALID"))}${word}${noGpu ? "  no GPU proven" : ""}`;
 	}
 	const explained = codes[verdict.code as keyof typeof codes];
 	const head =

@@ -18,6 +18,7 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { checkSpecs } from "./checks/check-specs.ts";
+import { checkWork } from "./checks/check-work.ts";
 import { type ProbeSeeds, probeSeeds } from "./probe-seeds.ts";
 
 /** As the contract's proveGemm wants it. */
@@ -63,7 +64,7 @@ export function* gemmsToCheck(file: Uint8Array): Generator<GemmToCheck, void> {
 	// Bounds the work below as it bounds a verdict's.
 	if (checkSpecs(body) !== null) return;
 	const read = readAnswers(body, attachments);
-	if (!read.ok) return;
+	if (!read.ok || checkWork(read.answers) !== null) return;
 	const seeds = probeSeeds(body, read.answers);
 	const scratch = createRowScratch();
 	for (const answer of read.answers) {

@@ -17,7 +17,7 @@ import { answerStages, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./hones
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
 const RAW = scaled(8000);
-const STRUCTURED = scaled(800);
+const STRUCTURED = scaled(1000);
 
 /** For raw bytes a smaller file does as well, and is read sooner. */
 const SMALL_FILE = sign(answerStages(STAGES.slice(0, 2)));

@@ -22,6 +22,7 @@ import { checkExpectations, checkSignature } from "./checks/check-signature.ts";
 import { checkSpecs } from "./checks/check-specs.ts";
 import { checkStream } from "./checks/check-stream.ts";
 import { checkTimes } from "./checks/check-times.ts";
+import { checkWork } from "./checks/check-work.ts";
 import { confidenceOf } from "./confidence.ts";
 import type { Expectations } from "./expectations.ts";
 import { type Fault, fault, firstFault } from "./fault.ts";
@@ -40,6 +41,7 @@ export type CheckName =
 	| "expectations"
 	| "specs"
 	| "claims"
+	| "work"
 	| "times"
 	| "readings"
 	| "roots"
@@ -91,6 +93,7 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 	if (!read.ok) return invalid(read.fault);
 	const { answers } = read;
 	const found = firstFault(
+		told("work", "", () => checkWork(answers)),
 		told("times", "", () => checkTimes(answers, body)),
 		told("readings", "", () => checkReadings(body)),
 		...answers.map((answer) =>

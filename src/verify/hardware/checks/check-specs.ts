@@ -18,7 +18,6 @@ import { readerOf } from "../reader-of.ts";
 export function checkSpecs({ challenges, claim }: Pick<EvidenceBody, "challenges" | "claim">): Fault | null {
 	if (challenges.length === 0) return fault("NO_CHALLENGES", "challenges", "the list is empty");
 	const specs = challenges.map(({ spec }) => spec);
-	let work = 0;
 	for (const [index, spec] of specs.entries()) {
 		const where = `challenges[${index}].spec`;
 		if (spec.device >= claim.devices.length) return fault("SPEC_DEVICE", `${where}.device`, "not in the claim's list");
@@ -33,9 +32,7 @@ export function checkSpecs({ challenges, claim }: Pick<EvidenceBody, "challenges
 					? checkFma(spec, where)
 					: checkKept(spec, index, specs, claim, where));
 		if (found !== null) return found;
-		work += workOf(spec, specs);
 	}
-	if (work > POLICY.maxWork) return fault("WORK_LIMIT", "challenges", `${work} entries and steps to recompute`);
 	return checkStages(challenges);
 }
 
@@ -93,13 +90,6 @@ function checkKept(
 			return wrong("the disk was given no copy of just these rounds");
 	}
 	return limit(spec.passes, 1, POLICY.maxPasses, 1, `${where}.passes`);
-}
-
-/** Entries or steps that checking will recompute: a row of A and two of B for each place. */
-function workOf(spec: ChallengeSpec, specs: readonly ChallengeSpec[]): number {
-	if (spec.kind === "fma") return spec.samples * spec.steps;
-	const gemm = spec.kind === "gemm" ? spec : specs[spec.of];
-	return gemm?.kind === "gemm" ? spec.samples * 3 * gemm.k : 0;
 }
 
 function checkStages(challenges: EvidenceBody["challenges"]): Fault | null {

@@ -1,0 +1,31 @@
+// What checking a file would cost, before any of it is done: whoever makes a file chooses its sizes, and a verifier must not be kept busy
+// for hours. Nanoseconds of one slow core (POLICY.workNs), counted from specs and roots alone.
+import type { ChallengeSpec } from "../../../protocol/probe/evidence.ts";
+import type { Answered } from "../answers.ts";
+import { type Fault, fault } from "../fault.ts";
+import { POLICY } from "../policy.ts";
+
+export function checkWork(answers: readonly Answered[]): Fault | null {
+	const ns = answers.reduce((sum, answer) => sum + workNs(answer, answers), 0);
+	if (ns <= POLICY.maxWorkNs) return null;
+	return fault(
+		"WORK_LIMIT",
+		"challenges",
+		`about ${Math.ceil(ns / 1e9)} s of checking; at most ${POLICY.maxWorkNs / 1e9}`,
+	);
+}
+
+/** Seed chains are walked once for the seeds and once under the provider's word; each place is opened and computed again. */
+function workNs({ record: { spec }, roots }: Answered, answers: readonly Answered[]): number {
+	const { hash, opening } = POLICY.workNs;
+	const opened = spec.kind === "stream" || spec.kind === "copy" ? 2 : 1;
+	return 2 * roots.length * hash + spec.samples * (opened * opening + placeNs(spec, answers));
+}
+
+/** A lane, or a row of A and two of B. */
+function placeNs(spec: ChallengeSpec, answers: readonly Answered[]): number {
+	const { entry, step } = POLICY.workNs;
+	if (spec.kind === "fma") return spec.steps * step[spec.precision];
+	const gemm = spec.kind === "gemm" ? spec : answers[spec.of]?.record.spec;
+	return gemm?.kind === "gemm" ? 3 * gemm.k * entry : 0;
+}
