@@ -81,6 +81,8 @@ export const codes = {
 	OPENS_MISSING: invalid("A commitment was never opened.", VERIFIER),
 	OPENS_WRONG: invalid("The openings asked for are not those that the challenge needs.", VERIFIER),
 	OPENING_WITHHELD: invalid("The provider committed, saw which places were drawn, and did not open them.", CHEAT),
+	MEMORY_APART: invalid("A GPU's memory answers too slowly to be one memory of one card.", CHEAT),
+	CHASE_WRONG: invalid("A hop of a chase does not lead where the bytes it read lead.", CHEAT),
 	STREAM_WITHHELD: invalid("The provider committed to kept bytes and did not answer for them.", CHEAT),
 	OPENINGS_MISSING: invalid("Fewer places were opened than drawn.", CHEAT),
 	OPENINGS_SURPLUS: invalid("More places were opened than drawn.", CHEAT),

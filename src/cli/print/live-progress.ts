@@ -23,6 +23,7 @@ function specTitle(spec: ChallengeSpec, stage: string): string {
 		return `${what}, ${spec.passes} ${spec.passes === 1 ? "pass" : "passes"}`;
 	}
 	if (spec.kind === "copy") return "written to disk";
+	if (spec.kind === "chase") return "read hop by hop";
 	if (spec.kind === "fma") return `scalar ${spec.precision}`;
 	return `matrix ${spec.precision} ${spec.m}×${spec.n}×${spec.k}${spec.rounds === 0 ? ", sustained" : ""}`;
 }

@@ -146,5 +146,5 @@ export class RunWatch {
 function runOf(request: Request): { readonly seed: Uint8Array; readonly roots: number } | null {
 	if (request.kind === "gemm" || request.kind === "fma") return { seed: request.seed, roots: request.rounds };
 	if (request.kind === "stream") return { seed: request.nonce, roots: request.passes };
-	return request.kind === "copy" ? { seed: request.nonce, roots: 1 } : null;
+	return request.kind === "copy" || request.kind === "chase" ? { seed: request.nonce, roots: 1 } : null;
 }

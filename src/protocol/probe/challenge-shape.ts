@@ -1,6 +1,6 @@
 // Sizes that follow from a challenge's parameters: leaves, groups, bytes. docs/hardware-proof.md §4 to §6.
 import type { FmaPrecision } from "../maths/precision.ts";
-import type { FmaSpec, GemmSpec } from "./evidence.ts";
+import type { ChallengeSpec, FmaSpec, GemmSpec, KeptSpec, OpenedWhat } from "./evidence.ts";
 
 export const LEAF_BYTES = 1024;
 export const LEAF_ELEMENTS = 512;
@@ -58,4 +58,25 @@ export function keptLeafPlace(
 	const leaves = gemmLeaves(spec);
 	const first = rounds - coveredRounds(spec, rounds, newest);
 	return { round: first + Math.floor(keptLeaf / leaves), leaf: keptLeaf % leaves };
+}
+
+/** Covered leaves, over which a chase goes. */
+export function coveredLeaves(spec: Kept, rounds: number, newest: number | undefined): number {
+	return coveredRounds(spec, rounds, newest) * gemmLeaves(spec);
+}
+
+export function isOverKept(spec: ChallengeSpec): spec is KeptSpec {
+	return spec.kind === "stream" || spec.kind === "copy" || spec.kind === "chase";
+}
+
+/** Roots of a whole answer; 0: until the verifier says stop. */
+export function rootsAsked(spec: ChallengeSpec): number {
+	if (spec.kind === "copy" || spec.kind === "chase") return 1;
+	return spec.kind === "stream" ? spec.passes : spec.rounds;
+}
+
+/** What is opened of an answer, one request each, in this order. */
+export function openedWhats(spec: ChallengeSpec): readonly OpenedWhat[] {
+	if (spec.kind === "chase") return ["labels", "hops"];
+	return isOverKept(spec) ? ["digests", "leaves"] : ["leaves"];
 }

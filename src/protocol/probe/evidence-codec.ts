@@ -13,6 +13,7 @@ import {
 	type Evidence,
 	type EvidenceBody,
 	envelopeShape,
+	type OpenedWhat,
 } from "./evidence.ts";
 import { encodeOpenings, encodeRoots, type OpeningRecord, type RootRecord } from "./records.ts";
 import type { Signer } from "./signer.ts";
@@ -32,7 +33,7 @@ export interface AnsweredChallenge {
 	readonly roots: readonly RootRecord[];
 	readonly end: End;
 	readonly opens: readonly {
-		readonly what: "leaves" | "digests";
+		readonly what: OpenedWhat;
 		readonly sentAtUs: number;
 		readonly receivedAtUs: number;
 		readonly records: readonly OpeningRecord[];

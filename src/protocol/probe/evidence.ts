@@ -101,8 +101,22 @@ export interface StreamSpec extends Typed<typeof stream> {}
 const copy = object({ kind: oneOf("copy"), device: int(), of: int(), newest: int(0, U32), samples: int(0, U32) });
 export interface CopySpec extends Typed<typeof copy> {}
 
-export type ChallengeSpec = GemmSpec | StreamSpec | CopySpec | FmaSpec;
-const spec: Shape<ChallengeSpec> = variants("kind", { gemm, fma, stream, copy });
+/** Dependent reads over the `newest` kept products of gemm `of`, by the gemm's own device. `intervals` of 64 hops: §13. */
+const chase = object({
+	kind: oneOf("chase"),
+	device: int(),
+	of: int(),
+	newest: int(0, U32),
+	intervals: int(0, U32),
+	samples: int(0, U32),
+});
+export interface ChaseSpec extends Typed<typeof chase> {}
+
+/** Runs over what a gemm kept. */
+export type KeptSpec = StreamSpec | CopySpec | ChaseSpec;
+export type ChallengeSpec = GemmSpec | FmaSpec | KeptSpec;
+const spec: Shape<ChallengeSpec> = variants("kind", { gemm, fma, stream, copy, chase });
+const specOfVersion2 = variants("kind", { gemm, fma, stream, copy });
 const specOfVersion1 = variants("kind", { gemm, fma, stream: object(streamOfVersion1) });
 
 /**
@@ -113,8 +127,10 @@ const end = oneOf("complete", "stopped", "refused", "silent", "garbage");
 export type End = Typed<typeof end>;
 
 /** One OPEN request and what came back. `attachment` holds opening records as received, see evidence-codec.ts. */
+const openWhat = oneOf("leaves", "digests", "labels", "hops");
+export type OpenedWhat = Typed<typeof openWhat>;
 const open = object({
-	what: oneOf("leaves", "digests"),
+	what: openWhat,
 	sentAtUs: int(),
 	receivedAtUs: int(),
 	attachment: int(),
@@ -130,7 +146,7 @@ const challengeFields = <S>(specShape: Shape<S>) => ({
 	/** Attachment with root records as received: u32 index, u64 atUs, 32 root. */
 	roots: int(),
 	end,
-	/** gemm, fma: one with `leaves`. stream, copy: `digests`, then the `leaves` below them. Fewer when the answer broke off. */
+	/** What openedWhats (challenge-shape.ts) says. Fewer when the answer broke off. */
 	opens: list(open as Shape<OpenRecord>, 2),
 });
 /** `attempt`: how often the stage was asked before. It is part of the seeds, so that nothing of a try serves the next. */
@@ -181,11 +197,11 @@ const figure = object({
 	device: int(),
 	/**
 	 * "gemm.int8", "gemm.int8.sustained", "gemm.int8.sustained-ratio", "gemm.int8.alone", "scaling.int8", "memory.resident",
-	 * "memory.bandwidth", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32".
+	 * "memory.bandwidth", "memory.latency", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32".
 	 */
 	name: words,
 	value: int(),
-	/** "op/s" | "flop/s" | "B" | "B/s" | "ppm". */
+	/** "op/s" | "flop/s" | "B" | "B/s" | "ppm" | "ps". */
 	unit: words,
 	/** Index of the challenge it came from. */
 	challenge: int(),
@@ -242,7 +258,7 @@ const bodies: Readonly<Record<number, Shape>> = {
 	2: object({
 		...bodyFields,
 		version: oneOf(2),
-		challenges: list(object(challengeFields(spec)), MAX_CHALLENGES),
+		challenges: list(object(challengeFields(specOfVersion2)), MAX_CHALLENGES),
 		readings,
 	}),
 };

@@ -4,23 +4,20 @@
 // the places to open.
 import type { Answer, OpeningRecord } from "../../engine/client/engine-answers.ts";
 import { ERROR_CODE, type Place } from "../../engine/wire/frame-table.ts";
+import { CHAINS, INTERVAL_HOPS } from "../../protocol/hash/chase.ts";
 import { firstSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import {
 	fmaLeaves,
 	gemmLeaves,
+	isOverKept,
 	keptLeafPlace,
 	lanesPerLeaf,
+	rootsAsked,
 	streamGroups,
 } from "../../protocol/probe/challenge-shape.ts";
-import {
-	type ChallengeSpec,
-	type CopySpec,
-	type GemmSpec,
-	MAX_READINGS,
-	type StreamSpec,
-} from "../../protocol/probe/evidence.ts";
+import { type ChallengeSpec, type GemmSpec, MAX_READINGS, type OpenedWhat } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
-import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
+import { chaseSamples, fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { opsOfRound, type Step, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
 import { bytesOfPass, type CommittedGemm, type StageContext, sendRun } from "./stage-context.ts";
@@ -95,11 +92,6 @@ function committedOf(context: StageContext, from: number) {
 		const seed = firstSeed(context.secret, challenge, context.beacon, spec, attempt);
 		return [{ challenge, spec, seed, roots: roots.map(({ root }) => root) as readonly Uint8Array[] }];
 	});
-}
-
-/** 0: until the verifier says stop. */
-function rootsAsked(spec: ChallengeSpec): number {
-	return spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;
 }
 
 /** The provider's nonce for this stage, null where it gives none at all; "none" when it owed one: then nothing is opened. */
@@ -199,16 +191,12 @@ async function ask(
 
 /** Operations of a round, bytes of a pass: only for what is told while it runs. */
 function workOfRound(context: StageContext, spec: ChallengeSpec): number {
-	return isOfKept(spec) ? bytesOfPass(context, spec) : opsOfRound(spec);
-}
-
-/** Runs over another challenge's session. */
-function isOfKept(spec: ChallengeSpec): spec is StreamSpec | CopySpec {
-	return spec.kind === "stream" || spec.kind === "copy";
+	if (spec.kind === "chase") return CHAINS * INTERVAL_HOPS * spec.intervals;
+	return isOverKept(spec) ? bytesOfPass(context, spec) : opsOfRound(spec);
 }
 
 interface OpenRound {
-	readonly what: "leaves" | "digests";
+	readonly what: OpenedWhat;
 	readonly places: readonly Place[];
 }
 
@@ -222,9 +210,18 @@ function drawOpenings(context: StageContext, challenge: number, nonce: Uint8Arra
 	if (!last || !endedWell({ spec, ...rest }) || roots.some(({ index }, i) => index !== i)) return null;
 	const seed = openSeed(context.secret, challenge, last.root, nonce);
 	const asLeaf = ({ round, leaf }: { round: number; leaf: number }): Place => ({ round, index: leaf });
-	if (isOfKept(spec)) {
+	if (spec.kind === "chase") {
+		const samples = chaseSamples(seed, spec.intervals, spec.samples);
+		const labels = samples.flatMap(({ interval }) => [interval - 1, interval].map((index) => ({ round: 0, index })));
+		const hops = samples.map(({ interval, chain }) => ({ round: interval, index: chain }));
+		return [
+			{ what: "labels", places: labels },
+			{ what: "hops", places: hops },
+		];
+	}
+	if (isOverKept(spec)) {
 		const of = context.answered[spec.of];
-		if (roots.length !== (spec.kind === "copy" ? 1 : spec.passes) || of?.spec.kind !== "gemm") return null;
+		if (roots.length !== rootsAsked(spec) || of?.spec.kind !== "gemm") return null;
 		const gemm: GemmSpec = of.spec;
 		const rounds = of.roots.length;
 		const samples = streamSamples(seed, roots.length, streamGroups(gemm, rounds, spec.newest), spec.samples);
@@ -246,7 +243,7 @@ async function openChallenge(context: StageContext, challenge: number, nonce: Ui
 	const draws = drawOpenings(context, challenge, nonce);
 	if (!draws) return;
 	const { spec } = context.answered[challenge]!;
-	const session = (isOfKept(spec) ? spec.of : challenge) + 1;
+	const session = (isOverKept(spec) ? spec.of : challenge) + 1;
 	for (const { what, places } of draws) {
 		const wanted = spec.kind === "copy" && what === "digests" ? "copied-digests" : what;
 		const answer = await context.client.open(
@@ -278,7 +275,7 @@ export async function releaseAll(context: StageContext, from = 0): Promise<void>
 	for (const challenge of [...context.held]) {
 		const spec = context.answered[challenge]?.spec;
 		// A stream or copy has no session of its own: it runs over its gemm's.
-		if (spec !== undefined && isOfKept(spec)) context.held.delete(challenge);
+		if (spec !== undefined && isOverKept(spec)) context.held.delete(challenge);
 		else if (challenge >= from) await release(context, challenge);
 	}
 }

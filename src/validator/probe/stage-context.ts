@@ -56,6 +56,8 @@ export function sendRun(
 		const { newest, passes } = run;
 		return client.stream({ session: run.of + 1, reader: device, newest, passes, nonce: seed }, options);
 	}
+	if (run.kind === "chase")
+		return client.chase({ session: run.of + 1, newest: run.newest, intervals: run.intervals, nonce: seed }, options);
 	if (run.kind === "copy")
 		return client.copy({ session: run.of + 1, device, newest: run.newest, nonce: seed }, options);
 	if (run.kind === "gemm") {

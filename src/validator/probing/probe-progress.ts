@@ -1,8 +1,10 @@
 // A probe's own events as events of the network: started, stage with its challenges, roots now and then,
 // opened, checking, openings as they are checked. The verdict is told when it is counted (count-probe.ts),
 // not here. Rates are bounded twice: per probe, and for all probes of this process together.
+
 import { createTokenBucket } from "../../platform/token-bucket.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import { rootsAsked } from "../../protocol/probe/challenge-shape.ts";
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import type { EventHub } from "../event-hub.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
@@ -97,5 +99,4 @@ const shortSpec = (spec: ChallengeSpec) => ({
 });
 
 /** 0: no fixed end. */
-const roundsOf = (spec: ChallengeSpec) =>
-	spec.kind === "stream" ? spec.passes : spec.kind === "copy" ? 1 : spec.rounds;
+const roundsOf = (spec: ChallengeSpec) => rootsAsked(spec);

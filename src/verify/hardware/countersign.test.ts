@@ -18,7 +18,7 @@ import {
 	sign,
 	VERIFIER,
 } from "./honest-evidence.test-kit.ts";
-import { writable } from "./spoiled-evidence.test-kit.ts";
+import { shift, writable } from "./spoiled-evidence.test-kit.ts";
 import { verifyEvidence } from "./verify.ts";
 
 const ANSWERED = answerStages(STAGES, null, SECRET, () => {}, NONCES);
@@ -122,6 +122,39 @@ test("a provider that answers and then gives no word is shown no places: nothing
 		codeOf(() => {}, answered),
 		/^OPENS_MISSING/,
 	);
+});
+
+test("memory of several machines, or of the host behind a bus, is not one memory", () => {
+	const slower = (index: number, byUs: number) => {
+		const answered = structuredClone(answerStages(STAGES)) as AnsweredChallenge[];
+		for (const root of writable(answered[index]).roots) root.atUs += byUs * (root.index + 1);
+		for (const open of answered[index]!.opens) {
+			writable(open).sentAtUs += 10 * byUs;
+			writable(open).receivedAtUs += 10 * byUs;
+		}
+		for (const later of answered.slice(index + 1)) shift(later, 20 * byUs);
+		const verdict = verifyEvidence(sign(answered));
+		return verdict.status === "valid" ? "valid" : `${verdict.code} ${verdict.where}`;
+	};
+	// 512 hops in 0.3 ms, then in 0.7.
+	assert.equal(slower(17, 200), "valid");
+	assert.equal(slower(17, 400), "MEMORY_APART challenges[17]");
+});
+
+test("a state that does not follow from what was read is found where it is opened", () => {
+	// A prover that makes up label r commits to it like to any other: only the hops tell, in r or right after it.
+	const codes = Array.from({ length: 8 }, (_, r) => {
+		const answered = answerStages(STAGES, null, SECRET, (challenge, bytes) => {
+			if (challenge !== 17) return;
+			for (let chain = 0; chain < 4; chain++) bytes[32 * r + 8 * chain]! ^= 1;
+		});
+		const verdict = verifyEvidence(sign(answered));
+		return verdict.status === "valid" ? "valid" : verdict.code;
+	});
+	assert.ok(codes.includes("CHASE_WRONG"), codes.join());
+	assert.ok(codes.includes("OPENING_PLACE"), codes.join());
+	// Two of seven intervals are opened, each of which sees two labels and all that lies to the left.
+	assert.ok(codes.filter((code) => code !== "valid").length >= 3, codes.join());
 });
 
 const [STAGE] = STAGES;

@@ -1,8 +1,10 @@
 // The figures that an evidence file proves: work over time on the verifier's clock, round trips included,
 // rounded down. Derived from the facts alone, by the probe when it writes a file and by verify when it reads
 // one. A challenge that did not end well has no figure. Whether the answers are right is not judged here.
+import { INTERVAL_HOPS } from "../../protocol/hash/chase.ts";
 import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
 import type {
+	ChaseSpec,
 	CopySpec,
 	EvidenceBody,
 	Figure,
@@ -44,6 +46,7 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 	const cpuOps = cpuSpeed(claim, speeds);
 	const kept = counted.flatMap((answer) => {
 		const { spec } = answer.record;
+		if (spec.kind === "chase") return [latencyFigure(answer, spec)];
 		if (spec.kind !== "stream" && spec.kind !== "copy") return [];
 		const reader = readerOf(spec, specs, claim.devices);
 		if (reader === "disk") return diskFigures(answer, spec, counted, answers, cpuOps);
@@ -82,6 +85,12 @@ function fmaFigure(answer: Answered, { precision, lanes, steps }: FmaSpec): Figu
 	const work = 2n * BigInt(lanes) * BigInt(steps) * BigInt(answer.roots.length);
 	const unit = precision === "int32" ? "op/s" : "flop/s";
 	return figure(answer, `fma.${precision}`, (work * US_PER_S) / BigInt(answer.workUs), unit);
+}
+
+/** Picoseconds a hop, rounded up: the one figure of which less is better. */
+function latencyFigure(answer: Answered, { intervals }: ChaseSpec): Figure {
+	const hops = BigInt(INTERVAL_HOPS * intervals);
+	return figure(answer, "memory.latency", (BigInt(answer.workUs) * 1_000_000n + hops - 1n) / hops, "ps");
 }
 
 function memoryFigures(answer: Answered, residency: Residency | null): Figure[] {

@@ -1,4 +1,5 @@
 // What is worth telling beside a valid verdict, and is no proof either way. Thresholds are in policy.ts.
+import { isOverKept } from "../../protocol/probe/challenge-shape.ts";
 import type { EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted } from "./answers.ts";
@@ -20,9 +21,7 @@ export function findingsOf(answers: readonly Answered[], body: EvidenceBody, fig
 
 function readersOf({ challenges, claim }: EvidenceBody) {
 	const specs = challenges.map(({ spec }) => spec);
-	return specs.map((spec) =>
-		spec.kind === "stream" || spec.kind === "copy" ? readerOf(spec, specs, claim.devices) : null,
-	);
+	return specs.map((spec) => (isOverKept(spec) && spec.kind !== "chase" ? readerOf(spec, specs, claim.devices) : null));
 }
 
 function lowSamples(body: EvidenceBody): Finding[] {

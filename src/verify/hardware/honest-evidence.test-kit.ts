@@ -1,6 +1,7 @@
 // An honest prover and its probe in memory, at toy sizes: the evidence that tests take as their starting
 // point and then spoil. Two GPUs, a CPU and a disk, every kind of challenge. Times are invented, and such
 // that a stream is early enough.
+import { chaseOf } from "../../../tests/toy/toy-chase.ts";
 import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes/bytes.ts";
 import { leafHash, merkleLevels, merklePath } from "../../protocol/hash/merkle.ts";
 import { mixKeys, mixLeaf } from "../../protocol/hash/mix.ts";
@@ -12,8 +13,10 @@ import {
 	coveredRounds,
 	fmaLeaves,
 	gemmLeaves,
+	isOverKept,
 	keptLeafPlace,
 	lanesPerLeaf,
+	rootsAsked,
 	streamGroups,
 } from "../../protocol/probe/challenge-shape.ts";
 import { endOfRun, nonceChain, stageHash } from "../../protocol/probe/countersign.ts";
@@ -26,6 +29,7 @@ import type {
 	FmaSpec,
 	GemmSpec,
 	HostClaim,
+	OpenedWhat,
 	Reading,
 } from "../../protocol/probe/evidence.ts";
 import {
@@ -35,7 +39,7 @@ import {
 	packChallenges,
 } from "../../protocol/probe/evidence-codec.ts";
 import type { OpeningRecord } from "../../protocol/probe/records.ts";
-import { fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
+import { chaseSamples, fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
 import { deriveFigures } from "./derive-figures.ts";
 
@@ -105,6 +109,8 @@ export const STAGES: readonly (readonly ChallengeSpec[])[] = [
 	[{ kind: "gemm", device: 3, precision: "fp16", m: 128, n: 512, k: 128, rounds: 1, keep: 1, samples: 2 }],
 	// The last on the device of the one before: moved into its stage it would ask it twice.
 	[{ kind: "fma", device: 3, precision: "int32", lanes: 256, steps: 512, rounds: 1, samples: 1 }],
+	[{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 3, keep: 2, samples: 3 }],
+	[{ kind: "chase", device: 0, of: 16, newest: 0, intervals: 8, samples: 2 }],
 ];
 
 const said = { coreMHz: 1980, memoryMHz: 3201, powerMw: 650_000, temperatureC: 60, throttle: 0 };
@@ -124,6 +130,14 @@ interface Committed {
 
 function commit(bytes: Uint8Array): Committed {
 	const leaves = Array.from({ length: bytes.length / 1024 }, (_, i) => bytes.slice(1024 * i, 1024 * i + 1024));
+	const levels = merkleLevels(leaves.map(leafHash));
+	return { leaves, levels, root: levels.at(-1)![0]! };
+}
+
+function commitLabels(labels: readonly Uint8Array[], spoil: (bytes: Uint8Array) => void): Committed {
+	const bytes = concatBytes(...labels);
+	spoil(bytes);
+	const leaves = labels.map((_, i) => bytes.slice(32 * i, 32 * i + 32));
 	const levels = merkleLevels(leaves.map(leafHash));
 	return { leaves, levels, root: levels.at(-1)![0]! };
 }
@@ -180,31 +194,62 @@ export function answerStages(
 			const attempt = attempts[stage] ?? 0;
 			const first = firstSeed(secret, index, beacon, spec, attempt);
 			const spoilOwn = (bytes: Uint8Array) => spoil(index, bytes);
-			const isOfKept = spec.kind === "stream" || spec.kind === "copy";
-			const gemm = isOfKept ? (answered[spec.of]!.spec as GemmSpec) : null;
-			const gemmRounds = isOfKept ? committedOf[spec.of]!.length : 0;
-			const committed = isOfKept
-				? streamRounds(
-						spec.kind === "copy" ? 1 : spec.passes,
-						committedOf[spec.of]!.slice(-coveredRounds(gemm!, gemmRounds, spec.newest)),
-						first,
-						spoilOwn,
-					)
-				: workRounds(spec, first, spoilOwn);
+			const gemm = isOverKept(spec) ? (answered[spec.of]!.spec as GemmSpec) : null;
+			const gemmRounds = isOverKept(spec) ? committedOf[spec.of]!.length : 0;
+			const covered = isOverKept(spec)
+				? committedOf[spec.of]!.slice(-coveredRounds(gemm!, gemmRounds, spec.newest))
+				: [];
+			const chase =
+				spec.kind === "chase"
+					? chaseOf(
+							covered.flatMap(({ leaves }) => leaves),
+							first,
+							spec.intervals,
+						)
+					: null;
+			const committed =
+				chase !== null
+					? [commitLabels(chase.tree.leaves, spoilOwn)]
+					: isOverKept(spec)
+						? streamRounds(rootsAsked(spec), covered, first, spoilOwn)
+						: workRounds(spec as GemmSpec | FmaSpec, first, spoilOwn);
 			committedOf.push(committed);
 			// A pass over 256 KiB at toy speed: 1 µs against 64 GB/s of fetching leaves three quarters of it
 			// resident.
 			const spacingUs =
-				spec.kind === "copy" ? 900 : spec.kind === "stream" ? (gemm!.device === 0 ? 1 : 70) : 100_003 + 7 * index;
+				spec.kind === "copy"
+					? 900
+					: spec.kind === "stream"
+						? gemm!.device === 0
+							? 1
+							: 70
+						: spec.kind === "chase"
+							? 300
+							: 100_003 + 7 * index;
 			const roots = committed.map(({ root }, i) => ({ index: i, atUs: sentAtUs + spacingUs * (i + 1), root }));
 			const seed = openSeed(secret, index, roots.at(-1)!.root, nonces?.nonceOf(stage) ?? null);
 			let atUs = roots.at(-1)!.atUs + 10;
-			const open = (what: "leaves" | "digests", records: OpeningRecord[]) => {
+			const open = (what: OpenedWhat, records: OpeningRecord[]) => {
 				atUs += 20;
 				return { what, sentAtUs: atUs - 20, receivedAtUs: atUs - 5, records, end: "complete" as const };
 			};
 			let opens: AnsweredChallenge["opens"];
-			if (isOfKept) {
+			if (spec.kind === "chase") {
+				const samples = chaseSamples(seed, spec.intervals, spec.samples);
+				const walked = samples.flatMap(({ interval, chain }) => chase!.visited[interval]![chain]!);
+				const places = walked.map((leaf) => keptLeafPlace(gemm!, gemmRounds, spec.newest, leaf));
+				const labels = samples.flatMap(({ interval }) => [interval - 1, interval]);
+				opens = [
+					open(
+						"labels",
+						labels.map((label) => opening(committed, 0, label)),
+					),
+					open(
+						"hops",
+						places.map(({ round, leaf }) => opening(committedOf[spec.of]!, round, leaf)),
+					),
+				];
+			} else if (isOverKept(spec)) {
 				const samples = streamSamples(seed, roots.length, streamGroups(gemm!, gemmRounds, spec.newest), spec.samples);
 				const below = samples.map(({ keptLeaf }) => keptLeafPlace(gemm!, gemmRounds, spec.newest, keptLeaf));
 				opens = [

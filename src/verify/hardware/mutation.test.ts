@@ -212,7 +212,7 @@ test("the honest file opens a late round of every challenge", () => {
 });
 
 test(`${STRUCTURED} structured mutations, packed, hashed and signed anew`, () => {
-	const random = createRandom(2);
+	const random = createRandom(3);
 	const rootsAt = new Set(ENVELOPE.body.challenges.map(({ roots }) => roots));
 	seen.clear();
 	for (let i = 0; i < STRUCTURED; ) {

@@ -2,6 +2,7 @@
 // however many streams go over the same gemm: 2²⁰ rounds are a second of hashing. docs/hardware-proof.md §7.
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { firstSeed, nextNonce, nextSeed, openSeed, seedChain } from "../../protocol/probe/challenge-seed.ts";
+import { isOverKept } from "../../protocol/probe/challenge-shape.ts";
 import type { EvidenceBody } from "../../protocol/probe/evidence.ts";
 import type { Answered } from "./answers.ts";
 
@@ -29,8 +30,7 @@ export function probeSeeds(
 		chain(challenge) {
 			const known = chains.get(challenge);
 			if (known !== undefined) return known;
-			const { kind } = answers[challenge]!.record.spec;
-			const next = kind === "stream" || kind === "copy" ? nextNonce : nextSeed;
+			const next = isOverKept(answers[challenge]!.record.spec) ? nextNonce : nextSeed;
 			const made = seedChain(first(challenge), rootsOf(challenge), next);
 			chains.set(challenge, made);
 			return made;

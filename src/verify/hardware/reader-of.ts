@@ -1,6 +1,6 @@
 // Whose memory does a stream prove something about? Decided by the kinds of the devices in the claim, by
 // nothing that a spec says.
-import type { ChallengeSpec, CopySpec, DeviceClaim, StreamSpec } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, DeviceClaim, KeptSpec } from "../../protocol/probe/evidence.ts";
 
 /**
  * own: the gemm's device reads what it kept. peer: another device of the same kind reads it over whatever joins the two.
@@ -9,7 +9,7 @@ import type { ChallengeSpec, CopySpec, DeviceClaim, StreamSpec } from "../../pro
 export type Reader = "own" | "peer" | "disk" | null;
 
 export function readerOf(
-	spec: StreamSpec | CopySpec,
+	spec: KeptSpec,
 	specs: readonly ChallengeSpec[],
 	devices: readonly Pick<DeviceClaim, "kind">[],
 ): Reader {
@@ -17,8 +17,10 @@ export function readerOf(
 	if (gemm?.kind !== "gemm") return null;
 	const reader = devices[spec.device]?.kind;
 	const holder = devices[gemm.device]?.kind;
-	if (reader === "disk") return holder === "cpu" ? "disk" : null;
+	if (reader === "disk") return holder === "cpu" && spec.kind !== "chase" ? "disk" : null;
 	// A copy goes to a disk and nowhere else.
 	if (spec.kind === "copy" || reader === undefined || reader !== holder) return null;
-	return spec.device === gemm.device ? "own" : "peer";
+	if (spec.device === gemm.device) return "own";
+	// A chase is of one memory: the device's own.
+	return spec.kind === "chase" ? null : "peer";
 }

@@ -123,7 +123,7 @@ test("the container's own bytes", () => {
 	long[11] = 1;
 	assert.equal(outcome(long), "FILE_TOO_LARGE");
 	const longer = FILE.slice();
-	longer[10] = 1;
+	longer[10] = 16;
 	assert.equal(outcome(longer), "FILE_TRUNCATED");
 });
 

@@ -38,6 +38,8 @@ test("honest evidence is valid, with its figures, confidence and findings", () =
 			"3 gemm.fp16.alone op/s",
 			"3 scaling.fp16 ppm",
 			"3 fma.int32 op/s",
+			"0 gemm.int8 op/s",
+			"0 memory.latency ps",
 		],
 	);
 	const figuresOf = (name: string, device: number) =>
@@ -59,6 +61,7 @@ test("honest evidence is valid, with its figures, confidence and findings", () =
 	assert.equal(provenOf("peer.bandwidth.3"), Math.floor(262_144e6 / 70));
 	// Ready in a microsecond, but divided by what both took together.
 	assert.equal(provenOf("peer.bandwidth.0"), Math.floor(262_144e6 / 70));
+	assert.equal(provenOf("memory.latency"), Math.ceil(300e6 / (64 * 8)));
 	assert.equal(verdict.strength, "private");
 	const [together, alone] = [figuresOf("gemm.fp16", 3)[0]!, figuresOf("gemm.fp16.alone", 3)[0]!];
 	assert.equal(figuresOf("scaling.fp16", 3)[0], Math.floor((together * 1e6) / alone));

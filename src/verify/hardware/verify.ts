@@ -3,14 +3,16 @@
 // places are derived anew from the secret, so that nothing in the file can choose them. Page:
 // docs/hardware-proof.md.
 import { createRowScratch } from "../../protocol/maths/gemm-element.ts";
+import { isOverKept } from "../../protocol/probe/challenge-shape.ts";
 import type { Evidence, EvidenceBody } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
+import { checkChase } from "./checks/check-chase.ts";
 import { checkClaims } from "./checks/check-claims.ts";
 import { checkCountersign, withoutWord } from "./checks/check-countersign.ts";
 import { checkDropped } from "./checks/check-dropped.ts";
-import { checkFigures, checkResidency } from "./checks/check-figures.ts";
+import { checkFigures, checkOneMemory, checkResidency } from "./checks/check-figures.ts";
 import { checkFills } from "./checks/check-fills.ts";
 import { checkFma } from "./checks/check-fma.ts";
 import { checkGemm } from "./checks/check-gemm.ts";
@@ -106,7 +108,7 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 		told("countersign", "", () => checkCountersign(answers, body, envelope.signature.key)),
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
-		told("residency", "", () => checkResidency(answers, body.claim)),
+		told("residency", "", () => checkResidency(answers, body.claim) ?? checkOneMemory(answers, body)),
 		() => checkContents(answers, body, onCheck, onOpening),
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);
@@ -162,7 +164,7 @@ function couldNotBeOpened(answer: Answered, answers: readonly Answered[], { coun
 function checkStreamedAreCommitted(answers: readonly Answered[]): Fault | null {
 	for (const { record, where } of answers) {
 		const { spec } = record;
-		if ((spec.kind === "stream" || spec.kind === "copy") && !isCommitted(answers[spec.of]!))
+		if (isOverKept(spec) && !isCommitted(answers[spec.of]!))
 			return fault("SPEC_OF", `${where}.spec.of`, "the gemm it names did not end well");
 	}
 	return null;
@@ -192,7 +194,10 @@ function checkContents(
 			const read = answers[spec.of]!;
 			if (read.record.spec.kind !== "gemm") return fault("SPEC_OF", `${answer.where}.spec.of`, "not a gemm");
 			const gemm = { answer: read, spec: read.record.spec };
-			found = checkStream(answer, spec, gemm, seeds, scratch, onRight);
+			found =
+				spec.kind === "chase"
+					? checkChase(answer, spec, gemm, seeds, onRight)
+					: checkStream(answer, spec, gemm, seeds, scratch, onRight);
 		}
 		if (found !== null) return found;
 	}

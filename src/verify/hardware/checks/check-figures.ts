@@ -4,6 +4,7 @@ import type { EvidenceBody, Figure } from "../../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "../answers.ts";
 import { figuresOf, residencyOf } from "../derive-figures.ts";
 import { type Fault, fault } from "../fault.ts";
+import { POLICY } from "../policy.ts";
 import { readerOf } from "../reader-of.ts";
 
 export function checkFigures(
@@ -29,6 +30,26 @@ export function checkFigures(
 function differing(stated: Figure, derived: Figure): string | null {
 	for (const field of ["device", "name", "value", "unit", "challenge"] as const)
 		if (stated[field] !== derived[field]) return field;
+	return null;
+}
+
+/** A GPU whose reads take this long is not one memory: other machines, or the host's, hold a part of it. Version 3 asks for it. */
+export function checkOneMemory(
+	answers: readonly Answered[],
+	{ claim, figures, version }: Pick<EvidenceBody, "claim" | "figures" | "version">,
+): Fault | null {
+	if (version < 3) return null;
+	const isGpu = (device: number) => claim.devices[device]?.kind === "gpu";
+	for (const { name, value, device, challenge } of figures)
+		if (name === "memory.latency" && isGpu(device) && value > POLICY.maxHopPs)
+			return fault("MEMORY_APART", `challenges[${challenge}]`, `${value} ps a hop on device ${device}`);
+	const specs = answers.map(({ record }) => record.spec);
+	for (const { record, roots, ownUs, where } of answers) {
+		const { spec } = record;
+		if (spec.kind !== "stream" || !isGpu(spec.device) || readerOf(spec, specs, claim.devices) !== "own") continue;
+		if (ownUs > POLICY.maxPassUs * roots.length)
+			return fault("MEMORY_APART", where, `${Math.round(ownUs / roots.length)} µs a pass on device ${spec.device}`);
+	}
 	return null;
 }
 

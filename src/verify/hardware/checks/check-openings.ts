@@ -30,7 +30,7 @@ export function checkOpenings(
 	return null;
 }
 
-function checkPlaces({ openings, where }: OpenAnswer, drawn: readonly DrawnPlace[]): Fault | null {
+export function checkPlaces({ openings, where }: OpenAnswer, drawn: readonly DrawnPlace[]): Fault | null {
 	const name = ({ round, index }: DrawnPlace) => `${round}/${index}`;
 	const wanted = new Set(drawn.map(name));
 	const seen = new Set<string>();

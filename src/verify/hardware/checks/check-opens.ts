@@ -1,17 +1,18 @@
 // Was what had to be opened asked for and answered? Once a commitment came, a prover that falls silent is not
 // let off: it may have seen that the draw hits what it skipped.
+import { openedWhats } from "../../../protocol/probe/challenge-shape.ts";
 import { type Answered, isCommitted } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
 
 /** `couldNot`: the verifier had to stop before it asked for any opening of this stage. */
 export function checkOpens(answer: Answered, couldNot: boolean): Fault | null {
 	const { record, opens, where } = answer;
-	const { kind } = record.spec;
-	const needed = kind === "stream" || kind === "copy" ? ["digests", "leaves"] : ["leaves"];
+	const needed = openedWhats(record.spec);
 	if (!isCommitted(answer)) {
 		if (opens.length > 0)
 			return fault("OPENS_WRONG", `${where}.opens[0]`, "nothing was committed that could be opened");
-		if (kind === "stream") return fault("STREAM_WITHHELD", `${where}.end`, `the answer ended ${record.end}`);
+		if (record.spec.kind === "stream" || record.spec.kind === "chase")
+			return fault("STREAM_WITHHELD", `${where}.end`, `the answer ended ${record.end}`);
 		return null;
 	}
 	for (const [i, open] of opens.entries()) {

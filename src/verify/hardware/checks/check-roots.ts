@@ -1,4 +1,5 @@
 // Did every round commit, once and in order? And did the answer end as its challenge allows?
+import { rootsAsked } from "../../../protocol/probe/challenge-shape.ts";
 import type { Answered } from "../answers.ts";
 import { isCommitted } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
@@ -14,13 +15,7 @@ export function checkRoots(answer: Answered): Fault | null {
 			`${where}.end`,
 			`a challenge of ${sustained ? "no" : "a"} fixed number of rounds cannot end ${end}`,
 		);
-	const expected = sustained
-		? POLICY.maxRounds
-		: spec.kind === "stream"
-			? spec.passes
-			: spec.kind === "copy"
-				? 1
-				: spec.rounds;
+	const expected = sustained ? POLICY.maxRounds : rootsAsked(spec);
 	for (const [i, root] of roots.entries()) {
 		if (root.index === i && i < expected) continue;
 		const at = `${where}.roots.record[${i}]`;

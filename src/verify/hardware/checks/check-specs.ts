@@ -2,14 +2,14 @@
 // limits, samples, a device that was claimed, streams right behind their gemm. The numbers are in policy.ts.
 
 import { largestK } from "../../../protocol/maths/precision.ts";
+import { isOverKept } from "../../../protocol/probe/challenge-shape.ts";
 import type {
 	ChallengeSpec,
-	CopySpec,
 	EvidenceBody,
 	FmaSpec,
 	GemmSpec,
 	HostClaim,
-	StreamSpec,
+	KeptSpec,
 } from "../../../protocol/probe/evidence.ts";
 import { type Fault, fault } from "../fault.ts";
 import { POLICY } from "../policy.ts";
@@ -68,7 +68,7 @@ function checkFma(spec: FmaSpec, where: string): Fault | null {
  * gemm's device in between. What a disk reads back it must have been given, in the same extent.
  */
 function checkKept(
-	spec: StreamSpec | CopySpec,
+	spec: KeptSpec,
 	index: number,
 	specs: readonly ChallengeSpec[],
 	{ devices }: HostClaim,
@@ -84,6 +84,11 @@ function checkKept(
 		return wrong("something else ran on the device in between");
 	const found = limit(spec.newest ?? 0, 0, POLICY.maxRounds, 1, `${where}.newest`);
 	if (found !== null || spec.kind === "copy") return found;
+	if (spec.kind === "chase") {
+		const isPowerOf2 = (spec.intervals & (spec.intervals - 1)) === 0;
+		if (isPowerOf2) return limit(spec.intervals, 2, POLICY.maxIntervals, 1, `${where}.intervals`);
+		return fault("SPEC_LIMITS", `${where}.intervals`, "must be a power of two");
+	}
 	if (reader === "disk") {
 		const copy = between.findLast(({ kind, device }) => kind === "copy" && device === spec.device);
 		if (copy?.kind !== "copy" || copy.of !== spec.of || copy.newest !== spec.newest)
@@ -105,7 +110,7 @@ function checkStages(challenges: EvidenceBody["challenges"]): Fault | null {
 		if (devices.has(spec.device)) return fault("STAGE_ORDER", where, "asks one device twice");
 		devices.add(spec.device);
 		// One session has one set of nonces (FRAMES.md): two readers at once would open each other's.
-		if (spec.kind === "stream" || spec.kind === "copy") {
+		if (isOverKept(spec)) {
 			if (read.has(spec.of)) return fault("STAGE_ORDER", where, "reads one gemm twice");
 			read.add(spec.of);
 		}

@@ -1,5 +1,7 @@
 // What checking a file would cost, before any of it is done: whoever makes a file chooses its sizes, and a verifier must not be kept busy
 // for hours. Nanoseconds of one slow core (POLICY.workNs), counted from specs and roots alone.
+import { INTERVAL_HOPS } from "../../../protocol/hash/chase.ts";
+import { openedWhats } from "../../../protocol/probe/challenge-shape.ts";
 import type { ChallengeSpec } from "../../../protocol/probe/evidence.ts";
 import type { Answered } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
@@ -18,7 +20,7 @@ export function checkWork(answers: readonly Answered[]): Fault | null {
 /** Seed chains are walked once for the seeds and once under the provider's word; each place is opened and computed again. */
 function workNs({ record: { spec }, roots }: Answered, answers: readonly Answered[]): number {
 	const { hash, opening } = POLICY.workNs;
-	const opened = spec.kind === "stream" || spec.kind === "copy" ? 2 : 1;
+	const opened = spec.kind === "chase" ? INTERVAL_HOPS + 2 : openedWhats(spec).length;
 	return 2 * roots.length * hash + spec.samples * (opened * opening + placeNs(spec, answers));
 }
 
@@ -26,6 +28,7 @@ function workNs({ record: { spec }, roots }: Answered, answers: readonly Answere
 function placeNs(spec: ChallengeSpec, answers: readonly Answered[]): number {
 	const { entry, step } = POLICY.workNs;
 	if (spec.kind === "fma") return spec.steps * step[spec.precision];
+	if (spec.kind === "chase") return 0;
 	const gemm = spec.kind === "gemm" ? spec : answers[spec.of]?.record.spec;
 	return gemm?.kind === "gemm" ? 3 * gemm.k * entry : 0;
 }

@@ -16,6 +16,7 @@ export const FULL = {
 	gpuFmaS: 0.12,
 	/** For a run alone, of which there is one a device. */
 	aloneS: 0.3,
+	chaseIntervals: { gpu: 4096, cpu: 512 },
 	peerS: 0.1,
 	peerSamples: 16,
 	disk: { fillS: 0.2, copyS: 0.15, readS: 0.15, samples: 64 },
@@ -36,6 +37,7 @@ export const QUICK: Budgets = {
 	fma: ["fp32"],
 	gpuFmaS: 0.1,
 	aloneS: 0.1,
+	chaseIntervals: { gpu: 1024, cpu: 64 },
 	peerS: 0.03,
 	peerSamples: 8,
 	disk: { fillS: 0.1, copyS: 0.05, readS: 0.05, samples: 16 },

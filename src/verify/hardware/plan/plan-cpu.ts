@@ -7,6 +7,7 @@ import type { Budgets } from "./budgets.ts";
 import { CPU_FMA, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
 import { fmaSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
+import { chasePhase } from "./plan-chase.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
@@ -103,6 +104,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				return stage(seen, specs, { hold: true, deadlineMs: Math.min(120_000, deadlineMs(late)) });
 			},
 		},
+		chasePhase("cpu", budgets, samples),
 		...peerPhases("cpu", budgets, samples),
 		...diskPhases(budgets, samples),
 		releasePhase("cpu"),

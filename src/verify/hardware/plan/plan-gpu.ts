@@ -6,6 +6,7 @@ import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
+import { chasePhase } from "./plan-chase.ts";
 import { cpuWarmUps } from "./plan-cpu.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
@@ -32,6 +33,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 	return [
 		...warmUpPhases,
 		...memoryPhases(budgets, samples),
+		chasePhase("gpu", budgets, samples),
 		...peerPhases("gpu", budgets, samples),
 		releasePhase("gpu"),
 		...budgets.precisions.map((precision) => ({

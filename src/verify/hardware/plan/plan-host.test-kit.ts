@@ -97,6 +97,12 @@ export function play(
 			}
 			stages.push(step);
 			for (const spec of step.specs) {
+				if (spec.kind === "chase") {
+					const s = 0.6e-6 * 64 * spec.intervals;
+					challenges.push({ spec, end: "complete", seconds: s, roots: 1 });
+					seconds += s;
+					continue;
+				}
 				if (spec.kind === "stream" || spec.kind === "copy") {
 					const passes = spec.kind === "stream" ? spec.passes : 1;
 					challenges.push({

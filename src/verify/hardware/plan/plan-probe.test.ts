@@ -11,9 +11,10 @@ test("an H200 is filled, streamed and asked in every precision", () => {
 	const { stages } = play(H200);
 	assertLegal(stages, H200);
 	const names = stages.map(({ name }) => name);
-	assert.deepEqual(names.slice(0, 9), [
+	assert.deepEqual(names.slice(0, 10), [
 		"gpu fill",
 		"gpu stream",
+		"gpu chase",
 		"gpu gemm fp8",
 		"gpu gemm fp16",
 		"gpu gemm bf16",
@@ -22,7 +23,7 @@ test("an H200 is filled, streamed and asked in every precision", () => {
 		"gpu fma fp64",
 		"gpu fma int32",
 	]);
-	assert.deepEqual(names.slice(9), ["cpu keep", "cpu stream", "cpu fma fp32", "cpu fma fp64", "cpu fma int32"]);
+	assert.deepEqual(names.slice(10), ["cpu keep", "cpu stream", "cpu fma fp32", "cpu fma fp64", "cpu fma int32"]);
 });
 
 test("at least 95 % of the free memory is kept products, and operands still fit, on every size of card", () => {
@@ -131,7 +132,9 @@ test("sustained runs come last, on the cards if there are any, in rounds of 50 t
 
 test("samples as asked for", () => {
 	const specs = play(H200, { ...OPTIONS, samples: 300 }).stages.flatMap((stage) => stage.specs);
-	assert.ok(specs.every((spec) => spec.samples === (spec.kind === "fma" ? 150 : 300)));
+	assert.ok(
+		specs.every((spec) => spec.samples === { gemm: 300, stream: 300, copy: 64, fma: 150, chase: 16 }[spec.kind]),
+	);
 });
 
 test("hostile claims get a bounded, legal probe", () => {

@@ -55,7 +55,7 @@ export function speedOf(seen: Seen, device: number, precision: string): { opsPer
 }
 
 function expectedS(seen: Seen, spec: ChallengeSpec): number {
-	if (spec.kind === "stream" || spec.kind === "copy") return 0;
+	if (spec.kind !== "gemm" && spec.kind !== "fma") return 0;
 	const { opsPerS } = speedOf(seen, spec.device, spec.kind === "gemm" ? "int8" : spec.precision);
 	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / opsPerS;
 }

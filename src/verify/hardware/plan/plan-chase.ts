@@ -1,0 +1,35 @@
+// Reads each of which tells where the next one goes, over all that a device keeps: shows that it is one memory, and how far away.
+// docs/hardware-proof.md §13. After the streams, before anything is released. A CPU is asked on hosts without a GPU only: nothing hangs on
+// its latency, and a probe of cards shall be short.
+import type { ChaseSpec } from "../../../protocol/probe/evidence.ts";
+import type { Budgets } from "./budgets.ts";
+import { devicesOf, filled, type Phase, stage } from "./plan-stage.ts";
+
+/** An opened interval is 64 leaves with their paths, 120 kB of evidence: few of them, each catches the share that was skipped. */
+const MAX_SAMPLES = 16;
+/** 0.6 µs on an H200; only sizes the run. */
+const HOP_US = 0.6;
+const MAX_INTERVALS = 65536;
+
+/** Doubled until the round trip, which counts once, is a tenth of the run. */
+function intervalsFor(least: number, rttUs: number): number {
+	let intervals = least;
+	while (intervals < MAX_INTERVALS && 64 * intervals * HOP_US < 10 * rttUs) intervals *= 2;
+	return intervals;
+}
+
+export function chasePhase(kind: "gpu" | "cpu", { chaseIntervals }: Budgets, samples: number): Phase {
+	return {
+		name: `${kind} chase`,
+		step: (seen) => {
+			if (kind === "cpu" && devicesOf(seen, "gpu").length > 0) return null;
+			const specs = devicesOf(seen, kind).flatMap((device): ChaseSpec[] => {
+				const fill = filled(seen, device);
+				const intervals = intervalsFor(chaseIntervals[kind], seen.rttUs);
+				const few = Math.min(samples, MAX_SAMPLES);
+				return fill ? [{ kind: "chase", device, of: fill.index, newest: 0, intervals, samples: few }] : [];
+			});
+			return stage(seen, specs, { hold: true, deadlineMs: 60_000 });
+		},
+	};
+}
