@@ -6,7 +6,7 @@ import { endOfRun, followsNonce, stageHash } from "../../protocol/probe/counters
 import type { Countersign } from "../../protocol/probe/evidence.ts";
 import { isSignature } from "../../protocol/probe/signer.ts";
 
-export interface StageRun {
+interface StageRun {
 	readonly first: Uint8Array;
 	readonly roots: readonly Uint8Array[];
 }

@@ -5,12 +5,19 @@
 //   overlap  from the first request to the first one's last root, and only the rounds that were done by then.
 // Cards alike end together, and the window costs them nothing. Cards of different speeds end apart: then the overlap is
 // fairer. The stage takes the way that leaves its devices more. docs/hardware-proof.md §9.
-import type { HostClaim } from "../../protocol/probe/evidence.ts";
-import type { Answered } from "./answers.ts";
+import type { ChallengeRecord, HostClaim } from "../../protocol/probe/evidence.ts";
+import type { RootRecord } from "../../protocol/probe/records.ts";
 
-export function withCommonTime(answers: readonly Answered[], { devices }: HostClaim): Answered[] {
-	const keyOf = ({ record: { stage, spec } }: Answered) => `${stage} ${devices[spec.device]?.kind}`;
-	const stages = new Map<string, Answered[]>();
+/** Of an answer (answers.ts), what counts here. */
+interface Timed {
+	readonly record: ChallengeRecord;
+	readonly roots: readonly RootRecord[];
+	readonly ownUs: number;
+}
+
+export function withCommonTime<A extends Timed>(answers: readonly A[], { devices }: HostClaim): A[] {
+	const keyOf = ({ record: { stage, spec } }: Timed) => `${stage} ${devices[spec.device]?.kind}`;
+	const stages = new Map<string, A[]>();
 	for (const answer of answers) {
 		if (answer.roots.length === 0) continue;
 		const together = stages.get(keyOf(answer)) ?? [];
@@ -22,16 +29,16 @@ export function withCommonTime(answers: readonly Answered[], { devices }: HostCl
 	});
 }
 
-const lastUs = ({ roots }: Answered) => roots.at(-1)!.atUs;
+const lastUs = ({ roots }: Timed) => roots.at(-1)!.atUs;
 
-function commonUs(answer: Answered, together: readonly Answered[]): number {
+function commonUs(answer: Timed, together: readonly Timed[]): number {
 	const fromUs = Math.min(...together.map(({ record }) => record.sentAtUs));
 	const windowUs = Math.max(...together.map(lastUs)) - fromUs;
 	const overlapUs = Math.min(...together.map(lastUs)) - fromUs;
-	const doneBy = ({ roots }: Answered) => roots.filter(({ atUs }) => atUs <= fromUs + overlapUs).length;
+	const doneBy = ({ roots }: Timed) => roots.filter(({ atUs }) => atUs <= fromUs + overlapUs).length;
 	/** As if all rounds had gone at the speed of those done in the overlap. */
-	const stretchedUs = (one: Answered) => (overlapUs * one.roots.length) / doneBy(one);
-	const left = (usOf: (one: Answered) => number) => together.reduce((sum, one) => sum + one.ownUs / usOf(one), 0);
+	const stretchedUs = (one: Timed) => (overlapUs * one.roots.length) / doneBy(one);
+	const left = (usOf: (one: Timed) => number) => together.reduce((sum, one) => sum + one.ownUs / usOf(one), 0);
 	// A device without a round in the overlap is stretched without end: the window it is.
 	const isWindow = left(() => windowUs) >= left(stretchedUs) || together.some((one) => doneBy(one) === 0);
 	return isWindow ? windowUs : Math.ceil(stretchedUs(answer));
