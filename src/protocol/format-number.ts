@@ -28,6 +28,11 @@ export function formatRate(value: number, unit: string): string {
 	return `${scale === 1 ? Math.round(value) : threeDigits(value / scale)} ${name}`;
 }
 
+/** 612345 ps → "612 ns" */
+export function formatLatency(ps: number): string {
+	return ps >= 1e6 ? `${threeDigits(ps / 1e6)} µs` : `${Math.round(ps / 1e3)} ns`;
+}
+
 export function formatBytes(bytes: number): string {
 	const exponent = [50, 40, 30, 20, 10].find((least) => bytes >= 2 ** least);
 	if (exponent === undefined) return `${bytes} B`;

@@ -1,5 +1,5 @@
 // Scores, money, times and names as the pages show them. Pure; speeds and sizes are src/protocol/format-number.ts.
-import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../src/protocol/format-number.ts";
+import { formatBytes, formatLatency, formatPercent, formatRate, wholeSpan } from "../../src/protocol/format-number.ts";
 
 /** A score or weight: millionths as a number from 0 to 1. */
 export function formatScore(ppm: number): string {
@@ -8,6 +8,7 @@ export function formatScore(ppm: number): string {
 
 export function formatFigure(value: number, unit: string): string {
 	if (unit === "B") return formatBytes(value);
+	if (unit === "ps") return formatLatency(value);
 	if (unit === "ppm") return formatPercent(value / 1e6);
 	if (unit === "1") return formatCount(value);
 	if (unit === "ms") return formatSpan(value);
@@ -52,6 +53,7 @@ export function shortId(id: string): string {
 const FIGURES: Readonly<Record<string, string>> = {
 	"memory.resident": "Memory, resident",
 	"memory.bandwidth": "Memory bandwidth",
+	"memory.latency": "Memory latency",
 	"disk.read": "Disk read",
 	"disk.write": "Disk write",
 	"disk.stored": "Disk, stored",

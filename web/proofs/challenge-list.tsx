@@ -54,7 +54,7 @@ const ChallengeRow = memo(function ChallengeRow(p: {
 }) {
 	const { one, wrong } = p;
 	const { challenge, done, of, openings, checked } = one;
-	const unit = one.what === "stream" || one.what === "copy" ? "B/s" : "op/s";
+	const unit = { stream: "B/s", copy: "B/s", chase: "hops/s" }[one.what as string] ?? "op/s";
 	const state =
 		wrong >= 0
 			? "wrong"

@@ -9,6 +9,7 @@ import { shown } from "./table.ts";
 const figureLabels: Readonly<Record<string, string>> = {
 	"memory.resident": "memory resident",
 	"memory.bandwidth": "memory speed",
+	"memory.latency": "memory latency",
 	"disk.write": "write speed",
 	"disk.read": "read speed",
 	"disk.stored": "disk space verified",

@@ -1,5 +1,5 @@
 // Figures and durations as the CLI prints them. Pure.
-import { formatBytes, formatPercent, formatRate, threeDigits } from "../../protocol/format-number.ts";
+import { formatBytes, formatLatency, formatPercent, formatRate, threeDigits } from "../../protocol/format-number.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 
 export function formatDuration(us: number): string {
@@ -14,6 +14,7 @@ export const rateUnit = (precision: string): "OPS" | "FLOPS" => (/int\d/i.test(p
 
 export function formatFigure({ name, value, unit }: Pick<Figure, "name" | "value" | "unit">): string {
 	if (unit === "B") return formatBytes(value);
+	if (unit === "ps") return formatLatency(value);
 	if (unit === "ppm") return formatPercent(value / 1e6);
 	return formatRate(value, unit === "op/s" || unit === "flop/s" ? rateUnit(name) : unit);
 }

@@ -107,7 +107,10 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 }
 
 function rootText({ spec, perS, done, elapsedMs }: RootEvent, stage: string, paint: Paint): string {
-	const speed = formatRate(perS, "precision" in spec ? rateUnit(spec.precision) : "B/s");
+	const speed = formatRate(
+		perS,
+		"precision" in spec ? rateUnit(spec.precision) : spec.kind === "chase" ? "hops/s" : "B/s",
+	);
 	const rounds = paint.dim(`${plural(done, "round")}, ${formatDuration(elapsedMs * 1000)}`);
 	return `device ${spec.device}  ${specTitle(spec, stage).padEnd(34)} ${speed.padStart(12)}  ${rounds}`;
 }

@@ -91,14 +91,15 @@ export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint)
 	const rows = body.claim.devices.flatMap((device, index) => deviceRows(index, device, verdict));
 	const lines = [table(columns, rows, paint)];
 	const figures = verdict.status === "valid" ? verdict.figures : [];
-	// Reads between devices get fewer spot checks: what they read was proven at full strength before.
-	const peers = new Set(figures.filter(isPeerFigure).map(({ challenge }) => challenge));
-	const weakest = Math.max(0, ...confidence.filter((c) => !peers.has(c.challenge)).map((c) => c.skippedShareAt99));
+	// Reads between devices, and hop by hop, get fewer spot checks: what they read was proven at full strength before.
+	const isRead = (figure: Figure) => isPeerFigure(figure) || figure.name === "memory.latency";
+	const reads = new Set(figures.filter(isRead).map(({ challenge }) => challenge));
+	const weakest = Math.max(0, ...confidence.filter((c) => !reads.has(c.challenge)).map((c) => c.skippedShareAt99));
 	lines.push(...peerTables(body.claim.devices, figures, paint));
 	if (weakest > 0)
 		lines.push(
 			paint.dim(
-				`  99 % confidence that no more than ${formatPercent(weakest)} of any challenge was skipped${peers.size > 0 ? " (reads between devices excepted)" : ""}`,
+				`  99 % confidence that no more than ${formatPercent(weakest)} of any challenge was skipped${reads.size > 0 ? " (reads of what was proven before excepted)" : ""}`,
 			),
 		);
 	return lines.join("\n");

@@ -4,8 +4,10 @@ import type { ChallengeRecord } from "../../protocol/probe/evidence.ts";
 import type { Confidence } from "../../protocol/probe/verdict.ts";
 import type { Answered } from "./answers.ts";
 
-export function confidenceOf({ index, opens }: Pick<Answered, "index" | "opens">): Confidence {
-	const samples = opens[0]?.openings.length ?? 0;
+export function confidenceOf({ index, opens, record }: Pick<Answered, "index" | "opens" | "record">): Confidence {
+	const opened = opens[0]?.openings.length ?? 0;
+	// Two labels for each opened interval of a chase.
+	const samples = record.spec.kind === "chase" ? opened / 2 : opened;
 	return { challenge: index, samples, skippedShareAt99: skippedShareAt99(samples) };
 }
 
