@@ -2,7 +2,7 @@
 // guarded by the row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";
-import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";
+import type { Finding, Strength, VerdictStatus } from "../protocol/probe/verdict.ts";
 import { hex, hostileJson, hostileText, integer, list, oneOf } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import type { DeviceRow } from "./devices.ts";
@@ -23,6 +23,7 @@ export interface FinishProbe {
 	};
 	/** What `evidence.put` gave; null when the host said nothing that could be recorded. */
 	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
+	readonly strength: Strength | null;
 	readonly figures: readonly Figure[];
 	readonly findings: readonly Finding[];
 	readonly devices: readonly DeviceRow[];
@@ -134,7 +135,7 @@ async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
 	const { status, code, where, detail } = f.verdict;
 	await sql.write(
 		`UPDATE probes SET state = 'done', finished_at_ms = $2, verdict = $3, code = $4, "where" = $5, detail = $6, evidence_sha256 = $7,
-			evidence_bytes = $8, figures = $9, findings = $10, devices = $11 WHERE id = $1`,
+			evidence_bytes = $8, figures = $9, findings = $10, devices = $11, strength = $12 WHERE id = $1`,
 		[
 			f.probeId,
 			f.finishedAtMs,
@@ -147,6 +148,7 @@ async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
 			hostileJson("figures", f.figures),
 			hostileJson("findings", f.findings),
 			hostileJson("devices", f.devices),
+			f.strength,
 		],
 	);
 }

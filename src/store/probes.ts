@@ -2,7 +2,7 @@
 // Page: docs/schedule.md §3.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
-import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";
+import type { Finding, Strength, VerdictStatus } from "../protocol/probe/verdict.ts";
 import { hex, integer, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import type { DeviceRow } from "./devices.ts";
@@ -30,6 +30,8 @@ export interface Probe {
 	readonly detail: string | null;
 	readonly evidenceSha256: string | null;
 	readonly evidenceBytes: number | null;
+	/** Of a valid one. */
+	readonly strength: Strength | null;
 	/** Proven figures, findings and devices; empty unless valid. */
 	readonly figures: readonly Figure[];
 	readonly findings: readonly Finding[];
@@ -78,7 +80,7 @@ interface ProbeFilter extends Pick<Probe, "providerId" | "state"> {
 }
 
 const COLUMNS = `id, provider_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, code, "where", detail,
-	evidence_sha256, evidence_bytes, figures, findings, devices`;
+	evidence_sha256, evidence_bytes, strength, figures, findings, devices`;
 
 /** Half-written files of a process that was killed; a running one needs seconds. */
 const DRAFT_AGE_MS = 3_600_000;

@@ -59,6 +59,7 @@ export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): Fini
 		finishedAtMs: 5000,
 		verdict: { status: "valid", code: null, where: null, detail: null },
 		evidence: null,
+		strength: "countersigned",
 		figures: cardFigures(0),
 		findings: [],
 		devices: [gpu(0)],

@@ -98,6 +98,7 @@ export const probe: Probe = {
 	detail: null,
 	evidenceSha256: EVIDENCE,
 	evidenceBytes: evidenceBytes.length,
+	strength: "countersigned",
 	figures: [figure],
 	findings: [{ code: "LOW_SAMPLES", detail: "few" }],
 	devices: [device],

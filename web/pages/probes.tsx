@@ -129,7 +129,7 @@ function ProbePage({ id }: { id: string }) {
 							<VerdictBadge state={isRunning ? "running" : (shown.verdict ?? shown.state)} code={shown.code} />
 						</span>
 					}
-					note={shown.detail ?? (isRunning ? (STEPS[live.step] ?? live.step) : "")}
+					note={shown.detail ?? (isRunning ? (STEPS[live.step] ?? live.step) : wordOf(shown.strength))}
 				/>
 				<Tile name="Started" value={<Time atMs={shown.startedAtMs} />} note={shown.where ?? ""} />
 				<Tile
@@ -188,6 +188,12 @@ function LivePanel({ live, probe }: { live: LiveProbe; probe: Probe }) {
 			)}
 		</Panel>
 	);
+}
+
+/** Whose word the evidence is. */
+function wordOf(strength: Probe["strength"]): string {
+	if (strength === null) return "";
+	return strength === "countersigned" ? "countersigned by the host" : "on the word of the validator alone";
 }
 
 function ProvenPanel({ probe }: { probe: Probe }) {

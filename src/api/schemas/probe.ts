@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { atMs, code, count, paging, probeId, providerId, publicKey, said, sha256, text } from "./primitives.ts";
 import { linkKind } from "./provider.ts";
-import { device, figure, figureName, finding, verdictStatus } from "./verdict.ts";
+import { device, figure, figureName, finding, strength, verdictStatus } from "./verdict.ts";
 
 /** abandoned: the process that ran it died before there was evidence; counts for nothing (docs/schedule.md §3). */
 const probeState = z.enum(["running", "done", "abandoned"]);
@@ -22,6 +22,7 @@ export const probeSummary = z.object({
 	detail: said.nullable(),
 	evidenceSha256: sha256.nullable(),
 	evidenceBytes: count.nullable(),
+	strength: strength.nullable(),
 });
 
 export const probe = probeSummary.extend({

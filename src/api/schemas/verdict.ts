@@ -5,6 +5,10 @@ import { atMs, code, count, probeId, said, sha256 } from "./primitives.ts";
 
 export const verdictStatus = z.enum(["valid", "invalid", "inconclusive"]);
 
+export const strength = z
+	.enum(["private", "countersigned"])
+	.describe("whose word the evidence is: the validator's alone, or the validator's and the host's together");
+
 export const figureName = z
 	.string()
 	.regex(/^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$/)

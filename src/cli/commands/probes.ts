@@ -38,7 +38,7 @@ export function probeText(probe: Probe, nowMs: number, paint: Paint): string {
 	return [
 		`${verdictStyle(probe.verdict, paint)((probe.verdict ?? probe.state).toUpperCase())}  probe ${probe.id}`,
 		`  of provider ${probe.providerId} over ${probe.link}, ${formatAgo(probe.startedAtMs, nowMs)}, took ${tookOf(probe) || "–"}`,
-		`  by validator ${probe.validator}`,
+		`  by validator ${probe.validator}${probe.strength === null ? "" : `, ${probe.strength}`}`,
 		...(probe.code === null
 			? []
 			: [`  ${probe.code}${probe.where ? ` at ${shown(probe.where)}` : ""}: ${shown(probe.detail ?? "", 300)}`]),

@@ -7,6 +7,7 @@ import { tables } from "./migrations/001-tables.ts";
 import { chain } from "./migrations/002-chain.ts";
 import { noEpochs } from "./migrations/003-no-epochs.ts";
 import { dueProbes } from "./migrations/004-due-probes.ts";
+import { strength } from "./migrations/005-strength.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 2, name: "chain", sql: chain },
 	{ number: 3, name: "no-epochs", sql: noEpochs },
 	{ number: 4, name: "due-probes", sql: dueProbes },
+	{ number: 5, name: "strength", sql: strength },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

@@ -110,6 +110,7 @@ function finishOf(
 			? { status: "valid", code: null, where: null, detail: null }
 			: { status: verdict.status, code: verdict.code, where: verdict.where, detail: verdict.detail },
 		evidence,
+		strength: isValid ? verdict.strength : null,
 		figures: isValid ? verdict.figures : [],
 		findings: isValid ? verdict.findings : [],
 		devices: isValid && claim !== null ? deviceRows(claim, verdict) : [],
