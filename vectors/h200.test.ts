@@ -1,5 +1,5 @@
 // The evidence of a real H200: valid for everyone, forever, and not with one bit changed (h200.assay; h200-version-1.assay is an earlier
-// one in the first format; h200-sustained.assay ran for 24 s), and that of the same card shown as two (h200-as-two.assay).
+// one in the first format, h200-version-3.assay a later one in the third; h200-sustained.assay ran for 24 s), and that of the same card shown as two (h200-as-two.assay).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -51,6 +51,14 @@ test("evidence of the first format still counts, from its own signer", () => {
 	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
 	assert.equal(verdict.identity[0]?.state, "confirmed");
 	assert.equal(verifyEvidence(old, { signers: [signer] }).status, "invalid");
+});
+
+test("evidence of the third format: one memory, 0.62 µs a hop", () => {
+	const verdict = verifyEvidence(read("./h200-version-3.assay"));
+	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+	const [latency] = verdict.figures.filter(({ name }) => name === "memory.latency");
+	assert.deepEqual([latency?.device, latency?.unit, latency?.value], [0, "ps", 620_907]);
+	assert.deepEqual([verdict.identity[0]?.state, verdict.strength], ["confirmed", "private"]);
 });
 
 test("a sustained run of a real card holds its speed, and what the card said of itself is in the file", () => {

@@ -55,6 +55,8 @@ test("seeds are those of the vectors; every input moves them", () => {
 		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec, undefined)), row.seed);
 		const root = fromHex(row.lastRoot!);
 		assert.equal(bytesToHex(openSeed(secret, row.index, root, null)), row.openSeed);
+		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec, 1)), row.seedOfSecondTry);
+		assert.equal(bytesToHex(openSeed(secret, row.index, root, fromHex(row.nonce!))), row.openSeedWithNonce);
 		const others = [
 			firstSeed(secret, row.index + 1, beacon, spec, undefined),
 			firstSeed(secret, row.index, { kind: "block", value: "0100" }, spec, undefined),
