@@ -10,7 +10,7 @@ import { leafHash, merkleLevels, merklePath } from "../src/protocol/hash/merkle.
 import { createRowScratch, gemmElements } from "../src/protocol/maths/gemm-element.ts";
 import { firstSeed, nextSeed, openSeed } from "../src/protocol/probe/challenge-seed.ts";
 import { gemmLeafPlace, gemmLeaves } from "../src/protocol/probe/challenge-shape.ts";
-import { endOfRun, nonceChain, stageHash } from "../src/protocol/probe/countersign.ts";
+import { claimHash, endOfRun, nonceChain, stageHash } from "../src/protocol/probe/countersign.ts";
 import type { Countersign, EvidenceBody, GemmSpec } from "../src/protocol/probe/evidence.ts";
 import { decodeEvidence, encodeEvidence, packChallenges } from "../src/protocol/probe/evidence-codec.ts";
 import { type GemmSample, gemmSamples } from "../src/protocol/probe/samples.ts";
@@ -74,8 +74,9 @@ function forge(host: Signer | null): Uint8Array {
 	const id = bytesToHex(random(16));
 	let countersign: Countersign | null = null;
 	if (host !== null) {
-		const hash = stageHash({ probeId: id, verifier: SIGNER.key, stage: 0 }, nonce!, [endOfRun(first, roots)]);
-		const stages = [{ nonce: bytesToHex(nonce!), signature: bytesToHex(host.sign(hash)) }];
+		const of = { probeId: id, verifier: SIGNER.key, claim: claimHash(toyClaim(1)), stage: 0 };
+		const hash = stageHash(of, nonce!, [{ end: endOfRun(first, roots), spanUs: 5 }]);
+		const stages = [{ nonce: bytesToHex(nonce!), signature: bytesToHex(host.sign(hash)), spansUs: [5] }];
 		countersign = { key: host.key, commitment: bytesToHex(STAGE_NONCES.commitment), stages };
 	}
 	const facts: Omit<EvidenceBody, "figures"> = {

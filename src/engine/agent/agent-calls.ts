@@ -51,7 +51,7 @@ const receiptsWanted = object({ chainId: int(1), slashing: hex(20) });
 /** By the provider's account on the chain. Hostile: the signature is not checked here. */
 const signedChallenge = object({ challenge, signature: hex(65) });
 /** The nonce of the stage and the provider's signature, src/protocol/probe/countersign.ts. Hostile as well. */
-const stageWord = object({ nonce: hex(32), signature: hex(64) });
+const stageWord = object({ nonce: hex(32), signature: hex(64), spansUs: list(int(), MAX_DEVICES) });
 /** How a customer logs in; `hostKey` is `ssh-ed25519 AAAA…` of the server that answers there. */
 const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
 

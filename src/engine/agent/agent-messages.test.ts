@@ -21,7 +21,7 @@ const provider: readonly AgentMessage[] = [
 	{ type: "close", channel: 0xffff_ffff },
 	{ type: "changed", claim: CLAIM },
 	{ type: "signed", channel: 1, word: null, receipts: [{ challenge: 3, signature: "ab".repeat(65) }] },
-	{ type: "signed", channel: 1, word: { nonce: HEX, signature: HEX + HEX }, receipts: [] },
+	{ type: "signed", channel: 1, word: { nonce: HEX, signature: HEX + HEX, spansUs: [1] }, receipts: [] },
 	{ type: "rented", rental: RENTAL, ssh: { host: "10.0.0.1", port: 2222, user: "assay-0011aabb", hostKey } },
 	{ type: "extended", rental: RENTAL },
 	{ type: "unrented", rental: RENTAL },

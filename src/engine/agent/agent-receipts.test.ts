@@ -5,12 +5,11 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
-import { endOfRun, followsNonce, stageHash } from "../../protocol/probe/countersign.ts";
-import { isSignature } from "../../protocol/probe/signer.ts";
+import { claimHash, endOfRun, wrongInWord } from "../../protocol/probe/countersign.ts";
 import type { Link, LinkEnd } from "../links/link.ts";
 import type { GemmRequest } from "../wire/frame-table.ts";
 import { encodeReply, encodeRequest } from "../wire/frames.ts";
-import { dialOptions, NO_HANDLERS, startDoor, startRawValidator } from "./agent.test-kit.ts";
+import { CLAIM, dialOptions, NO_HANDLERS, startDoor, startRawValidator } from "./agent.test-kit.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentHandlers } from "./dial-agent.ts";
 import { dialAgent } from "./dial-agent.ts";
@@ -58,13 +57,16 @@ async function talking(
 	const receipts = o.receipts === undefined ? WANTED : o.receipts;
 	const link = await far.openLink({ probe: PROBE, limits: LIMITS, receipts });
 	const asked = new Promise((resolve) => puppet.link.input.once("data", resolve));
-	link.input.write(encodeRequest(1, { kind: "gemm", ...gemm }));
+	link.input.write(
+		Buffer.concat([encodeRequest(1, { kind: "hello", version: 2 }), encodeRequest(2, { kind: "gemm", ...gemm })]),
+	);
 	await asked;
 	const answered = new Promise((resolve) => link.output.once("data", resolve));
 	puppet.say(
 		Buffer.concat([
-			encodeReply(1, { kind: "root", index: 0, root }),
-			encodeReply(1, { kind: "done", count: 1, cancelled: false }),
+			encodeReply(1, { kind: "claim", json: JSON.stringify(CLAIM) }),
+			encodeReply(2, { kind: "root", index: 0, root }),
+			encodeReply(2, { kind: "done", count: 1, cancelled: false }),
 		]),
 	);
 	await answered;
@@ -122,7 +124,7 @@ test("a silent provider is waited for once; its late answer harms nobody", async
 	assert.equal(await receiptsOf(0), null);
 	late.resolve();
 	const echoed = new Promise((resolve) => link.output.once("data", resolve));
-	puppet.say(encodeReply(2, { kind: "pong", payload: new Uint8Array(1) }));
+	puppet.say(encodeReply(3, { kind: "pong", payload: new Uint8Array(1) }));
 	await echoed;
 	assert.equal(far.isClosed, false);
 	assert.deepEqual(await receiptsOf(0), []);
@@ -187,9 +189,14 @@ test("the provider's word: each stage once, in order, on what its engine answere
 	assert.equal(await ask(0, seed, root), null, "a run that it did not see");
 	const word = await ask(0, seed);
 	const nonce = hexToBytes(word!.nonce, 32)!;
-	assert.ok(followsNonce(nonce, hexToBytes(commitment, 32)!));
-	const of = { probeId: PROBE, verifier: door.signer.key, stage: 0 };
-	assert.ok(isSignature(key, word!.signature, stageHash(of, nonce, [endOfRun(seed, [root])])));
+	const expected = {
+		...{ key, previous: hexToBytes(commitment, 32)! },
+		of: { probeId: PROBE, verifier: door.signer.key, claim: claimHash(CLAIM), stage: 0 },
+		runs: [{ end: endOfRun(seed, [root]), tookUs: 60e6 }],
+	};
+	assert.equal(wrongInWord(word!, expected), null);
+	assert.equal(wrongInWord(word!, { ...expected, runs: [{ ...expected.runs[0]!, tookUs: 0 }] }), "spansUs");
+	assert.equal(wrongInWord(word!, { ...expected, of: { ...expected.of, claim: nonce } }), "signature");
 	assert.equal(await ask(0, seed), null, "a second time");
 	assert.equal(await ask(1, seed), null, "an answer of the stage before");
 	await stop();

@@ -189,7 +189,7 @@ export class ValidatorConnection {
 
 	private async open(message: AskMessage & { readonly type: "open" }): Promise<void> {
 		const { channel, probe, limits, receipts: wanted } = message;
-		const { handlers, randomBytes } = this.options;
+		const { handlers, randomBytes, clockUs } = this.options;
 		const nonces = nonceChain(randomBytes(32));
 		let link: Link | null = null;
 		const isOpened = await answerAsk(this.socket, message, async () => {
@@ -198,7 +198,7 @@ export class ValidatorConnection {
 		});
 		if (link === null) return;
 		if (!isOpened) return (link as Link).close();
-		const watch = new RunWatch();
+		const watch = new RunWatch(clockUs);
 		const pipe = createEnginePipe(this.socket, { channel, link, unreadBytes: this.bounds.bufferedBytes, watch });
 		this.channels.set(channel, { pipe, probe, wanted, watch, nonces, stages: 0 });
 		await pipe.ended;
@@ -215,13 +215,16 @@ export class ValidatorConnection {
 
 	/** Each stage once and in order: a nonce that is known before the roots would let a validator choose the places. */
 	private giveWord(channel: Channel, { stage, runs }: CallRequest<"sign">): StageSignatures["word"] {
-		const ends = stage === channel.stages && runs.length > 0 ? channel.watch.takeEnds(runs) : null;
-		if (ends === null) return null;
+		const { watch, probe: probeId } = channel;
+		const claim = watch.claimHash;
+		const seen = stage === channel.stages && runs.length > 0 && claim !== null ? watch.takeRuns(runs) : null;
+		if (seen === null) return null;
 		channel.stages += 1;
 		const { signer } = this.options;
 		const nonce = channel.nonces.nonceOf(stage);
-		const hash = stageHash({ probeId: channel.probe, verifier: this.validatorKey, stage }, nonce, ends);
-		return { nonce: bytesToHex(nonce), signature: bytesToHex(signer.sign(hash)) };
+		const hash = stageHash({ probeId, verifier: this.validatorKey, claim: claim!, stage }, nonce, seen);
+		const spansUs = seen.map(({ spanUs }) => spanUs);
+		return { nonce: bytesToHex(nonce), signature: bytesToHex(signer.sign(hash)), spansUs };
 	}
 
 	private async signReceipts(channel: Channel, challenges: readonly number[]): Promise<readonly SignedChallenge[]> {

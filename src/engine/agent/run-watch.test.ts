@@ -26,6 +26,12 @@ const ask = (id: number, more: Partial<GemmRequest> = {}) => encodeRequest(id, {
 const root = (id: number, index: number, fill: number) => encodeReply(id, { kind: "root", index, root: bytes(fill) });
 const done = (id: number, count: number, cancelled = false) => encodeReply(id, { kind: "done", count, cancelled });
 const error = (id: number) => encodeReply(id, { kind: "error", code: 4, message: "no memory" });
+/** A millisecond at each look. */
+let nowUs = 0;
+const clock = () => {
+	nowUs += 1000;
+	return nowUs;
+};
 const roots = [bytes(1), bytes(2), bytes(3)];
 const answer = (id: number) => [...roots.map((_, i) => root(id, i, i + 1)), done(id, 3)];
 const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
@@ -33,7 +39,7 @@ const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 /** > to the engine, < from it. */
 type Passed = readonly [">" | "<", ...Uint8Array[]];
 function watched(...said: readonly Passed[]): RunWatch {
-	const watch = new RunWatch();
+	const watch = new RunWatch(clock);
 	for (const [way, ...frames] of said)
 		for (const frame of frames) way === ">" ? watch.toEngine(frame) : watch.fromEngine(frame);
 	return watch;
@@ -53,7 +59,7 @@ test("however the bytes are cut, the same is seen", () => {
 	const said = join(encodeReply(1, { kind: "claim", json: "{}" }), ...answer(5), root(6, 0, 4), done(6, 1, true));
 	fc.assert(
 		fc.property(fc.array(fc.nat(said.length)), fc.array(fc.nat(asked.length)), (cutsIn, cutsOut) => {
-			const watch = new RunWatch();
+			const watch = new RunWatch(clock);
 			const cut = (all: Uint8Array, cuts: number[], take: (part: Uint8Array) => void) => {
 				const places = [0, ...[...cuts].sort((a, b) => a - b), all.length];
 				for (let i = 1; i < places.length; i++) take(all.slice(places[i - 1], places[i]));
@@ -74,13 +80,21 @@ test("any answered run has an end, by its first seed, handed out once and only w
 		watched([">", ask(5), encodeRequest(6, stream)], ["<", ...answer(5), root(6, 0, 4), root(6, 1, 5), done(6, 2)]);
 	const [first, second] = [bytesToHex(gemm.seed), bytesToHex(seed)];
 	const ends = [endOfRun(gemm.seed, roots), endOfRun(seed, [bytes(4), bytes(5)])];
+	const endsOf = (seeds: string[], of: RunWatch) => of.takeRuns(seeds)?.map(({ end }) => end);
 	const watch = talk();
-	assert.equal(watch.takeEnds([first, "00".repeat(32)]), null, "one is not known: none is given, none is lost");
-	assert.equal(watch.takeEnds([first, first]), null);
-	assert.deepEqual(watch.takeEnds([second, first]), [ends[1], ends[0]]);
-	assert.equal(watch.takeEnds([first]), null, "once");
+	assert.equal(watch.takeRuns([first, "00".repeat(32)]), null, "one is not known: none is given, none is lost");
+	assert.equal(watch.takeRuns([first, first]), null);
+	assert.deepEqual(endsOf([second, first], watch), [ends[1], ends[0]]);
+	assert.equal(watch.takeRuns([first]), null, "once");
+	// From the request to the last root: four looks apart.
+	assert.deepEqual(
+		watched([">", ask(5)], ["<", ...answer(5)])
+			.takeRuns([first])
+			?.map(({ spanUs }) => spanUs),
+		[3000],
+	);
 	const unfinished = watched([">", encodeRequest(6, stream)], ["<", root(6, 0, 4), done(6, 2)]);
-	assert.equal(unfinished.takeEnds([second]), null);
+	assert.equal(unfinished.takeRuns([second]), null);
 });
 
 test("a run that was stopped has the rounds that came", () => {
@@ -222,7 +236,7 @@ test("whatever a validator sends, a receipt is for a request of its own and the 
 	);
 	fc.assert(
 		fc.property(frames, (said) => {
-			const watch = new RunWatch();
+			const watch = new RunWatch(clock);
 			/** By id: every request made with it, and what the engine said after it. */
 			const asked = new Map<number, { session: number; seed: Uint8Array; roots: Uint8Array[] }[]>();
 			let number = 0;

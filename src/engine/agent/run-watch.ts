@@ -12,10 +12,18 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
+import { claimHash, type SeenRun } from "../../protocol/probe/countersign.ts";
 import { MAX_CHALLENGES } from "../../protocol/probe/evidence.ts";
+import { parseClaim } from "../client/parse-claim.ts";
 import type { Frame } from "../wire/frame-fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
-import { type GemmRequest, MAX_LENGTH_TO_ENGINE, MAX_LENGTH_TO_VERIFIER, type Request } from "../wire/frame-table.ts";
+import {
+	type GemmRequest,
+	KIND,
+	MAX_LENGTH_TO_ENGINE,
+	MAX_LENGTH_TO_VERIFIER,
+	type Request,
+} from "../wire/frame-table.ts";
 import { decodeReply, decodeRequest } from "../wire/frames.ts";
 
 interface Run {
@@ -26,6 +34,8 @@ interface Run {
 	rounds: number;
 	/** The seed that follows the last root. */
 	end: Uint8Array;
+	readonly beganUs: number;
+	lastUs: number;
 	/** Roots out of order, or more than were asked for. */
 	isBroken: boolean;
 }
@@ -40,11 +50,24 @@ export class RunWatch {
 	private readonly replies = new FrameReader(MAX_LENGTH_TO_VERIFIER);
 	private readonly running = new Map<number, Run>();
 	/** By the first seed. */
-	private readonly ends = new Map<string, Uint8Array>();
+	private readonly ends = new Map<string, SeenRun>();
+	private readonly clockUs: () => number;
+	/** Of the engine's answer to HELLO. */
+	private claim: Uint8Array | null = null;
 	private readonly gemms = new Map<number, ReceiptFacts>();
 	private readonly taken = new Set<number>();
 	private lastId = 0;
 	private blind = false;
+
+	/** Monotonic. */
+	constructor(clockUs: () => number) {
+		this.clockUs = clockUs;
+	}
+
+	/** What the engine claimed on this channel, hashed; null before it did. */
+	get claimHash(): Uint8Array | null {
+		return this.blind ? null : this.claim;
+	}
 
 	/** Whether it gave up: something could not be read for certain. */
 	get isBlind(): boolean {
@@ -61,12 +84,12 @@ export class RunWatch {
 		this.read(this.replies, bytes, (frame) => this.reply(frame));
 	}
 
-	/** The ends of these runs, by their first seeds, each once; null when one of them was not answered whole. */
-	takeEnds(seeds: readonly string[]): Uint8Array[] | null {
+	/** These runs as they were seen, by their first seeds, each once; null when one of them was not answered whole. */
+	takeRuns(seeds: readonly string[]): SeenRun[] | null {
 		const ends = seeds.map((seed) => this.ends.get(seed));
 		if (this.blind || new Set(seeds).size !== seeds.length || ends.includes(undefined)) return null;
 		for (const seed of seeds) this.ends.delete(seed);
-		return ends as Uint8Array[];
+		return ends as SeenRun[];
 	}
 
 	/** What the engine answered to this gemm challenge, once; null when it did not, or it was taken before. */
@@ -105,17 +128,21 @@ export class RunWatch {
 		// The reader's bytes are valid during the call only.
 		const seed = run.seed.slice();
 		const gemm = request.kind === "gemm" ? { ...request, seed } : null;
-		this.running.set(frame.id, { seed, asked: run.roots, gemm, rounds: 0, end: seed, isBroken: false });
+		const beganUs = this.clockUs();
+		const seen = { rounds: 0, end: seed, beganUs, lastUs: beganUs, isBroken: false };
+		this.running.set(frame.id, { seed, asked: run.roots, gemm, ...seen });
 		if (this.running.size > MAX_RUNNING) this.blind = true;
 	}
 
 	private reply(frame: Frame): void {
+		if (frame.kind === KIND.claim) this.claim = hashOfClaim((decodeReply(frame) as { json: string }).json);
 		const run = this.running.get(frame.id);
 		if (run === undefined) return;
 		const reply = decodeReply(frame);
 		if (reply.kind === "root") {
 			run.isBroken ||= reply.index !== run.rounds || run.rounds >= run.asked;
 			run.end = nextSeed(run.end, reply.root);
+			run.lastUs = this.clockUs();
 			run.rounds += 1;
 		} else if (reply.kind === "done" || reply.kind === "error") {
 			this.running.delete(frame.id);
@@ -125,8 +152,8 @@ export class RunWatch {
 	}
 
 	/** A challenge asked again (the first did not fit) has the newest answer, until its receipt is taken. */
-	private finish({ seed, gemm, rounds, end }: Run): void {
-		this.ends.set(bytesToHex(seed), end);
+	private finish({ seed, gemm, rounds, end, beganUs, lastUs }: Run): void {
+		this.ends.set(bytesToHex(seed), { end, spanUs: Math.floor(lastUs - beganUs) });
 		if (this.ends.size > MAX_FINISHED) this.blind = true;
 		// Warm-ups have sessions far above those of challenges.
 		if (gemm === null || gemm.session < 1 || gemm.session > MAX_CHALLENGES) return;
@@ -139,6 +166,15 @@ export class RunWatch {
 			seed: `0x${bytesToHex(seed)}`,
 			end: `0x${bytesToHex(end)}`,
 		});
+	}
+}
+
+/** Null for one that is not well formed: the validator refuses it too, and there will be nothing to sign. */
+function hashOfClaim(json: string): Uint8Array | null {
+	try {
+		return claimHash(parseClaim(json));
+	} catch {
+		return null;
 	}
 }
 

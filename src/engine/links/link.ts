@@ -2,7 +2,7 @@
 // carries bytes and ends the far program; it knows nothing of frames (create-engine-client.ts) and judges
 // nothing.
 import type { Readable, Writable } from "node:stream";
-import type { LinkKind } from "../../protocol/probe/evidence.ts";
+import type { Countersign, LinkKind } from "../../protocol/probe/evidence.ts";
 
 export interface LinkEnd {
 	readonly code: number | null;
@@ -27,7 +27,7 @@ export interface Countersigner {
 		readonly runs: readonly string[];
 		readonly challenges: readonly number[];
 	}): Promise<{
-		readonly word: { readonly nonce: string; readonly signature: string } | null;
+		readonly word: Countersign["stages"][number] | null;
 		readonly receipts: readonly { readonly challenge: number; readonly signature: string }[];
 	} | null>;
 }

@@ -174,7 +174,8 @@ const countersign = object({
 	key: hex(32),
 	/** To all nonces, told before the first challenge. */
 	commitment: hex(32),
-	stages: list(object({ nonce: hex(32), signature: hex(64) }), MAX_STAGES),
+	/** `spansUs`: how long each run took by the provider's clock. */
+	stages: list(object({ nonce: hex(32), signature: hex(64), spansUs: list(int(), MAX_DEVICES) }), MAX_STAGES),
 });
 export interface Countersign extends Typed<typeof countersign> {}
 

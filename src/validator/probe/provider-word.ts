@@ -2,13 +2,13 @@
 // that is not right counts as none; then the probe ends, and nothing is opened. Rules: src/protocol/probe/countersign.ts.
 import type { Countersigner } from "../../engine/links/link.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { endOfRun, followsNonce, stageHash } from "../../protocol/probe/countersign.ts";
+import { endOfRun, type StageOf, wrongInWord } from "../../protocol/probe/countersign.ts";
 import type { Countersign } from "../../protocol/probe/evidence.ts";
-import { isSignature } from "../../protocol/probe/signer.ts";
 
 interface StageRun {
 	readonly first: Uint8Array;
 	readonly roots: readonly Uint8Array[];
+	readonly tookUs: number;
 }
 export type StageReceipts = readonly { readonly challenge: number; readonly signature: string }[];
 
@@ -22,12 +22,9 @@ export interface ProviderWord {
 	): Promise<{ readonly nonce: Uint8Array | null; readonly receipts: StageReceipts | null }>;
 }
 
-export function createProviderWord(
-	countersigner: Countersigner,
-	of: { readonly probeId: string; readonly verifier: string },
-): ProviderWord {
+export function createProviderWord(countersigner: Countersigner, probe: Omit<StageOf, "stage">): ProviderWord {
 	const { key, commitment } = countersigner;
-	const stages: { nonce: string; signature: string }[] = [];
+	const stages: Countersign["stages"][number][] = [];
 	let previous = hexToBytes(commitment, 32)!;
 	return {
 		countersign: { key, commitment, stages },
@@ -36,14 +33,13 @@ export function createProviderWord(
 			const firsts = runs.map(({ first }) => bytesToHex(first));
 			const answer = await countersigner.sign({ stage, runs: firsts, challenges });
 			const receipts = answer?.receipts ?? null;
-			const nonce = answer?.word ? hexToBytes(answer.word.nonce, 32)! : null;
-			if (nonce === null || !followsNonce(nonce, previous)) return { nonce: null, receipts };
-			const ends = runs.map(({ first, roots }) => endOfRun(first, roots));
-			if (!isSignature(key, answer!.word!.signature, stageHash({ ...of, stage }, nonce, ends)))
+			const word = answer?.word ?? null;
+			const ended = runs.map(({ first, roots, tookUs }) => ({ end: endOfRun(first, roots), tookUs }));
+			if (word === null || wrongInWord(word, { key, previous, of: { ...probe, stage }, runs: ended }) !== null)
 				return { nonce: null, receipts };
-			stages.push(answer!.word!);
-			previous = nonce;
-			return { nonce, receipts };
+			stages.push(word);
+			previous = hexToBytes(word.nonce, 32)!;
+			return { nonce: previous, receipts };
 		},
 	};
 }

@@ -13,6 +13,7 @@ import { orAbort } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
+import { claimHash } from "../../protocol/probe/countersign.ts";
 import type { ChallengeSpec, DroppedTry, EvidenceBody, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../../protocol/probe/evidence-codec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
@@ -110,7 +111,9 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		const readings: Reading[] = [];
 		const dropped: DroppedTry[] = [];
 		const { countersigner } = link;
-		const word = countersigner ? createProviderWord(countersigner, { probeId, verifier: signer.key }) : null;
+		const word = countersigner
+			? createProviderWord(countersigner, { probeId, verifier: signer.key, claim: claimHash(claim) })
+			: null;
 		const answered = await carryOut(options, claim, median(rttUs), {
 			client,
 			secret,

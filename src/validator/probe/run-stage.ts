@@ -84,13 +84,14 @@ export async function runStage(context: StageContext, step: StageStep, stage: nu
 
 /** Challenges of this stage whose commitment is whole: those that will be opened. */
 function committedOf(context: StageContext, from: number) {
-	return context.answered.slice(from).flatMap(({ spec, attempt, roots, end }, i) => {
+	return context.answered.slice(from).flatMap(({ spec, attempt, sentAtUs, roots, end }, i) => {
 		if (!endedWell({ spec, end }) || roots.length === 0 || roots.some(({ index }, at) => index !== at)) return [];
 		const asked = rootsAsked(spec);
 		if (asked !== 0 && roots.length !== asked) return [];
 		const challenge = from + i;
 		const seed = firstSeed(context.secret, challenge, context.beacon, spec, attempt);
-		return [{ challenge, spec, seed, roots: roots.map(({ root }) => root) as readonly Uint8Array[] }];
+		const tookUs = roots.at(-1)!.atUs - sentAtUs;
+		return [{ challenge, spec, seed, roots: roots.map(({ root }) => root) as readonly Uint8Array[], tookUs }];
 	});
 }
 
@@ -99,13 +100,14 @@ async function askWord(context: StageContext, first: number): Promise<Uint8Array
 	const { word, onCommitted } = context;
 	const committed = committedOf(context, first);
 	if (committed.length === 0) return null;
-	const isGemm = (one: (typeof committed)[number]): one is CommittedGemm => one.spec.kind === "gemm";
+	const isGemm = (one: (typeof committed)[number]): one is (typeof committed)[number] & CommittedGemm =>
+		one.spec.kind === "gemm";
 	const gemms = onCommitted === undefined ? [] : committed.filter(isGemm);
 	if (word === null) {
 		onCommitted?.(gemms, null);
 		return null;
 	}
-	const runs = committed.map(({ seed, roots }) => ({ first: seed, roots }));
+	const runs = committed.map(({ seed, roots, tookUs }) => ({ first: seed, roots, tookUs }));
 	const { nonce, receipts } = await word.ask(
 		runs,
 		gemms.map(({ challenge }) => challenge),

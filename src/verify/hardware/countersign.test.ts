@@ -89,7 +89,26 @@ test("a verifier cannot make, move, mend or leave out any part of the word", () 
 	);
 	assert.equal(
 		codeOf((b) => b.countersign.stages.push({ ...stages.at(-1)!, nonce: bytesToHex(NONCES.nonceOf(stages.length)) })),
-		wrong(`stages[${stages.length}].signature`),
+		wrong(`stages[${stages.length}].spansUs`),
+	);
+	assert.equal(
+		codeOf((b) => (b.countersign.stages[0].spansUs[0] *= 2)),
+		wrong("stages[0].spansUs"),
+		"the host saw it slower",
+	);
+	assert.equal(
+		codeOf((b) => (b.countersign.stages[0].spansUs[0] -= 1)),
+		wrong("stages[0].signature"),
+	);
+	assert.equal(
+		codeOf((b) => b.countersign.stages[0].spansUs.pop()),
+		wrong("stages[0].spansUs"),
+	);
+	const devices = CLAIM.devices.map((device) => ({ ...device, name: "NVIDIA H200" }));
+	assert.equal(
+		codeOf((b) => (b.claim = { ...CLAIM, devices })),
+		wrong("stages[0].signature"),
+		"another card",
 	);
 	// Signed for another probe, or for another verifier.
 	const moved = sign(ANSWERED, { ...WORD, probe: { ...probeOf(), id: "22".repeat(16) } });

@@ -19,7 +19,7 @@ import {
 	rootsAsked,
 	streamGroups,
 } from "../../protocol/probe/challenge-shape.ts";
-import { endOfRun, nonceChain, stageHash } from "../../protocol/probe/countersign.ts";
+import { claimHash, endOfRun, nonceChain, stageHash } from "../../protocol/probe/countersign.ts";
 import type {
 	ChallengeSpec,
 	DeviceClaim,
@@ -320,19 +320,16 @@ function streamRounds(
 export function countersigned(answered: readonly AnsweredChallenge[]): Pick<EvidenceBody, "countersign" | "link"> {
 	const count = Math.max(...answered.map(({ stage }) => stage)) + 1;
 	const stages = Array.from({ length: count }, (_, stage) => {
-		const ends = answered.flatMap(({ spec, attempt, roots, end, stage: of }, index) => {
+		const seen = answered.flatMap(({ spec, attempt, sentAtUs, roots, end, stage: of }, index) => {
 			if (of !== stage || (end !== "complete" && end !== "stopped") || roots.length === 0) return [];
 			const first = firstSeed(SECRET, index, null, spec, attempt);
-			return [
-				endOfRun(
-					first,
-					roots.map(({ root }) => root),
-				),
-			];
+			const all = roots.map(({ root }) => root);
+			return [{ end: endOfRun(first, all), spanUs: roots.at(-1)!.atUs - sentAtUs }];
 		});
 		const nonce = NONCES.nonceOf(stage);
-		const hash = stageHash({ probeId: PROBE_ID, verifier: VERIFIER.key, stage }, nonce, ends);
-		return { nonce: bytesToHex(nonce), signature: bytesToHex(PROVIDER.sign(hash)) };
+		const of = { probeId: PROBE_ID, verifier: VERIFIER.key, claim: claimHash(CLAIM), stage };
+		const signature = bytesToHex(PROVIDER.sign(stageHash(of, nonce, seen)));
+		return { nonce: bytesToHex(nonce), signature, spansUs: seen.map(({ spanUs }) => spanUs) };
 	});
 	const { key } = PROVIDER;
 	return {
