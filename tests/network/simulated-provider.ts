@@ -13,7 +13,7 @@ import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { CHEATS } from "../toy/cheats.ts";
 import { type Cheat, ToyEngine, WireEnded } from "../toy/toy-engine.ts";
 import { claimOf, type SimulatedKind } from "./simulated-kinds.ts";
-import { PACE_MS } from "./toy-network-plan.ts";
+import { PACE_MS, toyClockUs } from "./toy-network-plan.ts";
 
 /** The same provider in every run and every process. */
 export function simulatedSigner(number: number): Signer {
@@ -100,6 +100,7 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 					},
 				},
 				clockUs: () => performance.now() * 1000,
+				engineClockUs: toyClockUs,
 				randomBytes: (size) => new Uint8Array(randomBytes(size)),
 				signal: o.signal,
 				...(o.bounds && { bounds: o.bounds }),

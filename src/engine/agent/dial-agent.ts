@@ -61,6 +61,8 @@ export interface DialAgentOptions {
 	readonly offer: AgentOffer;
 	readonly handlers: AgentHandlers;
 	readonly clockUs: () => number;
+	/** What the engine's runs are timed by, where a toy lives in a time of its own. Default: `clockUs`. */
+	readonly engineClockUs?: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 	readonly bounds?: Partial<AgentBounds>;
 	/** Aborting ends the dialling and the connection. */
@@ -189,7 +191,7 @@ export class ValidatorConnection {
 
 	private async open(message: AskMessage & { readonly type: "open" }): Promise<void> {
 		const { channel, probe, limits, receipts: wanted } = message;
-		const { handlers, randomBytes, clockUs } = this.options;
+		const { handlers, randomBytes, clockUs, engineClockUs = clockUs } = this.options;
 		const nonces = nonceChain(randomBytes(32));
 		let link: Link | null = null;
 		const isOpened = await answerAsk(this.socket, message, async () => {
@@ -198,7 +200,7 @@ export class ValidatorConnection {
 		});
 		if (link === null) return;
 		if (!isOpened) return (link as Link).close();
-		const watch = new RunWatch(clockUs);
+		const watch = new RunWatch(engineClockUs);
 		const pipe = createEnginePipe(this.socket, { channel, link, unreadBytes: this.bounds.bufferedBytes, watch });
 		this.channels.set(channel, { pipe, probe, wanted, watch, nonces, stages: 0 });
 		await pipe.ended;
