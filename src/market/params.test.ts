@@ -41,15 +41,10 @@ test("an override takes the place of its row alone", () => {
 		intervalMs: 1000,
 		jitterMs: 0,
 		scoring: "sn27",
-		baseScoresPpm: { L4: 300_000, L40: null },
 	});
 	assert.equal(params.intervalMs, 1000);
 	assert.equal(params.scoring, "sn27");
-	assert.equal(params.baseScoresPpm.L4, 300_000);
-	assert.equal(params.baseScoresPpm.L40, undefined);
-	assert.equal(params.baseScoresPpm.H200, 4_000_000);
 	assert.equal(params.retries, DEFAULT_PARAMS.retries);
-	assert.equal(DEFAULT_PARAMS.baseScoresPpm.L4, undefined, "the defaults are left alone");
 	assert.throws(() => Object.assign(params, { retries: 1 }), TypeError);
 });
 
@@ -62,8 +57,6 @@ test("what cannot be used is refused by name, with its limits", () => {
 		assert.match(refusal({ retries: value }), /retries: must be an integer from 0 to 20/, String(value));
 	assert.match(refusal({ scoring: "best" }), /scoring: must be holistic or sn27/);
 	assert.match(refusal({ scoring: 1 }), /scoring: must be holistic or sn27/);
-	assert.match(refusal({ baseScoresPpm: { L4: 0.3 } }), /baseScoresPpm\.L4: must be an integer/);
-	assert.match(refusal({ baseScoresPpm: [] }), /baseScoresPpm: must be an object/);
 	assert.match(refusal({ rentedBonusPpm: 900_000 }), /rentedBonusPpm/, "being rented is no punishment");
 });
 
@@ -73,9 +66,8 @@ test("rows that contradict one another are refused", () => {
 	assert.match(refusal({ maxAgeMs: 60_000 }), /maxAgeMs: must be at least intervalMs \+ jitterMs/);
 	assert.match(refusal({ maxRentedAgeMs: 60_000 }), /maxRentedAgeMs/);
 	assert.match(refusal({ leastRentalMs: 100, mostRentalMs: 99 }), /mostRentalMs/);
-	assert.match(refusal({ matrixFullPpm: { other: null } }), /matrixFullPpm\.other/);
-	const none = Object.fromEntries(Object.keys(DEFAULT_PARAMS.baseScoresPpm).map((id) => [id, null]));
-	assert.match(refusal({ baseScoresPpm: none }), /at least one card/);
+	assert.match(refusal({ gpuInt8WeightPpm: 0 }), /gpuMemoryWeightPpm: must be 1000000, not 850000/);
+	assert.equal(refusal({ gpuInt8WeightPpm: 0, gpuFp16WeightPpm: 400_000 }), "");
 });
 
 test("all mistakes are told at once", () => {

@@ -2,7 +2,7 @@
 // where it comes from. Operators override rows by name; createParams checks them. docs/scores.md lists the table, a test keeps it in step.
 import { AssayError } from "../protocol/assay-error.ts";
 
-/** `least` and `most` bound numbers (in a record, each of its numbers); `oneOf` words. */
+/** `least` and `most` bound numbers; `oneOf` words. */
 export interface ParamRow<Value> {
 	readonly value: Value;
 	readonly unit: string;
@@ -16,6 +16,8 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 const PPM = 1_000_000;
 const XEON = "measured: the 16-vCPU host of bench/results/h200, rounded down";
+const FIT = "ours, near SN27's scores, see Device";
+const BEST = "the best of docs/profiles.md, rounded";
 const ms = (value: number, source: string, least = 0, most = 365 * DAY) => ({ value, unit: "ms", least, most, source });
 const ppm = (value: number, source: string, least = 0, most = PPM) => ({ value, unit: "ppm", least, most, source });
 const count = (value: number, most: number, source: string, least = 0) => ({ value, unit: "1", least, most, source });
@@ -65,10 +67,8 @@ export const PARAM_ROWS = {
 
 	// scores, docs/scores.md
 	scoring: word(["holistic", "sn27"], "docs/network.md §2"),
-	maxDevices: count(8, 64, "SN27: min(N, 8)", 1),
 	hostParts: word(["carried", "plain"], "ours, see Holistic"),
 	hostOnlyPpm: ppm(0, "ours, see Holistic: for trial networks; nothing tells one CPU shown twice from two"),
-	namePremiumPpm: ppm(1_250_000, "what docs/profiles.md calls equal; 1,000,000: a name adds nothing", PPM, 1_000 * PPM),
 	gpuWeightPpm: ppm(550_000, "SN27: GPU 55 %", 1),
 	cpuWeightPpm: ppm(200_000, "SN27: CPU 20 %"),
 	ramWeightPpm: ppm(150_000, "SN27: RAM 15 %"),
@@ -79,43 +79,29 @@ export const PARAM_ROWS = {
 	reliabilityStartPpm: ppm(500_000, "ours: a new name is worth less than a kept one"),
 	reliabilityStepPpm: ppm(100_000, "ours: half of the way in 7 probes, some 9 h", 1),
 	reliabilityWindow: count(64, 10_000, "ours: 0.9^64 leaves 0.1 % of what was before", 1),
-	baseScoresPpm: {
-		value: Object.fromEntries(
-			Object.entries(SN27_SCORES_PPM).filter((row): row is [string, number] => (row[1] ?? 0) > 0),
-		) as Readonly<Record<string, number>>,
-		unit: "ppm",
-		least: 1,
-		most: 1_000 * PPM,
-		source: "SN27's table, its scores above 0",
-	},
-	formulaFp16OpsPerS: rate(1e15, "op/s", "scale of the formula"),
-	formulaMemoryBytes: rate(1e11, "B", "scale of the formula"),
-	formulaBytesPerS: rate(4e12, "B/s", "scale of the formula"),
-	formulaScorePpm: ppm(2_960_000, "least squares of the logarithms over SN27's scores above 0", 1, 1_000 * PPM),
-	unknownCardPpm: ppm(500_000, "below every SN27 score ÷ formula: no known card gains by an unknown name"),
-	matrixFullPpm: {
-		value: {
-			turing: 300_000,
-			ampere: 300_000,
-			ada: 300_000,
-			hopper: 600_000,
-			"blackwell-dc": 120_000,
-			blackwell: 300_000,
-			other: 300_000,
-		} as Readonly<Record<string, number>>,
-		unit: "ppm",
-		least: 1,
-		most: PPM,
-		source:
-			"hopper measured (H200: int8 0.63, fp16 0.67 of the data sheet); the others: the least that docs/profiles.md expects",
-	},
-	scalarFullPpm: ppm(
-		800_000,
-		"measured 0.86 (fp32) and 0.92 (fp64) on an H200; docs/profiles.md expects 0.82 or more",
+	fullHostGpus: count(
+		8,
+		64,
+		"SN27: min(N, 8); the GPU part is 1 for so many cards that have all of the figures below",
 		1,
 	),
-	bandwidthFullPpm: ppm(750_000, "measured 0.88 on an H200; docs/profiles.md expects 0.75 or more", 1),
-	memoryFullPpm: ppm(850_000, "measured 0.95 on an H200; ECC takes 6.25 % on cards with GDDR", 1),
+	gpuInt8WeightPpm: ppm(150_000, FIT),
+	gpuFp16WeightPpm: ppm(250_000, FIT),
+	gpuFp32WeightPpm: ppm(50_000, FIT),
+	gpuFp64WeightPpm: ppm(100_000, FIT),
+	gpuBandwidthWeightPpm: ppm(200_000, FIT),
+	gpuMemoryWeightPpm: ppm(250_000, FIT),
+	gpuInt8OpsPerS: rate(5_000_000_000_000_000, "op/s", BEST),
+	gpuFp16OpsPerS: rate(2_500_000_000_000_000, "op/s", BEST),
+	gpuFp32FlopPerS: rate(126_000_000_000_000, "flop/s", BEST),
+	gpuFp64FlopPerS: rate(40_000_000_000_000, "flop/s", BEST),
+	gpuBytesPerS: rate(8_000_000_000_000, "B/s", BEST),
+	gpuMemoryBytes: rate(288 * 2 ** 30, "B", BEST),
+	gpuPassPpm: ppm(
+		100_000,
+		"of a second; the slowest cards of docs/profiles.md (A2, A16, L4) read all of their memory in 0.086 s",
+		1,
+	),
 	cpuInt8OpsPerS: rate(1_400_000_000_000, "op/s", XEON),
 	cpuFp32FlopPerS: rate(250_000_000_000, "flop/s", XEON),
 	cpuFp64FlopPerS: rate(200_000_000_000, "flop/s", XEON),
@@ -142,10 +128,7 @@ export const DEFAULT_PARAMS: Params = Object.freeze(
 
 export type ParamOverrides = Readonly<Record<string, unknown>>;
 
-/**
- * The defaults with `overrides` in their place, checked. A record (baseScoresPpm, matrixFullPpm) is merged entry by entry; null takes an
- * entry out. Throws PARAMS_BAD with every mistake at once.
- */
+/** The defaults with `overrides` in their place, checked. Throws PARAMS_BAD with every mistake at once. */
 export function createParams(overrides: ParamOverrides = {}): Params {
 	const wrong: string[] = [];
 	const values: Record<string, unknown> = { ...DEFAULT_PARAMS };
@@ -154,8 +137,10 @@ export function createParams(overrides: ParamOverrides = {}): Params {
 			? PARAM_ROWS[name as keyof Params]
 			: undefined;
 		if (row === undefined) wrong.push(`${name}: there is no such parameter`);
-		else
-			values[name] = typeof row.value === "object" ? merged(name, row, given, wrong) : single(name, row, given, wrong);
+		else {
+			check(name, row, given, wrong);
+			values[name] = given;
+		}
 	}
 	if (wrong.length === 0) wrong.push(...contradictions(values as unknown as Params));
 	if (wrong.length > 0)
@@ -165,44 +150,38 @@ export function createParams(overrides: ParamOverrides = {}): Params {
 	return Object.freeze(values) as unknown as Params;
 }
 
-function single(name: string, row: ParamRow<unknown>, given: unknown, wrong: string[]): unknown {
+function check(name: string, row: ParamRow<unknown>, given: unknown, wrong: string[]): void {
 	if (row.oneOf !== undefined) {
 		if (typeof given !== "string" || !row.oneOf.includes(given))
 			wrong.push(`${name}: must be ${row.oneOf.join(" or ")}`);
-		return given;
+		return;
 	}
 	const least = row.least ?? 0;
 	const most = row.most ?? Number.MAX_SAFE_INTEGER;
 	if (!Number.isSafeInteger(given) || (given as number) < least || (given as number) > most)
 		wrong.push(`${name}: must be an integer from ${least} to ${most} (${row.unit === "1" ? "a count" : row.unit})`);
-	return given;
 }
 
-function merged(name: string, row: ParamRow<unknown>, given: unknown, wrong: string[]): unknown {
-	if (typeof given !== "object" || given === null || Array.isArray(given)) {
-		wrong.push(`${name}: must be an object of numbers`);
-		return given;
-	}
-	const result = new Map<string, unknown>(Object.entries(row.value as Readonly<Record<string, number>>));
-	for (const [key, value] of Object.entries(given)) {
-		if (value === null) result.delete(key);
-		else result.set(key, single(`${name}.${key}`, row, value, wrong));
-	}
-	return Object.freeze(Object.fromEntries(result));
-}
+/** Weights that must sum to 1. */
+const WHOLES = [
+	["gpuWeightPpm", "cpuWeightPpm", "ramWeightPpm", "diskWeightPpm"],
+	[
+		...(["gpuInt8WeightPpm", "gpuFp16WeightPpm", "gpuFp32WeightPpm", "gpuFp64WeightPpm"] as const),
+		...(["gpuBandwidthWeightPpm", "gpuMemoryWeightPpm"] as const),
+	],
+] as const;
 
 /** What no single row can see. */
 function contradictions(params: Params): string[] {
 	const wrong: string[] = [];
-	const parts = params.gpuWeightPpm + params.cpuWeightPpm + params.ramWeightPpm + params.diskWeightPpm;
-	if (parts !== PPM)
-		wrong.push(`gpuWeightPpm + cpuWeightPpm + ramWeightPpm + diskWeightPpm: must be ${PPM}, not ${parts}`);
+	for (const names of WHOLES) {
+		const parts = names.reduce((sum, name) => sum + params[name], 0);
+		if (parts !== PPM) wrong.push(`${names.join(" + ")}: must be ${PPM}, not ${parts}`);
+	}
 	// Else an honest provider on time would score 0 between two probes.
 	if (params.maxAgeMs < params.intervalMs + params.jitterMs)
 		wrong.push("maxAgeMs: must be at least intervalMs + jitterMs");
 	if (params.maxRentedAgeMs < params.maxAgeMs) wrong.push("maxRentedAgeMs: must be at least maxAgeMs");
 	if (params.mostRentalMs < params.leastRentalMs) wrong.push("mostRentalMs: must be at least leastRentalMs");
-	if (Object.keys(params.baseScoresPpm).length === 0) wrong.push("baseScoresPpm: at least one card must have a score");
-	if (!Object.hasOwn(params.matrixFullPpm, "other")) wrong.push("matrixFullPpm.other: must be there");
 	return wrong;
 }

@@ -172,6 +172,7 @@ const ELSEWHERE: readonly (readonly [weakness: string, file: string, title: stri
 		"devices without figures are worth nothing",
 	],
 	["cards that figures cannot tell apart", "src/market/scores/score-provider.test.ts", "SN27 cannot tell these apart"],
+	["a card is worth more as cheaper ones", "src/market/scores/posing.test.ts", "posing as any mix of up to 8 profiles"],
 	["listings of claimed specs", "src/store/tables.test.ts", "a search by proven figures finds exactly those"],
 	["validators test at random times and collide", "tests/store/processes.test.ts", "each provider is probed once"],
 	["22 retries, every 60 s", "src/market/schedule/schedule.test.ts", "SN27 tries 22 times"],

@@ -4,7 +4,7 @@
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { FigureSeries, PastProbe, ProviderMemory, ProviderState } from "../../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../../protocol/probe/evidence.ts";
-import type { Identity, VerdictStatus } from "../../protocol/probe/verdict.ts";
+import type { VerdictStatus } from "../../protocol/probe/verdict.ts";
 import type { Params } from "../params.ts";
 import { nextReliabilityPpm } from "../scores/reliability.ts";
 import type { RememberedState, ScheduleState } from "./schedule-state.ts";
@@ -65,7 +65,6 @@ export function rememberProof(
 		readonly startedAtMs: number;
 		readonly claim: HostClaim;
 		readonly figures: readonly Figure[];
-		readonly identity: readonly Identity[];
 		/** How many values of each figure are kept. */
 		readonly values: number;
 	},
@@ -92,7 +91,6 @@ export function rememberProof(
 			evidence: o.evidence,
 			provenAtMs: o.startedAtMs,
 			claimedRamBytes: o.claim.host.ramBytes,
-			alike: o.identity.flatMap(({ device, alike }) => (alike.length === 0 ? [] : [{ device, profiles: alike }])),
 			rentedMs: 0,
 		},
 		firstProven,

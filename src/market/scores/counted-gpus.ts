@@ -1,4 +1,4 @@
-// Which GPUs of a proof count, and how often: each UUID once, none that counts for another provider, and only the best few.
+// Which GPUs of a proof count, and how often: each UUID once, and none that counts for another provider.
 // The order of devices plays no part in it, nor do claims: who claims a device without figures has a device worth 0.
 import type { Term } from "./explanation.ts";
 import type { Proof } from "./score-input.ts";
@@ -8,11 +8,10 @@ export function normalUuid(uuid: string): string {
 	return uuid.trim().toLowerCase();
 }
 
-/** Best first, at most `most`. Of several with one UUID the least valued counts. */
+/** Best first. Of several with one UUID the least valued counts. */
 export function countedGpus(
 	{ devices }: Proof,
 	creditedElsewhere: readonly string[],
-	most: number,
 	termOf: (device: number) => Term,
 ): Term[] {
 	const elsewhere = new Set(creditedElsewhere.map(normalUuid));
@@ -24,5 +23,5 @@ export function countedGpus(
 		const before = byUuid.get(name);
 		if (before === undefined || value.value < before.value) byUuid.set(name, value);
 	}
-	return [...byUuid.values()].sort((a, b) => b.value - a.value).slice(0, most);
+	return [...byUuid.values()].sort((a, b) => b.value - a.value);
 }

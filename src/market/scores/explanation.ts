@@ -14,8 +14,7 @@ export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
  * - cappedTimes: capped without the last one, then × (the last one ÷ 10⁶), rounded down once more.
  * - share: min(10⁶, ⌊first × 10⁶ ÷ (second × (each further one ÷ 10⁶))⌋); 0 when the divisor is 0.
  * - shareOfSum: the last one is the divisor: min(10⁶, ⌊Σ of the others × 10⁶ ÷ last⌋).
- * - power: pairs (figure, reference) with exponents `weights` in eighths that sum to 8, then a scale, then a cap:
- *   min(cap, ⌊⌊⁸√Π ⌊figure × 10⁶ ÷ reference⌋^w⌋ × scale ÷ 10⁶⌋).
+ * - ratio: ⌊first × 10⁶ ÷ second⌋, of any size; 0 when the divisor is 0.
  * - steps: from the first value, by the share second of what is left, towards each further one (0 or 10⁶) in turn: rounded up when it
  *   rises, down when it falls.
  */
@@ -33,7 +32,7 @@ const RULES = {
 	cappedTimes: "product, at most 1, then times the last, of",
 	share: "share, at most 1, of",
 	shareOfSum: "sum over the last, at most 1, of",
-	power: "weighted product of powers of",
+	ratio: "ratio of",
 	steps: "step by step over",
 };
 

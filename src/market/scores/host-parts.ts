@@ -28,7 +28,7 @@ export function ramTerm({ devices, evidence, claimedRamBytes }: Proof, figures: 
 		term(`ram of cpu ${device}`, "ppm", "min", [
 			share(device, "memory.bandwidth", "B/s", "ramBytesPerS", figures, params),
 			size,
-			present(figures.best(device, "memory.resident", "B")),
+			present(figures.proven(device, "memory.resident", "B")),
 		]),
 	);
 }
@@ -40,7 +40,7 @@ export function diskTerm({ devices }: Proof, figures: ProvenFigures, params: Par
 				share(device, "disk.read", "B/s", "diskReadBytesPerS", figures, params),
 				share(device, "disk.write", "B/s", "diskWriteBytesPerS", figures, params),
 			]),
-			present(figures.best(device, "disk.stored", "B")),
+			present(figures.proven(device, "disk.stored", "B")),
 		]),
 	);
 }
@@ -62,7 +62,7 @@ function share(
 	params: Params,
 ): Term {
 	const full = given(reference, unit, params[reference], `params:${reference}`);
-	return term(name, "ppm", "share", [figures.best(device, name, unit), full]);
+	return term(name, "ppm", "share", [figures.proven(device, name, unit), full]);
 }
 
 /** All or nothing: was any byte proven to be there? */

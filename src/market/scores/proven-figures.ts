@@ -6,21 +6,19 @@ import type { Proof } from "./score-input.ts";
 export type ProvenFigures = ReturnType<typeof provenFiguresOf>;
 
 export function provenFiguresOf({ figures, evidence }: Pick<Proof, "figures" | "evidence">) {
-	const usable = figures.filter(({ value }) => Number.isSafeInteger(value) && value >= 0);
+	/**
+	 * Null when there is none. ATTACK: of several with one name the least counts. Devices that are one card may each be
+	 * fast in another stage; in any one stage all of them together are no faster than the card.
+	 */
+	function measured(device: number, name: string, unit: Unit): Term | null {
+		const values = figures
+			.filter((f) => f.device === device && f.name === name && f.unit === unit)
+			.map(({ value }) => (Number.isSafeInteger(value) && value > 0 ? value : 0));
+		return values.length === 0 ? null : given(name, unit, Math.min(...values), evidence);
+	}
 	return {
-		/** The best figure of that name, 0 when there is none. */
-		best(device: number, name: string, unit: Unit): Term {
-			const values = usable.filter((f) => f.device === device && f.name === name && f.unit === unit);
-			const value = values.reduce((best, f) => Math.max(best, f.value), 0);
-			return given(name, unit, value, evidence);
-		},
-		/** The least value of all figures (of one device, or of any) whose name fits; null when there is none. */
-		least(device: number | null, fits: (name: string) => boolean): Term | null {
-			const found = usable.filter((f) => (device === null || f.device === device) && f.unit === "ppm" && fits(f.name));
-			const [first] = found;
-			if (first === undefined) return null;
-			const value = found.reduce((least, f) => Math.min(least, f.value), first.value);
-			return given(first.name, "ppm", value, evidence);
-		},
+		measured,
+		proven: (device: number, name: string, unit: Unit): Term =>
+			measured(device, name, unit) ?? given(name, unit, 0, evidence),
 	};
 }

@@ -86,8 +86,8 @@ function apply(rule: Rule, values: readonly bigint[], weights?: readonly number[
 			const sum = values.slice(0, -1).reduce((all, value) => all + value, 0n);
 			return divisor === 0n ? 0n : least((sum * PPM) / divisor, PPM);
 		}
-		case "power":
-			return power(values, weights ?? []);
+		case "ratio":
+			return second === 0n ? 0n : (first * PPM) / second;
 		case "steps":
 			return values.slice(2).reduce((at, to) => step(at, to, second), first);
 		case "given":
@@ -111,28 +111,6 @@ function mean(values: readonly bigint[], weights?: readonly number[]): bigint {
 	const weighed = values.map((value, i) => value * BigInt(weights?.[i] ?? 1));
 	const total = values.reduce((sum, _, i) => sum + BigInt(weights?.[i] ?? 1), 0n);
 	return total === 0n ? 0n : weighed.reduce((sum, value) => sum + value, 0n) / total;
-}
-
-/** Pairs (figure, reference), then the scale and the cap. Exponents are eighths that sum to 1: doubling every figure doubles the value. */
-function power(values: readonly bigint[], weights: readonly number[]): bigint {
-	if (weights.reduce((sum, weight) => sum + weight, 0) !== 8 || values.length !== 2 * weights.length + 2)
-		throw new TypeError("a power takes a pair for each exponent, exponents of 8 eighths, a scale and a cap");
-	const inside = weights.reduce((all, weight, i) => {
-		const reference = values[2 * i + 1]!;
-		return reference === 0n ? 0n : all * ((values[2 * i]! * PPM) / reference) ** BigInt(weight);
-	}, 1n);
-	return least((root2(root2(root2(inside))) * values.at(-2)!) / PPM, values.at(-1)!);
-}
-
-/** ⌊√x⌋ by Newton's method from above. Three times in a row it is exactly ⌊⁸√x⌋. */
-function root2(x: bigint): bigint {
-	if (x < 2n) return x;
-	let guess = 1n << BigInt((x.toString(2).length + 1) >> 1);
-	for (;;) {
-		const next = (guess + x / guess) >> 1n;
-		if (next >= guess) return guess;
-		guess = next;
-	}
 }
 
 /** Rounded away from where it stands, so that a hundred successes do reach 10⁶ and a hundred failures 0. */

@@ -1,22 +1,9 @@
-// What a score is made from: the last valid verdict with what its evidence claims, the provider's record, and the facts of cards.
+// What a score is made from: the last valid verdict with what its evidence claims, and the provider's record.
 // Shapes only. Figures and identities come from a verdict; claims are marked as such and may lower a score, never raise it. docs/scores.md.
 
-import type { Precision } from "../../protocol/maths/precision.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import type { Identity } from "../../protocol/probe/verdict.ts";
-
-/** What is known of a card from its data sheet. `Profile` of verify/hardware/identify fits as it is: pass PROFILES. */
-export interface CardFacts {
-	readonly id: string;
-	readonly architecture: string;
-	readonly memoryBytes: number;
-	readonly bytesPerS: number;
-	/** Dense peak op/s; absent: no unit for it. */
-	readonly rates: Readonly<Partial<Record<Precision, number>>>;
-	/** Facts that sources disagree on; they are left out of a device's share of speed. */
-	readonly doubt?: readonly { readonly facts: readonly string[] }[];
-}
 
 /** A device as the evidence's claim lists it, in the claim's order: figures and identities name it by its index. */
 export interface ScoredDevice {
@@ -33,7 +20,8 @@ export interface Proof {
 	readonly provenAtMs: number;
 	readonly devices: readonly ScoredDevice[];
 	readonly figures: readonly Figure[];
-	readonly identity: readonly Pick<Identity, "device" | "state" | "profile" | "alike">[];
+	/** For SN27's table alone, which goes by name. */
+	readonly identity: readonly Pick<Identity, "device" | "profile">[];
 	/** claim.host.ramBytes: a claim, which can only lower the RAM part. */
 	readonly claimedRamBytes: number;
 }

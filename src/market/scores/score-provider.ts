@@ -1,24 +1,23 @@
 // The score of one provider, with its explanation: GPUs × what else the host has × rented × reliability, all in ppm and exact integers.
-// Pure: the time and the facts of cards are arguments. Not here: what reports of several validators make together (network-weights.ts).
+// Pure: the time is an argument. Not here: what reports of several validators make together (network-weights.ts).
 //
 // Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside them ("plain"): every provider of a
 // host can show the whole CPU, one after the other. Added beside, a host cut into eight providers would be paid eight times for one CPU.
 
 import type { Params } from "../params.ts";
-import { bestBasePpm } from "./base-score.ts";
 import { countedGpus } from "./counted-gpus.ts";
 import { deviceTerm } from "./device-score.ts";
 import type { Explanation, Term } from "./explanation.ts";
 import { cpuTerm, diskTerm, ramTerm } from "./host-parts.ts";
-import { type ProvenFigures, provenFiguresOf } from "./proven-figures.ts";
+import { provenFiguresOf } from "./proven-figures.ts";
 import { given, term } from "./recompute.ts";
 import { reliabilityTerm } from "./reliability.ts";
-import type { CardFacts, Proof, ScoreInput } from "./score-input.ts";
+import type { Proof, ScoreInput } from "./score-input.ts";
 import { sn27Root } from "./score-sn27.ts";
 
 const FULL = 1_000_000;
 
-export function scoreProvider(input: ScoreInput, cards: readonly CardFacts[], params: Params): Explanation {
+export function scoreProvider(input: ScoreInput, params: Params): Explanation {
 	const { providerId, proof } = input;
 	const mode = params.scoring;
 	const explained = (evidence: string | null, why: string, root: Term): Explanation => ({
@@ -34,7 +33,7 @@ export function scoreProvider(input: ScoreInput, cards: readonly CardFacts[], pa
 	if (!input.active) return nothing("the provider is paused or removed");
 	if (proof === null) return nothing("nothing was proven yet");
 	if (isTooOld(input, proof, params)) return nothing("the last proof is too old");
-	const root = params.scoring === "sn27" ? sn27Root(input, proof, params) : holisticRoot(input, proof, cards, params);
+	const root = params.scoring === "sn27" ? sn27Root(input, proof, params) : holisticRoot(input, proof, params);
 	const why = root.value > 0 ? "" : "no GPU was proven to be worth anything";
 	return explained(proof.evidence, why, root);
 }
@@ -45,9 +44,11 @@ function isTooOld({ nowMs, rentedMs }: ScoreInput, { provenAtMs }: Proof, params
 	return ageMs - Math.min(Math.max(0, rentedMs), ageMs) > params.maxAgeMs || ageMs > params.maxRentedAgeMs;
 }
 
-function holisticRoot(input: ScoreInput, proof: Proof, cards: readonly CardFacts[], params: Params): Term {
+function holisticRoot(input: ScoreInput, proof: Proof, params: Params): Term {
 	const figures = provenFiguresOf(proof);
-	const gpu = gpuTerm(input, proof, figures, cards, params);
+	const full = given("full host", "ppm", params.fullHostGpus * FULL, "params:fullHostGpus");
+	const counted = countedGpus(proof, input.creditedElsewhere, (device) => deviceTerm(device, figures, params));
+	const gpu = term("gpu", "ppm", "shareOfSum", [...counted, full]);
 	const bonus = input.rented
 		? given("rented", "ppm", params.rentedBonusPpm, "params:rentedBonusPpm", "state:rented")
 		: given("not rented", "ppm", FULL, "state:rented");
@@ -77,23 +78,4 @@ function mayCountAlone({ history }: ScoreInput, { devices }: Proof, gpu: Term, {
 	if (hostOnlyPpm === 0) return false;
 	if (history.findLast(({ counts }) => counts !== "nothing")?.counts === "failure") return false;
 	return gpu.value > 0 || devices.every(({ kind }) => kind !== "gpu");
-}
-
-function gpuTerm(
-	input: ScoreInput,
-	proof: Proof,
-	figures: ProvenFigures,
-	cards: readonly CardFacts[],
-	params: Params,
-): Term {
-	const byId = new Map(cards.map((card) => [card.id, card]));
-	const counted = countedGpus(proof, input.creditedElsewhere, params.maxDevices, (device) => {
-		const identity = proof.identity.find((one) => one.device === device);
-		return deviceTerm(device, identity, figures, byId, params);
-	});
-	const full = params.maxDevices * bestBasePpm(params);
-	return term("gpu", "ppm", "shareOfSum", [
-		...counted,
-		given("maxDevices × best base score", "ppm", full, "params:maxDevices", "params:baseScoresPpm"),
-	]);
 }

@@ -5,11 +5,11 @@ import { createParams, SN27_SCORES_PPM } from "../params.ts";
 import { mismatchesOf } from "./recompute.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
-import { CARDS, inputOf, profile, proofOf } from "./scored-host.test-kit.ts";
+import { inputOf, profile, proofOf } from "./scored-host.test-kit.ts";
 
 const params = createParams({ scoring: "sn27" });
 const score = (proof: Proof | null, more: Partial<ScoreInput> = {}) =>
-	scoreProvider(inputOf(proof, more), CARDS, params).scorePpm;
+	scoreProvider(inputOf(proof, more), params).scorePpm;
 
 /** As published: name, score; 0 and "–" as they stand there. */
 const PUBLISHED: readonly [string, number][] = [
@@ -50,7 +50,7 @@ test("cards that it does not list score 0; mixed hosts add up; allocated ones ge
 	assert.equal(score(proofOf({ cards: ["H200", "L40"] })), 125_000);
 	assert.equal(score(proofOf({ cards: ["H200"] }), { rented: true }), 110_000);
 	assert.equal(score(proofOf({ cards: Array<string>(8).fill("B200") }), { rented: true }), 1_000_000);
-	assert.deepEqual(mismatchesOf(scoreProvider(inputOf(proofOf({ cards: ["H200", "L4"] })), CARDS, params)), []);
+	assert.deepEqual(mismatchesOf(scoreProvider(inputOf(proofOf({ cards: ["H200", "L4"] })), params)), []);
 });
 
 test("N is what was identified, not what is claimed; an empty proof is no proof", () => {
@@ -62,7 +62,7 @@ test("N is what was identified, not what is claimed; an empty proof is no proof"
 	assert.equal(score(claims), 100_000);
 	assert.equal(score(proofOf({ cards: ["H200", "H200"], uuid: () => "GPU-same" })), 100_000, "one card as two");
 	assert.equal(score({ ...one, identity: [] }), 0, "nothing identified");
-	assert.equal(score({ ...one, identity: [{ device: 0, state: "unjudged", profile: null, alike: [] }] }), 0);
+	assert.equal(score({ ...one, identity: [{ device: 0, profile: null }] }), 0);
 	assert.equal(score(null), 0);
 	assert.equal(score(one, { creditedElsewhere: ["GPU-0"] }), 0);
 });
@@ -70,8 +70,8 @@ test("N is what was identified, not what is claimed; an empty proof is no proof"
 test("the mode is chosen by configuration alone", () => {
 	const proof = proofOf({ cards: ["L4"] });
 	assert.equal(score(proof), 0);
-	const holistic = scoreProvider(inputOf(proof), CARDS, createParams());
+	const holistic = scoreProvider(inputOf(proof), createParams());
 	assert.ok(holistic.scorePpm > 0);
 	assert.equal(holistic.mode, "holistic");
-	assert.equal(scoreProvider(inputOf(proof), CARDS, params).mode, "sn27");
+	assert.equal(scoreProvider(inputOf(proof), params).mode, "sn27");
 });

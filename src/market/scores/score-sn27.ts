@@ -13,7 +13,7 @@ const SOURCE = "table:sn27";
 
 /** Hosts of several models: the best eight are added up, which for equal cards is the formula. */
 export function sn27Root({ rented, creditedElsewhere }: ScoreInput, proof: Proof, params: Params): Term {
-	const counted = countedGpus(proof, creditedElsewhere, SN27_DEVICES, (device) => {
+	const counted = countedGpus(proof, creditedElsewhere, (device) => {
 		const profile = proof.identity.find((identity) => identity.device === device)?.profile ?? null;
 		const value = profile !== null && Object.hasOwn(SN27_SCORES_PPM, profile) ? SN27_SCORES_PPM[profile] : 0;
 		return given(`gpu ${device}`, "ppm", value ?? 0, SOURCE, `profile:${profile ?? "none"}`, proof.evidence);
@@ -22,5 +22,8 @@ export function sn27Root({ rented, creditedElsewhere }: ScoreInput, proof: Proof
 	const bonus = rented
 		? given("allocated", "ppm", params.rentedBonusPpm, "params:rentedBonusPpm", "state:rented")
 		: given("not allocated", "ppm", 1_000_000, "state:rented");
-	return term("score", "ppm", "capped", [term("gpu", "ppm", "shareOfSum", [...counted, full]), bonus]);
+	return term("score", "ppm", "capped", [
+		term("gpu", "ppm", "shareOfSum", [...counted.slice(0, SN27_DEVICES), full]),
+		bonus,
+	]);
 }

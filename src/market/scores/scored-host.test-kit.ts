@@ -2,15 +2,26 @@
 import { readFileSync } from "node:fs";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
-import { isDoubtful, type Profile } from "../../verify/hardware/identify/profile.ts";
+import type { Profile } from "../../verify/hardware/identify/profile.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
+import { DEFAULT_PARAMS as P } from "../params.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 
 export const CARDS = PROFILES;
 export const NOW_MS = 1_800_000_000_000;
 export const EVIDENCE = "e".repeat(64);
 
+/** What all of the weights are worth; a host with eight of them, and with all else, is worth 1. */
+const FULL_CARD: Profile = {
+	...PROFILES[0]!,
+	id: "full card",
+	memoryBytes: P.gpuMemoryBytes,
+	bytesPerS: P.gpuBytesPerS,
+	rates: { int8: P.gpuInt8OpsPerS, fp16: P.gpuFp16OpsPerS, fp32: P.gpuFp32FlopPerS, fp64: P.gpuFp64FlopPerS },
+};
+
 export function profile(id: string): Profile {
+	if (id === FULL_CARD.id) return FULL_CARD;
 	const found = PROFILES.find((one) => one.id === id);
 	if (found === undefined) throw new Error(`no profile ${id}`);
 	return found;
@@ -64,17 +75,10 @@ export interface HostShape {
 	readonly cards: readonly string[];
 	readonly share?: number;
 	readonly hostShare?: number;
-	readonly state?: Proof["identity"][number]["state"];
 	readonly uuid?: (device: number) => string;
 }
 
-export function proofOf({
-	cards,
-	share,
-	hostShare = 1,
-	state = "confirmed",
-	uuid = (i) => `GPU-${i}`,
-}: HostShape): Proof {
+export function proofOf({ cards, share, hostShare = 1, uuid = (i) => `GPU-${i}` }: HostShape): Proof {
 	const gpus = cards.map((id, device) => gpuFigures(profile(id), device, share));
 	return {
 		evidence: EVIDENCE,
@@ -85,7 +89,7 @@ export function proofOf({
 			{ kind: "disk" as const, uuid: "" },
 		],
 		figures: [...gpus.flat(), ...hostFigures(cards.length, hostShare)],
-		identity: cards.map((id, device) => ({ device, state, profile: id, alike: [id] })),
+		identity: cards.map((id, device) => ({ device, profile: id })),
 		claimedRamBytes: 128 * 2 ** 30,
 	};
 }
@@ -110,21 +114,8 @@ export function past(...counts: readonly PastProbe["counts"][]): PastProbe[] {
 	return counts.map((one, i) => ({ counts: one, evidence: i.toString(16).padStart(64, "0") }));
 }
 
-/** Facts of a profile that its share of speed rests on. */
-export function usedFigures(card: Profile): string[] {
-	const names: [string, Parameters<typeof isDoubtful>[1]][] = [
-		["gemm.int8", "int8"],
-		["gemm.fp16", "fp16"],
-		["fma.fp32", "fp32"],
-		["fma.fp64", "fp64"],
-		["memory.bandwidth", "bandwidth"],
-	];
-	const used = names.filter(([name, fact]) => {
-		const has = fact === "bandwidth" || card.rates[fact as keyof typeof card.rates] !== undefined;
-		return has && !isDoubtful(card, fact) && name !== "";
-	});
-	return [...used.map(([name]) => name), "memory.resident"];
-}
+/** The figures that a score is made from. */
+export const SCORED = ["gemm.int8", "gemm.fp16", "fma.fp32", "fma.fp64", "memory.bandwidth", "memory.resident"];
 
 /** The medians of three probes of a real host with an H200. */
 export function measuredH200(): Figure[] {

@@ -1,22 +1,17 @@
 // docs/scores.md as it must be for the parameters and the profiles. Run by itself it writes the page: node src/market/scores/scores-page.test-kit.ts
 import { writeFileSync } from "node:fs";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
-import { DEFAULT_PARAMS, PARAM_ROWS, type ParamRow } from "../params.ts";
-import { baseTerm, FORMULA_EIGHTHS } from "./base-score.ts";
+import { DEFAULT_PARAMS, PARAM_ROWS, type ParamRow, SN27_SCORES_PPM } from "../params.ts";
+import { deviceTerm } from "./device-score.ts";
+import { provenFiguresOf } from "./proven-figures.ts";
+import { gpuFigures } from "./scored-host.test-kit.ts";
 
 export const SCORES_PAGE = new URL("../../../docs/scores.md", import.meta.url);
 
 const P = DEFAULT_PARAMS;
 
-function valueText(value: unknown): string {
-	if (typeof value === "number") return value.toLocaleString("en-US");
-	if (typeof value === "string") return `\`${value}\``;
-	const entries = Object.entries(value as Record<string, number>);
-	// The base scores have a table of their own.
-	return entries.length > 10
-		? "see below"
-		: entries.map(([name, one]) => `${name} ${one.toLocaleString("en-US")}`).join(", ");
-}
+const valueText = (value: number | string): string =>
+	typeof value === "number" ? value.toLocaleString("en-US") : `\`${value}\``;
 
 function limitsText({ least, most, oneOf }: ParamRow<unknown>): string {
 	if (oneOf !== undefined) return oneOf.map((word) => `\`${word}\``).join(", ");
@@ -24,47 +19,56 @@ function limitsText({ least, most, oneOf }: ParamRow<unknown>): string {
 }
 
 const parameters = () =>
-	Object.entries(PARAM_ROWS as Readonly<Record<string, ParamRow<unknown>>>).map(
+	Object.entries(PARAM_ROWS as Readonly<Record<string, ParamRow<number | string>>>).map(
 		([name, row]) => `| \`${name}\` | ${valueText(row.value)} | ${row.unit} | ${limitsText(row)} | ${row.source} |`,
 	);
 
-const bases = () =>
+const cards = () =>
 	PROFILES.map((card) => {
-		const source = Object.hasOwn(P.baseScoresPpm, card.id) ? "SN27" : "formula";
-		return `| ${card.id} | ${(baseTerm(card, P).value / 1e6).toFixed(6)} | ${source} |`;
+		const figures = provenFiguresOf({ figures: gpuFigures(card, 0, 1), evidence: "" });
+		const sn27 = SN27_SCORES_PPM[card.id];
+		return `| ${card.id} | ${(deviceTerm(0, figures, P).value / 1e6).toFixed(4)} | ${sn27 === undefined ? "" : sn27 === null ? "–" : sn27 / 1e6} |`;
 	});
 
 export function scoresPage(): string {
-	const [fp16, memory, bandwidth] = FORMULA_EIGHTHS;
 	return `# Scores
 
 Made from \`src/market/\` by \`node src/market/scores/scores-page.test-kit.ts\`; a test keeps the two in step. How scores are used is in [network.md](network.md) §2.
 
 A score is a pure function of proven figures, the provider's record and the parameters below. All of it is exact integer arithmetic in millionths
 (ppm), rounded down once a rule, so that two validators with the same evidence come to the same integer. Every score comes as a tree of terms
-\`{name, value, unit, rule, from}\`; the leaves name the evidence's hash, a parameter, a profile or a state. \`recompute\` works the tree out again,
+\`{name, value, unit, rule, from}\`; the leaves name the evidence's hash, a parameter or a state. \`recompute\` works the tree out again,
 \`mismatchesOf\` names every term whose stated value is not what those below it give.
 
 ## Device
-    device = base × share of speed × sustained × scaling
+    device = ${P.gpuInt8WeightPpm / 1e6}·int8 + ${P.gpuFp16WeightPpm / 1e6}·fp16 + ${P.gpuFp32WeightPpm / 1e6}·fp32 + ${P.gpuFp64WeightPpm / 1e6}·fp64 + ${P.gpuBandwidthWeightPpm / 1e6}·bandwidth + ${P.gpuMemoryWeightPpm / 1e6}·memory
 
-- **base**: the score of the card that the figures explain (table below): SN27's where that is above 0, else
-  \`min(best, ${(P.formulaScorePpm / 1e6).toFixed(2)} × (fp16 ÷ 10¹⁵ op/s)^(${fp16}/8) × (memory ÷ 10¹¹ B)^(${memory}/8) × (bandwidth ÷ 4·10¹² B/s)^(${bandwidth}/8))\` of the data sheet's dense fp16 peak, memory and
-  bandwidth. The exponents and the factor are the least squares of the logarithms over SN27's fourteen scores, among exponents of whole eighths that sum to 1; they
-  miss those by 25 % in the mean. Sum 1, because then a card that poses as two halves of itself is never worth more. Roots are integer roots.
-- **share of speed**: the least of proven ÷ (data sheet × \`…FullPpm\`) over \`gemm.int8\`, \`gemm.fp16\`, \`fma.fp32\`, \`fma.fp64\`, \`memory.bandwidth\` and \`memory.resident\`, each at most 1. A figure that is
-  missing is 0: to hide one never pays. Facts that docs/profiles.md doubts are left out; the memory never is.
-- **which card**: where the figures leave several cards equal, the least valued of them counts. A \`confirmed\` name counts as itself, but at most \`namePremiumPpm\` above the least: between
-  cards that no figure tells apart a name is only a word. \`other\` counts as the cards its figures explain.
-- **unknown** (no profile explains it): the same formula on the *proven* fp16, memory and bandwidth, × \`unknownCardPpm\`; so no listed card gains by an unknown name.
-- **sustained**, **scaling** (together ÷ alone): of this device, at most 1, and 1 where the validator did not measure them. They belong to the device and not to the host, so that adding
-  a slow card never lowers a host.
+Each is the proven figure (\`gemm.int8\`, \`gemm.fp16\`, \`fma.fp32\`, \`fma.fp64\`, \`memory.bandwidth\`, \`memory.resident\`) ÷ the best that docs/profiles.md knows of it, and
+may be above 1. So every operation and every byte has one price, whoever proves it and under whatever name. The name of a card and the profile that explains its
+figures play no part: they are for customers to read.
+
+- **Nobody gains by posing.** A card that shows itself as several, or several that show themselves as one, prove together what they have: all devices of a host are asked
+  at once, and their figures are divided by one common time (docs/hardware-proof.md §9). A sum of prices is the price of the sum. \`posing.test.ts\` shows it for all
+  pairs and mixes of profiles. With scores by name 37 of 98 cards gained more than 5 % by it.
+- **A figure that is missing is 0**, one that is there only adds: to hide or to leave out never pays. Of two figures of one name the lesser counts. fp8, bf16, tf32 and int32
+  are answered by units that count already, and add nothing.
+- **memory** counts as far as it can be read in a tenth of a second (\`gpuPassPpm\`) at the proven bandwidth. Every card of docs/profiles.md reads all of its memory in that time. A CPU that is
+  shown as a GPU with a terabyte of RAM does not. There is no cliff: twice the bandwidth, twice the bytes in reach.
+- **sustained**: where the validator asked for a sustained run and it was slower, its speed counts in place of the short one's, for that precision. It is no factor of the other figures:
+  a host could gather its int8 in one device, and the others would be spared.
+- Both bounds are a least of two figures. The least of two sums is never below the sum of the least ones, so a whole is still worth no less than its pieces.
+- **The weights** are ours: matrix speed ${(P.gpuInt8WeightPpm + P.gpuFp16WeightPpm) / 1e6}, memory and its bandwidth ${(P.gpuMemoryWeightPpm + P.gpuBandwidthWeightPpm) / 1e6}, scalar speed ${(P.gpuFp32WeightPpm + P.gpuFp64WeightPpm) / 1e6}. Up to one common factor they miss SN27's fourteen scores
+  above 0 by 25 % in the mean. The best weights miss them by 13 %, but put nearly half of everything on fp64, which few rent. None can give all of SN27's scores:
+  there an L40 is worth more than an L40S, which has no less of anything.
+
+What this leaves open: a figure is what was computed, not by which units. GeForce cards can answer fp16 with their int8 units, up to 1.88 times as fast as with those for fp16:
+12 % of an RTX 4090's score. And all devices of a host are asked at once, but two providers are not: who shows one card to each of them is a matter of docs/schedule.md.
 
 ## GPUs of a host
-    gpu = Σ of the best maxDevices devices ÷ (maxDevices × best base score)
+    gpu = min(1, Σ devices ÷ fullHostGpus)
 
 One UUID counts once, as the least of those that show it. A UUID that two providers show counts for the one that proved it first, until they pass a simultaneous probe. Devices
-without figures are worth 0.
+without figures are worth 0. No eight cards of docs/profiles.md reach the 1; whoever has more than that gains by a second provider, for a score is at most 1.
 
 ## Holistic
     host  = ${P.gpuWeightPpm / 1e6} + ${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk
@@ -76,7 +80,7 @@ without figures are worth 0.
 - **disk**: mean of proven read and write speed against the reference, 0 when nothing was proven stored.
 - **Why the parts are multiplied with the GPUs** (\`hostParts: "carried"\`) and not added beside them (\`"plain"\`: ${P.gpuWeightPpm / 1e6}·gpu + ${P.cpuWeightPpm / 1e6}·cpu + …): several providers on one host
   can each show its whole CPU, RAM and disk, one after the other. Added beside, a host with eight RTX 4090 split into eight providers would get eight times the ${(P.cpuWeightPpm + P.ramWeightPpm + P.diskWeightPpm) / 1e6} of the other parts, and a host with the
-  smallest GPU and a good CPU nearly half of the best score. Multiplied, the sum over the pieces is at most the whole, as long as it has no more than \`maxDevices\` GPUs.
+  smallest GPU and a good CPU nearly half of the best score. Multiplied, the sum over the pieces is at most the whole, as long as its GPUs are worth no more than 1.
 - **A host without a GPU** is worth 0, unless the operator sets \`hostOnlyPpm\`: then \`hostOnlyPpm × (${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk)\` stands in place of \`gpu × host\` for a host that claims
   no GPU, and for one that proved some where it is more: to hide a GPU never pays. Who claims GPUs and proves none gets 0, and so does who failed the last probe that counted. For trials only: one CPU
   can be shown by any number of providers, each of which gets the share. \`assay up\` sets 1 % on its embedded chain, so that rewards can be tried on any machine.
@@ -85,8 +89,8 @@ without figures are worth 0.
   \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it.
 
 ## SN27's formula
-\`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × bonus while rented, at most 1, from SN27's table with its zeros. N is the number of identified UUIDs, not a claim. Reliability and
-the rest of the host play no part.
+\`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × bonus while rented, at most 1, from SN27's table by name, with its zeros. N is the number of identified UUIDs, not a claim. Reliability and
+the rest of the host play no part. A name pays there: an L40S gains 11 % by posing as an L40.
 
 ## Weights and rewards
 The chain's epochs are in docs/chain.md. For each provider the weight is the stake-weighted median of the validators' scores: the least score at or below which half of the
@@ -94,16 +98,19 @@ reporting stake lies. While liars hold less than half of it, the median lies bet
 Rewards: ⌊emission × weight ÷ Σ weights⌋, what is left over goes by the largest remainders, ties by provider id. Nobody has weight: nothing is given out.
 
 ## Parameters
-Operators override any of them by name; a record is merged entry by entry, \`null\` takes an entry out. What cannot be used is refused with \`PARAMS_BAD\`.
+Operators override any of them by name. What cannot be used is refused with \`PARAMS_BAD\`.
 
 | parameter | default | unit | limits | source |
 |---|---|---|---|---|
 ${parameters().join("\n")}
 
-## Base scores
-| card | score | source |
+## Cards
+What a card that proves all of its data sheet is worth, and SN27's score. Only what was proven counts: kernels reach two
+thirds of the matrix peaks, and a real H200 (bench/results) is worth 0.43 of the 0.51 here.
+
+| card | device | SN27 |
 |---|---|---|
-${bases().join("\n")}
+${cards().join("\n")}
 `;
 }
 

@@ -27,7 +27,6 @@ interface KeptProof {
 	readonly evidence: string;
 	readonly provenAtMs: number;
 	readonly claimedRamBytes: number;
-	readonly alike: readonly { readonly device: number; readonly profiles: readonly string[] }[];
 	/** Milliseconds of rental since, for rentals that have ended. */
 	readonly rentedMs: number;
 }

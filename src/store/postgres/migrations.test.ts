@@ -21,7 +21,7 @@ const remembered: ProviderMemory = memory({
 	changeProbeAtMs: 3500,
 	suspicion: { kind: "shared-uuid", sinceMs: 3900, uuids: ["gpu-0"] },
 	suspectProbeAtMs: 3900,
-	proof: { probeId: done, evidence: idOf("file"), provenAtMs: 4000, claimedRamBytes: 5, alike: [], rentedMs: 7 },
+	proof: { probeId: done, evidence: idOf("file"), provenAtMs: 4000, claimedRamBytes: 5, rentedMs: 7 },
 	firstProven: [{ uuid: "gpu-0", atMs: 4000 }],
 	series: [{ uuid: "gpu-0", name: "gemm.fp16", values: [1, 2, 667_000_000_000_000] }],
 	clearedWith: [{ providerId: running, atMs: 3950 }],

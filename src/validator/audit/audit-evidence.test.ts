@@ -12,7 +12,6 @@ import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
-import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { type CheckedLeaf, createEvidenceAudit } from "./audit-evidence.ts";
 
@@ -48,7 +47,6 @@ const reason: Explanation = scoreProvider(
 		],
 		creditedElsewhere: [],
 	},
-	PROFILES,
 	params,
 );
 assert.ok(reason.scorePpm > 0);

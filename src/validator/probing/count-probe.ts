@@ -100,7 +100,6 @@ function finishOf(
 			startedAtMs,
 			claim,
 			figures: verdict.figures,
-			identity: verdict.identity,
 			values: params.fallHistory + 1,
 		});
 	return {

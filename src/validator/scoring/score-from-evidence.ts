@@ -9,7 +9,6 @@ import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
-import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 
 type ValidVerdict = Extract<Verdict, { status: "valid" }>;
 
@@ -39,8 +38,7 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 			identity: devices.map((_, device) => {
 				const found = verdict.identity.find((one) => one.device === device);
 				const state = found?.state ?? "unjudged";
-				const profile = NAMED.includes(state) ? (found?.profile ?? null) : null;
-				return { device, state, profile, alike: found?.alike ?? [] };
+				return { device, profile: NAMED.includes(state) ? (found?.profile ?? null) : null };
 			}),
 			claimedRamBytes: claim.host.ramBytes,
 		},
@@ -49,7 +47,7 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 		...recordOf(stated.root),
 		creditedElsewhere: elsewhere(stated.root, devices),
 	};
-	return scoreProvider(input, PROFILES, params);
+	return scoreProvider(input, params);
 }
 
 const termsIn = (term: Term): readonly Term[] =>

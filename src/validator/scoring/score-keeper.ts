@@ -9,7 +9,6 @@ import type { Proof } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
-import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
 export type ScoreKeeper = ReturnType<typeof createScoreKeeper>;
@@ -29,12 +28,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			provenAtMs: kept.provenAtMs,
 			devices: probe.devices.map(({ kind, uuid }) => ({ kind, uuid })),
 			figures: probe.figures,
-			identity: probe.devices.map(({ device, identity, profile }) => ({
-				device,
-				state: identity,
-				profile,
-				alike: kept.alike.find((one) => one.device === device)?.profiles ?? [],
-			})),
+			identity: probe.devices.map(({ device, profile }) => ({ device, profile })),
 			claimedRamBytes: kept.claimedRamBytes,
 		};
 	}
@@ -104,7 +98,6 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 				history: memory.recent,
 				creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
 			},
-			PROFILES,
 			config.params,
 		);
 		const { scorePpm, mode } = explanation;
