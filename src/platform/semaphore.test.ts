@@ -31,3 +31,19 @@ test("the third waits for one of two, and a waiter that gives up takes no place"
 	await assert.rejects(semaphore.acquire(quitter.signal), /enough/);
 	await Promise.all([semaphore.acquire(), semaphore.acquire()]);
 });
+
+test("who is urgent goes before those who waited longer, in its own order", async () => {
+	const semaphore = createSemaphore(1);
+	const release = await semaphore.acquire();
+	const order: string[] = [];
+	const come = async (name: string, isUrgent: boolean) => {
+		const leave = await semaphore.acquire(undefined, isUrgent);
+		order.push(name);
+		leave();
+	};
+	const all = [come("a", false), come("b", true), come("c", false), come("d", true)];
+	await turn();
+	release();
+	await Promise.all(all);
+	assert.deepEqual(order, ["b", "d", "a", "c"]);
+});

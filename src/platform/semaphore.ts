@@ -1,24 +1,27 @@
-// A counting semaphore: at most `count` holders at a time, first come first served.
+// A counting semaphore: at most `count` holders at a time, first come first served; who is urgent
+// goes before those who are not.
 
 export interface Semaphore {
 	/** Resolves to the release function. Throws what `signal` was aborted with. */
-	acquire(signal?: AbortSignal): Promise<() => void>;
+	acquire(signal?: AbortSignal, isUrgent?: boolean): Promise<() => void>;
 	readonly waiting: () => number;
 }
 
 export function createSemaphore(count: number): Semaphore {
-	const waiting: (() => void)[] = [];
+	const urgent: (() => void)[] = [];
+	const others: (() => void)[] = [];
 	let taken = 0;
 
 	function release(): void {
-		const next = waiting.shift();
+		const next = urgent.shift() ?? others.shift();
 		if (next) next();
 		else taken -= 1;
 	}
 
 	return {
-		waiting: () => waiting.length,
-		async acquire(signal) {
+		waiting: () => urgent.length + others.length,
+		async acquire(signal, isUrgent = false) {
+			const waiting = isUrgent ? urgent : others;
 			signal?.throwIfAborted();
 			if (taken < count) taken += 1;
 			else

@@ -48,7 +48,7 @@ export function memory(over: Partial<ProviderMemory> = {}): ProviderMemory {
 	return {
 		...{ why: "registered", lastStartedAtMs: null, validSinceWithheld: null, changeProbeAtMs: null, changedAtMs: null },
 		...{ suspicion: null, suspectProbeAtMs: null, proof: null, firstProven: [], series: [], clearedWith: [] },
-		...{ recent: [], reliabilityBeforePpm: null, together: null },
+		...{ recent: [], reliabilityBeforePpm: null, together: null, stalls: 0, provenInMs: null, turn: 2 },
 		...over,
 	};
 }

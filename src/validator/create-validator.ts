@@ -7,7 +7,6 @@ import type { EpochParams } from "../chain/contracts/scoreboard.ts";
 import { type Environment, realEnvironment } from "../platform/environment.ts";
 import { createKeyedMutex } from "../platform/keyed-mutex.ts";
 import { createNodeSigner } from "../platform/node-ed25519.ts";
-import { createSemaphore } from "../platform/semaphore.ts";
 import type { Store } from "../store/open-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { AgentPool, type AgentPoolOptions } from "./agents/agent-pool.ts";
@@ -18,6 +17,7 @@ import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
 import { createProgressBudget } from "./probing/probe-progress.ts";
 import { type Scheduler, startScheduler } from "./probing/scheduler.ts";
+import { createSlots } from "./probing/slots.ts";
 import { SuspicionWatch } from "./probing/suspicion-watch.ts";
 import { createTogetherGate } from "./probing/together-gate.ts";
 import { VerifierPool } from "./probing/verifier-pool.ts";
@@ -153,8 +153,8 @@ async function start(
 		opened.push(() => gate.close());
 		const suspicion = new SuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
-		const semaphore = createSemaphore(config.concurrency);
-		scheduler = await startScheduler({ ...context, gate, pool, semaphore, mayTell, scores, suspicion });
+		const slots = createSlots(config);
+		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.

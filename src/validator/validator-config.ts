@@ -63,6 +63,12 @@ const DEFAULTS = {
 	 * 20 s and a probe takes some 7: four times as many keep up with silent ones in every fourth place.
 	 */
 	waiting: 48,
+	/**
+	 * The part of slots and places, in percent, that hosts may have that are not prompt: new, slow, or stalled. They
+	 * get them only when no prompt host waits. The rest, a quarter, keeps 2,000 prompt hosts in 72 min at 8 s a probe
+	 * whatever stallers do; more for the others lets honest newcomers in sooner when a crowd of stallers comes as well.
+	 */
+	othersPercent: 75,
 	/** One core is left to sockets and API; a file takes 0.1 to 0.5 s. */
 	verifierThreads: Math.max(1, Math.min(8, availableParallelism() - 1)),
 	leaseMs: 30_000,
@@ -107,6 +113,7 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 	"listen.port": [0, 65535],
 	concurrency: [1, 256],
 	waiting: [0, 512],
+	othersPercent: [1, 100],
 	verifierThreads: [0, 64],
 	leaseMs: [1000, 600_000],
 	dispatchEveryMs: [1, 60_000],

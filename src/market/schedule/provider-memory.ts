@@ -28,8 +28,10 @@ const MAX_CLEARED = 64;
 const MAX_RECENT = 16;
 
 const remembered = (from: RememberedState): RememberedState => {
-	const { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs } = from;
-	return { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs, suspicion, suspectProbeAtMs };
+	const { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs } = from;
+	const { suspicion, suspectProbeAtMs, stalls, provenInMs, turn } = from;
+	const schedule = { why, lastStartedAtMs, validSinceWithheld, changeProbeAtMs, changedAtMs };
+	return { ...schedule, suspicion, suspectProbeAtMs, stalls, provenInMs, turn };
 };
 
 export function scheduleStateOf({ memory, ...row }: ScheduledProvider): ScheduleState {

@@ -16,6 +16,9 @@ export function freshState(nowMs: number): ScheduleState {
 		changedAtMs: null,
 		suspicion: null,
 		suspectProbeAtMs: null,
+		stalls: 0,
+		provenInMs: null,
+		turn: 2,
 	};
 }
 

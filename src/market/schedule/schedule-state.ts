@@ -14,6 +14,9 @@ export type RememberedState = Pick<
 	| "changedAtMs"
 	| "suspicion"
 	| "suspectProbeAtMs"
+	| "stalls"
+	| "provenInMs"
+	| "turn"
 >;
 
 export interface ScheduleState extends RememberedState {
@@ -36,6 +39,8 @@ export interface Outcome {
 	readonly endedAtMs: number;
 	/** One of a simultaneous probe of suspects. */
 	readonly together?: boolean;
+	/** How long it was at work, beyond the load that was ordered. Null: it never came to that, or nobody knows. */
+	readonly heldMs: number | null;
 }
 
 /** What a probe that has ended makes of the state, and what it counts for. */

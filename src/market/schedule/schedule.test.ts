@@ -15,7 +15,7 @@ const T0 = 1_800_000_000_000;
 const fresh = freshState(T0);
 
 function outcome(status: Outcome["status"], code: string | null, startedAtMs = T0, tookMs = 10_000): Outcome {
-	return { status, code, startedAtMs, endedAtMs: startedAtMs + tookMs };
+	return { status, code, startedAtMs, endedAtMs: startedAtMs + tookMs, heldMs: tookMs };
 }
 function after(
 	state: ScheduleState,
@@ -70,12 +70,24 @@ function run(status: Outcome["status"], code: string | null, n: number, from = f
 	return { state, pauses, counts };
 }
 
-test("inconclusive: retried after 1, 2, 4, 8, 16 min, then its interval, then again; it never counts", () => {
+test("inconclusive: retried after 1, 2, 4, 8, 16 min, then 1, 2, 4 … intervals, at most 18 h; it never counts", () => {
 	const { pauses, counts, state } = run("inconclusive", "CHALLENGE_SILENT", 12);
 	const series = [1, 2, 4, 8, 16].map((minutes) => minutes * MIN + 10_000);
-	assert.deepEqual(pauses, [...series, 72 * MIN, ...series, 72 * MIN]);
+	assert.deepEqual(pauses, [...series, ...[72, 144, 288, 576, 1080, 1080, 1080].map((minutes) => minutes * MIN)]);
 	assert.deepEqual(new Set(counts), new Set(["nothing"]));
 	assert.equal(state.failures, 0);
+});
+
+test("a host that was never at work holds no slot: retried, then its interval, then again, as if it were unplugged", () => {
+	let state = fresh;
+	const pauses: number[] = [];
+	for (let i = 0; i < 12; i++) {
+		state = nextProbe(state, { ...outcome("inconclusive", "LINK_DEADLINE"), heldMs: null }, P, 0).state;
+		pauses.push(state.nextProbeAtMs! - T0);
+	}
+	const series = [1, 2, 4, 8, 16].map((minutes) => minutes * MIN + 10_000);
+	assert.deepEqual(pauses, [...series, 72 * MIN, ...series, 72 * MIN]);
+	assert.deepEqual([state.stalls, state.turn], [0, fresh.turn]);
 });
 
 test("SN27 tries 22 times, every 60 s; here a dead host costs six probes an interval, further and further apart", () => {
@@ -204,12 +216,20 @@ test("whatever happens in whatever order: never due while resting, always due wh
 				if (what === "changed") state = onChanged(state, nowMs, P);
 				else if (what === "rented" || what === "paused") state = resting(state, what);
 				else {
-					const decision = nextProbe(state, { ...what, startedAtMs: nowMs - 10, endedAtMs: nowMs }, P, what.random01);
+					const decision = nextProbe(
+						state,
+						{ ...what, startedAtMs: nowMs - 10, endedAtMs: nowMs, heldMs: 10 },
+						P,
+						what.random01,
+					);
 					state = decision.state;
 					if (what.status === "inconclusive") assert.equal(state.failures, before.failures);
 				}
 				assert.equal(state.nextProbeAtMs !== null, isProbed(state));
-				assert.ok(state.nextProbeAtMs === null || state.nextProbeAtMs <= nowMs + 87 * MIN, "nobody is forgotten");
+				assert.ok(
+					state.nextProbeAtMs === null || state.nextProbeAtMs <= nowMs + P.backOffMs + P.jitterMs,
+					"nobody is forgotten",
+				);
 				assert.ok(state.retried <= P.retries);
 				encodeCanonicalJson(state);
 			}

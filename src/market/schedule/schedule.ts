@@ -3,6 +3,7 @@
 import type { Why } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
 import type { Decision, Outcome, ScheduleState } from "./schedule-state.ts";
+import { isBackedOff, pauseMs, turnOf } from "./turns.ts";
 
 /**
  * What an honest host can cause on a bad day, and a cheater causes every time: an engine that crashes looks like one that hangs up when it sees the
@@ -19,25 +20,39 @@ function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | 
 /** After a probe has ended. `random01` in [0, 1) is drawn for this call alone: it makes the moment of the next probe unpredictable. */
 export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params, random01: number): Decision {
 	if (!(random01 >= 0 && random01 < 1)) throw new RangeError("a draw must lie in [0, 1)");
-	const judged = judge(state, outcome, params);
+	const past = pastOf(state, outcome);
+	const judged = judge({ ...state, ...past }, outcome, params);
 	const usual = judged.again
 		? outcome.endedAtMs + judged.pauseMs
-		: outcome.startedAtMs + params.intervalMs + Math.floor(random01 * params.jitterMs);
+		: outcome.startedAtMs + pauseMs(past, params) + Math.floor(random01 * params.jitterMs);
 	// A change that was reported while the probe ran was not what it proved.
 	const stillChanged = state.changedAtMs !== null && state.changedAtMs > outcome.startedAtMs;
 	const after: ScheduleState = {
 		...state,
 		...judged.patch,
+		...past,
+		turn: turnOf(past, params),
 		retried: judged.again ? state.retried + 1 : 0,
 		lastStartedAtMs: outcome.startedAtMs,
 		changedAtMs: stillChanged ? state.changedAtMs : null,
 	};
-	const changed = stillChanged ? changeDueAtMs(after, outcome.endedAtMs, params) : null;
+	const changed = stillChanged && !isBackedOff(past, params) ? changeDueAtMs(after, outcome.endedAtMs, params) : null;
 	const due =
 		changed !== null && changed < usual
 			? dueAt({ ...after, changeProbeAtMs: changed }, changed, "changed")
 			: dueAt(after, usual, judged.again ? "retry" : "interval");
 	return { state: due, counts: judged.counts };
+}
+
+/** A host that was at work and did not come to an end has stalled; only a valid probe makes up for it. */
+function pastOf(state: ScheduleState, outcome: Outcome): Pick<ScheduleState, "stalls" | "provenInMs"> {
+	const { stalls, provenInMs } = state;
+	const { status, heldMs, together } = outcome;
+	// Those of a group wait for each other: that says nothing of how long they take.
+	if (status === "valid")
+		return { stalls: 0, provenInMs: together === true ? (provenInMs ?? heldMs) : (heldMs ?? provenInMs) };
+	const hasStalled = heldMs !== null && (status === "inconclusive" || isMishap(outcome));
+	return { stalls: hasStalled ? stalls + 1 : stalls, provenInMs };
 }
 
 interface Judged {
@@ -48,7 +63,7 @@ interface Judged {
 }
 
 function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
-	const mayRetry = state.retried < params.retries;
+	const mayRetry = state.retried < params.retries && !isBackedOff(state, params);
 	const pauseMs = params.retryFirstMs * 2 ** state.retried;
 	const { status, code } = outcome;
 	switch (status) {
@@ -76,10 +91,13 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 	}
 }
 
-/** Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept, not lost. */
+/**
+ * Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept, not lost.
+ * Who is backed off is not: else a word about a driver would end every back-off.
+ */
 export function onChanged(state: ScheduleState, nowMs: number, params: Params): ScheduleState {
 	const noted = { ...state, changedAtMs: nowMs };
-	if (!isProbed(noted)) return noted;
+	if (!isProbed(noted) || isBackedOff(noted, params)) return noted;
 	const atMs = changeDueAtMs(noted, nowMs, params);
 	if (noted.nextProbeAtMs !== null && noted.nextProbeAtMs <= atMs) return noted;
 	return dueAt({ ...noted, changeProbeAtMs: atMs }, atMs, "changed");

@@ -7,6 +7,7 @@ import type { Params } from "../params.ts";
 import { normalUuid } from "../scores/counted-gpus.ts";
 import { dueAt, isProbed } from "./schedule.ts";
 import type { Outcome, ScheduleState, SuspectView } from "./schedule-state.ts";
+import { isBackedOff } from "./turns.ts";
 
 /** Providers that must be probed at the same time, and why. */
 interface Together {
@@ -17,7 +18,7 @@ interface Together {
 /** Groups to be probed at once, none in two of them. A group of one (fallen figures) is a probe out of turn. */
 export function suspectGroups(views: readonly SuspectView[], nowMs: number, params: Params): Together[] {
 	const able = views
-		.filter(({ state }) => isProbed(state) && isRested(state, nowMs, params))
+		.filter(({ state }) => isProbed(state) && !isBackedOff(state, params) && isRested(state, nowMs, params))
 		.sort((a, b) => (a.providerId < b.providerId ? -1 : 1));
 	const shared = sharedGroups(able, nowMs, params);
 	const taken = new Set(shared.flatMap(({ providerIds }) => providerIds));
@@ -158,7 +159,7 @@ export function onSuspected(state: ScheduleState, suspicion: Suspicion, nowMs: n
 
 export interface TogetherResult {
 	readonly providerId: string;
-	readonly outcome: Outcome;
+	readonly outcome: Omit<Outcome, "heldMs">;
 	/** From the start of the int8 fill to the end of the stream, on the validator's clock; null when they did not both end. */
 	readonly windowMs: { readonly from: number; readonly to: number } | null;
 }

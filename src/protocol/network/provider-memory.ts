@@ -68,6 +68,12 @@ export interface ProviderMemory {
 	readonly suspicion: Suspicion | null;
 	/** When it last took part in a simultaneous probe: the limiter of suspicion. */
 	readonly suspectProbeAtMs: number | null;
+	/** Probes since the last valid one that were at work and did not come to an end. */
+	readonly stalls: number;
+	/** How long its last valid probe held a slot, beyond the load that was ordered; null when none was valid. */
+	readonly provenInMs: number | null;
+	/** Whose turn it is when slots are scarce: the lowest first, 0 for prompt hosts (market/schedule/turns.ts). */
+	readonly turn: number;
 	readonly proof: KeptProof | null;
 	/** When each UUID was first proven here. */
 	readonly firstProven: readonly { readonly uuid: string; readonly atMs: number }[];

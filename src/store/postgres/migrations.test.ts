@@ -27,6 +27,8 @@ const remembered: ProviderMemory = memory({
 	clearedWith: [{ providerId: running, atMs: 3950 }],
 	recent: [{ evidence: idOf("file"), counts: "success" }],
 	reliabilityBeforePpm: 900_000,
+	provenInMs: 0,
+	turn: 0,
 	together: { group: "g", status: "valid", code: null, startedAtMs: 1, endedAtMs: 2, window: { fromMs: 1, toMs: 2 } },
 });
 

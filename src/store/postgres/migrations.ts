@@ -8,6 +8,7 @@ import { chain } from "./migrations/002-chain.ts";
 import { noEpochs } from "./migrations/003-no-epochs.ts";
 import { dueProbes } from "./migrations/004-due-probes.ts";
 import { strength } from "./migrations/005-strength.ts";
+import { turns } from "./migrations/006-turns.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 3, name: "no-epochs", sql: noEpochs },
 	{ number: 4, name: "due-probes", sql: dueProbes },
 	{ number: 5, name: "strength", sql: strength },
+	{ number: 6, name: "turns", sql: turns },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

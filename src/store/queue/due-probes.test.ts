@@ -6,7 +6,7 @@ import { beforeEach, test } from "node:test";
 import pg from "pg";
 import type { Store } from "../open-store.ts";
 import { onBothServers } from "../postgres/servers.test-kit.ts";
-import { finishOf, idOf, probe, register } from "../sample-rows.test-kit.ts";
+import { finishOf, idOf, memory, probe, register } from "../sample-rows.test-kit.ts";
 import type { DueProbe } from "./due-probes.ts";
 import type { Lease } from "./leases.ts";
 
@@ -100,6 +100,31 @@ onBothServers((server) => {
 		await store.rentals.change(end);
 		await store.providers.setState(paused, "active", by);
 		assert.deepEqual(await takenAt(store, 4000), [agent, leased, rented, paused].sort());
+		await store.close();
+	});
+
+	test("prompt hosts first, the others by their turn and never more than their places", async () => {
+		const ids: Record<string, string> = {};
+		for (const [name, turn, atMs] of [
+			["stalled", 5, 1],
+			["new", 2, 2],
+			["second", 2, 3],
+			["prompt", 0, 4],
+		] as const) {
+			const id = await register(store, name, { nowMs: atMs });
+			await store.providers.remember(id, memory({ turn }));
+			ids[name] = id;
+		}
+		const probes = collect();
+		const worker = store.dueProbes.take({ concurrency: 3, others: 1, nowMs }, probes.handler);
+		const first = [await probes.next(), await probes.next()];
+		assert.deepEqual(first.map(({ due }) => due.providerId).sort(), [ids.prompt, ids.new].sort());
+		assert.equal((await store.dueProbes.counts({ nowMs: 50_000 })).running, 2, "a place stays free");
+		first.find(({ due }) => due.providerId === ids.new)!.release();
+		const next = await probes.next();
+		assert.ok(next.due.providerId !== ids.prompt);
+		assert.equal((await store.dueProbes.counts({ nowMs: 50_000 })).running, 2);
+		await worker.stop();
 		await store.close();
 	});
 

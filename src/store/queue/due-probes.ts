@@ -23,6 +23,8 @@ export interface DueProbe {
 
 interface TakeOptions {
 	readonly concurrency: number;
+	/** How many of them may be other hosts than prompt ones (turn 0). Default: all. */
+	readonly others?: number;
 	/** Pause after a probe that failed for our own reasons, doubled each time in a row. Default a minute. */
 	readonly retryMs?: number;
 	readonly nowMs: () => number;
@@ -41,20 +43,27 @@ const CALL_ENDS_MS = 60_000;
 
 const FREE = `p.state = 'active' AND p.rental_id IS NULL AND p.probed_by IS NULL AND ${unleased("'provider/' || p.id")}`;
 const CALLED = "(p.together IS NOT NULL AND (p.together ->> 'startAtMs')::bigint > $1::bigint - $2::bigint)";
+const DUE = `providers p JOIN provider_memory m ON m.provider_id = p.id
+		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND NOT ${CALLED} AND p.next_probe_at_ms <= $1`;
 
-/** $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here. */
+/** $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here, $7 how many that are not prompt. */
 const TAKE = `
 	WITH called AS (
 		SELECT p.id, p.together FROM providers p
 		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND ${CALLED}
 		-- Its own agents first: nobody else can probe those.
 		ORDER BY p.link <> 'agent' LIMIT $5 FOR UPDATE OF p SKIP LOCKED
-	), due AS (
-		SELECT p.id, NULL::jsonb AS together FROM providers p
-		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND NOT ${CALLED} AND p.next_probe_at_ms <= $1
+	), prompt AS (
+		SELECT p.id, NULL::jsonb AS together FROM ${DUE} AND m.turn = 0
 		ORDER BY p.next_probe_at_ms LIMIT $5 - (SELECT count(*) FROM called) FOR UPDATE OF p SKIP LOCKED
+	), others AS (
+		SELECT p.id, NULL::jsonb AS together FROM ${DUE} AND m.turn > 0
+		ORDER BY m.turn, p.next_probe_at_ms LIMIT greatest(0, least(
+			$5 - (SELECT count(*) FROM called) - (SELECT count(*) FROM prompt),
+			$7 - (SELECT count(*) FROM provider_memory m WHERE m.provider_id = ANY ($6) AND m.turn > 0)
+		)) FOR UPDATE OF p SKIP LOCKED
 	), chosen AS (
-		SELECT * FROM called UNION ALL SELECT * FROM due
+		SELECT * FROM called UNION ALL SELECT * FROM prompt UNION ALL SELECT * FROM others
 	), leased AS (
 		INSERT INTO leases AS l (name, holder, expires_at)
 		SELECT 'provider/' || id, $3, clock_timestamp() + $4 * interval '1 ms' FROM chosen ORDER BY id
@@ -69,12 +78,13 @@ type Taken = Omit<DueProbe, "signal">;
 
 function createSource({ database, process: me, leaseMs }: StoreContext, options: TakeOptions): Source<Taken> {
 	const retryMs = integer("retryMs", options.retryMs ?? RETRY_MS);
+	const others = integer("others", options.others ?? options.concurrency);
 	const nowMs = () => integer("nowMs", Math.floor(options.nowMs()));
 	return {
 		leaseOf: ({ providerId }) => providerLease(providerId),
 		async take(limit, running) {
 			const ids = running.map((name) => name.slice(providerLease("").length));
-			return await database.query<Taken>(TAKE, [nowMs(), CALL_ENDS_MS, me, leaseMs, limit, ids]);
+			return await database.query<Taken>(TAKE, [nowMs(), CALL_ENDS_MS, me, leaseMs, limit, ids, others]);
 		},
 		async giveBack({ providerId }, isStopping) {
 			// A process that shuts down is no failure of the provider's: it is due at once, elsewhere.
@@ -109,7 +119,7 @@ export function createDueProbes(context: StoreContext, leases: Leases) {
 		store: {
 			/**
 			 * Takes due, active, unrented providers (agents: only those connected to this process), called groups first,
-			 * then the longest due, each under a lease that is given back when the handler has ended. A handler that
+			 * then prompt hosts, then at most `others` of the rest by their turn, the longest due first, each under a lease that is given back when the handler has ended. A handler that
 			 * threw, or returned without `probes.finish`, leaves its provider due again after `retryMs`. Looks at once,
 			 * after every end and when woken: falling due makes no sound.
 			 */

@@ -25,6 +25,8 @@ export interface EndedProbe {
 	readonly providerId: string;
 	readonly startedAtMs: number;
 	readonly finishedAtMs: number;
+	/** How long it was at work, beyond the load that was ordered; null: it was not, or nobody knows any more. */
+	readonly heldMs: number | null;
 	readonly verdict: Verdict;
 	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
 	readonly claim: HostClaim | null;
@@ -87,6 +89,7 @@ function finishOf(
 		startedAtMs,
 		endedAtMs: finishedAtMs,
 		together: ended.together !== null,
+		heldMs: ended.heldMs,
 	};
 	const { state, counts } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
 	const isNew = provider.lastProbeAtMs === null;

@@ -1,13 +1,15 @@
 // One probe of one provider, in the order of docs/schedule.md §3: row, probe, evidence made durable, then
 // everything counted at once. Evidence is written before it is judged, so that a process that dies while
 // judging loses nothing. A lost lease ends the probe: another process has it.
+
+import type { Link } from "../../engine/links/link.ts";
+import { holdMs } from "../../market/schedule/turns.ts";
 import { sleep } from "../../platform/abortable.ts";
-import type { Semaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
-import type { Provider } from "../../store/providers.ts";
+import type { RememberedProvider } from "../../store/providers.ts";
 import type { DueProbe } from "../../store/queue/due-probes.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
@@ -16,13 +18,14 @@ import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
 import { createProbeProgress, type MayTell } from "./probe-progress.ts";
+import type { Slots } from "./slots.ts";
 import type { TogetherGate } from "./together-gate.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
 
 export interface ProbeContext extends ValidatorContext {
 	readonly gate: TogetherGate;
 	readonly pool: VerifierPool;
-	readonly semaphore: Semaphore;
+	readonly slots: Slots;
 	readonly mayTell: MayTell;
 }
 
@@ -39,7 +42,7 @@ export async function probeProvider(
 	signal: AbortSignal,
 ): Promise<ProbedProvider | null> {
 	const { store, env } = context;
-	const provider = await store.providers.get(due.providerId);
+	const provider = await store.providers.recall(due.providerId);
 	// Rented, paused or removed since it was taken: the store leaves it due for when that is over.
 	if (provider === null || provider.state !== "active" || provider.rentalId !== null || signal.aborted) return null;
 	if (due.together !== null) await sleep(due.together.startAtMs - env.nowMs(), signal, env.after);
@@ -58,16 +61,23 @@ export async function probeProvider(
 class ProviderProbe {
 	private readonly context: ProbeContext;
 	private readonly due: DueProbe;
-	private readonly provider: Provider;
+	private readonly provider: RememberedProvider;
 	private readonly signal: AbortSignal;
 	private readonly probeId: string;
 	private readonly startedAtMs: number;
 	private readonly stages: ReturnType<typeof watchStages>;
 	private release: (() => void) | null = null;
+	private link: Link | null = null;
+	/** Ends the wait for a slot with the time of the whole probe: whoever waited for us has not stalled. */
+	private readonly late = new AbortController();
+	/** Since when it is at work, and how long it was. */
+	private workedFromMs: number | null = null;
+	private heldMs: number | null = null;
+	private unhold: () => void = () => {};
 	/** The evidence, once it is durable. */
 	private kept: { readonly sha256: string; readonly bytes: number } | null = null;
 
-	constructor(context: ProbeContext, due: DueProbe, provider: Provider, signal: AbortSignal) {
+	constructor(context: ProbeContext, due: DueProbe, provider: RememberedProvider, signal: AbortSignal) {
 		const { env, config } = context;
 		this.context = context;
 		this.due = due;
@@ -102,18 +112,28 @@ class ProviderProbe {
 			...(beacon === null ? {} : { beacon }),
 			...(receipts ? { onCommitted: receipts.onCommitted } : {}),
 			target: isAgent ? `agent:${provider.id}` : provider.target,
-			openLink: () =>
-				withDeadline(() => openProviderLink(this.context, provider, probeId, receipts?.wanted ?? null), {
-					totalMs: config.probe.totalMs,
-					after: env.after,
-					onDeadline: () => this.warn("a probe took too long"),
-				}),
+			openLink: async () => {
+				this.link = await withDeadline(
+					() => openProviderLink(this.context, provider, probeId, receipts?.wanted ?? null),
+					{
+						totalMs: config.probe.totalMs,
+						after: env.after,
+						onDeadline: () => {
+							this.warn("a probe took too long");
+							this.late.abort(new AssayError("LINK_DEADLINE", "no slot came free before the probe's deadline"));
+						},
+					},
+				);
+				return this.link;
+			},
 			onEvent(event) {
 				stages.see(event);
 				progress.see(event);
 			},
 			beforeStage: (name) => this.beforeStage(name),
 			verify: async (evidence, expect) => {
+				// Before it is judged: how long that takes is not the host's doing.
+				if (this.workedFromMs !== null) this.heldMs = Math.max(0, nowMs() - this.workedFromMs - orderedMs(sustainMs));
 				// Receipts first: evidence that lies there without them would look as if nobody had asked.
 				if (receipts) await this.context.receipts?.put(receipts.file(bytesToHex(sha256Of(evidence))));
 				this.kept = await this.context.store.evidence.put(probeId, evidence);
@@ -124,7 +144,7 @@ class ProviderProbe {
 
 	async count({ verdict, claim }: ProbeResult): Promise<ProbedProvider | null> {
 		const { env, metrics } = this.context;
-		const { probeId, startedAtMs, kept: evidence } = this;
+		const { probeId, startedAtMs, heldMs, kept: evidence } = this;
 		const { together: group, providerId } = this.due;
 		// Stopped before there was evidence: another process has it, or this one ends. It counts for nothing.
 		if (evidence === null && this.signal.aborted) {
@@ -137,7 +157,7 @@ class ProviderProbe {
 		const code = status === "valid" ? null : verdict.code;
 		const window = this.stages.window();
 		const together = group && { group: group.id, status, code, startedAtMs, endedAtMs: finishedAtMs, window };
-		const ended = { probeId, providerId, startedAtMs, finishedAtMs, verdict, evidence, claim, together };
+		const ended = { probeId, providerId, startedAtMs, finishedAtMs, heldMs, verdict, evidence, claim, together };
 		const { counted, latest } = await countProbe(this.context, ended);
 		return counted ? { providerId, latest, group } : null;
 	}
@@ -154,6 +174,7 @@ class ProviderProbe {
 	}
 
 	end(): void {
+		this.unhold();
 		this.release?.();
 		const { together, providerId } = this.due;
 		if (together !== null) this.context.gate.leave({ group: together.id, member: providerId });
@@ -161,15 +182,30 @@ class ProviderProbe {
 
 	/** Suspects wait for their group and take no slot: with one, they could wait for those without. */
 	private async beforeStage(name: string): Promise<void> {
-		const { gate, config, semaphore } = this.context;
-		const { signal, due } = this;
-		if (due.together === null) this.release ??= await semaphore.acquire(signal);
-		else if (config.probe.togetherStages.includes(name)) {
+		const { gate, config, slots } = this.context;
+		const { signal, due, provider } = this;
+		const waits = AbortSignal.any([signal, this.late.signal]);
+		if (due.together === null) this.release ??= await slots.acquire(provider.memory.turn === 0, waits);
+		if (this.workedFromMs === null) this.startWork();
+		if (due.together === null) return;
+		if (config.probe.togetherStages.includes(name)) {
 			const { id, providerIds: members } = due.together;
 			const waitMs = config.probe.togetherWaitMs;
 			const arrived = await gate.arrive({ group: id, members, member: due.providerId, gate: name, waitMs, signal });
 			if (!arrived) this.warn(`the group was not complete in time for ${name}`);
 		}
+	}
+
+	/** From here on its time runs. At the end of it the link is closed, as at the end of a whole probe. */
+	private startWork(): void {
+		const { env, config } = this.context;
+		const { sustainMs, togetherStages, togetherWaitMs } = config.probe;
+		this.workedFromMs = env.nowMs();
+		const waitMs = this.due.together === null ? 0 : togetherStages.length * togetherWaitMs;
+		this.unhold = env.after(holdMs(this.provider.memory, config.params) + orderedMs(sustainMs) + waitMs, () => {
+			this.warn("a probe held its slot too long");
+			void this.link?.close();
+		});
 	}
 
 	/** Verdicts come from threads; should one die twice over a file, this thread judges it: late but judged. */
@@ -192,6 +228,9 @@ class ProviderProbe {
 		this.context.log.warn({ provider: this.provider.id, probe: this.probeId, err }, message);
 	}
 }
+
+/** A lasting load is ordered of the cards and then of the CPU. */
+const orderedMs = (sustainMs: number): number => 2 * sustainMs;
 
 /** When the stages that must overlap began and ended, on this process's wall clock. */
 function watchStages(names: readonly string[], nowMs: () => number) {

@@ -66,6 +66,7 @@ async function recoverOne(context: RecoverContext, { probeId, evidenceSha256, pr
 		verdict,
 		evidence: { sha256: evidenceSha256, bytes: bytes.length },
 		claim: decoded.ok ? decoded.evidence.envelope.body.claim : null,
+		heldMs: null,
 		together: null,
 	});
 	if (counted) metrics.recovered.inc({ how: "counted" });

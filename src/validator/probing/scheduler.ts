@@ -1,6 +1,7 @@
 // Keeps providers probed: takes those that are due, runs probes, and after each of them scores and doubts.
 // Everything that is durable about the schedule lies in the store; a scheduler that dies loses nothing. What
 // is due and what a verdict means is decided by market/.
+import { placesOfOthers } from "../../market/schedule/turns.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure } from "../validator-context.ts";
@@ -36,8 +37,10 @@ export async function startScheduler(
 		log.warn({ lease: name }, "a lease was lost");
 	});
 
+	const places = config.concurrency + config.waiting;
+	const others = placesOfOthers(places, config.othersPercent);
 	const taking = store.dueProbes.take(
-		{ concurrency: config.concurrency + config.waiting, retryMs: config.params.retryFirstMs, nowMs: env.nowMs },
+		{ concurrency: places, others, retryMs: config.params.retryFirstMs, nowMs: env.nowMs },
 		async (due) => {
 			metrics.probesRunning.inc();
 			try {
