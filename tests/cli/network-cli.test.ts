@@ -72,6 +72,7 @@ function startUp(...args: string[]) {
 	const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
 	return {
 		lines,
+		said: () => `${lines.join("\n")}\n${err}`,
 		child,
 		ended,
 		until: (pattern: RegExp) =>
@@ -378,7 +379,7 @@ test("a killed `up` takes its provider along, and the next start takes everythin
 	while (!isGone(provider!)) await new Promise((resolve) => setTimeout(resolve, 50));
 	assert.ok(existsSync(join(home, "network/up.json")));
 	const next = startUp("--until-scored");
-	assert.equal(await next.ended, 0, next.lines.join("\n"));
+	assert.equal(await next.ended, 0, next.said());
 	assert.match(next.lines.join("\n"), /^found {5}1 provider/m);
 });
 

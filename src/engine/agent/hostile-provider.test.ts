@@ -183,7 +183,10 @@ test("a recorded handshake played again opens nothing", () =>
 const members: Readonly<Record<string, [say: (provider: RawProvider) => void, code: string]>> = {
 	"text after the handshake": [(p) => p.ws.send("{}"), "AGENT_MESSAGE_BAD"],
 	"bytes that it did not seal": [(p) => p.ws.send(random(64)), "AGENT_PROOF_WRONG"],
-	"opened without open": [(p) => p.send({ type: "opened", channel: 1, engineSha256: null }), "AGENT_MESSAGE_BAD"],
+	"opened without open": [
+		(p) => p.send({ type: "opened", channel: 1, engineSha256: null, commitment: "ab".repeat(32) }),
+		"AGENT_MESSAGE_BAD",
+	],
 	"data of no channel": [(p) => p.sendData(1, random(10)), "AGENT_MESSAGE_BAD"],
 	"a rental that nobody asked for": [(p) => p.send({ type: "unrented", rental: "00".repeat(16) }), "AGENT_MESSAGE_BAD"],
 	"a validator's words": [(p) => p.send({ type: "open", channel: 1, ...PROBE }), "AGENT_MESSAGE_BAD"],
@@ -234,7 +237,7 @@ async function openOn(door: TestDoor) {
 	const connection = await door.next();
 	const opening = connection.openLink(PROBE);
 	assert.equal((await provider.receive()).type, "open");
-	provider.send({ type: "opened", channel: 1, engineSha256: null });
+	provider.send({ type: "opened", channel: 1, engineSha256: null, commitment: "ab".repeat(32) });
 	return { provider, connection, link: await opening };
 }
 
