@@ -144,6 +144,7 @@ const tinyPlan: Plan = ({ claim, steps }) => {
 function probe(far: AgentConnection, signer: Signer, more: Partial<ProbeOptions> = {}) {
 	return runProbe({
 		openLink: () => far.openLink(PROBE),
+		probeId: PROBE.probe,
 		target: `agent:${far.providerKey}`,
 		quick: true,
 		sustainMs: 0,
