@@ -34,8 +34,8 @@ const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as cons
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
 /** Far above the longest file, also on a busy machine: it only ends what hangs. */
 const LIMIT_MS = 900_000;
-/** One more than two cores: many of the tests mostly wait. */
-const AT_ONCE = 3;
+/** Twice as many as two cores: most of the tests wait for some time. */
+const AT_ONCE = 4;
 const DEEP_SCALE = 25;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
