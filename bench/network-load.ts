@@ -43,6 +43,7 @@ async function register(sql: ToyNetwork["sql"], ids: readonly string[]): Promise
 			FROM unnest($1::text[], $2::text[]) AS n (id, link)`,
 			[some, links, Date.now(), INTERVAL_MS],
 		);
+		await sql.query("INSERT INTO provider_memory (provider_id) SELECT unnest($1::text[])", [some]);
 		const claims = some.map((id) => JSON.stringify(claimOf(kind.host, id)));
 		await sql.query(
 			"INSERT INTO claims (provider_id, claim, at_ms) SELECT id, claim::jsonb, $3 FROM unnest($1::text[], $2::text[]) AS n (id, claim)",
