@@ -19,7 +19,11 @@ export type Tag =
 	| "assay/chain-key/1"
 	| "assay/device/1"
 	| "assay/stage-nonce/1"
-	| "assay/countersign/1";
+	| "assay/countersign/1"
+	| "assay/roll-seed/1"
+	| "assay/roll-nonce/1"
+	| "assay/roll-answer/1"
+	| "assay/roll-open/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 
