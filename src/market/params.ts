@@ -15,6 +15,8 @@ export interface ParamRow<Value> {
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const PPM = 1_000_000;
+/** A device that may show half of itself can be shown twice. */
+const HALF = PPM / 2 + 1;
 const XEON = "measured: the 16-vCPU host of bench/results/h200, rounded down";
 const FIT = "ours, near SN27's scores, see Device";
 const BEST = "the best of docs/profiles.md, rounded";
@@ -112,6 +114,17 @@ export const PARAM_ROWS = {
 	ramBytes: rate(128 * 2 ** 30, "B", "ours: 8 GiB for each of the 16 vCPUs"),
 	diskReadBytesPerS: rate(3_000_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
 	diskWriteBytesPerS: rate(1_500_000_000, "B/s", "data sheets of NVMe drives on four lanes of PCIe 3"),
+
+	// roll calls, docs/roll-call.md
+	rollCallLeastMs: ms(5000, "docs/roll-call.md: the deadline, where two blocks take less", 1),
+	rollCallGpuSharePpm: ppm(
+		700_000,
+		"ours: above a half, so that no device answers for two; the rest is for the way",
+		HALF,
+	),
+	rollCallCpuSharePpm: ppm(550_000, "ours: above a half; a CPU has other things to do as well", HALF),
+	rollCallBytesPpm: ppm(900_000, "ours: some memory is taken between two probes", HALF),
+	rollCallWindow: count(24, 1000, "docs/roll-call.md: eight hours of calls, one in 20 minutes", 1),
 
 	// rentals, docs/rentals.md
 	leastRentalMs: ms(MINUTE, "ours, as the API", 1),

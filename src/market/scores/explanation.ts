@@ -12,11 +12,13 @@ export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
  * - product: first × (each further one ÷ 10⁶), one rounding at the end.
  * - capped: the same product, at most 10⁶.
  * - cappedTimes: capped without the last one, then × (the last one ÷ 10⁶), rounded down once more.
+ * - cappedTimesTwo: the same with the last two: capped without them, then × (each ÷ 10⁶), rounded down once more.
  * - share: min(10⁶, ⌊first × 10⁶ ÷ (second × (each further one ÷ 10⁶))⌋); 0 when the divisor is 0.
  * - shareOfSum: the last one is the divisor: min(10⁶, ⌊Σ of the others × 10⁶ ÷ last⌋).
  * - ratio: ⌊first × 10⁶ ÷ second⌋, of any size; 0 when the divisor is 0.
  * - steps: from the first value, by the share second of what is left, towards each further one (0 or 10⁶) in turn: rounded up when it
  *   rises, down when it falls.
+ * - presence: of first answered, second counted and third the window: presence.ts.
  */
 export type Rule = keyof typeof RULES;
 
@@ -30,10 +32,12 @@ const RULES = {
 	product: "product of",
 	capped: "product, at most 1, of",
 	cappedTimes: "product, at most 1, then times the last, of",
+	cappedTimesTwo: "product, at most 1, then times the last two, of",
 	share: "share, at most 1, of",
 	shareOfSum: "sum over the last, at most 1, of",
 	ratio: "ratio of",
 	steps: "step by step over",
+	presence: "lower bound of the share, against a full record, of",
 };
 
 /** A rule that is not known, as a server may say it, is its own words. */

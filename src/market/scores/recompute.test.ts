@@ -21,6 +21,10 @@ test("each rule, with its rounding", () => {
 	assert.equal(value("capped", [900_000, 1_200_000]), 1_000_000);
 	assert.equal(value("cappedTimes", [900_000, 1_200_000, 500_000]), 500_000, "the cap comes before the last");
 	assert.equal(value("cappedTimes", []), 0);
+	assert.equal(value("cappedTimesTwo", [900_000, 1_200_000, 500_000, 500_001]), 250_000, "one rounding after the cap");
+	assert.equal(value("cappedTimesTwo", []), 0);
+	assert.equal(value("presence", [24, 24, 24]), 1_000_000);
+	assert.equal(value("presence", []), 0);
 	assert.equal(value("share", [2, 3]), 666_666);
 	assert.equal(value("share", [4, 3]), 1_000_000);
 	assert.equal(value("share", [3, 10, 600_000]), 500_000);

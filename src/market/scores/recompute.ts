@@ -1,6 +1,8 @@
 // The rules by which terms follow from one another, and the check that an explanation multiplies out to its score again.
 // All arithmetic is on exact integers with one stated rounding a rule, so that two machines cannot differ. docs/scores.md.
+
 import type { Explanation, Rule, Term, Unit } from "./explanation.ts";
+import { presencePpm } from "./presence-ppm.ts";
 
 const PPM = 1_000_000n;
 /** An explanation of ours is 7 deep; a hostile one must not exhaust the stack. */
@@ -77,6 +79,8 @@ function apply(rule: Rule, values: readonly bigint[], weights?: readonly number[
 			return least(product(values), PPM);
 		case "cappedTimes":
 			return (least(product(values.slice(0, -1)), PPM) * (values.at(-1) ?? 0n)) / PPM;
+		case "cappedTimesTwo":
+			return product([least(product(values.slice(0, -2)), PPM), ...values.slice(-2)]);
 		case "share": {
 			const divisor = values.slice(1).reduce((all, value) => all * value, 1n);
 			return divisor === 0n ? 0n : least((first * PPM ** BigInt(values.length - 1)) / divisor, PPM);
@@ -90,6 +94,8 @@ function apply(rule: Rule, values: readonly bigint[], weights?: readonly number[
 			return second === 0n ? 0n : (first * PPM) / second;
 		case "steps":
 			return values.slice(2).reduce((at, to) => step(at, to, second), first);
+		case "presence":
+			return presencePpm(first, second, values[2] ?? 0n);
 		case "given":
 			throw new TypeError("a given term is not worked out");
 		default:

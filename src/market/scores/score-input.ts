@@ -26,6 +26,12 @@ export interface Proof {
 	readonly claimedRamBytes: number;
 }
 
+/** At most `rollCallWindow` calls. */
+export interface Presence {
+	readonly counted: number;
+	readonly answered: number;
+}
+
 export interface ScoreInput {
 	readonly providerId: string;
 	readonly nowMs: number;
@@ -39,6 +45,8 @@ export interface ScoreInput {
 	readonly reliabilityPpm: number | null;
 	/** Oldest first. May be empty when `reliabilityPpm` already has them in it; with it, each probe is a term of the explanation. */
 	readonly history: readonly PastProbe[];
+	/** The last roll calls, excused ones left out: presence.ts. Null: a network without roll calls. */
+	readonly presence: Presence | null;
 	/** UUIDs that count for another provider: what `creditUuids` gives for this one. */
 	readonly creditedElsewhere: readonly string[];
 }

@@ -1,4 +1,4 @@
-// The score of one provider, with its explanation: GPUs × what else the host has × rented × reliability, all in ppm and exact integers.
+// The score of one provider, with its explanation: GPUs × what else the host has × rented × reliability × presence, all in ppm and exact integers.
 // Pure: the time is an argument. Not here: what reports of several validators make together (network-weights.ts).
 //
 // Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside them ("plain"): every provider of a
@@ -9,6 +9,7 @@ import { countedGpus } from "./counted-gpus.ts";
 import { deviceTerm } from "./device-score.ts";
 import type { Explanation, Term } from "./explanation.ts";
 import { cpuTerm, diskTerm, ramTerm } from "./host-parts.ts";
+import { presenceTerm } from "./presence.ts";
 import { provenFiguresOf } from "./proven-figures.ts";
 import { given, term } from "./recompute.ts";
 import { reliabilityTerm } from "./reliability.ts";
@@ -59,7 +60,12 @@ function holisticRoot(input: ScoreInput, proof: Proof, params: Params): Term {
 	const plain = gpu.value === 0 ? [gpu] : [term("host", "ppm", "mean", [gpu, ...parts], weights)];
 	const factors = params.hostParts === "carried" ? carried : plain;
 	const scoreOf = (worth: readonly Term[]) =>
-		term("score", "ppm", "cappedTimes", [...worth, bonus, reliabilityTerm(input, params)]);
+		term("score", "ppm", "cappedTimesTwo", [
+			...worth,
+			bonus,
+			reliabilityTerm(input, params),
+			presenceTerm(input.presence, params),
+		]);
 	const score = scoreOf(factors);
 	if (!mayCountAlone(input, proof, gpu, params)) return score;
 	const noGpus = given("gpus", "ppm", 0, "constant");

@@ -4,6 +4,7 @@
 import { type Params, SN27_SCORES_PPM } from "../params.ts";
 import { countedGpus } from "./counted-gpus.ts";
 import type { Term } from "./explanation.ts";
+import { presenceTerm } from "./presence.ts";
 import { given, term } from "./recompute.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 
@@ -12,7 +13,7 @@ const SN27_BEST_PPM = 5_000_000;
 const SOURCE = "table:sn27";
 
 /** Hosts of several models: the best eight are added up, which for equal cards is the formula. */
-export function sn27Root({ rented, creditedElsewhere }: ScoreInput, proof: Proof, params: Params): Term {
+export function sn27Root({ rented, creditedElsewhere, presence }: ScoreInput, proof: Proof, params: Params): Term {
 	const counted = countedGpus(proof, creditedElsewhere, (device) => {
 		const profile = proof.identity.find((identity) => identity.device === device)?.profile ?? null;
 		const value = profile !== null && Object.hasOwn(SN27_SCORES_PPM, profile) ? SN27_SCORES_PPM[profile] : 0;
@@ -22,8 +23,9 @@ export function sn27Root({ rented, creditedElsewhere }: ScoreInput, proof: Proof
 	const bonus = rented
 		? given("allocated", "ppm", params.rentedBonusPpm, "params:rentedBonusPpm", "state:rented")
 		: given("not allocated", "ppm", 1_000_000, "state:rented");
-	return term("score", "ppm", "capped", [
+	return term("score", "ppm", "cappedTimes", [
 		term("gpu", "ppm", "shareOfSum", [...counted.slice(0, SN27_DEVICES), full]),
 		bonus,
+		presenceTerm(presence, params),
 	]);
 }

@@ -105,6 +105,7 @@ export function inputOf(proof: Proof | null, more: Partial<ScoreInput> = {}): Sc
 		rentedMs: 0,
 		reliabilityPpm: 1_000_000,
 		history: [],
+		presence: null,
 		creditedElsewhere: [],
 		...more,
 	};

@@ -72,7 +72,7 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
 
 ## Holistic
     host  = ${P.gpuWeightPpm / 1e6} + ${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk
-    score = min(1, gpu × host × rented) × reliability
+    score = min(1, gpu × host × rented) × reliability × presence
 
 - **cpu**: mean of int8, fp32 and fp64 speed against the reference host, each at most 1; the best single CPU device.
 - **ram**: the lesser of proven bandwidth and *claimed* size against the reference, and 0 when no byte was proven resident. A probe keeps some hundred MiB, so the size stays a claim: it can lower the part, and a
@@ -87,10 +87,13 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
 - **rented**: \`rentedBonusPpm\` while rented. **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented not counted, scores 0; \`maxRentedAgeMs\` is the end in any case.
 - **reliability** r moves by \`reliabilityStepPpm\` of what is left towards 1 with each success and towards 0 with each failure (rounded towards where it goes, so that both are reached), from
   \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it.
+- **presence**: of the last \`rollCallWindow\` roll calls (docs/roll-call.md) that counted for the provider, n, it answered a in time and rightly. The lower bound of the share a ÷ n by Wilson with z = 1, divided by
+  that of a full record, so that who answers ${P.rollCallWindow} of ${P.rollCallWindow} has 1: (2a + 1 − √((4a(n − a) + n) ÷ n)) ÷ 2(n + 1) × ${P.rollCallWindow + 1} ÷ ${P.rollCallWindow}. No call yet: 0. N keys on one card share its answers, and the bounds
+  of N shares add up to less than one card's. A network without a chain has no roll calls, and the factor is 1: the explanation says so.
 
 ## SN27's formula
 \`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × bonus while rented, at most 1, from SN27's table by name, with its zeros. N is the number of identified UUIDs, not a claim. Reliability and
-the rest of the host play no part. A name pays there: an L40S gains 11 % by posing as an L40.
+the rest of the host play no part, presence does. A name pays there: an L40S gains 11 % by posing as an L40.
 
 ## Weights and rewards
 The chain's epochs are in docs/chain.md. For each provider the weight is the stake-weighted median of the validators' scores: the least score at or below which half of the

@@ -30,6 +30,23 @@ export interface RollAnswer extends RollSpec {
 	readonly last: string;
 }
 
+/** What a device must show in its answer to count as there; the rule is market's. */
+export interface RollRequired {
+	readonly device: number;
+	/** 24 s of a fast card are above 2⁵³. */
+	readonly ops: bigint;
+	readonly bytes: number;
+}
+
+type RollSizes = Omit<RollSpec, "device">;
+
+/** Multiply-adds count as two operations. */
+export const rollOps = ({ m, n, k, rounds }: RollSizes): bigint =>
+	2n * BigInt(m) * BigInt(n) * BigInt(k) * BigInt(rounds);
+
+/** What is held when the pass goes over it. */
+export const rollBytes = ({ m, n, rounds, keep }: RollSizes): number => 2 * m * n * Math.min(keep, rounds);
+
 /** Who answers: an Ed25519 key, and the account on the chain whose stake stands for it. */
 export interface RollHost {
 	/** Hex. */

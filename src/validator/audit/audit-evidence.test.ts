@@ -45,6 +45,7 @@ const reason: Explanation = scoreProvider(
 			{ evidence: "cd".repeat(32), counts: "failure" },
 			{ evidence: sha256, counts: "success" },
 		],
+		presence: { counted: 24, answered: 23 },
 		creditedElsewhere: [],
 	},
 	params,

@@ -1,5 +1,5 @@
 // A score worked out again from nothing but its evidence file: the verdict gives figures and identities, market's rules the terms. What no evidence shows is taken from the
-// terms as they are stated: the record of past probes, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/epochs.md §4.
+// terms as they are stated: the record of past probes and roll calls, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/epochs.md §4.
 
 import type { Params } from "../../market/params.ts";
 import { uuidOf } from "../../market/schedule/provider-memory.ts";
@@ -45,6 +45,7 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 		rented: has(stated.root, "rented") || has(stated.root, "allocated"),
 		rentedMs: 0,
 		...recordOf(stated.root),
+		presence: presenceOf(stated.root),
 		creditedElsewhere: elsewhere(stated.root, devices),
 	};
 	return scoreProvider(input, params);
@@ -67,6 +68,14 @@ function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history"> {
 			return { evidence: typeof evidence === "string" ? evidence : "", counts: value > 0 ? "success" : "failure" };
 		}),
 	};
+}
+
+/** Who answered how many roll calls is the chain's and every validator's own to say. */
+function presenceOf(root: Term): ScoreInput["presence"] {
+	const presence = termsIn(root).find(({ name }) => name === "presence");
+	if (presence === undefined) return null;
+	const [answered, counted] = termsIn(presence);
+	return { answered: answered?.value ?? 0, counted: counted?.value ?? 0 };
 }
 
 /** UUIDs of cards that the stated terms leave out; a score without GPUs at all leaves none out. */

@@ -96,6 +96,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 				rentedMs: await rentedMs(provider, nowMs),
 				reliabilityPpm: memory.reliabilityBeforePpm,
 				history: memory.recent,
+				presence: null,
 				creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
 			},
 			config.params,

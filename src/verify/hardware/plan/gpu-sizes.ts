@@ -21,7 +21,7 @@ interface Shape {
  * W B/s it costs k·W/R reads (about 40 to 70 on an H200 at k = 16384). Smaller n on smaller cards keeps what does not fit
  * into a whole product below 5 % of the memory.
  */
-function fillShape(freeBytes: number): Shape {
+export function fillShape(freeBytes: number): Shape {
 	if (freeBytes >= 64 * GiB) return { m: 16384, n: 16384, k: 16384 };
 	if (freeBytes >= 12 * GiB) return { m: 8192, n: 8192, k: 16384 };
 	if (freeBytes >= 4 * GiB) return { m: 4096, n: 4096, k: 8192 };
@@ -29,7 +29,7 @@ function fillShape(freeBytes: number): Shape {
 }
 
 /** What a gemm needs beside its kept products: both operands, hashes of two tree levels, and a margin for the driver. */
-function workspaceBytes({ m, n, k }: Shape, freeBytes: number): number {
+export function workspaceBytes({ m, n, k }: Shape, freeBytes: number): number {
 	// 1 % but 64 … 256 MiB: a fixed 256 MiB alone would be the whole 5 % of a 5 GiB card.
 	const margin = Math.min(256 * MiB, Math.max(64 * MiB, Math.floor(freeBytes / 100)));
 	return (m + n) * k + ((m * n) / 512) * 64 + margin;
