@@ -5,6 +5,8 @@ import {IScoreboard} from "../src/epochs/IScoreboard.sol";
 import {Scoreboard} from "../src/epochs/Scoreboard.sol";
 import {IRewards} from "../src/rewards/IRewards.sol";
 import {Rewards} from "../src/rewards/Rewards.sol";
+import {IRollCall} from "../src/rollcall/IRollCall.sol";
+import {RollCall} from "../src/rollcall/RollCall.sol";
 import {ISlashing} from "../src/slashing/ISlashing.sol";
 import {Slashing} from "../src/slashing/Slashing.sol";
 import {AssayToken} from "../src/stake/AssayToken.sol";
@@ -12,7 +14,7 @@ import {IRegistry} from "../src/stake/IRegistry.sol";
 import {Registry} from "../src/stake/Registry.sol";
 import {Cheats} from "./Cheats.sol";
 
-/// All five contracts as a deployment makes them, three validators with stakes 3000, 3000, 3000 and two
+/// All contracts as a deployment makes them, three validators with stakes 3000, 3000, 3000 and two
 /// providers.
 abstract contract NetworkKit is Cheats {
     uint64 internal constant GENESIS = 1_800_000_000;
@@ -27,6 +29,7 @@ abstract contract NetworkKit is Cheats {
     Scoreboard internal scoreboard;
     Rewards internal rewards;
     Slashing internal slashing;
+    RollCall internal rollCall;
     /// Ascending addresses; keys in the same order.
     address[3] internal validators;
     uint256[3] internal keys;
@@ -46,6 +49,7 @@ abstract contract NetworkKit is Cheats {
             token,
             vm.computeCreateAddress(address(this), nonce + 1),
             vm.computeCreateAddress(address(this), nonce + 3),
+            vm.computeCreateAddress(address(this), nonce + 4),
             address(this),
             IRegistry.Params({
                 minProviderStake: 100,
@@ -62,6 +66,18 @@ abstract contract NetworkKit is Cheats {
         );
         rewards = new Rewards(token, scoreboard, IRewards.Params(EMISSION, 30 days));
         slashing = new Slashing(registry, ISlashing.Params(500_000, 1_000_000));
+        rollCall = new RollCall(
+            registry,
+            IRollCall.Params({
+                every: 1,
+                windowSeconds: 60,
+                isDrand: false,
+                demandBlocks: 300,
+                answerSeconds: 1 days,
+                slashPpm: 100_000,
+                leastDeposit: 0.001 ether
+            })
+        );
         token.approve(address(rewards), type(uint256).max);
         rewards.fund(EMISSION * 1000);
         keys = [uint256(0xA1), 0xA2, 0xA3];

@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { claimAndCollectCall, claimCall, collectCall, readOwed, wordOf } from "../../src/chain/contracts/rewards.ts";
+import { commitCall, isCommitted, readCommitted, readRollCallParams } from "../../src/chain/contracts/roll-call.ts";
 import { type ProbeReceipt, signReceipt } from "../../src/chain/contracts/slashing.ts";
 import { rewardShares } from "../../src/market/epochs/reward-shares.ts";
 import { createScoreReport, type ScoreReport } from "../../src/market/epochs/score-report.ts";
@@ -16,10 +17,11 @@ import {
 	shareOf,
 	type WeightProposal,
 } from "../../src/market/epochs/weight-proposal.ts";
-import type { Hex } from "../../src/protocol/chain/hex.ts";
+import { fromHex, type Hex } from "../../src/protocol/chain/hex.ts";
 import { leafHash, merkleLevels, merklePath, pathLength, rootFromPath } from "../../src/protocol/hash/merkle.ts";
 import { gemmElements } from "../../src/protocol/maths/gemm-element.ts";
 import { nextSeed } from "../../src/protocol/probe/challenge-seed.ts";
+import { isRollCall } from "../../src/protocol/roll-call/roll-call.ts";
 import { openTestNetwork, STAKE, type TestNetwork, UNIT } from "./network.test-kit.ts";
 
 const GAS_FILE = new URL("../gas.json", import.meta.url);
@@ -322,6 +324,41 @@ test("one element of a 16384³ product is proven wrong in less than 3 M gas", as
 	}
 });
 
+test("a validator commits to all answers of a roll call, once, and others read it", async () => {
+	const { contracts, validators, send } = network;
+	const [, validator] = validators;
+	const { viem } = contracts.client;
+	/** Sends something, so that there is a block, until its hash calls or does not. */
+	const blockThat = async (calls: boolean) => {
+		for (;;) {
+			await send(validator!, { to: validator!.address, data: "0x" });
+			const { number, hash } = await viem.getBlock();
+			const isCall = isRollCall(fromHex(hash, 32), 2);
+			assert.equal(await read(contracts, "rollCall", "isRollCall", hash), isCall);
+			if (isCall === calls) return Number(number);
+		}
+	};
+	const root = random("root of answers");
+	const commit = (from: typeof validator, call: number) =>
+		send(from!, commitCall(contracts, { call, root, count: 10_000 }));
+	await assert.rejects(commit(validator, await blockThat(false)), /NoCall/);
+	const call = await blockThat(true);
+	await assert.rejects(commit(network.provider, call), /NotValidator/);
+	await assert.rejects(commit(validator, call + 1000), /BlockUnknown/);
+	const b1 = Number(await viem.getBlockNumber()) + 1;
+	gas.rollCallCommit = await commit(validator, call);
+	await assert.rejects(commit(validator, call), /AlreadyCommitted/);
+	assert.equal(await isCommitted(contracts, validator!.address, call), true);
+	assert.equal(await isCommitted(contracts, network.provider.address, call), false);
+	const found = await readCommitted(contracts, { from: b1, to: b1 });
+	const { hash } = await viem.getBlock({ blockNumber: BigInt(b1) });
+	const committed = { validator: validator!.address.toLowerCase(), call, root: hex(root), count: 10_000 };
+	assert.deepEqual(found, [{ ...committed, blockNumber: b1, blockHash: hash }]);
+	assert.deepEqual(await readCommitted(contracts, { from: b1, to: b1 }, { call: call + 1 }), []);
+	assert.deepEqual(await readCommitted(contracts, { from: 0, to: b1 - 1 }), []);
+	assert.equal((await readRollCallParams(contracts)).every, 2);
+});
+
 test("gas is what contracts/gas.json says, and within its limits", () => {
 	const sorted = Object.fromEntries(Object.entries(gas).sort(([a], [b]) => (a < b ? -1 : 1)));
 	if (process.env.GAS === "write") writeFileSync(GAS_FILE, `${JSON.stringify(sorted, null, "\t")}\n`);
@@ -336,5 +373,6 @@ test("gas is what contracts/gas.json says, and within its limits", () => {
 	// payment, even with a claim in one go.
 	const kinds = ["claim", "claimFirstEver", "claimNewWord", "collect", "collectFirstEver", "claimAndCollect"];
 	for (const kind of kinds) assert.ok(sorted[kind]! < 90_000, `${kind}: ${sorted[kind]}`);
+	assert.ok(sorted.rollCallCommit! <= 60_000);
 	assert.ok(sorted.proveGemmInt8! < 3_000_000 && sorted.proveGemmFp16! < 3_000_000);
 });

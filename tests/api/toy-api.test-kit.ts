@@ -159,6 +159,7 @@ export const chain: Chain = {
 		scoreboard: accountOf("3"),
 		rewards: accountOf("4"),
 		slashing: accountOf("5"),
+		rollCall: accountOf("6"),
 		deployedAtBlock: 1,
 	},
 	token: { symbol: "ASSAY", decimals: 18 },

@@ -58,16 +58,10 @@ interface ISlashing {
     error AlreadyPunished();
     /// @notice Thrown when the accused has no stake left.
     error NothingToSlash(address account);
-    /// @notice Thrown when the product's precision or sizes are outside docs/hardware-proof.md §3.
-    error SpecInvalid();
     /// @notice Thrown when there are no roots, or more than the receipt has rounds.
     error RoundsInvalid();
     /// @notice Thrown when seed and roots do not lead to the signed end.
     error ChainMismatch();
-    /// @notice Thrown when the leaf is not 1,024 bytes long, or has no such element.
-    error PlaceInvalid();
-    /// @notice Thrown when leaf and path do not lead to the root.
-    error RootMismatch();
     /// @notice Thrown when the element is what the seed makes it.
     error ElementRight(uint16 value);
     /// @notice Thrown when the statements do not exclude each other.

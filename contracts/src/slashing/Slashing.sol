@@ -8,6 +8,7 @@ import {IScoreboard} from "../epochs/IScoreboard.sol";
 import {IRegistry} from "../stake/IRegistry.sol";
 import {TaggedTree} from "../trees/TaggedTree.sol";
 import {GemmElement} from "./GemmElement.sol";
+import {GemmOpening} from "./GemmOpening.sol";
 import {ISlashing} from "./ISlashing.sol";
 
 /// Takes stake from those who signed what the chain can recompute to be false, or signed two things that
@@ -19,8 +20,6 @@ contract Slashing is ISlashing, EIP712 {
     );
     bytes32 private constant REPORT_TYPE = keccak256("ScoreReport(address validator,uint64 epoch,bytes32 root)");
     uint32 private constant PPM = 1_000_000;
-    uint256 private constant LEAF_BYTES = 1024;
-    uint256 private constant LEAF_ELEMENTS = 512;
 
     IRegistry public immutable registry;
     uint32 private immutable GEMM_SLASH_PPM;
@@ -81,7 +80,7 @@ contract Slashing is ISlashing, EIP712 {
         pure
         returns (uint16)
     {
-        if (!GemmElement.isValid(precision, uint256(row > column ? row : column) + 1, k)) revert SpecInvalid();
+        if (!GemmElement.isValid(precision, uint256(row > column ? row : column) + 1, k)) revert GemmOpening.SpecInvalid();
         return GemmElement.element(precision, seed, k, row, column);
     }
 
@@ -114,26 +113,11 @@ contract Slashing is ISlashing, EIP712 {
         pure
         returns (uint16 committed, uint16 right)
     {
-        uint256 n = receipt.n;
-        if (
-            n == 0 || n % LEAF_ELEMENTS != 0 || !GemmElement.isValid(receipt.precision, receipt.m, receipt.k)
-                || !GemmElement.isValid(receipt.precision, n, receipt.k)
-        ) revert SpecInvalid();
-        uint256 leavesPerRow = n / LEAF_ELEMENTS;
-        if (fraud.leafBytes.length != LEAF_BYTES || fraud.column >= LEAF_ELEMENTS) revert PlaceInvalid();
-        (bool possible, bytes32 root) = TaggedTree.rootFromPath(
-            TaggedTree.leafHash(fraud.leafBytes), fraud.leaf, receipt.m * leavesPerRow, fraud.path
-        );
-        if (!possible || root != fraud.roots[0]) revert RootMismatch();
-        uint256 at_ = 2 * uint256(fraud.column);
-        committed = uint16(uint8(fraud.leafBytes[at_])) | uint16(uint8(fraud.leafBytes[at_ + 1])) << 8;
-        right = GemmElement.element(
-            receipt.precision,
-            fraud.seed,
-            receipt.k,
-            fraud.leaf / leavesPerRow,
-            LEAF_ELEMENTS * (fraud.leaf % leavesPerRow) + fraud.column
-        );
+        GemmOpening.Product memory product =
+            GemmOpening.Product(receipt.precision, receipt.m, receipt.n, receipt.k, fraud.leaf, fraud.column);
+        GemmOpening.mustBeValid(product);
+        committed = GemmOpening.committed(product, fraud.roots[0], fraud.leafBytes, fraud.path);
+        right = GemmOpening.right(product, fraud.seed);
     }
 
     function punishConflict(ScoreReport calldata report) private {

@@ -60,7 +60,7 @@ interface IRegistry {
     error SigningKeyMissing();
     /// @notice Thrown when an amount or a least stake is 0.
     error AmountZero();
-    /// @notice Thrown when the caller is neither Scoreboard nor Slashing.
+    /// @notice Thrown when the caller is neither Scoreboard nor Slashing nor RollCall.
     error NotSlasher(address caller);
     /// @notice Thrown when more than all is to be slashed, or more than half of it would go to the accuser.
     error SlashTooLarge(uint32 ppm);
@@ -88,7 +88,7 @@ interface IRegistry {
     /// Frees a device of the caller at once.
     function releaseDevice(bytes32 device) external;
 
-    /// Only Scoreboard and Slashing, which only call it with a proof in hand. Returns what was taken.
+    /// Only Scoreboard, Slashing and RollCall, which only call it with a proof in hand. Returns what was taken.
     function slash(address account, uint32 ppm, address accuser) external returns (uint128 amount);
 
     /// All zero for an address that is not registered.
@@ -106,8 +106,10 @@ interface IRegistry {
     function params() external view returns (Params memory);
     /// What a validator signs.
     function attestationDigest(DeviceAttestation calldata attestation) external view returns (bytes32);
-    /// One of the two contracts that may slash.
+    /// One of the three contracts that may slash.
     function scoreboard() external view returns (address);
-    /// The other contract that may slash.
+    /// Another contract that may slash.
     function slashing() external view returns (address);
+    /// The third contract that may slash.
+    function rollCall() external view returns (address);
 }

@@ -29,17 +29,22 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
     IERC20 public immutable token;
     address public immutable scoreboard;
     address public immutable slashing;
+    address public immutable rollCall;
 
     Params private _params;
     StakeBook.Book private _stakes;
     DeviceBook.Book private _devices;
 
-    /// `scoreboard` and `slashing` are deployed after this one; their constructors refuse when they were
-    /// foretold wrongly.
-    constructor(IERC20 token_, address scoreboard_, address slashing_, address owner_, Params memory params_)
-        Ownable(owner_)
-        EIP712("assay", "1")
-    {
+    /// `scoreboard`, `slashing` and `rollCall` are deployed after this one; their constructors refuse when
+    /// they were foretold wrongly.
+    constructor(
+        IERC20 token_,
+        address scoreboard_,
+        address slashing_,
+        address rollCall_,
+        address owner_,
+        Params memory params_
+    ) Ownable(owner_) EIP712("assay", "1") {
         // With a least stake of 0 a validator without stake could be listed, and an account left empty.
         if (params_.minProviderStake == 0 || params_.minValidatorStake == 0) revert AmountZero();
         // At least half is burned: a liar who has himself accused by a friend must not get most of it back.
@@ -51,6 +56,7 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
         token = token_;
         scoreboard = scoreboard_;
         slashing = slashing_;
+        rollCall = rollCall_;
         _params = params_;
     }
 
@@ -112,10 +118,12 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
         emit DeviceReleased(device, msg.sender);
     }
 
-    // INVARIANT: stake leaves an account only by its own withdraw or by this, and the two callers call this
+    // INVARIANT: stake leaves an account only by its own withdraw or by this, and the three callers call this
     // only with a proof.
     function slash(address account, uint32 ppm, address accuser) external returns (uint128 amount) {
-        if (msg.sender != scoreboard && msg.sender != slashing) revert NotSlasher(msg.sender);
+        if (msg.sender != scoreboard && msg.sender != slashing && msg.sender != rollCall) {
+            revert NotSlasher(msg.sender);
+        }
         amount = _stakes.seize(_params, account, ppm);
         uint128 toAccuser = uint128(uint256(amount) * _params.accuserPpm / StakeBook.PPM);
         emit Slashed(account, accuser, amount, toAccuser, amount - toAccuser);

@@ -663,7 +663,7 @@ contract ScoreboardTest is NetworkKit {
     /// A registry that names the contract which this one makes after it.
     function registryOfTheNext() private returns (Registry) {
         address next = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        return new Registry(token, next, next, address(this), registry.params());
+        return new Registry(token, next, next, next, address(this), registry.params());
     }
 
     function test_paramsThatCannotWorkAreRefused() public {

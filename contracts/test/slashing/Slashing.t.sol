@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
+import {GemmOpening} from "../../src/slashing/GemmOpening.sol";
 import {ISlashing} from "../../src/slashing/ISlashing.sol";
 import {Slashing} from "../../src/slashing/Slashing.sol";
 import {IRegistry} from "../../src/stake/IRegistry.sol";
@@ -115,23 +116,23 @@ contract SlashingTest is NetworkKit {
         refused(signature, ISlashing.RoundsInvalid.selector);
         prepare(0, right(0) + 1);
         fraud.leaf = 4;
-        refused(signature, ISlashing.RootMismatch.selector);
+        refused(signature, GemmOpening.RootMismatch.selector);
         fraud.leaf = 8;
-        refused(signature, ISlashing.RootMismatch.selector);
+        refused(signature, GemmOpening.RootMismatch.selector);
         prepare(0, right(0) + 1);
         fraud.path.pop();
-        refused(signature, ISlashing.RootMismatch.selector);
+        refused(signature, GemmOpening.RootMismatch.selector);
         prepare(0, right(0) + 1);
         fraud.path[1] = keccak256("another sibling");
-        refused(signature, ISlashing.RootMismatch.selector);
+        refused(signature, GemmOpening.RootMismatch.selector);
         prepare(0, right(0) + 1);
         fraud.leafBytes[1000] = 0x01;
-        refused(signature, ISlashing.RootMismatch.selector);
+        refused(signature, GemmOpening.RootMismatch.selector);
         fraud.leafBytes.pop();
-        refused(signature, ISlashing.PlaceInvalid.selector);
+        refused(signature, GemmOpening.PlaceInvalid.selector);
         prepare(0, right(0) + 1);
         fraud.column = 512;
-        refused(signature, ISlashing.PlaceInvalid.selector);
+        refused(signature, GemmOpening.PlaceInvalid.selector);
         assertEq(registry.slashableOf(provider), 1000);
         prepare(0, right(0) + 1);
         accuse();
@@ -162,7 +163,7 @@ contract SlashingTest is NetworkKit {
 
     function deployWith(ISlashing.Params memory params) external {
         address next = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        new Slashing(new Registry(token, next, next, address(this), registry.params()), params);
+        new Slashing(new Registry(token, next, next, next, address(this), registry.params()), params);
     }
 
     function test_paramsWithoutAPunishmentAreRefused() public {
@@ -194,19 +195,19 @@ contract SlashingTest is NetworkKit {
     function test_oddSpecsAreRefused() public {
         prepare(0, right(0) + 1);
         receipt.n = 1000;
-        refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), ISlashing.SpecInvalid.selector);
+        refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), GemmOpening.SpecInvalid.selector);
         receipt.n = 1024;
         receipt.k = 100;
-        refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), ISlashing.SpecInvalid.selector);
+        refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), GemmOpening.SpecInvalid.selector);
         receipt.k = 128;
         receipt.precision = 5;
-        refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), ISlashing.SpecInvalid.selector);
+        refused(signed(PROVIDER_KEY, slashing.receiptDigest(receipt)), GemmOpening.SpecInvalid.selector);
     }
 
     function test_elementsOfOddProductsAreNotTold() public {
-        vm.expectRevert(ISlashing.SpecInvalid.selector);
+        vm.expectRevert(GemmOpening.SpecInvalid.selector);
         slashing.gemmElement(0, "seed", 100, 0, 0);
-        vm.expectRevert(ISlashing.SpecInvalid.selector);
+        vm.expectRevert(GemmOpening.SpecInvalid.selector);
         slashing.gemmElement(2, "seed", 16384, 0, 1 << 21);
         slashing.gemmElement(2, "seed", 16384, 0, (1 << 21) - 1);
     }

@@ -28,6 +28,7 @@ contract RegistryTest is Cheats {
             address(this),
             address(this),
             address(this),
+            address(this),
             IRegistry.Params({
                 minProviderStake: 100,
                 minValidatorStake: 1000,
@@ -269,7 +270,7 @@ contract RegistryTest is Cheats {
         vm.expectRevert();
         registry.bindDevice(statement, signature);
         vm.chainId(block.chainid - 1);
-        Registry another = new Registry(token, address(this), address(this), address(this), registry.params());
+        Registry another = new Registry(token, address(this), address(this), address(this), address(this), registry.params());
         assertTrue(another.attestationDigest(statement) != registry.attestationDigest(statement), "one digest for two registries");
         vm.prank(provider);
         registry.bindDevice(statement, signature);
@@ -370,7 +371,7 @@ contract RegistryTest is Cheats {
     }
 
     function deployWith(IRegistry.Params memory params) external returns (Registry) {
-        return new Registry(token, address(this), address(this), address(this), params);
+        return new Registry(token, address(this), address(this), address(this), address(this), params);
     }
 
     /// Least stakes of 0, delays without end, a slash that mostly comes back: not deployed at all.

@@ -62,6 +62,7 @@ export const chain = z.object({
 		scoreboard: account,
 		rewards: account,
 		slashing: account,
+		rollCall: account,
 		deployedAtBlock: count,
 	}),
 	token: z.object({ symbol: said, decimals: count }),

@@ -1,4 +1,4 @@
-// The five contracts of one chain: where they are, and by which client they are reached. A view, a call or
+// The contracts of one chain: where they are, and by which client they are reached. A view, a call or
 // the events of any of them by name, typed by its ABI. What several values of a view mean is said in the file
 // of its contract.
 import {
@@ -18,6 +18,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
+import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
@@ -30,6 +31,7 @@ export interface ContractAddresses {
 	readonly scoreboard: Hex;
 	readonly rewards: Hex;
 	readonly slashing: Hex;
+	readonly rollCall: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -39,13 +41,25 @@ export interface Contracts {
 	readonly addresses: ContractAddresses;
 }
 
-/** Throws CHAIN_MISSING when the client's chain does not have them. */
+/** Throws CHAIN_MISSING when the client's chain does not have them, or an earlier version deployed them. */
 export async function contractsOn(client: ChainClient, addresses: ContractAddresses): Promise<Contracts> {
+	mustBeComplete(addresses);
 	const isChain = addresses.chainId === client.chainId;
 	if (isChain && (await client.viem.getCode({ address: addresses.scoreboard })) !== undefined)
 		return { client, addresses };
 	throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
 		hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}. Name others with --contracts.`,
+	});
+}
+
+/** A deployment of an earlier version lacks contracts, and its Registry would not let them slash: none can be added. */
+export function mustBeComplete(addresses: Partial<ContractAddresses>): asserts addresses is ContractAddresses {
+	const absent = Object.keys(ABIS).find((name) => addresses[name as Name] === undefined);
+	if (absent === undefined) return;
+	throw new AssayError("CHAIN_MISSING", `an earlier version deployed these contracts: there is no ${absent}`, {
+		hint:
+			"Move the folder `chain` of the data folder away: the next start begins a new embedded chain, with new stakes and epochs." +
+			" On another chain: `assay chain deploy`, or --contracts FILE of a network that has them.",
 	});
 }
 
@@ -55,6 +69,7 @@ const ABIS = {
 	scoreboard: scoreboardAbi,
 	rewards: rewardsAbi,
 	slashing: slashingAbi,
+	rollCall: rollCallAbi,
 } as const;
 
 type Abis = typeof ABIS;

@@ -1,4 +1,4 @@
-// Puts the five contracts on a chain. They name each other in immutable fields, so their addresses are
+// Puts the contracts on a chain. They name each other in immutable fields, so their addresses are
 // predicted from the deployer's nonce; each constructor refuses when that went wrong. A deployment that was
 // cut short starts over: half a set is never used.
 import { encodeDeployData, getContractAddress, type Hex } from "viem";
@@ -6,31 +6,45 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
+import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { sendCall } from "../sending/send-call.ts";
 import type { ChainAccount } from "../sending/sign.ts";
 import { type Contracts, callOf } from "./contracts.ts";
+import type { RollCallParams } from "./roll-call.ts";
 
-export interface EpochSchedule {
+export interface Schedule {
 	/** When epoch 0 begins, seconds since 1970. */
 	readonly genesis: number;
 	readonly epochSeconds: number;
 	/** Of each window: at most, and by default, a tenth of an epoch. They follow one another within the next epoch. */
 	readonly windowSeconds?: number;
+	readonly rollCalls?: Partial<RollCallParams>;
 }
 
 const DAY = 86_400;
 const UNIT = 10n ** 18n;
+/** For blocks of 12 s: a call each 20 min on average. */
+const ROLL_CALLS: RollCallParams = {
+	every: 100,
+	// The deadline of two blocks, one or two until the commitment is mined, and one more.
+	windowSeconds: 60,
+	isDrand: false,
+	demandBlocks: 300,
+	answerSeconds: DAY,
+	slashPpm: 100_000,
+	leastDeposit: UNIT / 1000n,
+};
 
 /** With a new AssayToken, whose whole supply the deployer gets. */
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,
-	{ genesis, epochSeconds, windowSeconds = Number.POSITIVE_INFINITY }: EpochSchedule,
+	{ genesis, epochSeconds, windowSeconds = Number.POSITIVE_INFINITY, rollCalls = {} }: Schedule,
 ): Promise<Contracts> {
-	// 90 KB: only a deployment loads it.
+	// 130 KB: only a deployment loads it.
 	const code = await import("../abi/creation-code.ts");
 	const from = deployer.address;
 	const put = async (data: Hex): Promise<{ address: Hex; block: number }> => {
@@ -57,7 +71,7 @@ export async function deployContracts(
 		encodeDeployData({
 			abi: registryAbi,
 			bytecode: code.registryCode,
-			args: [token, predicted(1n), predicted(3n), from, stakes],
+			args: [token, predicted(1n), predicted(3n), predicted(4n), from, stakes],
 		}),
 	);
 	const epochs = {
@@ -85,6 +99,13 @@ export async function deployContracts(
 	const slashing = await put(
 		encodeDeployData({ abi: slashingAbi, bytecode: code.slashingCode, args: [registry.address, shares] }),
 	);
+	const rollCall = await put(
+		encodeDeployData({
+			abi: rollCallAbi,
+			bytecode: code.rollCallCode,
+			args: [registry.address, { ...ROLL_CALLS, ...rollCalls }],
+		}),
+	);
 	const addresses = {
 		chainId: client.chainId,
 		token,
@@ -92,6 +113,7 @@ export async function deployContracts(
 		scoreboard: scoreboard.address,
 		rewards: rewards.address,
 		slashing: slashing.address,
+		rollCall: rollCall.address,
 		deployedAtBlock: registry.block,
 	};
 	return { client, addresses };

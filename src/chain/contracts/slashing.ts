@@ -11,7 +11,8 @@ import {
 	type TransactionReceipt,
 } from "viem";
 import type { ReceiptDomain } from "../../protocol/chain/probe-receipt.ts";
-import { isSignedBy, type SignedReport } from "../../protocol/chain/report-signature.ts";
+import type { SignedReport } from "../../protocol/chain/report-signature.ts";
+import { isSignedBy } from "../../protocol/chain/typed-data.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import type { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainAccount } from "../sending/sign.ts";

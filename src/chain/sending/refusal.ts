@@ -4,6 +4,7 @@ import { BaseError, decodeErrorResult, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
+import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import { RpcRefusal } from "../node/rpc.ts";
@@ -25,7 +26,7 @@ export function refusedBecause(error: unknown): string | null {
 	return refused instanceof RpcRefusal ? (revertOf(refused)?.errorName ?? null) : null;
 }
 
-const EVERY_ERROR = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi].filter(
+const EVERY_ERROR = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi, ...rollCallAbi].filter(
 	({ type }) => type === "error",
 );
 

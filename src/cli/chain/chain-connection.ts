@@ -3,7 +3,12 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type ContractAddresses, type Contracts, contractsOn } from "../../chain/contracts/contracts.ts";
+import {
+	type ContractAddresses,
+	type Contracts,
+	contractsOn,
+	mustBeComplete,
+} from "../../chain/contracts/contracts.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
@@ -147,13 +152,15 @@ export const confirmationsOf = ({ confirmations }: ChainValues, rpcUrl: string |
 async function readContractsFile(path: string): Promise<ContractAddresses> {
 	try {
 		const found = JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
-		const { token, registry, scoreboard, rewards, slashing, chainId, deployedAtBlock } = found;
-		for (const address of [token, registry, scoreboard, rewards, slashing])
+		mustBeComplete(found);
+		const { chainId, deployedAtBlock, ...addresses } = found;
+		for (const address of Object.values(addresses))
 			if (!/^0x[0-9a-fA-F]{40}$/.test(address)) throw new Error(`not an address: ${address}`);
 		for (const number of [chainId, deployedAtBlock])
 			if (!Number.isSafeInteger(number) || number < 0) throw new Error(`not a number: ${number}`);
-		return { chainId, token, registry, scoreboard, rewards, slashing, deployedAtBlock };
+		return found;
 	} catch (cause) {
+		if (cause instanceof AssayError) throw cause;
 		throw new AssayError("FILE_UNREADABLE", `${path} is not a file of contracts' addresses`, {
 			hint: "`assay chain deploy --rpc URL --json` prints one.",
 			cause,

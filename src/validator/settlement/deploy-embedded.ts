@@ -13,6 +13,7 @@ export interface EmbeddedSchedule {
 	readonly epochSeconds: number;
 	readonly windowSeconds: number;
 	readonly firstEpochSeconds: number;
+	readonly rollCalls: { readonly every: number; readonly windowSeconds: number };
 	/** The number of the first epoch: above 0 when contracts take the place of others that were given up. */
 	readonly firstEpoch: number;
 	readonly nowS: number;
@@ -25,13 +26,13 @@ const FUNDED = 100_000_000n * UNIT;
 export async function deployEmbedded(
 	client: ChainClient,
 	treasurer: ChainAccount,
-	{ epochSeconds, windowSeconds, firstEpochSeconds, firstEpoch, nowS }: EmbeddedSchedule,
+	{ epochSeconds, windowSeconds, firstEpochSeconds, rollCalls, firstEpoch, nowS }: EmbeddedSchedule,
 ): Promise<Contracts> {
 	// Epochs have one length on chain: the first one, and those before it, began before there was a chain.
 	// Never before 1970.
 	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
 	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
-	const contracts = await deployContracts(client, treasurer, { genesis, epochSeconds, windowSeconds });
+	const contracts = await deployContracts(client, treasurer, { genesis, epochSeconds, windowSeconds, rollCalls });
 	await fundRewards(contracts, treasurer, FUNDED);
 	return contracts;
 }

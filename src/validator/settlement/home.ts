@@ -198,7 +198,7 @@ async function findContracts(
 ): Promise<Contracts> {
 	const path = contractsPath(folder, treasurer === null);
 	const kept = options.settings.contracts ?? (await readContracts(path));
-	const { epochSeconds, windowSeconds, firstEpochSeconds } = options.settings;
+	const { epochSeconds, windowSeconds, firstEpochSeconds, rollCalls } = options.settings;
 	let schedule =
 		treasurer === null || !options.mayDeploy
 			? null
@@ -206,6 +206,7 @@ async function findContracts(
 					epochSeconds,
 					windowSeconds,
 					firstEpochSeconds,
+					rollCalls,
 					firstEpoch: 0,
 					nowS: Math.floor(options.nowMs() / 1000),
 				};

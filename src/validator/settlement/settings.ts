@@ -25,5 +25,7 @@ export const chainDefaults = {
 	 * score take 7 to 20 s: measured on 2 arm64 cores and on a host with an H200.
 	 */
 	firstEpochSeconds: 60,
+	/** Of the embedded chain, where whoever tries things out sees a call within a minute. */
+	rollCalls: { every: 2, windowSeconds: 24 },
 };
 export type ChainSettings = Readonly<typeof chainDefaults>;

@@ -52,6 +52,7 @@ export async function readGlance(
 			scoreboard: lower(addresses.scoreboard),
 			rewards: lower(addresses.rewards),
 			slashing: lower(addresses.slashing),
+			rollCall: lower(addresses.rollCall),
 			deployedAtBlock: addresses.deployedAtBlock,
 		},
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },

@@ -1,0 +1,80 @@
+// RollCall.sol: what a validator commits to at a roll call, which commitments a block has, an account's signature under its
+// answer, openings that are demanded. The bytes are src/protocol/roll-call; docs/roll-call.md.
+import type { ContractFunctionReturnType, Hex } from "viem";
+import { toHex } from "../../protocol/chain/hex.ts";
+import type { SignedAnswer } from "../../protocol/chain/roll-answer.ts";
+import { rollCallAbi } from "../abi/roll-call-abi.ts";
+import type { Call, ChainAccount } from "../sending/sign.ts";
+import { type Contracts, callOf, read } from "./contracts.ts";
+
+/** As set at the deployment. */
+export type RollCallParams = Readonly<ContractFunctionReturnType<typeof rollCallAbi, "view", "params">>;
+
+export const readRollCallParams = (contracts: Contracts): Promise<RollCallParams> =>
+	read(contracts, "rollCall", "params");
+
+/** Once a call and validator; `call` is the number of the block that called, at most 256 blocks ago. */
+export const commitCall = (
+	contracts: Pick<Contracts, "addresses">,
+	{ call, root, count }: { readonly call: number; readonly root: Uint8Array; readonly count: number },
+): Call => callOf(contracts, "rollCall", "commit", BigInt(call), toHex(root), count);
+
+export interface Committed {
+	/** In lower case. */
+	readonly validator: Hex;
+	readonly call: number;
+	readonly root: Hex;
+	readonly count: number;
+	readonly blockNumber: number;
+	readonly blockHash: Hex;
+}
+
+/** The commitments of these blocks, both ends included, oldest first; of all validators and calls unless narrowed. */
+export async function readCommitted(
+	{ client, addresses }: Contracts,
+	blocks: { readonly from: number; readonly to: number },
+	narrowed: { readonly validator?: Hex; readonly call?: number } = {},
+): Promise<readonly Committed[]> {
+	const { validator, call } = narrowed;
+	const logs = await client.viem.getContractEvents({
+		address: addresses.rollCall,
+		abi: rollCallAbi,
+		eventName: "Committed",
+		args: { ...(validator && { validator }), ...(call !== undefined && { call: BigInt(call) }) },
+		fromBlock: BigInt(blocks.from),
+		toBlock: BigInt(blocks.to),
+		strict: true,
+	});
+	return logs.map(({ args, blockNumber, blockHash }) => ({
+		validator: args.validator.toLowerCase() as Hex,
+		call: Number(args.call),
+		root: args.root,
+		count: args.count,
+		blockNumber: Number(blockNumber),
+		blockHash,
+	}));
+}
+
+/** Whether this validator has committed for the call, in the newest block. */
+export const isCommitted = async (contracts: Contracts, validator: Hex, call: number): Promise<boolean> =>
+	BigInt(await read(contracts, "rollCall", "commitmentOf", validator, BigInt(call))) !== 0n;
+
+const ANSWER_TYPES = {
+	RollAnswer: [
+		{ name: "call", type: "uint64" },
+		{ name: "beta", type: "bytes32" },
+		{ name: "leaf", type: "bytes32" },
+	],
+} as const;
+
+/** "This is my answer": whoever signs it must open it when that is demanded on chain. */
+export const signAnswer = (
+	account: ChainAccount,
+	{ chainId, contract, call, beta0, leaf }: SignedAnswer,
+): Promise<Hex> =>
+	account.signTypedData({
+		domain: { name: "assay", version: "1", chainId, verifyingContract: contract as Hex },
+		types: ANSWER_TYPES,
+		primaryType: "RollAnswer",
+		message: { call: BigInt(call), beta: toHex(beta0), leaf: toHex(leaf) },
+	});

@@ -1,0 +1,44 @@
+// EIP-712: what an account signs for one of our contracts, and whether a signature is its own, as the contracts check it: by
+// recovering the signer. Pure, so that a browser can do it too. Signing is in src/chain/contracts/.
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { concatBytes, utf8ToBytes } from "../bytes/bytes.ts";
+import { keccak } from "../hash/keccak-tree.ts";
+import { fromHex, type Hex, packed, toHex } from "./hex.ts";
+
+/** Half the order of secp256k1: the contract takes the smaller of the two signatures that say the same. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+const hashed = (text: string): Uint8Array => keccak(utf8ToBytes(text));
+const word = (value: bigint | number | string): Uint8Array => packed(BigInt(value), 32);
+
+/** Of a statement whose fields are each one word, for one contract on one chain. */
+export function typedDigest(
+	chainId: number,
+	contract: Hex,
+	type: string,
+	fields: readonly (bigint | number | Hex)[],
+): Uint8Array {
+	const domain = keccak(
+		hashed("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+		hashed("assay"),
+		hashed("1"),
+		word(chainId),
+		word(contract),
+	);
+	return keccak(Uint8Array.of(0x19, 1), domain, keccak(hashed(type), ...fields.map(word)));
+}
+
+/**
+ * Stricter than recovering: somebody could sign in a form that every library reads and the contract refuses, and would be
+ * bound by nothing.
+ */
+export function isSignedBy(signer: Hex, digest: Uint8Array, signature: Hex): boolean {
+	if (!/^0x[0-9a-f]{128}(1b|1c)$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return false;
+	const bytes = fromHex(signature, 65);
+	try {
+		const found = concatBytes(Uint8Array.of(bytes[64]! - 27), bytes.subarray(0, 64));
+		const key = secp256k1.Signature.fromBytes(found, "recovered").recoverPublicKey(digest).toBytes(false);
+		return toHex(keccak(key.subarray(1)).subarray(12)) === signer.toLowerCase();
+	} catch {
+		return false; // no point of the curve
+	}
+}
