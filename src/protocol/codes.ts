@@ -352,6 +352,18 @@ export const codes = {
 		"More was asked of a provider than its owner allows.",
 		"Ask for less memory, or for fewer minutes.",
 	),
+	ROLL_CALL_TOO_OFTEN: error(
+		"A validator calls a provider more often than blocks can explain, or one call with two hashes.",
+		"Follow the chain: a roll call is one block, asked for once.",
+	),
+	ROLL_CALL_NO_BLOCK: error(
+		"The hash of a roll call is not the one that the provider's own node has for that block.",
+		"Look whether both follow the same chain, and whether one of the nodes is behind.",
+	),
+	ROLL_CALL_FAILED: error(
+		"A provider's engine could not do the work of a roll call.",
+		"Read its words; too little free memory is the usual cause.",
+	),
 	PROVIDER_STOPPING: error("The provider is being stopped.", "Ask again when it is back."),
 	PUBLIC_KEY_BAD: error(
 		"This is no public key of ssh.",

@@ -100,6 +100,7 @@ export async function answerAsk(
 /** What a provider may refuse with; any other word of its own is told as AGENT_REFUSED. */
 const REFUSALS = new Set([
 	...["PROVIDER_BUSY", "PROVIDER_RENTED", "PROVIDER_LIMIT", "PROVIDER_STOPPING", "PUBLIC_KEY_BAD"],
+	...["ROLL_CALL_TOO_OFTEN", "ROLL_CALL_NO_BLOCK", "ROLL_CALL_FAILED"],
 	...["ENGINE_NOT_STARTED", "RENTAL_UNAVAILABLE", "RENTAL_UNKNOWN", "RENTAL_TIME", "RENTAL_FAILED"],
 ]);
 

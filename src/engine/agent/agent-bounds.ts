@@ -21,5 +21,7 @@ export const AGENT_BOUNDS = {
 	signMs: 30_000,
 	/** For the answer to `rent` and its like: a container image may have to be started. */
 	rentalMs: 120_000,
+	/** For the answer to `call`: longer than any roll call's own deadline, so that being late costs a host no more than being late. */
+	callMs: 120_000,
 };
 export type AgentBounds = Readonly<typeof AGENT_BOUNDS>;

@@ -6,6 +6,7 @@ import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/sha
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
 import { MAX_CHALLENGES, MAX_DEVICES, MAX_STAGES } from "../../protocol/probe/evidence.ts";
+import { MAX_ROLL_ROUNDS } from "../../protocol/roll-call/roll-call.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
@@ -27,7 +28,7 @@ export interface AgentCall {
 }
 
 /** What questions are about, with the shape of its name on the wire. */
-export const subjects = { channel: int(1, 0xffff_ffff), rental: hex(16) } as const;
+export const subjects = { channel: int(1, 0xffff_ffff), rental: hex(16), beta0: hex(32) } as const;
 export type SubjectField = keyof typeof subjects;
 /** Numbers are channels; other subjects have names that never meet. */
 export type Subject = number | string;
@@ -54,6 +55,18 @@ const signedChallenge = object({ challenge, signature: hex(65) });
 const stageWord = object({ nonce: hex(32), signature: hex(64), spansUs: list(int(), MAX_DEVICES) });
 /** How a customer logs in; `hostKey` is `ssh-ed25519 AAAA…` of the server that answers there. */
 const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
+
+/** Longest that a roll call may give its hosts; the connection's own patience (`callMs`) is longer. */
+export const MAX_CALL_MS = 100_000;
+const device = int(0, MAX_DEVICES - 1);
+const size = int(1, 0xffff_ffff);
+/** In millions: a card's operations of half a minute are more than a whole number here can be. */
+const wantedWork = object({ device, megaOps: int(), bytes: int() });
+/** What a device computed, src/protocol/roll-call/. Hostile: nothing of it is proven before it is opened. */
+const rollAnswer = object({
+	...{ device, m: size, n: size, k: size },
+	...{ rounds: int(1, MAX_ROLL_ROUNDS), keep: int(1, MAX_ROLL_ROUNDS), end: hex(32), last: hex(32) },
+});
 
 const aboutChannel = { asker: "validator", subject: "channel" } as const;
 const aboutRental = { asker: "validator", subject: "rental", deadline: "rentalMs" } as const;
@@ -95,6 +108,24 @@ export const agentCalls = {
 	unrent: { ...aboutRental, request: {}, reply: "unrented", answer: {}, doneCode: "RENTAL_UNKNOWN" },
 	/** Whether the environment of a rental answers, as the provider sees it. */
 	check: { ...aboutRental, request: {}, reply: "checked", answer: { healthy: bool, detail: text(MAX_DETAIL_CHARS) } },
+	/**
+	 * A roll call: the work of every device named, begun with the hash of block (or round) `call`, within `deadlineMs`. `account` is the
+	 * one whose stake stands for the answer, which then signs each leaf; null: none does. docs/roll-call.md.
+	 */
+	call: {
+		asker: "validator",
+		subject: "beta0",
+		request: {
+			...{ chainId: int(1), contract: hex(20), call: int(), deadlineMs: int(1, MAX_CALL_MS) },
+			devices: list(wantedWork, MAX_DEVICES),
+		},
+		reply: "called",
+		answer: {
+			...{ account: orNull(hex(20)), answers: list(rollAnswer, MAX_DEVICES), signature: hex(64) },
+			accountSignatures: orNull(list(hex(65), MAX_DEVICES)),
+		},
+		deadline: "callMs",
+	},
 } as const satisfies Readonly<Record<string, AgentCall>>;
 
 type Calls = typeof agentCalls;
@@ -129,6 +160,9 @@ export type StageSignatures = CallReply<"sign">;
 export type RentRequest = CallRequest<"rent">;
 export type RentedAccess = Typed<typeof access>;
 export type RentalHealth = CallReply<"check">;
+export type RollCallRequest = CallRequest<"call">;
+export type RollCallReply = CallReply<"call">;
+export type WantedWork = Typed<typeof wantedWork>;
 
 const rows: Readonly<Record<string, AgentCall>> = agentCalls;
 const replies = new Set(Object.values(rows).map(({ reply }) => reply));
@@ -142,5 +176,6 @@ export const isAnswer = (message: { readonly type: string }): message is AnswerM
 	message.type === "refused" || replies.has(message.type);
 
 export function subjectOf(message: AskMessage | AnswerMessage): Subject {
-	return "channel" in message ? message.channel : message.rental;
+	if ("channel" in message) return message.channel;
+	return "rental" in message ? message.rental : message.beta0;
 }

@@ -11,6 +11,8 @@ const HEX = "ab".repeat(32);
 const RENTAL = "cd".repeat(16);
 const hostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 
+const ROLL = { device: 1, m: 512, n: 512, k: 64, rounds: 1024, keep: 1, end: HEX, last: HEX };
+
 const provider: readonly AgentMessage[] = [
 	{ type: "hello", version: AGENT_VERSION, key: HEX, nonce: HEX },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: OFFER },
@@ -26,6 +28,12 @@ const provider: readonly AgentMessage[] = [
 	{ type: "extended", rental: RENTAL },
 	{ type: "unrented", rental: RENTAL },
 	{ type: "checked", rental: RENTAL, healthy: false, detail: "gone" },
+	{ type: "called", beta0: HEX, account: null, answers: [], signature: HEX + HEX, accountSignatures: null },
+	{
+		...{ type: "called", beta0: HEX, account: "ab".repeat(20), answers: [ROLL] },
+		...{ signature: HEX + HEX, accountSignatures: ["ab".repeat(65)] },
+	},
+	{ type: "refused", beta0: HEX, code: "ROLL_CALL_TOO_OFTEN", detail: "again" },
 ];
 const validator: readonly AgentMessage[] = [
 	{ type: "prove", key: HEX, nonce: HEX, signature: HEX + HEX },
@@ -44,6 +52,10 @@ const validator: readonly AgentMessage[] = [
 	{ type: "extend", rental: RENTAL, untilMs: 5 },
 	{ type: "unrent", rental: RENTAL },
 	{ type: "check", rental: RENTAL },
+	{
+		...{ type: "call", beta0: HEX, chainId: 2 ** 40, contract: "ab".repeat(20), call: 17, deadlineMs: 24_000 },
+		devices: [{ device: 0, megaOps: 2 ** 40, bytes: 2 ** 40 }],
+	},
 ];
 
 const isBad = (error: unknown) => error instanceof AssayError && /^(AGENT_MESSAGE|CLAIM)_BAD$/.test(error.code);
@@ -61,11 +73,12 @@ for (const [name, decode, messages] of [
 				for (const value of [null, -1, 0.5, 2 ** 53, "\u001b[2J", "x".repeat(5000), [], {}, [[]], { a: 1 }])
 					if (
 						!(
-							(["engineSha256", "word"].includes(field) || (field === "receipts" && message.type === "open")) &&
+							(["engineSha256", "word", "account", "accountSignatures"].includes(field) ||
+								(field === "receipts" && message.type === "open")) &&
 							value === null
 						) &&
 						!(
-							["devices", "challenges", "receipts", "runs"].includes(field) &&
+							["devices", "challenges", "receipts", "runs", "answers", "accountSignatures"].includes(field) &&
 							message.type !== "open" &&
 							Array.isArray(value) &&
 							value.length === 0

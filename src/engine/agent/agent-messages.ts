@@ -13,8 +13,8 @@ import type { AnswerMessage, AskMessage, SubjectField } from "./agent-calls.ts";
 import { agentCalls, bool, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
-/** 3: `opened` commits to nonces; `sign` asks for the provider's word on a whole stage. */
-export const AGENT_VERSION = 3;
+/** 4: `call` asks for the answer to a roll call. */
+export const AGENT_VERSION = 4;
 /** Of one control message, as UTF-8. */
 export const MAX_CONTROL_BYTES = 64 << 10;
 /** Of one data message, without its channel. */

@@ -31,6 +31,23 @@ const check = V({ type: "check", rental: RENTAL });
 const checked = P({ type: "checked", rental: RENTAL, healthy: true, detail: "" });
 const sign = (channel: number) => V({ type: "sign", channel, stage: 0, runs: [HEX], challenges: [0] });
 const signed = (channel: number) => P({ type: "signed", channel, word: null, receipts: [] });
+const call = V({
+	type: "call",
+	beta0: HEX,
+	chainId: 1,
+	contract: "ab".repeat(20),
+	call: 1,
+	deadlineMs: 1,
+	devices: [],
+});
+const called = P({
+	type: "called",
+	beta0: HEX,
+	account: null,
+	answers: [],
+	signature: HEX + HEX,
+	accountSignatures: null,
+});
 const changed = P({ type: "changed", claim: CLAIM });
 
 /** The state after all of it, or what was wrong. */
@@ -56,6 +73,7 @@ const fine: Readonly<Record<string, readonly Said[]>> = {
 	"a question that crosses the engine's end": [open(1), opened(1), closeBy("provider", 1), sign(1)],
 	"an answer that crosses our close": [open(1), opened(1), sign(1), closeBy("validator", 1), signed(1)],
 	"an engine that ends before its receipts": [open(1), opened(1), sign(1), closeBy("provider", 1)],
+	"a roll call beside a probe": [open(1), opened(1), call, sign(1), called, signed(1)],
 	"rent, check, change": [rent, rented, check, checked, changed],
 	"a refused rental": [rent, P({ type: "refused", rental: RENTAL, code: "PROVIDER_RENTED", detail: "" }), rent, rented],
 };
@@ -90,6 +108,8 @@ const wrong: Readonly<Record<string, readonly Said[]>> = {
 	"rented twice": [rent, rented, rented],
 	"an answer to another question": [check, rented],
 	"two questions about one rental": [rent, check],
+	"one roll call asked for twice at once": [call, call],
+	"an answer to no roll call": [called],
 	"open by the provider": [["provider", open(1)[1]]],
 	"rent by the provider": [["provider", rent[1]]],
 	"changed by the validator": [["validator", changed[1]]],

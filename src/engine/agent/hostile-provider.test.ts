@@ -221,6 +221,24 @@ test("an engine that is never opened costs a bounded time", () =>
 		{ openMs: 50 },
 	));
 
+test("a roll call left unanswered costs a bounded time", () =>
+	withDoor(
+		async (door) => {
+			await dialRaw(door.url);
+			const connection = await door.next();
+			const call = {
+				beta0: "00".repeat(32),
+				chainId: 1,
+				contract: "00".repeat(20),
+				call: 1,
+				deadlineMs: 1,
+				devices: [],
+			};
+			await assert.rejects(connection.ask("call", call), isCode("AGENT_SILENT"));
+		},
+		{ callMs: 50 },
+	));
+
 test("rental questions left unanswered cost a bounded time", () =>
 	withDoor(
 		async (door) => {

@@ -124,6 +124,14 @@ const tyrants: Readonly<Record<string, [(greeted: RawGreeted, call: RawValidator
 		(g) => g.send({ type: "rent", rental: "00".repeat(16), publicKey: "k", untilMs: 1, devices: ["--privileged"] }),
 		"AGENT_MESSAGE_BAD",
 	],
+	"a roll call without end": [
+		(g) =>
+			g.send({
+				...{ type: "call", beta0: "00".repeat(32), chainId: 1, contract: "00".repeat(20), call: 1, devices: [] },
+				deadlineMs: 1e9,
+			}),
+		"AGENT_MESSAGE_BAD",
+	],
 	"text in clear": [(_, call) => call.ws.send('{"type":"unrent"}'), "AGENT_MESSAGE_BAD"],
 	"bytes that it did not seal": [(_, call) => call.ws.send(random(50)), "AGENT_PROOF_WRONG"],
 	"prove again": [
