@@ -2,6 +2,7 @@
 // was told to, lends each of them its engine within limits, one at a time, and keeps rentals. It does nothing
 // that no proven and trusted validator asked for. The wiring only: dialling is serve-validator.ts, the wire
 // src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/agent-link.md.
+import { join } from "node:path";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentOffer } from "../engine/agent/agent-messages.ts";
@@ -18,6 +19,9 @@ import { errorToEvent, type ProviderEvent } from "./provider-event.ts";
 import type { EnvironmentMaker } from "./rental/environment.ts";
 import { type HostRentals, openHostRentals } from "./rental/host-rentals.ts";
 import { type BookEntry, bookPath } from "./rental/rental-book.ts";
+import { type CallAnswerer, createCallAnswerer } from "./roll-call/answer-calls.ts";
+import { openCallBook } from "./roll-call/call-book.ts";
+import type { RollChain } from "./roll-call/roll-chain.ts";
 import { RETRY, type Retry, serveValidator } from "./serve-validator.ts";
 import { createReceiptSigner } from "./sign-receipts.ts";
 import { loadValidatorPins } from "./validator-pins.ts";
@@ -45,12 +49,16 @@ export interface ProviderOptions {
 		/** Called once the claim is known, which says what can be rented. */
 		readonly makeEnvironments: (gpus: () => readonly string[]) => Promise<EnvironmentMaker>;
 	};
+	/** Null: it follows no chain, and believes a validator's word on which block calls. */
+	readonly chain?: RollChain | null;
 	readonly clockUs: () => number;
 	readonly nowMs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 	readonly onEvent: (event: ProviderEvent) => void;
 	readonly bounds?: Partial<AgentBounds>;
 	readonly retry?: Partial<Retry>;
+	/** For tests: see roll-call/answer-calls.ts. */
+	readonly rollCalls?: { readonly leastBetweenMs?: number };
 	readonly watch?: { readonly everyMs?: number; readonly askEveryMs?: number };
 }
 
@@ -96,7 +104,12 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 		});
 	}
 	const offer = offerOf(options, maker);
-	const handlers = providerHandlers(options, { lender, rentals, isOffered: offer.rentable });
+	const calls = createCallAnswerer({
+		...{ signer, lender, nowMs, onEvent, ...options.rollCalls, claim: () => claim, chain: options.chain ?? null },
+		book: openCallBook(join(dataFolder, "roll-calls"), nowMs),
+		memoryBytes: options.limits.memoryBytes,
+	});
+	const handlers = providerHandlers(options, { lender, rentals, calls, isOffered: offer.rentable });
 
 	const watch = startHostWatch(
 		{
@@ -167,7 +180,12 @@ function offerOf({ name, pricePerHourMicros, rental }: ProviderOptions, maker: E
 /** What validators may ask of this host. */
 function providerHandlers(
 	{ dataFolder, randomBytes, onEvent }: ProviderOptions,
-	host: { readonly lender: EngineLender; readonly rentals: HostRentals | null; readonly isOffered: boolean },
+	host: {
+		readonly lender: EngineLender;
+		readonly rentals: HostRentals | null;
+		readonly calls: CallAnswerer;
+		readonly isOffered: boolean;
+	},
 ): AgentHandlers {
 	const receipts = createReceiptSigner({ dataFolder, randomBytes });
 	const rentals = (): HostRentals => {
@@ -200,6 +218,7 @@ function providerHandlers(
 		extend: told(async (asked) => rentals().extend(asked)),
 		unrent: told(async (asked) => rentals().unrent(asked)),
 		check: told(async (asked) => rentals().check(asked)),
+		call: told(async (asked) => host.calls.answer(asked)),
 		signReceipts: receipts.sign,
 	};
 }

@@ -3,7 +3,7 @@
 // at all (the agent link).
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentHandlers } from "../engine/agent/dial-agent.ts";
-import { createEngineClient } from "../engine/client/create-engine-client.ts";
+import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
 import { createLocalLink } from "../engine/links/create-local-link.ts";
 import type { Link } from "../engine/links/link.ts";
 import { isInTime } from "../platform/abortable.ts";
@@ -77,6 +77,23 @@ export class EngineLender {
 			return await client.hello({ deadlineMs: HELLO_MS }).finally(() => client.close());
 		} finally {
 			this.isLent = false;
+		}
+	}
+
+	/** For work of this provider's own that may not be held up: a roll call, a demanded opening. Throws as `lend` does. */
+	async work<T>(act: (client: EngineClient) => Promise<T>): Promise<T> {
+		const { engine, env, limits, clockUs, randomBytes } = this.options;
+		this.checkFree(limits);
+		this.isLent = true;
+		const { promise, resolve } = Promise.withResolvers<void>();
+		this.gone = promise;
+		try {
+			const link = await openGuardedEngine({ ...engine, env, limits, onKilled: () => {} });
+			const client = await createEngineClient(link, { clockUs, readyDeadlineMs: READY_MS, randomBytes });
+			return await act(client).finally(() => client.close());
+		} finally {
+			this.isLent = false;
+			resolve();
 		}
 	}
 

@@ -29,6 +29,8 @@ export type ProviderEvent =
 			readonly rental: string;
 			readonly why: "released" | "expired" | "ended" | "unfinished";
 	  }
+	/** A roll call was answered with so many devices. */
+	| { readonly kind: "called"; readonly call: number; readonly devices: number; readonly ms: number }
 	/** Something to be looked at; the provider goes on. */
 	| { readonly kind: "trouble"; readonly code: string; readonly detail: string };
 

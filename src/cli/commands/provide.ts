@@ -50,6 +50,8 @@ export function eventLine(event: ProviderEvent): string | null {
 			return `rental ${event.rental} is extended until ${time(event.untilMs)} UTC`;
 		case "unrented":
 			return `rental ${event.rental} is over (${event.why}); its environment was removed`;
+		case "called":
+			return `roll call ${event.call} answered by ${plural(event.devices, "device")} in ${span(event.ms)}`;
 		case "trouble":
 			return `trouble: ${event.detail} [${event.code}]`;
 	}
