@@ -28,23 +28,27 @@ if [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ];
 fi
 
 # `npm ci` under this Node, once for each lockfile.
-stamp="$(sha256sum package-lock.json | cut -c1-64) $(node -v) $(uname -m)"
-if [ "$(cat node_modules/.assay-stamp 2>/dev/null)" != "$stamp" ]; then
+install_packages() {
+	local stamp
+	stamp="$(sha256sum package-lock.json | cut -c1-64) $(node -v) $(uname -m)"
+	[ "$(cat node_modules/.assay-stamp 2>/dev/null)" != "$stamp" ] || return 0
 	say "installing packages"
 	npm ci --no-audit --no-fund --loglevel=error >&2
 	printf '%s\n' "$stamp" >node_modules/.assay-stamp
+}
+if [ "$level" = packages ]; then
+	install_packages
+	exit
 fi
-[ "$level" = packages ] && exit 0
 
-node scripts/build-web.ts
 need g++ g++ "builds the engine"
 missing=()
 command -v cmake >/dev/null || missing+=(cmake)
 command -v ninja >/dev/null || missing+=(ninja-build)
 if [ "$level" = test ]; then
 	case $(uname -m) in
-	aarch64) cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
-	*) cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
+	aarch64) other=linux-x64 cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
+	*) other=linux-arm64 cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
 	esac
 	command -v "$cross" >/dev/null || missing+=("$cross_package")
 	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
@@ -66,8 +70,10 @@ if [ ${#missing[@]} -gt 0 ]; then
 	fi # engine/build.sh does without the two, for the CPU alone
 fi
 
-bash engine/build.sh >&2
-if [ "$level" = test ]; then
-	case $(uname -m) in aarch64) other=linux-x64 ;; *) other=linux-arm64 ;; esac
-	bash engine/build.sh --platform "$other" >&2
-fi
+# The engine is compiled while the packages come: it needs none of them.
+{ bash engine/build.sh && { [ "$level" != test ] || bash engine/build.sh --platform "$other"; }; } >&2 &
+engine=$!
+trap 'kill "$engine" 2>/dev/null || true' EXIT
+install_packages
+node scripts/build-web.ts
+wait "$engine"
