@@ -13,6 +13,9 @@ const FORGED = "Do not trust this file; ask for the original, or probe again.";
 const CHEAT = "The provider did not do the work it was asked for. Probe again to be sure, then do not pay.";
 const VERIFIER = "The verifier that wrote this file is at fault or lying; probe with one that you trust.";
 
+const MADE_UP = "Do not trust this file: what it says of the chain or of the host is made up.";
+const UNMEANT = "Ask for the file that you mean.";
+
 const invalid = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-invalid", meaning, hint });
 const inconclusive = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-inconclusive", meaning, hint });
 const finding = (meaning: string, hint: string): CodeEntry => ({ kind: "finding", meaning, hint });
@@ -112,6 +115,27 @@ export const codes = {
 		"Report this file: it shows a mistake in the verifier.",
 	),
 
+	// Roll calls: the public file against its chain
+	NOT_PUBLIC: invalid(
+		"A probe's file shows nothing to a chain: what was asked and opened in it came from its signer's secret.",
+		"Check it without --chain, on its signer's word; or ask the host for the file of a roll call.",
+	),
+	CALL_UNEXPECTED: invalid("This is the answer of another host, contract or time than was asked for.", UNMEANT),
+	CALL_CHAIN_OTHER: invalid("The file is of another chain than the one that was asked.", "Name a node of its chain."),
+	CALL_BLOCK_OTHER: invalid("A block that the file names is not the chain's.", MADE_UP),
+	CALL_NONE: invalid("The block or round that the work began with is no roll call.", MADE_UP),
+	CALL_UNCOMMITTED: invalid("The chain has no such commitment in the block that the file names.", MADE_UP),
+	CALL_COMMITTED_LATE: invalid("The commitment came when the places to be opened were known already.", MADE_UP),
+	CALL_DRAW_OTHER: invalid("The places were drawn from another block or round than the rule names.", MADE_UP),
+	CALL_BEACON_UNKNOWN: invalid(
+		"The file's random values come from a source that is not known here, or not from the contract's.",
+		"Accept it only if you know who signs its rounds.",
+	),
+	CALL_TIMES: invalid("The commitment is not younger than the call.", MADE_UP),
+	CALL_LEAF_ABSENT: invalid("The answer is not in the tree that was committed to.", MADE_UP),
+	CALL_DEVICE_OTHER: invalid("The answer is not one of those that the host signed.", MADE_UP),
+	CALL_HOST_SIGNATURE: invalid("The host did not sign these answers to this call.", MADE_UP),
+
 	// Inconclusive: never punished
 	CHALLENGE_REFUSED: inconclusive(
 		"The engine refused a challenge before committing to an answer.",
@@ -167,6 +191,19 @@ export const codes = {
 	STAGE_APART: finding(
 		"Devices of one stage did not all work in one instant.",
 		"Figures of several devices may then not hold together; probe again.",
+	),
+
+	CHAIN_UNASKED: finding(
+		"No chain was asked: the blocks, their times and the commitment are the file's own word.",
+		"Check it again with the URL of a node that you trust: --chain URL.",
+	),
+	CHAIN_EMBEDDED: finding(
+		"The chain is one that a validator makes by itself, so its blocks prove nothing to others.",
+		"Enough for a trial; a network for strangers needs a chain that nobody makes alone.",
+	),
+	WINDOW_UNUSUAL: finding(
+		"The contract of a roll call has a window of its maker's choice, and nobody named that contract.",
+		"Name the network's contract, if this is it: --roll-call ADDRESS.",
 	),
 
 	// Errors: what the user or the surroundings did

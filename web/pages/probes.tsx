@@ -190,10 +190,15 @@ function LivePanel({ live, probe }: { live: LiveProbe; probe: Probe }) {
 	);
 }
 
+const WORDS: Readonly<Record<NonNullable<Probe["strength"]>, string>> = {
+	private: "on the word of the validator alone",
+	countersigned: "countersigned by the host",
+	public: "on nobody's word: checked against the chain",
+};
+
 /** Whose word the evidence is. */
 function wordOf(strength: Probe["strength"]): string {
-	if (strength === null) return "";
-	return strength === "countersigned" ? "countersigned by the host" : "on the word of the validator alone";
+	return strength === null ? "" : WORDS[strength];
 }
 
 function ProvenPanel({ probe }: { probe: Probe }) {

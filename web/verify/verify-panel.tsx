@@ -1,6 +1,7 @@
 // Verifies one file and shows it happen: each check, then the verdict with figures and cards. Used by the probe page and the verify page.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
+import { WHO_COULD_LIE } from "../../src/protocol/probe/verdict.ts";
 import { formatSpan } from "../parts/format.ts";
 import { Empty, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
@@ -171,8 +172,7 @@ function VerdictView({ file, verified }: { file: VerifiedFile; verified: Verifie
 							<Time atMs={evidence?.envelope.body.probe.startedAtMs ?? null} />
 						</Fact>
 						<Fact name="Strength">
-							{verdict.strength}: {verdict.host === null ? "the signer alone" : "the signer and the host together"}{" "}
-							could have made it up
+							{verdict.strength}: {WHO_COULD_LIE[verdict.strength]}
 						</Fact>
 						<Fact name="Signed by">
 							<Id id={verdict.signer} />

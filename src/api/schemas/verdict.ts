@@ -6,8 +6,8 @@ import { atMs, code, count, probeId, said, sha256 } from "./primitives.ts";
 export const verdictStatus = z.enum(["valid", "invalid", "inconclusive"]);
 
 export const strength = z
-	.enum(["private", "countersigned"])
-	.describe("whose word the evidence is: the validator's alone, or the validator's and the host's together");
+	.enum(["private", "countersigned", "public"])
+	.describe("whose word the evidence is: the validator's alone, the validator's and the host's together, or nobody's");
 
 export const figureName = z
 	.string()

@@ -6,7 +6,7 @@ import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
-import { MAX_FILE_BYTES } from "../../protocol/probe/evidence-codec.ts";
+import { MAX_FILE_BYTES } from "../../protocol/probe/container.ts";
 
 const FETCH_WITHIN_MS = 60_000;
 /** A validator's API lets one address read so often; then it asks for patience. */

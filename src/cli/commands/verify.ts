@@ -2,7 +2,7 @@
 // Reads one file, trusts nothing in it, opens no connection.
 import { realEnvironment } from "../../platform/environment.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
-import type { Strength, Verdict } from "../../protocol/probe/verdict.ts";
+import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
@@ -47,12 +47,6 @@ export const verifyCommand = command({
 	},
 });
 
-/** Who would have to lie. */
-const STRENGTHS: Readonly<Record<Strength, string>> = {
-	private: "the signer alone could have made it up",
-	countersigned: "the signer and the host together could have made it up",
-};
-
 function validLines(file: Uint8Array, verdict: Verdict, isPinned: boolean, paint: Paint): string[] {
 	const decoded = decodeEvidence(file);
 	if (verdict.status !== "valid" || !decoded.ok) return [];
@@ -61,7 +55,7 @@ function validLines(file: Uint8Array, verdict: Verdict, isPinned: boolean, paint
 	const anySigner = isPinned ? "" : paint.dim("  (any signer accepted; --signer KEY requires one)");
 	return [
 		`  ${body.probe.target} answered at ${when}, in ${formatDuration(body.probe.finishedAtUs)}`,
-		`  strength ${verdict.strength}: ${STRENGTHS[verdict.strength]}`,
+		`  strength ${verdict.strength}: ${WHO_COULD_LIE[verdict.strength]}`,
 		`  signed by ${verdict.signer}${anySigner}`,
 		...(verdict.host === null ? [] : [`  countersigned by ${verdict.host}`]),
 		"",

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { concatBytes, u32, utf8ToBytes } from "../bytes/bytes.ts";
 import { encodeCanonicalJson } from "../bytes/canonical-json.ts";
+import { MAX_FILE_BYTES } from "./container.ts";
 import type { EvidenceBody } from "./evidence.ts";
-import { decodeEvidence, encodeEvidence, MAX_FILE_BYTES, packChallenges } from "./evidence-codec.ts";
+import { decodeEvidence, encodeEvidence, packChallenges } from "./evidence-codec.ts";
 import { decodeOpenings, decodeRoots, encodeOpenings, encodeRoots } from "./records.ts";
 import { createSigner, isSignature } from "./signer.ts";
 

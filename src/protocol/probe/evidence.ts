@@ -4,6 +4,7 @@
 // what the numbers mean together (verify/hardware).
 import { hex, int, list, object, oneOf, orNull, type Shape, type Typed, text, variants } from "../bytes/shape.ts";
 import { FMA_PRECISIONS, GEMM_PRECISIONS, PRECISIONS, type Precision } from "../maths/precision.ts";
+import { attachmentShape, type Container } from "./container.ts";
 
 export const MAX_DEVICES = 64;
 const MAX_TEXT = 256;
@@ -275,18 +276,12 @@ const body: Shape<EvidenceBody> = (value, where) => {
 	return ((typeof version === "number" && bodies[version]) || bodyOfVersion3)(value, where);
 };
 
-const attachment = object({ bytes: int(), sha256: hex(32) });
-export interface AttachmentEntry extends Typed<typeof attachment> {}
-
 export const envelopeShape = object({
-	attachments: list(attachment as Shape<AttachmentEntry>, MAX_ATTACHMENTS),
+	attachments: list(attachmentShape, MAX_ATTACHMENTS),
 	body,
 	signature: object({ key: hex(32), value: hex(64) }),
 });
 export interface Envelope extends Typed<typeof envelopeShape> {}
 
 /** A whole file in memory. */
-export interface Evidence {
-	readonly envelope: Envelope;
-	readonly attachments: readonly Uint8Array[];
-}
+export type Evidence = Container<Envelope>;

@@ -42,8 +42,16 @@ export interface Identity {
  * Whose word a valid file is worth to those who were not there; docs/hardware-proof.md §9.
  * private: the signer's alone drew the secret, and could have made it all up.
  * countersigned: the host drew a part of the randomness and signed every root; the two together could have made it up.
+ * public: the chain fixed what was asked before the work and what was opened after it; nobody could have made it up.
  */
-export type Strength = "private" | "countersigned";
+export type Strength = "private" | "countersigned" | "public";
+
+/** Who would have to lie. */
+export const WHO_COULD_LIE: Readonly<Record<Strength, string>> = {
+	private: "the signer alone could have made it up",
+	countersigned: "the signer and the host together could have made it up",
+	public: "the work was done between two blocks of the chain; nobody could have made it up",
+};
 
 export type VerdictStatus = Verdict["status"];
 

@@ -4,13 +4,18 @@
 import { concatBytes, hexToBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { keccak, keccakLeaf } from "../hash/keccak-tree.ts";
 import { tagged } from "../hash/tagged-hash.ts";
+import { gemmLeaves, keptLeafPlace, streamGroups } from "../probe/challenge-shape.ts";
 import type { GemmSpec, StreamSpec } from "../probe/evidence.ts";
+import { gemmSamples, streamSamples } from "../probe/samples.ts";
 
 /** Places of the products, and as many of the pass over them. */
 export const ROLL_SAMPLES = 8;
 /** A demanded opening carries every root to the chain. */
 export const MAX_ROLL_ROUNDS = 1024;
 export const NO_ACCOUNT = `0x${"0".repeat(40)}` as const;
+
+/** From a call to the block that the places are drawn from, seconds: what a contract should say. */
+export const ROLL_WINDOW_S = 60;
 
 /** What one device of a host answers: sizes that the host chooses, and what it computed with them. */
 export interface RollSpec {
@@ -129,4 +134,31 @@ export function rollChallenges({ device, m, n, k, rounds, keep }: RollSpec): rea
 		{ kind: "gemm", device, precision: "int8", m, n, k, rounds, keep, samples: ROLL_SAMPLES },
 		{ kind: "stream", device, of: 0, newest: 0, passes: 1, samples: ROLL_SAMPLES },
 	];
+}
+
+export interface RollPlace {
+	/** Of a digest: its pass, 0. */
+	readonly round: number;
+	readonly index: number;
+}
+
+/** What is opened of an answer once β₂ is known: leaves of products, groups of digests, and the kept leaves beneath those. */
+export function rollPlaces(
+	beta2: Uint8Array,
+	key: string,
+	spec: RollSpec,
+): Readonly<Record<"products" | "digests" | "kept", readonly RollPlace[]>> {
+	const seed = (kind: "gemm" | "stream") => rollOpenSeed(beta2, key, spec.device, kind);
+	const samples = streamSamples(seed("stream"), 1, streamGroups(spec, spec.rounds, 0), ROLL_SAMPLES);
+	return {
+		products: gemmSamples(seed("gemm"), spec.rounds, gemmLeaves(spec), ROLL_SAMPLES).map(({ round, leaf }) => ({
+			round,
+			index: leaf,
+		})),
+		digests: samples.map(({ pass, group }) => ({ round: pass, index: group })),
+		kept: samples.map(({ keptLeaf }) => {
+			const { round, leaf } = keptLeafPlace(spec, spec.rounds, 0, keptLeaf);
+			return { round, index: leaf };
+		}),
+	};
 }

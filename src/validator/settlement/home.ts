@@ -18,6 +18,7 @@ import { makeFolder, readIfPresent, removeDrafts, writeDurably } from "../../pla
 import { loadAccountKey } from "../../platform/key-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
+import { embeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
@@ -138,8 +139,7 @@ async function openNode(
 		openEmbeddedChain({
 			folder: join(folder, "embedded"),
 			genesis: {
-				// Random, so that what is signed for one embedded chain means nothing on another.
-				chainId: 0x4000_0000 + (new DataView(options.randomBytes(4).buffer).getUint32(0) & 0x3fff_ffff),
+				chainId: embeddedChainId(new DataView(options.randomBytes(4).buffer).getUint32(0)),
 				timestamp: Math.floor(options.nowMs() / 1000),
 				treasurer: treasurer.address.toLowerCase(),
 			},

@@ -6,15 +6,25 @@ import { decodeOpenings, decodeRoots, type OpeningRecord, type RootRecord } from
 import { withCommonTime } from "./common-time.ts";
 import { type Fault, fault } from "./fault.ts";
 
-export interface OpenAnswer {
-	readonly record: OpenRecord;
+/** What one request to open gave, and where it stands in the file. */
+export interface Opened {
 	readonly where: string;
 	readonly openings: readonly OpeningRecord[];
 }
 
-/** A challenge with its answer. */
-export interface Answered {
+/** As much of an answer as is needed to judge what was opened of it. */
+export interface Committed {
 	readonly index: number;
+	readonly roots: readonly Pick<RootRecord, "root">[];
+	readonly opens: readonly Opened[];
+}
+
+export interface OpenAnswer extends Opened {
+	readonly record: OpenRecord;
+}
+
+/** A challenge with its answer. */
+export interface Answered extends Committed {
 	readonly where: string;
 	readonly record: ChallengeRecord;
 	readonly roots: readonly RootRecord[];

@@ -12,6 +12,6 @@ export function confidenceOf({ index, opens, record }: Pick<Answered, "index" | 
 }
 
 /** The largest skipped share that passes with probability above 1 %. */
-function skippedShareAt99(samples: ChallengeRecord["spec"]["samples"]): number {
+export function skippedShareAt99(samples: ChallengeRecord["spec"]["samples"]): number {
 	return samples === 0 ? 1 : 1 - 0.01 ** (1 / samples);
 }

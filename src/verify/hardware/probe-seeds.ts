@@ -6,12 +6,16 @@ import { isOverKept } from "../../protocol/probe/challenge-shape.ts";
 import type { EvidenceBody } from "../../protocol/probe/evidence.ts";
 import type { Answered } from "./answers.ts";
 
-export interface ProbeSeeds {
-	first(challenge: number): Uint8Array;
+/** What the content of an answer follows from, by its index. */
+export interface Seeds {
 	/** The seed or nonce of each round or pass that has a root. */
 	chain(challenge: number): readonly Uint8Array[];
 	/** What the places of this challenge are drawn from; it must have a root. */
 	open(challenge: number): Uint8Array;
+}
+
+export interface ProbeSeeds extends Seeds {
+	first(challenge: number): Uint8Array;
 }
 
 export function probeSeeds(

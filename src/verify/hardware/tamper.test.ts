@@ -194,6 +194,8 @@ test("no code of the verdict kinds is left untried by the tests of this folder",
 		"checks/check-identity.test.ts",
 		"several-devices.test.ts",
 		"countersign.test.ts",
+		"../roll-call/roll-tamper-list.test-kit.ts",
+		"../roll-call/verify-roll-call.test.ts",
 	]
 		.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"))
 		.join("\n");

@@ -5,18 +5,18 @@ import { gemmElements, type RowScratch } from "../../../protocol/maths/gemm-elem
 import { gemmLeafPlace, gemmLeaves } from "../../../protocol/probe/challenge-shape.ts";
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
 import { gemmSamples } from "../../../protocol/probe/samples.ts";
-import type { Answered, OpenAnswer } from "../answers.ts";
+import type { Committed, Opened } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
-import type { ProbeSeeds } from "../probe-seeds.ts";
+import type { Seeds } from "../probe-seeds.ts";
 import { checkOpenings } from "./check-openings.ts";
 
 /** Told after each opening that was found right, in the order of the file. */
 export type OnRight = () => void;
 
 export function checkGemm(
-	answer: Answered,
+	answer: Committed,
 	spec: GemmSpec,
-	seeds: ProbeSeeds,
+	seeds: Seeds,
 	scratch: RowScratch,
 	onRight: OnRight = () => {},
 ): Fault | null {
@@ -40,7 +40,7 @@ export function checkGemm(
 
 /** `columns[i]` are those of opening i, inside its leaf. */
 export function checkElements(
-	open: OpenAnswer,
+	open: Opened,
 	spec: GemmSpec,
 	seeds: readonly Uint8Array[],
 	columns: readonly (readonly [number, number])[],

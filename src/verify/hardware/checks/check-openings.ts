@@ -3,7 +3,7 @@
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { leafHash, pathLength, rootFromPath } from "../../../protocol/hash/merkle.ts";
 import { LEAF_BYTES } from "../../../protocol/probe/challenge-shape.ts";
-import type { OpenAnswer } from "../answers.ts";
+import type { Opened } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
 
 export interface DrawnPlace {
@@ -13,7 +13,7 @@ export interface DrawnPlace {
 
 /** `roots` by round (or pass), each over `leafCount` leaves (or groups). */
 export function checkOpenings(
-	open: OpenAnswer,
+	open: Opened,
 	drawn: readonly DrawnPlace[],
 	roots: readonly Uint8Array[],
 	leafCount: number,
@@ -30,7 +30,7 @@ export function checkOpenings(
 	return null;
 }
 
-export function checkPlaces({ openings, where }: OpenAnswer, drawn: readonly DrawnPlace[]): Fault | null {
+export function checkPlaces({ openings, where }: Opened, drawn: readonly DrawnPlace[]): Fault | null {
 	const name = ({ round, index }: DrawnPlace) => `${round}/${index}`;
 	const wanted = new Set(drawn.map(name));
 	const seen = new Set<string>();

@@ -7,22 +7,22 @@ import type { RowScratch } from "../../../protocol/maths/gemm-element.ts";
 import { DIGEST_BYTES, gemmLeaves, keptLeafPlace, streamGroups } from "../../../protocol/probe/challenge-shape.ts";
 import type { CopySpec, GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { streamSamples } from "../../../protocol/probe/samples.ts";
-import type { Answered } from "../answers.ts";
+import type { Committed, Opened } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
-import type { ProbeSeeds } from "../probe-seeds.ts";
+import type { Seeds } from "../probe-seeds.ts";
 import { checkElements, type OnRight } from "./check-gemm.ts";
 import { checkOpenings } from "./check-openings.ts";
 
 export interface StreamedGemm {
-	readonly answer: Answered;
+	readonly answer: Committed;
 	readonly spec: GemmSpec;
 }
 
 export function checkStream(
-	answer: Answered,
+	answer: Committed,
 	spec: StreamSpec | CopySpec,
 	gemm: StreamedGemm,
-	seeds: ProbeSeeds,
+	seeds: Seeds,
 	scratch: RowScratch,
 	onRight: OnRight = () => {},
 ): Fault | null {
@@ -30,7 +30,7 @@ export function checkStream(
 	const gemmRoots = gemm.answer.roots.map(({ root }) => root);
 	const groups = streamGroups(gemm.spec, gemmRoots.length, spec.newest);
 	const samples = streamSamples(seeds.open(answer.index), roots.length, groups, spec.samples);
-	const [digests, leaves] = answer.opens as [Answered["opens"][number], Answered["opens"][number]];
+	const [digests, leaves] = answer.opens as [Opened, Opened];
 
 	const groupPlaces = samples.map(({ pass, group }) => ({ round: pass, index: group }));
 	const leafPlaces = samples.map(({ keptLeaf }) => {
