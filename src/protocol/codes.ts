@@ -131,6 +131,7 @@ export const codes = {
 		"The file's random values come from a source that is not known here, or not from the contract's.",
 		"Accept it only if you know who signs its rounds.",
 	),
+	CALL_BEACON_WRONG: invalid("The signature of a drand round is not that of its network.", MADE_UP),
 	CALL_TIMES: invalid("The commitment is not younger than the call.", MADE_UP),
 	CALL_LEAF_ABSENT: invalid("The answer is not in the tree that was committed to.", MADE_UP),
 	CALL_DEVICE_OTHER: invalid("The answer is not one of those that the host signed.", MADE_UP),

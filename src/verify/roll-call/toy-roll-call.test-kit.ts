@@ -8,6 +8,7 @@ import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
 import type { OpeningRecord } from "../../protocol/probe/records.ts";
 import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
+import { signedRound, TOY_DRAND } from "../../protocol/roll-call/drand.test-kit.ts";
 import {
 	isRollCall,
 	type RollHost,
@@ -26,6 +27,8 @@ import {
 	type RollCallBody,
 	type RollOpenings,
 	rollRandomness,
+	roundAt,
+	roundAtS,
 	type StatedBlock,
 } from "../../protocol/roll-call/roll-file.ts";
 import { gemmBytes } from "../hardware/honest-evidence.test-kit.ts";
@@ -59,6 +62,22 @@ export const COMMITTED = block(CALLED.number + 2);
 export const DRAWN = block(CALLED.number + WINDOW_S / BLOCK_S);
 export const NO_CALL = block(firstFrom(100, (n) => !isCall(n)));
 export const BEACON: RollBeacon = { kind: "block", called: CALLED, drawn: DRAWN };
+
+/** The same with rounds of a drand of our own; its seconds are the chain's. */
+const isDrandCall = (round: number) => isRollCall(sha256Of(hexToBytes(signedRound(round).signature, 48)!), EVERY);
+const DRAND_CALL = firstFrom(roundAt(TOY_DRAND, CALLED.atS), isDrandCall);
+export const DRAND_BEACON: RollBeacon = {
+	kind: "drand",
+	...TOY_DRAND,
+	called: signedRound(DRAND_CALL),
+	drawn: signedRound(DRAND_CALL + WINDOW_S / TOY_DRAND.periodS),
+};
+/** A block between the two. */
+export const DRAND_COMMITTED = firstBlockAfter(roundAtS(TOY_DRAND, DRAND_CALL) + BLOCK_S);
+
+function firstBlockAfter(atS: number): StatedBlock {
+	return block(firstFrom(CALLED.number, (number) => block(number).atS > atS));
+}
 
 interface Tree {
 	readonly leaves: readonly Uint8Array[];
@@ -167,7 +186,15 @@ export function toyCall(options: ToyOptions = {}): ToyCall {
 
 /** What an honest node says of it. */
 export function toyFacts({ stated }: Pick<ToyCall, "stated">, changes: Partial<ChainFacts> = {}): ChainFacts {
-	const numbers = [CALLED.number, NO_CALL.number, COMMITTED.number, DRAWN.number - 1, DRAWN.number, DRAWN.number + 1];
+	const numbers = [
+		DRAND_COMMITTED.number,
+		CALLED.number,
+		NO_CALL.number,
+		COMMITTED.number,
+		DRAWN.number - 1,
+		DRAWN.number,
+		DRAWN.number + 1,
+	];
 	return {
 		chainId: stated.chain.id,
 		contract: stated.chain.contract,

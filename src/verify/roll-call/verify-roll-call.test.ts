@@ -5,8 +5,11 @@ import { test } from "node:test";
 import { scaled } from "../../../tests/fuzz.test-kit.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { keccakTree } from "../../protocol/hash/keccak-tree.ts";
+import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { encodeContainer, entriesOf } from "../../protocol/probe/container.ts";
-import { rollAnswerHash, rollOps } from "../../protocol/roll-call/roll-call.ts";
+import { signedRound, TOY_DRAND } from "../../protocol/roll-call/drand.test-kit.ts";
+import { QUICKNET } from "../../protocol/roll-call/drand.ts";
+import { isRollCall, rollAnswerHash, rollOps } from "../../protocol/roll-call/roll-call.ts";
 import { decodeRollCallFile, makeRollCallFile, rollRandomness } from "../../protocol/roll-call/roll-file.ts";
 import { answerStages, STAGES, sign } from "../hardware/honest-evidence.test-kit.ts";
 import { fieldsOf } from "../hardware/tamper-list.test-kit.ts";
@@ -18,7 +21,10 @@ import {
 	CALLED,
 	CHAIN,
 	COMMITTED,
+	DRAND_BEACON,
+	DRAND_COMMITTED,
 	DRAWN,
+	EVERY,
 	HOST,
 	label,
 	NO_CALL,
@@ -254,6 +260,50 @@ test("a tree of one answer has no path", () => {
 		),
 		"valid",
 	);
+});
+
+test("drand in place of blocks: valid by its timetable, and every change of it is caught", () => {
+	const drand = [TOY_DRAND];
+	const call = toyCall({ beacon: DRAND_BEACON, committed: DRAND_COMMITTED });
+	const facts = toyFacts(call);
+	const verdict = verifyRollCall(call.file, facts, { drand });
+	assert.ok(verdict.status === "valid" && verdict.strength === "public", JSON.stringify(verdict));
+	assert.equal(codeOf(call.file, null, { drand }), "valid");
+	assert.equal(codeOf(call.file, facts), "CALL_BEACON_UNKNOWN", "a network that nobody accepted");
+	assert.equal(codeOf(call.file, { ...facts, beacon: "block" }, { drand }), "CALL_BEACON_UNKNOWN");
+	const changed = (change: object, committed = call.stated.committed) =>
+		codeOf(
+			makeRollCallFile(
+				{ ...call.stated, beacon: { ...DRAND_BEACON, ...change } as typeof DRAND_BEACON, committed },
+				call.roots,
+				call.openings,
+			),
+			facts,
+			{ drand },
+		);
+	assert.ok(DRAND_BEACON.kind === "drand");
+	const { called, drawn } = DRAND_BEACON;
+	assert.equal(changed({}), "valid");
+	for (const change of [{ publicKey: QUICKNET.publicKey }, { genesisS: TOY_DRAND.genesisS + 3 }, { periodS: 4 }])
+		assert.match(changed(change), /^CALL_(BEACON_UNKNOWN|DRAW_OTHER|TIMES)$/);
+	assert.equal(changed({ scheme: "pedersen-bls-chained" }), "ENVELOPE_SHAPE");
+	assert.equal(changed({ called: { ...called, round: called.round + 1 } }), "CALL_BLOCK_OTHER");
+	assert.equal(changed({ drawn: { ...drawn, round: drawn.round + 1 } }), "CALL_DRAW_OTHER");
+	assert.equal(changed({ drawn: { ...drawn, signature: called.signature } }), "CALL_BEACON_WRONG");
+	const pretended = { ...called, signature: signedRound(called.round + 1).signature };
+	assert.match(changed({ called: pretended }), /^CALL_(NONE|BEACON_WRONG)$/);
+	// Round by round: a draw that comes before the commitment, and one too many.
+	const soon = signedRound(called.round + 2);
+	assert.equal(changed({ drawn: soon }), "CALL_COMMITTED_LATE");
+	assert.equal(changed({ drawn: signedRound(drawn.round + 1) }), "CALL_DRAW_OTHER");
+	assert.equal(changed({}, block(CALLED.number)), "CALL_TIMES");
+	const quiet = [1, 2, 3, 4, 5, 6, 7, 8].map((by) => signedRound(called.round - by));
+	const noCall = quiet.find(({ signature }) => !isRollCall(sha256Of(Buffer.from(signature, "hex")), EVERY))!;
+	const other = toyCall({
+		beacon: { ...DRAND_BEACON, called: noCall, drawn: signedRound(noCall.round + 20) },
+		committed: DRAND_COMMITTED,
+	});
+	assert.equal(codeOf(other.file, toyFacts(other), { drand }), "CALL_NONE");
 });
 
 const MUTATIONS = scaled(3000);

@@ -10,6 +10,7 @@ import { type Fault, fault, firstFault } from "../hardware/fault.ts";
 import type { ChainFacts, RollExpectations } from "./chain-facts.ts";
 import { checkLeaf, checkRollContents, checkSizes, type RollAnswered, readRollAnswer } from "./check-answer.ts";
 import { calledAtS, checkChain, checkOrder } from "./check-chain.ts";
+import { checkDrand } from "./check-drand.ts";
 
 /** `chain` null: no node was asked, and the verdict says so. */
 export function verifyRollCall(file: Uint8Array, chain: ChainFacts | null, expect: RollExpectations = {}): RollVerdict {
@@ -34,10 +35,10 @@ function judge(file: Uint8Array, chain: ChainFacts | null, expect: RollExpectati
 	const { body } = envelope;
 	const early = firstFault(
 		() => checkExpectations(body, expect),
-		() => (body.beacon.kind === "drand" ? fault("CALL_BEACON_UNKNOWN", "beacon", "not checked yet") : null),
 		() => checkSizes(body),
 		() => checkOrder(body),
 		() => (chain === null ? null : checkChain(body, chain)),
+		() => checkDrand(body.beacon, expect.drand),
 	);
 	if (early !== null) return invalid(early);
 	const read = readRollAnswer(body, attachments);
