@@ -8,9 +8,11 @@ interface Vm {
     function addr(uint256 key) external pure returns (address);
     function chainId(uint256 id) external;
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
+    function deal(address account, uint256 coins) external;
     function expectRevert() external;
     function expectRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
+    function fee(uint256 baseFee) external;
     function getNonce(address account) external view returns (uint64);
     function parseJsonAddress(string calldata json, string calldata key) external pure returns (address);
     function parseJsonAddressArray(string calldata json, string calldata key) external pure returns (address[] memory);
@@ -20,6 +22,8 @@ interface Vm {
     function parseJsonUint(string calldata json, string calldata key) external pure returns (uint256);
     function prank(address sender) external;
     function readFile(string calldata path) external view returns (string memory);
+    function roll(uint256 number) external;
+    function setBlockhash(uint256 number, bytes32 hash) external;
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function startPrank(address sender) external;
     function stopPrank() external;

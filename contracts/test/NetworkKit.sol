@@ -3,6 +3,8 @@ pragma solidity 0.8.37;
 
 import {IScoreboard} from "../src/epochs/IScoreboard.sol";
 import {Scoreboard} from "../src/epochs/Scoreboard.sol";
+import {IRentalEscrow} from "../src/rentals/IRentalEscrow.sol";
+import {RentalEscrow} from "../src/rentals/RentalEscrow.sol";
 import {IRewards} from "../src/rewards/IRewards.sol";
 import {Rewards} from "../src/rewards/Rewards.sol";
 import {IRollCall} from "../src/rollcall/IRollCall.sol";
@@ -30,6 +32,7 @@ abstract contract NetworkKit is Cheats {
     Rewards internal rewards;
     Slashing internal slashing;
     RollCall internal rollCall;
+    RentalEscrow internal escrow;
     /// Ascending addresses; keys in the same order.
     address[3] internal validators;
     uint256[3] internal keys;
@@ -78,6 +81,7 @@ abstract contract NetworkKit is Cheats {
                 leastDeposit: 0.001 ether
             })
         );
+        escrow = new RentalEscrow(token, IRentalEscrow.Params(100_000, 7 days));
         token.approve(address(rewards), type(uint256).max);
         rewards.fund(EMISSION * 1000);
         keys = [uint256(0xA1), 0xA2, 0xA3];

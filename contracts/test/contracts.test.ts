@@ -6,8 +6,28 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import {
+	approveEscrowCall,
+	closeEscrowCall,
+	escrowId,
+	extendEscrowCall,
+	isRunning,
+	openEscrowCall,
+	readEscrow,
+	withdrawEscrowCall,
+} from "../../src/chain/contracts/rental-escrow.ts";
 import { claimAndCollectCall, claimCall, collectCall, readOwed, wordOf } from "../../src/chain/contracts/rewards.ts";
-import { commitCall, isCommitted, readCommitted, readRollCallParams } from "../../src/chain/contracts/roll-call.ts";
+import {
+	answerCall,
+	commitCall,
+	demandCall,
+	expireCall,
+	isCommitted,
+	readCommitted,
+	readOpenDemands,
+	readRollCallParams,
+	signAnswer,
+} from "../../src/chain/contracts/roll-call.ts";
 import { type ProbeReceipt, signReceipt } from "../../src/chain/contracts/slashing.ts";
 import { rewardShares } from "../../src/market/epochs/reward-shares.ts";
 import { createScoreReport, type ScoreReport } from "../../src/market/epochs/score-report.ts";
@@ -18,10 +38,12 @@ import {
 	type WeightProposal,
 } from "../../src/market/epochs/weight-proposal.ts";
 import { fromHex, type Hex } from "../../src/protocol/chain/hex.ts";
+import { answerDigest, isAnswerSigned } from "../../src/protocol/chain/roll-answer.ts";
+import { keccakTree } from "../../src/protocol/hash/keccak-tree.ts";
 import { leafHash, merkleLevels, merklePath, pathLength, rootFromPath } from "../../src/protocol/hash/merkle.ts";
 import { gemmElements } from "../../src/protocol/maths/gemm-element.ts";
 import { nextSeed } from "../../src/protocol/probe/challenge-seed.ts";
-import { isRollCall } from "../../src/protocol/roll-call/roll-call.ts";
+import { isRollCall, rollLeaf, rollSeed } from "../../src/protocol/roll-call/roll-call.ts";
 import { openTestNetwork, STAKE, type TestNetwork, UNIT } from "./network.test-kit.ts";
 
 const GAS_FILE = new URL("../gas.json", import.meta.url);
@@ -324,20 +346,22 @@ test("one element of a 16384³ product is proven wrong in less than 3 M gas", as
 	}
 });
 
+/** Sends something, so that there is a block, until its hash calls or does not. */
+async function blockThat(calls: boolean): Promise<number> {
+	const { contracts, validators, send } = network;
+	for (;;) {
+		await send(validators[1]!, { to: validators[1]!.address, data: "0x" });
+		const { number, hash } = await contracts.client.viem.getBlock();
+		const isCall = isRollCall(fromHex(hash, 32), 2);
+		assert.equal(await read(contracts, "rollCall", "isRollCall", hash), isCall);
+		if (isCall === calls) return Number(number);
+	}
+}
+
 test("a validator commits to all answers of a roll call, once, and others read it", async () => {
 	const { contracts, validators, send } = network;
 	const [, validator] = validators;
 	const { viem } = contracts.client;
-	/** Sends something, so that there is a block, until its hash calls or does not. */
-	const blockThat = async (calls: boolean) => {
-		for (;;) {
-			await send(validator!, { to: validator!.address, data: "0x" });
-			const { number, hash } = await viem.getBlock();
-			const isCall = isRollCall(fromHex(hash, 32), 2);
-			assert.equal(await read(contracts, "rollCall", "isRollCall", hash), isCall);
-			if (isCall === calls) return Number(number);
-		}
-	};
 	const root = random("root of answers");
 	const commit = (from: typeof validator, call: number) =>
 		send(from!, commitCall(contracts, { call, root, count: 10_000 }));
@@ -357,6 +381,123 @@ test("a validator commits to all answers of a roll call, once, and others read i
 	assert.deepEqual(await readCommitted(contracts, { from: b1, to: b1 }, { call: call + 1 }), []);
 	assert.deepEqual(await readCommitted(contracts, { from: 0, to: b1 - 1 }), []);
 	assert.equal((await readRollCallParams(contracts)).every, 2);
+});
+
+test("an opening is demanded, given in time or withheld; the deposit pays for the largest answer", async () => {
+	const { contracts, provider, validators, send, wait } = network;
+	const [, validator, demander] = validators;
+	const slashable = () => read(contracts, "registry", "slashableOf", provider.address);
+	for (const [name, rounds, k] of [
+		["answerOpening", 1, 128],
+		["answerOpeningLargest", 1024, 65536],
+		["withheld", 2, 128],
+	] as const) {
+		const call = await blockThat(true);
+		const { hash } = await contracts.client.viem.getBlock({ blockNumber: BigInt(call) });
+		const beta0 = fromHex(hash, 32);
+		const host = { key: "5e".repeat(32), account: provider.address.toLowerCase() as Hex };
+		const spec = { device: 3, m: 16384, n: 16384, k, rounds, keep: rounds };
+		// The demanded round is the last: all others lead to its seed.
+		const roots = Array.from({ length: rounds - 1 }, (_, i) => random(`round ${i}`));
+		const seed = roots.reduce(nextSeed, rollSeed(beta0, host, spec));
+		const place = { round: rounds - 1, leaf: 345_678, column: 77 };
+		const elements = gemmElements("int8", seed, k, place.leaf >> 5, [512 * (place.leaf % 32) + place.column]);
+		const leaf = new Uint8Array(Buffer.concat(Array.from({ length: 32 }, (_, i) => random(`bytes ${i}`))));
+		new DataView(leaf.buffer).setUint16(2 * place.column, elements[0]!, true);
+		const count = spec.m * (spec.n / 512);
+		const path = Array.from({ length: pathLength(place.leaf, count) }, (_, i) => random(`sibling ${i}`));
+		roots.push(rootFromPath(leafHash(leaf), place.leaf, count, path)!);
+		const end = nextSeed(seed, roots.at(-1)!);
+		const answer = { ...spec, end: hex(end).slice(2), last: hex(random("last")).slice(2) };
+		const own = rollLeaf(host, answer);
+		const tree = keccakTree([random("another's"), own, random("a third's")]);
+
+		const id = { chainId: contracts.addresses.chainId, contract: contracts.addresses.rollCall.toLowerCase(), call };
+		const signature = await signAnswer(provider, { ...id, beta0, leaf: own });
+		assert.ok(isAnswerSigned(host.account, { ...id, beta0, leaf: own }, signature));
+		assert.ok(!isAnswerSigned(host.account, { ...id, beta0: random("fork"), leaf: own }, signature));
+		assert.equal(
+			await read(contracts, "rollCall", "answerDigest", BigInt(call), hash, hex(own)),
+			hex(answerDigest({ ...id, beta0, leaf: own })),
+		);
+		await send(validator!, commitCall(contracts, { call, root: tree.root, count: 3 }));
+		const blockNumber = await contracts.client.viem.getBlockNumber();
+		const commitment = {
+			validator: validator!.address,
+			call: BigInt(call),
+			root: hex(tree.root),
+			count: 3,
+			beta: hash,
+			blockNumber,
+		};
+		const words = {
+			providerKey: `0x${host.key}`,
+			account: host.account,
+			end: hex(end),
+			last: hex(random("last")),
+		} as const;
+		const proof = { leaf: { ...spec, ...words }, index: 1, path: tree.path(1).map(hex), signature };
+		const demanded = await send(demander!, await demandCall(contracts, commitment, proof, place));
+		const [demand, ...others] = await readOpenDemands(contracts, provider.address);
+		assert.deepEqual(others, []);
+		if (name === "withheld") {
+			const before = await slashable();
+			await assert.rejects(send(demander!, expireCall(contracts, demand!)), /StillAnswerable/);
+			wait(86_401);
+			gas.demandExpire = await send(demander!, expireCall(contracts, demand!));
+			assert.equal(await slashable(), before - before / 10n);
+		} else {
+			gas.demandOpening = Math.max(gas.demandOpening ?? 0, demanded);
+			await assert.rejects(
+				send(validator!, answerCall(contracts, demand!, { roots, leaf: leaf.toReversed(), path })),
+				/RootMismatch/,
+			);
+			gas[name] = await send(validator!, answerCall(contracts, demand!, { roots, leaf, path }));
+			// What the least deposit counts with: were it less, demands would be a way to make others pay.
+			assert.ok(gas[name] <= 400_000 + 1500 * rounds + 90 * k, `${name}: ${gas[name]}`);
+		}
+		assert.deepEqual(await readOpenDemands(contracts, provider.address), []);
+	}
+	assert.ok((await read(contracts, "rollCall", "owedTo", provider.address)) > 0n);
+	await send(provider, callOf(contracts, "rollCall", "withdraw", provider.address));
+});
+
+test("a rental is deposited, extended, closed and paid to the second", async () => {
+	const { contracts, provider, validators, send, wait } = network;
+	const customer = validators[1]!;
+	const saltOf = salt(99);
+	const id = escrowId(customer.address, saltOf);
+	assert.equal(await read(contracts, "rentalEscrow", "idOf", customer.address, saltOf), id);
+	assert.equal(await readEscrow(contracts, id), null);
+	const terms = { provider: provider.address, perSecond: 10n ** 12n, seconds: 3600 };
+	await assert.rejects(send(customer, openEscrowCall(contracts, saltOf, terms)), /refuses/);
+	await send(customer, approveEscrowCall(contracts, 4600n * terms.perSecond));
+	const before = await paid(customer.address);
+	gas.rentalOpen = await send(customer, openEscrowCall(contracts, saltOf, terms));
+	gas.rentalExtend = await send(customer, extendEscrowCall(contracts, id, 1000));
+	assert.equal(before - (await paid(customer.address)), 4600n * terms.perSecond);
+	const escrow = (await readEscrow(contracts, id))!;
+	const { customer: by, provider: to, perSecond, burnedPerSecond, isClosed } = escrow;
+	assert.deepEqual(
+		[by, to],
+		[customer, provider].map(({ address }) => address.toLowerCase()),
+	);
+	assert.deepEqual([perSecond, burnedPerSecond, isClosed], [10n ** 12n, 10n ** 11n, false]);
+	assert.equal(escrow.endsAt - escrow.startedAt, 4600);
+	wait(600);
+	await assert.rejects(send(validators[0]!, closeEscrowCall(contracts, id)), /NotParty/);
+	gas.rentalClose = await send(customer, closeEscrowCall(contracts, id));
+	const closed = (await readEscrow(contracts, id))!;
+	const used = BigInt(closed.endsAt - closed.startedAt);
+	assert.ok(closed.isClosed && used >= 600n && used < 620n, `${used}`);
+	for (const time of [closed.startedAt - 1, closed.startedAt, closed.endsAt - 1, closed.endsAt])
+		assert.equal(await read(contracts, "rentalEscrow", "isRunning", id, BigInt(time)), isRunning(closed, time));
+	await send(customer, withdrawEscrowCall(contracts, customer.address));
+	assert.equal(before - (await paid(customer.address)), used * terms.perSecond);
+	const had = await paid(provider.address);
+	gas.rentalWithdraw = await send(provider, withdrawEscrowCall(contracts, provider.address));
+	assert.equal((await paid(provider.address)) - had, used * (perSecond - burnedPerSecond));
+	assert.equal(await paid(contracts.addresses.rentalEscrow), 0n);
 });
 
 test("gas is what contracts/gas.json says, and within its limits", () => {

@@ -27,6 +27,7 @@ export interface TestNetwork {
 	send(from: PrivateKeyAccount, call: Call): Promise<number>;
 	/** To the moment `windows` windows after the end of the epoch: 0 commit, 1 reveal, 2 void, 3 propose, 4 final. */
 	goTo(epoch: number, windows: number): void;
+	wait(seconds: number): void;
 	close(): Promise<void>;
 }
 
@@ -70,6 +71,9 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 		send: async (from, call) => Number((await sendCall(client, from, call)).gasUsed),
 		goTo(epoch, windows) {
 			nowMs = 1000 * (GENESIS_S + (epoch + 1) * EPOCH_S + windows * WINDOW_S);
+		},
+		wait(seconds) {
+			nowMs += 1000 * seconds;
 		},
 		async close() {
 			await chain.close();

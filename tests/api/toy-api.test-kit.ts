@@ -160,6 +160,7 @@ export const chain: Chain = {
 		rewards: accountOf("4"),
 		slashing: accountOf("5"),
 		rollCall: accountOf("6"),
+		rentalEscrow: accountOf("7"),
 		deployedAtBlock: 1,
 	},
 	token: { symbol: "ASSAY", decimals: 18 },

@@ -63,6 +63,7 @@ export const chain = z.object({
 		rewards: account,
 		slashing: account,
 		rollCall: account,
+		rentalEscrow: account,
 		deployedAtBlock: count,
 	}),
 	token: z.object({ symbol: said, decimals: count }),

@@ -17,6 +17,7 @@ import {
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
+import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
@@ -32,6 +33,7 @@ export interface ContractAddresses {
 	readonly rewards: Hex;
 	readonly slashing: Hex;
 	readonly rollCall: Hex;
+	readonly rentalEscrow: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -70,6 +72,7 @@ const ABIS = {
 	rewards: rewardsAbi,
 	slashing: slashingAbi,
 	rollCall: rollCallAbi,
+	rentalEscrow: rentalEscrowAbi,
 } as const;
 
 type Abis = typeof ABIS;

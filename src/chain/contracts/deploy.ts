@@ -5,6 +5,7 @@ import { encodeDeployData, getContractAddress, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
+import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
@@ -106,6 +107,10 @@ export async function deployContracts(
 			args: [registry.address, { ...ROLL_CALLS, ...rollCalls }],
 		}),
 	);
+	const escrow = { burnPpm: 100_000, mostSeconds: 30 * DAY };
+	const rentalEscrow = await put(
+		encodeDeployData({ abi: rentalEscrowAbi, bytecode: code.rentalEscrowCode, args: [token, escrow] }),
+	);
 	const addresses = {
 		chainId: client.chainId,
 		token,
@@ -114,6 +119,7 @@ export async function deployContracts(
 		rewards: rewards.address,
 		slashing: slashing.address,
 		rollCall: rollCall.address,
+		rentalEscrow: rentalEscrow.address,
 		deployedAtBlock: registry.block,
 	};
 	return { client, addresses };

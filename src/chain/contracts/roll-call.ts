@@ -1,11 +1,11 @@
 // RollCall.sol: what a validator commits to at a roll call, which commitments a block has, an account's signature under its
 // answer, openings that are demanded. The bytes are src/protocol/roll-call; docs/roll-call.md.
-import type { ContractFunctionReturnType, Hex } from "viem";
+import type { ContractFunctionArgs, ContractFunctionReturnType, Hex } from "viem";
 import { toHex } from "../../protocol/chain/hex.ts";
 import type { SignedAnswer } from "../../protocol/chain/roll-answer.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
-import { type Contracts, callOf, read } from "./contracts.ts";
+import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
 
 /** As set at the deployment. */
 export type RollCallParams = Readonly<ContractFunctionReturnType<typeof rollCallAbi, "view", "params">>;
@@ -78,3 +78,66 @@ export const signAnswer = (
 		primaryType: "RollAnswer",
 		message: { call: BigInt(call), beta: toHex(beta0), leaf: toHex(leaf) },
 	});
+
+type Args<F extends "demandOpening" | "answerOpening"> = ContractFunctionArgs<
+	typeof rollCallAbi,
+	"nonpayable" | "payable",
+	F
+>;
+/** Parts of a commitment; the chain has their hash. */
+export type RollCommitment = Args<"demandOpening">[0];
+/** A leaf, its place in the tree, its account's signature. */
+export type RollLeafProof = Args<"demandOpening">[1];
+/** One element of one round. */
+export type RollPlace = Args<"demandOpening">[2];
+/** As its event has it; the chain has the hash. */
+export type Demand = Args<"answerOpening">[0];
+
+/** With the deposit as the next block asks for it, and a quarter more: the price of gas may rise until it is mined. */
+export async function demandCall(
+	contracts: Contracts,
+	commitment: RollCommitment,
+	proof: RollLeafProof,
+	place: RollPlace,
+): Promise<Call> {
+	const { rounds, k } = proof.leaf;
+	const least = await readPending(contracts, "rollCall", "depositFor", rounds, k);
+	return { ...callOf(contracts, "rollCall", "demandOpening", commitment, proof, place), value: least + least / 4n };
+}
+
+/** Every demand of an account's answers that is open in the newest block, oldest first. */
+export async function readOpenDemands(contracts: Contracts, account: Hex): Promise<readonly Demand[]> {
+	const [demanded, answered, withheld] = await Promise.all([
+		readEvents(contracts, "rollCall", "OpeningDemanded", { account }),
+		readEvents(contracts, "rollCall", "OpeningAnswered", { account }),
+		readEvents(contracts, "rollCall", "OpeningWithheld", { account }),
+	]);
+	// One demander has one open demand of an answer at a time: as many as were closed, its oldest, are over.
+	const keyOf = ({ answer, demander }: { readonly answer: Hex; readonly demander: Hex }) => `${answer} ${demander}`;
+	const closed = new Map<string, number>();
+	for (const { args } of [...answered, ...withheld]) closed.set(keyOf(args), (closed.get(keyOf(args)) ?? 0) + 1);
+	return demanded.flatMap(({ args }) => {
+		const left = closed.get(keyOf(args)) ?? 0;
+		closed.set(keyOf(args), left - 1);
+		return left > 0 ? [] : [args.demand];
+	});
+}
+
+/** All roots of the answer, the demanded leaf of its round, and the path from there to the round's root. */
+export const answerCall = (
+	contracts: Pick<Contracts, "addresses">,
+	demand: Demand,
+	opening: { readonly roots: readonly Uint8Array[]; readonly leaf: Uint8Array; readonly path: readonly Uint8Array[] },
+): Call =>
+	callOf(
+		contracts,
+		"rollCall",
+		"answerOpening",
+		demand,
+		opening.roots.map(toHex),
+		toHex(opening.leaf),
+		opening.path.map(toHex),
+	);
+
+export const expireCall = (contracts: Pick<Contracts, "addresses">, demand: Demand): Call =>
+	callOf(contracts, "rollCall", "expire", demand);

@@ -3,6 +3,7 @@
 import { BaseError, decodeErrorResult, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
+import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
@@ -26,9 +27,14 @@ export function refusedBecause(error: unknown): string | null {
 	return refused instanceof RpcRefusal ? (revertOf(refused)?.errorName ?? null) : null;
 }
 
-const EVERY_ERROR = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi, ...rollCallAbi].filter(
-	({ type }) => type === "error",
-);
+const EVERY_ERROR = [
+	...registryAbi,
+	...scoreboardAbi,
+	...rewardsAbi,
+	...slashingAbi,
+	...rollCallAbi,
+	...rentalEscrowAbi,
+].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {
 	const data = typeof given === "string" ? given : (given as { data?: unknown } | null | undefined)?.data;

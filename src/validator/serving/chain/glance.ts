@@ -53,6 +53,7 @@ export async function readGlance(
 			rewards: lower(addresses.rewards),
 			slashing: lower(addresses.slashing),
 			rollCall: lower(addresses.rollCall),
+			rentalEscrow: lower(addresses.rentalEscrow),
 			deployedAtBlock: addresses.deployedAtBlock,
 		},
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },
