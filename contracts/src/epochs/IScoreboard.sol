@@ -78,7 +78,7 @@ interface IScoreboard {
         uint64 indexed epoch, address indexed proposer, bytes32 digest, address indexed challenger, uint128 slashed
     );
 
-    /// @notice Thrown when a parameter cannot work (docs/chain.md §4).
+    /// @notice Thrown when a parameter cannot work (docs/chain.md §6).
     error ParamsInvalid();
     /// @notice Thrown when the call is outside its window of the epoch.
     error NotInPhase(uint64 epoch);

@@ -129,7 +129,7 @@ interface Asked {
 
 /** A claim costs some 45,000 gas in a batch: this many stay far below any block. */
 const MAX_CLAIMS = 20;
-/** What a claim may cost, its share of the payment included: docs/chain.md §5. */
+/** What a claim may cost, its share of the payment included: docs/chain.md §7. */
 const MAX_CLAIM_GAS = 90_000n;
 const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 

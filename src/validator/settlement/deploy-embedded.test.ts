@@ -2,7 +2,7 @@
 // back after them; never once something came of it.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -16,7 +16,7 @@ import { createScoreReport } from "../../market/epochs/score-report.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";
-import { type ChainHome, ensureStaked, openChainHome, treasurerOf } from "./home.ts";
+import { type ChainHome, chainFolder, contractsPath, ensureStaked, openChainHome, treasurerOf } from "./home.ts";
 import { createReportScores, waitsUntil } from "./report-scores.ts";
 import { chainDefaults } from "./settings.ts";
 
@@ -126,6 +126,31 @@ test("contracts on which somebody else has registered are kept, whatever was mis
 		await home.close();
 	} finally {
 		await other.remove();
+	}
+});
+
+test("contracts of an earlier version are refused, with what to do", async () => {
+	const old = makeDataDir();
+	const options = {
+		dataDir: old.path,
+		settings,
+		mayDeploy: true,
+		nowMs: () => nowS * 1000,
+		randomBytes: (size: number) => new Uint8Array(randomBytes(size)),
+	};
+	try {
+		await (await openChainHome(options)).close();
+		const path = contractsPath(chainFolder(old.path), false);
+		const { rollCall, rentalEscrow, ...before } = JSON.parse(readFileSync(path, "utf8"));
+		writeFileSync(path, JSON.stringify(before));
+		const refused = { code: "CHAIN_MISSING", hint: /Move the folder `chain`/ };
+		await assert.rejects(openChainHome(options), refused);
+		writeFileSync(path, JSON.stringify({ ...before, rollCall }));
+		await assert.rejects(openChainHome(options), refused);
+		writeFileSync(path, JSON.stringify({ ...before, rollCall, rentalEscrow }));
+		await (await openChainHome(options)).close();
+	} finally {
+		await old.remove();
 	}
 });
 
