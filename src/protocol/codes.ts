@@ -483,7 +483,7 @@ export const codes = {
 	CHAIN_CLOSED: error("The embedded chain is closed.", "Start it again."),
 	CHAIN_JOURNAL: error(
 		"The embedded chain's journal could not be kept, or does not give its blocks again.",
-		"Look for a full disk; else restore the folder, or begin a new chain in another.",
+		"Look for a full disk; else restore the folder, or take the chain back to its last whole block with `assay chain repair`.",
 	),
 	CHAIN_METHOD: error(
 		"The embedded chain does not answer this method.",

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -122,4 +122,33 @@ test("any node by its URL: deployed, staked, shown; another chain's contracts ar
 		join(chainFolder(mine), "contracts.json"),
 	);
 	assert.deepEqual([wrong.code, /not on this chain/.test(wrong.err)], [69, true]);
+});
+
+test("a damaged journal is named, repaired and gone on with, contracts and stakes included", async () => {
+	const journal = join(chainFolder(mine), "embedded", "blocks.jsonl");
+	const settings = { ...chainDefaults, epochSeconds: 600 };
+	const open = () =>
+		openChainHome({ dataDir: mine, settings, mayDeploy: true, nowMs: () => Date.now(), randomBytes: bytes });
+	assert.match((await assay("chain", "repair", "--data", mine)).out, /^nothing to repair: \d+ blocks, all whole\n$/);
+	const [whole, count] = [readFileSync(journal), String(readFileSync(journal)).split("\n").length - 1];
+	const harm = (at: number) => {
+		const harmed = Buffer.from(whole);
+		harmed.fill(0, at, at + 9);
+		writeFileSync(journal, harmed);
+	};
+	harm(whole.length - 30);
+	const refused = await assay("chain", "status", "--data", mine);
+	assert.deepEqual(
+		[refused.code, /CHAIN_JOURNAL/.test(refused.err), /chain repair/.test(refused.err)],
+		[69, true, true],
+	);
+	const repaired = await assay("chain", "repair", "--data", mine);
+	assert.match(repaired.out, new RegExp(`kept {3}${count - 1} blocks\nlost {3}1 block: `), repaired.err);
+	assert.equal((await assay("chain", "status", "--data", mine)).code, 0);
+	// The contracts themselves are lost.
+	harm(200);
+	const worse = await assay("chain", "repair", "--data", mine);
+	assert.match(worse.out, /kept {3}0 blocks[\s\S]*the next start deploys new ones/);
+	await (await open()).close();
+	assert.equal((await assay("chain", "status", "--data", mine)).code, 0);
 });

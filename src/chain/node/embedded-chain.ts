@@ -5,35 +5,23 @@
 // The EVM cannot dump its state; but the same transactions at the same timestamps make the same blocks, so
 // the journal is the state. A block is on disk before anyone hears of it. Blocks are made when a transaction
 // comes, and otherwise at most every BLOCK_EVERY_MS, and only when somebody looks at blocks.
-import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { type BlockJournal, type JournalFault, openJournal } from "./block-journal.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
+import { replayJournal } from "./replay-journal.ts";
 import type { Rpc } from "./rpc.ts";
 
-export type EmbeddedChain = Awaited<ReturnType<typeof openLocked>>;
+export type EmbeddedChain = ReturnType<typeof runChain>;
 
 export interface EmbeddedOptions {
 	readonly folder: string;
 	/** Used when the folder is new. */
 	readonly genesis: Genesis;
 	readonly nowMs: () => number;
-}
-
-interface Line {
-	/** Timestamp in seconds. */
-	readonly t: number;
-	/** Raw transactions that came before this block. */
-	readonly x?: readonly string[];
-	readonly h: string;
-}
-
-interface Block {
-	readonly hash: string;
-	readonly timestamp: string;
 }
 
 /** Longest age of the newest block while somebody asks for it. */
@@ -55,12 +43,7 @@ const LOOKS_AT_BLOCKS = new Set(["eth_blockNumber", "eth_getBlockByNumber"]);
 
 export async function openEmbeddedChain(options: EmbeddedOptions): Promise<EmbeddedChain> {
 	await makeFolder(options.folder);
-	// Two processes on one journal would destroy it.
-	const lock = await lockFolder(options.folder);
-	if (lock === null)
-		throw new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
-			hint: "Ask that one over its RPC URL, or stop it.",
-		});
+	const lock = await lockChain(options.folder);
 	try {
 		return await openLocked(options, lock);
 	} catch (error) {
@@ -69,69 +52,107 @@ export async function openEmbeddedChain(options: EmbeddedOptions): Promise<Embed
 	}
 }
 
+/** Two processes on one journal would destroy it. */
+async function lockChain(folder: string): Promise<FolderLock> {
+	const lock = await lockFolder(folder);
+	if (lock !== null) return lock;
+	throw new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
+		hint: "Ask that one over its RPC URL, or stop it.",
+	});
+}
+
+/**
+ * Cuts the journal before the first block that is damaged or does not come out as it was, and keeps a copy of
+ * the rest. `lost` is null when nothing is wrong.
+ */
+export async function repairEmbeddedChain(folder: string) {
+	const lock = await lockChain(folder);
+	try {
+		const genesis = await readGenesis(folder);
+		if (genesis === null)
+			throw new AssayError("CHAIN_MISSING", `there is no embedded chain in ${folder}`, {
+				hint: "`assay up` creates one.",
+			});
+		const journal = await openJournal(folder);
+		try {
+			const changed = await replayJournal(await createEdrProvider(genesis), journal.blocks);
+			// Nothing would be left, and the journal is not what is wrong.
+			if (changed?.kept === 0) throw damaged(changed, journal.blocks.length);
+			const fault = changed ?? journal.fault;
+			if (fault === null) return { kept: journal.blocks.length, lost: null };
+			return { kept: fault.kept, lost: { why: fault.why, ...(await journal.cut(fault.kept)) } };
+		} finally {
+			await journal.close();
+		}
+	} finally {
+		await lock.release();
+	}
+}
+
 async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 	const genesis = await loadGenesis(options);
-	const evm = await createEdrProvider(genesis);
-	const path = join(options.folder, "blocks.jsonl");
-	const file = await open(path, "a+", 0o600);
-	await syncFolder(options.folder);
-	const journal = await readFile(path, "utf8");
-	// A line without its end was being written when the process died: nobody heard of that block.
-	const whole = journal.slice(0, journal.lastIndexOf("\n") + 1);
-	if (whole.length < journal.length) await file.truncate(Buffer.byteLength(whole));
+	const journal = await openJournal(options.folder);
+	try {
+		await syncFolder(options.folder);
+		const evm = await createEdrProvider(genesis);
+		const fault = journal.fault ?? (await replayJournal(evm, journal.blocks));
+		if (fault !== null) throw damaged(fault, journal.blocks.length);
+		return runChain(options, { lock, journal, evm, headS: journal.blocks.at(-1)?.t ?? genesis.timestamp });
+	} catch (error) {
+		await journal.close();
+		throw error;
+	}
+}
 
-	let headS = genesis.timestamp;
+const damaged = ({ kept, why }: JournalFault, read: number) =>
+	new AssayError(
+		"CHAIN_JOURNAL",
+		`${why}; ${kept} blocks before it are whole${read > kept ? `, ${read - kept} from it on are readable` : ""}`,
+		{
+			hint:
+				"Restore the folder if you have a copy. Else `assay chain repair` goes back to the last whole block and keeps the rest in a file." +
+				" (If block 1 already differs, genesis.json was changed, or another version of the EVM made the journal.)",
+		},
+	);
+
+function runChain(
+	options: EmbeddedOptions,
+	{ lock, journal, evm, ...from }: { lock: FolderLock; journal: BlockJournal; evm: Rpc; headS: number },
+) {
+	let { headS } = from;
 	let isBroken = false;
 	const timeS = () => Math.max(headS, Math.floor(options.nowMs() / 1000));
 
-	async function makeBlock(atS: number): Promise<string> {
-		await evm("evm_setNextBlockTimestamp", [atS]);
-		await evm("evm_mine", []);
-		const block = (await evm("eth_getBlockByNumber", ["latest", false])) as Block;
-		headS = Number(block.timestamp);
-		return block.hash;
-	}
-
-	for (const [number, text] of whole.split("\n").entries()) {
-		if (text === "") continue;
-		const line = JSON.parse(text) as Line;
-		for (const raw of line.x ?? []) await evm("eth_sendRawTransaction", [raw]);
-		const hash = await makeBlock(line.t);
-		if (hash !== line.h)
-			throw new AssayError("CHAIN_JOURNAL", `block ${number + 1} of the embedded chain does not come out as it was`, {
-				hint: "The journal was changed, or another version of the EVM made it. Restore the folder, or begin a new chain in another.",
-			});
-	}
-
-	async function block(raws: readonly string[]): Promise<void> {
+	/** Gives the hash of the transaction, if there is one. */
+	async function makeBlock(raws: readonly string[]): Promise<unknown> {
 		const t = timeS();
+		const keep = await journal.reserve(t, raws);
+		let hash: unknown = null;
+		for (const raw of raws) hash = await evm("eth_sendRawTransaction", [raw]);
 		try {
-			const h = await makeBlock(t);
-			await file.appendFile(`${JSON.stringify({ t, ...(raws.length > 0 ? { x: raws } : {}), h } satisfies Line)}\n`);
-			await file.datasync();
+			await evm("evm_mine", [t]);
+			await keep(((await evm("eth_getBlockByNumber", ["latest", false])) as { readonly hash: string }).hash);
 		} catch (cause) {
 			// The EVM is ahead of the journal now: nothing it says may be believed any more.
 			isBroken = true;
 			throw new AssayError("CHAIN_JOURNAL", "a block of the embedded chain could not be kept", {
-				hint: "Look for a full disk, then start again.",
+				hint: "Look for a full or broken disk, then start again.",
 				cause,
 			});
 		}
+		headS = t;
+		return hash;
 	}
 
 	async function answer(method: string, params: readonly unknown[]): Promise<unknown> {
-		if (method === "eth_sendRawTransaction") {
-			const hash = await evm(method, params);
-			await block([params[0] as string]);
-			return hash;
-		}
+		if (method === "eth_sendRawTransaction") return makeBlock([String(params[0])]);
 		if (!READS.has(method))
 			throw new AssayError("CHAIN_METHOD", `the embedded chain does not answer ${method.slice(0, 60)}`, {
 				hint: "It knows the reading methods of eth_, and eth_sendRawTransaction.",
 			});
 		if (LOOKS_AT_NOW.has(method)) {
 			const mostMs = LOOKS_AT_BLOCKS.has(method) ? BLOCK_EVERY_MS : BLOCK_EVERY_MS * BLOCK_FOR_CALLS;
-			if ((timeS() - headS) * 1000 >= mostMs) await block([]);
+			if ((timeS() - headS) * 1000 >= mostMs) await makeBlock([]);
 			// For calls and estimates on the pending block.
 			await evm("evm_setNextBlockTimestamp", [timeS()]);
 		}
@@ -154,16 +175,30 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 			await mutex.run(async () => {
 				closed = true;
 			});
-			await file.close();
+			await journal.close();
 			await lock.release();
 		},
 	};
 }
 
 async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<Genesis> {
-	const path = join(folder, "genesis.json");
-	const kept = await readIfPresent(path);
-	if (kept !== null) return JSON.parse(String(kept)) as Genesis;
-	await writeDurably(path, `${JSON.stringify(genesis)}\n`);
+	const kept = await readGenesis(folder);
+	if (kept !== null) return kept;
+	await writeDurably(genesisPath(folder), `${JSON.stringify(genesis)}\n`);
 	return genesis;
+}
+
+const genesisPath = (folder: string) => join(folder, "genesis.json");
+
+async function readGenesis(folder: string): Promise<Genesis | null> {
+	const kept = await readIfPresent(genesisPath(folder));
+	if (kept === null) return null;
+	try {
+		return JSON.parse(String(kept)) as Genesis;
+	} catch (cause) {
+		throw new AssayError("CHAIN_JOURNAL", "the embedded chain's genesis.json is damaged", {
+			hint: "Restore it from a copy; else move the folder `chain` away, and the next start begins a new chain.",
+			cause,
+		});
+	}
 }

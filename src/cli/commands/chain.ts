@@ -15,6 +15,7 @@ import { type Column, left, right, shown, table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { deploy } from "./chain/chain-deploy.ts";
 import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
+import { repair } from "./chain/chain-repair.ts";
 import { send, setEndpoint } from "./chain/chain-send.ts";
 import { type ChainCommandValues, options } from "./chain/options.ts";
 
@@ -63,6 +64,10 @@ export const chainCommand = command({
 			run: bindDevices,
 		},
 		release: { does: "give up devices that are bound to this provider", run: releaseDevices },
+		repair: {
+			does: "take the embedded chain back to the last whole block of its journal; the rest is kept in a file beside it",
+			run: repair,
+		},
 	},
 });
 
