@@ -1,13 +1,14 @@
-// `assay verify FILE`: is this evidence true? The same pure function that the validator and the browser use.
-// Reads one file, trusts nothing in it, opens no connection.
+// `assay verify FILE`: is this evidence true? The same pure functions that the validator and the browser use.
+// Reads one file, trusts nothing in it, opens no connection but to the node that --chain names.
 import { realEnvironment } from "../../platform/environment.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
+import { formatOf } from "../../protocol/roll-call/roll-file.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
 import { verdictToExitCode } from "../exit-codes.ts";
-import { flag, hexKey, list, number, text } from "../options.ts";
+import { account, flag, hexKey, list, number, text, usageError } from "../options.ts";
 import { formatDuration } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
@@ -22,13 +23,25 @@ export const verifyCommand = command({
 		signer: list("KEY", "accept only this verifier's key", hexKey),
 		"max-age": number("DAYS", "refuse evidence that is older", [0, 36500]),
 		probe: text("ID", "refuse evidence of any other probe"),
+		chain: text("URL", "node of the chain that a roll call's file names: compare its blocks and its commitment"),
+		"roll-call": text("ADDRESS", "accept only this contract's roll calls", { shape: account }),
+		host: text("KEY", "accept only this host's answer to a roll call", { shape: hexKey }),
 		json: flag("print the verdict as JSON"),
 	},
-	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file" },
+	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file", 69: "no answer of the node" },
 
 	async run(values, io, path = "") {
 		const file = readEvidence(path);
 		const maxAge = values["max-age"];
+		if (values.chain !== undefined || formatOf(file) === "assay-roll-call") {
+			if (values.signer !== undefined || values.probe !== undefined)
+				throw usageError("--signer and --probe are for files of probes; a roll call's has --roll-call and --host");
+			const { verifyRollCallFile } = await import("../verify-roll-call-file.ts");
+			const notBeforeS = maxAge === undefined ? undefined : Date.now() / 1000 - maxAge * 86_400;
+			return verifyRollCallFile(file, path, { ...values, contract: values["roll-call"], notBeforeS }, io);
+		}
+		if (values["roll-call"] !== undefined || values.host !== undefined)
+			throw usageError("--roll-call and --host are for files of roll calls; this is one of a probe");
 		const expect: Expectations = {
 			...(values.signer === undefined ? {} : { signers: values.signer }),
 			...(values.probe === undefined ? {} : { probeId: values.probe }),
@@ -54,8 +67,8 @@ function validLines(file: Uint8Array, verdict: Verdict, isPinned: boolean, paint
 	const when = new Date(body.probe.startedAtMs).toISOString();
 	const anySigner = isPinned ? "" : paint.dim("  (any signer accepted; --signer KEY requires one)");
 	return [
-		`  ${body.probe.target} answered at ${when}, in ${formatDuration(body.probe.finishedAtUs)}`,
 		`  strength ${verdict.strength}: ${WHO_COULD_LIE[verdict.strength]}`,
+		`  ${body.probe.target} answered at ${when}, in ${formatDuration(body.probe.finishedAtUs)}`,
 		`  signed by ${verdict.signer}${anySigner}`,
 		...(verdict.host === null ? [] : [`  countersigned by ${verdict.host}`]),
 		"",

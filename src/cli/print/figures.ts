@@ -10,6 +10,7 @@ const figureLabels: Readonly<Record<string, string>> = {
 	"memory.resident": "memory resident",
 	"memory.bandwidth": "memory speed",
 	"memory.latency": "memory latency",
+	"memory.held": "memory held",
 	"disk.write": "write speed",
 	"disk.read": "read speed",
 	"disk.stored": "disk space verified",
@@ -24,6 +25,7 @@ export function figureLabel(name: string): string {
 			.replace(/^peer\.bandwidth\.(\d+)$/, "memory of device $1")
 			.replace(/^gemm\./, "matrix ")
 			.replace(/^fma\./, "scalar ")
+			.replace(/\.least$/, "")
 			.replace(/\.(sustained|alone)$/, " $1")
 	);
 }

@@ -5,6 +5,7 @@ import { codes } from "../../protocol/codes.ts";
 import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Confidence, Identity, Verdict } from "../../protocol/probe/verdict.ts";
+import type { ValidRollCall } from "../../protocol/roll-call/roll-verdict.ts";
 import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
@@ -105,7 +106,7 @@ export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint)
 	return lines.join("\n");
 }
 
-export function findingLines(verdict: Verdict, paint: Paint): string[] {
+export function findingLines(verdict: Verdict | ValidRollCall, paint: Paint): string[] {
 	if (verdict.status !== "valid") return [];
 	return verdict.findings.map((f) => `  ${paint.unsure("note")}  ${f.code}: ${f.detail}`);
 }

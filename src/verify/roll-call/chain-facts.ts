@@ -17,6 +17,7 @@ export interface ChainFacts {
 	readonly contract: string;
 	/** Its settings. */
 	readonly beacon: "block" | "drand";
+	/** 0: there is no such contract. */
 	readonly every: number;
 	readonly windowS: number;
 	/** By number, of those that the file names and of the one before the block that the places are drawn from. Null: there is none. */

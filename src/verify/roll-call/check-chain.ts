@@ -36,6 +36,7 @@ export function checkChain(body: RollCallBody, facts: ChainFacts): Fault | null 
 		() => (chain.id === facts.chainId ? null : fault("CALL_CHAIN_OTHER", "chain.id", `the node's is ${facts.chainId}`)),
 		() =>
 			chain.contract === facts.contract ? null : fault("CALL_CHAIN_OTHER", "chain.contract", "another one was asked"),
+		() => (facts.every > 0 ? null : fault("CALL_UNCOMMITTED", "chain.contract", "the chain has no such contract")),
 		() =>
 			beacon.kind === facts.beacon
 				? null

@@ -143,6 +143,7 @@ export interface ToyOptions {
 	readonly beacon?: RollBeacon;
 	readonly committed?: StatedBlock;
 	readonly chain?: RollCallBody["chain"];
+	readonly validator?: string;
 	readonly signer?: Signer;
 	readonly spec?: RollSpec;
 	readonly spoil?: SpoilRound;
@@ -157,31 +158,43 @@ export interface ToyCall {
 	readonly file: Uint8Array;
 }
 
-/** A whole answer to a call of a host with two devices, of which the first is shown. */
-export function toyCall(options: ToyOptions = {}): ToyCall {
-	const { beacon = BEACON, committed = COMMITTED, chain = CHAIN, signer = HOST, spec = SPEC } = options;
-	const { beta0, beta2 } = rollRandomness(beacon);
+/** What a host with two devices computed and signed before anybody knew what would be opened, and the tree it stands in. */
+export function answerCall(chain: RollCallBody["chain"], call: number, beta0: Uint8Array, options: ToyOptions = {}) {
+	const { signer = HOST, spec = SPEC } = options;
 	const host: RollHost = { key: signer.key, account: ACCOUNT };
 	const worked = work(beta0, host, spec, options.spoil);
 	const leaf = rollLeaf(host, { ...spec, end: worked.end, last: worked.last });
 	const second = keccak(utf8ToBytes("the host's second device"));
 	const others = options.others ?? [keccak(utf8ToBytes("another host")), keccak(utf8ToBytes("a third"))];
 	const tree = keccakTree([others[0]!, leaf, second, ...others.slice(1)]);
-	const call = beacon.kind === "block" ? beacon.called.number : beacon.called.round;
-	const id = { chainId: chain.id, contract: chain.contract, call };
-	const leaves = [leaf, second];
-	const stated = {
-		...{ chain, call, beacon, committed, validator: VALIDATOR },
+	const hash = rollAnswerHash({ chainId: chain.id, contract: chain.contract, call }, beta0, [leaf, second]);
+	const leaves = [leaf, second].map(bytesToHex);
+	return {
+		worked,
 		tree: { index: 1, count: tree.count, root: bytesToHex(tree.root), path: tree.path(1).map(bytesToHex) },
-		host: {
-			...host,
-			signature: bytesToHex(signer.sign(rollAnswerHash(id, beta0, leaves))),
-			leaves: leaves.map(bytesToHex),
-		},
+		host: { ...host, signature: bytesToHex(signer.sign(hash)), leaves },
 		answer: { ...spec, last: worked.last },
 	};
-	const openings = openAll(worked, beta2, signer.key);
+}
+
+/** The file of such an answer, once the places are known. */
+export function fileOf(
+	{ worked, tree, host, answer }: ReturnType<typeof answerCall>,
+	at: Pick<RollCallBody, "chain" | "beacon" | "committed" | "validator">,
+): ToyCall {
+	const { beacon } = at;
+	const call = beacon.kind === "block" ? beacon.called.number : beacon.called.round;
+	const stated = { ...at, call, tree, host, answer };
+	const openings = openAll(worked, rollRandomness(beacon).beta2, host.key);
 	return { stated, roots: worked.roots, openings, file: makeRollCallFile(stated, worked.roots, openings) };
+}
+
+/** All of it on the made-up chain. */
+export function toyCall(options: ToyOptions = {}): ToyCall {
+	const { beacon = BEACON, committed = COMMITTED, chain = CHAIN, validator = VALIDATOR } = options;
+	const call = beacon.kind === "block" ? beacon.called.number : beacon.called.round;
+	const answered = answerCall(chain, call, rollRandomness(beacon).beta0, options);
+	return fileOf(answered, { chain, beacon, committed, validator });
 }
 
 /** What an honest node says of it. */

@@ -196,6 +196,7 @@ test("a block that is no roll call, a draw from another block, a block before th
 	assert.equal(asked(CALL, { blocks: withoutBefore }), "CALL_BLOCK_OTHER", "the node does not know the block before");
 	assert.equal(asked(CALL, { blocks: new Map() }), "CALL_BLOCK_OTHER");
 	assert.equal(asked(CALL, { beacon: "drand" }), "CALL_BEACON_UNKNOWN");
+	assert.equal(asked(CALL, { every: 0 }), "CALL_UNCOMMITTED", "no contract there");
 });
 
 test("a commitment to another tree, of another call, by somebody else, or none at all", () => {
