@@ -45,7 +45,7 @@ test("N keys that share the answers of one card have less together than one key 
 test("the score is multiplied by it, after the cap, and its terms multiply out", () => {
 	const proof = proofOf({ cards: Array.from({ length: 8 }, () => "full card"), share: 1, hostShare: 1 });
 	const score = (presence: { counted: number; answered: number } | null) =>
-		scoreProvider(inputOf(proof, { rented: true, presence }), P);
+		scoreProvider(inputOf(proof, { rented: { calls: 24, paidPpm: 1_100_000 }, presence }), P);
 	assert.equal(score(null).scorePpm, 1_000_000, "no roll calls");
 	assert.ok(score(null).root.from.some((one) => typeof one !== "string" && one.name === "no roll calls"));
 	assert.equal(score({ counted: 24, answered: 24 }).scorePpm, 1_000_000);

@@ -32,14 +32,24 @@ export interface Presence {
 	readonly answered: number;
 }
 
+/** Of the last `rollCallWindow` calls, those in which the provider was rented and paid for through the escrow. */
+export interface RentedCalls {
+	readonly calls: number;
+	/** What one of them counts for on average: market/rentals/paid-rental.ts. */
+	readonly paidPpm: number;
+}
+
+/** Without roll calls nobody knows what was paid when: neither bonus nor excuse. */
+export const NEVER_RENTED: RentedCalls = { calls: 0, paidPpm: 0 };
+
 export interface ScoreInput {
 	readonly providerId: string;
 	readonly nowMs: number;
 	/** Paused and removed providers score 0. */
 	readonly active: boolean;
 	readonly proof: Proof | null;
-	readonly rented: boolean;
-	/** Milliseconds since the proof in which the provider was rented and therefore not probed: they do not age the proof. */
+	readonly rented: RentedCalls;
+	/** Milliseconds since the proof in which the provider was rented through the escrow and so not probed: they do not age the proof. */
 	readonly rentedMs: number;
 	/** Reliability as it was kept before `history`; null: a new provider, or all of its past is in `history`. */
 	readonly reliabilityPpm: number | null;

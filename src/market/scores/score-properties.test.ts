@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";
 import { createParams, DEFAULT_PARAMS } from "../params.ts";
 import { mismatchesOf } from "./recompute.ts";
-import type { Proof } from "./score-input.ts";
+import { NEVER_RENTED, type Proof } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
 import { CARDS, gpuFigures, hostFigures, inputOf, NOW_MS, profile } from "./scored-host.test-kit.ts";
 
@@ -57,13 +57,14 @@ function proofOf({ gpus, hostShare, ramGiB }: DrawnHost): Proof {
 		claimedRamBytes: ramGiB * 2 ** 30,
 	};
 }
-const score = (proof: Proof, params = P, rented = false) => scoreProvider(inputOf(proof, { rented }), params).scorePpm;
+const score = (proof: Proof, params = P, rented = NEVER_RENTED) =>
+	scoreProvider(inputOf(proof, { rented }), params).scorePpm;
 
 test("bounded, whole, and explained", () => {
 	fc.assert(
 		fc.property(
 			host,
-			fc.boolean(),
+			fc.record({ calls: fc.nat(30), paidPpm: fc.nat(2_000_000) }),
 			fc.constantFrom("holistic", "sn27"),
 			fc.constantFrom("carried", "plain"),
 			(h, rented, scoring, hostParts) => {

@@ -51,7 +51,7 @@ test("eight full cards in a full host are the whole score; nothing is more, and 
 	const full = proofOf({ cards: Array<string>(8).fill("full card"), share: 1 });
 	assert.equal(score(full), 1_000_000);
 	assert.equal(score(proofOf({ cards: Array<string>(12).fill("full card"), share: 1 })), 1_000_000);
-	assert.equal(score(full, { rented: true }), 1_000_000, "the bonus is capped");
+	assert.equal(score(full, { rented: { calls: 24, paidPpm: 1_100_000 } }), 1_000_000, "the bonus is capped");
 	assert.equal(score(proofOf({ cards: ["full card"], share: 1 })), 125_000);
 	for (const { id } of CARDS) assert.ok(score(proofOf({ cards: [id], share: 1 })) < 125_000, id);
 });
@@ -59,7 +59,7 @@ test("eight full cards in a full host are the whole score; nothing is more, and 
 test("every score multiplies out from terms that end in evidence, parameters and states", () => {
 	const explanation = scoreProvider(
 		inputOf(proofOf({ cards: ["L4", "Tesla T4"] }), {
-			rented: true,
+			rented: { calls: 24, paidPpm: 1_100_000 },
 			reliabilityPpm: null,
 			history: past("success", "failure"),
 		}),
@@ -105,10 +105,17 @@ test("a proof ages: three intervals, rented time apart, and not for ever", () =>
 		score({ ...proofOf({ cards: ["full card"], share: 1 }), provenAtMs: NOW_MS - ageMs }, more);
 	assert.equal(at(P.maxAgeMs), 125_000);
 	assert.equal(at(P.maxAgeMs + 1), 0);
-	assert.equal(at(P.maxAgeMs + 5000, { rented: true, rentedMs: 5000 }), 137_500);
+	assert.equal(at(P.maxAgeMs + 5000, { rented: { calls: 24, paidPpm: 1_100_000 }, rentedMs: 5000 }), 137_500);
 	assert.equal(at(P.maxAgeMs + 5000, { rentedMs: 4999 }), 0);
-	assert.equal(at(P.maxRentedAgeMs, { rented: true, rentedMs: P.maxRentedAgeMs }), 137_500);
-	assert.equal(at(P.maxRentedAgeMs + 1, { rented: true, rentedMs: P.maxRentedAgeMs }), 0, "who rents from itself");
+	assert.equal(
+		at(P.maxRentedAgeMs, { rented: { calls: 24, paidPpm: 1_100_000 }, rentedMs: P.maxRentedAgeMs }),
+		137_500,
+	);
+	assert.equal(
+		at(P.maxRentedAgeMs + 1, { rented: { calls: 24, paidPpm: 1_100_000 }, rentedMs: P.maxRentedAgeMs }),
+		0,
+		"who rents from itself",
+	);
 	assert.equal(at(P.maxAgeMs + 1, { rentedMs: -5 }), 0);
 	assert.equal(at(-1000), 125_000, "clocks of two validators differ");
 });
@@ -314,7 +321,7 @@ test("a host without a GPU is worth what the operator says, and only an honest o
 	assert.equal(score(bare), 0, "the default");
 	assert.equal(score(bare, {}, trial), 4500, "1 % of 0.2 + 0.15 + 0.1");
 	assert.equal(score(bare, { reliabilityPpm: 500_000 }, trial), 2250);
-	assert.equal(score(bare, { rented: true }, trial), 4950);
+	assert.equal(score(bare, { rented: { calls: 24, paidPpm: 1_100_000 } }, trial), 4950);
 	assert.equal(score(proofOf({ cards: [], hostShare: 0 }), {}, trial), 0);
 	assert.equal(score(bare, {}, createParams({ hostOnlyPpm: 10_000, hostParts: "plain" })), 4500);
 	assert.equal(score(bare, {}, createParams({ hostOnlyPpm: 10_000, scoring: "sn27" })), 0, "cards alone");

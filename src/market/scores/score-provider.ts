@@ -13,6 +13,7 @@ import { presenceTerm } from "./presence.ts";
 import { provenFiguresOf } from "./proven-figures.ts";
 import { given, term } from "./recompute.ts";
 import { reliabilityTerm } from "./reliability.ts";
+import { rentedTerm } from "./rented.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 import { sn27Root } from "./score-sn27.ts";
 
@@ -50,9 +51,6 @@ function holisticRoot(input: ScoreInput, proof: Proof, params: Params): Term {
 	const full = given("full host", "ppm", params.fullHostGpus * FULL, "params:fullHostGpus");
 	const counted = countedGpus(proof, input.creditedElsewhere, (device) => deviceTerm(device, figures, params));
 	const gpu = term("gpu", "ppm", "shareOfSum", [...counted, full]);
-	const bonus = input.rented
-		? given("rented", "ppm", params.rentedBonusPpm, "params:rentedBonusPpm", "state:rented")
-		: given("not rented", "ppm", FULL, "state:rented");
 	const parts = [cpuTerm(proof, figures, params), ramTerm(proof, figures, params), diskTerm(proof, figures, params)];
 	const { gpuWeightPpm, cpuWeightPpm, ramWeightPpm, diskWeightPpm } = params;
 	const weights = [gpuWeightPpm, cpuWeightPpm, ramWeightPpm, diskWeightPpm];
@@ -62,7 +60,7 @@ function holisticRoot(input: ScoreInput, proof: Proof, params: Params): Term {
 	const scoreOf = (worth: readonly Term[]) =>
 		term("score", "ppm", "cappedTimesTwo", [
 			...worth,
-			bonus,
+			rentedTerm(input.rented, params),
 			reliabilityTerm(input, params),
 			presenceTerm(input.presence, params),
 		]);

@@ -48,8 +48,11 @@ test("the table: gpu_score · min(N, 8) ÷ (8 · max_score) for every card and c
 test("cards that it does not list score 0; mixed hosts add up; allocated ones get the multiplier, capped", () => {
 	assert.equal(score(proofOf({ cards: ["GeForce RTX 3080"] })), 0);
 	assert.equal(score(proofOf({ cards: ["H200", "L40"] })), 125_000);
-	assert.equal(score(proofOf({ cards: ["H200"] }), { rented: true }), 110_000);
-	assert.equal(score(proofOf({ cards: Array<string>(8).fill("B200") }), { rented: true }), 1_000_000);
+	assert.equal(score(proofOf({ cards: ["H200"] }), { rented: { calls: 24, paidPpm: 1_100_000 } }), 110_000);
+	assert.equal(
+		score(proofOf({ cards: Array<string>(8).fill("B200") }), { rented: { calls: 24, paidPpm: 1_100_000 } }),
+		1_000_000,
+	);
 	assert.deepEqual(mismatchesOf(scoreProvider(inputOf(proofOf({ cards: ["H200", "L4"] })), params)), []);
 });
 

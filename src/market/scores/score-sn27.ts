@@ -6,6 +6,7 @@ import { countedGpus } from "./counted-gpus.ts";
 import type { Term } from "./explanation.ts";
 import { presenceTerm } from "./presence.ts";
 import { given, term } from "./recompute.ts";
+import { rentedTerm } from "./rented.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 
 const SN27_DEVICES = 8;
@@ -20,12 +21,9 @@ export function sn27Root({ rented, creditedElsewhere, presence }: ScoreInput, pr
 		return given(`gpu ${device}`, "ppm", value ?? 0, SOURCE, `profile:${profile ?? "none"}`, proof.evidence);
 	});
 	const full = given("8 × max_score", "ppm", SN27_DEVICES * SN27_BEST_PPM, SOURCE);
-	const bonus = rented
-		? given("allocated", "ppm", params.rentedBonusPpm, "params:rentedBonusPpm", "state:rented")
-		: given("not allocated", "ppm", 1_000_000, "state:rented");
 	return term("score", "ppm", "cappedTimes", [
 		term("gpu", "ppm", "shareOfSum", [...counted.slice(0, SN27_DEVICES), full]),
-		bonus,
+		rentedTerm(rented, params),
 		presenceTerm(presence, params),
 	]);
 }

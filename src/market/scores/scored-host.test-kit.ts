@@ -101,7 +101,7 @@ export function inputOf(proof: Proof | null, more: Partial<ScoreInput> = {}): Sc
 		nowMs: NOW_MS,
 		active: true,
 		proof,
-		rented: false,
+		rented: { calls: 0, paidPpm: 0 },
 		rentedMs: 0,
 		reliabilityPpm: 1_000_000,
 		history: [],

@@ -84,7 +84,11 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
 - **A host without a GPU** is worth 0, unless the operator sets \`hostOnlyPpm\`: then \`hostOnlyPpm × (${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk)\` stands in place of \`gpu × host\` for a host that claims
   no GPU, and for one that proved some where it is more: to hide a GPU never pays. Who claims GPUs and proves none gets 0, and so does who failed the last probe that counted. For trials only: one CPU
   can be shown by any number of providers, each of which gets the share. \`assay up\` sets 1 % on its embedded chain, so that rewards can be tried on any machine.
-- **rented**: \`rentedBonusPpm\` while rented. **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented not counted, scores 0; \`maxRentedAgeMs\` is the end in any case.
+- **rented**: the mean over the last \`rollCallWindow\` roll calls of what each counts for: 1 where the provider was not rented. A host that is rented through the escrow (docs/rentals.md) is excused from the call, and the call
+  counts by what the rental burns a second, against twice what the host's full score brings a second, at most \`rentedBonusPpm\`. Any other rental excuses from nothing: the calls count as absent and the proof ages. Calls
+  are not foreseen, so this is what is burned on average. Whoever rents from himself, or pays a friend to, burns at least twice what it brings; the assumption is that the sum of all scores does not fall to less than half
+  between a call and the end of the epoch. Without roll calls the factor is 1.
+- **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented through the escrow not counted, scores 0; \`maxRentedAgeMs\` is the end in any case.
 - **reliability** r moves by \`reliabilityStepPpm\` of what is left towards 1 with each success and towards 0 with each failure (rounded towards where it goes, so that both are reached), from
   \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it.
 - **presence**: of the last \`rollCallWindow\` roll calls (docs/roll-call.md) that counted for the provider, n, it answered a in time and rightly. The lower bound of the share a ÷ n by Wilson with z = 1, divided by
@@ -92,7 +96,7 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
   of N shares add up to less than one card's. A network without a chain has no roll calls, and the factor is 1: the explanation says so.
 
 ## SN27's formula
-\`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × bonus while rented, at most 1, from SN27's table by name, with its zeros. N is the number of identified UUIDs, not a claim. Reliability and
+\`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × rented, at most 1, from SN27's table by name, with its zeros. N is the number of identified UUIDs, not a claim. Reliability and
 the rest of the host play no part, presence does. A name pays there: an L40S gains 11 % by posing as an L40.
 
 ## Weights and rewards

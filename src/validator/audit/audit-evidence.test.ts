@@ -38,7 +38,7 @@ const reason: Explanation = scoreProvider(
 			identity: verdict.identity,
 			claimedRamBytes: body.claim.host.ramBytes,
 		},
-		rented: true,
+		rented: { calls: 24, paidPpm: 1_100_000 },
 		rentedMs: 0,
 		reliabilityPpm: 700_000,
 		history: [

@@ -4,7 +4,7 @@
 import type { Params } from "../../market/params.ts";
 import { uuidOf } from "../../market/schedule/provider-memory.ts";
 import type { Explanation, Term } from "../../market/scores/explanation.ts";
-import type { ScoredDevice, ScoreInput } from "../../market/scores/score-input.ts";
+import { NEVER_RENTED, type ScoredDevice, type ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
@@ -42,7 +42,7 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 			}),
 			claimedRamBytes: claim.host.ramBytes,
 		},
-		rented: has(stated.root, "rented") || has(stated.root, "allocated"),
+		rented: rentedOf(stated.root),
 		rentedMs: 0,
 		...recordOf(stated.root),
 		presence: presenceOf(stated.root),
@@ -54,7 +54,13 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 const termsIn = (term: Term): readonly Term[] =>
 	(Array.isArray(term.from) ? term.from : []).filter((part): part is Term => typeof part === "object" && part !== null);
 
-const has = (root: Term, name: string): boolean => termsIn(root).some((one) => one.name === name);
+/** When it was rented and what that burned is the chain's to say. */
+function rentedOf(root: Term): ScoreInput["rented"] {
+	const rented = termsIn(root).find(({ name }) => name === "rented");
+	const paid = rented && termsIn(rented).find(({ name }) => name === "paid");
+	const burned = paid && termsIn(paid).find(({ name }) => name === "burned");
+	return burned === undefined ? NEVER_RENTED : { calls: rented?.weights?.[1] ?? 0, paidPpm: burned.value };
+}
 
 /** The reliability term names every probe that counted, and what there was before. */
 function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history"> {

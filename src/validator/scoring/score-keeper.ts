@@ -5,7 +5,7 @@ import { scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import type { SuspectView } from "../../market/schedule/schedule-state.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
-import type { Proof } from "../../market/scores/score-input.ts";
+import { NEVER_RENTED, type Proof } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
@@ -92,7 +92,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 				nowMs,
 				active: provider.state === "active",
 				proof: await proofOf(provider),
-				rented: provider.rentalId !== null,
+				rented: NEVER_RENTED,
 				rentedMs: await rentedMs(provider, nowMs),
 				reliabilityPpm: memory.reliabilityBeforePpm,
 				history: memory.recent,
