@@ -56,11 +56,16 @@ export async function buildWeb(): Promise<WebBuild> {
 	};
 	const [early] = await one("web/early.ts", { format: "iife" });
 	const [worker] = await one("web/verify/verifier-worker.ts");
+	const [rollCall] = await one("web/verify/roll-call-worker.ts");
 	// By itself: hashes and curves that it shared with the pages would be in the first view.
 	const [audit] = await one("web/chain/chain-audit.ts");
 	const [main, result] = await one("web/main.tsx", {
 		splitting: true,
-		define: { VERIFIER_WORKER: JSON.stringify(`/${worker}`), CHAIN_AUDIT: JSON.stringify(`/${audit}`) },
+		define: {
+			VERIFIER_WORKER: JSON.stringify(`/${worker}`),
+			ROLL_CALL_WORKER: JSON.stringify(`/${rollCall}`),
+			CHAIN_AUDIT: JSON.stringify(`/${audit}`),
+		},
 		external: [`/${audit}`],
 	});
 	const output = result.metafile.outputs[outputOf(result, "web/main.tsx")]!;

@@ -14,12 +14,23 @@ import { accountOf, type ChainAccount } from "../src/chain/sending/sign.ts";
 import { hexToBytes } from "../src/protocol/bytes/bytes.ts";
 import { isRollCall } from "../src/protocol/roll-call/roll-call.ts";
 import type { RollCallBody, StatedBlock } from "../src/protocol/roll-call/roll-file.ts";
+import { answerCall, fileOf } from "../src/verify/roll-call/toy-roll-call.test-kit.ts";
 
 const GENESIS_S = 1_800_000_000;
 const UNIT = 10n ** 18n;
 export const EVERY = 3;
 const VALIDATOR: ChainAccount = accountOf(`0x${"11".repeat(32)}`);
 export const VALIDATOR_ADDRESS = VALIDATOR.address.toLowerCase();
+
+/** A call of the chain, answered by the toy host, committed to and drawn: the file's bytes. */
+export async function answeredCall(on: RollChain): Promise<Uint8Array> {
+	const called = await on.nextCall();
+	const answered = answerCall(on.chain, called.number, hexToBytes(called.hash, 32)!);
+	const committed = await on.commit(called.number, answered.tree);
+	const drawn = await on.drawOf(called);
+	const beacon = { kind: "block", called, drawn } as const;
+	return fileOf(answered, { chain: on.chain, beacon, committed, validator: VALIDATOR_ADDRESS }).file;
+}
 
 export type RollChain = Awaited<ReturnType<typeof openRollChain>>;
 

@@ -9,10 +9,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
-import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { answerStages, STAGES, sign } from "../../src/verify/hardware/honest-evidence.test-kit.ts";
-import { answerCall, fileOf, HOST } from "../../src/verify/roll-call/toy-roll-call.test-kit.ts";
-import { openRollChain, type RollChain, VALIDATOR_ADDRESS } from "../roll-call-chain.test-kit.ts";
+import { HOST } from "../../src/verify/roll-call/toy-roll-call.test-kit.ts";
+import { answeredCall, openRollChain, type RollChain, VALIDATOR_ADDRESS } from "../roll-call-chain.test-kit.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "assay-verify-"));
@@ -28,23 +27,12 @@ function assay(...args: string[]): Promise<{ code: number; out: string; err: str
 	);
 }
 
-/** A call of the chain, answered, committed to and drawn; its file is written. */
-async function callOn(on: RollChain, path: string): Promise<void> {
-	const called = await on.nextCall();
-	const answered = answerCall(on.chain, called.number, hexToBytes(called.hash, 32)!);
-	const committed = await on.commit(called.number, answered.tree);
-	const drawn = await on.drawOf(called);
-	const beacon = { kind: "block", called, drawn } as const;
-	const made = fileOf(answered, { chain: on.chain, beacon, committed, validator: VALIDATOR_ADDRESS });
-	writeFileSync(path, made.file);
-}
-
 let chain: RollChain;
 let other: RollChain;
 before(async () => {
 	chain = await openRollChain(424_242);
 	other = await openRollChain(0x4000_1234);
-	await callOn(chain, file);
+	writeFileSync(file, await answeredCall(chain));
 });
 after(async () => {
 	await chain.close();
@@ -73,7 +61,7 @@ test("without a node it is on the word of whoever made it; so it is on a chain o
 	assert.match(alone.out, /^VALID, on the word of whoever made the file\n {2}strength private/);
 	assert.match(alone.out, /CHAIN_UNASKED/);
 	const home = join(scratch, "home.assay");
-	await callOn(other, home);
+	writeFileSync(home, await answeredCall(other));
 	const run = await assay("verify", home, "--chain", other.url);
 	assert.match(run.out, /^VALID, on the word of whoever makes the blocks of this chain\n {2}strength private/);
 	assert.match(run.out, /CHAIN_EMBEDDED/);

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -14,6 +16,7 @@ import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
+import { answeredCall, openRollChain } from "../roll-call-chain.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -138,6 +141,56 @@ test("several files at once, of any kind: each its verdict, the same as the CLI'
 	await page.locator(".verify[data-status=invalid]").getByText("dropped.assay").waitFor();
 });
 
+/** A node for browsers: those of others answer any page, the embedded chain's server answers none. */
+async function nodeForPages(to: string): Promise<{ url: string; close(): void }> {
+	const node = createServer(async (request, response) => {
+		const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "content-type" };
+		if (request.method === "OPTIONS") return response.writeHead(204, headers).end();
+		let body = "";
+		for await (const chunk of request) body += chunk;
+		const answer = await fetch(to, { method: "POST", body, headers: { "content-type": "application/json" } });
+		return response.writeHead(200, headers).end(await answer.text());
+	});
+	await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+	return { url: `http://127.0.0.1:${(node.address() as AddressInfo).port}`, close: () => node.close() };
+}
+
+test("a roll call: on its maker's word alone, public with a node's URL, invalid with another chain's", async () => {
+	const chains = [await openRollChain(424_242), await openRollChain(535_353)] as const;
+	const nodes = [await nodeForPages(chains[0].url), await nodeForPages(chains[1].url)] as const;
+	browser.allow(/^asked elsewhere: http:\/\/127\.0\.0\.1:/);
+	try {
+		const file = Buffer.from(await answeredCall(chains[0]));
+		const page = await browser.open(`${url}/verify`);
+		await choose(page, "call.assay", file);
+		await page.locator(".verify[data-status=valid]").getByText("private: see the note below").waitFor();
+		await page.getByText("CHAIN_UNASKED").waitFor();
+		await page.getByText("Check a roll call against its chain").click();
+		const against = async (node: string) => {
+			await page.getByLabel("Node of the chain").fill(node);
+			await page.getByLabel("Node of the chain").press("Tab");
+		};
+		await against(nodes[0].url);
+		await page
+			.locator(".verify[data-status=valid]")
+			.getByText(/^public: the work was done between two blocks/)
+			.waitFor();
+		assert.match((await page.locator("[data-figure='memory.held']").textContent())!, /384 KiB/);
+		assert.deepEqual(await seriousFindings(page), []);
+		await against(nodes[1].url);
+		await page.locator(".verify[data-status=invalid]").getByText("CALL_CHAIN_OTHER").waitFor();
+		// A probe's file shows a chain nothing.
+		await choose(page, "probe.assay", readFileSync(join(root, "vectors/devices/four-cpus.assay")));
+		await page.locator(".verify[data-status=invalid]").getByText("NOT_PUBLIC").waitFor();
+		browser.allow(/404|Failed to load/);
+		await choose(page, "call.assay", file);
+		await against(`${url}/none`);
+		await page.getByText("does not answer as a node does").waitFor();
+	} finally {
+		for (const one of [...nodes, ...chains]) await one.close();
+	}
+});
+
 test("works without a network once it was open", async () => {
 	const page = await browser.open(`${url}/verify`);
 	await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
@@ -197,6 +250,12 @@ test("files go out compressed, named by their hash, under a policy without inlin
 	const worker = (await readdir(join(root, "build/web"))).find((name) => /^verifier-worker-.*\.js$/.test(name));
 	const itsPolicy = (await fetch(`${url}/${worker}`)).headers.get("content-security-policy");
 	assert.equal(itsPolicy, "default-src 'none';script-src 'wasm-unsafe-eval'");
+	// The one for roll calls may ask a node, too.
+	const rollCall = (await readdir(join(root, "build/web"))).find((name) => /^roll-call-worker-.*\.js$/.test(name));
+	assert.equal(
+		(await fetch(`${url}/${rollCall}`)).headers.get("content-security-policy"),
+		"default-src 'none';script-src 'wasm-unsafe-eval';connect-src https: http:",
+	);
 	// As the browser reads the two: an empty program, compiled under each.
 	const compiles = async (path: string) => {
 		const opened = await browser.open(url + path);

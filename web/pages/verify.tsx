@@ -3,6 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
+import { RollCallPanel } from "../verify/roll-call-panel.tsx";
+import type { Against } from "../verify/roll-call-worker.ts";
 import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
 
 /** Evidence of a large host is some ten MB. */
@@ -20,6 +22,7 @@ export default function VerifyPage() {
 	const [shown, setShown] = useState<File | null>(null);
 	const [refused, setRefused] = useState("");
 	const [over, setOver] = useState(false);
+	const [against, setAgainst] = useState<Against>({ node: "", contract: "" });
 	const input = useRef<HTMLInputElement>(null);
 	const take = (chosen: FileList | null | undefined) => {
 		const all = [...(chosen ?? [])];
@@ -84,6 +87,30 @@ export default function VerifyPage() {
 				/>
 				{refused === "" ? null : <p role="alert">{refused}</p>}
 			</div>
+			<details class="against">
+				<summary>Check a roll call against its chain</summary>
+				<div class="row">
+					<label class="grow">
+						Node of the chain
+						<input
+							type="url"
+							placeholder="https://…"
+							value={against.node}
+							onChange={({ currentTarget: { value } }) => setAgainst((now) => ({ ...now, node: value.trim() }))}
+						/>
+					</label>
+					<label class="grow">
+						Contract of the network, if you know it
+						<input
+							type="text"
+							placeholder="0x…"
+							value={against.contract}
+							onChange={({ currentTarget: { value } }) => setAgainst((now) => ({ ...now, contract: value.trim() }))}
+						/>
+					</label>
+				</div>
+				<p class="dim">Your browser asks that node for a few blocks. The file itself goes nowhere.</p>
+			</details>
 			{files.length < 2 ? null : (
 				<Panel title="Files" aside={`${verdicts.size} of ${files.length} verified`}>
 					<ul class="files">
@@ -107,7 +134,12 @@ export default function VerifyPage() {
 			)}
 			{shown === null ? null : (
 				<Panel title="Verdict" aside={files.length < 2 ? undefined : shown.name}>
-					<ReadFile key={files.indexOf(shown)} file={shown} onVerdict={(verdict) => done(shown, verdict)} />
+					<ReadFile
+						key={files.indexOf(shown)}
+						file={shown}
+						against={against}
+						onVerdict={(verdict) => done(shown, verdict)}
+					/>
 				</Panel>
 			)}
 		</>
@@ -115,7 +147,15 @@ export default function VerifyPage() {
 }
 
 /** Reads, then verifies; a file that goes away between (a stick that is pulled) is said to be one. */
-function ReadFile({ file, onVerdict }: { file: File; onVerdict: (verdict: Verdict) => void }) {
+function ReadFile({
+	file,
+	against,
+	onVerdict,
+}: {
+	file: File;
+	against: Against;
+	onVerdict: (verdict: Verdict) => void;
+}) {
 	const [read, setRead] = useState<VerifiedFile | null>(null);
 	const [failed, setFailed] = useState("");
 	useEffect(() => {
@@ -130,5 +170,6 @@ function ReadFile({ file, onVerdict }: { file: File; onVerdict: (verdict: Verdic
 	}, [file]);
 	if (failed !== "") return <p role="alert">{failed}</p>;
 	if (read === null) return <p class="dim">Reading {file.name} …</p>;
+	if (against.node !== "") return <RollCallPanel file={read} against={against} onVerdict={onVerdict} />;
 	return <VerifyPanel file={read} onVerdict={onVerdict} />;
 }

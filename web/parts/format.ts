@@ -54,6 +54,7 @@ const FIGURES: Readonly<Record<string, string>> = {
 	"memory.resident": "Memory, resident",
 	"memory.bandwidth": "Memory bandwidth",
 	"memory.latency": "Memory latency",
+	"memory.held": "Memory held",
 	"disk.read": "Disk read",
 	"disk.write": "Disk write",
 	"disk.stored": "Disk, stored",
@@ -65,7 +66,9 @@ export function figureTitle(name: string): string {
 	if (known !== undefined) return known;
 	const [kind, precision, extra] = name.split(".");
 	if (kind === "gemm" && precision) {
-		const more = { sustained: ", sustained", "sustained-ratio": ", kept under load", alone: ", alone" }[extra ?? ""];
+		const more = { sustained: ", sustained", "sustained-ratio": ", kept under load", alone: ", alone", least: "" }[
+			extra ?? ""
+		];
 		return extra === undefined ? `${precision} matrix` : more === undefined ? name : `${precision} matrix${more}`;
 	}
 	if (kind === "fma" && precision) return `${precision} scalar`;

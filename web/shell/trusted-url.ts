@@ -1,6 +1,7 @@
-// The page's policy lets no string become code: what a worker is loaded from must be one of our own two files. Where a browser does not know trusted
+// The page's policy lets no string become code: what a worker is loaded from must be one of our own three files. Where a browser does not know trusted
 // types the policy's `worker-src 'self'` stands alone.
 declare const VERIFIER_WORKER: string;
+declare const ROLL_CALL_WORKER: string;
 
 const SERVICE_WORKER = "/service-worker.js";
 
@@ -13,7 +14,7 @@ interface Factory {
 const factory = (globalThis as { readonly trustedTypes?: Factory }).trustedTypes;
 const policy = factory?.createPolicy("assay", {
 	createScriptURL(url) {
-		if (url !== VERIFIER_WORKER && url !== SERVICE_WORKER) throw new TypeError("no script of ours");
+		if (![VERIFIER_WORKER, ROLL_CALL_WORKER, SERVICE_WORKER].includes(url)) throw new TypeError("no script of ours");
 		return url;
 	},
 });
@@ -22,4 +23,5 @@ const policy = factory?.createPolicy("assay", {
 const trusted = (url: string): string => (policy === undefined ? url : (policy.createScriptURL(url) as string));
 
 export const verifierWorkerUrl = () => trusted(VERIFIER_WORKER);
+export const rollCallWorkerUrl = () => trusted(ROLL_CALL_WORKER);
 export const serviceWorkerUrl = () => trusted(SERVICE_WORKER);

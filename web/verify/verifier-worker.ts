@@ -3,6 +3,7 @@
 import type { Evidence } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
+import { formatOf } from "../../src/protocol/roll-call/roll-file.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
@@ -18,6 +19,8 @@ export interface FileChallenge extends Pick<LiveChallenge, "challenge" | "stage"
 }
 
 export type WorkerWord =
+	/** The file of a roll call, which another worker judges. */
+	| { readonly kind: "roll-call" }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
 	| { readonly kind: "check"; readonly name: CheckName; readonly where: string; readonly challenges: number }
 	/** Openings found right so far: by challenge how many. */
@@ -41,6 +44,10 @@ const TOLD_EVERY_MS = 16;
 scope.onmessage = ({ data }) => {
 	const started = performance.now();
 	const decoded = decodeEvidence(data.bytes);
+	if (!decoded.ok && formatOf(data.bytes) === "assay-roll-call") {
+		scope.postMessage({ kind: "roll-call" });
+		return;
+	}
 	const evidence = decoded.ok ? decoded.evidence : null;
 	const challenges = evidence?.envelope.body.challenges.length ?? 0;
 	scope.postMessage({ kind: "file", challenges: evidence === null ? [] : challengesOf(evidence) });

@@ -1,28 +1,54 @@
 // Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a verdict.
-import { verifierWorkerUrl } from "../shell/trusted-url.ts";
+import { rollCallWorkerUrl, verifierWorkerUrl } from "../shell/trusted-url.ts";
+import type { RollQuestion, RollWord } from "./roll-call-worker.ts";
 import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
 
 export type Verified = Extract<WorkerWord, { kind: "verdict" }>;
 export type Progress = Exclude<WorkerWord, { kind: "verdict" }>;
 
-export function verifyInWorker(
+export const verifyInWorker = (
 	bytes: Uint8Array,
 	onProgress: (word: Progress) => void,
 	signal: AbortSignal,
-): Promise<Verified> {
+): Promise<Verified> =>
+	inWorker<WorkerQuestion, WorkerWord, Verified>(verifierWorkerUrl(), { bytes }, signal, (word) => {
+		if (word.kind === "verdict") return word;
+		onProgress(word);
+		return null;
+	});
+
+export const rollCallInWorker = (
+	question: RollQuestion,
+	signal: AbortSignal,
+): Promise<Extract<RollWord, { ok: true }>> =>
+	inWorker<RollQuestion, RollWord, Extract<RollWord, { ok: true }>>(rollCallWorkerUrl(), question, signal, (word) => {
+		if (!word.ok) throw new Error(word.detail);
+		return word;
+	});
+
+/** `read` gives the last word, or null where more follow. */
+function inWorker<Question, Word, Last>(
+	url: string,
+	question: Question,
+	signal: AbortSignal,
+	read: (word: Word) => Last | null,
+): Promise<Last> {
 	return new Promise((resolve, reject) => {
-		const worker = new Worker(verifierWorkerUrl(), { type: "module" });
+		const worker = new Worker(url, { type: "module" });
 		const end = (act: () => void) => {
 			worker.terminate();
 			act();
 		};
 		signal.addEventListener("abort", () => end(() => reject(signal.reason)), { once: true });
-		worker.onmessage = ({ data }: MessageEvent<WorkerWord>) => {
-			if (data.kind === "verdict") end(() => resolve(data));
-			else onProgress(data);
+		worker.onmessage = ({ data }: MessageEvent<Word>) => {
+			try {
+				const last = read(data);
+				if (last !== null) end(() => resolve(last));
+			} catch (error) {
+				end(() => reject(error));
+			}
 		};
 		worker.onerror = () => end(() => reject(new Error("the verifier could not be started; load the page again")));
-		const question: WorkerQuestion = { bytes };
 		worker.postMessage(question);
 	});
 }

@@ -10,6 +10,7 @@ import { MerkleView } from "../proofs/merkle-view.tsx";
 import { wrongOpening } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, checkRows } from "./check-list.ts";
+import { RollCallPanel } from "./roll-call-panel.tsx";
 import type { FileChallenge } from "./verifier-worker.ts";
 import { type Progress, type Verified, verifyInWorker } from "./verify-in-worker.ts";
 
@@ -22,8 +23,10 @@ interface Told {
 	readonly checks: readonly Extract<Progress, { kind: "check" }>[];
 	readonly challenges: readonly FileChallenge[];
 	readonly right: ReadonlyMap<number, number>;
+	readonly isRollCall: boolean;
 }
-const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map() };
+const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), isRollCall: false };
+const AGAINST_NOTHING = { node: "", contract: "" };
 
 /** What the worker says, put on the screen at most once a frame: it says thousands of things in half a second. */
 function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | null; trouble: Trouble | null } {
@@ -45,6 +48,7 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 			file.bytes,
 			(word) => {
 				if (word.kind === "check") now = { ...now, checks: [...now.checks, word] };
+				else if (word.kind === "roll-call") now = { ...now, isRollCall: true };
 				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
 				else now = { ...now, right: new Map([...now.right, ...word.right]) };
 				frame ||= requestAnimationFrame(show);
@@ -91,6 +95,7 @@ export function VerifyPanel({
 	const steps = 12 + 2 * challenges;
 	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
+	if (told.isRollCall) return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (
 		<div class="verify" data-status={verified?.verdict.status ?? "running"}>
 			<progress

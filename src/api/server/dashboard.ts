@@ -11,6 +11,11 @@ import type { FastifyInstance } from "fastify";
  * connection, no further script.
  */
 const WORKER_POLICY = "default-src 'none';script-src 'wasm-unsafe-eval'";
+/** That of roll calls asks the node that its reader names, wherever that is. */
+const POLICIES: readonly [name: string, policy: string][] = [
+	["verifier-worker-", WORKER_POLICY],
+	["roll-call-worker-", `${WORKER_POLICY};connect-src https: http:`],
+];
 
 /** First parts of the dashboard's paths; anything else stays an unknown route of the API. */
 const PAGES = ["providers", "compare", "probes", "verify", "epochs", "rent"];
@@ -28,7 +33,8 @@ export function registerDashboard(app: FastifyInstance, folder: string): (path: 
 			// A name with a hash never changes its content.
 			const hasHash = /-[A-Z0-9]{8}\.[a-z]+(\.br|\.gz)?$/.test(name);
 			reply.header("cache-control", hasHash ? "public, max-age=31536000, immutable" : "no-cache");
-			if (name.startsWith("verifier-worker-")) reply.header("content-security-policy", WORKER_POLICY);
+			const [, policy] = POLICIES.find(([start]) => name.startsWith(start)) ?? [];
+			if (policy !== undefined) reply.header("content-security-policy", policy);
 		},
 	});
 	const names = new Set(readdirSync(folder).filter((name) => /\.(css|js|svg)$/.test(name)));
