@@ -17,6 +17,7 @@ import { accountOf } from "../../src/chain/sending/sign.ts";
 import { createScoreReport } from "../../src/market/epochs/score-report.ts";
 import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import { given } from "../../src/market/scores/recompute.ts";
+import { withoutLogin } from "../../src/platform/without-login.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
@@ -286,7 +287,7 @@ test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it
 	const { digest } = (await validator.client.getChainEpoch({ params: { number: 0 } })).proposal!;
 	const command = await page.locator("pre").nth(1).textContent();
 	const [, body] = / -d '(.*)'$/.exec(command!)!;
-	const asked = await fetch(validator.chain!.url, {
+	const asked = await fetch(withoutLogin(validator.chain!.url), {
 		method: "POST",
 		body: body!,
 		headers: { "content-type": "application/json" },

@@ -80,3 +80,27 @@ test("outsiders cannot set balances or clocks", async () => {
 	await assert.rejects(chain.rpc("evm_increaseTime", [100]), { code: "CHAIN_METHOD" });
 	await chain.close();
 });
+
+test("what pays nothing for gas does not reach the journal", async () => {
+	const chain = await open();
+	const path = join(folder, "blocks.jsonl");
+	const lines = () => readFileSync(path, "utf8").split("\n").length;
+	const before = lines();
+	const pauper = accountOf(`0x${"33".repeat(32)}`);
+	const raw = (maxFeePerGas: bigint) =>
+		pauper.signTransaction({
+			type: "eip1559",
+			chainId: 7373,
+			nonce: 0,
+			to: pauper.address,
+			gas: 100_000n,
+			data: `0x${"ff".repeat(1000)}`,
+			maxFeePerGas,
+			maxPriorityFeePerGas: 0n,
+		});
+	await assert.rejects(chain.rpc("eth_sendRawTransaction", [await raw(0n)]), /base fee/);
+	await assert.rejects(chain.rpc("eth_sendRawTransaction", [await raw(10n ** 10n)]), /funds/);
+	await assert.rejects(chain.rpc("eth_sendRawTransaction", ["0xabcd"]), /not a transaction/);
+	assert.equal(lines(), before);
+	await chain.close();
+});

@@ -6,6 +6,7 @@
 // the journal is the state. A block is on disk before anyone hears of it. Blocks are made when a transaction
 // comes, and otherwise at most every BLOCK_EVERY_MS, and only when somebody looks at blocks.
 import { join } from "node:path";
+import { parseTransaction } from "viem";
 import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
@@ -13,7 +14,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { type BlockJournal, type JournalFault, openJournal } from "./block-journal.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
 import { replayJournal } from "./replay-journal.ts";
-import type { Rpc } from "./rpc.ts";
+import { type Rpc, RpcRefusal } from "./rpc.ts";
 
 export type EmbeddedChain = ReturnType<typeof runChain>;
 
@@ -125,6 +126,7 @@ function runChain(
 
 	/** Gives the hash of the transaction, if there is one. */
 	async function makeBlock(raws: readonly string[]): Promise<unknown> {
+		for (const raw of raws) await mustPay(evm, raw);
 		const t = timeS();
 		const keep = await journal.reserve(t, raws);
 		let hash: unknown = null;
@@ -179,6 +181,22 @@ function runChain(
 			await lock.release();
 		},
 	};
+}
+
+/** What offers less than the base fee is never mined; it would only fill the journal, and cost its sender nothing. */
+async function mustPay(evm: Rpc, raw: string): Promise<void> {
+	const { baseFeePerGas } = (await evm("eth_getBlockByNumber", ["pending", false])) as {
+		readonly baseFeePerGas: string;
+	};
+	let offered: bigint;
+	try {
+		const { maxFeePerGas, gasPrice } = parseTransaction(raw as `0x${string}`);
+		offered = maxFeePerGas ?? gasPrice ?? 0n;
+	} catch {
+		throw new RpcRefusal({ code: -32602, message: "this is not a transaction" });
+	}
+	if (offered < BigInt(baseFeePerGas))
+		throw new RpcRefusal({ code: -32000, message: "max fee per gas less than block base fee" });
 }
 
 async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<Genesis> {

@@ -6,6 +6,7 @@ import { read } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount, readDevicesOf } from "../../chain/contracts/registry.ts";
 import { readPot } from "../../chain/contracts/rewards.ts";
 import { readEpochParams, readProposal, readRevealed, windowsOf } from "../../chain/contracts/scoreboard.ts";
+import { withoutLogin } from "../../platform/without-login.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
 import { withChain } from "../chain/chain-connection.ts";
 import { withProviderChain } from "../chain/provider-chain.ts";
@@ -105,10 +106,10 @@ async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<nu
 			await readDevicesOf(contracts, address),
 		];
 		const who = { provider: signer.key, account: address, isRegistered };
-		const found = { chainId: client.chainId, url, contracts: addresses, ...who };
+		const found = { chainId: client.chainId, url: withoutLogin(url), contracts: addresses, ...who };
 		return printResult(values, io, { ...found, stake, unbonding, unlockAt, tokens, wei, devices }, () => {
 			const lines = [
-				`chain      ${client.chainId}, ${url}`,
+				`chain      ${client.chainId}, ${found.url}`,
 				`provider   ${signer.key}, in ${folder}`,
 				`account    ${address}, ${formatTokens(tokens)} tokens, ${formatTokens(wei)} coins for gas`,
 				isRegistered
@@ -142,7 +143,7 @@ async function readStatus({ contracts, account, url }: ChainHome, count: number)
 	const coins = await client.viem.getBalance({ address: account.address });
 	return {
 		chainId: client.chainId,
-		url,
+		url: withoutLogin(url),
 		block: Number(head.number),
 		contracts: addresses,
 		params,

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { NetworkEvent } from "../../api/types.ts";
+import { withoutLogin } from "../../platform/without-login.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import { paintFor } from "../print/paint.ts";
-import { epochLine, rewardsLine, stakeLines, watchRewards, withoutLogin } from "./up-chain.ts";
+import { epochLine, rewardsLine, stakeLines, watchRewards } from "./up-chain.ts";
 import { createUpReport } from "./up-report.ts";
 
 const paint = paintFor({ isTTY: false } as NodeJS.WriteStream, { NO_COLOR: "1" });

@@ -2,19 +2,11 @@
 // stake where the operator must do it. Nothing here sends anything.
 
 import type { EpochTimes } from "../../chain/contracts/scoreboard.ts";
+import { withoutLogin } from "../../platform/without-login.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import type { FinalEpoch } from "../../validator/settlement/final-watch.ts";
 import type { Paint } from "../print/paint.ts";
 import { formatTokens } from "../print/tokens.ts";
-
-/** A node's URL may hold a name and a password, which must not be printed. */
-export function withoutLogin(url: string): string {
-	const plain = new URL(url);
-	if (plain.username === "" && plain.password === "") return url;
-	plain.username = "";
-	plain.password = "";
-	return plain.href;
-}
 
 /** On an external chain the operator stakes; until then the network runs, but its reports do not count. */
 export function stakeLines(account: string, url: string, dataDir: string, rpc: string | undefined): readonly string[] {

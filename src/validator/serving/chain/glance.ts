@@ -4,6 +4,7 @@ import type { Chain } from "../../../api/types.ts";
 import { read } from "../../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
 import type { Environment } from "../../../platform/environment.ts";
+import { withoutLogin } from "../../../platform/without-login.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import type { ChainConstants, ChainPhases } from "./phases.ts";
@@ -42,7 +43,7 @@ export async function readGlance(
 		nowMs: env.nowMs(),
 		chainId: client.chainId,
 		isEmbedded: home.isEmbedded,
-		rpcUrl: home.isEmbedded ? home.url : null,
+		rpcUrl: home.isEmbedded ? withoutLogin(home.url) : null,
 		confirmations: client.confirmations,
 		activity: reader.history().version(),
 		head,
