@@ -13,7 +13,8 @@ import { usePaged } from "../shell/paged.ts";
 import type { Place } from "../shell/router.ts";
 import { replaceQuery } from "../shell/router.ts";
 import type { PageProps } from "../shell/shell.tsx";
-import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
+import type { VerifiedFile } from "../verify/verify-in-worker.ts";
+import { VerifyPanel } from "../verify/verify-panel.tsx";
 
 const STEPS: Readonly<Record<string, string>> = {
 	waiting: "waiting for the host",

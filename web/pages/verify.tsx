@@ -5,7 +5,8 @@ import { formatBytes } from "../../src/protocol/format-number.ts";
 import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
 import { RollCallPanel } from "../verify/roll-call-panel.tsx";
 import type { Against } from "../verify/roll-call-worker.ts";
-import { type VerifiedFile, VerifyPanel } from "../verify/verify-panel.tsx";
+import type { VerifiedFile } from "../verify/verify-in-worker.ts";
+import { VerifyPanel } from "../verify/verify-panel.tsx";
 
 /** Evidence of a large host is some ten MB. */
 const MAX_BYTES = 256 * 2 ** 20;
@@ -87,51 +88,8 @@ export default function VerifyPage() {
 				/>
 				{refused === "" ? null : <p role="alert">{refused}</p>}
 			</div>
-			<details class="against">
-				<summary>Check a roll call against its chain</summary>
-				<div class="row">
-					<label class="grow">
-						Node of the chain
-						<input
-							type="url"
-							placeholder="https://…"
-							value={against.node}
-							onChange={({ currentTarget: { value } }) => setAgainst((now) => ({ ...now, node: value.trim() }))}
-						/>
-					</label>
-					<label class="grow">
-						Contract of the network, if you know it
-						<input
-							type="text"
-							placeholder="0x…"
-							value={against.contract}
-							onChange={({ currentTarget: { value } }) => setAgainst((now) => ({ ...now, contract: value.trim() }))}
-						/>
-					</label>
-				</div>
-				<p class="dim">Your browser asks that node for a few blocks. The file itself goes nowhere.</p>
-			</details>
-			{files.length < 2 ? null : (
-				<Panel title="Files" aside={`${verdicts.size} of ${files.length} verified`}>
-					<ul class="files">
-						{files.map((file, i) => (
-							<li key={i}>
-								<button
-									type="button"
-									class="small"
-									aria-pressed={file === shown}
-									disabled={!verdicts.has(file) && file !== shown}
-									onClick={() => setShown(file)}
-								>
-									{file.name}
-								</button>
-								<span class="dim num">{formatBytes(file.size)}</span>
-								<VerdictBadge state={verdicts.get(file)?.status ?? "waiting"} code={verdicts.get(file)?.code} />
-							</li>
-						))}
-					</ul>
-				</Panel>
-			)}
+			<AgainstFields against={against} onAgainst={setAgainst} />
+			{files.length < 2 ? null : <FileList files={files} verdicts={verdicts} shown={shown} onShown={setShown} />}
 			{shown === null ? null : (
 				<Panel title="Verdict" aside={files.length < 2 ? undefined : shown.name}>
 					<ReadFile
@@ -143,6 +101,71 @@ export default function VerifyPage() {
 				</Panel>
 			)}
 		</>
+	);
+}
+
+/** Several files, each with its verdict. */
+function FileList({
+	files,
+	verdicts,
+	shown,
+	onShown,
+}: {
+	files: readonly File[];
+	verdicts: ReadonlyMap<File, Verdict>;
+	shown: File | null;
+	onShown: (file: File) => void;
+}) {
+	return (
+		<Panel title="Files" aside={`${verdicts.size} of ${files.length} verified`}>
+			<ul class="files">
+				{files.map((file, i) => (
+					<li key={i}>
+						<button
+							type="button"
+							class="small"
+							aria-pressed={file === shown}
+							disabled={!verdicts.has(file) && file !== shown}
+							onClick={() => onShown(file)}
+						>
+							{file.name}
+						</button>
+						<span class="dim num">{formatBytes(file.size)}</span>
+						<VerdictBadge state={verdicts.get(file)?.status ?? "waiting"} code={verdicts.get(file)?.code} />
+					</li>
+				))}
+			</ul>
+		</Panel>
+	);
+}
+
+/** What a roll call is compared with. */
+function AgainstFields({ against, onAgainst }: { against: Against; onAgainst: (against: Against) => void }) {
+	return (
+		<details class="against">
+			<summary>Check a roll call against its chain</summary>
+			<div class="row">
+				<label class="grow">
+					Node of the chain
+					<input
+						type="url"
+						placeholder="https://…"
+						value={against.node}
+						onChange={({ currentTarget: { value } }) => onAgainst({ ...against, node: value.trim() })}
+					/>
+				</label>
+				<label class="grow">
+					Contract of the network, if you know it
+					<input
+						type="text"
+						placeholder="0x…"
+						value={against.contract}
+						onChange={({ currentTarget: { value } }) => onAgainst({ ...against, contract: value.trim() })}
+					/>
+				</label>
+			</div>
+			<p class="dim">Your browser asks that node for a few blocks. The file itself goes nowhere.</p>
+		</details>
 	);
 }
 

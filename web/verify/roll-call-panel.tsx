@@ -8,8 +8,7 @@ import { Empty, exactTime, Fact, Failed, Id, VerdictBadge } from "../parts/small
 import { FindingList } from "../proofs/figure-list.tsx";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import type { Against, RollWord } from "./roll-call-worker.ts";
-import { rollCallInWorker } from "./verify-in-worker.ts";
-import type { VerifiedFile } from "./verify-panel.tsx";
+import { rollCallInWorker, type VerifiedFile } from "./verify-in-worker.ts";
 
 type Judged = Extract<RollWord, { ok: true }>;
 

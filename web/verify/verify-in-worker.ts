@@ -3,6 +3,12 @@ import { rollCallWorkerUrl, verifierWorkerUrl } from "../shell/trusted-url.ts";
 import type { RollQuestion, RollWord } from "./roll-call-worker.ts";
 import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
 
+/** A file to be judged, as the page has it. */
+export interface VerifiedFile {
+	readonly name: string;
+	readonly bytes: Uint8Array;
+}
+
 export type Verified = Extract<WorkerWord, { kind: "verdict" }>;
 export type Progress = Exclude<WorkerWord, { kind: "verdict" }>;
 

@@ -12,12 +12,7 @@ import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, checkRows } from "./check-list.ts";
 import { RollCallPanel } from "./roll-call-panel.tsx";
 import type { FileChallenge } from "./verifier-worker.ts";
-import { type Progress, type Verified, verifyInWorker } from "./verify-in-worker.ts";
-
-export interface VerifiedFile {
-	readonly name: string;
-	readonly bytes: Uint8Array;
-}
+import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from "./verify-in-worker.ts";
 
 interface Told {
 	readonly checks: readonly Extract<Progress, { kind: "check" }>[];
