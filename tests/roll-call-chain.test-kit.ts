@@ -11,6 +11,7 @@ import { openEmbeddedChain } from "../src/chain/node/embedded-chain.ts";
 import { serveRpc } from "../src/chain/node/serve-rpc.ts";
 import { sendCall } from "../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../src/chain/sending/sign.ts";
+import { withoutLogin } from "../src/platform/without-login.ts";
 import { hexToBytes } from "../src/protocol/bytes/bytes.ts";
 import { isRollCall } from "../src/protocol/roll-call/roll-call.ts";
 import type { RollCallBody, StatedBlock } from "../src/protocol/roll-call/roll-file.ts";
@@ -73,7 +74,8 @@ export async function openRollChain(chainId: number, windowSeconds = 60) {
 	const isCall = ({ hash }: StatedBlock) => isRollCall(hexToBytes(hash, 32)!, EVERY);
 	return {
 		chain: { id: chainId, contract: contracts.addresses.rollCall.toLowerCase() },
-		url: server.url,
+		/** As strangers have it. */
+		url: withoutLogin(server.url),
 		blockAt,
 		nextBlock,
 		nextCall: () => nextWhere(isCall),
