@@ -17,6 +17,7 @@ import { type GemmSample, gemmSamples } from "../src/protocol/probe/samples.ts";
 import type { Signer } from "../src/protocol/probe/signer.ts";
 import { deriveFigures } from "../src/verify/hardware/derive-figures.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
+import { verifyRollCall } from "../src/verify/roll-call/verify-roll-call.ts";
 import { CHEATS } from "./toy/cheats.ts";
 import { countedBytes, FOREIGN_SIGNER, probeToy, SIGNER } from "./toy/probe-toy.ts";
 import { toyClaim } from "./toy/toy-claim.ts";
@@ -97,6 +98,11 @@ test("a lone validator that never met a host: its file is worth its word, and sa
 	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
 	assert.equal(verdict.strength, "private");
 	assert.equal(verdictLine(verdict, plain), `VALID, on the word of ${SIGNER.key.slice(0, 16)}…`);
+	// A stranger who asks a chain about it: no chain drew anything in it. With a host's word under it, neither.
+	for (const file of [forge(null), forge(FOREIGN_SIGNER)]) {
+		const asked = verifyRollCall(file, null);
+		assert.ok(asked.status === "invalid" && asked.code === "NOT_PUBLIC", JSON.stringify(asked));
+	}
 });
 
 test("it cannot put a host's word under it: without the host's key there is none, with a made-up key the file names that key", () => {
