@@ -26,6 +26,7 @@ import { createDueProbes } from "./queue/due-probes.ts";
 import { createLeases } from "./queue/leases.ts";
 import { takeOver } from "./queue/take-over.ts";
 import { createRentalStore } from "./rentals.ts";
+import { createRollCallStore } from "./roll-calls.ts";
 import { createScoreStore } from "./scores.ts";
 import { createNonceStore, createTokenStore } from "./tokens.ts";
 
@@ -90,6 +91,7 @@ export async function openStore(o: StoreOptions) {
 			dueProbes: dueProbes.store,
 			leases: leases.store,
 			scores: createScoreStore(context),
+			rollCalls: createRollCallStore(context),
 			chain: createChainStore(context),
 			rentals: createRentalStore(context),
 			tokens: createTokenStore(context),

@@ -45,6 +45,15 @@ export async function openEvidenceFolder(dataDir: string) {
 				await write(path, bytes);
 				return { sha256, bytes: bytes.length };
 			},
+			/** A file that no probe is counted by: of a roll call. Durable under its hash before this resolves. */
+			async keep(bytes: Uint8Array): Promise<string> {
+				const sha256 = createHash("sha256").update(bytes).digest("hex");
+				await write(fileOf(sha256), bytes);
+				return sha256;
+			},
+			async remove(sha256: string): Promise<void> {
+				await rm(fileOf(sha256), { force: true });
+			},
 			/** Verified by its hash: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
 			async get(sha256: string): Promise<Uint8Array> {
 				const path = fileOf(sha256);

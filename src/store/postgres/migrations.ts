@@ -9,6 +9,7 @@ import { noEpochs } from "./migrations/003-no-epochs.ts";
 import { dueProbes } from "./migrations/004-due-probes.ts";
 import { strength } from "./migrations/005-strength.ts";
 import { turns } from "./migrations/006-turns.ts";
+import { rollCalls } from "./migrations/007-roll-calls.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -24,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 4, name: "due-probes", sql: dueProbes },
 	{ number: 5, name: "strength", sql: strength },
 	{ number: 6, name: "turns", sql: turns },
+	{ number: 7, name: "roll-calls", sql: rollCalls },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

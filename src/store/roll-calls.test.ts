@@ -1,0 +1,138 @@
+// Roll calls in the store: a call's life, what presence is made of, pages, and what is forgotten.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import type { AssayError } from "../protocol/assay-error.ts";
+import type { Store } from "./open-store.ts";
+import { onBothServers } from "./postgres/servers.test-kit.ts";
+import type { RollAnswerRow } from "./roll-calls.ts";
+import { cardFigures, figure, gpu, probeByHand, register } from "./sample-rows.test-kit.ts";
+
+const code = (expected: string) => (error: unknown) => (error as AssayError).code === expected;
+const ID = { chainId: 7, contract: `0x${"ab".repeat(20)}` };
+const HASH = "cd".repeat(32);
+const opened = (call: number, calledAtMs = 1000 * call) => ({
+	...{ ...ID, call, beta0: HASH, calledAtMs, deadlineMs: 5000, b0AtS: call },
+});
+const COMMITTED = { b1: 9, b1AtS: 9, root: HASH, leaves: 1, transaction: "0x01" };
+const answer = (
+	providerId: string,
+	state: RollAnswerRow["state"],
+	over: Partial<RollAnswerRow> = {},
+): RollAnswerRow => ({
+	...{ providerId, state, code: null, ms: null, leaf: null, reply: null, files: [], megaOps: 0, bytes: 0 },
+	...over,
+});
+
+onBothServers((server) => {
+	let store: Store;
+	const ids: string[] = [];
+	before(async () => {
+		store = await server.open();
+		for (const name of ["a", "b", "c"]) ids.push(await register(store, name, { link: "agent", target: "" }));
+	});
+	async function done(call: number, answers: readonly RollAnswerRow[]): Promise<void> {
+		await store.rollCalls.open(opened(call));
+		await store.rollCalls.commit({ ...ID, call }, COMMITTED);
+		const end = { b2: 12, b2AtS: 12, beta2: HASH, nowMs: 1000 * call + 500 };
+		await store.rollCalls.finish({ ...ID, call }, { ...end, answers });
+	}
+
+	test("a call is opened once, committed, and done with all its answers", async () => {
+		assert.equal(await store.rollCalls.open(opened(1)), true);
+		assert.equal(await store.rollCalls.open(opened(1)), false);
+		assert.equal(await store.rollCalls.isOpen({ sinceMs: 0 }), true);
+		assert.equal(await store.rollCalls.isOpen({ sinceMs: 5000 }), false);
+		const end = { b2: 12, b2AtS: 12, beta2: HASH, nowMs: 1500 };
+		// Not before it is committed.
+		await assert.rejects(store.rollCalls.finish({ ...ID, call: 1 }, { ...end, answers: [] }), code("STORE_NOT_FOUND"));
+		await store.rollCalls.commit({ ...ID, call: 1 }, COMMITTED);
+		const reply = { account: ID.contract, answers: [], signature: "aa", accountSignatures: null };
+		const files = [{ device: 0, sha256: HASH, bytes: 5 }];
+		const right = answer(ids[0]!, "answered", { ms: 12, leaf: 0, reply, files, megaOps: 2 ** 40, bytes: 2 ** 37 });
+		const answers = [right, answer(ids[1]!, "absent", { code: "AGENT_CLOSED" }), answer(ids[2]!, "excused")];
+		await store.rollCalls.finish({ ...ID, call: 1 }, { ...end, answers });
+		const row = await store.rollCalls.get(1);
+		const { state, hosts, devices, gigaOps, megaBytes, counted, root } = row!;
+		assert.deepEqual(
+			{ state, hosts, devices, gigaOps, megaBytes, counted, root },
+			{ state: "done", hosts: 1, devices: 1, gigaOps: 1_099_511_627, megaBytes: 137_438, counted: 2, root: HASH },
+		);
+		assert.equal(await store.rollCalls.isOpen({ sinceMs: 0 }), false);
+		const { rows } = await store.rollCalls.answers({ ...ID, call: 1 });
+		assert.deepEqual(
+			rows.map(({ name, ...one }) => [name, one]).sort(),
+			answers.map((one, i) => ["abc"[i], one]).sort(),
+		);
+		assert.deepEqual(await store.rollCalls.leaves({ ...ID, call: 1 }), [{ providerId: ids[0], leaf: 0, reply }]);
+		// A second end changes nothing.
+		await assert.rejects(store.rollCalls.finish({ ...ID, call: 1 }, { ...end, answers: [] }), code("STORE_NOT_FOUND"));
+	});
+
+	test("calls that a restart cut short are void, and count for nobody", async () => {
+		await store.rollCalls.open(opened(2));
+		await store.rollCalls.open(opened(3));
+		await store.rollCalls.commit({ ...ID, call: 3 }, COMMITTED);
+		assert.equal(await store.rollCalls.void(null, { code: "ROLL_CALL_CUT", nowMs: 4000 }), 2);
+		assert.deepEqual(
+			(await store.rollCalls.list({ state: "void" })).rows.map(({ call, code }) => [call, code]),
+			[
+				[3, "ROLL_CALL_CUT"],
+				[2, "ROLL_CALL_CUT"],
+			],
+		);
+		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 24), ["answered"]);
+	});
+
+	test("presence: the newest that are not excused, newest first", async () => {
+		await done(4, [answer(ids[0]!, "wrong"), answer(ids[2]!, "late")]);
+		await done(5, [answer(ids[0]!, "excused")]);
+		await done(6, [answer(ids[0]!, "answered")]);
+		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 24), ["answered", "wrong", "answered"]);
+		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 2), ["answered", "wrong"]);
+		assert.deepEqual(await store.rollCalls.outcomes(ids[2]!, 24), ["late"]);
+		const { rows, cursor } = await store.rollCalls.history(ids[0]!, { limit: 2 });
+		assert.deepEqual(
+			[...rows, ...(await store.rollCalls.history(ids[0]!, { cursor })).rows].map(({ call }) => call),
+			[6, 5, 4, 1],
+		);
+	});
+
+	test("the roster has active hosts on agent links with what they have proven, and who is being probed", async () => {
+		assert.deepEqual(await store.rollCalls.roster(), []);
+		const figures = [...cardFigures(0), figure(0, "gemm.int8", 1e15)];
+		const id = await register(store, "proven", { link: "agent", target: "" });
+		await probeByHand(store, id, `${server.name} roll`, { devices: [gpu(0)], figures, startedAtMs: 5000 });
+		const overSsh = await register(store, "ssh host");
+		await probeByHand(store, overSsh, `${server.name} roll ssh`, { devices: [gpu(0)], figures, startedAtMs: 5000 });
+		const [host, ...others] = await store.rollCalls.roster();
+		assert.equal(others.length, 0);
+		assert.equal(host?.id, id);
+		assert.equal(host.isProbed, false);
+		assert.deepEqual(host.devices, [{ device: 0, kind: "gpu" }]);
+		assert.deepEqual(host.figures.map(({ name, value }) => [name, value]).sort(), [
+			["gemm.int8", 1e15],
+			["memory.resident", 143_800_000_000],
+		]);
+		await store.providers.setState(id, "paused", { nowMs: 1, actor: "admin" });
+		assert.deepEqual(await store.rollCalls.roster(), []);
+	});
+
+	test("old calls are forgotten with the names of their files, the newest ones never", async () => {
+		const before = (await store.rollCalls.list()).rows.map(({ call }) => call);
+		assert.deepEqual(before, [6, 5, 4, 3, 2, 1]);
+		assert.deepEqual(await store.rollCalls.prune({ beforeMs: 5000, keep: 4 }), []);
+		assert.deepEqual(await store.rollCalls.prune({ beforeMs: 5000, keep: 2 }), [HASH]);
+		assert.deepEqual(
+			(await store.rollCalls.list()).rows.map(({ call }) => call),
+			[6, 5],
+		);
+		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 24), ["answered"]);
+	});
+
+	test("a file of a roll call is kept by its hash, and can be removed", async () => {
+		const sha256 = await store.evidence.keep(new TextEncoder().encode(`of ${server.name}`));
+		assert.equal((await store.evidence.get(sha256)).length, 3 + server.name.length);
+		await store.evidence.remove(sha256);
+		assert.equal(await store.evidence.has(sha256), false);
+	});
+});
