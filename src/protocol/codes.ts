@@ -398,6 +398,10 @@ export const codes = {
 		"The hash of a roll call is not the one that the provider's own node has for that block.",
 		"Look whether both follow the same chain, and whether one of the nodes is behind.",
 	),
+	ROLL_CALL_VOID: error(
+		"A roll call was not carried through, and counts for nobody.",
+		"Read its words; the next call is a new one.",
+	),
 	ROLL_CALL_FAILED: error(
 		"A provider's engine could not do the work of a roll call.",
 		"Read its words; too little free memory is the usual cause.",

@@ -19,7 +19,18 @@ const answer = (
 	state: RollAnswerRow["state"],
 	over: Partial<RollAnswerRow> = {},
 ): RollAnswerRow => ({
-	...{ providerId, state, code: null, ms: null, leaf: null, reply: null, files: [], megaOps: 0, bytes: 0 },
+	...{
+		providerId,
+		state,
+		code: null,
+		paidPpm: null,
+		ms: null,
+		leaf: null,
+		reply: null,
+		files: [],
+		megaOps: 0,
+		bytes: 0,
+	},
 	...over,
 });
 
@@ -30,6 +41,8 @@ onBothServers((server) => {
 		store = await server.open();
 		for (const name of ["a", "b", "c"]) ids.push(await register(store, name, { link: "agent", target: "" }));
 	});
+	const statesOf = async (id: string, limit: number) =>
+		(await store.rollCalls.outcomes(id, limit)).map(({ state }) => state);
 	async function done(call: number, answers: readonly RollAnswerRow[]): Promise<void> {
 		await store.rollCalls.open(opened(call));
 		await store.rollCalls.commit({ ...ID, call }, COMMITTED);
@@ -80,16 +93,17 @@ onBothServers((server) => {
 				[2, "ROLL_CALL_CUT"],
 			],
 		);
-		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 24), ["answered"]);
+		assert.deepEqual(await statesOf(ids[0]!, 24), ["answered"]);
 	});
 
 	test("presence: the newest that are not excused, newest first", async () => {
 		await done(4, [answer(ids[0]!, "wrong"), answer(ids[2]!, "late")]);
-		await done(5, [answer(ids[0]!, "excused")]);
+		await done(5, [answer(ids[0]!, "excused"), answer(ids[1]!, "excused", { paidPpm: 7 })]);
 		await done(6, [answer(ids[0]!, "answered")]);
-		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 24), ["answered", "wrong", "answered"]);
-		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 2), ["answered", "wrong"]);
-		assert.deepEqual(await store.rollCalls.outcomes(ids[2]!, 24), ["late"]);
+		assert.deepEqual(await statesOf(ids[0]!, 24), ["answered", "wrong", "answered"]);
+		assert.deepEqual(await statesOf(ids[0]!, 2), ["answered", "wrong"]);
+		assert.deepEqual(await statesOf(ids[2]!, 24), ["late"]);
+		assert.deepEqual(await store.rollCalls.outcomes(ids[1]!, 1), [{ state: "excused", paidPpm: 7 }]);
 		const { rows, cursor } = await store.rollCalls.history(ids[0]!, { limit: 2 });
 		assert.deepEqual(
 			[...rows, ...(await store.rollCalls.history(ids[0]!, { cursor })).rows].map(({ call }) => call),
@@ -108,6 +122,9 @@ onBothServers((server) => {
 		assert.equal(others.length, 0);
 		assert.equal(host?.id, id);
 		assert.equal(host.isProbed, false);
+		assert.equal(host.isNew, true);
+		await done(7, [answer(id, "absent")]);
+		assert.equal((await store.rollCalls.roster())[0]?.isNew, false);
 		assert.deepEqual(host.devices, [{ device: 0, kind: "gpu" }]);
 		assert.deepEqual(host.figures.map(({ name, value }) => [name, value]).sort(), [
 			["gemm.int8", 1e15],
@@ -119,14 +136,14 @@ onBothServers((server) => {
 
 	test("old calls are forgotten with the names of their files, the newest ones never", async () => {
 		const before = (await store.rollCalls.list()).rows.map(({ call }) => call);
-		assert.deepEqual(before, [6, 5, 4, 3, 2, 1]);
-		assert.deepEqual(await store.rollCalls.prune({ beforeMs: 5000, keep: 4 }), []);
-		assert.deepEqual(await store.rollCalls.prune({ beforeMs: 5000, keep: 2 }), [HASH]);
+		assert.deepEqual(before, [7, 6, 5, 4, 3, 2, 1]);
+		assert.deepEqual(await store.rollCalls.prune({ beforeMs: 5000, keep: 5 }), []);
+		assert.deepEqual(await store.rollCalls.prune({ beforeMs: 5000, keep: 3 }), [HASH]);
 		assert.deepEqual(
 			(await store.rollCalls.list()).rows.map(({ call }) => call),
-			[6, 5],
+			[7, 6, 5],
 		);
-		assert.deepEqual(await store.rollCalls.outcomes(ids[0]!, 24), ["answered"]);
+		assert.deepEqual(await statesOf(ids[0]!, 24), ["answered"]);
 	});
 
 	test("a file of a roll call is kept by its hash, and can be removed", async () => {

@@ -54,6 +54,8 @@ export interface RollAnswerRow {
 	readonly providerId: string;
 	readonly state: RollAnswerState;
 	readonly code: string | null;
+	/** Of one that was excused because it was rented through the escrow; null otherwise. */
+	readonly paidPpm: number | null;
 	readonly ms: number | null;
 	readonly leaf: number | null;
 	readonly reply: KeptReply | null;
@@ -71,6 +73,8 @@ export interface RollCallHost {
 	readonly rentalId: string | null;
 	/** A probe of this validator runs there. */
 	readonly isProbed: boolean;
+	/** No call has counted for it yet. */
+	readonly isNew: boolean;
 	/** When the proof behind the figures began. */
 	readonly provenAtMs: number;
 	readonly devices: readonly { readonly device: number; readonly kind: "gpu" | "cpu" | "disk" }[];
@@ -84,7 +88,7 @@ type Committed = Pick<RollCallRow, "b1" | "b1AtS" | "root" | "leaves" | "transac
 const ID = "chain_id, contract, call";
 const ROW = `${ID}, beta0, state, code, called_at_ms, deadline_ms, b0_at_s, b1, b1_at_s, b2, b2_at_s, beta2, root, leaves, transaction,
 	ended_at_ms, hosts, devices, giga_ops, mega_bytes, counted`;
-const ANSWER = "provider_id, state, code, ms, leaf, reply, files, mega_ops, bytes";
+const ANSWER = "provider_id, state, code, paid_ppm, ms, leaf, reply, files, mega_ops, bytes";
 const MOST_HOSTS = 1_000_000;
 
 const keyOf = ({ chainId, contract, call }: RollCallId) =>
@@ -99,6 +103,7 @@ function address(value: string): string {
 async function roster({ database }: StoreContext): Promise<readonly RollCallHost[]> {
 	return await database.read<RollCallHost>(
 		`SELECT p.id, p.connected_to, p.rental_id, EXISTS (SELECT 1 FROM probes r WHERE r.provider_id = p.id AND r.state = 'running') AS is_probed,
+			NOT EXISTS (SELECT 1 FROM roll_call_answers a WHERE a.provider_id = p.id AND a.state <> 'excused') AS is_new,
 			f.proven_at_ms, f.evidence, f.figures, d.devices
 		FROM providers p
 		JOIN LATERAL (SELECT max(at_ms)::bigint AS proven_at_ms, max(evidence_sha256) AS evidence, jsonb_agg(jsonb_build_object(
@@ -145,14 +150,15 @@ async function finish(
 			throw new AssayError("STORE_NOT_FOUND", `roll call ${id.call} is not one that waits for its end`);
 		await sql.write(
 			`INSERT INTO roll_call_answers (${ID}, at_ms, ${ANSWER})
-			SELECT $1, $2, $3, $4, n.* FROM unnest($5::text[], $6::text[], $7::text[], $8::integer[], $9::integer[], $10::jsonb[], $11::jsonb[],
-				$12::bigint[], $13::bigint[]) AS n`,
+			SELECT $1, $2, $3, $4, n.* FROM unnest($5::text[], $6::text[], $7::text[], $8::integer[], $9::integer[], $10::integer[], $11::jsonb[],
+				$12::jsonb[], $13::bigint[], $14::bigint[]) AS n`,
 			[
 				...key,
 				nowMs,
 				rows.map(({ providerId }) => hex("a provider's id", providerId, 64)),
 				rows.map(({ state }) => oneOf("an answer's state", state, ROLL_ANSWER_STATES)),
 				rows.map(({ code }) => (code === null ? null : hostileText(code, 64))),
+				rows.map(({ paidPpm }) => (paidPpm === null ? null : integer("a share", paidPpm))),
 				rows.map(({ ms }) => (ms === null ? null : integer("milliseconds", ms))),
 				rows.map(({ leaf }) => (leaf === null ? null : integer("a leaf", leaf))),
 				rows.map(({ reply }) => (reply === null ? null : json("a reply", reply))),
@@ -172,7 +178,14 @@ interface FinishedCall {
 	readonly nowMs: number;
 }
 
+export type RollCallStore = ReturnType<typeof createRollCallStore>;
+
 export function createRollCallStore(context: StoreContext) {
+	return { ...lifeOfCalls(context), ...whatCame(context) };
+}
+
+/** From a call to its end, and later its removal. */
+function lifeOfCalls(context: StoreContext) {
 	const { database } = context;
 	return {
 		roster: () => roster(context),
@@ -219,6 +232,27 @@ export function createRollCallStore(context: StoreContext) {
 			return rows.length > 0;
 		},
 
+		/** Forgets calls before `beforeMs`, the newest `keep` excepted; gives the files that nobody names any more. */
+		async prune({ beforeMs, keep }: { readonly beforeMs: number; readonly keep: number }): Promise<readonly string[]> {
+			const rows = await database.transaction((sql) =>
+				sql.query<{ readonly sha256: string }>(
+					`WITH old AS (SELECT ${ID} FROM roll_calls WHERE called_at_ms < $1 AND state IN ('done', 'void')
+						AND (${ID}) NOT IN (SELECT ${ID} FROM roll_calls WHERE state = 'done' ORDER BY called_at_ms DESC LIMIT $2)
+						ORDER BY called_at_ms LIMIT 100),
+					files AS (SELECT jsonb_array_elements(a.files) ->> 'sha256' AS sha256 FROM roll_call_answers a JOIN old USING (${ID})),
+					gone AS (DELETE FROM roll_calls c USING old WHERE (c.chain_id, c.contract, c.call) = (old.chain_id, old.contract, old.call))
+					SELECT DISTINCT sha256 FROM files`,
+					[integer("beforeMs", beforeMs), integer("keep", keep)],
+				),
+			);
+			return rows.map(({ sha256 }) => sha256);
+		},
+	};
+}
+
+/** Calls and answers, read. */
+function whatCame({ database }: StoreContext) {
+	return {
 		/** Newest first. */
 		list: (query: Query<Pick<RollCallRow, "state">> = {}) =>
 			readPage<RollCallRow>(
@@ -244,7 +278,8 @@ export function createRollCallStore(context: StoreContext) {
 				database,
 				{
 					name: "roll-call-answers",
-					columns: "a.provider_id, a.state, a.code, a.ms, a.leaf, a.reply, a.files, a.mega_ops, a.bytes, p.name",
+					columns:
+						"a.provider_id, a.state, a.code, a.paid_ppm, a.ms, a.leaf, a.reply, a.files, a.mega_ops, a.bytes, p.name",
 					...{
 						from: "roll_call_answers a JOIN providers p ON p.id = a.provider_id",
 						by: "a.provider_id",
@@ -271,14 +306,13 @@ export function createRollCallStore(context: StoreContext) {
 			);
 		},
 
-		/** The newest that count, newest first: what presence is made of. */
-		async outcomes(providerId: string, limit: number): Promise<readonly Exclude<RollAnswerState, "excused">[]> {
-			const rows = await database.read<{ readonly state: Exclude<RollAnswerState, "excused"> }>(
-				`SELECT state FROM roll_call_answers WHERE provider_id = $1 AND state <> 'excused' ORDER BY at_ms DESC LIMIT $2`,
+		/** The newest that count, newest first: what presence is made of, and what rentals have paid. */
+		outcomes: (providerId: string, limit: number) =>
+			database.read<Pick<RollAnswerRow, "state" | "paidPpm">>(
+				`SELECT state, paid_ppm FROM roll_call_answers WHERE provider_id = $1 AND (state <> 'excused' OR paid_ppm IS NOT NULL)
+				ORDER BY at_ms DESC LIMIT $2`,
 				[hex("a provider's id", providerId, 64), integer("a limit", limit, 1, 10_000)],
-			);
-			return rows.map(({ state }) => state);
-		},
+			),
 
 		/** Of one provider, newest first. */
 		history: (providerId: string, query: Query<object> = {}) =>
@@ -296,22 +330,5 @@ export function createRollCallStore(context: StoreContext) {
 				[["provider_id = ?", hex("a provider's id", providerId, 64)]],
 				query,
 			),
-
-		/** Forgets calls before `beforeMs`, the newest `keep` excepted; gives the files that nobody names any more. */
-		async prune({ beforeMs, keep }: { readonly beforeMs: number; readonly keep: number }): Promise<readonly string[]> {
-			const rows = await database.transaction((sql) =>
-				sql.query<{ readonly sha256: string }>(
-					`WITH old AS (SELECT ${ID} FROM roll_calls WHERE called_at_ms < $1 AND state IN ('done', 'void')
-						AND (${ID}) NOT IN (SELECT ${ID} FROM roll_calls WHERE state = 'done' ORDER BY called_at_ms DESC LIMIT $2)
-						ORDER BY called_at_ms LIMIT 100),
-					files AS (SELECT jsonb_array_elements(a.files) ->> 'sha256' AS sha256 FROM roll_call_answers a JOIN old USING (${ID})),
-					gone AS (DELETE FROM roll_calls c USING old WHERE (c.chain_id, c.contract, c.call) = (old.chain_id, old.contract, old.call))
-					SELECT DISTINCT sha256 FROM files`,
-					[integer("beforeMs", beforeMs), integer("keep", keep)],
-				),
-			);
-			return rows.map(({ sha256 }) => sha256);
-		},
 	};
 }
-export type RollCallStore = ReturnType<typeof createRollCallStore>;

@@ -23,6 +23,7 @@ import { createTogetherGate } from "./probing/together-gate.ts";
 import { VerifierPool } from "./probing/verifier-pool.ts";
 import { Rentals } from "./rentals/rentals.ts";
 import { startRentalWatch } from "./rentals/watch-rentals.ts";
+import { createProbeHold } from "./roll-call/probe-hold.ts";
 import { createScoreKeeper } from "./scoring/score-keeper.ts";
 import { ensureAdminToken } from "./serving/admin-token.ts";
 import { createValidatorApi, listen } from "./serving/validator-api.ts";
@@ -146,6 +147,7 @@ async function start(
 	opened.push(() => api.close());
 	// Before the API: its server would wait for their sockets.
 	opened.push(() => agents.close());
+	const hold = chain !== null && config.rollCalls.isOn ? createProbeHold(store.rollCalls, env) : null;
 	const housekeeping = startHousekeeping(context, scores);
 	opened.push(() => housekeeping.stop());
 	if (config.probes) {
@@ -154,12 +156,17 @@ async function start(
 		const suspicion = new SuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
 		const slots = createSlots(config);
-		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, scores, suspicion });
+		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, hold, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.
 	const url = await listen(api, config.listen);
 	await chain?.start(url);
+	if (chain !== null && hold !== null) {
+		const { startRollCalls } = await import("./roll-call/roll-call-keeper.ts");
+		const rollCalls = await startRollCalls({ ...rentalContext, pool, hold, home: chain.home, lease: chain.lease });
+		opened.push(() => rollCalls.stop());
+	}
 	log.info({ url, key: signer.key, process: store.process }, "validator runs");
 	return {
 		url,

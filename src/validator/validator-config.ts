@@ -35,6 +35,22 @@ const PROBE = {
 	togetherStages: ["gpu fill", "gpu stream"] as readonly string[],
 };
 
+const ROLL_CALLS = {
+	/** False: this validator takes no part in them, and its scores say so. */
+	isOn: true,
+	/** Hosts that open their answers at once; they compute, this process waits. */
+	openAtOnce: 1024,
+	/** How long a host may take to open: to compute its answer again, after other validators have had their turn. */
+	openMs: 120_000,
+	/**
+	 * Least time between two calls, unless a host has never been called. Null: none; on the embedded chain, where every block calls, five
+	 * minutes, so that a trial does not keep its machine busy.
+	 */
+	restMs: null as number | null,
+	/** Public files of calls older than this are removed, beyond the calls that presence counts: 60 KB a device and call. */
+	keepFilesMs: DAY,
+};
+
 const DEFAULTS = {
 	/** Evidence, the embedded database, the key, the admin's token, pinned host keys. */
 	dataDir: "",
@@ -84,6 +100,8 @@ const DEFAULTS = {
 	api: { limits: {} as Partial<ApiLimits>, trustProxy: null as readonly string[] | null },
 	/** Progress events a second, all probes of this process together; what is above is not told. */
 	progressPerS: 50,
+	/** Only with a chain. docs/roll-call.md. */
+	rollCalls: ROLL_CALLS,
 	/** History older than this is removed; evidence files stay. */
 	keepHistoryMs: 90 * DAY,
 };
@@ -97,7 +115,7 @@ export interface ValidatorConfig extends Readonly<Defaults> {
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Groups of settings, merged field by field. */
-const GROUPS = ["listen", "probe", "ssh", "api"] as const;
+const GROUPS = ["listen", "probe", "ssh", "api", "rollCalls"] as const;
 type Groups = { readonly [K in (typeof GROUPS)[number]]?: Loose<Defaults[K]> };
 
 export interface ValidatorSettings extends Omit<Loose<Defaults>, keyof Groups>, Groups {
@@ -120,6 +138,10 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 	recoverEveryMs: [10, 3_600_000],
 	progressPerS: [0, 1000],
 	keepHistoryMs: [60_000, 3650 * DAY],
+	"rollCalls.openAtOnce": [1, 100_000],
+	"rollCalls.openMs": [100, DAY],
+	"rollCalls.restMs": [0, DAY],
+	"rollCalls.keepFilesMs": [60_000, 3650 * DAY],
 	"probe.sustainMs": [0, DAY],
 	"probe.totalMs": [100, DAY],
 	"probe.togetherWaitMs": [1, 600_000],
@@ -133,7 +155,7 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 	"chain.mostFeeGwei": [1, 1_000_000_000],
 	"chain.confirmations": [1, 1000],
 };
-const NULLABLE = ["probe.samples", "chain.confirmations"];
+const NULLABLE = ["probe.samples", "chain.confirmations", "rollCalls.restMs"];
 
 /** Checked, with defaults filled in. Throws CONFIG_BAD (or PARAMS_BAD) naming every mistake at once. */
 export function createValidatorConfig(settings: ValidatorSettings): ValidatorConfig {

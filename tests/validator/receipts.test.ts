@@ -61,7 +61,7 @@ let aheadMs = 0;
 const nowMs = () => Date.now() + aheadMs;
 before(async () => {
 	validator = await startToyValidator(
-		{ dataDir: data.path, params: { maxAgeMs: 10 * HOUR }, chain: { epochSeconds: 3600 } },
+		{ dataDir: data.path, params: { maxAgeMs: 10 * HOUR }, chain: { epochSeconds: 3600 }, rollCalls: { isOn: false } },
 		{ nowMs },
 	);
 });

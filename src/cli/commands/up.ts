@@ -44,7 +44,7 @@ const options = {
 	param,
 	"until-scored": flag("exit with 0 as soon as something was proven and scored"),
 	"until-claimable": flag(
-		"exit with 0 as soon as an epoch's rewards can be claimed: with the embedded chain about 140 s after the first start",
+		"exit with 0 as soon as an epoch's rewards can be claimed: with the embedded chain about 170 s after the first start",
 	),
 	log: logOption("error"),
 	json: flag("print one event a line as JSON"),

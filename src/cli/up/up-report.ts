@@ -11,7 +11,7 @@ import { rateUnit } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { scoreLine } from "../print/score-lines.ts";
 import { createStatusLine, type LineStream } from "../print/status-line.ts";
-import { shortId, shown, verdictStyle } from "../print/table.ts";
+import { plural, shortId, shown, verdictStyle } from "../print/table.ts";
 
 export interface UpReport {
 	line(text: string): void;
@@ -38,6 +38,7 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	const names = new Map<string, string>();
 	/** Providers whose figures were shown in full; later verdicts are one line each. */
 	const shownInFull = new Set<string>();
+	const shownScored = new Set<string>();
 
 	const nameOf = async (id: string | null): Promise<string> => {
 		if (id === null) return "?";
@@ -68,6 +69,16 @@ export function createUpReport(options: UpReportOptions): UpReport {
 		}
 		const score = await scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
 		if (score === null) return;
+		if (score.scorePpm > 0) shownScored.add(id);
+		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
+		options.onScore(score);
+	}
+
+	/** Nobody has a score before the first roll call; the one that it gives is worth a line. */
+	async function scored(id: string, scorePpm: number): Promise<void> {
+		if (scorePpm === 0 || shownScored.has(id)) return;
+		shownScored.add(id);
+		const score = await client.getProviderScore({ params: { id } });
 		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
 		options.onScore(score);
 	}
@@ -77,6 +88,7 @@ export function createUpReport(options: UpReportOptions): UpReport {
 		const detail = (typeof event.detail === "object" && event.detail !== null ? event.detail : {}) as Detail;
 		if (kind === "provider.connected") return connected(subject);
 		if (kind === "probe.verdict" && id !== null) return verdict(event, id);
+		if (kind === "score.changed" && id !== null) return scored(id, Number(detail.scorePpm));
 		if (kind === "probe.progress") {
 			const text = progressText(detail);
 			if (detail.step === "stage" && stream.isTTY !== true)
@@ -130,6 +142,7 @@ async function eventLine(
 			`fraud     ${await name()}, probe ${shortId(subject)}: a wrong result was proven on chain, ${end}`,
 		);
 	}
+	if (kind.startsWith("roll-call.")) return rollCallLine(kind.slice(10), shown(subject), detail, paint);
 	if (kind.startsWith("chain.")) return chainLine(kind.slice(6), subject, shown(String(detail.detail), 120), paint);
 	if (kind.startsWith("suspicion."))
 		return paint.unsure(`suspicion ${kind.slice(10)} ${shown(JSON.stringify(raw), 200)}`);
@@ -141,6 +154,15 @@ function chainLine(what: string, epoch: string, detail: string, paint: Paint): s
 	if (step !== undefined) return `chain     epoch ${shown(epoch)}: ${step}`;
 	// Final epochs are shown with their rewards; anything else is a dispute.
 	return what === "final" ? null : paint.unsure(`chain     epoch ${shown(epoch)}: ${shown(what)} ${detail}`);
+}
+
+function rollCallLine(what: string, call: string, detail: Detail, paint: Paint): string | null {
+	const of = (field: string) => Number(detail[field]);
+	if (what === "called") return `roll call block ${call} calls ${plural(of("hosts"), "host")}`;
+	if (what === "void") return paint.unsure(`roll call block ${call}: void, ${shown(String(detail.code))}`);
+	if (what !== "done") return null;
+	const answered = `${of("answered")} of ${plural(of("counted"), "host")} answered`;
+	return `roll call block ${call}: ${answered}, ${plural(of("devices"), "device")} together; opened and verified`;
 }
 
 const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {

@@ -22,7 +22,7 @@ export interface LinkSource {
 /** Throws AssayError: the probe is then inconclusive with its code. */
 export async function openProviderLink(
 	context: LinkSource,
-	provider: Provider,
+	provider: Pick<Provider, "id" | "link" | "target">,
 	probeId: string,
 	receipts: ReceiptsWanted | null = null,
 ): Promise<Link> {

@@ -14,6 +14,7 @@ import type { DueProbe } from "../../store/queue/due-probes.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
 import { type ProbeResult, runProbe } from "../probe/run-probe.ts";
+import type { ProbeHold } from "../roll-call/probe-hold.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
@@ -27,6 +28,8 @@ export interface ProbeContext extends ValidatorContext {
 	readonly pool: VerifierPool;
 	readonly slots: Slots;
 	readonly mayTell: MayTell;
+	/** Null: without roll calls. */
+	readonly hold: ProbeHold | null;
 }
 
 export type ProbedProvider = {
@@ -46,6 +49,8 @@ export async function probeProvider(
 	// Rented, paused or removed since it was taken: the store leaves it due for when that is over.
 	if (provider === null || provider.state !== "active" || provider.rentalId !== null || signal.aborted) return null;
 	if (due.together !== null) await sleep(due.together.startAtMs - env.nowMs(), signal, env.after);
+	await context.hold?.free(due.providerId, signal);
+	if (signal.aborted) return null;
 	const probe = new ProviderProbe(context, due, provider, signal);
 	await probe.begin();
 	try {

@@ -1,4 +1,4 @@
-// verifyEvidence on threads of their own, so that the thread with the sockets and the API never computes for
+// verifyEvidence and verifyRollCall on threads of their own, so that the thread with the sockets and the API never computes for
 // longer than a frame takes. The judgement itself is verify/hardware; here are only threads, a queue and what
 // happens when a thread dies.
 import { existsSync } from "node:fs";
@@ -6,17 +6,28 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
+import type { RollVerdict } from "../../protocol/roll-call/roll-verdict.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
+import type { ChainFacts, RollExpectations } from "../../verify/roll-call/chain-facts.ts";
+import { verifyRollCall } from "../../verify/roll-call/verify-roll-call.ts";
 
-export type VerifyRequest = {
-	readonly id: number;
-	readonly evidence: Uint8Array;
-	readonly expect: Expectations;
-	/** Whether openings are told as they are checked. */
-	readonly isWatched: boolean;
-};
+type Judged =
+	| {
+			readonly kind: "probe";
+			readonly evidence: Uint8Array;
+			readonly expect: Expectations;
+			/** Whether openings are told as they are checked. */
+			readonly isWatched: boolean;
+	  }
+	| {
+			readonly kind: "roll-call";
+			readonly file: Uint8Array;
+			readonly facts: ChainFacts;
+			readonly expect: RollExpectations;
+	  };
+export type VerifyRequest = { readonly id: number } & Judged;
 export type VerifyReply =
-	| { readonly id: number; readonly verdict: Verdict }
+	| { readonly id: number; readonly verdict: Verdict | RollVerdict }
 	| { readonly id: number; readonly checked: readonly CheckedOpenings[] };
 
 /** Openings of one challenge found right so far. */
@@ -27,8 +38,9 @@ export interface CheckedOpenings {
 }
 export type OnChecked = (checked: readonly CheckedOpenings[]) => void;
 
-interface Task extends VerifyRequest {
-	readonly resolve: (verdict: Verdict) => void;
+interface Task {
+	readonly request: VerifyRequest;
+	readonly resolve: (verdict: Verdict | RollVerdict) => void;
 	readonly reject: (error: unknown) => void;
 	readonly onChecked: OnChecked | undefined;
 	/** A file that ended a thread gets one more: threads also die for want of memory. */
@@ -69,15 +81,23 @@ export class VerifierPool {
 
 	/** `onChecked` is told some ten times a second how far the openings are checked. It decides nothing. */
 	async verify(evidence: Uint8Array, expect: Expectations, onChecked?: OnChecked): Promise<Verdict> {
+		const isWatched = onChecked !== undefined;
+		return (await this.judge({ kind: "probe", evidence, expect, isWatched }, onChecked)) as Verdict;
+	}
+
+	async verifyRollCall(file: Uint8Array, facts: ChainFacts, expect: RollExpectations): Promise<RollVerdict> {
+		return (await this.judge({ kind: "roll-call", file, facts, expect })) as RollVerdict;
+	}
+
+	private async judge(judged: Judged, onChecked?: OnChecked): Promise<Verdict | RollVerdict> {
 		const { threads, clockUs, onVerified } = this.options;
 		const beganUs = clockUs();
 		try {
-			if (threads === 0 || this.file === null) return verifyEvidence(evidence, expect);
+			if (threads === 0 || this.file === null) return judgeHere(judged);
 			if (this.isClosed) throw died("the validator is stopping");
-			return await new Promise<Verdict>((resolve, reject) => {
-				const isWatched = onChecked !== undefined;
-				const id = this.nextId++;
-				this.waiting.push({ id, evidence, expect, isWatched, onChecked, resolve, reject, lives: 2 });
+			return await new Promise<Verdict | RollVerdict>((resolve, reject) => {
+				const request = { id: this.nextId++, ...judged };
+				this.waiting.push({ request, onChecked, resolve, reject, lives: 2 });
 				this.feed();
 			});
 		} finally {
@@ -99,8 +119,7 @@ export class VerifierPool {
 			idle ??= this.start();
 			const task = this.waiting.shift()!;
 			idle.task = task;
-			const { id, evidence, expect, isWatched } = task;
-			idle.worker.postMessage({ id, evidence, expect, isWatched } satisfies VerifyRequest);
+			idle.worker.postMessage(task.request);
 		}
 	}
 
@@ -109,7 +128,7 @@ export class VerifierPool {
 		const thread: Thread = { worker, task: null };
 		worker.on("message", (reply: VerifyReply) => {
 			const task = thread.task;
-			if (task?.id !== reply.id) return;
+			if (task?.request.id !== reply.id) return;
 			if ("checked" in reply) return task.onChecked?.(reply.checked);
 			thread.task = null;
 			task.resolve(reply.verdict);
@@ -135,6 +154,11 @@ export class VerifierPool {
 		this.feed();
 	}
 }
+
+const judgeHere = (judged: Judged): Verdict | RollVerdict =>
+	judged.kind === "probe"
+		? verifyEvidence(judged.evidence, judged.expect)
+		: verifyRollCall(judged.file, judged.facts, judged.expect);
 
 function died(message: string): AssayError {
 	return new AssayError("VERIFIER_DIED", message);

@@ -2,13 +2,20 @@
 // checked, now and then. No state, no I/O; whoever holds the same bytes gets the same verdict.
 import { parentPort } from "node:worker_threads";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
+import { verifyRollCall } from "../../verify/roll-call/verify-roll-call.ts";
 import type { CheckedOpenings, VerifyReply, VerifyRequest } from "./verifier-pool.ts";
 
 /** A screen follows ten steps a second; a file has thousands of openings. */
 const TOLD_EVERY_MS = 100;
 
-parentPort?.on("message", ({ id, evidence, expect, isWatched }: VerifyRequest) => {
+parentPort?.on("message", (request: VerifyRequest) => {
 	const say = (reply: VerifyReply) => parentPort?.postMessage(reply);
+	const { id } = request;
+	if (request.kind === "roll-call") {
+		say({ id, verdict: verifyRollCall(request.file, request.facts, request.expect) });
+		return;
+	}
+	const { evidence, expect, isWatched } = request;
 	const seen = new Map<number, CheckedOpenings>();
 	const tell = () => {
 		if (seen.size === 0) return;

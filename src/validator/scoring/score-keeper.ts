@@ -1,11 +1,12 @@
 // Scores providers: gathers what market's score is made from (the last valid proof, the record, who else shows the same cards), and stores the
 // score with its explanation. The formula is market's; nothing is weighed here.
 
+import { presenceOf } from "../../market/roll-call/roll-call-rules.ts";
 import { scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import type { SuspectView } from "../../market/schedule/schedule-state.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
-import { NEVER_RENTED, type Proof } from "../../market/scores/score-input.ts";
+import { NEVER_RENTED, type Proof, type ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
@@ -92,11 +93,10 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 				nowMs,
 				active: provider.state === "active",
 				proof: await proofOf(provider),
-				rented: NEVER_RENTED,
 				rentedMs: await rentedMs(provider, nowMs),
 				reliabilityPpm: memory.reliabilityBeforePpm,
 				history: memory.recent,
-				presence: null,
+				...(await callsOf(x, provider)),
 				creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
 			},
 			config.params,
@@ -107,4 +107,18 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
 		return explanation;
 	}
+}
+
+/** What the last roll calls say of it. Who has no agent cannot be called, and without a chain nobody is. */
+async function callsOf(
+	{ store, config }: Pick<ValidatorContext, "store" | "config">,
+	{ id, link }: RememberedProvider,
+): Promise<Pick<ScoreInput, "presence" | "rented">> {
+	if (config.chain === null || !config.rollCalls.isOn || link !== "agent")
+		return { presence: null, rented: NEVER_RENTED };
+	const calls = await store.rollCalls.outcomes(id, config.params.rollCallWindow);
+	const paid = calls.flatMap(({ paidPpm }) => (paidPpm === null ? [] : [paidPpm]));
+	const outcomes = calls.map(({ state }) => (state === "answered" || state === "excused" ? state : "absent"));
+	const mean = Math.floor(paid.reduce((sum, ppm) => sum + ppm, 0) / Math.max(1, paid.length));
+	return { presence: presenceOf(outcomes, config.params), rented: { calls: paid.length, paidPpm: mean } };
 }

@@ -106,6 +106,8 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 
 export class ChainKeeper {
 	readonly home: ChainHome;
+	/** Whoever holds it sends. */
+	readonly lease = LEASE;
 	readonly params: EpochParams;
 	readonly receipts: ProbeReceipts;
 	/** The newest epoch with final weights, and its unclaimed rewards; null before the first. */

@@ -40,6 +40,8 @@ CREATE TABLE roll_call_answers (
 	state text NOT NULL CHECK (state IN ('answered', 'late', 'absent', 'wrong', 'excused')),
 	code text,
 	at_ms bigint NOT NULL,
+	-- Excused because it was rented through the escrow: what that counts for. Null otherwise.
+	paid_ppm integer CHECK (paid_ppm IS NULL OR state = 'excused'),
 	-- From the moment the block was seen to the answer.
 	ms integer,
 	-- Place of its first leaf in the tree; the others follow.

@@ -1,0 +1,93 @@
+// Opens what a host answered to a roll call: runs the same work again on its engine, over an ordinary channel, and asks for the places that
+// β₂ has drawn. Gives one public file a device. The engine's frames are bounded as in any probe; what is in the files is judged by
+// verify/roll-call, from their bytes alone.
+import { createEngineClient, type EngineClient } from "../../engine/client/create-engine-client.ts";
+import type { OpeningRecord } from "../../engine/client/engine-answers.ts";
+import { openRollAnswer, type RolledOpenings, runRollAnswer } from "../../engine/client/roll-call-run.ts";
+import type { Link } from "../../engine/links/link.ts";
+import { sleep } from "../../platform/abortable.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { makeRollCallFile, type RollCallBody } from "../../protocol/roll-call/roll-file.ts";
+import { openProviderLink, withDeadline } from "../probing/open-provider-link.ts";
+import type { ValidatorContext } from "../validator-context.ts";
+import type { CommittedTree, TreeEntry } from "./committed-tree.ts";
+
+/** All that the files of one call have in common. */
+export interface OpenedCall {
+	readonly beta0: Uint8Array;
+	readonly beta2: Uint8Array;
+	readonly stated: Pick<RollCallBody, "chain" | "call" | "beacon" | "committed" | "validator">;
+	readonly tree: CommittedTree;
+}
+
+export interface HostFile {
+	readonly device: number;
+	readonly file: Uint8Array;
+}
+
+type OpenContext = Pick<ValidatorContext, "config" | "env" | "agents">;
+
+const READY_MS = 30_000;
+/** Other validators open too, one after the other, and a probe may run. */
+const BUSY_EVERY_MS = 500;
+
+/** Throws AssayError: what the host refused with, or ROLL_CALL_FAILED when it does not come to its own answer again. */
+export async function openHost(context: OpenContext, call: OpenedCall, entry: TreeEntry): Promise<readonly HostFile[]> {
+	const { env, config } = context;
+	const { openMs } = config.rollCalls;
+	// Its own words, rather than that the time is over.
+	const untilMs = env.nowMs() + openMs - 2 * BUSY_EVERY_MS;
+	const open = async (): Promise<Link> => {
+		for (;;) {
+			try {
+				const provider = { id: entry.providerId, link: "agent", target: "" } as const;
+				return await openProviderLink(context, provider, bytesToHex(env.randomBytes(16)));
+			} catch (error) {
+				const isBusy = error instanceof AssayError && error.code === "PROVIDER_BUSY";
+				if (!isBusy || env.nowMs() >= untilMs) throw error;
+				await sleep(BUSY_EVERY_MS, undefined, env.after);
+			}
+		}
+	};
+	const link = await withDeadline(open, { totalMs: openMs, after: env.after, onDeadline: () => {} });
+	const { clockUs, randomBytes } = env;
+	const client = await createEngineClient(link, { clockUs, readyDeadlineMs: READY_MS, randomBytes });
+	try {
+		return await Promise.all(entry.reply.answers.map((_, i) => openDevice(client, call, entry, { i, openMs })));
+	} finally {
+		await client.close();
+	}
+}
+
+async function openDevice(
+	client: EngineClient,
+	{ beta0, beta2, stated, tree }: OpenedCall,
+	entry: TreeEntry,
+	{ i, openMs }: { readonly i: number; readonly openMs: number },
+): Promise<HostFile> {
+	const { host, leaves, reply } = entry;
+	const { end, last, ...spec } = reply.answers[i]!;
+	const within = { deadlineMs: openMs };
+	const again = await runRollAnswer(client, i + 1, { beta0, host, spec }, within);
+	// The file would say so too; this says it before places are shown.
+	if (again.answer.end !== end || again.answer.last !== last)
+		throw new AssayError("ROLL_CALL_FAILED", `device ${spec.device} does not come to what it answered`);
+	const opened = await openRollAnswer(client, i + 1, { beta2, key: host.key, spec }, within);
+	const body = {
+		...stated,
+		tree: tree.proofOf(entry, i),
+		host: { ...host, signature: reply.signature, leaves: leaves.map(bytesToHex) },
+		answer: { ...spec, last },
+	};
+	return { device: spec.device, file: makeRollCallFile(body, again.roots, asRecords(opened)) };
+}
+
+function asRecords({ gemm, digests, leaves }: RolledOpenings) {
+	return { products: gemm.map(asRecord), digests: digests.map(asRecord), kept: leaves.map(asRecord) };
+}
+
+function asRecord({ round, index, leaf, path }: OpeningRecord) {
+	const nodes = Array.from({ length: path.length / 32 }, (_, i) => path.subarray(32 * i, 32 * (i + 1)));
+	return { round, index, leaf, path: nodes };
+}
