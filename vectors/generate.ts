@@ -19,6 +19,7 @@ import {
 	tree,
 	vectorLeaf,
 } from "./naive-maths.ts";
+import { rollRows } from "./roll-rows.ts";
 import { hex, label, numbers, type Product, type Row } from "./rows.ts";
 
 const gemmPrecisions: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
@@ -305,6 +306,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"samples.json": sampleRows(),
 		"seeds.json": seedRows(),
 		"frames.json": frameRows(),
+		"roll-call.json": rollRows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [

@@ -194,7 +194,8 @@ test("a block that is no roll call, a draw from another block, a block before th
 	assert.equal(asked(sooner), "CALL_DRAW_OTHER", "a block inside the window");
 	const withoutBefore = new Map([...FACTS.blocks].filter(([number]) => number !== DRAWN.number - 1));
 	assert.equal(asked(CALL, { blocks: withoutBefore }), "CALL_BLOCK_OTHER", "the node does not know the block before");
-	assert.equal(asked(CALL, { blocks: new Map() }), "CALL_BLOCK_OTHER");
+	const withoutCommitted = new Map([...FACTS.blocks].filter(([number]) => number !== COMMITTED.number));
+	assert.equal(asked(CALL, { blocks: withoutCommitted }), "CALL_BLOCK_OTHER");
 	assert.equal(asked(CALL, { beacon: "drand" }), "CALL_BEACON_UNKNOWN");
 	assert.equal(asked(CALL, { every: 0 }), "CALL_UNCOMMITTED", "no contract there");
 });
