@@ -11,6 +11,7 @@ import * as probe from "./schemas/probe.ts";
 import * as provider from "./schemas/provider.ts";
 import * as receipt from "./schemas/receipt.ts";
 import * as rental from "./schemas/rental.ts";
+import * as rollCall from "./schemas/roll-call.ts";
 import * as score from "./schemas/score.ts";
 import { figurePoint } from "./schemas/verdict.ts";
 
@@ -27,6 +28,7 @@ const write = <const More extends Partial<Route> & Pick<Route, "role">>(path: st
 const byProvider = z.strictObject({ id: providerId });
 const byProbe = z.strictObject({ id: probeId });
 const byRental = z.strictObject({ id: rentalId });
+const byCall = z.strictObject({ call: rollCall.callNumber });
 const byEpoch = z.strictObject({ number: epochNumber });
 
 export const routes = {
@@ -128,6 +130,34 @@ export const routes = {
 		kind: "binary",
 		params: z.strictObject({ sha256 }),
 		problems: ["EVIDENCE_UNKNOWN"],
+	}),
+
+	listRollCalls: read("/v1/roll-calls", "Roll calls, newest first: what the network proved together", {
+		query: rollCall.rollCallsQuery,
+		reply: page(rollCall.rollCall),
+		problems: ["CURSOR_BAD"],
+	}),
+	getRollCall: read("/v1/roll-calls/:call", "One roll call, by the number of its block", {
+		params: byCall,
+		reply: rollCall.rollCall,
+		problems: ["ROLL_CALL_UNKNOWN"],
+	}),
+	listRollCallAnswers: read("/v1/roll-calls/:call/answers", "Who answered a roll call, with the public files", {
+		params: byCall,
+		query: rollCall.answersQuery,
+		reply: page(rollCall.rollCallAnswer),
+		problems: ["ROLL_CALL_UNKNOWN", "CURSOR_BAD"],
+	}),
+	getRollCallLeaves: read("/v1/roll-calls/:call/leaves", "What the tree of a roll call was made of, for auditors", {
+		params: byCall,
+		reply: rollCall.rollCallLeaves,
+		problems: ["ROLL_CALL_UNKNOWN"],
+	}),
+	listProviderRollCalls: read("/v1/providers/:id/roll-calls", "A provider's roll calls, newest first", {
+		params: byProvider,
+		query: rollCall.historyQuery,
+		reply: page(rollCall.providerCall),
+		problems: ["PROVIDER_UNKNOWN", "CURSOR_BAD"],
 	}),
 
 	getChain: read("/v1/chain", "The chain at a glance; null when this validator has none", {

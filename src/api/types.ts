@@ -6,6 +6,7 @@ import type * as network from "./schemas/network.ts";
 import type * as probe from "./schemas/probe.ts";
 import type * as provider from "./schemas/provider.ts";
 import type * as rental from "./schemas/rental.ts";
+import type * as rollCall from "./schemas/roll-call.ts";
 import type * as score from "./schemas/score.ts";
 import type * as verdict from "./schemas/verdict.ts";
 
@@ -27,5 +28,8 @@ export type Provider = z.output<typeof provider.provider>;
 export type ProviderSummary = z.output<typeof provider.providerSummary>;
 export type Offer = z.output<typeof rental.offer>;
 export type Rental = z.output<typeof rental.rental>;
+export type RollCall = z.output<typeof rollCall.rollCall>;
+export type RollCallAnswer = z.output<typeof rollCall.rollCallAnswer>;
+export type ProviderCall = z.output<typeof rollCall.providerCall>;
 export type Score = z.output<typeof score.score>;
 export type FigurePoint = z.output<typeof verdict.figurePoint>;

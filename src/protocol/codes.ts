@@ -402,6 +402,10 @@ export const codes = {
 		"A roll call was not carried through, and counts for nobody.",
 		"Read its words; the next call is a new one.",
 	),
+	ROLL_CALL_UNKNOWN: error(
+		"There is no such roll call here.",
+		"Look it up in the list: /v1/roll-calls, or the dashboard's page of roll calls.",
+	),
 	ROLL_CALL_FAILED: error(
 		"A provider's engine could not do the work of a roll call.",
 		"Read its words; too little free memory is the usual cause.",

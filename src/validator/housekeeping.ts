@@ -16,6 +16,11 @@ export function startHousekeeping(context: ValidatorContext, scores: ScoreKeeper
 	const pruning = repeat({ everyMs: PRUNE_EVERY_MS, after, onError: failure(context, "prune") }, async () => {
 		const before = Math.max(0, env.nowMs() - config.keepHistoryMs);
 		await store.prune({ probesBeforeMs: before, nowMs: env.nowMs() });
+		const callsBefore = Math.max(0, env.nowMs() - config.rollCalls.keepFilesMs);
+		// Twice the window: hosts that were excused look further back.
+		const keep = 2 * config.params.rollCallWindow;
+		for (const sha256 of await store.rollCalls.prune({ beforeMs: callsBefore, keep }))
+			await store.evidence.remove(sha256);
 	});
 	const everyMs = Math.max(100, Math.min(AGE_EVERY_MS, Math.floor(config.params.maxAgeMs / 10)));
 	const aging = repeat({ everyMs, after, onError: failure(context, "score") }, async () => {

@@ -14,6 +14,8 @@ import type {
 	Probe,
 	Provider,
 	Rental,
+	RollCall,
+	RollCallAnswer,
 	Token,
 } from "../../src/api/types.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
@@ -268,6 +270,20 @@ const receipts: ReceiptFile = {
 	],
 	missing: [{ challenge: 1, why: "refused" }],
 };
+export const rollCall: RollCall = {
+	...{ call: 1234, chainId: 31_337, contract: accountOf("6"), beta0: hex("3", 64), state: "done", code: null },
+	...{ calledAtMs: NOW_MS - 60_000, deadlineMs: 24_000, b0AtS: 1_700_000_000, b1: 1236, b1AtS: 1_700_000_024 },
+	...{ b2: 1239, b2AtS: 1_700_000_060, beta2: hex("4", 64), root: hex("5", 64), leaves: 1, transaction: bytes32 },
+	...{ endedAtMs: NOW_MS, hosts: 1, devices: 1, gigaOps: 21_840_000, megaBytes: 129_000, counted: 2 },
+};
+const answered: RollCallAnswer = {
+	...{ providerId: provider.id, name: provider.name, state: "answered", code: null, ms: 17_012, paidPpm: null },
+	...{ megaOps: 21_840_000_000, bytes: 129_000_000_000, files: [{ device: 0, sha256: EVIDENCE, bytes: 60_000 }] },
+};
+const absent: RollCallAnswer = {
+	...{ ...answered, providerId: hex("9", 64), name: "not there", state: "absent", code: "PROVIDER_BUSY", ms: 12 },
+	...{ megaOps: 0, bytes: 0, files: [] },
+};
 export const event = (n: number): NetworkEvent => ({
 	id: String(n),
 	atMs: NOW_MS,
@@ -348,6 +364,33 @@ export const toyHandlers: Handlers = {
 		})(),
 		sizeBytes: evidenceBytes.length,
 		sha256: EVIDENCE,
+	}),
+	listRollCalls: () => ({ rows: [rollCall], cursor: null }),
+	getRollCall: () => rollCall,
+	listRollCallAnswers: () => ({ rows: [answered, absent], cursor: null }),
+	getRollCallLeaves: () => ({
+		...{ root: rollCall.root!, count: 1 },
+		hosts: [
+			{
+				...{
+					providerId: provider.id,
+					leaf: 0,
+					account: accountOf("0"),
+					signature: hex("6", 128),
+					accountSignatures: null,
+				},
+				answers: [
+					{
+						...{ device: 0, m: 16_384, n: 16_384, k: 65_536, rounds: 600, keep: 240 },
+						...{ end: hex("7", 64), last: hex("8", 64) },
+					},
+				],
+			},
+		],
+	}),
+	listProviderRollCalls: () => ({
+		rows: [{ call: 1234, atMs: NOW_MS, state: "answered", code: null, ms: 17_012, files: answered.files }],
+		cursor: null,
 	}),
 	getChain: () => ({ chain }),
 	listChainEpochs: () => ({ rows: [chainEpoch], cursor: null }),
@@ -452,6 +495,11 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	watchProbe: { params: { id: probe.id } },
 	watchEvents: { query: { kind: "probe" } },
 	getEvidence: { params: { sha256: EVIDENCE } },
+	listRollCalls: { query: { state: "done" } },
+	getRollCall: { params: { call: 1234 } },
+	listRollCallAnswers: { params: { call: 1234 }, query: { state: "absent" } },
+	getRollCallLeaves: { params: { call: 1234 } },
+	listProviderRollCalls: { params: { id: provider.id } },
 	getChain: {},
 	listChainEpochs: { query: { limit: 5 } },
 	getChainEpoch: { params: { number: 7 } },

@@ -37,7 +37,7 @@ const eventKind = z
 	.regex(/^[a-z]+([.-][a-z]+)*$/)
 	.max(64)
 	.describe(
-		"e.g. probe.started, probe.progress, probe.verdict, provider.changed, rental.changed, chain.accused, missed",
+		"e.g. probe.started, probe.progress, probe.verdict, provider.changed, rental.changed, roll-call.done, chain.accused, missed",
 	);
 
 /** Public: whoever makes events puts no customer and no access into them. */

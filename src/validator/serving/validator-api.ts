@@ -19,6 +19,7 @@ import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { providerHandlers } from "./provider-handlers.ts";
+import { rollCallHandlers } from "./roll-call-handlers.ts";
 
 export interface ApiParts {
 	readonly registry: Registry;
@@ -42,6 +43,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			}),
 			...probeHandlers(context),
 			...marketHandlers(context, rentals),
+			...rollCallHandlers(context),
 			...chainHandlers(context, chain?.home ?? null),
 			...networkHandlers(context, {
 				version,

@@ -1,0 +1,81 @@
+// Roll calls: which blocks called, who answered, what the network proved together (docs/roll-call.md). The public files of the answers are
+// evidence, by their hash.
+import * as z from "zod";
+import { atMs, chainHex, code, count, paging, ppm, providerId, said, sha256 } from "./primitives.ts";
+
+const hash = sha256.describe("Hash, 64 lower-case hex digits");
+const callState = z.enum(["open", "committed", "done", "void"]);
+const answerState = z.enum(["answered", "late", "absent", "wrong", "excused"]);
+
+export const callNumber = z.int().min(0).describe("Number of the block that called");
+
+export const rollCall = z.object({
+	call: callNumber,
+	chainId: count,
+	contract: chainHex(20, "Address of RollCall"),
+	beta0: hash,
+	/** void: not carried through, counts for nobody; `code` says why. */
+	state: callState,
+	code: code.nullable(),
+	calledAtMs: atMs,
+	deadlineMs: count,
+	b0AtS: count.describe("Time of the block that called, in seconds"),
+	b1: count.nullable().describe("The block with the commitment"),
+	b1AtS: count.nullable(),
+	b2: count.nullable().describe("The block that drew the places"),
+	b2AtS: count.nullable(),
+	beta2: hash.nullable(),
+	root: hash.nullable(),
+	leaves: count.nullable(),
+	transaction: chainHex(32, "Transaction of the commitment").nullable(),
+	endedAtMs: atMs.nullable(),
+	hosts: count.describe("Hosts that answered in time and rightly"),
+	devices: count,
+	gigaOps: count.describe("Their work together, in 10⁹ operations"),
+	megaBytes: count.describe("What they held at the same time, in 10⁶ bytes"),
+	counted: count.describe("Hosts that were counted, whether they answered or not"),
+});
+
+export const rollCallAnswer = z.object({
+	providerId,
+	name: said,
+	state: answerState,
+	code: code.nullable(),
+	/** From the moment this validator saw the block. */
+	ms: count.nullable(),
+	megaOps: count,
+	bytes: count,
+	paidPpm: ppm.nullable().describe("What an excused call counts for, where a rental was paid through the escrow"),
+	/** One public file a device; they are kept for a while. */
+	files: z.array(z.object({ device: count, sha256, bytes: count })),
+});
+
+export const rollCallsQuery = z.strictObject({ state: callState.optional(), ...paging });
+export const answersQuery = z.strictObject({ state: answerState.optional(), ...paging });
+export const historyQuery = z.strictObject({ ...paging });
+
+export const providerCall = rollCallAnswer
+	.pick({ state: true, code: true, ms: true, files: true })
+	.extend({ call: callNumber, atMs });
+
+/** What a tree was made of, in its order: enough to build it again, and to demand an opening. */
+export const rollCallLeaves = z.object({
+	root: hash,
+	count,
+	hosts: z.array(
+		z.object({
+			providerId,
+			/** Place of its first leaf; the others follow. */
+			leaf: count,
+			account: chainHex(20, "Account whose stake stands for the answer; zero without one"),
+			signature: z.string(),
+			accountSignatures: z.array(z.string()).nullable(),
+			answers: z.array(
+				z.object({
+					...{ device: count, m: count, n: count, k: count, rounds: count, keep: count },
+					...{ end: hash, last: hash },
+				}),
+			),
+		}),
+	),
+});
