@@ -306,11 +306,16 @@ function whatCame({ database }: StoreContext) {
 			);
 		},
 
-		/** The newest that count, newest first: what presence is made of, and what rentals have paid. */
+		/**
+		 * The network's newest calls as one provider met them, newest first: what presence is made of, and what rentals have paid. ATTACK: a call
+		 * without a row of the provider counts as missed; else one would pause, or come under a new key, whenever another key answers with the card.
+		 */
 		outcomes: (providerId: string, limit: number) =>
 			database.read<Pick<RollAnswerRow, "state" | "paidPpm">>(
-				`SELECT state, paid_ppm FROM roll_call_answers WHERE provider_id = $1 AND (state <> 'excused' OR paid_ppm IS NOT NULL)
-				ORDER BY at_ms DESC LIMIT $2`,
+				`SELECT coalesce(a.state, 'absent') AS state, a.paid_ppm FROM roll_calls c
+				LEFT JOIN roll_call_answers a ON (a.chain_id, a.contract, a.call) = (c.chain_id, c.contract, c.call) AND a.provider_id = $1
+				WHERE c.state = 'done' AND (a.state IS DISTINCT FROM 'excused' OR a.paid_ppm IS NOT NULL)
+				ORDER BY c.called_at_ms DESC, c.call DESC LIMIT $2`,
 				[hex("a provider's id", providerId, 64), integer("a limit", limit, 1, 10_000)],
 			),
 
