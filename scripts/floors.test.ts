@@ -36,7 +36,6 @@ const PLATFORM = [
 	"repeat",
 	"semaphore",
 	"token-bucket",
-	"without-login",
 ];
 const floors: Readonly<Record<string, Room>> = {
 	// The dashboard: pure floors, the typed client and what signs reports; nothing that a browser does not have.

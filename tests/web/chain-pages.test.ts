@@ -17,10 +17,10 @@ import { accountOf } from "../../src/chain/sending/sign.ts";
 import { createScoreReport } from "../../src/market/epochs/score-report.ts";
 import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import { given } from "../../src/market/scores/recompute.ts";
-import { withoutLogin } from "../../src/platform/without-login.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
+import { withoutLogin } from "../../src/protocol/network/without-login.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { exactAmount, shortAccount, shortAmount } from "../../web/chain/chain-format.ts";
 import {

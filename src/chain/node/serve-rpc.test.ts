@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, test } from "node:test";
-import { withoutLogin } from "../../platform/without-login.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import { signCall } from "../sending/sign.ts";
 import { createChainClient } from "./chain-client.ts";
 import { httpRpc } from "./http-rpc.ts";

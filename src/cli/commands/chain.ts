@@ -6,7 +6,7 @@ import { read } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount, readDevicesOf } from "../../chain/contracts/registry.ts";
 import { readPot } from "../../chain/contracts/rewards.ts";
 import { readEpochParams, readProposal, readRevealed, windowsOf } from "../../chain/contracts/scoreboard.ts";
-import { withoutLogin } from "../../platform/without-login.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
 import { withChain } from "../chain/chain-connection.ts";
 import { withProviderChain } from "../chain/provider-chain.ts";

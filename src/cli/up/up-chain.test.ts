@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { NetworkEvent } from "../../api/types.ts";
-import { withoutLogin } from "../../platform/without-login.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import { paintFor } from "../print/paint.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "./up-chain.ts";

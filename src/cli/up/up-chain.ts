@@ -2,7 +2,7 @@
 // stake where the operator must do it. Nothing here sends anything.
 
 import type { EpochTimes } from "../../chain/contracts/scoreboard.ts";
-import { withoutLogin } from "../../platform/without-login.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import type { FinalEpoch } from "../../validator/settlement/final-watch.ts";
 import type { Paint } from "../print/paint.ts";
