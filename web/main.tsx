@@ -19,6 +19,7 @@ const pages: Pages = {
 	"": { title: "Overview", inNav: true, load: async () => ({ default: OverviewPage }) },
 	providers: { title: "Providers", inNav: true, load: () => import("./pages/providers.tsx") },
 	probes: { title: "Probes", inNav: true, load: () => import("./pages/probes.tsx") },
+	"roll-calls": { title: "Roll calls", inNav: true, load: () => import("./pages/roll-calls.tsx") },
 	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },
 	rent: { title: "Rent", inNav: true, load: () => import("./pages/rent.tsx") },
 	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },

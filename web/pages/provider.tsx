@@ -5,7 +5,7 @@ import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { peerSpeeds } from "../../src/verify/hardware/peer-speeds.ts";
 import { ChainPanel } from "../chain/chain-panel.tsx";
-import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
+import { figureTitle, formatFigure, formatMoney, formatScore, formatSpan, shortId } from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
 import {
 	CopyButton,
@@ -22,6 +22,7 @@ import {
 	Time,
 	VerdictBadge,
 } from "../parts/small.tsx";
+import { CallBadge } from "../proofs/call-badge.tsx";
 import { claimedAndProven } from "../proofs/claimed-proven.ts";
 import { PeerMap } from "../proofs/peer-map.tsx";
 import { ProbeTable } from "../proofs/probe-table.tsx";
@@ -98,11 +99,37 @@ export default function ProviderPage({ id }: { id: string }) {
 					</Panel>
 				)}
 			</div>
+			<PresencePanel id={shown.id} />
 			<ChainPanel providerId={shown.id} />
 			<Panel title="Probes">
 				<ProbeTable probes={probes} withProvider={false} />
 			</Panel>
 		</>
+	);
+}
+
+/** The last roll calls of this host; nothing where there is no chain. */
+function PresencePanel({ id }: { id: string }) {
+	const calls = useLoaded(`calls ${id}`, (signal) =>
+		api.listProviderRollCalls({ params: { id }, query: { limit: 24 } }, { signal }),
+	);
+	useReloadOn(({ kind }) => kind === "roll-call.done", calls.reload);
+	const rows = calls.value?.rows ?? [];
+	if (rows.length === 0) return null;
+	const counted = rows.filter(({ state }) => state !== "excused");
+	const answered = counted.filter(({ state }) => state === "answered").length;
+	return (
+		<Panel title="Presence" aside={`${answered} of the last ${counted.length} roll calls answered`}>
+			<ul class="files">
+				{rows.map(({ call, state, code, ms }) => (
+					<li key={call}>
+						<a href={`/roll-calls/${call}`}>block {call}</a>
+						<CallBadge state={state} code={code} />
+						<span class="dim num">{ms === null ? "" : formatSpan(ms)}</span>
+					</li>
+				))}
+			</ul>
+		</Panel>
 	);
 }
 
