@@ -86,7 +86,7 @@ export interface RollCallBody extends Typed<typeof body> {}
 const ATTACHMENTS = 4;
 
 const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body: body as Shape<RollCallBody> });
-export interface RollCallEnvelope extends Typed<typeof envelope> {}
+interface RollCallEnvelope extends Typed<typeof envelope> {}
 export type RollCallFile = Container<RollCallEnvelope>;
 
 /** What was opened, as an engine gave it. */

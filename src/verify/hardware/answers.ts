@@ -19,7 +19,7 @@ export interface Committed {
 	readonly opens: readonly Opened[];
 }
 
-export interface OpenAnswer extends Opened {
+interface OpenAnswer extends Opened {
 	readonly record: OpenRecord;
 }
 
