@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
-import { CHEATS } from "./toy/cheats.ts";
+import { CHEATS, POSERS } from "./toy/cheats.ts";
 import { outcomeOf, probeToy, type ToyProbe } from "./toy/probe-toy.ts";
 
 const GEMM: GemmSpec = {
@@ -45,6 +45,7 @@ const READ_BACK: StreamSpec = { ...STREAM, device: 1, newest: 1 };
 const disk: ChallengeSpec[][] = [[KEPT], [COPY], [READ_BACK]];
 const twoFills: ChallengeSpec[][] = [...disk, [KEPT], [{ ...COPY, of: 3 }], [{ ...READ_BACK, of: 3 }]];
 const withDisk = { disk: true };
+const chase: ChallengeSpec[][] = [[FILL], [{ kind: "chase", device: 0, of: 0, newest: 0, intervals: 8, samples: 1 }]];
 
 const PROCESS = { asProcess: true };
 
@@ -108,6 +109,11 @@ const TABLE: readonly Row[] = [
 	["disk-refuses-to-read", "invalid STREAM_WITHHELD", disk, withDisk],
 	["disk-copy-withheld", "inconclusive CHALLENGE_REFUSED", disk, withDisk],
 	["disk-wrong-openings", "invalid ROOT_MISMATCH", disk, withDisk],
+	// Valid, and worth what there is: red-team.test.ts counts what these four gain.
+	["cards-in-turn", "valid", twoCards, twoGpus],
+	["gpu-as-cpu", "valid", [[FILL, { ...FILL, device: 1 }]], { gpus: 1 }],
+	["pool", "invalid MEMORY_APART", chase, { gpus: 1 }],
+	["relay", "valid", chase],
 	["commitment-changed", "invalid ROOT_MISMATCH", gemm],
 	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT_ANSWER],
 	["commitment-after-draw", "invalid OPENING_WITHHELD", gemm],
@@ -128,7 +134,7 @@ const TABLE: readonly Row[] = [
 ];
 
 test("every cheat has its row", () => {
-	assert.deepEqual(TABLE.map(([cheat]) => cheat).sort(), Object.keys(CHEATS).sort());
+	assert.deepEqual(TABLE.map(([cheat]) => cheat).sort(), Object.keys({ ...CHEATS, ...POSERS }).sort());
 });
 
 // Two at a time: each probe is a process of its own, and none of the bounds is near.

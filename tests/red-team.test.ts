@@ -11,7 +11,7 @@ import { createRowScratch, gemmElements } from "../src/protocol/maths/gemm-eleme
 import { firstSeed, nextSeed, openSeed } from "../src/protocol/probe/challenge-seed.ts";
 import { gemmLeafPlace, gemmLeaves } from "../src/protocol/probe/challenge-shape.ts";
 import { claimHash, endOfRun, nonceChain, stageHash } from "../src/protocol/probe/countersign.ts";
-import type { Countersign, EvidenceBody, GemmSpec } from "../src/protocol/probe/evidence.ts";
+import type { ChaseSpec, Countersign, EvidenceBody, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
 import { decodeEvidence, encodeEvidence, packChallenges } from "../src/protocol/probe/evidence-codec.ts";
 import { type GemmSample, gemmSamples } from "../src/protocol/probe/samples.ts";
 import type { Signer } from "../src/protocol/probe/signer.ts";
@@ -19,9 +19,9 @@ import { deriveFigures } from "../src/verify/hardware/derive-figures.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { verifyRollCall } from "../src/verify/roll-call/verify-roll-call.ts";
 import { CHEATS } from "./toy/cheats.ts";
-import { countedBytes, FOREIGN_SIGNER, probeToy, SIGNER } from "./toy/probe-toy.ts";
+import { countedBytes, FOREIGN_SIGNER, probeToy, SIGNER, type ToyProbe } from "./toy/probe-toy.ts";
 import { toyClaim } from "./toy/toy-claim.ts";
-import type { Cheat } from "./toy/toy-engine.ts";
+import { type Cheat, TOY_OPS_PER_S } from "./toy/toy-engine.ts";
 
 const FORGED: GemmSpec = {
 	...{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 64, keep: 1, samples: 16 },
@@ -155,4 +155,60 @@ test("one card refuses late, the stage is asked again, the other plays its known
 		challenges.map(({ attempt }) => attempt),
 		[1, 1],
 	);
+});
+
+/** Operations a second of all devices together, as the verdict has them; and what it found. */
+async function shownBy(probe: ToyProbe): Promise<{ readonly opsPerS: number; readonly found: readonly string[] }> {
+	const { verdict } = await probeToy(probe);
+	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+	const speeds = verdict.figures.filter(({ name }) => name === "gemm.int8").map(({ value }) => value);
+	return { opsPerS: speeds.reduce((sum, value) => sum + value, 0), found: verdict.findings.map(({ code }) => code) };
+}
+const LONG: GemmSpec = { ...FORGED, rounds: 40, keep: 1, samples: 1 };
+
+test("one card shown as four and served in turn within a stage: all figures together are what one card does", async () => {
+	// Before: 1 + ½ + ⅓ + ¼ of its speed.
+	const specs = [0, 1, 2, 3].map((device) => ({ ...LONG, rounds: 10, device }));
+	for (const cheat of [{}, { cheat: "cards-in-turn" }]) {
+		const { opsPerS } = await shownBy({ ...cheat, gpus: 4, cpus: 0, stages: [specs] });
+		assert.ok(opsPerS <= 1.02 * TOY_OPS_PER_S, `${opsPerS / TOY_OPS_PER_S} cards`);
+	}
+});
+
+test("a card that answers for the CPU as well: beside each other they show what the card does", async () => {
+	// Before: both were asked apart, and an H200 with one core beside it was also an EPYC of 192.
+	const [gpu, cpu] = [LONG, { ...LONG, device: 1 }];
+	for (const cheat of [{}, { cheat: "gpu-as-cpu" }]) {
+		const { opsPerS, found } = await shownBy({ ...cheat, gpus: 1, stages: [[gpu, cpu]] });
+		assert.ok(opsPerS <= 1.05 * TOY_OPS_PER_S, `${opsPerS / TOY_OPS_PER_S} cards`);
+		assert.ok(!found.includes("KINDS_APART"));
+	}
+	// A verifier that asks them apart is told so.
+	const apart = await shownBy({ gpus: 1, stages: [[gpu], [cpu]] });
+	assert.ok(apart.opsPerS > 1.9 * TOY_OPS_PER_S && apart.found.includes("KINDS_APART"));
+});
+
+const KEPT: GemmSpec = { ...FORGED, rounds: 2, keep: 2, samples: 2 };
+const CHASE: ChaseSpec = { kind: "chase", device: 0, of: 0, newest: 0, intervals: 16, samples: 1 };
+const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 2, samples: 2 };
+
+test("several machines behind one device: streams do not tell, a chase does", async () => {
+	// Before: two A10 were one better card, +129 %.
+	const unchased = await shownBy({ cheat: "pool", gpus: 1, stages: [[KEPT], [STREAM]] });
+	assert.ok(unchased.found.includes("MEMORY_LATENCY_UNPROVEN"));
+	const stages = [[KEPT], [STREAM], [{ ...CHASE, intervals: 64 }]];
+	const { verdict } = await probeToy({ cheat: "pool", gpus: 1, stages });
+	assert.ok(verdict.status === "invalid" && verdict.code === "MEMORY_APART", JSON.stringify(verdict));
+	const honest = await shownBy({ gpus: 1, stages });
+	assert.ok(!honest.found.includes("MEMORY_LATENCY_UNPROVEN"));
+});
+
+test("a relay that answers echoes itself is as far away as the memory behind it", async () => {
+	// Before: DISTANT_ENGINE was gone at 150 ms.
+	const reach = { ...CHASE, intervals: 8 };
+	const stages = [[KEPT], [{ ...CHASE, intervals: 4096 }], [reach], [reach]];
+	const far = await shownBy({ cheat: "relay", gpus: 1, handshakeUs: 1000, stages });
+	assert.ok(far.found.includes("DISTANT_ENGINE"), JSON.stringify(far));
+	const near = await shownBy({ gpus: 1, handshakeUs: 1000, stages });
+	assert.ok(!near.found.includes("DISTANT_ENGINE"), JSON.stringify(near));
 });

@@ -8,6 +8,7 @@ namespace assay {
 
 namespace {
 
+constexpr int kBesideGpus = 5;
 constexpr size_t kMaxDevices = 80;  // so that a claim stays below its limit; more GPUs are left out
 
 template <typename Find>
@@ -30,8 +31,10 @@ FoundDevices find_devices(const DeviceOptions& options) {
   }
   std::vector<std::unique_ptr<Device>>& devices = found.devices;
   if (devices.size() > kMaxDevices - options.cpu_devices - 1) devices.resize(kMaxDevices - options.cpu_devices - 1);
+  // GPUs are probed at the same time as the CPU, and one waits whenever the thread that feeds it does.
+  const int nice = devices.empty() ? 0 : kBesideGpus;
   add_found("cpu device", [&] {
-    for (auto& device : make_cpu_devices(options.threads, options.cpu_devices)) devices.push_back(std::move(device));
+    for (auto& device : make_cpu_devices(options.threads, options.cpu_devices, nullptr, nice)) devices.push_back(std::move(device));
   });
   add_found("disk", [&] {
     std::string why;

@@ -36,7 +36,7 @@ FoundDevices find_cuda_devices();
 // `count` virtual devices that share the threads (0: all usable cores) and the memory equally, each with one
 // thread at least. Tests choose the instruction set; null: the best.
 std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count,
-                                                      const assay_kernels::Kernels* kernels = nullptr);
+                                                      const assay_kernels::Kernels* kernels = nullptr, int nice = 0);
 inline std::unique_ptr<Device> make_cpu_device(unsigned threads, const assay_kernels::Kernels* kernels = nullptr) {
   return std::move(make_cpu_devices(threads, 1, kernels)[0]);
 }

@@ -189,6 +189,14 @@ export const codes = {
 		"The engine answers much later than its host shakes hands: it may be somewhere else.",
 		"Ask the provider where the device stands.",
 	),
+	MEMORY_LATENCY_UNPROVEN: finding(
+		"A GPU's memory was read in order only: nothing shows that it is one memory.",
+		"Several machines may pose as this card. Probe again with the default plan.",
+	),
+	KINDS_APART: finding(
+		"CPU or disk were asked while no GPU was busy.",
+		"A GPU may have answered for them; probe again with the default plan.",
+	),
 	STAGE_APART: finding(
 		"Devices of one stage did not all work in one instant.",
 		"Figures of several devices may then not hold together; probe again.",

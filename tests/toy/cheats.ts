@@ -1,11 +1,12 @@
 // The cheaters: one small strategy each, by name. What each of them must end in is in tests/cheaters.test.ts.
 // None of them breaks a hash or a signature; each does what a host that owns less than it sells could try.
 import { setTimeout as sleep } from "node:timers/promises";
-import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
+import { ERROR_CODE, type Request } from "../../src/engine/wire/frame-table.ts";
 import { encodeReply } from "../../src/engine/wire/frames.ts";
 import { leafHash, merkleLevels, nodeHash } from "../../src/protocol/hash/merkle.ts";
 import { DOMAIN, philoxKey } from "../../src/protocol/hash/philox.ts";
 import { fillRow } from "../../src/protocol/maths/entries.ts";
+import type { DeviceKind } from "../../src/protocol/probe/evidence.ts";
 import { changed, KEPT_CHEATS } from "./cheats-kept.ts";
 import { diagonalProduct } from "./diagonal-shortcut.ts";
 import type { Cheat, FmaAsk, GemmAsk, OpeningOut, Session, ToyEngine } from "./toy-engine.ts";
@@ -69,6 +70,12 @@ function pathOfZeros(bytes: number): Uint8Array {
 function hangUpOn(toy: ToyEngine, now: boolean): boolean {
 	if (now) toy.hangUp();
 	return now;
+}
+
+async function inTurn(toy: ToyEngine, request: Request, kind: DeviceKind): Promise<boolean> {
+	const isAsked = request.kind === "gemm" && toy.claim.devices[request.device]?.kind === kind;
+	if (isAsked && request.device > 0) await toy.until(request.device - 1);
+	return false;
 }
 
 let stalePrepared: Uint8Array | null = null;
@@ -282,6 +289,26 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 		request: (toy, _id, request) => {
 			if (request.kind === "gemm") toy.raw(Uint8Array.of(0, 0, 0, 0x40, 0x82, 0, 0, 0, 0));
 			return request.kind === "gemm";
+		},
+	},
+};
+
+/**
+ * One device that answers for several, several that answer for one, and one far away. Not accused where all they show is there: red-team.test.ts counts
+ * what they gain.
+ */
+export const POSERS: Readonly<Record<string, Cheat>> = {
+	// The cards of a stage one after the other, each at the whole speed of the one that there is.
+	"cards-in-turn": { request: (toy, _id, request) => inTurn(toy, request, "gpu") },
+	// The card answers for the CPU, when it is done with what it was asked itself.
+	"gpu-as-cpu": { request: (toy, _id, request) => inTurn(toy, request, "cpu") },
+	// Several machines behind one device: every second hop crosses a network of 3 µs.
+	pool: { hopUs: 1.5 },
+	// Somebody near who passes everything on to a machine 150 ms away, and answers echoes himself.
+	relay: {
+		request: async (toy, _id, request) => {
+			if (request.kind !== "ping") await toy.rest(150_000);
+			return false;
 		},
 	},
 };

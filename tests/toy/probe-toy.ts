@@ -18,7 +18,7 @@ import {
 	type ProbeResult,
 	runProbe,
 } from "../../src/validator/probe/run-probe.ts";
-import { CHEATS } from "./cheats.ts";
+import { CHEATS, POSERS } from "./cheats.ts";
 import { fixedPlan } from "./fixed-plan.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { createToyTime, ToyEngine, type ToyTime } from "./toy-engine.ts";
@@ -47,6 +47,8 @@ export interface ToyProbe {
 	readonly disk?: boolean;
 	/** As a process behind a local link. */
 	readonly asProcess?: boolean;
+	/** Of the link, when it is not a process. */
+	readonly handshakeUs?: number;
 	/** One list a stage; all but the last stage of a device are held. */
 	readonly stages: readonly (readonly ChallengeSpec[])[];
 	readonly stopAfterMs?: number;
@@ -55,7 +57,10 @@ export interface ToyProbe {
 }
 
 /** A toy on the same event loop: it stops the verifier's while it computes, which no verdict depends on. */
-function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe, time: ToyTime): Link {
+function createInnerLink(
+	{ gpus, cpus, disk, cheat, handshakeUs = null }: Omit<ToyProbe, "handshakeUs"> & { handshakeUs?: number | null },
+	time: ToyTime,
+): Link {
 	const input = new PassThrough();
 	const output = new PassThrough();
 	const { promise: closed, resolve } = Promise.withResolvers<LinkEnd>();
@@ -66,9 +71,14 @@ function createInnerLink({ gpus, cpus, disk, cheat }: ToyProbe, time: ToyTime): 
 	};
 	const write = (bytes: Uint8Array) => void (output.writableEnded || output.write(bytes));
 	const claim = toyClaim(gpus ?? 0, cpus, disk);
-	const toy = new ToyEngine(claim, cheat === undefined ? {} : CHEATS[cheat]!, { write, hangUp: close }, time);
+	const toy = new ToyEngine(
+		claim,
+		cheat === undefined ? {} : (CHEATS[cheat] ?? POSERS[cheat])!,
+		{ write, hangUp: close },
+		time,
+	);
 	void toy.serve(input);
-	return { kind: "local", input, output, engineSha256: null, hostKey: null, handshakeUs: null, closed, close };
+	return { kind: "local", input, output, engineSha256: null, hostKey: null, handshakeUs, closed, close };
 }
 
 export function toyOptions(probe: ToyProbe): ProbeOptions {

@@ -11,6 +11,7 @@ import {
 	type Request,
 } from "../../src/engine/wire/frame-table.ts";
 import { decodeRequest, encodeReply } from "../../src/engine/wire/frames.ts";
+import { INTERVAL_HOPS } from "../../src/protocol/hash/chase.ts";
 import { merklePath } from "../../src/protocol/hash/merkle.ts";
 import type { HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { chaseOf, type ToyChase } from "./toy-chase.ts";
@@ -58,6 +59,8 @@ export interface Cheat {
 	readonly read?: (kept: readonly Uint8Array[], ask: StreamAsk, toy: ToyEngine) => readonly Uint8Array[];
 	/** What is really written to the disk, and digested, instead. */
 	readonly written?: (kept: readonly Uint8Array[], ask: CopyAsk, session: Session) => readonly Uint8Array[];
+	/** Microseconds that a hop of a chase takes more than within one memory. */
+	readonly hopUs?: number;
 	/** All roots of an answer at once, before they are sent. */
 	readonly roots?: (roots: RootOut[], ask: RunAsk) => RootOut[];
 	readonly openings?: (openings: OpeningOut[], ask: OpenAsk, session: Session) => OpeningOut[];
@@ -92,6 +95,8 @@ export function createToyTime(): ToyTime {
 const REQUEST_US = 1;
 const OPS_PER_US = 1e6;
 const BYTES_PER_US = 4e6;
+const HOP_US = 0.6;
+export const TOY_OPS_PER_S = 1e6 * OPS_PER_US;
 
 /** Thrown by a wire that has ended: ends whatever the toy was at, for an engine that is killed does nothing more either. */
 export class WireEnded extends Error {}
@@ -139,6 +144,15 @@ export class ToyEngine {
 	/** Beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass. */
 	async late({ spentUs }: Session, { passes }: StreamAsk): Promise<void> {
 		await this.time.rest(passes * (spentUs / 2 + 50_000));
+	}
+
+	/** Until a gemm or fma on this device is done: so one device serves two of them in turn. */
+	async until(device: number): Promise<void> {
+		while (![...this.sessions.values()].some(({ ask }) => ask.device === device)) await nextTurn();
+	}
+
+	rest(us: number): Promise<void> {
+		return this.time.rest(us);
 	}
 
 	/** Makes the rounds of a session once more. */
@@ -287,6 +301,7 @@ export class ToyEngine {
 
 	private chase(id: number, ask: ChaseAsk, session: Session): void {
 		const kept = this.newestOf(session, ask.newest);
+		this.time.spend(INTERVAL_HOPS * ask.intervals * (HOP_US + (this.cheat.hopUs ?? 0)));
 		session.chase = { ...chaseOf(kept.flatMap(leavesOf), ask.nonce, ask.intervals), rounds: kept.length };
 		const root: RootOut = { kind: "root", index: 0, root: session.chase.tree.root };
 		if (!this.cheat.roots) this.send(id, root);

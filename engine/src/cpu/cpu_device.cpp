@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include "devices.hpp"
 #include "host_info.hpp"
@@ -64,7 +65,7 @@ class CpuKept final : public Kept {
   CpuKept(std::shared_ptr<MemoryLedger> ledger, uint32_t device, const GemmSpec& spec, uint32_t slots, const GemmKernel& kernel)
       : spec(spec), kernel(kernel), held_(std::move(ledger), device, bytes_to_hold(spec, slots, kernel)), touched_(slots, false),
         a_(uint64_t{spec.m} * spec.k * kernel.entry_bytes), b_(uint64_t{spec.n} * spec.k * kernel.entry_bytes),
-        products_(spec.bytes() * slots) {}
+        products_(spec.bytes() * slots), trees_(slots) {}
 
   const uint8_t* host_product(uint32_t slot) const override { return products_.data() + spec.bytes() * slot; }
   std::vector<const uint8_t*> products(std::span<const uint32_t> slots) const {
@@ -82,10 +83,32 @@ class CpuKept final : public Kept {
     touched_[slot] = true;
   }
 
+  // Trees of the products and of the newest passes over them, so that opening a leaf hashes its chunk again and not all of them.
+  void remember(uint32_t slot, ChunkedTree tree) {
+    trees_[slot] = std::move(tree);
+    passes_.clear();  // they were over other products
+  }
+  const std::optional<ChunkedTree>& tree(uint32_t slot) const { return trees_[slot]; }
+  const ChunkedTree& remember(const Hash& nonce, std::span<const uint32_t> slots, ChunkedTree tree) {
+    if (passes_.size() >= kPasses) passes_.pop_front();
+    return passes_.emplace_back(nonce, std::vector<uint32_t>(slots.begin(), slots.end()), std::move(tree)).tree;
+  }
+  const ChunkedTree* find(const Hash& nonce, std::span<const uint32_t> slots) const {
+    for (const Pass& pass : passes_)
+      if (std::memcmp(pass.nonce.b, nonce.b, sizeof nonce.b) == 0 && std::ranges::equal(pass.slots, slots)) return &pass.tree;
+    return nullptr;
+  }
+
   const GemmSpec spec;
   const GemmKernel& kernel;
 
  private:
+  static constexpr size_t kPasses = 128;  // 8 KiB each over 256 MiB; a probe asks for about 80
+  struct Pass {
+    Hash nonce;
+    std::vector<uint32_t> slots;
+    ChunkedTree tree;
+  };
   static unsigned __int128 bytes_to_hold(const GemmSpec& spec, uint32_t slots, const GemmKernel& kernel) {
     return static_cast<unsigned __int128>(spec.bytes()) * slots + (uint64_t{spec.m} + spec.n) * spec.k * kernel.entry_bytes;
   }
@@ -93,13 +116,15 @@ class CpuKept final : public Kept {
   std::vector<bool> touched_;
   bool operands_touched_ = false;
   KeptMemory a_, b_, products_;
+  std::vector<std::optional<ChunkedTree>> trees_;
+  std::deque<Pass> passes_;
 };
 
 class CpuDevice final : public Device, public ProbeKernels {
  public:
   // Number `number` of `count` that share the ledger.
-  CpuDevice(unsigned threads, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
-      : kernels_(kernels), pool_(threads), ledger_(std::move(ledger)), number_(number), count_(count) {}
+  CpuDevice(unsigned threads, int nice, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
+      : kernels_(kernels), pool_(threads, nice), ledger_(std::move(ledger)), number_(number), count_(count) {}
 
   DeviceKind kind() const override { return DeviceKind::cpu; }
   Gauge gauge() const override { return read_cpu_gauge; }
@@ -167,27 +192,32 @@ class CpuDevice final : public Device, public ProbeKernels {
       }
     });
     throw_if(stop);
-    return product_tree(kept.product(slot), spec, stop).root();
+    ChunkedTree tree = product_tree(kept.product(slot), spec, stop);
+    const Hash root = tree.root();
+    kept.remember(slot, std::move(tree));
+    return root;
   }
 
   std::vector<Opening> open_round(Kept& base, uint32_t slot, std::span<const uint32_t> leaves) override {
     CpuKept& kept = static_cast<CpuKept&>(base);
     const uint8_t* product = kept.product(slot);
-    return product_tree(product, kept.spec, kNeverStop).open(pool_, leaves, [product](uint64_t leaf, uint8_t* out) {
+    if (!kept.tree(slot)) throw EngineError(ErrorCode::bad_request, "there is no product in this slot");
+    return kept.tree(slot)->open(pool_, leaves, [product](uint64_t leaf, uint8_t* out) {
       memcpy(out, product + leaf * kLeafBytes, kLeafBytes);
     });
   }
 
-  Hash stream_pass(Kept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override {
-    return stream_tree(static_cast<CpuKept&>(kept), slots, nonce, stop).root();
+  Hash stream_pass(Kept& base, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop) override {
+    CpuKept& kept = static_cast<CpuKept&>(base);
+    return kept.remember(nonce, slots, stream_tree(kept, slots, nonce, stop)).root();
   }
 
   std::vector<Opening> open_stream(Kept& base, std::span<const uint32_t> slots, const Hash& nonce,
                                               std::span<const uint32_t> groups) override {
     CpuKept& kept = static_cast<CpuKept&>(base);
-    return stream_tree(kept, slots, nonce, kNeverStop).open(pool_, groups, [&](uint64_t group, uint8_t* out) {
-      group_digests(kept, slots, nonce, group, out);
-    });
+    const ChunkedTree* known = kept.find(nonce, slots);
+    const ChunkedTree& tree = known ? *known : kept.remember(nonce, slots, stream_tree(kept, slots, nonce, kNeverStop));
+    return tree.open(pool_, groups, [&](uint64_t group, uint8_t* out) { group_digests(kernels_, kept, slots, nonce, group, out); });
   }
 
   // In one thread: a second one would only hash while this one hops, and hashes are few.
@@ -246,11 +276,12 @@ class CpuDevice final : public Device, public ProbeKernels {
   }
 
   // The 128 digests of a group lie in one slot: leaves a round are a multiple of 128.
-  void group_digests(CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group, uint8_t* out) {
+  static void group_digests(const Kernels& kernels, CpuKept& kept, std::span<const uint32_t> slots, const Hash& nonce, uint64_t group,
+                            uint8_t* out) {
     const uint64_t first = group * 128, per_round = kept.spec.leaves();
     const uint8_t* leaves = kept.product(slots[first / per_round]) + first % per_round * kLeafBytes;
     uint32_t digests[256];
-    kernels_.mix(nonce.b, leaves, static_cast<uint32_t>(first), 128, digests);
+    kernels.mix(nonce.b, leaves, static_cast<uint32_t>(first), 128, digests);
     memcpy(out, digests, sizeof digests);
   }
 
@@ -258,10 +289,12 @@ class CpuDevice final : public Device, public ProbeKernels {
                                      const std::atomic<bool>& stop) {
     return ChunkedTree(
         pool_, uint64_t{kept.spec.leaves()} * slots.size() / 128, 4,
-        [this, &kept, slots, nonce](uint64_t first, uint32_t count, Hash* out) {
+        // It outlives this call, in what it goes over.
+        [&kernels = kernels_, &kept, slots = std::vector<uint32_t>(slots.begin(), slots.end()), nonce](uint64_t first, uint32_t count,
+                                                                                                        Hash* out) {
           for (uint32_t i = 0; i < count; ++i) {
             uint8_t group[kLeafBytes];
-            group_digests(kept, slots, nonce, first + i, group);
+            group_digests(kernels, kept, slots, nonce, first + i, group);
             out[i] = leaf_hash(group);
           }
         },
@@ -299,12 +332,12 @@ class CpuDevice final : public Device, public ProbeKernels {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count, const Kernels* kernels) {
+std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned count, const Kernels* kernels, int nice) {
   if (kernels == nullptr) kernels = &assay_kernels::best_kernels();
   const unsigned each = std::max(1u, (threads == 0 ? read_usable_cores() : threads) / count);
   const auto ledger = std::make_shared<MemoryLedger>(count);
   std::vector<std::unique_ptr<Device>> devices;
-  for (uint32_t i = 0; i < count; ++i) devices.push_back(std::make_unique<CpuDevice>(each, *kernels, ledger, i, count));
+  for (uint32_t i = 0; i < count; ++i) devices.push_back(std::make_unique<CpuDevice>(each, nice, *kernels, ledger, i, count));
   return devices;
 }
 

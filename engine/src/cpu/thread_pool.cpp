@@ -1,11 +1,14 @@
 // See thread_pool.hpp.
 #include "thread_pool.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 namespace assay {
 
-ThreadPool::ThreadPool(unsigned threads) {
+ThreadPool::ThreadPool(unsigned threads, int nice) {
   try {
-    for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { loop(); });
+    for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this, nice] { loop(nice); });
   } catch (const std::exception&) {  // a thread limit: the threads there are will do
   }
 }
@@ -50,7 +53,8 @@ void ThreadPool::run(uint64_t count, const std::function<void(uint64_t)>& body) 
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void ThreadPool::loop() {
+void ThreadPool::loop(int nice) {
+  if (nice != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice);  // of this thread, on Linux
   uint64_t seen = 0;
   for (;;) {
     {

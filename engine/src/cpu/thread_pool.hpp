@@ -13,7 +13,8 @@ namespace assay {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(unsigned threads);
+  // `nice`: how far the threads step back before others of this host.
+  explicit ThreadPool(unsigned threads, int nice = 0);
   ~ThreadPool();
   unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 
@@ -22,7 +23,7 @@ class ThreadPool {
   void run(uint64_t count, const std::function<void(uint64_t)>& body);
 
  private:
-  void loop();
+  void loop(int nice);
   void work();
   std::vector<std::thread> threads_;
   std::mutex mutex_;

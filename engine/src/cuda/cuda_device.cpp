@@ -2,6 +2,7 @@
 #include "cuda_device.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/sha256_host.hpp"
 #include "kernels.hpp"
@@ -14,6 +15,8 @@ namespace {
 constexpr uint64_t kChunkBytes = uint64_t{256} << 20;
 // Longest launch of a product: about 40 ms at 1000 TOPS, half a second on the slowest card with tensor cores.
 constexpr double kOpsPerLaunch = 4e13;
+
+constexpr uint64_t kPassesBytes = uint64_t{64} << 20;
 
 void check_shape(const GemmSpec& spec) {
   const bool small_k = spec.precision != Precision::int8 && spec.precision != Precision::fp8;
@@ -54,6 +57,20 @@ CudaKept::CudaKept(std::shared_ptr<const Context> context, const GemmSpec& spec,
   slots_per_chunk_ = static_cast<uint32_t>(std::max<uint64_t>(1, kChunkBytes / spec.bytes()));
   for (uint32_t done = 0; done < slots; done += slots_per_chunk_)
     chunks_.emplace_back(context, spec.bytes() * std::min(slots_per_chunk_, slots - done));
+  tops_.resize(slots);
+}
+
+const TreeTop* CudaKept::find_pass(const Hash& nonce, std::span<const uint32_t> slots) const {
+  for (const Pass& pass : passes_)
+    if (std::memcmp(pass.nonce.b, nonce.b, sizeof nonce.b) == 0 && std::equal(slots.begin(), slots.end(), pass.slots.begin(), pass.slots.end()))
+      return &pass.top;
+  return nullptr;
+}
+
+const TreeTop& CudaKept::remember_pass(const Hash& nonce, std::span<const uint32_t> slots, TreeTop top) {
+  const size_t most = std::max<size_t>(1, kPassesBytes / (top.nodes.size() * kNodeBytes));
+  while (passes_.size() >= most) passes_.pop_front();
+  return passes_.emplace_back(nonce, std::vector<uint32_t>(slots.begin(), slots.end()), std::move(top)).top;
 }
 
 CUdeviceptr CudaKept::slot(uint32_t i) const {
@@ -156,14 +173,15 @@ Hash CudaDevice::gemm_round(Kept& kept_, uint32_t slot, const Seed& seed, const 
   }
   throw_if(stop);
   hash_levels(*context_, kept.round_tree());
-  return read_root(*context_, kept.round_tree());
+  kept.forget_passes();
+  return (kept.top(slot) = read_top(*context_, kept.round_tree())).root();
 }
 
 std::vector<Opening> CudaDevice::open_round(Kept& kept_, uint32_t slot, std::span<const uint32_t> leaves) {
   CudaKept& kept = cuda_kept(kept_);
   context_->enter();
-  hash_round(kept, slot);
-  return open_tree(*context_, kept.round_tree(), kept.slot(slot), leaves, kept.work().at(), kept.work().bytes(), {});
+  const auto chunk_at = [&](uint32_t first, uint32_t, size_t) { return kept.slot(slot) + uint64_t{first} * kLeafBytes; };
+  return open_leaves(*context_, kept.top(slot), leaves, {kept.work().at(), kept.work().bytes()}, chunk_at);
 }
 
 }  // namespace assay::cuda

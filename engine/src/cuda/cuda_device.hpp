@@ -1,6 +1,8 @@
 // A GPU as a device that answers probes. The parts of a round are public so that engine/bench can time them
 // one by one; the commands use the interfaces alone.
 #pragma once
+#include <deque>
+
 #include "context.hpp"
 #include "probe/probe_kernels.hpp"
 #include "tree.hpp"
@@ -23,14 +25,27 @@ class CudaKept final : public Kept {
   // A and B's memory between products: digests of a stream chunk, or openings on their way out.
   const Buffer& work() const { return work_; }
   const Buffer& tree() const { return tree_; }
+  // The upper part of the tree over the product in a slot, as gemm_round left it.
+  TreeTop& top(uint32_t slot) { return tops_.at(slot); }
+  // The same of passes over the products, as many as 64 MiB hold. Null: not made, or forgotten.
+  const TreeTop* find_pass(const Hash& nonce, std::span<const uint32_t> slots) const;
+  const TreeTop& remember_pass(const Hash& nonce, std::span<const uint32_t> slots, TreeTop top);
+  void forget_passes() { passes_.clear(); }
 
  private:
+  struct Pass {
+    Hash nonce;
+    std::vector<uint32_t> slots;
+    TreeTop top;
+  };
   std::shared_ptr<const Context> context_;
   GemmSpec spec_;
   uint32_t slots_, slots_per_chunk_ = 1;
   uint64_t b_offset_ = 0;
   Buffer work_, tree_;
   std::vector<Buffer> chunks_;
+  std::vector<TreeTop> tops_;
+  std::deque<Pass> passes_;
 };
 
 constexpr uint32_t kGroup = 128;  // digests, of 8 bytes each, in a leaf of a stream's tree
@@ -76,13 +91,22 @@ class CudaDevice final : public Device, public ProbeKernels {
   template <typename Launch>
   void launch_tiles(const GemmSpec& spec, uint32_t tile_n, const std::atomic<bool>& stop, Launch launch) const;
   Tree stream_tree(const CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
-  Tree fma_tree(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
+  const TreeTop& fma_top(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
+  const TreeTop& pass_top(CudaKept& kept, std::span<const uint32_t> slots, const Hash& nonce, const std::atomic<bool>& stop);
+  void make_lanes_room(const FmaSpec& spec);
+  void launch_lanes(const FmaSpec& spec, const Seed& seed, uint32_t first, uint32_t end);
   std::vector<Precision> precisions() const;  // that this card has units for
   void require(Precision precision) const;
 
   std::shared_ptr<const Context> context_;
   bool use_warpgroups_;
   uint32_t met_ = 0;  // what the meter of gemm_wgmma.cu says when all that is queued has run
+  struct FmaRound {
+    FmaSpec spec;
+    Seed seed;
+    TreeTop top;
+  };
+  std::deque<FmaRound> fma_rounds_;  // the last ones
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
   std::shared_ptr<PeerReader> peer_;  // made by the first pass over another card's products; given up likewise
 };

@@ -1,5 +1,6 @@
-// The kernels of Merkle trees: leaves, levels, the top, and the gathering of openings; hashing is hash.cuh's.
+// The kernels of Merkle trees: leaves, levels, the top, and openings; hashing is hash.cuh's.
 #include "hash.cuh"
+#include "launch_shape.hpp"
 #include "tiles.cuh"
 
 using namespace assay;
@@ -45,19 +46,33 @@ extern "C" __global__ void __launch_bounds__(512) hash_top(Node* level, uint32_t
   }
 }
 
-// One block an opening: its leaf (unless there is none to copy) and the siblings on its path, bottom up, into
-// a record of 64 + 64 uint4. The host knows the length of every path.
-extern "C" __global__ void __launch_bounds__(64) gather_openings(const uint4* leaves, const Node* tree, uint32_t count,
-                                                                 const uint32_t* indices, uint4* records) {
-  uint32_t index = indices[blockIdx.x];
-  uint4* record = records + uint64_t{blockIdx.x} * 128;
-  if (leaves != nullptr) record[threadIdx.x] = leaves[uint64_t{index} * 64 + threadIdx.x];
-  if (threadIdx.x >= 2) return;
-  uint4* path = record + 64;
+// Siblings on the path of node `index` of a tree's lowest level, bottom up, by threads 0 and 1.
+__device__ __forceinline__ void gather_path(const Node* tree, uint32_t count, uint32_t index, uint4* path) {
   for (; count > 1; tree += count, count = (count + 1) / 2, index /= 2) {
     const uint32_t sibling = index ^ 1;
     if (sibling >= count) continue;
-    path[threadIdx.x] = threadIdx.x == 0 ? tree[sibling].lo : tree[sibling].hi;
+    if (threadIdx.x < 2) path[threadIdx.x] = threadIdx.x == 0 ? tree[sibling].lo : tree[sibling].hi;
     path += 2;
   }
+}
+
+// One block an opening: its leaf and the siblings within its chunk, whose leaves are hashed again, into a record of
+// 64 + 64 uint4. The host has the levels above, and knows the length of every path.
+extern "C" __global__ void __launch_bounds__(kChunkLeaves) open_leaves(const ChunkAsk* asks, Sha256State leaf_state,
+                                                                       Sha256State node_state, uint4* records) {
+  __shared__ Node tree[2 * kChunkLeaves];
+  const ChunkAsk ask = asks[blockIdx.x];
+  const uint4* leaves = reinterpret_cast<const uint4*>(ask.leaves);
+  if (threadIdx.x < ask.width) hash_leaf<SpreadSums, true>(leaves + uint64_t{threadIdx.x} * 64, leaf_state, tree + threadIdx.x);
+  __syncthreads();
+  Node* level = tree;
+  for (uint32_t width = ask.width; width > 1; width = (width + 1) / 2) {
+    Node* above = level + width;
+    if (threadIdx.x < (width + 1) / 2) make_parent(level, width, above, threadIdx.x, node_state);
+    __syncthreads();
+    level = above;
+  }
+  uint4* record = records + uint64_t{blockIdx.x} * 128;
+  if (threadIdx.x < 64) record[threadIdx.x] = leaves[uint64_t{ask.at} * 64 + threadIdx.x];
+  gather_path(tree, ask.width, ask.at, record + 64);
 }

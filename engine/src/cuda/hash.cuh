@@ -5,8 +5,10 @@
 // What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor). A compression written
 // plainly puts 1281 of its 1397 instructions there, and ncu shows that pipe 95 % busy. So every addition goes
 // to the multiplier pipe beside it, as x·1 + y, with a 1 the compiler cannot see through: 1040 on the ALU,
-// 600 on the multipliers. Rotations stay: a multiplication that gives the upper word (IMAD.HI, IMAD.WIDE)
-// blocks both pipes for its two turns, measured on an H200 as a loss. Beside a product the tensor cores and
+// 600 on the multipliers. Rotations and shifts stay: a multiplication that gives the upper word (IMAD.HI,
+// IMAD.WIDE) blocks both pipes for its two turns, and a shift by a double's fma (2^52 + x, times 2^-r, rounded
+// down) costs registers; both were measured on an H200 as a loss (0.84 to 0.90 instead of 0.91 TB/s). There the
+// ALU pipe is 93 % busy at 1965 MHz, and the card at its power limit. Beside a product the tensor cores and
 // the card's power bind, not the ALU: there the plain compression, with fewer instructions, is the better one
 // (gemm_wgmma.cu).
 #pragma once

@@ -82,6 +82,14 @@ constexpr uint32_t kFp8PromoteBytes = 256;
 // 65536): below 10^-12 that any of them is off, a quarter of it at K = 16384. Parts of 8192: 10^-12.2 each.
 constexpr uint32_t kFp8PartBytes = 4096;
 
+// Leaves that are hashed again to open one of them: the levels from such chunks' roots up are kept of every tree. A block of
+// threads hashes them in 40 µs on an H200, and what is kept is 64 KiB of a tree of 2^19 leaves.
+constexpr uint32_t kChunkLog2 = 9, kChunkLeaves = 1u << kChunkLog2;
+struct ChunkAsk {
+  uint64_t leaves;     // where the chunk's first leaf lies
+  uint32_t width, at;  // leaves of the chunk, and which of them is opened
+};
+
 // Slots of a stream that one launch reads and one hashes: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
 constexpr uint32_t kSlotsPerBatch = 16;
 struct SlotBatch {

@@ -20,6 +20,22 @@ uint32_t path_length(uint32_t index, uint32_t count) {
   return length;
 }
 
+// What a record holds, and the siblings above its chunk.
+Opening opening_of(const uint8_t* record, const ChunkAsk& ask, const TreeTop& top, uint32_t index) {
+  Opening opening{index, {record, record + 1024}, {}};
+  const uint32_t below = path_length(ask.at, ask.width);
+  for (uint32_t p = 0; p < below; ++p) {
+    Sha256State sibling;
+    std::memcpy(sibling.h, record + 1024 + p * kNodeBytes, sizeof sibling.h);
+    opening.path.push_back(hash_of(sibling));
+  }
+  const Sha256State* level = top.nodes.data();
+  uint32_t at = index >> top.chunk_log2, count = ((top.count - 1) >> top.chunk_log2) + 1;
+  for (; count > 1; level += count, count = (count + 1) / 2, at /= 2)
+    if ((at ^ 1) < count) opening.path.push_back(hash_of(level[at ^ 1]));
+  return opening;
+}
+
 }  // namespace
 
 uint64_t tree_nodes(uint64_t count) {
@@ -43,39 +59,44 @@ void hash_levels(const Context& context, const Tree& tree) {
   if (count > 1) context.launch({"hash_top", 1, 512}, level, count, tag_midstate(Tag::node));
 }
 
+TreeTop read_top(const Context&, const Tree& tree, uint32_t chunk_log2) {
+  uint32_t level = tree.count;
+  CUdeviceptr at = tree.nodes;
+  for (uint32_t i = 0; i < chunk_log2 && level > 1; ++i, level = (level + 1) / 2) at += level * kNodeBytes;
+  TreeTop top{tree.count, chunk_log2, std::vector<Sha256State>(tree_nodes(level))};
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, top.nodes.data(), at, top.nodes.size() * kNodeBytes);
+  return top;
+}
+
+Hash TreeTop::root() const { return hash_of(nodes.back()); }
+
 Hash read_root(const Context&, const Tree& tree) {
   Sha256State root;
   ASSAY_CUDA_CALL(cuMemcpyDtoH, root.h, tree.nodes + (tree_nodes(tree.count) - 1) * kNodeBytes, sizeof root.h);
   return hash_of(root);
 }
 
-std::vector<Opening> open_tree(const Context& context, const Tree& tree, CUdeviceptr leaves, std::span<const uint32_t> indices,
-                               CUdeviceptr scratch, uint64_t scratch_bytes, const FillLeaf& fill) {
+std::vector<Opening> open_leaves(const Context& context, const TreeTop& top, std::span<const uint32_t> indices,
+                                 const OpeningRoom& room, const ChunkAt& chunk_at) {
   for (const uint32_t index : indices)
-    if (index >= tree.count) throw EngineError(ErrorCode::bad_request, "there is no leaf " + std::to_string(index));
-  const size_t batch = static_cast<size_t>(std::min<uint64_t>(scratch_bytes / kOpeningBytes, 1024));
-  std::vector<uint8_t> records(std::min(batch, indices.size()) * kRecordBytes);
+    if (index >= top.count) throw EngineError(ErrorCode::bad_request, "there is no leaf " + std::to_string(index));
+  const size_t batch = static_cast<size_t>(std::min<uint64_t>(room.bytes / kOpeningBytes, std::min(room.most, indices.size())));
+  std::vector<uint8_t> records(batch * kRecordBytes);
   std::vector<Opening> openings;
   openings.reserve(indices.size());
   for (size_t from = 0; from < indices.size(); from += batch) {
     const std::span<const uint32_t> part = indices.subspan(from, std::min(batch, indices.size() - from));
-    const CUdeviceptr list = scratch + batch * kRecordBytes;
-    if (leaves == 0)
-      for (size_t i = 0; i < part.size(); ++i) fill(part[i], scratch + i * kRecordBytes);
-    ASSAY_CUDA_CALL(cuMemcpyHtoD, list, part.data(), part.size_bytes());
-    context.launch({"gather_openings", static_cast<uint32_t>(part.size()), 64}, leaves, tree.nodes, tree.count, list, scratch);
-    ASSAY_CUDA_CALL(cuMemcpyDtoH, records.data(), scratch, part.size() * kRecordBytes);
-    for (size_t i = 0; i < part.size(); ++i) {
-      const uint8_t* record = records.data() + i * kRecordBytes;
-      Opening opening{part[i], {record, record + 1024}, {}};
-      const uint32_t length = path_length(part[i], tree.count);
-      for (uint32_t p = 0; p < length; ++p) {
-        Sha256State sibling;
-        std::memcpy(sibling.h, record + 1024 + p * kNodeBytes, sizeof sibling.h);
-        opening.path.push_back(hash_of(sibling));
-      }
-      openings.push_back(std::move(opening));
+    std::vector<ChunkAsk> asks;
+    for (const uint32_t index : part) {
+      const uint32_t first = index >> top.chunk_log2 << top.chunk_log2, width = std::min(1u << top.chunk_log2, top.count - first);
+      asks.push_back({chunk_at(first, width, asks.size()), width, index - first});
     }
+    const CUdeviceptr list = room.at + batch * kRecordBytes;
+    ASSAY_CUDA_CALL(cuMemcpyHtoD, list, asks.data(), asks.size() * sizeof(ChunkAsk));
+    context.launch({"open_leaves", static_cast<uint32_t>(part.size()), kChunkLeaves}, list, tag_midstate(Tag::leaf),
+                   tag_midstate(Tag::node), room.at);
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, records.data(), room.at, part.size() * kRecordBytes);
+    for (size_t i = 0; i < part.size(); ++i) openings.push_back(opening_of(records.data() + i * kRecordBytes, asks[i], top, part[i]));
   }
   return openings;
 }

@@ -6,6 +6,7 @@
 // file can see less than the probe saw. Only before a claim came is there nothing to verify: then the verdict
 // is inconclusive with the link's code.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
@@ -130,13 +131,18 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 			...(onCommitted === undefined ? {} : { onCommitted }),
 		});
 		signal?.throwIfAborted();
+		const finishedAtUs = clockUs();
+		// An engine takes a while to end and a card's memory to be given back: meanwhile the file is made and judged, which would keep
+		// the word from leaving.
+		void client.close();
+		await nextTurn();
 
 		const { challenges, attachments } = packChallenges(answered);
 		const { kind, engineSha256, hostKey, handshakeUs } = link;
 		const facts: Omit<EvidenceBody, "figures"> = {
 			format: "assay-evidence",
 			version: 3,
-			probe: { id: probeId, startedAtMs, finishedAtUs: clockUs(), target: options.target, verifier: signer.key },
+			probe: { id: probeId, startedAtMs, finishedAtUs, target: options.target, verifier: signer.key },
 			beacon,
 			secret: bytesToHex(secret),
 			claim,
@@ -200,8 +206,9 @@ async function carryOut(
 		const step = plan({ claim, rttUs, steps, warmUps, challenges, tooBig });
 		if (step.act === "finish") break;
 		steps.push(step.name);
-		if (step.act === "release") await releaseAll(context);
-		else if (step.act === "warm-up") {
+		const { act } = step;
+		if (act === "release") await releaseAll(context, (_, device) => step.devices?.includes(device) ?? true);
+		else if (act === "warm-up") {
 			context.onEvent({ kind: "warm-up", name: step.name });
 			// A link that dies here is recorded by the next stage, which then gets no answer.
 			warmUps.push(...(await runWarmUps(context, step.runs)));
@@ -210,10 +217,7 @@ async function carryOut(
 			const result = await runStage(context, step, stage);
 			if (result.end === "broken") break;
 			if (result.end === "too-big") tooBig.push(...result.specs);
-			else {
-				warmUps.push(...result.warmUps);
-				stage += 1;
-			}
+			else stage += 1;
 		}
 	}
 	return context.answered;

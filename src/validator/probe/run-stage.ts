@@ -18,8 +18,7 @@ import {
 import { type ChallengeSpec, type GemmSpec, MAX_READINGS, type OpenedWhat } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import { chaseSamples, fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
-import { opsOfRound, type Step, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
-import { runWarmUps } from "./run-warm-ups.ts";
+import { opsOfRound, type Step } from "../../verify/hardware/plan/probe-plan.ts";
 import { bytesOfPass, type CommittedGemm, type StageContext, sendRun } from "./stage-context.ts";
 
 /** FRAMES.md: rounds 1 … 2²⁰. */
@@ -31,7 +30,7 @@ type StageStep = Extract<Step, { act: "stage" }>;
 
 /** `broken`: nothing more is asked. `too-big`: nothing was recorded, the plan may ask for less. */
 export type StageEnd =
-	| { readonly end: "done" | "broken"; readonly warmUps: readonly WarmUpSeen[] }
+	| { readonly end: "done" | "broken" }
 	| { readonly end: "too-big"; readonly specs: readonly ChallengeSpec[] };
 
 export async function runStage(context: StageContext, step: StageStep, stage: number): Promise<StageEnd> {
@@ -68,18 +67,16 @@ export async function runStage(context: StageContext, step: StageStep, stage: nu
 	// Silence and garbage end the whole link: what cannot be sent must not look like a draw that was left
 	// unanswered.
 	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
-	let warmUps: readonly WarmUpSeen[] = [];
 	if (linkIsUp) {
 		const nonce = await askWord(context, first);
-		if (nonce === "none") return { end: "broken", warmUps };
-		const opening = Promise.all(answers.map((_, i) => openChallenge(context, first + i, nonce)));
-		warmUps = await runWarmUps(context, step.whileOpening ?? []);
-		await opening;
+		if (nonce === "none") return { end: "broken" };
+		await Promise.all(answers.map((_, i) => openChallenge(context, first + i, nonce)));
 	}
-	if (!step.hold) await releaseAll(context, first);
+	const { hold } = step;
+	if (hold !== true) await releaseAll(context, (index, device) => index >= first && !hold?.includes(device));
 	const ended = context.answered.slice(first);
 	const well = ended.every((c) => endedWell(c) && c.opens.every((open) => open.end === "complete"));
-	return { end: well ? "done" : "broken", warmUps };
+	return { end: well ? "done" : "broken" };
 }
 
 /** Challenges of this stage whose commitment is whole: those that will be opened. */
@@ -272,12 +269,15 @@ async function release(context: StageContext, challenge: number): Promise<void> 
 	await context.client.release(challenge + 1, { deadlineMs: context.deadlines.releaseMs });
 }
 
-/** Frees what the engine still holds for the challenges from `from` on. */
-export async function releaseAll(context: StageContext, from = 0): Promise<void> {
+/** Frees what the engine still holds for these challenges; by default for all. */
+export async function releaseAll(
+	context: StageContext,
+	isDone: (challenge: number, device: number) => boolean = () => true,
+): Promise<void> {
 	for (const challenge of [...context.held]) {
 		const spec = context.answered[challenge]?.spec;
 		// A stream or copy has no session of its own: it runs over its gemm's.
 		if (spec !== undefined && isOverKept(spec)) context.held.delete(challenge);
-		else if (challenge >= from) await release(context, challenge);
+		else if (spec !== undefined && isDone(challenge, spec.device)) await release(context, challenge);
 	}
 }

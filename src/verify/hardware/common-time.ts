@@ -4,7 +4,10 @@
 //   window   from the first request to the last root of any of them;
 //   overlap  from the first request to the first one's last root, and only the rounds that were done by then.
 // Cards alike end together, and the window costs them nothing. Cards of different speeds end apart: then the overlap is
-// fairer. The stage takes the way that leaves its devices more. docs/hardware-proof.md §9.
+// fairer. The stage takes the way that leaves its devices more.
+//
+// Between kinds it is the overlap alone: what a CPU did beside GPUs counts until the first of them was done, divided by all of that
+// time. A GPU that answers for the CPU as well can then do so only while its own figure runs. docs/hardware-proof.md §9.
 import type { ChallengeRecord, HostClaim } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 
@@ -24,9 +27,34 @@ export function withCommonTime<A extends Timed>(answers: readonly A[], { devices
 		stages.set(keyOf(answer), [...together, answer]);
 	}
 	return answers.map((answer) => {
+		const { stage, spec } = answer.record;
 		const together = answer.roots.length > 0 ? stages.get(keyOf(answer))! : [];
-		return together.length < 2 ? answer : { ...answer, workUs: commonUs(answer, together) };
+		const workUs = together.length < 2 ? answer.ownUs : commonUs(answer, together);
+		const gpus = devices[spec.device]?.kind === "cpu" && together.length > 0 ? (stages.get(`${stage} gpu`) ?? []) : [];
+		return { ...answer, workUs: Math.max(workUs, besideUs(answer, gpus)) };
 	});
+}
+
+/** As if all rounds had gone at the speed of those that were done when the first GPU was; 0 where none ran beside it. */
+function besideUs(answer: Timed, gpus: readonly Timed[]): number {
+	if (!isBeside(answer, gpus)) return 0;
+	const { record, roots } = answer;
+	const fromUs = Math.min(record.sentAtUs, ...gpus.map((gpu) => gpu.record.sentAtUs));
+	const untilUs = Math.min(...gpus.map(lastUs));
+	const whole = roots.filter(({ atUs }) => atUs <= untilUs).length;
+	const next = roots[whole];
+	// Done before the GPUs were: lengths are estimates, so a fifth of their time is forgiven.
+	if (next === undefined) return Math.ceil(0.8 * (untilUs - fromUs));
+	const beforeUs = roots[whole - 1]?.atUs ?? record.sentAtUs;
+	const done = whole + (untilUs - beforeUs) / (next.atUs - beforeUs);
+	return Math.ceil(((untilUs - fromUs) * roots.length) / done);
+}
+
+/** Each of these GPUs was busy for a part of the time, and there is one. */
+export function isBeside({ record, roots }: Timed, gpus: readonly Timed[]): boolean {
+	if (gpus.length === 0 || roots.length === 0) return false;
+	const endUs = roots.at(-1)!.atUs;
+	return gpus.every((gpu) => gpu.roots.length > 0 && gpu.record.sentAtUs < endUs && record.sentAtUs < lastUs(gpu));
 }
 
 const lastUs = ({ roots }: Timed) => roots.at(-1)!.atUs;

@@ -117,3 +117,28 @@ test("a stream is late by the faster of recomputing and fetching", () => {
 	// A slow card recomputes less than it fetches: 129 GB at 64 GB/s, a third of that is 0.67 s.
 	assert.deepEqual([lateAfter(60_000_000, 660_000), lateAfter(60_000_000, 680_000)], [false, true]);
 });
+
+test("what a CPU did beside a GPU counts until the GPU was done, over all of that time", () => {
+	const cpu: GemmSpec = { ...H200, device: 1, m: 128, n: 512, k: 128, rounds: 10, keep: 1 };
+	const ops = 2 * 128 * 512 * 128;
+	const speedBeside = (cpuUs: number, gpuUs = 1_000_000) => {
+		const figures = figuresOf(answered(H200, 0, 15, gpuUs), answered(cpu, 0, 10, cpuUs));
+		assert.equal(figures[0]!.value, figuresOf(answered(H200, 0, 15, gpuUs))[0]!.value, "the GPU's own is not touched");
+		return figures[1]!.value;
+	};
+	const alone = (us: number) => Math.floor((10 * ops * 1e6) / us);
+	// Longer than the GPU: at the speed until then, which is the same when rounds come evenly.
+	assert.equal(speedBeside(1_000_000), alone(1_000_000));
+	assert.equal(speedBeside(1_600_000), alone(1_600_000));
+	// Shorter: a fifth is forgiven; who does it all at once at the start shows no more than that.
+	assert.equal(speedBeside(850_000), alone(850_000));
+	assert.equal(speedBeside(800_000), alone(800_000));
+	assert.equal(speedBeside(1000), alone(800_000));
+	// All of it after the GPU was done.
+	const late = { ...answered(cpu, 0, 10, 100_000) };
+	const after = late.roots.map((root) => ({ ...root, atUs: root.atUs + 1_000_000 }));
+	const [, turn] = figuresOf(answered(H200, 0, 15, 1_000_000), { ...late, roots: after });
+	assert.ok(turn!.value < alone(1_000_000) / 9, "at most the round that it may have been at");
+	// In a stage of its own nothing is beside it: the finding KINDS_APART says so.
+	assert.equal(figuresOf(answered(H200, 0, 15, 1_000_000), answered(cpu, 1, 10, 1000))[1]!.value, alone(1000));
+});

@@ -15,6 +15,7 @@ import type {
 } from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { POLICY } from "./policy.ts";
+import { isReach } from "./reach.ts";
 import { readerOf } from "./reader-of.ts";
 import { togetherRunOf } from "./scaling.ts";
 import { gemmRoundOps, sustainedRatioPpm } from "./throughput-curve.ts";
@@ -46,7 +47,7 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 	const cpuOps = cpuSpeed(claim, speeds);
 	const kept = counted.flatMap((answer) => {
 		const { spec } = answer.record;
-		if (spec.kind === "chase") return [latencyFigure(answer, spec)];
+		if (spec.kind === "chase") return isReach(answer.index, specs) ? [] : [latencyFigure(answer, spec)];
 		if (spec.kind !== "stream" && spec.kind !== "copy") return [];
 		const reader = readerOf(spec, specs, claim.devices);
 		if (reader === "disk") return diskFigures(answer, spec, counted, answers, cpuOps);

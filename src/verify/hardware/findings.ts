@@ -3,19 +3,23 @@ import { isOverKept } from "../../protocol/probe/challenge-shape.ts";
 import type { EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted } from "./answers.ts";
+import { isBeside } from "./common-time.ts";
 import { fullSamplesOf, POLICY } from "./policy.ts";
+import { isReach, reachUs } from "./reach.ts";
 import { readerOf } from "./reader-of.ts";
-import { inOneInstant } from "./scaling.ts";
+import { inOneInstant, togetherRunOf } from "./scaling.ts";
 
 export function findingsOf(answers: readonly Answered[], body: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	return [
 		...lowSamples(body),
 		...memoryPartial(body, figures),
 		...memoryUnproven(body, figures),
+		...latencyUnproven(body, figures),
 		...diskUnproven(body, figures),
 		...noGpuProven(body, figures),
-		...distantEngine(body),
+		...distantEngine(answers, body),
 		...stageApart(answers, body),
+		...kindsApart(answers, body),
 	];
 }
 
@@ -27,7 +31,11 @@ function readersOf({ challenges, claim }: EvidenceBody) {
 function lowSamples(body: EvidenceBody): Finding[] {
 	const { challenges } = body;
 	const readers = readersOf(body);
-	const low = challenges.flatMap(({ spec }, i) => (spec.samples < fullSamplesOf(spec, readers[i]) ? [i] : []));
+	const specs = challenges.map(({ spec }) => spec);
+	// How soon an answer comes shows in its time, and one place that it is one.
+	const low = challenges.flatMap(({ spec }, i) =>
+		!isReach(i, specs) && spec.samples < fullSamplesOf(spec, readers[i]) ? [i] : [],
+	);
 	return low.length === 0
 		? []
 		: [
@@ -71,11 +79,27 @@ function noGpuProven({ claim }: EvidenceBody, figures: readonly Figure[]): Findi
 	return [{ code: "NO_GPU_PROVEN", detail: "no figure belongs to a GPU" }];
 }
 
-function distantEngine({ link: { handshakeUs, rttUs } }: EvidenceBody): Finding[] {
-	if (handshakeUs === null || rttUs.length === 0) return [];
-	const median = [...rttUs].sort((a, b) => a - b)[rttUs.length >> 1]!;
-	if (median <= POLICY.distantFactor * handshakeUs + POLICY.distantSlackUs) return [];
-	return [{ code: "DISTANT_ENGINE", detail: `echo ${median} µs, handshake ${handshakeUs} µs` }];
+/** Bytes of a GPU were read in order only: several machines may hold them. Older files had nothing else. */
+function latencyUnproven({ claim, version }: EvidenceBody, figures: readonly Figure[]): Finding[] {
+	if (version < 3) return [];
+	const has = (device: number, name: string) => figures.some((f) => f.device === device && f.name === name);
+	return claim.devices.flatMap(({ kind }, device) => {
+		if (kind !== "gpu" || !has(device, "memory.resident") || has(device, "memory.latency")) return [];
+		return [
+			{ code: "MEMORY_LATENCY_UNPROVEN", detail: `device ${device}: nothing shows that its bytes are in one memory` },
+		];
+	});
+}
+
+/** By what only the holder of the bytes can answer; files without that have echoes alone, which a relay answers itself. */
+function distantEngine(answers: readonly Answered[], { link: { handshakeUs, rttUs } }: EvidenceBody): Finding[] {
+	const reached = reachUs(answers);
+	const median = [...rttUs].sort((a, b) => a - b)[rttUs.length >> 1];
+	const answeredUs = reached ?? median;
+	if (handshakeUs === null || answeredUs === undefined) return [];
+	if (answeredUs <= POLICY.distantFactor * handshakeUs + POLICY.distantSlackUs) return [];
+	const what = reached === null ? "echo" : "answer from memory";
+	return [{ code: "DISTANT_ENGINE", detail: `${what} ${answeredUs} µs, handshake ${handshakeUs} µs` }];
 }
 
 /** One device that serves two claims in turn is caught by asking both at once; so say when they were not. */
@@ -92,4 +116,27 @@ function stageApart(answers: readonly Answered[], { claim }: EvidenceBody): Find
 			? []
 			: [{ code: "STAGE_APART", detail: `stage ${stage}: one device was done before another was asked` }];
 	});
+}
+
+/** What a CPU or a disk did while no GPU was busy, a GPU may have done. Peers and runs alone are of no such figure. */
+function kindsApart(answers: readonly Answered[], { claim, version }: EvidenceBody): Finding[] {
+	const kindOf = ({ record }: Answered) => claim.devices[record.spec.device]?.kind;
+	const gpus = answers.filter((answer) => kindOf(answer) === "gpu");
+	if (version < 3 || gpus.length === 0) return [];
+	const specs = answers.map(({ record }) => record.spec);
+	const apart = answers.filter((answer) => {
+		const { spec, stage } = answer.record;
+		if (kindOf(answer) === "gpu" || spec.kind === "chase" || togetherRunOf(answer, answers, claim) !== null)
+			return false;
+		if (isOverKept(spec) && readerOf(spec, specs, claim.devices) === "peer") return false;
+		return !isBeside(
+			answer,
+			gpus.filter((gpu) => gpu.record.stage === stage),
+		);
+	});
+	const devices = [...new Set(apart.map(({ record }) => record.spec.device))];
+	return devices.map((device) => ({
+		code: "KINDS_APART",
+		detail: `device ${device} was asked while no GPU was: a GPU may have answered for it`,
+	}));
 }

@@ -67,7 +67,15 @@ test("honest evidence is valid, with its figures, confidence and findings", () =
 	assert.equal(figuresOf("scaling.fp16", 3)[0], Math.floor((together * 1e6) / alone));
 	assert.deepEqual(verdict.confidence[0], { challenge: 0, samples: 3, skippedShareAt99: 1 - 0.01 ** (1 / 3) });
 	assert.deepEqual(verdict.findings.map(({ code }) => code).sort(), [
-		...["CARD_UNKNOWN", "CARD_UNKNOWN", "LOW_SAMPLES", "MEMORY_PARTIAL", "MEMORY_PARTIAL"],
+		...[
+			"CARD_UNKNOWN",
+			"CARD_UNKNOWN",
+			"KINDS_APART",
+			"KINDS_APART",
+			"LOW_SAMPLES",
+			"MEMORY_PARTIAL",
+			"MEMORY_PARTIAL",
+		],
 	]);
 	assert.equal(verdict.signer, VERIFIER.key);
 	const states = verdict.identity.map(({ device, claimed, state }) => ({ device, claimed, state }));
@@ -226,7 +234,17 @@ test("findings", () => {
 	assert.ok(found({ link: { ...link, handshakeUs: 900, rttUs: [22_701, 22_701, 1] } }).includes("DISTANT_ENGINE"));
 	assert.ok(!found({ link: { ...link, handshakeUs: 900, rttUs: [22_700, 22_701, 1] } }).includes("DISTANT_ENGINE"));
 	assert.ok(!found({ link: { ...link, handshakeUs: null, rttUs: [99_000] } }).includes("DISTANT_ENGINE"));
+	// By the second chase over the same bytes, where there is one: echoes are anybody's.
+	const chase: ChallengeSpec = { kind: "chase", device: 1, of: 0, newest: 0, intervals: 2, samples: 1 };
+	const far = { link: { ...link, handshakeUs: 900, rttUs: [99_000] } };
+	const kept = [{ ...STAGES[0]![0]!, device: 1 }];
+	assert.ok(found(far, answerStages([kept, [chase]])).includes("DISTANT_ENGINE"));
+	assert.ok(!found(far, answerStages([kept, [chase], [chase]])).includes("DISTANT_ENGINE"));
 	assert.ok(!found({}).includes("NO_GPU_PROVEN"));
+	// The chase is of another device: nothing shows that the streamed bytes are in one memory.
+	const streamed = answerStages(STAGES.slice(0, 2));
+	assert.ok(found({}, streamed).includes("MEMORY_LATENCY_UNPROVEN"));
+	assert.ok(!found({}).includes("MEMORY_LATENCY_UNPROVEN"));
 	const cpuOnly = answerStages([[{ ...STAGES[0]![0]!, device: 1 }]]);
 	assert.ok(found({}, cpuOnly).includes("NO_GPU_PROVEN"));
 	const small = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, memoryBytes: 200_000 }, CLAIM.devices[1]!] };

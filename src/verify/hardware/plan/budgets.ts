@@ -4,16 +4,15 @@ import { FMA_PRECISIONS, type FmaPrecision, type GemmPrecision } from "../../../
 import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
 
 // CPU budgets: three probes of an idle machine shall agree within 10 % in every figure (bench/results). GPU
-// budgets: on an H200 a probe with 16 passes took 11 s, of which fill 2.0, stream 0.6 and its openings 0.7
-// (each opened pass is digested again); hence 6.
+// budgets: three probes of an H200 shall agree within 2 %, and a probe of it shall take less than 5 s, of which the fill is 1.9.
 export const FULL = {
 	samples: 128,
 	fillS: null as number | null,
-	leastPasses: 6,
+	leastPasses: 4,
 	precisions: ["fp8", "fp16", "bf16", "tf32"] as readonly GemmPrecision[],
-	precisionS: 0.25,
+	precisionS: 0.15,
 	fma: FMA_PRECISIONS as readonly FmaPrecision[],
-	gpuFmaS: 0.12,
+	gpuFmaS: 0.09,
 	/** For a run alone, of which there is one a device. */
 	aloneS: 0.3,
 	chaseIntervals: { gpu: 4096, cpu: 512 },

@@ -4,6 +4,7 @@
 // The aim is a figure that repeats within 10 % on an idle machine, in runs of 0.3 s (scalar) to a second or
 // so (the fill of the RAM, which is the matrix figure too): a scheduler's hiccup of 20 ms then stays small.
 import type { GemmSpec } from "../../../protocol/probe/evidence.ts";
+import { opsOfRound } from "./probe-plan.ts";
 
 /** 64 leaves of 256 lanes; 8192 steps as on GPUs, so that one round is some 10 ms on two cores. */
 export const CPU_FMA = { lanes: 16384, steps: 8192 } as const;
@@ -24,6 +25,8 @@ export function cpuKeepSpec(
 		readonly usualBytes: number;
 		readonly mostBytes: number;
 		readonly lessBy: number;
+		/** It shall last at least this long; 0: as long as the bytes take. */
+		readonly leastS: number;
 	},
 	samples: number,
 ): GemmSpec {
@@ -37,9 +40,27 @@ export function cpuKeepSpec(
 	while (secondsFor(2 * bytes) < limits.budgetS / 2 && 2 * bytes <= limits.mostBytes) bytes *= 2;
 	while (bytes > 0.25 * freeBytes && bytes > LEAST_KEEP_BYTES) bytes /= 2;
 	const keep = Math.max(1, Math.floor(((1 - limits.lessBy) * bytes) / (2 * m * n)));
-	return { kind: "gemm", device, precision: "int8", m, n, k, rounds: keep, keep, samples };
+	const rounds = Math.max(keep, Math.ceil((limits.leastS * speed.opsPerS) / opsOfRound({ kind: "gemm", m, n, k })));
+	// Rounds that are not kept are computed again to be opened: keep all, where there is room.
+	const room = Math.min(MOST_LASTING_BYTES, 0.25 * freeBytes) / (2 * m * n);
+	const kept = Math.min(rounds, Math.max(keep, Math.floor((1 - limits.lessBy) * room)));
+	return {
+		kind: "gemm",
+		device,
+		precision: "int8",
+		m,
+		n,
+		k,
+		rounds: Math.min(rounds, MAX_ROUNDS),
+		keep: kept,
+		samples,
+	};
 }
 
+/** Of a fill that must last as long as the cards' does: 1.1 s of a 16-core host at k = 8192. */
+const MOST_LASTING_BYTES = 2 ** 31;
+/** FRAMES.md: rounds 1 … 2²⁰. */
+const MAX_ROUNDS = 2 ** 20;
 const MiB = 2 ** 20;
 const LEAST_KEEP_BYTES = 16 * MiB;
 /**

@@ -18,6 +18,26 @@ function intervalsFor(least: number, rttUs: number): number {
 	return intervals;
 }
 
+/** How often the engine's distance is tried; the shortest counts. */
+const REACHES = 5;
+/** 512 hops: 0.3 ms in a memory that is there. Whoever does not hold the bytes makes 512 leaves one after the other, some ms each. */
+const REACH_INTERVALS = 8;
+
+/**
+ * The same once more over the same bytes, very short, one after the other: how far away the memory is from the verifier. Only who holds the bytes can
+ * answer at once; an echo anybody could give (verify/hardware/reach.ts).
+ */
+export function reachPhases(kind: "gpu" | "cpu"): Phase[] {
+	return Array.from({ length: REACHES }, (_, i) => ({
+		name: `${kind} reach ${i + 1}`,
+		step: (seen) => {
+			const first = seen.challenges.find(({ spec, end }) => spec.kind === "chase" && end === "complete")?.spec;
+			if (first?.kind !== "chase" || seen.claim.devices[first.device]?.kind !== kind) return null;
+			return stage(seen, [{ ...first, intervals: REACH_INTERVALS, samples: 1 }], { hold: true, deadlineMs: 60_000 });
+		},
+	}));
+}
+
 export function chasePhase(kind: "gpu" | "cpu", { chaseIntervals }: Budgets, samples: number): Phase {
 	return {
 		name: `${kind} chase`,

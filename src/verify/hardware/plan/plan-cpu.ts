@@ -1,6 +1,6 @@
-// The CPU's part of a probe, with nothing else running on the host on our behalf: matrix speed and a share of
-// the RAM in one, the disk that is given some of it, scalar chains. A host may show its CPU as several
-// devices: they are asked all at once, like cards. Sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
+// What is asked of CPUs, beside the cards where there are any: matrix speed and a share of the RAM in one, scalar
+// chains. A host may show its CPU as several devices: they are asked all at once, like cards. The order is in
+// plan-probe.ts, sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
@@ -8,13 +8,13 @@ import { CPU_FMA, cpuKeepSpec, cpuStreamPasses } from "./cpu-sizes.ts";
 import { fmaSpec } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { chasePhase } from "./plan-chase.ts";
-import { diskPhases } from "./plan-disk.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
 	deadlineMs,
 	devicesOf,
 	devicesWith,
 	filled,
+	lastingS,
 	longerRuns,
 	type Phase,
 	type PlanOptions,
@@ -25,96 +25,121 @@ import {
 	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
-import type { Seen, WarmUp } from "./probe-plan.ts";
+import { opsOfRound, type Seen, type WarmUp } from "./probe-plan.ts";
+
+/** Of the longer warm-up, by what the first one showed. */
+const LONGEST_ROUND_S = 0.12;
 
 const cpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "cpu", precision);
 
-export function cpuWarmUps(seen: Seen, budgets: Budgets): WarmUp[] {
-	const gemms = cpusWith(seen, "int8").map((device): WarmUp => {
-		const shape = { m: 512, n: 1024, k: 2048 };
-		return { kind: "gemm", device, precision: "int8", ...shape, rounds: 3, passes: 64 };
-	});
-	const fmas = budgets.fma.flatMap((precision) =>
-		cpusWith(seen, precision).map((device): WarmUp => ({ kind: "fma", device, precision, ...CPU_FMA, rounds: 3 })),
-	);
-	return [...gemms, ...fmas];
+const WARM_UPS: Readonly<Record<"warmUp" | "warmUpLonger", Phase>> = {
+	warmUp: {
+		name: "cpu warm-up",
+		step: (seen) =>
+			warm(
+				cpusWith(seen, "int8").map((device): WarmUp => {
+					const shape = { m: 512, n: 1024, k: 2048 };
+					return { kind: "gemm", device, precision: "int8", ...shape, rounds: 3, passes: 64 };
+				}),
+			),
+	},
+	warmUpLonger: {
+		name: "cpu warm-up, longer",
+		step: (seen) => warm(longerRuns(seen, devicesOf(seen, "cpu"), "gemm").map((run) => larger(seen, run))),
+	},
+};
+
+/**
+ * Beside cards a run must last as long as theirs, and many cores that were just woken show a quarter of their speed in a small product: how
+ * long a large one takes is known from a large one. A host without cards is not kept waiting for that.
+ */
+function larger(seen: Seen, run: WarmUp): WarmUp {
+	const shape = { m: 1024, n: 2048, k: 4096 };
+	const roundS = opsOfRound({ kind: "gemm", ...shape }) / speedOf(seen, run.device, "int8").opsPerS;
+	const isBeside = devicesOf(seen, "gpu").length > 0;
+	return run.kind === "gemm" && isBeside && roundS <= LONGEST_ROUND_S ? { ...run, ...shape, rounds: 6 } : run;
 }
 
-export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
+function scalarWarmUps({ fma }: Budgets): Phase[] {
+	const runs = (seen: Seen) =>
+		fma.flatMap((precision) =>
+			cpusWith(seen, precision).map((device): WarmUp => ({ kind: "fma", device, precision, ...CPU_FMA, rounds: 3 })),
+		);
+	return [
+		{ name: "cpu fma warm-up", step: (seen) => warm(runs(seen)) },
+		{ name: "cpu fma warm-up, longer", step: (seen) => warm(longerRuns(seen, devicesOf(seen, "cpu"), "fma")) },
+	];
+}
+
+export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number) {
 	const sustained = sustainedPhase("cpu", options, 60_000);
-	const keeps = (seen: Seen): GemmSpec[] => {
+	return {
+		...WARM_UPS,
+		...memoryPhases(budgets, samples),
+		chase: chasePhase("cpu", budgets, samples),
+		peers: peerPhases("cpu", budgets, samples),
+		release: releasePhase("cpu"),
+		alone: alonePhases("cpu", "int8", budgets),
+		scalarWarmUps: scalarWarmUps(budgets),
+		scalars: scalarPhases("cpu", budgets, (device, precision, opsPerS, besideS) => {
+			const size = { ...CPU_FMA, budgetS: lastingS(budgets.cpuFmaS, besideS), opsPerS };
+			return fmaSpec(device, precision, Math.ceil(samples / 2), size);
+		}),
+		sustained: {
+			name: sustained.name,
+			step: (seen: Seen) => (devicesOf(seen, "gpu").length > 0 ? null : sustained.step(seen)),
+		},
+	};
+}
+
+function memoryPhases(budgets: Budgets, samples: number) {
+	const keeps = (seen: Seen, besideS: number | null = null): GemmSpec[] => {
 		const cpus = cpusWith(seen, "int8");
 		// Devices that share the cores share the bytes: together they make as many as one would, in steps of two
 		// for the same reason.
 		const usualBytes = budgets.cpuKeepBytes.usualBytes / 2 ** Math.ceil(Math.log2(Math.max(1, cpus.length)));
 		return cpus.map((device) => {
 			const lessBy = seen.tooBig.some((spec) => spec.device === device) ? 0.5 : 0;
-			const limits = { budgetS: budgets.cpuKeepS, ...budgets.cpuKeepBytes, usualBytes, lessBy };
+			const leastS = lastingS(0, besideS);
+			const limits = { budgetS: budgets.cpuKeepS, ...budgets.cpuKeepBytes, usualBytes, lessBy, leastS };
 			return cpuKeepSpec(device, seen.claim.devices[device]!.freeBytes, speedOf(seen, device, "int8"), limits, samples);
 		});
 	};
-	return [
-		{
-			name: "cpu warm-up",
-			// Done before when there are GPUs: while the places of their streams were opened.
-			step: (seen) =>
-				seen.warmUps.some(({ run }) => devicesOf(seen, "cpu").includes(run.device))
-					? null
-					: warm(cpuWarmUps(seen, budgets)),
-		},
-		{
-			name: "cpu warm-up, longer",
-			step: (seen) => {
-				const cpus = devicesOf(seen, "cpu");
-				return warm([...longerRuns(seen, cpus, "gemm"), ...longerRuns(seen, cpus, "fma")]);
-			},
-		},
-		{ name: "cpu keep", step: (seen) => stage(seen, keeps(seen), { mayShrink: true, hold: true }) },
-		{
-			name: "cpu keep, smaller",
-			step: (seen) =>
-				seen.tooBig.some((spec) => devicesOf(seen, "cpu").includes(spec.device))
-					? stage(seen, keeps(seen), { hold: true })
-					: null,
-		},
-		{
-			// Its size is right only when measured on the bytes themselves: the warm-up's fit into a cache.
-			name: "cpu stream trial",
-			step: (seen) =>
-				warm(
-					devicesOf(seen, "cpu").flatMap((device): WarmUp[] => {
-						const kept = filled(seen, device);
-						return kept ? [{ kind: "stream", device, of: kept.index, newest: 0, passes: 3 }] : [];
-					}),
-				),
-		},
-		{
-			name: "cpu stream",
-			step: (seen) => {
-				let late = 0;
-				const specs = devicesOf(seen, "cpu").flatMap((device): StreamSpec[] => {
+	const keep: Phase = {
+		name: "cpu keep",
+		step: (seen, besideS) => stage(seen, keeps(seen, besideS), { mayShrink: true, hold: true }),
+	};
+	/** Whichever device had no room: the whole stage was dropped. */
+	const keepSmaller: Phase = {
+		name: "cpu keep, smaller",
+		step: (seen, besideS) => (seen.tooBig.length > 0 ? stage(seen, keeps(seen, besideS), { hold: true }) : null),
+	};
+	/** Its size is right only when measured on the bytes themselves: the warm-up's fit into a cache. */
+	const streamTrial: Phase = {
+		name: "cpu stream trial",
+		step: (seen) =>
+			warm(
+				devicesOf(seen, "cpu").flatMap((device): WarmUp[] => {
 					const kept = filled(seen, device);
-					const trial = seen.warmUps.findLast(({ run }) => run.kind === "stream" && run.device === device);
-					if (!kept || !trial || trial.bytesPerS <= 0) return [];
-					const bytes = 2 * kept.spec.m * kept.spec.n * kept.spec.keep;
-					const passes = cpuStreamPasses(bytes, trial.bytesPerS, budgets.cpuStreamS);
-					late = Math.max(late, 4 * passes * seen.challenges[kept.index]!.seconds);
-					return [{ kind: "stream", device, of: kept.index, newest: 0, passes, samples }];
-				});
-				return stage(seen, specs, { hold: true, deadlineMs: Math.min(120_000, deadlineMs(late)) });
-			},
+					return kept ? [{ kind: "stream", device, of: kept.index, newest: 0, passes: 3 }] : [];
+				}),
+			),
+	};
+	const stream: Phase = {
+		name: "cpu stream",
+		step: (seen, besideS) => {
+			let late = 0;
+			const specs = devicesOf(seen, "cpu").flatMap((device): StreamSpec[] => {
+				const kept = filled(seen, device);
+				const trial = seen.warmUps.findLast(({ run }) => run.kind === "stream" && run.device === device);
+				if (!kept || !trial || trial.bytesPerS <= 0) return [];
+				const bytes = 2 * kept.spec.m * kept.spec.n * kept.spec.keep;
+				const passes = cpuStreamPasses(bytes, trial.bytesPerS, lastingS(budgets.cpuStreamS, besideS));
+				late = Math.max(late, 4 * passes * seen.challenges[kept.index]!.seconds);
+				return [{ kind: "stream", device, of: kept.index, newest: 0, passes, samples }];
+			});
+			return stage(seen, specs, { hold: true, deadlineMs: Math.min(120_000, deadlineMs(late)) });
 		},
-		chasePhase("cpu", budgets, samples),
-		...peerPhases("cpu", budgets, samples),
-		...diskPhases(budgets, samples),
-		releasePhase("cpu"),
-		...alonePhases("cpu", "int8", budgets),
-		...scalarPhases("cpu", budgets, (device, precision, opsPerS) =>
-			fmaSpec(device, precision, Math.ceil(samples / 2), { ...CPU_FMA, budgetS: budgets.cpuFmaS, opsPerS }),
-		),
-		{
-			name: sustained.name,
-			step: (seen) => (devicesOf(seen, "gpu").length > 0 ? null : sustained.step(seen)),
-		},
-	];
+	};
+	return { keep, keepSmaller, streamTrial, stream };
 }

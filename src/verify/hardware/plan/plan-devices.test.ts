@@ -16,20 +16,6 @@ import {
 	TWO_CORES,
 } from "./plan-host.test-kit.ts";
 
-test("the CPU warms up once: beside the openings of the cards' streams, or on its own", () => {
-	const runs = (host: Host) => play(host).stages.map(({ name, whileOpening }) => [name, whileOpening?.length ?? 0]);
-	assert.deepEqual(
-		runs(H200).filter(([, count]) => count !== 0),
-		[["gpu stream", 4]],
-	);
-	assert.ok(runs(TWO_CORES).every(([, count]) => count === 0));
-	// A plan that had not warmed up would ask for the smallest runs.
-	for (const host of [H200, TWO_CORES]) {
-		const [fma] = fillOf(play(host).stages, "cpu fma fp32");
-		assert.ok(fma?.kind === "fma" && fma.rounds > 4);
-	}
-});
-
 const named = (stages: readonly Stage[], start: string) => stages.filter(({ name }) => name.startsWith(start));
 
 test("a table of peers: every card reads every other one once, all cards at once", () => {

@@ -73,12 +73,15 @@ function dearerSpec(disk: Disk, read: number, ownOpsPerS: number, budgetS: numbe
 	return { kind: "gemm", device: disk.source.spec.device, precision: "int8", m, n, k, rounds, keep: rounds, samples };
 }
 
-export function diskPhases(budgets: Budgets, samples: number): Phase[] {
+export function diskPhases(
+	budgets: Budgets,
+	samples: number,
+): Readonly<Record<"trial" | "fill" | "copy" | "stream", Phase>> {
 	const places = Math.min(samples, budgets.disk.samples);
 	/** The dearer products when there are any, else the RAM's fill. */
 	const sourceOf = (seen: Seen, disk: Disk): Source | null => filled(seen, disk.source.spec.device);
-	return [
-		{
+	return {
+		trial: {
 			name: "disk trial",
 			step: (seen) => {
 				const disk = diskOf(seen);
@@ -91,7 +94,7 @@ export function diskPhases(budgets: Budgets, samples: number): Phase[] {
 				]);
 			},
 		},
-		{
+		fill: {
 			name: "disk fill",
 			step: (seen) => {
 				const disk = diskOf(seen);
@@ -101,7 +104,7 @@ export function diskPhases(budgets: Budgets, samples: number): Phase[] {
 				return stage(seen, [dearerSpec(disk, trial.read, own, budgets.disk.fillS, samples)], { hold: true });
 			},
 		},
-		{
+		copy: {
 			name: "disk copy",
 			step: (seen) => {
 				const disk = diskOf(seen);
@@ -116,7 +119,7 @@ export function diskPhases(budgets: Budgets, samples: number): Phase[] {
 				});
 			},
 		},
-		{
+		stream: {
 			name: "disk stream",
 			step: (seen) => {
 				const disk = diskOf(seen);
@@ -132,5 +135,5 @@ export function diskPhases(budgets: Budgets, samples: number): Phase[] {
 				});
 			},
 		},
-	];
+	};
 }

@@ -1,13 +1,12 @@
-// The GPUs' half of a probe, all cards at once in every stage: fill the memory with int8 products → stream
-// over it → release → the other precisions → each card alone → scalar chains → the sustained run. Before the
-// release the cards read each other's memory. Sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
-import type { Precision } from "../../../protocol/maths/precision.ts";
+// What is asked of GPUs, all cards at once in every stage: fill the memory with int8 products, stream over it, the
+// other precisions, each card alone, scalar chains, the sustained run. The order, and what runs beside, is in
+// plan-probe.ts, sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
+import type { GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { chasePhase } from "./plan-chase.ts";
-import { cpuWarmUps } from "./plan-cpu.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
 	deadlineMs,
@@ -24,42 +23,47 @@ import {
 	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
-import type { Seen, WarmUp } from "./probe-plan.ts";
+import { opsOfRound, type Seen, type WarmUp } from "./probe-plan.ts";
+
+/** Of the longer warm-up: one round at most, and all of it at least. */
+const LONGEST_ROUND_S = 0.015;
+const LONGER_S = 0.03;
 
 const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
 const gpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "gpu", precision);
 
-export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: number): Phase[] {
-	return [
-		...warmUpPhases,
-		...memoryPhases(budgets, samples),
-		chasePhase("gpu", budgets, samples),
-		...peerPhases("gpu", budgets, samples),
-		releasePhase("gpu"),
-		...budgets.precisions.map((precision) => ({
-			name: `gpu gemm ${precision}`,
-			step: (seen: Seen) =>
-				stage(
-					seen,
-					gpusWith(seen, precision).map((device) =>
-						precisionSpec(device, claimOf(seen, device), precision, samples, {
-							budgetS: budgets.precisionS,
-							opsPerS: speedOf(seen, device, "int8").opsPerS,
-						}),
-					),
+export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: number) {
+	const ofPrecision = (precision: GemmPrecision): Phase => ({
+		name: `gpu gemm ${precision}`,
+		step: (seen) =>
+			stage(
+				seen,
+				gpusWith(seen, precision).map((device) =>
+					precisionSpec(device, claimOf(seen, device), precision, samples, {
+						budgetS: budgets.precisionS,
+						opsPerS: speedOf(seen, device, "int8").opsPerS,
+					}),
 				),
-		})),
-		...alonePhases("gpu", "fp16", budgets),
-		...scalarWarmUps(budgets),
-		...scalarPhases("gpu", budgets, (device, precision, opsPerS) =>
+			),
+	});
+	return {
+		...WARM_UPS,
+		...memoryPhases(budgets, samples),
+		chase: chasePhase("gpu", budgets, samples),
+		peers: peerPhases("gpu", budgets, samples),
+		release: releasePhase("gpu"),
+		products: budgets.precisions.map((precision) => ({ precision, phase: ofPrecision(precision) })),
+		alone: alonePhases("gpu", "fp16", budgets),
+		scalarWarmUps: scalarWarmUps(budgets),
+		scalars: scalarPhases("gpu", budgets, (device, precision, opsPerS) =>
 			gpuFmaSpec(device, precision, Math.ceil(samples / 2), { budgetS: budgets.gpuFmaS, opsPerS }),
 		),
-		sustainedPhase("gpu", options, 30_000),
-	];
+		sustained: sustainedPhase("gpu", options, 30_000),
+	};
 }
 
-const warmUpPhases: readonly Phase[] = [
-	{
+const WARM_UPS: Readonly<Record<"warmUp" | "warmUpLonger", Phase>> = {
+	warmUp: {
 		name: "gpu warm-up",
 		step: (seen) =>
 			warm(
@@ -70,11 +74,25 @@ const warmUpPhases: readonly Phase[] = [
 				}),
 			),
 	},
-	{ name: "gpu warm-up, longer", step: (seen) => warm(longerRuns(seen, gpusWith(seen, "int8"), "gemm")) },
-];
+	warmUpLonger: {
+		name: "gpu warm-up, longer",
+		step: (seen) => {
+			const longer = longerRuns(seen, gpusWith(seen, "int8"), "gemm");
+			return warm(longer.map((run) => (run.kind === "gemm" ? asFill(seen, run) : run)));
+		},
+	},
+};
+
+/** In the fill's own shape where a round of it is short: how long the fill takes is then known within some per cent. */
+function asFill(seen: Seen, run: Extract<WarmUp, { kind: "gemm" }>): WarmUp {
+	const { opsPerS } = speedOf(seen, run.device, "int8");
+	const { m, n, k } = fillSpec(run.device, claimOf(seen, run.device), 1, { lessBy: 0, budgetS: null, opsPerS });
+	const roundS = opsOfRound({ kind: "gemm", m, n, k }) / opsPerS;
+	return roundS > LONGEST_ROUND_S ? run : { ...run, m, n, k, rounds: Math.max(3, Math.ceil(LONGER_S / roundS)) };
+}
 
 /** Fill the memory, once more and smaller where a card refused, then stream over what is kept. */
-function memoryPhases(budgets: Budgets, samples: number): Phase[] {
+function memoryPhases(budgets: Budgets, samples: number) {
 	const fills = (seen: Seen) =>
 		gpusWith(seen, "int8").map((device) =>
 			fillSpec(device, claimOf(seen, device), samples, {
@@ -83,38 +101,45 @@ function memoryPhases(budgets: Budgets, samples: number): Phase[] {
 				opsPerS: speedOf(seen, device, "int8").opsPerS,
 			}),
 		);
-	return [
-		{
-			name: "gpu fill",
-			step: (seen) => stage(seen, fills(seen), { mayShrink: true, hold: true, readEveryMs: 1000 }),
+	const fill: Phase = {
+		name: "gpu fill",
+		step: (seen) => stage(seen, fills(seen), { mayShrink: true, hold: true, readEveryMs: 1000 }),
+	};
+	const fillSmaller: Phase = {
+		name: "gpu fill, smaller",
+		step: (seen) => (seen.tooBig.length > 0 ? stage(seen, fills(seen), { hold: true, readEveryMs: 1000 }) : null),
+	};
+	/** One pass: what runs beside the passes that count must know how long they take. */
+	const streamTrial: Phase = {
+		name: "gpu stream trial",
+		step: (seen) =>
+			warm(
+				gpusWith(seen, "int8").flatMap((device): WarmUp[] => {
+					const kept = filled(seen, device);
+					return kept ? [{ kind: "stream", device, of: kept.index, newest: 0, passes: 1 }] : [];
+				}),
+			),
+	};
+	const stream: Phase = {
+		name: "gpu stream",
+		step: (seen) => {
+			const specs: StreamSpec[] = [];
+			let fillS = 0;
+			for (const device of gpusWith(seen, "int8")) {
+				const kept = filled(seen, device);
+				if (!kept) continue;
+				const bytes = 2 * kept.spec.m * kept.spec.n * Math.min(kept.spec.keep, kept.spec.rounds);
+				const passes = streamPasses(bytes, seen.rttUs, budgets.leastPasses);
+				specs.push({ kind: "stream", device, of: kept.index, newest: 0, passes, samples });
+				fillS = Math.max(fillS, seen.challenges[kept.index]!.seconds);
+			}
+			// Long enough for a prover that computes everything again in every pass: it shall be judged late, not
+			// silent.
+			const late = Math.min(120_000, deadlineMs(budgets.leastPasses * fillS));
+			return stage(seen, specs, { hold: true, deadlineMs: late });
 		},
-		{
-			name: "gpu fill, smaller",
-			step: (seen) => (seen.tooBig.length > 0 ? stage(seen, fills(seen), { hold: true, readEveryMs: 1000 }) : null),
-		},
-		{
-			name: "gpu stream",
-			step: (seen) => {
-				const specs: StreamSpec[] = [];
-				let fillS = 0;
-				for (const device of gpusWith(seen, "int8")) {
-					const fill = filled(seen, device);
-					if (!fill) continue;
-					const bytes = 2 * fill.spec.m * fill.spec.n * Math.min(fill.spec.keep, fill.spec.rounds);
-					const passes = streamPasses(bytes, seen.rttUs, budgets.leastPasses);
-					specs.push({ kind: "stream", device, of: fill.index, newest: 0, passes, samples });
-					fillS = Math.max(fillS, seen.challenges[fill.index]!.seconds);
-				}
-				// Long enough for a prover that computes everything again in every pass: it shall be judged late, not
-				// silent.
-				return stage(seen, specs, {
-					hold: true,
-					deadlineMs: Math.min(120_000, deadlineMs(budgets.leastPasses * fillS)),
-					whileOpening: cpuWarmUps(seen, budgets),
-				});
-			},
-		},
-	];
+	};
+	return { fill, fillSmaller, streamTrial, stream };
 }
 
 function scalarWarmUps({ fma }: Budgets): Phase[] {

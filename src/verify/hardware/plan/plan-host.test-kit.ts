@@ -6,7 +6,7 @@ import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim } from "../../..
 import { checkSpecs } from "../checks/check-specs.ts";
 import { planProbe } from "./plan-probe.ts";
 import type { PlanOptions } from "./plan-stage.ts";
-import { type ChallengeSeen, opsOfRound, type Seen, type Step, type WarmUpSeen } from "./probe-plan.ts";
+import { type ChallengeSeen, opsOfRound, type Seen, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
 
 export const GiB = 2 ** 30;
 const ALL: readonly Precision[] = ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"];
@@ -47,6 +47,12 @@ export interface Host {
 	readonly refuses?: readonly number[];
 }
 
+/** How long a gemm or fma takes a host that is as fast as it says. */
+export function secondsOf({ opsPerS }: Host, spec: ChallengeSpec): number {
+	assert.ok(spec.kind === "gemm" || spec.kind === "fma");
+	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / (opsPerS[spec.device]! / (spec.kind === "gemm" ? 1 : 10));
+}
+
 export type Stage = Extract<Step, { act: "stage" }>;
 export const OPTIONS: PlanOptions = { quick: false, sustainMs: 0, samples: null };
 
@@ -70,8 +76,7 @@ export function play(
 		if (step.act === "finish") return { stages, dropped, seconds };
 		assert.equal(steps.includes(step.name), false, `${step.name} twice`);
 		steps.push(step.name);
-		const runs = step.act === "warm-up" ? step.runs : step.act === "stage" ? (step.whileOpening ?? []) : [];
-		const warmUp = () => {
+		const warmUp = (runs: readonly WarmUp[]) => {
 			for (const run of runs) {
 				if (run.kind === "stream" || run.kind === "copy") {
 					const holder = challenges[run.of]!.spec.device;
@@ -87,7 +92,7 @@ export function play(
 				warmUps.push({ run, opsPerS, bytesPerS: run.kind === "gemm" && run.passes > 0 ? host.bytesPerS : 0, spanS });
 			}
 		};
-		if (step.act === "warm-up") warmUp();
+		if (step.act === "warm-up") warmUp(step.runs);
 		else if (step.act === "stage") {
 			const refused = step.mayShrink ? step.specs.filter((spec) => host.refuses?.includes(spec.device)) : [];
 			if (refused.length > 0) {
@@ -100,7 +105,6 @@ export function play(
 				if (spec.kind === "chase") {
 					const s = 0.6e-6 * 64 * spec.intervals;
 					challenges.push({ spec, end: "complete", seconds: s, roots: 1 });
-					seconds += s;
 					continue;
 				}
 				if (spec.kind === "stream" || spec.kind === "copy") {
@@ -113,16 +117,13 @@ export function play(
 					});
 					continue;
 				}
-				const s = (opsOfRound(spec) * Math.max(1, spec.rounds)) / rate(spec.device, spec.kind);
+				const s = secondsOf(host, spec);
 				challenges.push({ spec, end: "complete", seconds: s, roots: spec.rounds });
-				seconds += s;
 			}
-			const busy = step.specs.map(({ device: d }) => d);
-			assert.ok(
-				runs.every((run) => !busy.includes(run.device)),
-				"a warm-up beside openings is another device's",
-			);
-			warmUp();
+			const counted = challenges
+				.slice(-step.specs.length)
+				.filter(({ spec }) => !["stream", "copy"].includes(spec.kind));
+			seconds += Math.max(0, ...counted.map((challenge) => challenge.seconds));
 		}
 	}
 	assert.fail("the plan has no end");

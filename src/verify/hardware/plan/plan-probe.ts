@@ -2,23 +2,58 @@
 // acts. A pure function of what was seen so far, so that every branch can be tested without an engine. Page:
 // docs/hardware-proof.md.
 //
-// GPUs first (plan-gpu.ts), then the CPU alone (plan-cpu.ts): its figures would suffer from feeding the GPUs.
-// The disk comes with the CPU, whose products it is given (plan-disk.ts).
+// GPUs and the rest of the host at once (atOnce): like beside like, so that a card that also answers for the CPU spends on it what it
+// is being measured for: products beside products, reads beside reads, chains of steps beside chains. What needs the whole host, or a
+// link between devices, runs by itself.
 import { FULL, QUICK } from "./budgets.ts";
+import { reachPhases } from "./plan-chase.ts";
 import { cpuPhases } from "./plan-cpu.ts";
+import { diskPhases } from "./plan-disk.ts";
 import { gpuPhases } from "./plan-gpu.ts";
-import type { PlanOptions } from "./plan-stage.ts";
-import type { Plan, Step } from "./probe-plan.ts";
+import { atOnce, type Phase, type PlanOptions } from "./plan-stage.ts";
+import type { Plan } from "./probe-plan.ts";
 
-export function planProbe(options: PlanOptions): Plan {
+function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] {
 	const budgets = options.quick ? QUICK : FULL;
 	const samples = options.samples ?? budgets.samples;
-	const phases = [...gpuPhases(options, budgets, samples), ...cpuPhases(options, budgets, samples)];
+	const gpu = gpuPhases(options, budgets, samples);
+	const cpu = cpuPhases(options, budgets, samples);
+	const disk = diskPhases(budgets, samples);
+	const besideProduct: Partial<Record<string, Phase>> = { fp16: disk.copy, bf16: disk.stream };
+	return [
+		atOnce(gpu.warmUp, cpu.warmUp),
+		atOnce(gpu.warmUpLonger, cpu.warmUpLonger),
+		atOnce(gpu.fill, cpu.keep),
+		atOnce(gpu.fillSmaller, cpu.keepSmaller),
+		atOnce(gpu.streamTrial, cpu.streamTrial),
+		atOnce(gpu.stream, cpu.stream),
+		...[cpu.chase, ...reachPhases("cpu"), ...cpu.peers],
+		disk.trial,
+		atOnce(gpu.chase, disk.fill),
+		...reachPhases("gpu"),
+		...gpu.peers,
+		gpu.release,
+		...gpu.products.map(({ precision, phase }) => {
+			const other = besideProduct[precision];
+			return other ? atOnce(phase, other) : phase;
+		}),
+		cpu.release,
+		...gpu.alone,
+		...cpu.alone,
+		...gpu.scalarWarmUps.map((phase, i) => atOnce(phase, cpu.scalarWarmUps[i]!)),
+		...gpu.scalars.map((phase, i) => atOnce(phase, cpu.scalars[i]!)),
+		gpu.sustained,
+		cpu.sustained,
+	];
+}
+
+export function planProbe(options: PlanOptions): Plan {
+	const phases = phasesOf(options);
 	return (seen) => {
-		const last = seen.steps.at(-1);
-		for (let i = phases.findIndex((phase) => phase.name === last) + 1; i < phases.length; i++) {
-			const step = phases[i]!.step(seen);
-			if (step) return { ...step, name: phases[i]!.name } as Step;
+		const last = seen.steps.at(-1) ?? null;
+		for (let i = phases.findIndex(({ name, also }) => name === last || also === last) + 1; i < phases.length; i++) {
+			const made = phases[i]!.step(seen);
+			if (made) return { name: phases[i]!.name, ...made };
 		}
 		return { act: "finish" };
 	};

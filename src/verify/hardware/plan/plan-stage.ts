@@ -4,7 +4,7 @@ import type { FmaPrecision, Precision } from "../../../protocol/maths/precision.
 import type { ChallengeSpec, DeviceKind, FmaSpec, GemmSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
 import { sustainedSpec } from "./gpu-sizes.ts";
-import { opsOfRound, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
+import { opsOfRound, roundBytes, type Seen, type Step, type WarmUp } from "./probe-plan.ts";
 
 export interface PlanOptions {
 	/** About 3 s in all: smaller fills, fewer precisions, 32 samples. Proves less, and the figures say so. */
@@ -21,10 +21,19 @@ const SUSTAINED_SAMPLES = 32;
 export const MAX_DEVICES = 16;
 
 /** Spans below this are mostly the jitter of pipes and timers: run again with more rounds. */
-const LEAST_SPAN_S = 0.02;
+const LEAST_SPAN_S = { gemm: 0.01, fma: 0.008 };
 const MAX_LONGER = 16;
 
-export type Phase = { readonly name: string; readonly step: (seen: Seen) => Omit<Step, "name"> | null };
+type StageStep = Extract<Step, { act: "stage" }>;
+type Unnamed<S> = S extends { readonly name: string } ? Omit<S, "name"> & { readonly name?: string } : never;
+/** A step as a phase makes it; named after the phase unless it says otherwise. */
+type PhaseStep = Unnamed<Step>;
+type StagePart = Unnamed<StageStep>;
+/** `besideS`: how long what runs at the same time will take, when something does; null: nothing. */
+export type Phase = {
+	readonly name: string;
+	readonly step: (seen: Seen, besideS?: number | null) => PhaseStep | null;
+};
 
 /** Four times what the warm-up lets expect and 15 s for start and memory; 10 minutes at most, whatever was claimed. */
 export function deadlineMs(expectedS: number): number {
@@ -55,21 +64,61 @@ export function speedOf(seen: Seen, device: number, precision: string): { opsPer
 }
 
 function expectedS(seen: Seen, spec: ChallengeSpec): number {
+	if (spec.kind === "stream") {
+		const trial = seen.warmUps.findLast(({ run }) => run.kind === "stream" && run.device === spec.device);
+		const gemm = seen.challenges[spec.of]?.spec;
+		if (!trial?.bytesPerS || gemm?.kind !== "gemm") return 0;
+		return (spec.passes * roundBytes(gemm) * (spec.newest || gemm.keep)) / trial.bytesPerS;
+	}
 	if (spec.kind !== "gemm" && spec.kind !== "fma") return 0;
 	const { opsPerS } = speedOf(seen, spec.device, spec.kind === "gemm" ? "int8" : spec.precision);
 	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / opsPerS;
 }
 
-export function stage(
-	seen: Seen,
-	specs: readonly ChallengeSpec[],
-	more: Partial<Extract<Step, { act: "stage" }>> = {},
-) {
+export function stage(seen: Seen, specs: readonly ChallengeSpec[], more: Partial<StageStep> = {}) {
 	if (specs.length === 0) return null;
 	const slowest = Math.max(...specs.map((spec) => expectedS(seen, spec)));
 	// fp64 and tf32 may run at 1/64 of the int8 speed the estimate leans on.
 	const slack = specs.some((spec) => spec.kind === "gemm" && spec.precision !== "int8") ? 8 : 1;
 	return { act: "stage" as const, specs, deadlineMs: deadlineMs(slack * slowest), ...more };
+}
+
+/** How long a run shall last: as long as what runs beside it (verify/hardware/common-time.ts forgives a fifth), else the budget. */
+export function lastingS(budgetS: number, besideS: number | null | undefined): number {
+	return besideS ? LASTS_LONGER * besideS : budgetS;
+}
+/** Cards are slower in a long run than in a warm-up, and so are cores beside them: an H200 by a sixth. */
+const LASTS_LONGER = 1.05;
+
+/**
+ * Two phases as one step: a card that answers for the CPU, too, is busy then. Named after the first that has something to ask, GPUs
+ * before others.
+ */
+export function atOnce(gpus: Phase, others: Phase): Phase & { readonly also: string } {
+	return {
+		name: gpus.name,
+		also: others.name,
+		step(seen) {
+			const first = gpus.step(seen);
+			const takesS = first?.act === "stage" ? Math.max(...first.specs.map((spec) => expectedS(seen, spec))) : null;
+			const second = others.step(seen, takesS);
+			if (first === null) return second && { ...second, name: others.name };
+			if (first.act === "warm-up" && second?.act === "warm-up")
+				return { ...first, runs: [...first.runs, ...second.runs] };
+			return first.act === "stage" && second?.act === "stage" ? joined(first, second) : first;
+		},
+	};
+}
+
+function joined(a: StagePart, b: StagePart): StagePart {
+	const held = ({ hold, specs }: StagePart) => (hold === true ? specs.map(({ device }) => device) : (hold ?? []));
+	return {
+		...b,
+		...a,
+		specs: [...a.specs, ...b.specs],
+		deadlineMs: Math.max(a.deadlineMs, b.deadlineMs),
+		hold: [...held(a), ...held(b)],
+	};
 }
 
 export function longerRuns(seen: Seen, devices: readonly number[], kind: "gemm" | "fma"): WarmUp[] {
@@ -78,8 +127,8 @@ export function longerRuns(seen: Seen, devices: readonly number[], kind: "gemm" 
 		run.kind === kind &&
 		devices.includes(run.device) &&
 		opsPerS > 0 &&
-		spanS < LEAST_SPAN_S
-			? [{ ...run, rounds: run.rounds * Math.min(MAX_LONGER, Math.ceil((2 * LEAST_SPAN_S) / spanS)) }]
+		spanS < LEAST_SPAN_S[kind]
+			? [{ ...run, rounds: run.rounds * Math.min(MAX_LONGER, Math.ceil((2 * LEAST_SPAN_S[kind]) / spanS)) }]
 			: [],
 	);
 }
@@ -105,7 +154,10 @@ export function filled(seen: Seen, device: number): { index: number; spec: GemmS
 export function releasePhase(kind: DeviceKind): Phase {
 	return {
 		name: `${kind} release`,
-		step: (seen) => (devicesWith(seen, kind, "int8").length > 0 ? { act: "release" } : null),
+		step: (seen) => {
+			const devices = devicesWith(seen, kind, "int8");
+			return devices.length > 0 ? { act: "release", devices } : null;
+		},
 	};
 }
 
@@ -113,12 +165,12 @@ export function releasePhase(kind: DeviceKind): Phase {
 export function scalarPhases(
 	kind: DeviceKind,
 	{ fma }: Budgets,
-	specOf: (device: number, precision: FmaPrecision, opsPerS: number) => FmaSpec,
+	specOf: (device: number, precision: FmaPrecision, opsPerS: number, besideS: number | null) => FmaSpec,
 ): Phase[] {
 	return fma.map((precision) => ({
 		name: `${kind} fma ${precision}`,
-		step: (seen) => {
-			const toSpec = (device: number) => specOf(device, precision, speedOf(seen, device, precision).opsPerS);
+		step: (seen, besideS = null) => {
+			const toSpec = (device: number) => specOf(device, precision, speedOf(seen, device, precision).opsPerS, besideS);
 			return stage(seen, devicesWith(seen, kind, precision).map(toSpec));
 		},
 	}));

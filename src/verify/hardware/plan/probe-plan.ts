@@ -34,14 +34,13 @@ export type Step =
 			readonly stopAfterMs?: number;
 			/** An engine's `no_memory` drops the stage from the record and lets the plan ask for less. */
 			readonly mayShrink?: boolean;
-			/** Warm-ups of other devices, while this stage's places are opened: nothing is timed then. */
-			readonly whileOpening?: readonly WarmUp[];
 			/** While it runs, its devices are asked this often what they say of themselves (READ). */
 			readonly readEveryMs?: number;
-			/** Challenges whose sessions the next stages still need; all others of this stage are released after opening. */
-			readonly hold?: boolean;
+			/** Devices whose sessions the next stages still need (true: all); what others hold is released after opening. */
+			readonly hold?: true | readonly number[];
 	  }
-	| { readonly act: "release"; readonly name: string }
+	/** Of these devices, or of all. */
+	| { readonly act: "release"; readonly name: string; readonly devices?: readonly number[] }
 	| { readonly act: "finish" };
 
 export interface WarmUpSeen {
