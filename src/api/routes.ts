@@ -211,7 +211,7 @@ export const routes = {
 		status: 201,
 		body: rental.rentBody,
 		reply: rental.rental,
-		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "OFFER_NONE", "OFFER_DEARER"],
+		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "OFFER_NONE", "OFFER_DEARER", "ESCROW_REFUSED"],
 	}),
 	listRentals: read("/v1/rentals", "The caller's rentals (all of them for admins), newest first", {
 		role: "customer",
@@ -230,7 +230,7 @@ export const routes = {
 		params: byRental,
 		body: rental.extendBody,
 		reply: rental.rental,
-		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],
+		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE", "ESCROW_REFUSED"],
 	}),
 	releaseRental: write("/v1/rentals/:id/release", "End a rental now", {
 		role: "customer",

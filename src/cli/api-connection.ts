@@ -37,7 +37,11 @@ export async function openApi(
 	values: ApiValues,
 	io: CliIo,
 	as: As = "owner",
-): Promise<{ readonly url: string; ask<T>(work: Ask<T>): Promise<T> }> {
+): Promise<{
+	readonly url: string /** Who signs; null: a token, or nobody. */;
+	readonly key: string | null;
+	ask<T>(work: Ask<T>): Promise<T>;
+}> {
 	const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
 	const local = await readRunningUp(dataDir);
 	// Naming a folder means the network that runs from it, not whichever happens to run on this machine.
@@ -65,7 +69,8 @@ export async function openApi(
 		...(isLocal && local?.key != null ? { audience: local.key } : {}),
 		...(token === undefined ? {} : { token }),
 	});
-	return { url, ask: (work) => work(client).catch(rethrow) };
+	const key = token === undefined ? (signer?.key ?? null) : null;
+	return { url, key, ask: (work) => work(client).catch(rethrow) };
 }
 
 function rethrow(error: unknown): never {

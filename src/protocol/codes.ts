@@ -534,6 +534,10 @@ export const codes = {
 		"Use the version that made them or a newer one; an edited migration cannot be applied.",
 	),
 	STORE_FAILED: error("The database refused a statement.", "Report this: it is a mistake in the program."),
+	ESCROW_REFUSED: error(
+		"A rental's deposit on chain is not there, or not what the rental costs.",
+		"`assay rent start --key-file FILE` makes one that fits; docs/rentals.md.",
+	),
 	RENTAL_CONFLICT: error(
 		"The provider cannot be rented now.",
 		"It is rented, being probed, paused or not for rent; try again or choose another.",

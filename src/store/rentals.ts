@@ -11,7 +11,15 @@ import { providerLease, unleased } from "./queue/leases.ts";
 
 type NewRental = Pick<
 	Rental,
-	"id" | "providerId" | "customer" | "publicKey" | "pricePerHourMicros" | "devices" | "reservedAtMs" | "untilMs"
+	| "id"
+	| "providerId"
+	| "customer"
+	| "publicKey"
+	| "pricePerHourMicros"
+	| "devices"
+	| "reservedAtMs"
+	| "untilMs"
+	| "escrow"
 >;
 
 export interface RentalChange {
@@ -34,7 +42,7 @@ export interface RentalChange {
 }
 
 const COLUMNS = `id, provider_id, customer, state, end_reason, public_key, price_per_hour_micros, devices, access, reserved_at_ms, started_at_ms,
-	until_ms, ended_at_ms, charged_micros, refund_micros, misses, last_healthy_at_ms, detail`;
+	until_ms, ended_at_ms, charged_micros, refund_micros, misses, last_healthy_at_ms, detail, escrow`;
 const STATES = ["reserved", "active", "ended", "refused"] as const;
 const conflict = (why: string, hint: string) =>
 	new AssayError("RENTAL_CONFLICT", `the provider cannot be rented: ${why}`, { hint });
@@ -51,6 +59,7 @@ async function reserve({ database, schema }: StoreContext, rental: NewRental, ac
 		json("devices", list("devices", rental.devices, 256)),
 		integer("reservedAtMs", reservedAtMs),
 		integer("untilMs", untilMs),
+		rental.escrow === null ? null : `0x${hex("a deposit's id", rental.escrow.slice(2), 64)}`,
 	];
 	return await database.transaction(async (sql) => {
 		const [provider] = await sql.query<{
@@ -69,8 +78,8 @@ async function reserve({ database, schema }: StoreContext, rental: NewRental, ac
 		]);
 		if (!lease?.isFree) throw conflict("it is being probed at this moment (busy)", "Try again in half a minute.");
 		const [row] = await sql.query<Rental>(
-			`INSERT INTO rentals (id, provider_id, customer, state, public_key, price_per_hour_micros, devices, reserved_at_ms, until_ms)
-			VALUES ($1, $2, $3, 'reserved', $4, $5, $6, $7, $8) RETURNING ${COLUMNS}`,
+			`INSERT INTO rentals (id, provider_id, customer, state, public_key, price_per_hour_micros, devices, reserved_at_ms, until_ms, escrow)
+			VALUES ($1, $2, $3, 'reserved', $4, $5, $6, $7, $8, $9) RETURNING ${COLUMNS}`,
 			values,
 		);
 		await sql.write("UPDATE providers SET rental_id = $2 WHERE id = $1", [providerId, id]);

@@ -105,6 +105,11 @@ onBothServers((server) => {
 		// It was not called in 6 and 5, whether it was paused or not yet there: missed all the same.
 		assert.deepEqual(await statesOf(ids[2]!, 24), ["absent", "absent", "late"]);
 		assert.deepEqual((await store.rollCalls.outcomes(ids[1]!, 2))[1], { state: "excused", paidPpm: 7 });
+		assert.deepEqual(
+			await store.rollCalls.counted(ids[1]!, 24),
+			["absent", "absent", "absent"],
+			"excused ones left out",
+		);
 		const { rows, cursor } = await store.rollCalls.history(ids[0]!, { limit: 2 });
 		assert.deepEqual(
 			[...rows, ...(await store.rollCalls.history(ids[0]!, { cursor })).rows].map(({ call }) => call),

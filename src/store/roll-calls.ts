@@ -90,6 +90,9 @@ const ROW = `${ID}, beta0, state, code, called_at_ms, deadline_ms, b0_at_s, b1, 
 	ended_at_ms, hosts, devices, giga_ops, mega_bytes, counted`;
 const ANSWER = "provider_id, state, code, paid_ppm, ms, leaf, reply, files, mega_ops, bytes";
 const MOST_HOSTS = 1_000_000;
+/** All calls as one provider met them. */
+const MET = `roll_calls c LEFT JOIN roll_call_answers a
+	ON (a.chain_id, a.contract, a.call) = (c.chain_id, c.contract, c.call) AND a.provider_id = $1`;
 
 const keyOf = ({ chainId, contract, call }: RollCallId) =>
 	[integer("a chain's id", chainId), address(contract), integer("a call", call)] as const;
@@ -307,17 +310,26 @@ function whatCame({ database }: StoreContext) {
 		},
 
 		/**
-		 * The network's newest calls as one provider met them, newest first: what presence is made of, and what rentals have paid. ATTACK: a call
+		 * The network's newest calls as one provider met them, newest first: what rentals have paid. ATTACK: a call
 		 * without a row of the provider counts as missed; else one would pause, or come under a new key, whenever another key answers with the card.
 		 */
 		outcomes: (providerId: string, limit: number) =>
 			database.read<Pick<RollAnswerRow, "state" | "paidPpm">>(
-				`SELECT coalesce(a.state, 'absent') AS state, a.paid_ppm FROM roll_calls c
-				LEFT JOIN roll_call_answers a ON (a.chain_id, a.contract, a.call) = (c.chain_id, c.contract, c.call) AND a.provider_id = $1
+				`SELECT coalesce(a.state, 'absent') AS state, a.paid_ppm FROM ${MET}
 				WHERE c.state = 'done' AND (a.state IS DISTINCT FROM 'excused' OR a.paid_ppm IS NOT NULL)
 				ORDER BY c.called_at_ms DESC, c.call DESC LIMIT $2`,
 				[hex("a provider's id", providerId, 64), integer("a limit", limit, 1, 10_000)],
 			),
+
+		/** The newest of those that did not excuse it: what presence is made of. It stands still while a provider is rented and paid for. */
+		async counted(providerId: string, limit: number): Promise<readonly RollAnswerState[]> {
+			const rows = await database.read<Pick<RollAnswerRow, "state">>(
+				`SELECT coalesce(a.state, 'absent') AS state FROM ${MET} WHERE c.state = 'done' AND a.state IS DISTINCT FROM 'excused'
+				ORDER BY c.called_at_ms DESC, c.call DESC LIMIT $2`,
+				[hex("a provider's id", providerId, 64), integer("a limit", limit, 1, 10_000)],
+			);
+			return rows.map(({ state }) => state);
+		},
 
 		/** Of one provider, newest first. */
 		history: (providerId: string, query: Query<object> = {}) =>

@@ -240,7 +240,7 @@ onBothServers((server) => {
 		const id = await register(store, "rented");
 		const rental = (name: string) => ({
 			...{ id: idOf(name, 32), providerId: id, customer: "c", publicKey: "ssh-ed25519 A", pricePerHourMicros: 9 },
-			...{ devices: [0], reservedAtMs: 5000, untilMs: 9000 },
+			...{ devices: [0], reservedAtMs: 5000, untilMs: 9000, escrow: name === "r4" ? null : `0x${idOf(name, 64)}` },
 		});
 		const won = await Promise.allSettled(
 			["r1", "r2", "r3"].map((name) => store.rentals.reserve(rental(name), { actor: "c" })),

@@ -139,7 +139,7 @@ async function start(
 	const scores = createScoreKeeper(context);
 	const asker = createAgentAsker(context);
 	opened.push(() => asker.close());
-	const rentalContext = { ...context, asker, scores, onFree: wake };
+	const rentalContext = { ...context, asker, scores, paid: chain?.paid ?? null, onFree: wake };
 	const rentals = new Rentals(rentalContext);
 	const rentalWatch = startRentalWatch(rentalContext);
 	opened.push(() => rentalWatch.stop());
@@ -164,7 +164,10 @@ async function start(
 	await chain?.start(url);
 	if (chain !== null && hold !== null) {
 		const { startRollCalls } = await import("./roll-call/roll-call-keeper.ts");
-		const rollCalls = await startRollCalls({ ...rentalContext, pool, hold, home: chain.home, lease: chain.lease });
+		const rollCalls = await startRollCalls({
+			...rentalContext,
+			...{ pool, hold, home: chain.home, lease: chain.lease, paid: chain.paid },
+		});
 		opened.push(() => rollCalls.stop());
 	}
 	log.info({ url, key: signer.key, process: store.process }, "validator runs");

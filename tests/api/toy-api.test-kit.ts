@@ -106,6 +106,7 @@ export const probe: Probe = {
 	devices: [device],
 };
 export const rental: Rental = {
+	escrow: null,
 	id: hex("d", 32),
 	providerId: provider.id,
 	customer: hex("e", 64),

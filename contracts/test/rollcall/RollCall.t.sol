@@ -341,6 +341,10 @@ contract RollCallTest is NetworkKit {
         proof.index = 3;
         refused(IRollCall.LeafUnknown.selector);
         setUpAgain();
+        // One sibling too many changes no root.
+        proof.path.push("another");
+        refused(IRollCall.LeafUnknown.selector);
+        proof.path.pop();
         proof.path[0] = "another";
         refused(IRollCall.LeafUnknown.selector);
         proof.path.pop();

@@ -1,7 +1,7 @@
 // Offers and rentals: search by proven figures, reserve, extend, release. Money is a record of what is owed;
 // none moves here. Page: docs/rentals.md.
 import * as z from "zod";
-import { atMs, count, micros, paging, ppm, providerId, rentalId, said } from "./primitives.ts";
+import { atMs, chainHex, count, micros, paging, ppm, providerId, rentalId, said } from "./primitives.ts";
 import { holding, provenFilters, provenSummary, SORTS, searchText } from "./provider.ts";
 
 const MINUTE_MS = 60_000;
@@ -50,6 +50,7 @@ export const rental = z.object({
 	refundMicros: micros.nullable(),
 	lastHealthyAtMs: atMs.nullable(),
 	detail: said.nullable(),
+	escrow: chainHex(32, "Its deposit in the RentalEscrow on chain").nullable(),
 });
 
 /** One line of an authorized_keys file without options: options could widen what the key may do on the host. */
@@ -68,6 +69,16 @@ export const rentBody = z
 		want: z.strictObject(provenFilters).optional(),
 		publicKey: sshPublicKey,
 		durationMs,
+		escrow: z
+			.strictObject({
+				account: chainHex(20, "Who deposited"),
+				nonce: z
+					.string()
+					.regex(/^[0-9a-f]{64}$/)
+					.describe("The salt is the tagged hash of the caller's key and this"),
+			})
+			.optional()
+			.describe("The deposit that pays for it, docs/rentals.md; without one it is neither excused nor rewarded"),
 		maxPriceMicros: micros.optional().describe("Per hour; refused when the price has risen above it"),
 	})
 	.refine((body) => (body.providerId === undefined) !== (body.want === undefined), "give providerId or want, not both");

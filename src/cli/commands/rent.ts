@@ -3,11 +3,13 @@
 // about itself is checked before ssh sees it.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Offer, Rental } from "../../api/types.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
 import { formatPercent, formatRate } from "../../protocol/format-number.ts";
-import { apiOptions, askApi } from "../api-connection.ts";
+import { apiOptions, askApi, openApi } from "../api-connection.ts";
+import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider, findRental } from "../find-by-name.ts";
-import { flag, text, usageError, type Values } from "../options.ts";
+import { flag, group, text, usageError, type Values } from "../options.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
@@ -24,6 +26,7 @@ import {
 	shown,
 	table,
 } from "../print/table.ts";
+import { formatTokens } from "../print/tokens.ts";
 import { filterOptions, given, listQuery, wantsOf } from "../proven-filters.ts";
 import { accessLines, readPublicKey, runSsh } from "../rental-access.ts";
 
@@ -37,6 +40,7 @@ const options = {
 	all: flag("rentals of all customers, with an admin token"),
 	...watchOptions,
 	...filterOptions,
+	...group("payment on chain", { ...keyOptions, ...nodeOptions }),
 	...apiOptions,
 	key: {
 		...apiOptions.key,
@@ -96,14 +100,39 @@ async function start(values: RentValues, io: CliIo, provider?: string): Promise<
 	const durationMs = parseSpan(values.for);
 	const key = readPublicKey(values["ssh-key"], io);
 	const { maxPriceMicros, ...want } = wantsOf(values);
+	const api = await openApi(values, io, "customer");
 	const ask = async (client: ApiClient) => {
-		const whom =
-			provider === undefined
-				? { want: { ...want, ...given({ maxPriceMicros }) } }
-				: { providerId: (await findProvider(client, provider)).id };
-		return client.rent({ body: { ...whom, publicKey: key.publicKey, durationMs, ...given({ maxPriceMicros }) } });
+		const body = { publicKey: key.publicKey, durationMs, ...given({ maxPriceMicros }) };
+		const id = provider === undefined ? undefined : (await findProvider(client, provider)).id;
+		const payer = await loadPayer(values, io, client);
+		if (payer === null) {
+			const whom = id === undefined ? { want: { ...want, ...given({ maxPriceMicros }) } } : { providerId: id };
+			return client.rent({ body: { ...whom, ...body } });
+		}
+		// A deposit names who is paid: the cheapest is chosen here.
+		const query = id === undefined ? listQuery<"price" | "score">(values, ["price", "name"]) : { q: id };
+		const { rows } = await client.listOffers({ query });
+		const offer = rows.find(({ providerId }) => id === undefined || providerId === id);
+		if (offer === undefined) throw new AssayError("OFFER_NONE", "nothing that fits can be rented now");
+		return payer.rent(offer, body, api.key);
 	};
-	return tell(await askApi(values, io, ask, "customer"), values, io, key.identityFile);
+	return tell(await api.ask(ask), values, io, key.identityFile);
+}
+
+/** Who pays on chain; null: nobody named a key, and nothing is paid there. */
+async function loadPayer(values: RentValues, io: CliIo, client: ApiClient) {
+	if (values["key-file"] === undefined && !io.env.ASSAY_CHAIN_KEY) return null;
+	return (await import("../chain/pay-rental.ts")).openPayer(values, io, client);
+}
+
+async function withdraw(values: RentValues, io: CliIo): Promise<number> {
+	const ask = async (client: ApiClient) => {
+		const payer = await loadPayer(values, io, client);
+		if (payer === null) throw usageError("withdraw needs the key of the account: --key-file FILE");
+		return payer.takeBack(await payer.overdue());
+	};
+	const paid = await askApi(values, io, ask, "customer");
+	return printResult(values, io, { paid: String(paid) }, () => `${formatTokens(paid)} tokens were paid out\n`);
 }
 
 async function list(values: RentValues, io: CliIo): Promise<number> {
@@ -124,8 +153,21 @@ function onOne(verb: "extend" | "release" | "ssh") {
 		const ask = async (client: ApiClient) => {
 			const found = await findRental(client, subject);
 			const params = { id: found.id };
-			if (verb === "extend") return client.extendRental({ params, body: { durationMs } });
-			return verb === "release" ? client.releaseRental({ params }) : found;
+			if (verb === "ssh") return found;
+			const payer = found.escrow === null ? null : await loadPayer(values, io, client);
+			if (found.escrow !== null && payer === null)
+				io.err.write(
+					"this rental is paid on chain: --key-file FILE of the account that pays is needed to change that\n",
+				);
+			if (verb === "extend") {
+				await payer?.extend(found.escrow!, durationMs);
+				return client.extendRental({ params, body: { durationMs } });
+			}
+			// One that has ended, by its host's failure or by itself, may still have a deposit.
+			const isOpen = found.state === "reserved" || found.state === "active";
+			const released = isOpen || payer === null ? await client.releaseRental({ params }) : found;
+			await payer?.takeBack([found.escrow!]);
+			return released;
 		};
 		const rental = await askApi(values, io, ask, callerOf(values));
 		return verb === "ssh" ? runSsh(rental, sshCommand, values["ssh-key"], io) : tell(rental, values, io, undefined);
@@ -159,6 +201,11 @@ export const rentCommand = command({
 		list: { does: "your rentals", run: list },
 		extend: { takes: "RENTAL", needs: "--for TIME", does: "let a rental end later", run: onOne("extend") },
 		release: { takes: "RENTAL", does: "end a rental now", run: onOne("release") },
+		withdraw: {
+			needs: "--key-file FILE",
+			does: "close rentals of this account whose time is over, and be paid what they owe it, as customer or provider",
+			run: withdraw,
+		},
 		ssh: {
 			takes: "RENTAL [COMMAND…]",
 			does: "log in to a rental, or run a command there (after --)",

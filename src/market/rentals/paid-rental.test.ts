@@ -23,7 +23,7 @@ test("a call counts by what is burned against twice what the full score brings",
 	assert.equal(paidPpm(1n, 1_000_000, rate, P), 0, "dust counts for nothing");
 	// A new network, where a host is all there is, or has no score yet that is added up.
 	assert.equal(paidPpm(10n ** 18n, 1_000_000, { ...rate, totalScorePpm: 0n }, P), 500_000);
-	assert.equal(paidPpm(1n, 0, rate, P), P.rentedBonusPpm, "what brings nothing costs nothing");
+	assert.equal(paidPpm(10n ** 18n, 0, rate, P), 0, "ATTACK: burn while a score is 0, and be excused when it is not");
 });
 
 test("the factor is a mean over the window, and nothing without a rented call", () => {

@@ -35,8 +35,7 @@ export function paidPpm(
 	// burned ÷ (MARGIN × emission × full ÷ (total × seconds)); whose share is all or more, the whole emission.
 	const total = totalScorePpm < BigInt(fullScorePpm) ? BigInt(fullScorePpm) : totalScorePpm;
 	const brought = MARGIN * emission * BigInt(fullScorePpm);
-	if (burnedPerSecond <= 0n) return 0;
-	if (brought === 0n) return rentedBonusPpm;
+	if (burnedPerSecond <= 0n || brought === 0n) return 0;
 	const ppm = (burnedPerSecond * BigInt(epochSeconds) * total * PPM) / brought;
 	return Number(ppm < most ? ppm : most);
 }

@@ -42,4 +42,6 @@ export interface Rental extends RentalRecord {
 	readonly publicKey: string;
 	readonly devices: readonly number[];
 	readonly access: RentalAccess | null;
+	/** Its deposit in the RentalEscrow, 0x and 64 hex digits. Null: nothing is paid on chain, and nothing is excused. */
+	readonly escrow: string | null;
 }

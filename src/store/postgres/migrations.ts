@@ -10,6 +10,7 @@ import { dueProbes } from "./migrations/004-due-probes.ts";
 import { strength } from "./migrations/005-strength.ts";
 import { turns } from "./migrations/006-turns.ts";
 import { rollCalls } from "./migrations/007-roll-calls.ts";
+import { escrow } from "./migrations/008-escrow.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 5, name: "strength", sql: strength },
 	{ number: 6, name: "turns", sql: turns },
 	{ number: 7, name: "roll-calls", sql: rollCalls },
+	{ number: 8, name: "escrow", sql: escrow },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

@@ -57,7 +57,7 @@ async function leaseOf(store: Store, name: string): Promise<Lease | undefined> {
 
 function rental(providerId: string) {
 	const row = { id: idOf(`rental of ${providerId}`, 32), providerId, customer: "c", publicKey: "k", devices: [] };
-	return { ...row, pricePerHourMicros: 1, reservedAtMs: 1, untilMs: 2 };
+	return { ...row, pricePerHourMicros: 1, reservedAtMs: 1, untilMs: 2, escrow: null };
 }
 
 /** Looks until it is so; the test's own time limit ends the wait. */

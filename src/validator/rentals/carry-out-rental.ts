@@ -7,10 +7,13 @@ import type { AgentAsker } from "../agents/ask-agent.ts";
 import { changeMemory } from "../change-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
+import type { PaidRentals } from "./paid-rentals.ts";
 
 export interface RentalContext extends ValidatorContext {
 	readonly asker: AgentAsker;
 	readonly scores: ScoreKeeper;
+	/** Null without a chain. */
+	readonly paid: PaidRentals | null;
 	/** A provider has come free: it is due at once. */
 	readonly onFree: () => void;
 }
@@ -53,16 +56,17 @@ export function tellRental({ hub }: ValidatorContext, { id, providerId, state, e
 	hub.tell({ kind: "rental.changed", subject: id, providerId, detail: { state, endReason } });
 }
 
-async function afterEnd(context: RentalContext, { id, providerId, reservedAtMs, endedAtMs }: Rental): Promise<void> {
+async function afterEnd(context: RentalContext, rental: Rental): Promise<void> {
+	const { id, providerId, reservedAtMs, endedAtMs, escrow } = rental;
 	const { asker, env, log, scores, onFree } = context;
 	// First of all, so that the probe that is due now finds it under way and waits. The provider ends the
 	// rental by itself at its time; asking only makes it sooner. Not waited for: it may never answer.
 	void asker.ask(providerId, "unrent", { rental: id }).catch((error) => {
 		log.info({ rental: id, err: error }, "the provider could not be told of the end of a rental");
 	});
-	// Time in which nobody could probe it does not age its proof.
+	// Time in which nobody could probe it does not age its proof, if it was paid for: else whoever rents from himself would never be probed.
 	await changeMemory(context, providerId, ({ memory }) => {
-		if (memory.proof === null) return null;
+		if (memory.proof === null || escrow === null) return null;
 		const rentedMs = Math.max(0, (endedAtMs ?? env.nowMs()) - Math.max(reservedAtMs, memory.proof.provenAtMs));
 		const proof = { ...memory.proof, rentedMs: memory.proof.rentedMs + rentedMs };
 		return { ...memory, why: "rental-ended", proof };

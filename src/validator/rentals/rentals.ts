@@ -8,6 +8,7 @@ import type { ProviderQuery } from "../../store/provider-query.ts";
 import type { Provider } from "../../store/providers.ts";
 import { failure } from "../validator-context.ts";
 import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
+import { type NamedEscrow, type PaidRentals, refused } from "./paid-rentals.ts";
 
 interface RentWish {
 	readonly customer: string;
@@ -18,6 +19,8 @@ interface RentWish {
 	readonly durationMs: number;
 	/** Per hour. */
 	readonly maxPriceMicros: number | null;
+	/** What pays for it on chain. */
+	readonly escrow: NamedEscrow | null;
 }
 
 /** Candidates tried for one wish: each may be taken, or be probed, at this very moment. */
@@ -63,7 +66,9 @@ export class Rentals {
 	async extend(id: string, { addedMs, actor }: { readonly addedMs: number; readonly actor: string }): Promise<Rental> {
 		const { asker, env, config } = this.context;
 		const rental = await this.mustFind(id);
-		const longer = extend(rental, addedMs, env.nowMs(), config.params);
+		const paidMs = await this.paidUntilMs(rental.escrow);
+		if (paidMs <= rental.untilMs) throw refused("it pays for no more time: extend it first");
+		const longer = extend(rental, Math.min(addedMs, paidMs - rental.untilMs), env.nowMs(), config.params);
 		// The provider first: a customer must not be charged for time that the host does not grant.
 		await asker.ask(rental.providerId, "extend", { rental: id, untilMs: longer.untilMs });
 		return mustChange(await carryOut(this.context, rental, longer, { actor, ifUntilMs: rental.untilMs }));
@@ -93,11 +98,31 @@ export class Rentals {
 		const { customer, actor, publicKey, durationMs, maxPriceMicros } = wish;
 		if (maxPriceMicros !== null && pricePerHourMicros > maxPriceMicros)
 			throw new AssayError("OFFER_DEARER", `it costs ${pricePerHourMicros} micro-units an hour`);
-		const terms = { id: bytesToHex(env.randomBytes(16)), providerId, customer, pricePerHourMicros, durationMs };
-		const record = reserve(terms, env.nowMs(), config.params);
-		const rental = await store.rentals.reserve({ ...record, publicKey, devices: [] }, { actor });
+		const deposit = wish.escrow && (await this.mustPay(wish.escrow, { customer, providerId, pricePerHourMicros }));
+		const nowMs = env.nowMs();
+		// The deposit's time runs already: what it pays for is what can be had.
+		const ms = deposit === null ? durationMs : Math.min(durationMs, deposit.endsAtMs - nowMs);
+		const terms = {
+			...{ id: bytesToHex(env.randomBytes(16)), providerId, customer, pricePerHourMicros },
+			durationMs: ms,
+		};
+		const record = reserve(terms, nowMs, config.params);
+		const row = { ...record, publicKey, devices: [], escrow: deposit?.id ?? null };
+		const rental = await store.rentals.reserve(row, { actor });
 		tellRental(this.context, rental);
 		return rental;
+	}
+
+	private async mustPay(named: NamedEscrow, rental: Parameters<PaidRentals["mustPay"]>[1]) {
+		if (this.context.paid === null) throw refused("this validator has no chain");
+		return this.context.paid.mustPay(named, rental);
+	}
+
+	/** Without a deposit time costs nothing. */
+	private async paidUntilMs(escrow: string | null): Promise<number> {
+		if (escrow === null) return Number.POSITIVE_INFINITY;
+		const found = (await this.context.paid?.read(escrow)) ?? null;
+		return found === null || found.isClosed ? 0 : 1000 * found.endsAt;
 	}
 
 	/** Reserved: the environment is asked for, and the answer becomes `active` or `refused`. */

@@ -1,6 +1,6 @@
 // Watches open rentals: ends those whose time is over, asks active ones for their health. What is open is
 // read from the store each round, so this goes on after any restart; one process watches at a time (a lease).
-import { expire, isExpired, onHealth } from "../../market/rentals/rental-rules.ts";
+import { expire, isExpired, onHealth, release } from "../../market/rentals/rental-rules.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
@@ -51,8 +51,14 @@ async function watch(context: RentalContext, rental: Rental, asked: Map<string, 
 		.finally(() => asked.set(id, nowMs));
 }
 
-async function checkHealth(context: RentalContext, { id, providerId }: Rental): Promise<void> {
-	const { asker, store, env, config, signer } = context;
+async function checkHealth(context: RentalContext, rental: Rental): Promise<void> {
+	const { asker, store, env, config, signer, paid } = context;
+	const { id, providerId, escrow } = rental;
+	// Whoever closes the deposit has given the machine back: nobody pays for it any more.
+	if (escrow !== null && paid !== null && !(await paid.runsAt(escrow, env.nowMs()))) {
+		await carryOut(context, rental, release(rental, env.nowMs(), config.params), { actor: signer.key });
+		return;
+	}
 	let isHealthy = false;
 	try {
 		isHealthy = (await asker.ask(providerId, "check", { rental: id })).healthy;

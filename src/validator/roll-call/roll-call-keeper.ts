@@ -25,11 +25,13 @@ import { type CalledHost, callHosts, type HeardHosts } from "./call-hosts.ts";
 import { type CommittedTree, committedTree, type TreeEntry } from "./committed-tree.ts";
 import { isAccountBound, judgeReply } from "./judge-reply.ts";
 import { type OpenedCall, openHost } from "./open-host.ts";
+import { type PaidCallsContext, paidCalls } from "./paid-calls.ts";
 import type { ProbeHold } from "./probe-hold.ts";
 
 export interface RollCallContext extends ValidatorContext {
 	readonly asker: AgentAsker;
 	readonly scores: ScoreKeeper;
+	readonly paid: PaidCallsContext["paid"];
 	readonly pool: VerifierPool;
 	readonly hold: ProbeHold;
 	readonly home: Pick<ChainHome, "contracts" | "account" | "isEmbedded">;
@@ -162,6 +164,12 @@ class RollCallKeeper {
 		const { called, expected } = call;
 		hold.only(expected.map(({ host }) => host.id));
 		this.tell("called", call, { hosts: expected.length, deadlineMs: call.deadlineMs });
+		const excused = paidCalls(
+			this.context,
+			expected.map(({ host }) => host),
+			called.atS,
+		);
+		excused.catch(() => {}); // awaited below: without it nobody is counted
 		const heard = await this.ask(call);
 		const { tree, wrong } = this.judge(call, heard);
 		const committed = await this.commit(call, tree);
@@ -170,7 +178,10 @@ class RollCallKeeper {
 		const facts = await this.facts(call, [called.block, committed, drawn, before], committed);
 		const opened = await this.openAll(call, { tree, committed, drawn, facts });
 		const known = new Map([...wrong, ...opened]);
-		const answers = expected.map((one) => this.rowOf(call, one, heard, known, tree));
+		const paid = await excused;
+		const answers = expected
+			.map((one) => this.rowOf(call, one, heard, known, tree))
+			.map((row) => excuse(row, paid.get(row.providerId)));
 		await this.finish(call, drawn, answers);
 		const count = (state: string) => answers.filter((one) => one.state === state).length;
 		log.info({ call: call.call, answered: count("answered"), of: answers.length }, "roll call done");
@@ -387,6 +398,12 @@ class RollCallKeeper {
 		hub.tell({ kind: `roll-call.${kind}`, subject: String(call), providerId: null, detail: { call, ...detail } });
 	}
 }
+
+/** Who is rented and paid for cannot answer; who answers all the same has answered. */
+const excuse = (row: RollAnswerRow, paidPpm: number | undefined): RollAnswerRow =>
+	paidPpm === undefined || row.state === "answered" || row.state === "excused"
+		? row
+		: { ...row, state: "excused", paidPpm };
 
 const megaOf = (ops: bigint): number => Number((ops + 999_999n) / 1_000_000n);
 

@@ -56,12 +56,13 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		};
 	}
 
-	/** Ended rentals since the proof, and the one that runs. */
+	/** Ended rentals since the proof, and the one that runs: those that were paid for on chain. */
 	async function rentedMs(provider: RememberedProvider, nowMs: number): Promise<number> {
 		const kept = provider.memory.proof;
 		if (kept === null) return 0;
 		const rental = provider.rentalId === null ? null : await store.rentals.get(provider.rentalId);
-		return kept.rentedMs + (rental === null ? 0 : Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs)));
+		if (rental === null || rental.escrow === null) return kept.rentedMs;
+		return kept.rentedMs + Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs));
 	}
 
 	/**
@@ -79,46 +80,58 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		return old.length;
 	}
 
-	return { viewsAround, score, age };
+	return { viewsAround, score, fullScorePpm, age };
+
+	/** What it would score were it present at every call and never rented. */
+	async function fullScorePpm(providerId: string): Promise<number> {
+		const provider = await store.providers.recall(providerId);
+		if (provider === null) return 0;
+		return scoreProvider({ ...(await inputOf(provider)), ...UNCALLED }, config.params).scorePpm;
+	}
+
+	async function inputOf(provider: RememberedProvider): Promise<Omit<ScoreInput, "presence" | "rented">> {
+		const { id: providerId, memory } = provider;
+		const nowMs = env.nowMs();
+		return {
+			providerId,
+			nowMs,
+			active: provider.state === "active",
+			proof: await proofOf(provider),
+			rentedMs: await rentedMs(provider, nowMs),
+			reliabilityPpm: memory.reliabilityBeforePpm,
+			history: memory.recent,
+			creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
+		};
+	}
 
 	/** Null: there is no such provider. */
 	async function score(providerId: string): Promise<Explanation | null> {
 		const provider = await store.providers.recall(providerId);
 		if (provider === null) return null;
-		const nowMs = env.nowMs();
-		const memory = provider.memory;
-		const explanation = scoreProvider(
-			{
-				providerId,
-				nowMs,
-				active: provider.state === "active",
-				proof: await proofOf(provider),
-				rentedMs: await rentedMs(provider, nowMs),
-				reliabilityPpm: memory.reliabilityBeforePpm,
-				history: memory.recent,
-				...(await callsOf(x, provider)),
-				creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
-			},
-			config.params,
-		);
+		const input = { ...(await inputOf(provider)), ...(await callsOf(x, provider)) };
+		const explanation = scoreProvider(input, config.params);
 		const { scorePpm, mode } = explanation;
-		await store.scores.put([{ providerId, atMs: nowMs, scorePpm, mode, terms: explanation as unknown as Json }]);
+		await store.scores.put([{ providerId, atMs: input.nowMs, scorePpm, mode, terms: explanation as unknown as Json }]);
 		if (provider.scorePpm !== scorePpm)
 			x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
 		return explanation;
 	}
 }
 
+/** As if there were no roll calls. */
+const UNCALLED = { presence: null, rented: NEVER_RENTED } as const;
+
 /** What the last roll calls say of it. Who has no agent cannot be called, and without a chain nobody is. */
 async function callsOf(
 	{ store, config }: Pick<ValidatorContext, "store" | "config">,
 	{ id, link }: RememberedProvider,
 ): Promise<Pick<ScoreInput, "presence" | "rented">> {
-	if (config.chain === null || !config.rollCalls.isOn || link !== "agent")
-		return { presence: null, rented: NEVER_RENTED };
-	const calls = await store.rollCalls.outcomes(id, config.params.rollCallWindow);
+	if (config.chain === null || !config.rollCalls.isOn || link !== "agent") return UNCALLED;
+	const { rollCallWindow } = config.params;
+	const calls = await store.rollCalls.outcomes(id, rollCallWindow);
 	const paid = calls.flatMap(({ paidPpm }) => (paidPpm === null ? [] : [paidPpm]));
-	const outcomes = calls.map(({ state }) => (state === "answered" || state === "excused" ? state : "absent"));
+	const counted = await store.rollCalls.counted(id, rollCallWindow);
+	const outcomes = counted.map((state) => (state === "answered" ? state : "absent"));
 	const mean = Math.floor(paid.reduce((sum, ppm) => sum + ppm, 0) / Math.max(1, paid.length));
 	return { presence: presenceOf(outcomes, config.params), rented: { calls: paid.length, paidPpm: mean } };
 }

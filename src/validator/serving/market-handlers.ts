@@ -38,6 +38,7 @@ export function marketHandlers(context: ValidatorContext, rentals: Rentals) {
 				publicKey: body.publicKey,
 				durationMs: body.durationMs,
 				maxPriceMicros: body.maxPriceMicros ?? null,
+				escrow: body.escrow ?? null,
 			}),
 		listRentals: ({ query, caller }) =>
 			store.rentals.list(isAdmin(caller) ? query : { ...query, customer: actorOf(caller) }),

@@ -10,6 +10,7 @@ import { isInTime } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { ProbeReceipts } from "../receipts/probe-receipts.ts";
+import { createPaidRentals, type PaidRentals } from "../rentals/paid-rentals.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createDeviceBindings } from "./device-bindings.ts";
 import { createEpochRound } from "./epoch-round.ts";
@@ -114,6 +115,7 @@ export class ChainKeeper {
 	readonly newestFinal: () => FinalEpoch | null;
 	/** Leaves behind the roots on chain, for everyone. */
 	readonly staticFile: (path: string) => Promise<StaticFile | null>;
+	readonly paid: PaidRentals;
 	private readonly context: KeeperContext;
 	private readonly parts: Parts;
 	private turning: { readonly stop: () => Promise<void> } | null = null;
@@ -131,6 +133,7 @@ export class ChainKeeper {
 		this.newestFinal = finals.newest;
 		const bindings = createDeviceBindings({ ...context, addresses, account: home.account, book });
 		this.staticFile = createChainPublicFiles({ addresses, archive, bindings });
+		this.paid = createPaidRentals({ contracts: home.contracts, book, nowMs: context.env.nowMs });
 	}
 
 	/** Whether reports of this validator counted when it began. */

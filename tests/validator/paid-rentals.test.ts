@@ -1,0 +1,228 @@
+// Rentals that are paid through the escrow, whole: a validator with the embedded chain, a provider with an account there, and customers who
+// deposit, name another's deposit, too small a one, one for somebody else or a closed one. Also `assay rent` from the deposit to the refund.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createApiClient } from "../../src/api/create-client.ts";
+import type { Rental } from "../../src/api/types.ts";
+import { type Contracts, callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { approveCall, registerCall } from "../../src/chain/contracts/registry.ts";
+import * as escrow from "../../src/chain/contracts/rental-escrow.ts";
+import { createChainClient } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/http-rpc.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
+import { escrowPerSecond } from "../../src/market/rentals/paid-rental.ts";
+import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
+import { rentalSalt } from "../../src/protocol/chain/rental-salt.ts";
+import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
+import {
+	eventually,
+	makeDataDir,
+	signerOf,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+} from "./toy-agent.test-kit.ts";
+
+const HOUR = 3_600_000;
+const UNIT = 10n ** 18n;
+const PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f renter";
+const PROVIDER = signerOf(71);
+const CUSTOMER = signerOf(72);
+const [host, payer] = ["b1", "c1"].map((digits) => accountOf(`0x${digits.repeat(32)}`)) as [ChainAccount, ChainAccount];
+const data = makeDataDir();
+let validator: ToyValidator;
+let agent: Awaited<ReturnType<typeof startToyAgent>>;
+let contracts: Contracts;
+let perSecond = 0n;
+
+before(async () => {
+	validator = await startToyValidator({
+		dataDir: data.path,
+		params: { healthEveryMs: 100, rollCallLeastMs: 500 },
+		chain: { epochSeconds: 3600, rollCalls: { every: 1, windowSeconds: 2 } },
+		rollCalls: { restMs: 0 },
+	});
+	const folder = chainFolder(data.path);
+	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
+	contracts = { client, addresses: (await readContracts(join(folder, "contracts.json")))! };
+	const treasurer = (await treasurerOf({ folder, isEmbedded: true }))!;
+	for (const { address } of [host, payer]) {
+		await sendCall(client, treasurer, { to: address, data: "0x", value: UNIT });
+		await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, 100n * UNIT));
+	}
+	await sendCall(client, host, approveCall(contracts, 100n * UNIT));
+	const { chainId, registry } = contracts.addresses;
+	const keyProof = signChainKey(PROVIDER, { chainId, registry, account: host.address });
+	const registration = { role: "provider", endpoint: "", amount: 100n * UNIT, keyProof } as const;
+	await sendCall(client, host, registerCall(contracts, { ...registration, signingKey: `0x${PROVIDER.key}` }));
+	agent = await startToyAgent({ url: validator.url, signer: PROVIDER, rentable: true, name: "paid for" });
+	const offer = await offered();
+	perSecond = escrowPerSecond(offer.pricePerHourMicros);
+});
+after(async () => {
+	await agent?.close();
+	await validator?.stop();
+	await data.remove();
+});
+
+const offered = () =>
+	eventually(async () => (await validator.client.listOffers()).rows.find(({ providerId }) => providerId === agent.id));
+const customer = (signer = CUSTOMER) => createApiClient({ baseUrl: validator.url, signer });
+const tokensOf = (account: ChainAccount) => read(contracts, "token", "balanceOf", account.address);
+
+/** A deposit of the customer's, and how the API names it. */
+async function deposit(
+	nonce: string,
+	{ to = host.address, price = perSecond, seconds = 7200, key = CUSTOMER.key } = {},
+) {
+	const salt = rentalSalt(key, nonce.repeat(32));
+	const { client } = contracts;
+	await sendCall(client, payer, escrow.approveEscrowCall(contracts, price * BigInt(seconds)));
+	await sendCall(client, payer, escrow.openEscrowCall(contracts, salt, { provider: to, perSecond: price, seconds }));
+	const named = { account: payer.address.toLowerCase(), nonce: nonce.repeat(32) };
+	return { id: escrow.escrowId(payer.address, salt), named };
+}
+
+const rent = (named: { account: string; nonce: string } | null, signer = CUSTOMER): Promise<Rental> =>
+	eventually(() =>
+		customer(signer)
+			.rent({
+				body: {
+					...{ providerId: agent.id, publicKey: PUBLIC_KEY, durationMs: HOUR },
+					...(named && { escrow: named as { account: `0x${string}`; nonce: string } }),
+				},
+			})
+			.catch((error) => {
+				// Being probed at this moment.
+				if (error.code === "RENTAL_CONFLICT") return null;
+				throw error;
+			}),
+	);
+const agedBy = async () => (await validator.store.providers.recall(agent.id))?.memory.proof?.rentedMs ?? 0;
+
+test("only a deposit of the caller's own, for this provider, at its price, that runs", async () => {
+	const refused = async (named: { account: string; nonce: string }, why: RegExp, signer = CUSTOMER) =>
+		assert.rejects(rent(named, signer), (error: Error & { code?: string }) => {
+			assert.equal(error.code, "ESCROW_REFUSED", String(error));
+			assert.match(error.message, why);
+			return true;
+		});
+	const { client } = contracts;
+	await refused({ account: payer.address.toLowerCase(), nonce: "00".repeat(32) }, /no such deposit/);
+	const right = await deposit("01");
+	await refused(right.named, /no such deposit/, signerOf(73));
+	await refused({ ...right.named, account: host.address.toLowerCase() }, /no such deposit/);
+	await refused((await deposit("02", { to: payer.address })).named, /another account/);
+	await refused((await deposit("03", { price: perSecond - 1n })).named, /a second/);
+	const closed = await deposit("04");
+	await sendCall(client, payer, escrow.closeEscrowCall(contracts, closed.id));
+	await refused(closed.named, /does not run/);
+	const token = await validator.client.getProvider({ params: { id: agent.id } });
+	assert.equal(token.rented, false, "whoever is refused reserves nothing");
+	const rental = await rent(right.named);
+	assert.deepEqual([rental.state, rental.escrow], ["active", right.id]);
+	await customer().releaseRental({ params: { id: rental.id } });
+	await offered();
+});
+
+test("time beyond the deposit is not to be had; a closed deposit ends the rental; only paid time does not age the proof", async () => {
+	const short = await deposit("11", { seconds: 1800 });
+	const before = await agedBy();
+	const rental = await rent(short.named);
+	const ends = 1000 * (await escrow.readEscrow(contracts, short.id))!.endsAt;
+	assert.ok(rental.untilMs <= ends && rental.untilMs > ends - 60_000, "cut to what is paid for");
+	const longer = () => customer().extendRental({ params: { id: rental.id }, body: { durationMs: HOUR } });
+	await assert.rejects(longer(), { code: "ESCROW_REFUSED" });
+	await sendCall(contracts.client, payer, escrow.approveEscrowCall(contracts, perSecond * 3600n));
+	await sendCall(contracts.client, payer, escrow.extendEscrowCall(contracts, short.id, 3600));
+	assert.equal((await longer()).untilMs, rental.untilMs + HOUR);
+	await sendCall(contracts.client, payer, escrow.closeEscrowCall(contracts, short.id));
+	const ended = await eventually(async () => {
+		const found = await customer().getRental({ params: { id: rental.id } });
+		return found.state === "ended" && found;
+	});
+	assert.equal(ended.endReason, "released");
+	assert.ok((await agedBy()) > before, "a paid one does");
+	await offered();
+	const free = await rent(null);
+	assert.equal(free.escrow, null);
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	const proven = (await validator.store.providers.recall(agent.id))!.memory.proof!;
+	await customer().releaseRental({ params: { id: free.id } });
+	// At once: it is due now, and the next proof begins anew.
+	assert.equal(await agedBy(), proven.rentedMs, "an unpaid rental excuses from nothing");
+});
+
+test("a roll call excuses who is paid for, by what is burned, and nobody else who is rented", async () => {
+	const newest = async () => (await validator.store.rollCalls.history(agent.id, { limit: 1 })).rows[0]?.call ?? 0;
+	/** Of a call that begins from now on. Every transaction makes a block: to call, and to draw the places from. */
+	const nextCall = async () => {
+		const after = Number(await contracts.client.viem.getBlockNumber());
+		return eventually(async () => {
+			await sendCall(contracts.client, payer, { to: payer.address, data: "0x" });
+			await new Promise((resolve) => setTimeout(resolve, 500));
+			if ((await newest()) <= after) return null;
+			return (await validator.store.rollCalls.outcomes(agent.id, 1))[0];
+		});
+	};
+	const { named } = await deposit("21");
+	const rental = await rent(named);
+	const excused = await nextCall();
+	assert.equal(excused.state, "excused");
+	assert.ok(excused.paidPpm !== null && excused.paidPpm >= 0);
+	await customer().releaseRental({ params: { id: rental.id } });
+	await offered();
+	const free = await rent(null);
+	const absent = await nextCall();
+	assert.deepEqual(absent, { state: "absent", paidPpm: null });
+	await customer().releaseRental({ params: { id: free.id } });
+	await offered();
+});
+
+test("assay rent: deposits, extends, gives back; the provider is paid", async () => {
+	const keyFile = join(data.path, "payer.key");
+	writeFileSync(keyFile, "c1".repeat(32));
+	writeFileSync(join(data.path, "host.key"), "b1".repeat(32));
+	writeFileSync(join(data.path, "ssh.pub"), `${PUBLIC_KEY}\n`);
+	const at = ["--api", validator.url, "--data", data.path, "--json"];
+	const assay = async (...args: string[]) => {
+		const said = { out: "", err: "" };
+		const stream = (name: "out" | "err") =>
+			({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+		const io = { env: { ASSAY_HOME: data.path }, cwd: data.path, interrupted: new AbortController().signal };
+		const code = await runCommand(["rent", ...args, ...at], { ...io, out: stream("out"), err: stream("err") });
+		return { code, err: said.err, json: code === 0 ? JSON.parse(said.out) : null };
+	};
+	// What the tests before have left.
+	assert.notEqual((await assay("withdraw", "--key-file", keyFile)).json?.paid, "0");
+	const before = await tokensOf(payer);
+	const start = ["start", agent.id, "--for", "10m", "--ssh-key", "ssh.pub", "--key-file", keyFile];
+	const started = await eventually(async () => {
+		const found = await assay(...start);
+		return /RENTAL_CONFLICT/.test(found.err) ? null : found;
+	});
+	assert.equal(started.code, 0, started.err);
+	assert.match(started.err, /depositing/);
+	const { id, escrow: deposited } = started.json;
+	assert.equal(before - (await tokensOf(payer)), perSecond * 720n);
+	const twice = await assay(...start);
+	assert.match(twice.err, /RENTED|OFFER_NONE/);
+	assert.equal(before - (await tokensOf(payer)), perSecond * 720n, "what was not rented is not paid for");
+	const longer = await assay("extend", id, "--for", "10m", "--key-file", keyFile);
+	assert.equal(longer.json.untilMs - started.json.untilMs, 600_000, longer.err);
+	const released = await assay("release", id, "--key-file", keyFile);
+	assert.equal(released.json?.state, "ended", released.err);
+	const found = (await escrow.readEscrow(contracts, deposited))!;
+	assert.ok(found.isClosed);
+	const used = BigInt(found.endsAt - found.startedAt);
+	assert.equal(before - (await tokensOf(payer)), used * perSecond);
+	const owed = await read(contracts, "rentalEscrow", "owedTo", host.address);
+	assert.ok(owed > 0n && used > 0n);
+	const withdrawn = await assay("withdraw", "--key-file", join(data.path, "host.key"));
+	assert.equal(withdrawn.json?.paid, String(owed), withdrawn.err);
+	assert.equal(await tokensOf(host), owed);
+});
