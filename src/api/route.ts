@@ -19,6 +19,8 @@ export interface Route {
 	readonly role: RouteRole;
 	readonly kind: RouteKind;
 	readonly rate: RateClass;
+	/** How many ordinary requests it counts for. Default 1. */
+	readonly cost?: number;
 	/** Of the success reply. */
 	readonly status: 200 | 201 | 202;
 	readonly params?: z.ZodObject;
@@ -56,6 +58,7 @@ export interface Call<R extends Route> {
 
 /** Immutable bytes under a name that is their hash: cached by everyone for ever. */
 export interface BinaryReply {
+	/** Large ones in pieces: they are read as their taker reads, and not at all when nobody does. */
 	readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
 	readonly sizeBytes: number;
 	readonly sha256: string;

@@ -40,6 +40,8 @@ export const routes = {
 	network: read("/v1/network", "The network at a glance", { reply: network.network }),
 
 	listProviders: read("/v1/providers", "Providers, filtered by what they have proven", {
+		// Filters and text over all providers.
+		cost: 2,
 		query: provider.providersQuery,
 		reply: page(provider.providerSummary),
 		problems: ["CURSOR_BAD"],
@@ -202,6 +204,7 @@ export const routes = {
 	}),
 
 	listOffers: read("/v1/offers", "Providers that can be rented now, by proven figures", {
+		cost: 2,
 		query: rental.offersQuery,
 		reply: page(rental.offer),
 		problems: ["CURSOR_BAD"],

@@ -23,6 +23,7 @@ export function createApp(
 		requestIdHeader: false,
 		bodyLimit: limits.bodyBytes,
 		requestTimeout: limits.requestTimeoutMs,
+		connectionTimeout: limits.idleMs,
 		trustProxy: options.trustProxy ? [...options.trustProxy] : false,
 		forceCloseConnections: "idle",
 		// Ours is a problem document; fastify's own is not.

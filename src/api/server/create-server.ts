@@ -15,12 +15,13 @@ import { createApp } from "./create-app.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { createEventStreams, type EventStreams } from "./event-streams.ts";
 import { createApiMetrics } from "./metrics.ts";
-import { addressGroup, createRateLimiter } from "./rate-limit.ts";
+import { addressGroup, createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { readCall } from "./read-call.ts";
 import { addRequestHooks } from "./request-hooks.ts";
-import { sendBinary, sendJson, sendText } from "./send-reply.ts";
+import { type FixedReply, fixedReply, replyText, sendBinary, sendFixed, sendJsonText, sendText } from "./send-reply.ts";
 import { type ApiLimits, type ApiServerOptions, DEFAULT_LIMITS } from "./server-options.ts";
 import { trackUpgrades } from "./track-upgrades.ts";
+import { createUnreadReplies } from "./unread-replies.ts";
 
 type AnyHandler = (call: unknown) => unknown;
 type Exactly<H> = H & { readonly [Surplus in Exclude<keyof H, keyof Handlers>]: never };
@@ -32,14 +33,24 @@ export function createApiServer<H extends Handlers>(
 	const logger = options.logger ?? pino({ level: "silent" });
 	const registry = options.registry ?? new Registry();
 	const metrics = createApiMetrics(registry);
-	const limiter = createRateLimiter({ read: limits.readsPerS, write: limits.writesPerS }, options.nowMs);
+	const limiter = createRateLimiter(
+		{
+			read: limits.readsPerS,
+			write: limits.writesPerS,
+			bytes: limits.downloadBytesPerS,
+			allBytes: limits.downloadBytesPerSInAll,
+		},
+		options.nowMs,
+	);
+	const unread = createUnreadReplies({ perAddress: limits.unreadBytes, inAll: limits.unreadBytesInAll });
 	const closing = new AbortController();
 	const streams = createEventStreams({ limits, logger, metrics, closing: closing.signal });
 
 	const app = createApp(options, { limits, logger, metrics });
-	addRequestHooks(app, options, { limiter, logger, metrics, closing: closing.signal });
+	addRequestHooks(app, options, { limiter, unread, logger, metrics, closing: closing.signal });
 	const dashboardFile = options.dashboard === undefined ? null : registerDashboard(app, options.dashboard);
 	app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.staticFile, dashboardFile));
+	const fixed = new Map<RouteName, FixedReply>();
 	const handlers = { ...options.handlers, ...ownHandlers(options, registry) } as unknown as AnyHandlers;
 	for (const [name, route] of routeRows)
 		app.route({
@@ -47,7 +58,8 @@ export function createApiServer<H extends Handlers>(
 			url: route.path,
 			config: { name },
 			exposeHeadRoute: route.method === "GET",
-			handler: (request, reply) => answer(name, route, handlers[name], request, reply, { streams, logger }),
+			handler: (request, reply) =>
+				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed }),
 		});
 
 	const upgraded = trackUpgrades(app.server, closing.signal, options.onUpgrade);
@@ -70,6 +82,8 @@ export function createApiServer<H extends Handlers>(
 		},
 		/** Open event streams, for tests and readiness. */
 		openStreams: () => streams.count(),
+		/** Of replies that nobody has taken yet, for tests. */
+		unreadBytes: () => unread.bytes(),
 	};
 
 	async function closeAll(): Promise<void> {
@@ -102,8 +116,21 @@ const ownHandlers = (
 		rows: Object.entries(codes as Record<string, CodeEntry>).map(([code, row]) => ({ code, ...row })),
 	}),
 	openapi: () => openapiDocument({ version }),
-	metrics: () => registry.metrics(),
+	metrics: briefly(METRICS_MS, () => registry.metrics()),
 });
+
+const FIXED: ReadonlySet<RouteName> = new Set(["codes", "openapi"]);
+/** Prometheus asks every few seconds. */
+const METRICS_MS = 1000;
+
+/** Made once in that time, however many ask. */
+function briefly<T>(ms: number, make: () => Promise<T>): () => Promise<T> {
+	let kept: { readonly atMs: number; readonly value: Promise<T> } | null = null;
+	return () => {
+		if (kept === null || performance.now() - kept.atMs > ms) kept = { atMs: performance.now(), value: make() };
+		return kept.value;
+	};
+}
 
 async function answer(
 	name: RouteName,
@@ -111,9 +138,17 @@ async function answer(
 	handler: AnyHandler,
 	request: FastifyRequest,
 	reply: FastifyReply,
-	{ streams, logger }: { readonly streams: EventStreams; readonly logger: Logger },
+	parts: {
+		readonly streams: EventStreams;
+		readonly logger: Logger;
+		readonly limiter: RateLimiter;
+		readonly limits: ApiLimits;
+		/** Replies that are the same for everyone as long as this process runs. */
+		readonly fixed: Map<RouteName, FixedReply>;
+	},
 ): Promise<FastifyReply> {
 	const { caller } = request.assay;
+	const { streams, logger, limiter, limits, fixed } = parts;
 	const abort = new AbortController();
 	const call = readCall(route, request, abort.signal);
 	const needed = (route.bodyRole as ((body: unknown) => Route["role"]) | undefined)?.(call.body) ?? route.role;
@@ -123,8 +158,14 @@ async function answer(
 	reply.raw.on("close", () => {
 		if (!reply.raw.writableFinished) abort.abort();
 	});
+	const made = fixed.get(name);
+	if (made !== undefined) return sendFixed(request, reply, made);
 	const value = await handler(call);
-	if (route.kind === "binary") return sendBinary(request, reply, value as BinaryReply);
+	if (route.kind === "binary") return sendBinary(request, reply, value as BinaryReply, { limiter, limits });
 	if (route.kind === "text") return sendText(reply, value);
-	return sendJson(name, route, request, reply, value, logger);
+	const text = replyText(name, route, request, value, logger);
+	if (!FIXED.has(name)) return sendJsonText(route, reply, text);
+	const page = fixedReply(text);
+	fixed.set(name, page);
+	return sendFixed(request, reply, page);
 }

@@ -1,5 +1,5 @@
-// How many requests an address may make: one bucket per address and class, refilled all the time. Clock and
-// limits are arguments. Addresses are counted by what one customer of a provider gets: one IPv4 address, one
+// How many requests an address may make, and how many bytes of files it may fetch: one bucket per address and
+// class, refilled all the time. Clock and limits are arguments. Addresses are counted by what one customer of a provider gets: one IPv4 address, one
 // IPv6 /64.
 
 import { isIPv6 } from "node:net";
@@ -7,24 +7,33 @@ import { BoundedMap } from "../../platform/bounded-map.ts";
 import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import type { RateClass } from "../route.ts";
 
+/** Requests, and bytes of evidence: those of one address, and those of all together. */
+type Counted = RateClass | "bytes" | "allBytes";
+
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** Beyond this many addresses the longest unused ones are forgotten: bounded memory matters more than exact counts. */
 const LARGEST = 50_000;
 
-export function createRateLimiter(perS: Readonly<Record<RateClass, number>>, nowMs: () => number, largest = LARGEST) {
-	const buckets: Readonly<Record<RateClass, Map<string, TokenBucket>>> = {
+export function createRateLimiter(perS: Readonly<Record<Counted, number>>, nowMs: () => number, largest = LARGEST) {
+	const buckets: Readonly<Record<Counted, Map<string, TokenBucket>>> = {
 		read: new BoundedMap(largest),
 		write: new BoundedMap(largest),
+		bytes: new BoundedMap(largest),
+		allBytes: new Map(),
 	};
+	/** 0 when allowed, else how long to wait in milliseconds. */
+	function take(address: string, rate: Counted, cost: number): number {
+		const key = rate === "allBytes" ? "" : addressGroup(address);
+		const bucket = buckets[rate].get(key) ?? createTokenBucket({ perS: perS[rate], burst: perS[rate] });
+		buckets[rate].set(key, bucket);
+		return bucket.take(nowMs(), 0, cost) ? 0 : Math.max(1, bucket.waitMs());
+	}
 	return {
-		/** 0 when allowed, else how long to wait in milliseconds. */
-		take(address: string, rate: RateClass): number {
-			const key = addressGroup(address);
-			const bucket = buckets[rate].get(key) ?? createTokenBucket({ perS: perS[rate], burst: perS[rate] });
-			buckets[rate].set(key, bucket);
-			return bucket.take(nowMs()) ? 0 : bucket.waitMs();
-		},
+		take: (address: string, rate: RateClass, cost = 1): number => take(address, rate, cost),
+		/** A file that was begun is sent whole; the next one waits. */
+		takeBytes: (address: string, bytes: number): number =>
+			take(address, "bytes", bytes) || take(address, "allBytes", bytes),
 		get size(): number {
 			return buckets.read.size + buckets.write.size;
 		},

@@ -1,14 +1,15 @@
 // What happens to every request around its handler: it is named, counted, its caller found, its end logged
 // and measured.
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Logger } from "pino";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Caller, Route } from "../route.ts";
 import { type RouteName, routes } from "../routes.ts";
 import { ANYONE, callerBeforeBody, callerBySignature, readCredentials, type Signed } from "./authenticate.ts";
 import type { ApiMetrics } from "./metrics.ts";
-import type { RateLimiter } from "./rate-limit.ts";
+import { addressGroup, type RateLimiter } from "./rate-limit.ts";
 import type { ApiServerOptions } from "./server-options.ts";
+import type { UnreadReplies } from "./unread-replies.ts";
 
 declare module "fastify" {
 	interface FastifyRequest {
@@ -25,17 +26,23 @@ declare module "fastify" {
 
 const NO_BODY = new Uint8Array(0);
 
+export function rateLimited(reply: FastifyReply, why: string, waitMs: number): AssayError {
+	reply.header("retry-after", Math.ceil(waitMs / 1000));
+	return new AssayError("RATE_LIMITED", `${why}; wait ${waitMs} ms`);
+}
+
 export function addRequestHooks(
 	app: FastifyInstance,
 	{ auth, audience, nowMs }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs">,
 	parts: {
 		readonly limiter: RateLimiter;
+		readonly unread: UnreadReplies;
 		readonly logger: Logger;
 		readonly metrics: ApiMetrics;
 		readonly closing: AbortSignal;
 	},
 ): void {
-	const { limiter, logger, metrics, closing } = parts;
+	const { limiter, unread, logger, metrics, closing } = parts;
 	app.decorateRequest("assay", null as never);
 	app.addHook("onRequest", async (request, reply) => {
 		const name = (request.routeOptions.config as { name?: RouteName }).name ?? "unknown";
@@ -46,11 +53,9 @@ export function addRequestHooks(
 			throw new AssayError("NOT_READY", "the server is closing");
 		}
 		const route: Route | null = name === "unknown" ? null : routes[name];
-		const waitMs = limiter.take(request.ip, route?.rate ?? "read");
-		if (waitMs > 0) {
-			reply.header("retry-after", Math.ceil(waitMs / 1000));
-			throw new AssayError("RATE_LIMITED", `no more than that many requests a second; wait ${waitMs} ms`);
-		}
+		const waitMs = limiter.take(request.ip, route?.rate ?? "read", route?.cost);
+		if (waitMs > 0) throw rateLimited(reply, "no more than that many requests a second", waitMs);
+		if (unread.isFull(addressGroup(request.ip))) throw rateLimited(reply, "read the replies that were asked for", 1000);
 		if (route === null) return;
 		const credentials = readCredentials(request.headers, nowMs());
 		if (credentials.kind === "signed") request.assay.signed = credentials.signed;
@@ -62,6 +67,11 @@ export function addRequestHooks(
 		if (name === "unknown" || signed === null) return;
 		const received = { method: request.method, path: request.raw.url ?? "", body: rawBody };
 		request.assay.caller = await callerBySignature(routes[name], signed, received, audience, auth);
+	});
+
+	app.addHook("onSend", async (request, reply, payload) => {
+		unread.add(addressGroup(request.ip), payload, reply.raw);
+		return payload;
 	});
 
 	app.addHook("onResponse", async (request, reply) => {

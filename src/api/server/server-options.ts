@@ -37,6 +37,17 @@ export const DEFAULT_LIMITS = {
 	readsPerS: 100,
 	writesPerS: 10,
 	bodyBytes: 1024 * 1024,
+	/** Bytes of evidence a second, for each address and in all; as many at once. */
+	downloadBytesPerS: 64 << 20,
+	downloadBytesPerSInAll: 256 << 20,
+	/** A download that is slower on average, after the first half minute, is cut off. */
+	downloadLeastBytesPerS: 16 * 1024,
+	downloadGraceMs: 30_000,
+	/** Of replies that are not read: beyond it an address, or everybody, is told to wait. */
+	unreadBytes: 16 << 20,
+	unreadBytesInAll: 256 << 20,
+	/** A connection on which nothing moves is closed; event streams have their heartbeats. */
+	idleMs: 60_000,
 	streamsPerAddress: 64,
 	/** A reader of events that lets more than this pile up is cut off. */
 	streamBufferBytes: 1024 * 1024,

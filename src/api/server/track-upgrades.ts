@@ -1,5 +1,6 @@
 // Raw HTTP upgrades: only those of the agent link are handed on, and none once the server is closing.
 import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ApiServerOptions } from "./server-options.ts";
 
@@ -19,6 +20,8 @@ export function trackUpgrades(
 			socket.end(`HTTP/1.1 ${closing.aborted ? 503 : 404} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 			return;
 		}
+		// Its own pings tell whether anybody is there.
+		(socket as Socket).setTimeout(0);
 		upgraded.add(socket);
 		socket.on("close", () => upgraded.delete(socket));
 		onUpgrade(request, socket, head);

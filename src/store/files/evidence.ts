@@ -4,8 +4,10 @@
 // evidence is true. Page: docs/schedule.md §3.
 
 import { createHash, randomBytes } from "node:crypto";
-import { access, open, readdir, readFile, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { access, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { BoundedMap } from "../../platform/bounded-map.ts";
 import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex } from "../check-input.ts";
@@ -31,6 +33,12 @@ export async function openEvidenceFolder(dataDir: string) {
 	const noteOf = (probeId: string): string => join(notes, hex("a probe's id", probeId, 32));
 
 	const write = (path: string, content: Uint8Array | string) => writeDurably(path, content, { mode: 0o644, drafts });
+
+	const missing = (sha256: string) => new AssayError("EVIDENCE_MISSING", `the file of the evidence ${sha256} is gone`);
+	const corrupt = (sha256: string, found: string) =>
+		new AssayError("EVIDENCE_CORRUPT", `the file of the evidence ${sha256} hashes to ${found}`);
+	/** The newest files that were asked for, as they were when they were hashed. */
+	const verified = new BoundedMap<string, { readonly state: string; readonly hash: Promise<string> }>(MOST_VERIFIED);
 
 	return {
 		store: {
@@ -58,10 +66,26 @@ export async function openEvidenceFolder(dataDir: string) {
 			async get(sha256: string): Promise<Uint8Array> {
 				const path = fileOf(sha256);
 				const bytes = await readIfPresent(path);
-				if (bytes === null) throw new AssayError("EVIDENCE_MISSING", `the evidence ${sha256} is not in ${files}`);
+				if (bytes === null) throw missing(sha256);
 				const found = createHash("sha256").update(bytes).digest("hex");
-				if (found !== sha256) throw new AssayError("EVIDENCE_CORRUPT", `the evidence file ${path} hashes to ${found}`);
+				if (found !== sha256) throw corrupt(sha256, found);
 				return bytes;
+			},
+			/** In pieces, verified before the first one: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
+			async stream(sha256: string): Promise<{ readonly sizeBytes: number; readonly bytes: AsyncIterable<Uint8Array> }> {
+				const path = fileOf(sha256);
+				const found = await stat(path).catch(() => null);
+				if (found === null) throw missing(sha256);
+				const state = `${found.ino} ${found.size} ${found.mtimeMs} ${found.ctimeMs}`;
+				const kept = verified.get(sha256);
+				const entry = kept?.state === state ? kept : { state, hash: hashOf(path) };
+				verified.set(sha256, entry);
+				const hash = await entry.hash.catch((error) => {
+					verified.delete(sha256);
+					throw error;
+				});
+				if (hash !== sha256) throw corrupt(sha256, hash);
+				return { sizeBytes: found.size, bytes: pieces(path) };
 			},
 			async has(sha256: string): Promise<boolean> {
 				return await access(fileOf(sha256)).then(
@@ -100,6 +124,18 @@ export async function openEvidenceFolder(dataDir: string) {
 			}
 		},
 	};
+}
+
+const MOST_VERIFIED = 10_000;
+
+async function* pieces(path: string): AsyncGenerator<Uint8Array> {
+	yield* createReadStream(path);
+}
+
+async function hashOf(path: string): Promise<string> {
+	const hash = createHash("sha256");
+	for await (const piece of pieces(path)) hash.update(piece);
+	return hash.digest("hex");
 }
 
 function unwritable(path: string, cause: unknown): AssayError {

@@ -19,8 +19,7 @@ export function probeHandlers(context: ValidatorContext) {
 			throw new AssayError("EVIDENCE_UNKNOWN", "there is no such evidence here", {
 				hint: "Evidence lies with the validator that made it; see the probe's `validator`.",
 			});
-		const bytes = await store.evidence.get(sha256);
-		return { bytes, sizeBytes: bytes.length, sha256 };
+		return { sha256, ...(await store.evidence.stream(sha256)) };
 	};
 
 	return {

@@ -1,0 +1,38 @@
+// Replies that are made and not yet taken: their bytes are this process's memory, and a client that asks and
+// does not read would fill it. Counted for each address and in all; whoever has too much of it must read first.
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+
+export type UnreadReplies = ReturnType<typeof createUnreadReplies>;
+
+/** What a reply that is streamed with back-pressure holds at most: buffers of the file, the stream and the socket. */
+export const STREAM_BYTES = 256 * 1024;
+
+export function createUnreadReplies(most: { readonly perAddress: number; readonly inAll: number }) {
+	const held = new Map<string, number>();
+	let all = 0;
+	return {
+		isFull: (address: string): boolean => (held.get(address) ?? 0) >= most.perAddress || all >= most.inAll,
+		bytes: () => all,
+		/** Until the last byte was handed on, or the connection is gone. */
+		add(address: string, payload: unknown, raw: ServerResponse): void {
+			const bytes = payload instanceof Readable ? STREAM_BYTES : sizeOf(payload);
+			if (bytes === 0) return;
+			const put = (more: number): void => {
+				all += more;
+				const now = (held.get(address) ?? 0) + more;
+				if (now > 0) held.set(address, now);
+				else held.delete(address);
+			};
+			put(bytes);
+			const taken = (): void => {
+				raw.off("finish", taken).off("close", taken);
+				put(-bytes);
+			};
+			raw.on("finish", taken).on("close", taken);
+		},
+	};
+}
+
+const sizeOf = (payload: unknown): number =>
+	typeof payload === "string" || payload instanceof Uint8Array ? payload.length : 0;
