@@ -163,7 +163,10 @@ test("a roll call: on its maker's word alone, public with a node's URL, invalid 
 		const file = Buffer.from(await answeredCall(chains[0]));
 		const page = await browser.open(`${url}/verify`);
 		await choose(page, "call.assay", file);
-		await page.locator(".verify[data-status=valid]").getByText("private: see the note below").waitFor();
+		await page
+			.locator(".verify[data-status=valid]")
+			.getByText("private: whoever made the file could have made it up")
+			.waitFor();
 		await page.getByText("CHAIN_UNASKED").waitFor();
 		await page.getByText("Check a roll call against its chain").click();
 		const against = async (node: string) => {

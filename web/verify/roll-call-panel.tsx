@@ -1,8 +1,7 @@
 // The file of a roll call: its verdict, on whose word it is, and what it shows at least. The judging is in roll-call-worker.ts.
 import { useEffect, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
-import { WHO_COULD_LIE } from "../../src/protocol/probe/verdict.ts";
-import type { ValidRollCall } from "../../src/protocol/roll-call/roll-verdict.ts";
+import { type ValidRollCall, whoCouldLie } from "../../src/protocol/roll-call/roll-verdict.ts";
 import { figureTitle, formatFigure, formatSpan } from "../parts/format.ts";
 import { Empty, exactTime, Fact, Failed, Id, VerdictBadge } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
@@ -71,7 +70,7 @@ function ValidView({ verdict, committedIn }: { verdict: ValidRollCall; committed
 		<>
 			<dl class="facts">
 				<Fact name="Strength" isWide>
-					{strength}: {strength === "public" ? WHO_COULD_LIE.public : "see the note below"}
+					{strength}: {whoCouldLie(verdict)}
 				</Fact>
 				<Fact name="Chain">
 					{chain.id}, contract <Id id={chain.contract} />

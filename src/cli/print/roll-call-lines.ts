@@ -1,23 +1,15 @@
 // The verdict on a roll call's file for people: whether it is true, on whose word, and what it shows at least. Pure.
 import { formatPercent } from "../../protocol/format-number.ts";
-import { WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import type { RollCallBody } from "../../protocol/roll-call/roll-file.ts";
-import type { RollVerdict, ValidRollCall } from "../../protocol/roll-call/roll-verdict.ts";
+import { type RollVerdict, type ValidRollCall, whoCouldLie, wordOf } from "../../protocol/roll-call/roll-verdict.ts";
 import { figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { findingLines, verdictLine } from "./verdict-table.ts";
 
-/** Whose, by the finding that says why it is not public. */
-const WORDS: Readonly<Record<string, string>> = {
-	CHAIN_UNASKED: "whoever made the file",
-	CHAIN_EMBEDDED: "whoever makes the blocks of this chain",
-	WINDOW_UNUSUAL: "whoever made the contract",
-};
-
-function validLine({ findings: [finding] }: ValidRollCall, paint: Paint): string {
-	const word = finding === undefined ? "" : `, on the word of ${WORDS[finding.code]}`;
-	return `${paint.good(paint.strong("VALID"))}${word}`;
+function validLine(verdict: ValidRollCall, paint: Paint): string {
+	const word = wordOf(verdict);
+	return `${paint.good(paint.strong("VALID"))}${word === null ? "" : `, on the word of ${word}`}`;
 }
 
 const timeOf = (atS: number): string => new Date(1000 * atS).toISOString().replace(".000", "");
@@ -36,7 +28,7 @@ export function rollCallLines(
 	const weakest = Math.max(...confidence.map(({ skippedShareAt99 }) => skippedShareAt99));
 	return [
 		validLine(verdict, paint),
-		`  strength ${strength}: ${strength === "private" ? "see the note below" : WHO_COULD_LIE[strength]}`,
+		`  strength ${strength}: ${whoCouldLie(verdict)}`,
 		`  chain ${chain.id}, contract ${chain.contract}${anyContract}`,
 		`  called by ${by} ${verdict.call} at ${timeOf(calledAtS)}`,
 		`  committed to by ${verdict.validator} in block ${body.committed.number}, ${committedAtS - calledAtS} s later`,

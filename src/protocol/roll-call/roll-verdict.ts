@@ -1,6 +1,6 @@
 // The verdict on the public file of a roll call. A value, never an exception. What its figures are is in verify/roll-call/.
 import type { Figure } from "../probe/evidence.ts";
-import type { Confidence, Finding, Strength, Verdict } from "../probe/verdict.ts";
+import { type Confidence, type Finding, type Strength, type Verdict, WHO_COULD_LIE } from "../probe/verdict.ts";
 
 export interface ValidRollCall {
 	readonly status: "valid";
@@ -22,3 +22,20 @@ export interface ValidRollCall {
 }
 
 export type RollVerdict = ValidRollCall | Extract<Verdict, { status: "invalid" }>;
+
+/** By the finding that says why a file is not public. */
+const LIARS: Readonly<Record<string, string>> = {
+	CHAIN_UNASKED: "whoever made the file",
+	CHAIN_EMBEDDED: "whoever makes the blocks of this chain",
+	WINDOW_UNUSUAL: "whoever made the contract",
+};
+
+/** On whose word a file is; null: on nobody's. */
+export const wordOf = ({ strength, findings: [why] }: ValidRollCall): string | null =>
+	strength === "public" ? null : (LIARS[why?.code ?? ""] ?? "somebody");
+
+/** Who would have to lie. */
+export function whoCouldLie(verdict: ValidRollCall): string {
+	const word = wordOf(verdict);
+	return word === null ? WHO_COULD_LIE.public : `${word} could have made it up`;
+}
