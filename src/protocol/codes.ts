@@ -318,6 +318,10 @@ export const codes = {
 	REQUEST_REPLAYED: error("A request with this nonce was already seen.", "Sign again with a fresh nonce."),
 	ROLE_WRONG: error("The caller's role may not do this.", "Use credentials of the role that docs/api.md names."),
 	CALLER_OTHER: error("This belongs to somebody else.", "Use the credentials of its owner."),
+	HOST_WRONG: error(
+		"The request names a host that is not this machine.",
+		"Use its address, localhost or its host name. Behind a proxy of your own, name the proxy with --trust-proxy.",
+	),
 	RATE_LIMITED: error("Too many requests came from this address.", "Wait as long as the Retry-After header says."),
 	STREAMS_TOO_MANY: error("Too many event streams are open from this address.", "Close one before opening another."),
 	NOT_READY: error("The server cannot do its work at the moment.", "Try again in a few seconds."),

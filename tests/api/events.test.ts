@@ -157,7 +157,7 @@ test("a reader that does not read is cut off; its source ends", () => {
 		const socket: Socket = connect(Number(port), hostname);
 		socket.pause();
 		socket.on("error", () => {});
-		socket.write("GET /v1/events HTTP/1.1\r\nhost: a\r\n\r\n");
+		socket.write("GET /v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n");
 		await settled(() => told.ended && server.openStreams() === 0);
 		assert.match(await server.registry.metrics(), /assay_http_event_stream_ends_total\{why="slow"\} 1/);
 		socket.destroy();

@@ -202,10 +202,13 @@ test("what is not HTTP gets an answer too", async () => {
 		});
 	assert.match(await speak("hello\r\n\r\n"), /^HTTP\/1\.1 400 [\s\S]*"code":"REQUEST_BAD"/);
 	assert.match(
-		await speak(`GET / HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(100_000)}\r\n\r\n`),
+		await speak(`GET / HTTP/1.1\r\nhost: localhost\r\nx: ${"y".repeat(100_000)}\r\n\r\n`),
 		/^HTTP\/1\.1 431 [\s\S]*REQUEST_BAD/,
 	);
-	assert.match(await speak("POST /v1/rentals HTTP/1.1\r\nhost: a\r\ncontent-length: -5\r\n\r\n"), /^HTTP\/1\.1 400 /);
+	assert.match(
+		await speak("POST /v1/rentals HTTP/1.1\r\nhost: localhost\r\ncontent-length: -5\r\n\r\n"),
+		/^HTTP\/1\.1 400 /,
+	);
 	assert.equal((await send("GET", "/v1/health")).status, 200);
 });
 

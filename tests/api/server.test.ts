@@ -222,7 +222,7 @@ test("the dashboard: one document for all pages, files by their names, compresse
 			assert.deepEqual([headers.get("cache-control"), await page.text()], ["no-cache", "<p>"], path);
 			assert.match(headers.get("content-security-policy") ?? "", /script-src 'self'/);
 			// By hand: fetch asks for a fresh copy whenever it names a tag.
-			const again = `GET ${path} HTTP/1.1\r\nhost: a\r\nif-none-match: ${headers.get("etag")}\r\nconnection: close\r\n\r\n`;
+			const again = `GET ${path} HTTP/1.1\r\nhost: localhost\r\nif-none-match: ${headers.get("etag")}\r\nconnection: close\r\n\r\n`;
 			assert.match(await raw(url, again), /^HTTP\/1\.1 304 /, path);
 		}
 		for (const [accepted, encoding] of [
@@ -264,7 +264,7 @@ function raw(url: string, text: string): Promise<string> {
 	});
 }
 const upgrade = (path: string) =>
-	`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`;
+	`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`;
 
 test("upgrades go to their handler on /agent only, and are ended with the server", async () => {
 	const paths: (string | undefined)[] = [];
@@ -347,7 +347,9 @@ test("close lets a running request finish, then nobody in", async () => {
 	const api = await startToyApi({ handlers: { ...toyHandlers, network } });
 	const { hostname, port } = new URL(api.url);
 	let heard = "";
-	const socket = connect(Number(port), hostname, () => socket.write("GET /v1/network HTTP/1.1\r\nhost: a\r\n\r\n"));
+	const socket = connect(Number(port), hostname, () =>
+		socket.write("GET /v1/network HTTP/1.1\r\nhost: localhost\r\n\r\n"),
+	);
 	socket.on("data", (chunk) => {
 		heard += chunk;
 	});
@@ -355,7 +357,7 @@ test("close lets a running request finish, then nobody in", async () => {
 	const closed = api.server.close();
 	// A second one on a connection that is in use comes too late.
 	const isHere = new Promise((resolve) => api.server.httpServer.once("request", resolve));
-	socket.write("GET /v1/health HTTP/1.1\r\nhost: a\r\n\r\n");
+	socket.write("GET /v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n");
 	await isHere;
 	finish();
 	await Promise.all([closed, once(socket, "close")]);

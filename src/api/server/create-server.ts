@@ -62,7 +62,7 @@ export function createApiServer<H extends Handlers>(
 				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed }),
 		});
 
-	const upgraded = trackUpgrades(app.server, closing.signal, options.onUpgrade);
+	const upgraded = trackUpgrades(app.server, closing.signal, options);
 	let closed: Promise<void> | null = null;
 	return {
 		httpServer: app.server,

@@ -6,6 +6,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { Caller, Route } from "../route.ts";
 import { type RouteName, routes } from "../routes.ts";
 import { ANYONE, callerBeforeBody, callerBySignature, readCredentials, type Signed } from "./authenticate.ts";
+import { isForeignName } from "./host-name.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import { addressGroup, type RateLimiter } from "./rate-limit.ts";
 import type { ApiServerOptions } from "./server-options.ts";
@@ -33,7 +34,7 @@ export function rateLimited(reply: FastifyReply, why: string, waitMs: number): A
 
 export function addRequestHooks(
 	app: FastifyInstance,
-	{ auth, audience, nowMs }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs">,
+	{ auth, audience, nowMs, trustProxy }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs" | "trustProxy">,
 	parts: {
 		readonly limiter: RateLimiter;
 		readonly unread: UnreadReplies;
@@ -52,6 +53,9 @@ export function addRequestHooks(
 			reply.header("connection", "close");
 			throw new AssayError("NOT_READY", "the server is closing");
 		}
+		// A proxy of our own passes on whatever name it is asked under.
+		if (trustProxy === undefined && isForeignName(request.raw))
+			throw new AssayError("HOST_WRONG", "this is not a name of this machine");
 		const route: Route | null = name === "unknown" ? null : routes[name];
 		const waitMs = limiter.take(request.ip, route?.rate ?? "read", route?.cost);
 		if (waitMs > 0) throw rateLimited(reply, "no more than that many requests a second", waitMs);

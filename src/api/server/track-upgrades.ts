@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { isForeignName } from "./host-name.ts";
 import type { ApiServerOptions } from "./server-options.ts";
 
 /** The one path that is upgraded: the agent link, docs/agent-link.md. */
@@ -11,13 +12,20 @@ const AGENT_PATH = "/agent";
 export function trackUpgrades(
 	server: Server,
 	closing: AbortSignal,
-	onUpgrade: ApiServerOptions["onUpgrade"],
+	{ onUpgrade, trustProxy }: Pick<ApiServerOptions, "onUpgrade" | "trustProxy">,
 ): ReadonlySet<Duplex> {
 	const upgraded = new Set<Duplex>();
+	const whyRefused = (request: IncomingMessage): number | null => {
+		if (closing.aborted) return 503;
+		if ((request.url ?? "").split("?")[0] !== AGENT_PATH) return 404;
+		// ATTACK: any page may open a WebSocket to anywhere, and its browser says so. Agents are no browsers.
+		return request.headers.origin !== undefined || (trustProxy === undefined && isForeignName(request)) ? 403 : null;
+	};
 	if (onUpgrade === undefined) return upgraded;
 	server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		if (closing.aborted || (request.url ?? "").split("?")[0] !== AGENT_PATH) {
-			socket.end(`HTTP/1.1 ${closing.aborted ? 503 : 404} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+		const refused = whyRefused(request);
+		if (refused !== null) {
+			socket.end(`HTTP/1.1 ${refused} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 			return;
 		}
 		// Its own pings tell whether anybody is there.

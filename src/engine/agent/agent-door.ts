@@ -16,6 +16,8 @@ export interface AgentDoorOptions extends Omit<AcceptAgentOptions, "address"> {
 	readonly onRefused?: (error: AssayError, address: string) => void;
 	/** The client's address; behind a proxy of your own it is in a header. Default: the socket's. */
 	readonly addressOf?: (request: IncomingMessage) => string;
+	/** What counts as one address for the limits. Default: the address itself. */
+	readonly groupOf?: (address: string) => string;
 	/** At once, proven or not. Default 64: a site behind one address. */
 	readonly perAddress?: number;
 	/** Knocks a second and address; each costs a signature. Default 10. */
@@ -51,13 +53,14 @@ export class AgentDoor {
 			turnAway(socket, "503 Service Unavailable");
 			return;
 		}
-		if (!this.mayKnock(address)) {
+		const group = this.options.groupOf?.(address) ?? address;
+		if (!this.mayKnock(group)) {
 			onRefused?.(new AssayError("AGENT_CROWDED", "too many agent links from one address"), address);
 			turnAway(socket, "429 Too Many Requests");
 			return;
 		}
-		this.count(address, 1);
-		socket.once("close", () => this.count(address, -1));
+		this.count(group, 1);
+		socket.once("close", () => this.count(group, -1));
 		this.server.handleUpgrade(request, socket, Buffer.from(head), (ws) => {
 			this.pending.add(ws);
 			acceptAgent(ws, { ...this.options, address })

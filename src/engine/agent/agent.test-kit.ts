@@ -87,6 +87,8 @@ export async function startDoor(
 		signer?: Signer;
 		port?: number;
 		perAddress?: number;
+		addressOf?: () => string;
+		groupOf?: (address: string) => string;
 		knocksPerS?: number;
 		clockUs?: () => number;
 	} = {},

@@ -123,7 +123,7 @@ test("who trickles a message is sent away: half a message is no life", () =>
 			socket.on("error", () => {});
 			const closed = new Promise((resolve) => socket.once("close", resolve));
 			socket.write(
-				`GET /agent HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.from(random(16)).toString("base64")}\r\n\r\n`,
+				`GET /agent HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.from(random(16)).toString("base64")}\r\n\r\n`,
 			);
 			await new Promise((resolve) => socket.once("data", resolve));
 			// A masked text frame of 1000 bytes, one byte at a time.
@@ -331,6 +331,19 @@ test("one address gets a bounded number of connections; a place that is left is 
 	await door.nextRefusal();
 	const near = await dialAgent(dialOptions(door.url));
 	await near.close();
+	await door.stop();
+});
+
+test("addresses of one customer count as one", async () => {
+	let last = 0;
+	const door = await startDoor({
+		perAddress: 2,
+		addressOf: () => `2001:db8:1:2::${++last}`,
+		groupOf: (address) => address.slice(0, "2001:db8:1:2".length),
+	});
+	await openRaw(door.url);
+	await openRaw(door.url);
+	await assert.rejects(openRaw(door.url), /429/);
 	await door.stop();
 });
 

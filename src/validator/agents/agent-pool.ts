@@ -62,6 +62,7 @@ export class AgentPool {
 		this.door = new AgentDoor({
 			signer,
 			clockUs: env.ratesClockUs,
+			groupOf: addressGroup,
 			randomBytes: env.randomBytes,
 			admit(key) {
 				if (!mayJoin(config.join, key))
