@@ -8,6 +8,7 @@ import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentOffer } from "../engine/agent/agent-messages.ts";
 import type { AgentHandlers, ValidatorConnection } from "../engine/agent/dial-agent.ts";
 import { dialAgent } from "../engine/agent/dial-agent.ts";
+import { realAfter } from "../platform/abortable.ts";
 import { makeFolder } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { readU32 } from "../protocol/bytes/bytes.ts";
@@ -20,6 +21,7 @@ import type { EnvironmentMaker } from "./rental/environment.ts";
 import { type HostRentals, openHostRentals } from "./rental/host-rentals.ts";
 import { type BookEntry, bookPath } from "./rental/rental-book.ts";
 import { type CallAnswerer, createCallAnswerer } from "./roll-call/answer-calls.ts";
+import { startDemandWatch } from "./roll-call/answer-demands.ts";
 import { openCallBook } from "./roll-call/call-book.ts";
 import type { RollChain } from "./roll-call/roll-chain.ts";
 import { RETRY, type Retry, serveValidator } from "./serve-validator.ts";
@@ -59,6 +61,7 @@ export interface ProviderOptions {
 	readonly retry?: Partial<Retry>;
 	/** For tests: see roll-call/answer-calls.ts. */
 	readonly rollCalls?: { readonly leastBetweenMs?: number };
+	readonly demands?: { readonly everyMs?: number };
 	readonly watch?: { readonly everyMs?: number; readonly askEveryMs?: number };
 }
 
@@ -104,11 +107,17 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 		});
 	}
 	const offer = offerOf(options, maker);
+	const chain = options.chain ?? null;
+	const book = openCallBook(join(dataFolder, "roll-calls"), nowMs);
 	const calls = createCallAnswerer({
-		...{ signer, lender, nowMs, onEvent, ...options.rollCalls, claim: () => claim, chain: options.chain ?? null },
-		book: openCallBook(join(dataFolder, "roll-calls"), nowMs),
+		...{ signer, lender, nowMs, onEvent, ...options.rollCalls, claim: () => claim, chain, book },
 		memoryBytes: options.limits.memoryBytes,
 	});
+	const demands =
+		chain &&
+		startDemandWatch({
+			...{ key: signer.key, chain, book, lender, onEvent, after: realAfter, ...options.demands, claim: () => claim },
+		});
 	const handlers = providerHandlers(options, { lender, rentals, calls, isOffered: offer.rentable });
 
 	const watch = startHostWatch(
@@ -162,6 +171,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 		look: watch.look,
 		async stop({ endRentals = false, drainMs = 0 } = {}) {
 			watch.stop();
+			await demands?.stop();
 			await lender.stop(drainMs);
 			stopping.abort();
 			await Promise.all([...connections].map((connection) => connection.close()));

@@ -80,10 +80,10 @@ export class EngineLender {
 		}
 	}
 
-	/** For work of this provider's own that may not be held up: a roll call, a demanded opening. Throws as `lend` does. */
-	async work<T>(act: (client: EngineClient) => Promise<T>): Promise<T> {
+	/** For work of this provider's own: a roll call, or a demanded opening, which waits for no rental. Throws as `lend` does. */
+	async work<T>(act: (client: EngineClient) => Promise<T>, { evenIfRented = false } = {}): Promise<T> {
 		const { engine, env, limits, clockUs, randomBytes } = this.options;
-		this.checkFree(limits);
+		this.checkFree(limits, evenIfRented);
 		this.isLent = true;
 		const { promise, resolve } = Promise.withResolvers<void>();
 		this.gone = promise;
@@ -103,7 +103,7 @@ export class EngineLender {
 		await isInTime(this.gone, drainMs);
 	}
 
-	private checkFree(wanted: EngineLimits): void {
+	private checkFree(wanted: EngineLimits, evenIfRented = false): void {
 		const { limits } = this.options;
 		if (this.isStopping) throw new AssayError("PROVIDER_STOPPING", "this provider is being stopped");
 		if (wanted.memoryBytes > limits.memoryBytes || wanted.minutes > limits.minutes)
@@ -111,7 +111,7 @@ export class EngineLender {
 				"PROVIDER_LIMIT",
 				`at most ${limits.memoryBytes} bytes of memory and ${limits.minutes} min are allowed here`,
 			);
-		if (this.isRented()) throw new AssayError("PROVIDER_RENTED", "this provider is rented");
+		if (this.isRented() && !evenIfRented) throw new AssayError("PROVIDER_RENTED", "this provider is rented");
 		if (this.isLent) throw new AssayError("PROVIDER_BUSY", "this provider's engine is in use");
 	}
 }

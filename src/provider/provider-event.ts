@@ -31,6 +31,8 @@ export type ProviderEvent =
 	  }
 	/** A roll call was answered with so many devices. */
 	| { readonly kind: "called"; readonly call: number; readonly devices: number; readonly ms: number }
+	/** An opening of an answer was demanded on chain, and given. */
+	| { readonly kind: "demanded"; readonly call: number; readonly device: number }
 	/** Something to be looked at; the provider goes on. */
 	| { readonly kind: "trouble"; readonly code: string; readonly detail: string };
 

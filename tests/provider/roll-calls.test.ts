@@ -144,7 +144,7 @@ test("no room, no such device and an engine in use are refused, and the next cal
 test("a provider that follows the chain works for blocks alone, and keeps what its account signed", () => {
 	const account = `0x${"cd".repeat(20)}`;
 	const chain: RollChain = {
-		account,
+		...{ account, chainId: 7, contract: `0x${CONTRACT}`, demands: async () => [] },
 		async mustBeCall({ call }, beta0) {
 			if (beta0[31] !== call) throw new AssayError("ROLL_CALL_NO_BLOCK", "no such block");
 		},
@@ -164,7 +164,15 @@ test("a provider that follows the chain works for blocks alone, and keeps what i
 			assert.equal(await book.find(id, hashOf(4)), null);
 			// What nobody can demand any more is forgotten.
 			const later = openCallBook(join(dataFolder, "roll-calls"), () => Date.now() + 7 * 86_400_000);
-			await later.keep({ ...id, call: 6, beta0: hashOf(6), account, answers: [], atMs: Date.now() + 7 * 86_400_000 });
+			await later.keep({
+				...id,
+				call: 6,
+				beta0: hashOf(6),
+				account,
+				answers: [],
+				roots: [],
+				atMs: Date.now() + 7 * 86_400_000,
+			});
 			assert.equal(await later.find(id, hashOf(5)), null);
 		},
 		{ chain },

@@ -1,12 +1,15 @@
 // Roll calls, whole: a validator with the embedded chain, a host with the real engine and toys that cheat. A block calls, hosts answer, one
 // transaction commits, a later block draws, everything is opened and verified, and a stranger comes to the same from chain and file alone.
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readCommitted } from "../../src/chain/contracts/roll-call.ts";
+import { read } from "../../src/chain/contracts/contracts.ts";
+import { demandCall, readCommitted } from "../../src/chain/contracts/roll-call.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { loadProviderKey } from "../../src/cli/data-folder.ts";
+import { registerLocalProvider } from "../../src/cli/up/register-local-provider.ts";
 import type { RollCallRequest } from "../../src/engine/agent/agent-calls.ts";
 import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
 import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
@@ -16,11 +19,15 @@ import { runRollAnswer } from "../../src/engine/client/roll-call-run.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import type { Hex } from "../../src/protocol/chain/hex.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { NO_ACCOUNT, type RollSpec, rollAnswerHash, rollLeaf } from "../../src/protocol/roll-call/roll-call.ts";
 import { decodeRollCallFile } from "../../src/protocol/roll-call/roll-file.ts";
+import { loadProviderAccount } from "../../src/provider/chain-account.ts";
 import { createProvider, type Provider } from "../../src/provider/create-provider.ts";
-import { chainFolder, readContracts } from "../../src/validator/settlement/home.ts";
+import type { ProviderEvent } from "../../src/provider/provider-event.ts";
+import { openRollChain } from "../../src/provider/roll-call/open-roll-chain.ts";
+import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import type { ChainFacts } from "../../src/verify/roll-call/chain-facts.ts";
 import { verifyRollCall } from "../../src/verify/roll-call/verify-roll-call.ts";
 import type { Cheat } from "../toy/toy-engine.ts";
@@ -41,12 +48,13 @@ const home = makeDataDir();
 let validator: ToyValidator;
 let provider: Provider;
 const closing: (() => Promise<void>)[] = [];
+const told: ProviderEvent[] = [];
 
 const SETTINGS = {
 	dataDir: data.path,
 	params: { rollCallLeastMs: 2500, maxAgeMs: 36_000_000 },
 	chain: { epochSeconds: 3600, rollCalls: { every: 1, windowSeconds: 4 } },
-	rollCalls: { openMs: 4000 },
+	rollCalls: { openMs: 4000, restMs: 0 },
 };
 
 /** Slow when it is probed, so that toys of one event loop can answer together: they have proven little. */
@@ -111,28 +119,36 @@ async function startCaller(signer: Signer, how: ToyCaller = {}) {
 	return agent.id;
 }
 
-before(async () => {
-	validator = await startToyValidator(SETTINGS);
-	provider = await createProvider({
-		...{
-			signer: signerOf(1),
-			validators: [parseValidatorUrl(validator.url)],
-			trust: [],
-			dataFolder: home.path,
-			name: "real",
-		},
+let real = "";
+
+/** This host's account has a stake, and its answers stand on it. */
+async function startReal(): Promise<Provider> {
+	const folder = home.path;
+	await registerLocalProvider({
+		dataDir: data.path,
+		providerFolder: folder,
+		url: validator.chain!.url,
+		isEmbedded: true,
+	});
+	const signer = await loadProviderKey(folder);
+	const chain = await openRollChain(await reach(), await loadProviderAccount(folder, env.randomBytes));
+	real = signer.key;
+	return createProvider({
+		...{ signer, validators: [parseValidatorUrl(validator.url)], trust: [], dataFolder: folder, name: "real" },
 		...{
 			pricePerHourMicros: 0,
 			engine: { command: (await findEngine(hostPlatform())).path, args: [] },
 			env: process.env,
 		},
-		...{ limits: { memoryBytes: 1e11, minutes: 60 }, rental: null, clockUs: env.clockUs, nowMs: Date.now },
-		...{
-			randomBytes: (size) => new Uint8Array(randomBytes(size)),
-			onEvent: () => {},
-			rollCalls: { leastBetweenMs: 0 },
-		},
+		...{ limits: { memoryBytes: 1e11, minutes: 60 }, rental: null, clockUs: env.clockUs, nowMs: Date.now, chain },
+		...{ randomBytes: env.randomBytes, onEvent: (event) => void told.push(event), demands: { everyMs: 200 } },
+		rollCalls: { leastBetweenMs: 0 },
 	});
+}
+
+before(async () => {
+	validator = await startToyValidator(SETTINGS);
+	provider = await startReal();
 });
 after(async () => {
 	await provider?.stop();
@@ -156,17 +172,14 @@ const outcomeOf = (id: string, from = 0) =>
 		return newest;
 	});
 
-/** Calls answered, as the score has it once a call has counted. */
-const presenceOf = (id: string) =>
-	eventually(async () => {
-		const terms = JSON.stringify((await validator.store.scores.get(id))?.terms ?? {});
-		const [, counted] = /"name":"counted","rule":"given","unit":"1","value":(\d+)/.exec(terms) ?? [];
-		if (!Number(counted)) return null;
-		return { answered: Number(/"name":"answered","rule":"given","unit":"1","value":(\d+)/.exec(terms)![1]) };
-	}).then(({ answered }) => Math.min(1, answered));
+/** Calls answered, as the score of one that was counted has it. */
+async function answeredOf(id: string): Promise<number> {
+	const terms = JSON.stringify((await validator.store.scores.get(id))?.terms ?? {});
+	return Number(/"name":"answered","rule":"given","unit":"1","value":(\d+)/.exec(terms)?.[1] ?? 0);
+}
 
 test("a host answers, and a stranger with a node comes to the same verdict", async () => {
-	const { call, state, files } = await outcomeOf(signerOf(1).key);
+	const { call, state, files } = await outcomeOf(real);
 	assert.equal(state, "answered");
 	const row = (await validator.store.rollCalls.get(call))!;
 	assert.equal(row.state, "done");
@@ -194,14 +207,14 @@ test("a host answers, and a stranger with a node comes to the same verdict", asy
 			root: one.root.slice(2),
 		})),
 	};
-	const verdict = verifyRollCall(file, facts, { host: signerOf(1).key });
+	const verdict = verifyRollCall(file, facts, { host: real });
 	assert.equal(verdict.status, "valid", JSON.stringify(verdict));
 	assert.deepEqual(verdict.status === "valid" && verdict.findings.map(({ code }) => code), ["CHAIN_EMBEDDED"]);
 	assert.equal(body.tree.root, row.root);
 	// One transaction, and cheap.
 	const receipt = await contracts.client.viem.getTransactionReceipt({ hash: row.transaction as `0x${string}` });
 	assert.ok(receipt.gasUsed <= 60_000n, `${receipt.gasUsed} gas`);
-	assert.equal(await presenceOf(signerOf(1).key), 1);
+	await eventually(async () => (await answeredOf(real)) > 0);
 });
 
 test("late, wrong, too little, withheld and silent all count as absent; honest ones in the same call do not", async () => {
@@ -236,8 +249,54 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		withheld: ["wrong", "PROVIDER_LIMIT"],
 		busy: ["wrong", "PROVIDER_BUSY"],
 	});
-	assert.equal((await outcomeOf(signerOf(1).key, started + 1)).state, "answered");
+	assert.equal((await outcomeOf(real, started + 1)).state, "answered");
 	// Who was never there has no presence, and so no score.
-	assert.equal(await presenceOf(ids.honest), 1);
-	for (const id of [ids.late, ids.wrong, ids.less, ids.withheld, ids.busy]) assert.equal(await presenceOf(id), 0);
+	await eventually(async () => (await answeredOf(ids.honest)) > 0);
+	for (const id of [ids.late, ids.wrong, ids.less, ids.withheld, ids.busy]) assert.equal(await answeredOf(id), 0);
+});
+
+test("an opening that is demanded on chain is given, and pays the host's account", async () => {
+	const { call, files } = await outcomeOf(real);
+	const row = (await validator.store.rollCalls.get(call))!;
+	const [entry] = (await validator.client.getRollCallLeaves({ params: { call } })).hosts.filter(
+		({ providerId }) => providerId === real,
+	);
+	const decoded = decodeRollCallFile(await validator.store.evidence.get(files[0]!.sha256));
+	assert.ok(decoded.ok && entry);
+	const { tree } = decoded.evidence.envelope.body;
+	const contracts = await reach();
+	const hex = (text: string) => `0x${text}` as const;
+	const { end, last, ...sizes } = entry.answers[0]!;
+	const leaf = { providerKey: hex(real), account: entry.account as Hex, ...sizes, end: hex(end), last: hex(last) };
+	const commitment = {
+		...{ validator: validator.chain!.account as Hex, call: BigInt(call), root: hex(row.root!), count: row.leaves! },
+		...{ beta: hex(row.beta0), blockNumber: BigInt(row.b1!) },
+	};
+	const proof = { leaf, index: tree.index, path: tree.path.map(hex), signature: entry.accountSignatures![0] as Hex };
+	const place = { round: sizes.rounds - 1, leaf: 3, column: 17 };
+	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+	await sendCall(contracts.client, treasurer, await demandCall(contracts, commitment, proof, place));
+	await eventually(async () => told.some(({ kind }) => kind === "demanded"));
+	assert.ok((await read(contracts, "rollCall", "owedTo", entry.account as Hex)) > 0n);
+});
+
+test("a call that a restart cuts short is void, and counts for nobody", async () => {
+	// Toys do not dial in again, and nobody is called while somebody may still come back.
+	for (const n of [11, 12, 13, 14, 15, 16])
+		await validator.store.providers.setState(signerOf(n).key, "paused", { nowMs: Date.now(), actor: "test" });
+	const before = await validator.store.rollCalls.history(real);
+	const open = await eventually(async () => {
+		const { rows } = await validator.store.rollCalls.list({ limit: 1 });
+		return rows.find(({ state }) => state === "open");
+	});
+	await validator.stop();
+	validator = await startToyValidator({ ...SETTINGS, listen: { port: Number(new URL(validator.url).port) } });
+	assert.equal((await validator.store.rollCalls.get(open.call))?.state, "void");
+	const after = await validator.store.rollCalls.history(real);
+	assert.ok(after.rows.every(({ call }) => call !== open.call));
+	assert.ok(after.rows.length >= before.rows.length);
+	// Its node is at another address now.
+	await provider.stop();
+	provider = await startReal();
+	assert.equal((await outcomeOf(real, open.call + 1)).state, "answered");
 });

@@ -1,20 +1,24 @@
 // `assay provide --validator URL`: offers this host's devices to validators, and to customers if its owner
 // wants. Runs until stopped. Not here: what a validator may do (src/provider/), what goes over the wire
 // (src/engine/agent/). Page for owners: docs/provider.md.
+import { existsSync } from "node:fs";
 import { hostname, totalmem } from "node:os";
+import { join } from "node:path";
 import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
 import { hostPlatform } from "../../engine/builds.ts";
 import { untilAborted } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
+import { loadProviderAccount } from "../../provider/chain-account.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../../provider/create-provider.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import { findEnvironments } from "../../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../../provider/rental/rental-book.ts";
+import type { RollChain } from "../../provider/roll-call/roll-chain.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { engineOf } from "../open-target.ts";
-import { choice, flag, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
+import { choice, flag, group, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
 import { plural } from "../print/table.ts";
 
 /** A full probe of a large host takes some 12 s. */
@@ -52,6 +56,8 @@ export function eventLine(event: ProviderEvent): string | null {
 			return `rental ${event.rental} is over (${event.why}); its environment was removed`;
 		case "called":
 			return `roll call ${event.call} answered by ${plural(event.devices, "device")} in ${span(event.ms)}`;
+		case "demanded":
+			return `an opening of roll call ${event.call} was demanded of device ${event.device}, and given`;
 		case "trouble":
 			return `trouble: ${event.detail} [${event.code}]`;
 	}
@@ -86,6 +92,13 @@ const options = {
 	}),
 	"max-days": number("N", "longest rental", [0.01, 366], 31),
 	"end-rentals": flag("end all rentals on this host and exit"),
+	...group("the chain that answers to roll calls stand for", {
+		rpc: text(
+			"URL",
+			"node of the network's chain: roll calls are checked there, and this host's stake stands for its answers (or ASSAY_RPC)",
+		),
+		contracts: text("FILE", "addresses of the contracts there, as a validator's /chain/contracts.json"),
+	}),
 	data: text("DIR", "the provider's key, pinned validators and rentals (default: provider in ASSAY_HOME)"),
 	engine: text("FILE", "run this engine instead of our own build"),
 	"engine-arg": list("ARG", "argument for the engine"),
@@ -165,7 +178,9 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 		args: values["engine-arg"] ?? [],
 	};
 	const { clockUs, nowMs, randomBytes } = realEnvironment();
+	const chain = await rollChainOf(values, io, folder);
 	return createProvider({
+		chain,
 		signer,
 		validators: values["end-rentals"] ? [] : validators,
 		trust: values.trust ?? [],
@@ -188,6 +203,19 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 			if (line !== null) io.err.write(`${time(Date.now())}  ${line}\n`);
 		},
 	});
+}
+
+/** Null: no chain is named. Then nothing of it is loaded, and no stake stands for this host's answers. */
+async function rollChainOf(values: Values<typeof options>, io: CliIo, folder: string): Promise<RollChain | null> {
+	const rpcUrl = values.rpc ?? io.env.ASSAY_RPC ?? "";
+	const kept = join(folder, "contracts.json");
+	// ASSAY_RPC may be meant for other commands.
+	const isMeant = values.rpc !== undefined || values.contracts !== undefined || existsSync(kept);
+	if (rpcUrl === "" || !isMeant) return null;
+	const { openContracts } = await import("../chain/chain-connection.ts");
+	const { openRollChain } = await import("../../provider/roll-call/open-roll-chain.ts");
+	const contracts = await openContracts(rpcUrl, values, io, [kept], 1);
+	return openRollChain(contracts, await loadProviderAccount(folder, realEnvironment().randomBytes));
 }
 
 function started(provider: Provider) {

@@ -265,6 +265,8 @@ async function offer(
 		dataFolder: join(dataDir, "provider"),
 		name: values.name,
 		pricePerHour: values.price === undefined ? undefined : String(values.price),
+		// Of an external chain its owner names the contracts, to `assay provide` on each host.
+		chain: isEmbedded ? { rpc: running.chain!.url, contracts: join(dataDir, "chain", "contracts.json") } : null,
 		rentable: !values["no-rent"],
 		env: io.env,
 		onEvent(event) {

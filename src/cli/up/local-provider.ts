@@ -24,6 +24,8 @@ export interface LocalProviderOptions {
 	readonly name: string | undefined;
 	readonly pricePerHour: string | undefined;
 	readonly env: CliIo["env"];
+	/** The chain that its answers to roll calls stand for; null: none. */
+	readonly chain: { readonly rpc: string; readonly contracts: string } | null;
 	/** Offer it for rent, where that is possible. */
 	readonly rentable: boolean;
 	readonly onEvent: (event: ProviderEvent) => void;
@@ -71,10 +73,12 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 		options.dataFolder,
 		...more,
 	];
+	if (options.chain !== null) args.push("--contracts", options.chain.contracts);
 	if (options.name !== undefined) args.push("--name", options.name);
 	if (options.pricePerHour !== undefined) args.push("--price", options.pricePerHour);
 	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
-		env: options.env as NodeJS.ProcessEnv,
+		// Not as an argument: the address has the secret of the chain's owner.
+		env: { ...options.env, ...(options.chain && { ASSAY_RPC: options.chain.rpc }) } as NodeJS.ProcessEnv,
 		// A session of its own: Ctrl-C goes to `up`, which then stops it in order.
 		detached: true,
 		stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -8,7 +8,7 @@ import { rollCallDevices } from "../../market/roll-call/roll-call-rules.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import {
@@ -104,7 +104,8 @@ export function createCallAnswerer(options: CallAnswererOptions): CallAnswerer {
 	async function make(key: string, request: RollCallRequest): Promise<RollCallReply> {
 		const beganMs = nowMs();
 		const beta0 = hexToBytes(request.beta0, 32)!;
-		await chain?.mustBeCall(request, beta0);
+		const id = { chainId: request.chainId, contract: `0x${request.contract}`, call: request.call };
+		await chain?.mustBeCall(id, beta0);
 		await sleep(GATHER_MS);
 		const specs = sizesOf(wanted.get(key) ?? [request]);
 		wanted.delete(key);
@@ -115,12 +116,13 @@ export function createCallAnswerer(options: CallAnswererOptions): CallAnswerer {
 			Promise.all(specs.map((spec, i) => runRollAnswer(client, i + 1, { beta0, host, spec }, within))),
 		);
 		for (const one of rolled) speeds.set(one.answer.device, speedOf(one));
-		const id = { chainId: request.chainId, contract: `0x${request.contract}`, call: request.call };
 		const answers = rolled.map(({ answer }) => answer);
+		const roots = rolled.map((one) => bytesToHex(concatBytes(...one.roots)));
 		const leaves = answers.map((answer) => rollLeaf(host, answer));
 		const accountSignatures = chain && (await Promise.all(leaves.map((leaf) => chain.sign(request.call, beta0, leaf))));
 		// Before anybody has it: an opening of what was given out can be demanded.
-		if (chain !== null) await book.keep({ ...id, beta0: request.beta0, account: host.account, answers, atMs: nowMs() });
+		if (chain !== null)
+			await book.keep({ ...id, beta0: request.beta0, account: host.account, answers, roots, atMs: nowMs() });
 		onEvent({ kind: "called", call: request.call, devices: answers.length, ms: nowMs() - beganMs });
 		return {
 			account: chain?.account.slice(2) ?? null,

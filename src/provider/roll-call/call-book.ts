@@ -1,4 +1,4 @@
-// The answers that a provider has given to roll calls, on disk for as long as an opening of them can be demanded on chain: sizes and ends are
+// The answers that a provider has given to roll calls, on disk for as long as an opening of them can be demanded on chain: sizes and roots are
 // enough, for the rest is computed again. One small file a call; a spoilt one is passed over, for it proves nothing against anybody else.
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ export interface KeptCall extends RollCallId {
 	readonly beta0: string;
 	readonly account: string;
 	readonly answers: readonly RollAnswer[];
+	/** Of each answer: the roots of its rounds, joined, hex. */
+	readonly roots: readonly string[];
 	readonly atMs: number;
 }
 
