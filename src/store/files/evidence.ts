@@ -101,15 +101,7 @@ export async function openEvidenceFolder(dataDir: string) {
 		},
 
 		/** Probe id → hash, for every whole note. */
-		async pending() {
-			const found: { readonly probeId: string; readonly sha256: string }[] = [];
-			for (const probeId of await readdir(notes)) {
-				if (!/^[0-9a-f]{32}$/.test(probeId)) continue;
-				const sha256 = (await readFile(join(notes, probeId), "utf8").catch(() => "")).trim();
-				if (/^[0-9a-f]{64}$/.test(sha256)) found.push({ probeId, sha256 });
-			}
-			return found;
-		},
+		pending: () => readNotes(notes),
 
 		/** Files that a killed process left half written. */
 		sweep: (olderThanMs: number) => removeDrafts(drafts, olderThanMs),
@@ -136,6 +128,16 @@ async function hashOf(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	for await (const piece of pieces(path)) hash.update(piece);
 	return hash.digest("hex");
+}
+
+async function readNotes(notes: string) {
+	const found: { readonly probeId: string; readonly sha256: string }[] = [];
+	for (const probeId of await readdir(notes)) {
+		if (!/^[0-9a-f]{32}$/.test(probeId)) continue;
+		const sha256 = (await readFile(join(notes, probeId), "utf8").catch(() => "")).trim();
+		if (/^[0-9a-f]{64}$/.test(sha256)) found.push({ probeId, sha256 });
+	}
+	return found;
 }
 
 function unwritable(path: string, cause: unknown): AssayError {
