@@ -183,6 +183,28 @@ test("a removed agent is sent away and may not come back", async () => {
 	if (again) assert.equal((await again.connection.closed).closeCode, 4003);
 });
 
+test("what an admin paused or removed does not come back by itself", async () => {
+	const signer = signerOf(52);
+	const { id } = await startToyAgent({ url: validator.url, signer });
+	await scored(id);
+	const owner = createApiClient({ baseUrl: validator.url, signer });
+	const [params, refused] = [{ id }, { code: "CALLER_OTHER" }];
+	const pause = (by: typeof owner, paused: boolean) => by.changeProvider({ params, body: { paused } });
+	const join = () => owner.registerProvider({ body: { link: "agent", key: id } });
+	await pause(owner, true);
+	assert.equal((await pause(owner, false)).state, "active", "its own pause it ends itself");
+	await pause(admin, true);
+	await assert.rejects(pause(owner, false), refused);
+	await assert.rejects(owner.removeProvider({ params }), refused, "or it would register again, and be active");
+	await pause(admin, false);
+	await admin.removeProvider({ params });
+	await assert.rejects(join(), refused);
+	await admin.registerProvider({ body: { link: "agent", key: id } });
+	await owner.removeProvider({ params });
+	assert.equal((await join()).state, "active", "who left by itself may come back");
+	await owner.removeProvider({ params });
+});
+
 test("the admin's token lies in the data folder for its owner alone, and works", async () => {
 	assert.equal(statSync(validator.adminTokenFile).mode & 0o777, 0o600);
 	assert.ok((await admin.listAudit()).rows.length > 0);

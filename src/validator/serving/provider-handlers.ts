@@ -50,6 +50,16 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 	const by = (caller: Caller) => ({ nowMs: env.nowMs(), actor: actorOf(caller) });
 	const tell = (kind: string, providerId: string) => hub.tell({ kind, subject: providerId, providerId, detail: {} });
 
+	/** What an admin paused or removed stays so until an admin says otherwise. Throws CALLER_OTHER. */
+	async function mustBeFree({ id, state }: Provider, caller: Caller): Promise<void> {
+		if (state === "active" || isAdmin(caller)) return;
+		const { rows } = await store.journal.list({ subject: id, kind: `provider.${state}`, limit: 1 });
+		if (rows[0] === undefined || rows[0].actor === id) return;
+		throw new AssayError("CALLER_OTHER", `an admin has ${state} this provider`, {
+			hint: "Ask the validator's operator.",
+		});
+	}
+
 	return {
 		async registerProvider({ body, caller }) {
 			const isAgent = body.link === "agent";
@@ -63,6 +73,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 			const before = await store.providers.get(id);
 			if (before !== null && before.state !== "removed")
 				throw new AssayError("PROVIDER_KNOWN", `the provider ${id} is registered already`);
+			if (before !== null) await mustBeFree(before, caller);
 			const { link, name = isAgent ? id.slice(0, 12) : target, pricePerHourMicros = 0 } = body;
 			// Only agents can make environments for customers.
 			const rentable = isAgent && (body.rentable ?? false);
@@ -75,6 +86,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 			const before = await mustFind(store, id);
 			requireOwner(caller, id);
 			const { paused, ...offer } = body;
+			if (paused !== undefined) await mustBeFree(before, caller);
 			// A body is JSON: a field that is there is not undefined.
 			if (Object.keys(offer).length > 0) await store.providers.setOffer(id, offer as Partial<Offer>, by(caller));
 			const state = paused === undefined ? before.state : paused ? "paused" : "active";
@@ -90,6 +102,8 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 			requireOwner(caller, id);
 			if (before.rentalId !== null)
 				throw new AssayError("PROVIDER_RENTED", "a rented provider cannot be removed; wait for the end of the rental");
+			// Else it would come back by itself, and active.
+			await mustBeFree(before, caller);
 			await store.providers.setState(id, "removed", by(caller));
 			await acts.scoreAgain(id);
 			await acts.sendAway(id);
