@@ -12,6 +12,7 @@ import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
+import { createNewestOnly } from "./newest-only.ts";
 import { createAddressOf } from "./proxied-address.ts";
 
 export interface AgentPoolOptions {
@@ -26,6 +27,8 @@ export interface AgentPoolOptions {
 
 const SEND_AWAY_EVENT = "provider.removed";
 
+/** Between two changed claims of one agent: hosts change by hand. */
+const CHANGED_REST_MS = 1000;
 const HOUR_MS = 3_600_000;
 /** Of the store's ten connections. */
 const ENTERED_AT_ONCE = 4;
@@ -105,18 +108,23 @@ export class AgentPool {
 	}
 
 	private onConnection(connection: AgentConnection): void {
-		const { store, log } = this.context;
+		const { store, log, env } = this.context;
 		const { providerKey: provider, address } = connection;
-		const inTurn = (act: () => Promise<void>) =>
-			void this.mutex.run(provider, act).catch(failure(this.context, "agents"));
+		const inTurn = (act: () => Promise<void>) => this.mutex.run(provider, act).catch(failure(this.context, "agents"));
 		log.info({ provider, address }, "agent connected");
-		inTurn(() => this.enterInTurn(connection));
-		connection.onChanged((claim) =>
-			inTurn(async () => this.options.onClaim(provider, await store.providers.claim(provider), claim)),
+		void inTurn(() => this.enterInTurn(connection));
+		const gone = new AbortController();
+		connection.onChanged(
+			createNewestOnly({ restMs: CHANGED_REST_MS, after: env.after, signal: gone.signal }, (claim) =>
+				inTurn(async () => {
+					if (!gone.signal.aborted) await this.options.onClaim(provider, await store.providers.claim(provider), claim);
+				}),
+			),
 		);
 		void connection.closed.then(({ code, detail }) => {
+			gone.abort();
 			log.info({ provider, code, detail }, "agent gone");
-			inTurn(() => this.leave(connection));
+			void inTurn(() => this.leave(connection));
 		});
 	}
 
