@@ -9,6 +9,7 @@ import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { loadProviderKey } from "../../src/cli/data-folder.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
 import { registerLocalProvider } from "../../src/cli/up/register-local-provider.ts";
 import type { RollCallRequest } from "../../src/engine/agent/agent-calls.ts";
 import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
@@ -277,7 +278,28 @@ test("an opening that is demanded on chain is given, and pays the host's account
 	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
 	await sendCall(contracts.client, treasurer, await demandCall(contracts, commitment, proof, place));
 	await eventually(async () => told.some(({ kind }) => kind === "demanded"));
-	assert.ok((await read(contracts, "rollCall", "owedTo", entry.account as Hex)) > 0n);
+	const owed = await read(contracts, "rollCall", "owedTo", entry.account as Hex);
+	assert.ok(owed > 0n);
+
+	// The same by the command, which takes nothing on the validator's word.
+	const keyFile = join(chainFolder(data.path), "treasurer.key");
+	const assay = async (...args: string[]) => {
+		const said = { out: "", err: "" };
+		const stream = (name: "out" | "err") =>
+			({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+		const io = { env: {}, cwd: data.path, interrupted: new AbortController().signal };
+		const at = ["--data", data.path, "--key-file", keyFile, "--json"];
+		const code = await runCommand(["chain", ...args, ...at], { ...io, out: stream("out"), err: stream("err") });
+		return { code, ...said };
+	};
+	const demanded = await assay("demand", String(call), real.slice(0, 12), "--validator", validator.url);
+	assert.equal(demanded.code, 0, demanded.err);
+	await eventually(async () => told.filter(({ kind }) => kind === "demanded").length === 2);
+	assert.ok((await read(contracts, "rollCall", "owedTo", entry.account as Hex)) > owed);
+	const nobody = await assay("demand", String(call), "00", "--validator", validator.url);
+	assert.match(nobody.err, /ROLL_CALL_UNKNOWN|no provider/);
+	const expired = await assay("expire");
+	assert.deepEqual(JSON.parse(expired.out || "null"), { expired: 0, paid: "0" }, expired.err);
 });
 
 test("a call that a restart cuts short is void, and counts for nobody", async () => {

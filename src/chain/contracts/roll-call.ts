@@ -106,11 +106,19 @@ export async function demandCall(
 }
 
 /** Every demand of an account's answers that is open in the newest block, oldest first. */
-export async function readOpenDemands(contracts: Contracts, account: Hex): Promise<readonly Demand[]> {
+export const readOpenDemands = (contracts: Contracts, account: Hex) => openDemands(contracts, { account });
+
+/** Every demand that an account has made and that is still open. */
+export const readOwnDemands = (contracts: Contracts, demander: Hex) => openDemands(contracts, { demander });
+
+async function openDemands(
+	contracts: Contracts,
+	who: { readonly account: Hex } | { readonly demander: Hex },
+): Promise<readonly Demand[]> {
 	const [demanded, answered, withheld] = await Promise.all([
-		readEvents(contracts, "rollCall", "OpeningDemanded", { account }),
-		readEvents(contracts, "rollCall", "OpeningAnswered", { account }),
-		readEvents(contracts, "rollCall", "OpeningWithheld", { account }),
+		readEvents(contracts, "rollCall", "OpeningDemanded", who),
+		readEvents(contracts, "rollCall", "OpeningAnswered", who),
+		readEvents(contracts, "rollCall", "OpeningWithheld", who),
 	]);
 	// One demander has one open demand of an answer at a time: as many as were closed, its oldest, are over.
 	const keyOf = ({ answer, demander }: { readonly answer: Hex; readonly demander: Hex }) => `${answer} ${demander}`;

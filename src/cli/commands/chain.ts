@@ -14,6 +14,7 @@ import { type CliIo, command } from "../command.ts";
 import { printResult } from "../print/print-result.ts";
 import { type Column, left, right, shown, table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
+import { demand, expire } from "./chain/chain-demand.ts";
 import { deploy } from "./chain/chain-deploy.ts";
 import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
 import { repair } from "./chain/chain-repair.ts";
@@ -63,6 +64,16 @@ export const chainCommand = command({
 			needs: "--validator URL",
 			does: "fetch a validator's statements on this provider's GPUs and bind the GPUs to this provider on chain",
 			run: bindDevices,
+		},
+		demand: {
+			takes: "CALL PROVIDER",
+			needs: "--validator URL",
+			does: "demand, with a deposit, that a provider opens its answer to a roll call; page: docs/chain.md §3",
+			run: demand,
+		},
+		expire: {
+			does: "end this account's demands that nobody answered, which cuts the stake of who withheld; be paid deposits",
+			run: expire,
 		},
 		release: { does: "give up devices that are bound to this provider", run: releaseDevices },
 		repair: {

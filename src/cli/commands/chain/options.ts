@@ -13,7 +13,7 @@ export const options = {
 	fund: whole("TOKENS", "deploy: tokens set aside for rewards, of a supply of 1000000000", [0, 1e9], 100_000_000),
 	...keyOptions,
 	coins: text("N", "send: also this much of the chain's own coin, for gas"),
-	validator: text("URL", "bind: the validator's API"),
+	validator: text("URL", "bind, demand: the validator's API"),
 	device: list("ID", "bind, release: only this device, 0x and 64 hex digits (default: all)", {
 		pattern: /^0x[0-9a-fA-F]{64}$/,
 		is: "a device, 0x and 64 hex digits",
