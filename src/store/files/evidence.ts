@@ -106,15 +106,7 @@ export async function openEvidenceFolder(dataDir: string) {
 		/** Files that a killed process left half written. */
 		sweep: (olderThanMs: number) => removeDrafts(drafts, olderThanMs),
 
-		async writable(): Promise<void> {
-			const probe = join(drafts, `${randomBytes(12).toString("hex")}.draft`);
-			try {
-				await (await open(probe, "wx", 0o600)).close();
-				await rm(probe, { force: true });
-			} catch (cause) {
-				throw unwritable(drafts, cause);
-			}
-		},
+		writable: () => mustBeWritable(drafts),
 	};
 }
 
@@ -128,6 +120,16 @@ async function hashOf(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	for await (const piece of pieces(path)) hash.update(piece);
 	return hash.digest("hex");
+}
+
+async function mustBeWritable(drafts: string): Promise<void> {
+	const probe = join(drafts, `${randomBytes(12).toString("hex")}.draft`);
+	try {
+		await (await open(probe, "wx", 0o600)).close();
+		await rm(probe, { force: true });
+	} catch (cause) {
+		throw unwritable(drafts, cause);
+	}
 }
 
 async function readNotes(notes: string) {
