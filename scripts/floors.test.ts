@@ -35,6 +35,7 @@ const PLATFORM = [
 	"node-ed25519",
 	"repeat",
 	"semaphore",
+	"steady-clock",
 	"token-bucket",
 ];
 const floors: Readonly<Record<string, Room>> = {

@@ -1,11 +1,13 @@
 // What a program is given of the world: clocks, randomness, timers, a log. Programs get the real ones; tests and the
 // simulation pass in their own. Code that is given one reads no clock and draws no random number in any other way.
 import { randomBytes } from "node:crypto";
+import { uptime } from "node:os";
 import type { Logger } from "pino";
 import { type After, realAfter } from "./abortable.ts";
+import { createSteadyClock } from "./steady-clock.ts";
 
 export interface Environment {
-	/** Wall clock, whole milliseconds since 1970. */
+	/** Wall clock that does not jump, whole milliseconds since 1970. */
 	readonly nowMs: () => number;
 	/** Monotonic microseconds: every stamp of a probe is on this clock. */
 	readonly clockUs: () => number;
@@ -25,7 +27,7 @@ export function realEnvironment(more: Partial<Environment> = {}): Environment {
 	const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
 	const bytes = more.randomBytes ?? ((size: number) => new Uint8Array(randomBytes(size)));
 	return {
-		nowMs: () => Date.now(),
+		nowMs: createSteadyClock({ wallMs: () => Date.now(), bootMs: () => uptime() * 1000 }),
 		clockUs,
 		ratesClockUs: clockUs,
 		randomBytes: bytes,

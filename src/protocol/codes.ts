@@ -505,6 +505,10 @@ export const codes = {
 		"The embedded chain's journal could not be kept, or does not give its blocks again.",
 		"Look for a full disk; else restore the folder, or take the chain back to its last whole block with `assay chain repair`.",
 	),
+	CHAIN_AHEAD: error(
+		"The embedded chain's newest blocks lie in the future: the clock was wrong when they were made, or is wrong now.",
+		"Check the clock; if it is right, `assay chain repair` takes those blocks back.",
+	),
 	CHAIN_METHOD: error(
 		"The embedded chain does not answer this method.",
 		"Use the reading methods of eth_, and eth_sendRawTransaction.",

@@ -53,7 +53,7 @@ async function recovers(kept: number, paid: bigint): Promise<void> {
 	const harmed = journal();
 	await assert.rejects(open(), { code: "CHAIN_JOURNAL", message: new RegExp(`${kept} blocks before it are whole`) });
 	assert.deepEqual(journal(), harmed, "opening changes nothing");
-	const repaired = await repairEmbeddedChain(folder);
+	const repaired = await repairEmbeddedChain(folder, nowMs);
 	assert.equal(repaired.kept, kept);
 	const aside = readdirSync(folder).filter((name) => name.startsWith("blocks.jsonl.after-"));
 	assert.deepEqual(Buffer.concat([journal(), readFileSync(join(folder, aside[0]!))]), harmed, "nothing is thrown away");
@@ -64,7 +64,7 @@ async function recovers(kept: number, paid: bigint): Promise<void> {
 	const again = await open();
 	assert.equal(await balance(again), paid + 100n);
 	await again.close();
-	assert.equal((await repairEmbeddedChain(folder)).lost, null);
+	assert.equal((await repairEmbeddedChain(folder, nowMs)).lost, null);
 }
 
 test("every flipped bit of a line is found, wherever it is", async () => {
@@ -108,7 +108,7 @@ test("another genesis is not the journal's fault: nothing is cut", async () => {
 	const genesis = join(folder, "genesis.json");
 	writeFileSync(genesis, String(readFileSync(genesis)).replace("1800000000", "1800000001"));
 	const before = journal();
-	await assert.rejects(repairEmbeddedChain(folder), { code: "CHAIN_JOURNAL" });
+	await assert.rejects(repairEmbeddedChain(folder, nowMs), { code: "CHAIN_JOURNAL" });
 	assert.deepEqual(journal(), before);
 	writeFileSync(genesis, "\0\0\0\0");
 	await assert.rejects(open(), { code: "CHAIN_JOURNAL" });
@@ -171,4 +171,21 @@ test("a run of empty blocks is compared by its last hash; the first that differs
 	// So that looking makes no new block.
 	nowMs -= 36_000;
 	await recovers(8, 31n);
+});
+
+test("blocks of a clock that ran ahead: named, taken back, and the right time goes on", async () => {
+	const chain = await open();
+	const right = nowMs;
+	nowMs += 96 * 86_400_000;
+	await pay(chain, 32n);
+	await chain.close();
+	nowMs = right + 60_000;
+	await assert.rejects(open(), { code: "CHAIN_AHEAD", message: /block 7 .* lies in the future, at 2027-04-/ });
+	const { kept, lost } = await repairEmbeddedChain(folder, nowMs);
+	assert.deepEqual([kept, lost?.transactions], [6, 1]);
+	const again = await open();
+	await pay(again, 64n);
+	const block = (await again.rpc("eth_getBlockByNumber", ["latest", false])) as { timestamp: string };
+	assert.deepEqual([Number(block.timestamp), await balance(again)], [nowMs / 1000, 95n]);
+	await again.close();
 });

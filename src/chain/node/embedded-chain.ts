@@ -11,7 +11,7 @@ import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platf
 import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { type BlockJournal, type JournalFault, openJournal } from "./block-journal.ts";
+import { type BlockJournal, type JournalBlock, type JournalFault, openJournal } from "./block-journal.ts";
 import { createEdrProvider, type Genesis } from "./edr-provider.ts";
 import { replayJournal } from "./replay-journal.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
@@ -63,10 +63,10 @@ async function lockChain(folder: string): Promise<FolderLock> {
 }
 
 /**
- * Cuts the journal before the first block that is damaged or does not come out as it was, and keeps a copy of
- * the rest. `lost` is null when nothing is wrong.
+ * Cuts the journal before the first block that is damaged, does not come out as it was or lies in the future,
+ * and keeps a copy of the rest. `lost` is null when nothing is wrong.
  */
-export async function repairEmbeddedChain(folder: string) {
+export async function repairEmbeddedChain(folder: string, nowMs: number) {
 	const lock = await lockChain(folder);
 	try {
 		const genesis = await readGenesis(folder);
@@ -79,7 +79,8 @@ export async function repairEmbeddedChain(folder: string) {
 			const changed = await replayJournal(await createEdrProvider(genesis), journal.blocks);
 			// Nothing would be left, and the journal is not what is wrong.
 			if (changed?.kept === 0) throw damaged(changed, journal.blocks.length);
-			const fault = changed ?? journal.fault;
+			const ahead = firstAhead(journal.blocks.slice(0, changed?.kept), nowMs);
+			const fault = ahead ?? changed ?? journal.fault;
 			if (fault === null) return { kept: journal.blocks.length, lost: null };
 			return { kept: fault.kept, lost: { why: fault.why, ...(await journal.cut(fault.kept)) } };
 		} finally {
@@ -98,11 +99,27 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 		const evm = await createEdrProvider(genesis);
 		const fault = journal.fault ?? (await replayJournal(evm, journal.blocks));
 		if (fault !== null) throw damaged(fault, journal.blocks.length);
+		const ahead = firstAhead(journal.blocks, options.nowMs());
+		if (ahead !== null)
+			throw new AssayError("CHAIN_AHEAD", `${ahead.why}; ${ahead.kept} blocks before it do not`, {
+				hint: "Check this machine's clock. If it is right now, `assay chain repair` takes back the blocks that were made while it was not.",
+			});
 		return runChain(options, { lock, journal, evm, headS: journal.blocks.at(-1)?.t ?? genesis.timestamp });
 	} catch (error) {
 		await journal.close();
 		throw error;
 	}
+}
+
+/** A clock may be a little slow. */
+const MOST_AHEAD_S = 3600;
+
+/** Made while the clock was wrong: until that time comes, none of the chain's windows would ever end. */
+function firstAhead(blocks: readonly JournalBlock[], nowMs: number): JournalFault | null {
+	const kept = blocks.findIndex(({ t }) => t > nowMs / 1000 + MOST_AHEAD_S);
+	if (kept < 0) return null;
+	const time = new Date((blocks[kept]?.t ?? 0) * 1000).toISOString();
+	return { kept, why: `block ${kept + 1} of the embedded chain lies in the future, at ${time}` };
 }
 
 const damaged = ({ kept, why }: JournalFault, read: number) =>

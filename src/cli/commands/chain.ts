@@ -77,7 +77,7 @@ export const chainCommand = command({
 		},
 		release: { does: "give up devices that are bound to this provider", run: releaseDevices },
 		repair: {
-			does: "take the embedded chain back to the last whole block of its journal; the rest is kept in a file beside it",
+			does: "take the embedded chain back to the last good block of its journal, if blocks are damaged or in the future; the rest is kept in a file",
 			run: repair,
 		},
 	},

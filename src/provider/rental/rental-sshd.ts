@@ -76,7 +76,7 @@ export class RentalSshd {
 			ended = `exit code ${code}`;
 		});
 		child.unref();
-		for (const until = Date.now() + START_MS; Date.now() < until; await sleep(25)) {
+		for (const until = performance.now() + START_MS; performance.now() < until; await sleep(25)) {
 			if (ended !== null) throw this.failed(`the SSH server does not start: ${ended}`);
 			if (this.runningPid() !== null && (await this.answers())) return;
 		}

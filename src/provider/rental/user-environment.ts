@@ -156,8 +156,8 @@ async function killAll(user: PasswdEntry): Promise<void> {
 	// The number that follows decides whom the kernel kills: a wrong one could be everybody.
 	if (!isOurs(user)) throw failed("refusing to kill the processes of a user that is not ours");
 	const { uid, gid } = user;
-	for (const until = Date.now() + KILL_MS; processesOf(uid).length > 0; await sleep(20)) {
-		if (Date.now() > until) throw failed(`processes of ${user.name} cannot be ended`);
+	for (const until = performance.now() + KILL_MS; processesOf(uid).length > 0; await sleep(20)) {
+		if (performance.now() > until) throw failed(`processes of ${user.name} cannot be ended`);
 		await runProgram("/bin/sh", ["-c", "kill -9 -1"], { uid, gid });
 	}
 }

@@ -61,7 +61,7 @@ const SETTINGS = [
 export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<ServerAddress> {
 	const account = await serverAccount(o.folder);
 	const data = join(o.folder, "data");
-	const deadline = Date.now() + (o.deadlineMs ?? DEADLINE_MS);
+	const deadline = performance.now() + (o.deadlineMs ?? DEADLINE_MS);
 	await mkdir(o.folder, { recursive: true, mode: 0o700 });
 	await handOver(o.folder, account);
 	let binaries: string | null = null;
@@ -76,7 +76,7 @@ export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<Se
 			await mendPidFile(data);
 			await start(o, binaries, account);
 		}
-		if (Date.now() > deadline) throw await failed(o.folder, "the embedded PostgreSQL server does not answer");
+		if (performance.now() > deadline) throw await failed(o.folder, "the embedded PostgreSQL server does not answer");
 		await sleep(Math.min(20 * 1.5 ** attempt, 250));
 	}
 }
@@ -91,9 +91,9 @@ export async function stopEmbeddedServer(folder: string): Promise<void> {
 	} catch {
 		return; // It ended in between.
 	}
-	const deadline = Date.now() + DEADLINE_MS;
+	const deadline = performance.now() + DEADLINE_MS;
 	while ((await readRunningServer(data))?.pid === running.pid) {
-		if (Date.now() > deadline) throw await failed(folder, "the embedded PostgreSQL server does not end");
+		if (performance.now() > deadline) throw await failed(folder, "the embedded PostgreSQL server does not end");
 		await sleep(20);
 	}
 }

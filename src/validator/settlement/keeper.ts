@@ -121,6 +121,7 @@ export class ChainKeeper {
 	private turning: { readonly stop: () => Promise<void> } | null = null;
 	private hasStake = false;
 	private isStopping = false;
+	private prunedBelow = 0;
 
 	constructor(context: KeeperContext, home: ChainHome, parts: Parts) {
 		const { addresses } = home.contracts;
@@ -171,8 +172,13 @@ export class ChainKeeper {
 		if (!isSender) return;
 		if (final !== null) tellEvent(this.context, { kind: "final", epoch: final.epoch, detail: String(final.claimable) });
 		const { genesis, epochSeconds } = this.params;
-		const current = Math.floor((env.nowMs() / 1000 - genesis) / epochSeconds);
-		await archive.prune(current - Math.ceil(KEEP_SECONDS / epochSeconds));
+		const oldest = (nowS: number) =>
+			Math.floor((nowS - genesis) / epochSeconds) - Math.ceil(KEEP_SECONDS / epochSeconds);
+		if (oldest(env.nowMs() / 1000) <= this.prunedBelow) return;
+		// By the chain's time: a clock that is wrong must not cost anybody a claim.
+		const { timestamp } = await this.home.contracts.client.viem.getBlock();
+		this.prunedBelow = oldest(Math.min(Number(timestamp), env.nowMs() / 1000));
+		await archive.prune(this.prunedBelow);
 	}
 
 	async stop(): Promise<void> {

@@ -1,4 +1,5 @@
-// `assay chain repair`: an embedded chain whose journal is damaged goes back to its last whole block. Stakes
+// `assay chain repair`: an embedded chain whose journal is damaged, or whose newest blocks were made by a
+// clock that ran ahead, goes back to its last good block. Stakes
 // and registrations that are lost with the rest are made again by the next `assay up`, as at a first start;
 // so are the contracts, if they were deployed in that rest.
 import { rm } from "node:fs/promises";
@@ -15,7 +16,7 @@ import type { ChainCommandValues } from "./options.ts";
 export async function repair(values: ChainCommandValues, io: CliIo): Promise<number> {
 	requireNode();
 	const folder = chainFolder(dataDirOf(values, io));
-	const { kept, lost } = await repairEmbeddedChain(join(folder, "embedded"));
+	const { kept, lost } = await repairEmbeddedChain(join(folder, "embedded"), Date.now());
 	const found = { kept, lost, contractsLost: lost !== null && (await forgetContracts(folder, kept)) };
 	return printResult(values, io, found, () => {
 		if (lost === null) return `nothing to repair: ${kept} blocks, all whole\n`;
