@@ -414,6 +414,10 @@ export const codes = {
 		"A roll call was not carried through, and counts for nobody.",
 		"Read its words; the next call is a new one.",
 	),
+	DRAND_WRONG: error(
+		"A relay of drand gave a round that its network did not sign.",
+		"Name another relay; roll calls wait until a round is right.",
+	),
 	ROLL_CALL_UNKNOWN: error(
 		"There is no such roll call here.",
 		"Look it up in the list: /v1/roll-calls, or the dashboard's page of roll calls.",

@@ -7,6 +7,7 @@ import type { ApiLimits } from "../api/server/server-options.ts";
 import type { Link } from "../engine/links/link.ts";
 import { createParams, type ParamOverrides, type Params } from "../market/params.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { QUICKNET } from "../protocol/roll-call/drand.ts";
 import type { Plan } from "../verify/hardware/plan/probe-plan.ts";
 import type { ProbeDeadlines } from "./probe/run-probe.ts";
 import { type ChainSettings, chainDefaults } from "./settlement/settings.ts";
@@ -49,6 +50,9 @@ const ROLL_CALLS = {
 	restMs: null as number | null,
 	/** Public files of calls older than this are removed, beyond the calls that presence counts: 60 KB a device and call. */
 	keepFilesMs: DAY,
+	/** Relay of drand, for networks whose contract draws from it; null: none. */
+	drandUrl: null as string | null,
+	drandNetwork: QUICKNET,
 };
 
 const DEFAULTS = {

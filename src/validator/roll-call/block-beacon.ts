@@ -1,6 +1,6 @@
 // Where roll calls come from: blocks of the chain, looked at one after the other as they come. A block calls by its own hash, and the places
-// to open are drawn from the first block that is late enough (docs/roll-call.md). Nothing is decided here but which block it is. A beacon of
-// drand rounds would have the same interface.
+// to open are drawn from the first block that is late enough (docs/roll-call.md). Nothing is decided here but which block it is. The same
+// from drand: drand-beacon.ts.
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { isRollCall } from "../../protocol/roll-call/roll-call.ts";
@@ -13,18 +13,33 @@ export interface Called {
 	readonly atS: number;
 	/** When it was seen here, on the monotonic clock. */
 	readonly seenAtUs: number;
+	/** Of a round of drand: its number, its random value, its time. */
 	readonly block: StatedBlock;
+}
+
+/** What the places are drawn from. */
+export interface Drawn {
+	/** As in Called. */
+	readonly block: StatedBlock;
+	/** Blocks of the chain that a stranger asks a node about, beside that of the commitment. */
+	readonly blocks: readonly StatedBlock[];
+	/** As the public file states it. */
+	readonly stated: RollBeacon;
 }
 
 export interface Beacon {
 	/** The newest of what has come since the last look, if it calls and was seen as it came. */
 	look(): Promise<Called | null>;
-	/** What the places are drawn from; null: it has not come yet. */
-	drawn(called: Called): Promise<{ readonly block: StatedBlock; readonly before: StatedBlock } | null>;
-	/** Whether the chain still has it: blocks may be dropped. */
-	isThere(block: StatedBlock): Promise<boolean>;
-	/** As the public file states it. */
-	stated(called: Called, drawn: StatedBlock): RollBeacon;
+	/** Null: it has not come yet. */
+	drawn(called: Called): Promise<Drawn | null>;
+	/** Whether it still stands: blocks may be dropped. */
+	stands(called: Called): Promise<boolean>;
+	isLate(committed: StatedBlock, drawn: Drawn): boolean;
+}
+
+export async function readBlock(client: ChainClient, number: number | "latest"): Promise<StatedBlock> {
+	const block = await client.viem.getBlock(number === "latest" ? {} : { blockNumber: BigInt(number) });
+	return { number: Number(block.number), hash: block.hash!.slice(2), atS: Number(block.timestamp) };
 }
 
 /** Who looked longer ago than this has not seen a block as it came: a call that was missed counts for nobody. */
@@ -38,10 +53,7 @@ export function createBlockBeacon(
 	let seen = -1;
 	let lookedAtUs = Number.NEGATIVE_INFINITY;
 
-	async function blockAt(number: number | "latest"): Promise<StatedBlock> {
-		const block = await client.viem.getBlock(number === "latest" ? {} : { blockNumber: BigInt(number) });
-		return { number: Number(block.number), hash: block.hash!.slice(2), atS: Number(block.timestamp) };
-	}
+	const blockAt = (number: number | "latest") => readBlock(client, number);
 
 	return {
 		async look() {
@@ -60,21 +72,19 @@ export function createBlockBeacon(
 			return null;
 		},
 
-		async drawn({ block }) {
-			const at = block.atS + windowSeconds;
-			let found = await blockAt("latest");
-			if (found.atS < at) return null;
+		async drawn({ block: called }) {
+			const at = called.atS + windowSeconds;
+			let block = await blockAt("latest");
+			if (block.atS < at) return null;
 			for (;;) {
-				const before = await blockAt(found.number - 1);
-				if (before.atS < at) return { block: found, before };
-				found = before;
+				const before = await blockAt(block.number - 1);
+				if (before.atS < at)
+					return { block, blocks: [called, before, block], stated: { kind: "block", called, drawn: block } };
+				block = before;
 			}
 		},
 
-		async isThere({ number, hash }) {
-			return (await blockAt(number)).hash === hash;
-		},
-
-		stated: ({ block }, drawn) => ({ kind: "block", called: block, drawn }),
+		stands: async ({ block }) => (await blockAt(block.number)).hash === block.hash,
+		isLate: (committed, { block }) => committed.number >= block.number,
 	};
 }

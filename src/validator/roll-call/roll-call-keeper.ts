@@ -20,9 +20,10 @@ import type { VerifierPool } from "../probing/verifier-pool.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ChainHome } from "../settlement/home.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
-import { type Beacon, type Called, createBlockBeacon } from "./block-beacon.ts";
+import { type Beacon, type Called, createBlockBeacon, type Drawn, readBlock } from "./block-beacon.ts";
 import { type CalledHost, callHosts, type HeardHosts } from "./call-hosts.ts";
 import { type CommittedTree, committedTree, type TreeEntry } from "./committed-tree.ts";
+import { createDrandBeacon } from "./drand-beacon.ts";
 import { isAccountBound, judgeReply } from "./judge-reply.ts";
 import { type OpenedCall, openHost } from "./open-host.ts";
 import { type PaidCallsContext, paidCalls } from "./paid-calls.ts";
@@ -71,7 +72,11 @@ export async function startRollCalls(context: RollCallContext): Promise<{ stop()
 	const nowMs = env.nowMs();
 	if (await store.leases.acquire(context.lease)) await store.rollCalls.void(null, { code: "ROLL_CALL_VOID", nowMs });
 	const blockMs = home.isEmbedded ? 0 : await readBlockMs(home.contracts);
-	const beacon = createBlockBeacon(home.contracts.client, params, env.ratesClockUs);
+	const { drandUrl, drandNetwork } = context.config.rollCalls;
+	const drand = { url: drandUrl, network: drandNetwork, nowMs: env.nowMs, clockUs: env.ratesClockUs };
+	const beacon = params.isDrand
+		? createDrandBeacon(drand, params)
+		: createBlockBeacon(home.contracts.client, params, env.ratesClockUs);
 	const keeper = new RollCallKeeper(context, beacon, params, rollCallDeadlineMs(blockMs, context.config.params));
 	const everyMs = home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS;
 	const turning = repeat({ everyMs, after: env.after, onError: failure(context, "roll-call") }, () => keeper.turn());
@@ -174,8 +179,8 @@ class RollCallKeeper {
 		const { tree, wrong } = this.judge(call, heard);
 		const committed = await this.commit(call, tree);
 		this.tell("committed", call, { leaves: tree.tree.count, b1: committed.number });
-		const { block: drawn, before } = await this.draw(call, committed);
-		const facts = await this.facts(call, [called.block, committed, drawn, before], committed);
+		const drawn = await this.draw(call, committed);
+		const facts = await this.facts(call, committed, drawn);
 		const opened = await this.openAll(call, { tree, committed, drawn, facts });
 		const known = new Map([...wrong, ...opened]);
 		const paid = await excused;
@@ -231,30 +236,32 @@ class RollCallKeeper {
 	}
 
 	/** Waits for the block that the places are drawn from; by then everything before it must still stand. */
-	private async draw(call: RunningCall, committed: StatedBlock) {
+	private async draw({ called }: RunningCall, committed: StatedBlock): Promise<Drawn> {
 		const { env, home } = this.context;
 		const untilMs = env.nowMs() + 1000 * this.params.windowSeconds + DRAW_PATIENCE_MS;
 		for (;;) {
-			const drawn = await this.beacon.drawn(call.called);
+			const drawn = await this.beacon.drawn(called);
 			if (drawn !== null) {
-				if (committed.number >= drawn.block.number) throw isVoid("the commitment came too late");
-				const stands = await Promise.all([call.called.block, committed].map((block) => this.beacon.isThere(block)));
-				if (stands.includes(false)) throw isVoid("the chain has dropped a block of this call");
+				if (this.beacon.isLate(committed, drawn)) throw isVoid("the commitment came too late");
+				const { hash } = await readBlock(home.contracts.client, committed.number);
+				if (hash !== committed.hash || !(await this.beacon.stands(called)))
+					throw isVoid("the chain has dropped a block of this call");
 				return drawn;
 			}
-			if (env.nowMs() > untilMs) throw isVoid("no block came that the places could be drawn by");
+			if (env.nowMs() > untilMs) throw isVoid("nothing came that the places could be drawn from");
 			await this.pause(home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS);
 		}
 	}
 
 	/** What a stranger would be told by a node; asked once for all files. */
-	private async facts(call: RunningCall, blocks: readonly StatedBlock[], { number }: StatedBlock): Promise<ChainFacts> {
+	private async facts(call: RunningCall, committed: StatedBlock, { blocks, stated }: Drawn): Promise<ChainFacts> {
 		const { contracts } = this.context.home;
+		const { number } = committed;
 		const commitments = await readCommitted(contracts, { from: number, to: number }, { call: call.call });
 		return {
-			...{ chainId: call.chainId, contract: call.contract, beacon: "block" },
+			...{ chainId: call.chainId, contract: call.contract, beacon: stated.kind },
 			...{ every: this.params.every, windowS: this.params.windowSeconds },
-			blocks: new Map(blocks.map((block) => [block.number, block])),
+			blocks: new Map([...blocks, committed].map((block) => [block.number, block])),
 			commitments: commitments.map(({ root, ...rest }) => ({ ...rest, root: root.slice(2) })),
 		};
 	}
@@ -265,18 +272,17 @@ class RollCallKeeper {
 		made: {
 			readonly tree: CommittedTree;
 			readonly committed: StatedBlock;
-			readonly drawn: StatedBlock;
+			readonly drawn: Drawn;
 			readonly facts: ChainFacts;
 		},
 	): Promise<ReadonlyMap<string, Outcome>> {
 		const { config, hold, home } = this.context;
 		const { tree, committed, drawn, facts } = made;
-		const beacon = this.beacon.stated(call.called, drawn);
 		const chain = { id: call.chainId, contract: call.contract };
 		const validator = home.account.address.toLowerCase();
 		const opened: OpenedCall = {
-			...{ beta0: call.called.beta0, beta2: hexToBytes(drawn.hash, 32)!, tree },
-			stated: { chain, call: call.call, beacon, committed, validator },
+			...{ beta0: call.called.beta0, beta2: hexToBytes(drawn.block.hash, 32)!, tree },
+			stated: { chain, call: call.call, beacon: drawn.stated, committed, validator },
 		};
 		for (const { host } of call.expected) if (!tree.byProvider.has(host.id)) hold.letGo(host.id);
 		const turns = createSemaphore(config.rollCalls.openAtOnce);
@@ -296,7 +302,7 @@ class RollCallKeeper {
 
 	/** Whatever keeps a host from opening what it answered is the host's matter. Ours ends the call. */
 	private async open(call: OpenedCall, entry: TreeEntry, facts: ChainFacts): Promise<Outcome> {
-		const { pool, store, log } = this.context;
+		const { pool, store, log, config } = this.context;
 		const wrong = (code: string): Outcome => ({ state: "wrong", code, files: [] });
 		const { chain, call: number } = call.stated;
 		const id = { chainId: chain.id, contract: chain.contract, call: number, beta0: call.beta0 };
@@ -305,7 +311,10 @@ class RollCallKeeper {
 			const made = await openHost(this.context, call, entry);
 			const files: Outcome["files"][number][] = [];
 			for (const { device, file } of made) {
-				const verdict = await pool.verifyRollCall(file, facts, { host: entry.host.key });
+				const verdict = await pool.verifyRollCall(file, facts, {
+					host: entry.host.key,
+					drand: [config.rollCalls.drandNetwork],
+				});
 				if (verdict.status !== "valid") {
 					log.warn({ provider: entry.providerId, device, verdict }, "an answer to a roll call is wrong");
 					return wrong(verdict.code);
@@ -356,7 +365,7 @@ class RollCallKeeper {
 		return { ...said, ...outcome, leaf: entry.first, reply: entry.reply, megaOps, bytes };
 	}
 
-	private async finish(call: RunningCall, drawn: StatedBlock, answers: readonly RollAnswerRow[]): Promise<void> {
+	private async finish(call: RunningCall, { block: drawn }: Drawn, answers: readonly RollAnswerRow[]): Promise<void> {
 		const { store, env, scores } = this.context;
 		const end = { b2: drawn.number, b2AtS: drawn.atS, beta2: drawn.hash, nowMs: env.nowMs() };
 		await store.rollCalls.finish(call, { ...end, answers });

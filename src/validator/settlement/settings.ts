@@ -29,6 +29,6 @@ export const chainDefaults = {
 	 * Of the embedded chain, where whoever tries things out sees a call within a minute: every block calls, and validators take a rest between
 	 * calls. Answers have 5 s, the commitment is mined at once.
 	 */
-	rollCalls: { every: 1, windowSeconds: 10 },
+	rollCalls: { every: 1, windowSeconds: 10 } as { every: number; windowSeconds: number; isDrand?: boolean },
 };
 export type ChainSettings = Readonly<typeof chainDefaults>;

@@ -29,7 +29,9 @@ export async function deploy(values: ChainCommandValues, io: CliIo): Promise<num
 	await requireGas(client, account, GAS.deploy, "Or pay from a key that has some: --key-file FILE");
 	io.err.write(`deploying from ${account.address} on chain ${client.chainId}\n`);
 	const genesis = Number((await client.viem.getBlock({ blockTag: "pending" })).timestamp);
-	const params = { genesis, epochSeconds };
+	// Rounds of drand come every 3 s: as many minutes between two calls as with blocks of 12 s.
+	const rollCalls = values.drand ? { isDrand: true, every: 400 } : {};
+	const params = { genesis, epochSeconds, rollCalls };
 	const contracts = await deployContracts(client, account, params);
 	const { addresses } = contracts;
 	if (fund > 0n) await fundRewards(contracts, account, fund);

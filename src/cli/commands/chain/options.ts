@@ -1,6 +1,6 @@
 // Options of `assay chain`, for all its verbs.
 import { chainOptions, keyOptions, providerOptions } from "../../chain/chain-options.ts";
-import { list, text, type Values, whole } from "../../options.ts";
+import { flag, list, text, type Values, whole } from "../../options.ts";
 
 export const options = {
 	epochs: whole("N", "status: epochs to show", [1, 100], 5),
@@ -11,6 +11,7 @@ export const options = {
 		4320,
 	),
 	fund: whole("TOKENS", "deploy: tokens set aside for rewards, of a supply of 1000000000", [0, 1e9], 100_000_000),
+	drand: flag("deploy: roll calls come from drand, not from block hashes"),
 	...keyOptions,
 	coins: text("N", "send: also this much of the chain's own coin, for gas"),
 	validator: text("URL", "bind, demand: the validator's API"),
