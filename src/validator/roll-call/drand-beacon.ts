@@ -1,4 +1,4 @@
-// Roll calls from drand instead of block hashes, where a network prefers it: nobody who makes blocks has a say then (docs/roll-call.md §7).
+// Roll calls from drand instead of block hashes, where a network prefers it: nobody who makes blocks has a say then (docs/roll-call.md §8).
 // Rounds are asked of a relay by HTTP, which can withhold one but not make one up: every round is checked under the network's key.
 
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
