@@ -207,8 +207,10 @@ async function carryOut(
 		if (step.act === "finish") break;
 		steps.push(step.name);
 		const { act } = step;
-		if (act === "release") await releaseAll(context, (_, device) => step.devices?.includes(device) ?? true);
-		else if (act === "warm-up") {
+		if (act === "release") {
+			const released = releaseAll(context, (_, device) => step.devices?.includes(device) ?? true);
+			if (!step.isAside) await released;
+		} else if (act === "warm-up") {
 			context.onEvent({ kind: "warm-up", name: step.name });
 			// A link that dies here is recorded by the next stage, which then gets no answer.
 			warmUps.push(...(await runWarmUps(context, step.runs)));

@@ -10,7 +10,7 @@ export const FULL = {
 	fillS: null as number | null,
 	leastPasses: 4,
 	precisions: ["fp8", "fp16", "bf16", "tf32"] as readonly GemmPrecision[],
-	precisionS: 0.15,
+	precisionS: 0.2,
 	fma: FMA_PRECISIONS as readonly FmaPrecision[],
 	gpuFmaS: 0.09,
 	/** For a run alone, of which there is one a device. */

@@ -29,6 +29,8 @@ import { opsOfRound, type Seen, type WarmUp } from "./probe-plan.ts";
 
 /** Of the longer warm-up, by what the first one showed. */
 const LONGEST_ROUND_S = 0.12;
+/** So many threads do such a round in less, whatever they showed when they were just woken. */
+const MANY_CORES = 8;
 
 const cpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "cpu", precision);
 
@@ -56,8 +58,9 @@ const WARM_UPS: Readonly<Record<"warmUp" | "warmUpLonger", Phase>> = {
 function larger(seen: Seen, run: WarmUp): WarmUp {
 	const shape = { m: 1024, n: 2048, k: 4096 };
 	const roundS = opsOfRound({ kind: "gemm", ...shape }) / speedOf(seen, run.device, "int8").opsPerS;
+	const isShort = roundS <= LONGEST_ROUND_S || seen.claim.devices[run.device]!.units >= MANY_CORES;
 	const isBeside = devicesOf(seen, "gpu").length > 0;
-	return run.kind === "gemm" && isBeside && roundS <= LONGEST_ROUND_S ? { ...run, ...shape, rounds: 6 } : run;
+	return run.kind === "gemm" && isBeside && isShort ? { ...run, ...shape, rounds: 6 } : run;
 }
 
 function scalarWarmUps({ fma }: Budgets): Phase[] {

@@ -41,7 +41,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				gpusWith(seen, precision).map((device) =>
 					precisionSpec(device, claimOf(seen, device), precision, samples, {
 						budgetS: budgets.precisionS,
-						opsPerS: speedOf(seen, device, "int8").opsPerS,
+						opsPerS: filledAt(seen, device),
 					}),
 				),
 			),
@@ -82,6 +82,13 @@ const WARM_UPS: Readonly<Record<"warmUp" | "warmUpLonger", Phase>> = {
 		},
 	},
 };
+
+/** Speed of the fill, op/s: a card that has been busy for seconds is slower than in a warm-up. */
+function filledAt(seen: Seen, device: number): number {
+	const fill = filled(seen, device);
+	const { seconds, roots } = fill ? seen.challenges[fill.index]! : { seconds: 0, roots: 0 };
+	return fill && seconds > 0 ? (opsOfRound(fill.spec) * roots) / seconds : speedOf(seen, device, "int8").opsPerS;
+}
 
 /** In the fill's own shape where a round of it is short: how long the fill takes is then known within some per cent. */
 function asFill(seen: Seen, run: Extract<WarmUp, { kind: "gemm" }>): WarmUp {

@@ -33,11 +33,10 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		...reachPhases("gpu"),
 		...gpu.peers,
 		gpu.release,
-		...gpu.products.map(({ precision, phase }) => {
+		...gpu.products.flatMap(({ precision, phase }) => {
 			const other = besideProduct[precision];
-			return other ? atOnce(phase, other) : phase;
+			return [other ? atOnce(phase, other) : phase, ...(other === disk.stream ? [cpu.release] : [])];
 		}),
-		cpu.release,
 		...gpu.alone,
 		...cpu.alone,
 		...gpu.scalarWarmUps.map((phase, i) => atOnce(phase, cpu.scalarWarmUps[i]!)),

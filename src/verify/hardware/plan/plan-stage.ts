@@ -156,7 +156,9 @@ export function releasePhase(kind: DeviceKind): Phase {
 		name: `${kind} release`,
 		step: (seen) => {
 			const devices = devicesWith(seen, kind, "int8");
-			return devices.length > 0 ? { act: "release", devices } : null;
+			// A card's memory is what the next products need; a CPU's is given back while cards are asked.
+			const isAside = kind === "cpu" && devicesOf(seen, "gpu").length > 0;
+			return devices.length > 0 ? { act: "release", devices, isAside } : null;
 		},
 	};
 }

@@ -39,8 +39,8 @@ export type Step =
 			/** Devices whose sessions the next stages still need (true: all); what others hold is released after opening. */
 			readonly hold?: true | readonly number[];
 	  }
-	/** Of these devices, or of all. */
-	| { readonly act: "release"; readonly name: string; readonly devices?: readonly number[] }
+	/** Of these devices, or of all. Nobody waits for it when `isAside`: what comes next is asked of other devices. */
+	| { readonly act: "release"; readonly name: string; readonly devices?: readonly number[]; readonly isAside?: boolean }
 	| { readonly act: "finish" };
 
 export interface WarmUpSeen {
