@@ -57,7 +57,12 @@ test("evidence of the third format: one memory, 0.62 µs a hop", () => {
 	const verdict = verifyEvidence(read("./h200-version-3.assay"));
 	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
 	const [latency] = verdict.figures.filter(({ name }) => name === "memory.latency");
-	assert.deepEqual([latency?.device, latency?.unit, latency?.value], [0, "ps", 620_907]);
+	assert.deepEqual([latency?.device, latency?.unit, latency?.value], [0, "ps", 624_165]);
+	// GPU and CPU in the same instant, and the memory reached by chases: nothing to tell but that few places were opened.
+	assert.deepEqual(
+		verdict.findings.map(({ code }) => code),
+		["LOW_SAMPLES"],
+	);
 	assert.deepEqual([verdict.identity[0]?.state, verdict.strength], ["confirmed", "private"]);
 });
 
