@@ -31,6 +31,7 @@ const PLATFORM = [
 	"folder-lock",
 	"key-file",
 	"keyed-mutex",
+	"living-process",
 	"logger",
 	"node-ed25519",
 	"repeat",

@@ -1,8 +1,10 @@
 // The folder lock: one has it, by whatever path it names the folder, until it lets go or dies.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, stat, symlink } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -43,6 +45,21 @@ test("a process that is killed leaves no lock", async () => {
 	const lock = await lockFolder(folder);
 	assert.ok(lock);
 	await lock.release();
+});
+
+test("who may not write the folder cannot hold its lock", async () => {
+	// The name that the lock had once: any user of the machine can take it.
+	const name = createHash("sha256")
+		.update(await realpath(folder))
+		.digest("hex")
+		.slice(0, 40);
+	const squatter = createServer();
+	await once(squatter.listen(`\0assay-folder-${name}`), "listening");
+	const lock = await lockFolder(folder);
+	assert.ok(lock);
+	assert.equal((await stat(join(folder, ".lock"))).mode & 0o777, 0o600);
+	await lock.release();
+	squatter.close();
 });
 
 test("a folder that is not there cannot be locked", async () => {

@@ -1,27 +1,36 @@
-// A lock on a folder: one process of this machine at a time has it. It is a name in the kernel's abstract socket
-// namespace, which goes with its process however that ends: there is no stale lock, and taking it is one atomic step.
-// Processes in different network namespaces do not see each other's.
-import { createHash } from "node:crypto";
-import { realpath } from "node:fs/promises";
-import { createServer } from "node:net";
+// A lock on a folder: one process of this machine at a time has it. It is flock(2) on a file inside the folder,
+// which goes with its process however that ends: there is no stale lock, and whoever may not write the folder
+// cannot take it (a name in the kernel's abstract socket namespace anybody can). Node has no flock, so the
+// program of util-linux takes it on our descriptor: the lock belongs to the open file, which we keep, and not
+// to the program, which ends at once.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants, open } from "node:fs/promises";
+import { join } from "node:path";
+import { AssayError } from "../protocol/assay-error.ts";
 
 export interface FolderLock {
 	release(): Promise<void>;
 }
 
-/** Null: somebody has it. */
+/** What flock(1) ends with when another has the lock. */
+const TAKEN = 1;
+
+/** Null: somebody has it. Throws AssayError LOCK_FAILED. */
 export async function lockFolder(folder: string): Promise<FolderLock | null> {
-	const name = createHash("sha256")
-		.update(await realpath(folder))
-		.digest("hex")
-		.slice(0, 40);
-	const server = createServer((socket) => socket.destroy()).unref();
-	return await new Promise((resolve, reject) => {
-		server.once("error", (error: NodeJS.ErrnoException) =>
-			error.code === "EADDRINUSE" ? resolve(null) : reject(error),
-		);
-		server.listen(`\0assay-folder-${name}`, () =>
-			resolve({ release: () => new Promise((done) => void server.close(() => done())) }),
-		);
-	});
+	const file = await open(join(folder, ".lock"), constants.O_RDWR | constants.O_CREAT, 0o600);
+	try {
+		const child = spawn("flock", ["-x", "-n", "3"], { stdio: ["ignore", "ignore", "ignore", file.fd] });
+		const [code] = await once(child, "exit");
+		if (code === 0) return { release: () => file.close() };
+		if (code !== TAKEN) throw new Error(`flock ended with ${code}`);
+	} catch (cause) {
+		await file.close();
+		throw new AssayError("LOCK_FAILED", `${folder} cannot be locked: ${(cause as Error).message}`, {
+			hint: "Install util-linux, which has the program flock; the folder must be on a disk that knows locks.",
+			cause,
+		});
+	}
+	await file.close();
+	return null;
 }

@@ -504,6 +504,10 @@ export const codes = {
 	),
 	FRAUD_PUNISHED: error("This receipt was punished before.", "Each receipt is punished once."),
 	FRAUD_NO_STAKE: error("The provider has no stake left to take.", "The receipt can be used when it stakes again."),
+	LOCK_FAILED: error(
+		"A data folder could not be locked.",
+		"Install util-linux (its program flock), and keep the folder on a disk that knows locks.",
+	),
 	CHAIN_CLOSED: error("The embedded chain is closed.", "Start it again."),
 	CHAIN_JOURNAL: error(
 		"The embedded chain's journal could not be kept, or does not give its blocks again.",

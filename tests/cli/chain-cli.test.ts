@@ -14,6 +14,7 @@ import { createToyNode, type ToyNode, TREASURER } from "../../src/chain/node/toy
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
+import { lockFolder } from "../../src/platform/folder-lock.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { chainFolder, loadChainKey, openChainHome, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { chainDefaults } from "../../src/validator/settlement/settings.ts";
@@ -151,4 +152,20 @@ test("a damaged journal is named, repaired and gone on with, contracts and stake
 	assert.match(worse.out, /kept {3}0 blocks[\s\S]*the next start deploys new ones/);
 	await (await open()).close();
 	assert.equal((await assay("chain", "status", "--data", mine)).code, 0);
+});
+
+test("an address that a dead process left is asked nothing: somebody else may listen there", async () => {
+	const folder = chainFolder(mine);
+	const lock = await lockFolder(join(folder, "embedded"));
+	let asked = 0;
+	const squatter = await serveRpc(async () => {
+		asked++;
+		return "0x1";
+	});
+	const dead = { pid: process.pid, startTicks: "1" };
+	writeFileSync(join(folder, "rpc.json"), JSON.stringify({ url: squatter.url, ...dead }));
+	assert.match((await assay("chain", "status", "--data", mine)).err, /CHAIN_BUSY/);
+	assert.equal(asked, 0);
+	await squatter.close();
+	await lock!.release();
 });

@@ -5,13 +5,11 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { lockFolder } from "../../platform/folder-lock.ts";
+import { isRunning, markOwnProcess, type ProcessMark } from "../../platform/living-process.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { makeDataDir } from "../data-folder.ts";
 
-export interface UpFile {
-	readonly pid: number;
-	/** When the kernel started that process, in its own ticks: ids are used again, a pair of both is not. */
-	readonly startTicks: string;
+export interface UpFile extends ProcessMark {
 	readonly startedAtMs: number;
 	/** Null until the API answers. */
 	readonly url: string | null;
@@ -29,7 +27,7 @@ const upPath = (dataDir: string) => join(dataDir, "up.json");
 /** The network that runs from this folder now, or null. */
 export async function readRunningUp(dataDir: string): Promise<UpFile | null> {
 	const found = await readUpFile(upPath(dataDir));
-	return found !== null && (await isAlive(found)) ? found : null;
+	return found !== null && (await isRunning(found)) ? found : null;
 }
 
 /** Throws UP_RUNNING when another process has the folder. */
@@ -46,8 +44,7 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 			{ hint: "Use that one, stop it with Ctrl-C where it runs, or choose another folder with --data." },
 		);
 	}
-	const startTicks = (await startTicksOf(process.pid)) ?? "";
-	const own: UpFile = { pid: process.pid, startTicks, startedAtMs: nowMs, url: null, key: null };
+	const own: UpFile = { ...(await markOwnProcess()), startedAtMs: nowMs, url: null, key: null };
 	const write = (content: UpFile) => writeDurably(path, `${JSON.stringify(content)}\n`);
 	await write(own).catch(async (error) => {
 		await lock.release();
@@ -72,16 +69,4 @@ async function readUpFile(path: string): Promise<UpFile | null> {
 	} catch {
 		return null;
 	}
-}
-
-async function isAlive({ pid, startTicks }: UpFile): Promise<boolean> {
-	return (await startTicksOf(pid)) === startTicks;
-}
-
-/** Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so it is counted from its closing bracket. */
-async function startTicksOf(pid: number): Promise<string | null> {
-	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
-	const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
-	// A zombie has ended.
-	return fields === undefined || fields[0] === "Z" ? null : (fields[19] ?? null);
 }

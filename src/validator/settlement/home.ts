@@ -16,6 +16,7 @@ import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { makeFolder, readIfPresent, removeDrafts, writeDurably } from "../../platform/durable-file.ts";
 import { loadAccountKey } from "../../platform/key-file.ts";
+import { isRunning, markOwnProcess } from "../../platform/living-process.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { embeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";
@@ -157,16 +158,18 @@ async function openNode(
 	closing.push(() => chain.close());
 	const server = await serveRpc(chain.rpc);
 	closing.push(() => server.close());
-	await writeDurably(place, `${JSON.stringify({ url: server.url })}\n`);
+	await writeDurably(place, `${JSON.stringify({ url: server.url, ...(await markOwnProcess()) })}\n`);
 	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
 }
 
 /** Where the process that runs the chain answers; waits until it has replaced an earlier one's address. */
 const openDoor = (place: string, busy: unknown): Promise<string> =>
 	tried(async () => {
-		const { url } = JSON.parse(String((await readIfPresent(place)) ?? "{}")) as { readonly url?: string };
-		await httpRpc(url ?? "")("eth_chainId", []);
-		return url ?? "";
+		const { url = "", ...mark } = JSON.parse(String((await readIfPresent(place)) ?? "{}")) as { readonly url?: string };
+		// ATTACK: another user's program may listen where an earlier one did, and answer lies.
+		if (!(await isRunning(mark))) throw busy;
+		await httpRpc(url)("eth_chainId", []);
+		return url;
 	}).catch(() => {
 		throw busy;
 	});
