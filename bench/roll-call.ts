@@ -133,8 +133,13 @@ async function main(): Promise<void> {
 			figure(device, "gemm.int8", PROVEN.opsPerS),
 			figure(device, "memory.resident", PROVEN.bytes, "B"),
 		]);
-		for (const [i, { key }] of signers.entries())
-			await probeByHand(store, key, `roll call ${i}`, { devices, figures, startedAtMs: Date.now() });
+		const proving = createSemaphore(8);
+		await Promise.all(
+			signers.map(async ({ key }, i) => {
+				const release = await proving.acquire();
+				await probeByHand(store, key, `roll call ${i}`, { devices, figures, startedAtMs: Date.now() }).finally(release);
+			}),
+		);
 		console.log("all are proven");
 		await report(await wholeCall(), { dataDir, dialledInS, validator });
 	} finally {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { read } from "../../src/chain/contracts/contracts.ts";
 import { demandCall, readCommitted } from "../../src/chain/contracts/roll-call.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
@@ -72,15 +73,30 @@ interface ToyCaller {
 	/** Changes what it says. */
 	readonly lie?: (answer: { end: string; last: string }) => { end: string; last: string };
 	readonly less?: boolean;
+	/** One card behind several keys: who finds it in use says so. */
+	readonly card?: { isBusy: boolean };
 	/** Asked for its engine once it has answered. */
 	readonly open?: AgentHandlers["open"];
 }
 
 /** A toy host that answers calls with toy sizes, as its owner likes. */
-async function startCaller(signer: Signer, how: ToyCaller = {}) {
+async function startCaller(signer: Signer, how: ToyCaller = {}, url = validator.url) {
 	const claim = toyClaimOf(`GPU-${signer.key.slice(0, 8)}`);
 	let hasAnswered = false;
 	const call = async (request: RollCallRequest) => {
+		const { card } = how;
+		if (card === undefined) return answer(request);
+		if (card.isBusy) throw new AssayError("PROVIDER_BUSY", "in use");
+		card.isBusy = true;
+		try {
+			// What the rule makes of a card's time.
+			const [reply] = await Promise.all([answer(request), sleep(0.7 * request.deadlineMs)]);
+			return reply;
+		} finally {
+			card.isBusy = false;
+		}
+	};
+	const answer = async (request: RollCallRequest) => {
 		const [wanted] = request.devices;
 		const beta0 = hexToBytes(request.beta0, 32)!;
 		const host = { key: signer.key, account: NO_ACCOUNT };
@@ -102,20 +118,20 @@ async function startCaller(signer: Signer, how: ToyCaller = {}) {
 		});
 		const rolled = await runRollAnswer(client, 1, { beta0, host, spec }, { deadlineMs: 20_000 });
 		await client.close();
-		const answer = { ...rolled.answer, ...how.lie?.(rolled.answer) };
+		const said = { ...rolled.answer, ...how.lie?.(rolled.answer) };
 		await new Promise((resolve) => setTimeout(resolve, how.waitMs ?? 0));
 		const id = { chainId: request.chainId, contract: `0x${request.contract}`, call: request.call };
 		hasAnswered = true;
 		return {
-			...{ account: null, answers: [answer], accountSignatures: null },
-			signature: bytesToHex(signer.sign(rollAnswerHash(id, beta0, [rollLeaf(host, answer)]))),
+			...{ account: null, answers: [said], accountSignatures: null },
+			signature: bytesToHex(signer.sign(rollAnswerHash(id, beta0, [rollLeaf(host, said)]))),
 		};
 	};
 	const open: AgentHandlers["open"] = (request) =>
 		hasAnswered && how.open !== undefined
 			? how.open(request)
 			: Promise.resolve(createToyLink(claim, hasAnswered ? {} : SLOW));
-	const agent = await startToyAgent({ url: validator.url, signer, claim, openLink: open, handlers: { call } });
+	const agent = await startToyAgent({ url, signer, claim, openLink: open, handlers: { call } });
 	closing.push(agent.close);
 	return agent.id;
 }
@@ -302,10 +318,34 @@ test("an opening that is demanded on chain is given, and pays the host's account
 	assert.deepEqual(JSON.parse(expired.out || "null"), { expired: 0, paid: "0" }, expired.err);
 });
 
-test("a call that a restart cuts short is void, and counts for nobody", async () => {
-	// Toys do not dial in again, and nobody is called while somebody may still come back.
+test("a host at another process of the same network is called and opened through that process", async () => {
+	const second = await startToyValidator(SETTINGS);
+	try {
+		const id = await startCaller(signerOf(21), {}, second.url);
+		assert.equal((await outcomeOf(id)).state, "answered");
+		await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
+	} finally {
+		await second.stop();
+	}
+});
+
+test("20 keys on one card share one presence: of each call one of them is there", async () => {
 	for (const n of [11, 12, 13, 14, 15, 16])
 		await validator.store.providers.setState(signerOf(n).key, "paused", { nowMs: Date.now(), actor: "test" });
+	const card = { isBusy: false };
+	const keys = await Promise.all(Array.from({ length: 20 }, (_, i) => startCaller(signerOf(100 + i), { card })));
+	const whole = await eventually(async () => {
+		const { rows } = await validator.store.rollCalls.list({ state: "done", limit: 1 });
+		return rows.find(({ counted }) => counted === 21);
+	});
+	const { rows } = await validator.store.rollCalls.answers(whole, { limit: 100 });
+	const crowd = rows.filter(({ providerId }) => keys.includes(providerId));
+	assert.equal(crowd.filter(({ state }) => state === "answered").length, 1);
+	assert.equal(crowd.filter(({ state, code }) => state === "absent" && code === "PROVIDER_BUSY").length, 19);
+	for (const id of keys) await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
+});
+
+test("a call that a restart cuts short is void, and counts for nobody", async () => {
 	const before = await validator.store.rollCalls.history(real);
 	const open = await eventually(async () => {
 		const { rows } = await validator.store.rollCalls.list({ limit: 1 });

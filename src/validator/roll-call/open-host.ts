@@ -18,7 +18,7 @@ export interface OpenedCall {
 	readonly beta0: Uint8Array;
 	readonly beta2: Uint8Array;
 	readonly stated: Pick<RollCallBody, "chain" | "call" | "beacon" | "committed" | "validator">;
-	readonly tree: CommittedTree;
+	readonly tree: Pick<CommittedTree, "proofOf">;
 }
 
 export interface HostFile {

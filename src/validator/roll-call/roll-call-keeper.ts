@@ -25,6 +25,7 @@ import { type CalledHost, callHosts, type HeardHosts } from "./call-hosts.ts";
 import { type CommittedTree, committedTree, type TreeEntry } from "./committed-tree.ts";
 import { createDrandBeacon } from "./drand-beacon.ts";
 import { isAccountBound, judgeReply } from "./judge-reply.ts";
+import { createOpenElsewhere, type OpenElsewhere } from "./open-elsewhere.ts";
 import { type OpenedCall, openHost } from "./open-host.ts";
 import { type PaidCallsContext, paidCalls } from "./paid-calls.ts";
 import type { ProbeHold } from "./probe-hold.ts";
@@ -77,13 +78,18 @@ export async function startRollCalls(context: RollCallContext): Promise<{ stop()
 	const beacon = params.isDrand
 		? createDrandBeacon(drand, params)
 		: createBlockBeacon(home.contracts.client, params, env.ratesClockUs);
-	const keeper = new RollCallKeeper(context, beacon, params, rollCallDeadlineMs(blockMs, context.config.params));
+	const { chainId, registry } = home.contracts.addresses;
+	const key = { chainId, registry: registry.toLowerCase() };
+	const elsewhere = createOpenElsewhere(context, key, home.account.address.toLowerCase());
+	const deadlineMs = rollCallDeadlineMs(blockMs, context.config.params);
+	const keeper = new RollCallKeeper(context, { beacon, params, deadlineMs, elsewhere });
 	const everyMs = home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS;
 	const turning = repeat({ everyMs, after: env.after, onError: failure(context, "roll-call") }, () => keeper.turn());
 	return {
 		async stop() {
 			keeper.stop();
 			await turning.stop();
+			elsewhere.close();
 		},
 	};
 }
@@ -102,15 +108,25 @@ class RollCallKeeper {
 	private readonly beacon: Beacon;
 	private readonly params: RollCallParams;
 	private readonly deadlineMs: number;
+	private readonly elsewhere: OpenElsewhere;
 	private readonly startedAtMs: number;
 	private endedAtMs = Number.NEGATIVE_INFINITY;
 	private readonly stopping = new AbortController();
 
-	constructor(context: RollCallContext, beacon: Beacon, params: RollCallParams, deadlineMs: number) {
+	constructor(
+		context: RollCallContext,
+		parts: {
+			readonly beacon: Beacon;
+			readonly params: RollCallParams;
+			readonly deadlineMs: number;
+			readonly elsewhere: OpenElsewhere;
+		},
+	) {
 		this.context = context;
-		this.beacon = beacon;
-		this.params = params;
-		this.deadlineMs = deadlineMs;
+		this.beacon = parts.beacon;
+		this.params = parts.params;
+		this.deadlineMs = parts.deadlineMs;
+		this.elsewhere = parts.elsewhere;
 		this.startedAtMs = context.env.nowMs();
 	}
 
@@ -248,7 +264,7 @@ class RollCallKeeper {
 					throw isVoid("the chain has dropped a block of this call");
 				return drawn;
 			}
-			if (env.nowMs() > untilMs) throw isVoid("nothing came that the places could be drawn from");
+			if (env.nowMs() > untilMs) throw isVoid("nothing came that the places could be drawn by");
 			await this.pause(home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS);
 		}
 	}
@@ -308,7 +324,8 @@ class RollCallKeeper {
 		const id = { chainId: chain.id, contract: chain.contract, call: number, beta0: call.beta0 };
 		if (!isAccountBound(id, entry)) return wrong("CALL_ACCOUNT_SIGNATURE");
 		try {
-			const made = await openHost(this.context, call, entry);
+			const isOurs = this.context.agents.has(entry.providerId);
+			const made = await (isOurs ? openHost(this.context, call, entry) : this.elsewhere.open(call, entry));
 			const files: Outcome["files"][number][] = [];
 			for (const { device, file } of made) {
 				const verdict = await pool.verifyRollCall(file, facts, {
