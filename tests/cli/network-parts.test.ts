@@ -15,6 +15,7 @@ import type { ProviderSummary, Rental, Score } from "../../src/api/types.ts";
 import { openApi, parseApiUrl } from "../../src/cli/api-connection.ts";
 import type { CliIo } from "../../src/cli/command.ts";
 import { parseSpan } from "../../src/cli/commands/rent.ts";
+import { accessSettings } from "../../src/cli/commands/validate.ts";
 import { makeDataDir } from "../../src/cli/data-folder.ts";
 import { findProvider } from "../../src/cli/find-by-name.ts";
 import { plain } from "../../src/cli/print/paint.ts";
@@ -22,6 +23,7 @@ import { scoreLine, scoreTree } from "../../src/cli/print/score-lines.ts";
 import { formatAgo, left, right, shown, table } from "../../src/cli/print/table.ts";
 import { accessLines, readPublicKey } from "../../src/cli/rental-access.ts";
 import { readRunningUp, takeUpFile } from "../../src/cli/up/up-file.ts";
+import { createValidatorConfig } from "../../src/validator/validator-config.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-parts-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -282,4 +284,13 @@ test("verifying a file loads no web server, no database driver, no schemas", () 
 	assert.deepEqual(loaded("rent", "steal").includes("zod"), false);
 	// And the way of looking sees what is loaded.
 	assert.ok(loaded("providers", "--api", "http://127.0.0.1:1").includes("zod"));
+});
+
+test("who is believed and who may rent are options of a validator; without them nobody, and any key", () => {
+	const of = (values: Parameters<typeof accessSettings>[0]) => {
+		const { api, openCustomers } = createValidatorConfig({ dataDir: "/data", ...accessSettings(values) });
+		return [api.trustProxy, openCustomers];
+	};
+	assert.deepEqual(of({ "trust-proxy": ["10.0.0.0/8"], "customer-tokens": true }), [["10.0.0.0/8"], false]);
+	assert.deepEqual(of({ "trust-proxy": undefined, "customer-tokens": false }), [null, true]);
 });

@@ -23,7 +23,7 @@ import { registrationLine } from "../up/register-local-provider.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain.ts";
 import { takeUpFile } from "../up/up-file.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
-import { loadValidator, logOption, readParams, validatorOptions } from "./validate.ts";
+import { accessSettings, loadValidator, logOption, readParams, validatorOptions } from "./validate.ts";
 
 const { data, database, name, quick, param, ...nodeOptions } = validatorOptions;
 
@@ -83,6 +83,7 @@ until Ctrl-C. Other hosts join with the command that it prints. The next start c
 				params: isTrial ? { ...params, hostOnlyPpm: TRIAL_HOST_ONLY_PPM } : params,
 				probe: { quick: values.quick },
 				listen: { host: values.host, port },
+				...accessSettings(values),
 				chain,
 			};
 			const validator = await loadValidator(settings, values.log, io);

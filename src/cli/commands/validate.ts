@@ -27,6 +27,8 @@ export const validatorOptions = {
 	database: text("URL", "any PostgreSQL server instead of an embedded one (or DATABASE_URL)"),
 	name: text("NAME", "how it is listed"),
 	quick: flag("quick probes: they prove less"),
+	"trust-proxy": list("ADDRESS", "a proxy of yours, address or network, whose X-Forwarded-For is believed"),
+	"customer-tokens": flag("customers need a token of the admin (default: any key may rent)"),
 	param: list("NAME=VALUE", "a parameter of docs/scores.md, such as intervalMs=600000"),
 	...nodeOptions,
 	confirmations: {
@@ -34,6 +36,12 @@ export const validatorOptions = {
 		help: "blocks until something counts there (default 12, on a dev node 1)",
 	},
 };
+
+/** Who is believed, and who may rent. */
+export const accessSettings = (values: {
+	readonly "trust-proxy"?: readonly string[] | undefined;
+	readonly "customer-tokens": boolean;
+}) => ({ api: { trustProxy: values["trust-proxy"] }, openCustomers: !values["customer-tokens"] });
 
 export const logOption = <D extends LogLevel>(fallback: D) =>
 	choice("LEVEL", LEVELS, "log level: debug, info, warn or error, as JSON lines on standard error", fallback);
@@ -72,6 +80,7 @@ they should then share the data folder too, or each has its own evidence.`,
 			listen: values.listen === undefined ? {} : parseListen(values.listen),
 			concurrency: values.concurrency,
 			join: values.join,
+			...accessSettings(values),
 			params: readParams(values.param ?? []),
 			rollCalls: { drandUrl: values.drand },
 			chain: rpcUrl !== null ? await externalChain(values, io, rpcUrl) : values.chain ? { rpcUrl } : null,

@@ -5,7 +5,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { access, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } from "../../platform/durable-file.ts";
@@ -37,6 +37,7 @@ export async function openEvidenceFolder(dataDir: string) {
 	const missing = (sha256: string) => new AssayError("EVIDENCE_MISSING", `the file of the evidence ${sha256} is gone`);
 	const corrupt = (sha256: string, found: string) =>
 		new AssayError("EVIDENCE_CORRUPT", `the file of the evidence ${sha256} hashes to ${found}`);
+	let tried: { readonly atMs: number; readonly isWritable: Promise<void> } | null = null;
 	/** The newest files that were asked for, as they were when they were hashed. */
 	const verified = new BoundedMap<string, { readonly state: string; readonly hash: Promise<string> }>(MOST_VERIFIED);
 
@@ -106,11 +107,19 @@ export async function openEvidenceFolder(dataDir: string) {
 		/** Files that a killed process left half written. */
 		sweep: (olderThanMs: number) => removeDrafts(drafts, olderThanMs),
 
-		writable: () => mustBeWritable(drafts),
+		/** Whether evidence could be kept now; tried once in a while, for anybody may ask. */
+		writable(): Promise<void> {
+			if (tried === null || performance.now() - tried.atMs > TRY_EVERY_MS)
+				tried = { atMs: performance.now(), isWritable: mustBeWritable(drafts) };
+			return tried.isWritable;
+		},
 	};
 }
 
 const MOST_VERIFIED = 10_000;
+const TRY_EVERY_MS = 5000;
+/** A full disk still takes a file without content. */
+const TRY_BYTES = 256 * 1024;
 
 async function* pieces(path: string): AsyncGenerator<Uint8Array> {
 	yield* createReadStream(path);
@@ -125,10 +134,11 @@ async function hashOf(path: string): Promise<string> {
 async function mustBeWritable(drafts: string): Promise<void> {
 	const probe = join(drafts, `${randomBytes(12).toString("hex")}.draft`);
 	try {
-		await (await open(probe, "wx", 0o600)).close();
-		await rm(probe, { force: true });
+		await writeFile(probe, Buffer.alloc(TRY_BYTES), { flag: "wx", mode: 0o600 });
 	} catch (cause) {
 		throw unwritable(drafts, cause);
+	} finally {
+		await rm(probe, { force: true });
 	}
 }
 
