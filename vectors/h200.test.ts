@@ -1,9 +1,11 @@
 // The evidence of a real H200: valid for everyone, forever, and not with one bit changed (h200.assay; h200-version-1.assay is an earlier
-// one in the first format, h200-version-3.assay a later one in the third; h200-sustained.assay ran for 24 s), and that of the same card shown as two (h200-as-two.assay).
+// one in the first format, h200-version-3.assay a later one in the third; h200-sustained.assay ran for 24 s; h200-roll-call.assay is
+// an answer to a roll call, h200-roll-call.json what a node said of its blocks), and that of the same card shown as two (h200-as-two.assay).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
+import { verifyRollCall } from "../src/verify/roll-call/verify-roll-call.ts";
 
 const read = (name: string) => new Uint8Array(readFileSync(new URL(name, import.meta.url)));
 const file = read("./h200.assay");
@@ -76,4 +78,35 @@ test("a sustained run of a real card holds its speed, and what the card said of 
 test("a real card that was shown as two is caught on its memory", () => {
 	const verdict = verifyEvidence(read("./h200-as-two.assay"));
 	assert.deepEqual([verdict.status, verdict.status === "invalid" && verdict.code], ["invalid", "CARD_WITHOUT_MEMORY"]);
+});
+
+test("an H200's answer to a roll call: right by its file and the blocks of its chain, not with one byte or one block changed", () => {
+	const answer = read("./h200-roll-call.assay");
+	const { blocks, ...stated } = JSON.parse(String(readFileSync(new URL("./h200-roll-call.json", import.meta.url))));
+	const facts = { ...stated, blocks: new Map(blocks.map((block: { number: number }) => [block.number, block])) };
+	const verdict = verifyRollCall(answer, facts);
+	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+	// In 4 s between two blocks of a validator's own chain.
+	assert.equal(verdict.strength, "private");
+	assert.deepEqual(
+		verdict.findings.map(({ code }) => code),
+		["CHAIN_EMBEDDED"],
+	);
+	assert.deepEqual(
+		verdict.figures.map(({ name, value }) => [name, value]),
+		[
+			["gemm.int8.least", 1_122_034_436_276_224],
+			["memory.held", 129_385_889_792],
+		],
+	);
+	for (let at = 20; at < answer.length; at += 487) {
+		const changed = answer.slice();
+		changed[at]! ^= 1;
+		assert.equal(verifyRollCall(changed, facts).status, "invalid", `byte ${at}`);
+	}
+	for (const block of blocks) {
+		const others = new Map(facts.blocks).set(block.number, { ...block, hash: "11".repeat(32) });
+		const doubted = verifyRollCall(answer, { ...facts, blocks: others });
+		assert.ok(doubted.status === "invalid" && doubted.code === "CALL_BLOCK_OTHER", `block ${block.number}`);
+	}
 });
