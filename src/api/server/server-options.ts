@@ -46,6 +46,8 @@ export const DEFAULT_LIMITS = {
 	/** Of replies that are not read: beyond it an address, or everybody, is told to wait. */
 	unreadBytes: 16 << 20,
 	unreadBytesInAll: 256 << 20,
+	/** At once, agents' links included; more are closed at once. Null: as many as this process may have files, less a reserve. */
+	connections: null as number | null,
 	/** A connection on which nothing moves is closed; event streams have their heartbeats. */
 	idleMs: 60_000,
 	streamsPerAddress: 64,
