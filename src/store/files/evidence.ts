@@ -34,9 +34,6 @@ export async function openEvidenceFolder(dataDir: string) {
 
 	const write = (path: string, content: Uint8Array | string) => writeDurably(path, content, { mode: 0o644, drafts });
 
-	const missing = (sha256: string) => new AssayError("EVIDENCE_MISSING", `the file of the evidence ${sha256} is gone`);
-	const corrupt = (sha256: string, found: string) =>
-		new AssayError("EVIDENCE_CORRUPT", `the file of the evidence ${sha256} hashes to ${found}`);
 	let tried: { readonly atMs: number; readonly isWritable: Promise<void> } | null = null;
 	/** The newest files that were asked for, as they were when they were hashed. */
 	const verified = new BoundedMap<string, { readonly state: string; readonly hash: Promise<string> }>(MOST_VERIFIED);
@@ -115,6 +112,10 @@ export async function openEvidenceFolder(dataDir: string) {
 		},
 	};
 }
+
+const missing = (sha256: string) => new AssayError("EVIDENCE_MISSING", `the file of the evidence ${sha256} is gone`);
+const corrupt = (sha256: string, found: string) =>
+	new AssayError("EVIDENCE_CORRUPT", `the file of the evidence ${sha256} hashes to ${found}`);
 
 const MOST_VERIFIED = 10_000;
 const TRY_EVERY_MS = 5000;
