@@ -24,7 +24,7 @@ const data = makeDataDir();
 after(() => data.remove());
 let nowS = 1_800_000_000;
 const EPOCH_S = 4320;
-const settings = { ...chainDefaults, epochSeconds: EPOCH_S };
+const settings = { ...chainDefaults, epochSeconds: EPOCH_S, firstEpochSeconds: 60 };
 const open = (mayDeploy = true) =>
 	openChainHome({
 		dataDir: data.path,
