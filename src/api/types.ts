@@ -30,6 +30,5 @@ export type Offer = z.output<typeof rental.offer>;
 export type Rental = z.output<typeof rental.rental>;
 export type RollCall = z.output<typeof rollCall.rollCall>;
 export type RollCallAnswer = z.output<typeof rollCall.rollCallAnswer>;
-export type ProviderCall = z.output<typeof rollCall.providerCall>;
 export type Score = z.output<typeof score.score>;
 export type FigurePoint = z.output<typeof verdict.figurePoint>;

@@ -7,8 +7,8 @@ import { hex, hostileText, integer, json, list, oneOf, text } from "./check-inpu
 import type { StoreContext } from "./context.ts";
 import { type Query, readPage } from "./page.ts";
 
-export const ROLL_ANSWER_STATES = ["answered", "late", "absent", "wrong", "excused"] as const;
-export type RollAnswerState = (typeof ROLL_ANSWER_STATES)[number];
+const ROLL_ANSWER_STATES = ["answered", "late", "absent", "wrong", "excused"] as const;
+type RollAnswerState = (typeof ROLL_ANSWER_STATES)[number];
 type RollCallState = "open" | "committed" | "done" | "void";
 
 export interface RollCallRow extends RollCallId {

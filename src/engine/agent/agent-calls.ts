@@ -57,7 +57,7 @@ const stageWord = object({ nonce: hex(32), signature: hex(64), spansUs: list(int
 const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
 
 /** Longest that a roll call may give its hosts; the connection's own patience (`callMs`) is longer. */
-export const MAX_CALL_MS = 100_000;
+const MAX_CALL_MS = 100_000;
 const device = int(0, MAX_DEVICES - 1);
 const size = int(1, 0xffff_ffff);
 /** In millions: a card's operations of half a minute are more than a whole number here can be. */
@@ -162,7 +162,6 @@ export type RentedAccess = Typed<typeof access>;
 export type RentalHealth = CallReply<"check">;
 export type RollCallRequest = CallRequest<"call">;
 export type RollCallReply = CallReply<"call">;
-export type WantedWork = Typed<typeof wantedWork>;
 
 const rows: Readonly<Record<string, AgentCall>> = agentCalls;
 const replies = new Set(Object.values(rows).map(({ reply }) => reply));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { makeFolder, removeDrafts, writeDurably } from "../../platform/durable-file.ts";
 import type { RollAnswer, RollCallId } from "../../protocol/roll-call/roll-call.ts";
 
-export interface KeptCall extends RollCallId {
+interface KeptCall extends RollCallId {
 	/** Hex. */
 	readonly beta0: string;
 	readonly account: string;

@@ -12,9 +12,7 @@ export interface CalledHost {
 }
 
 /** What came of a host: its reply, or the code it refused with; the time since the block was seen. */
-export type Heard =
-	| { readonly ms: number; readonly reply: RollCallReply }
-	| { readonly ms: number; readonly code: string };
+type Heard = { readonly ms: number; readonly reply: RollCallReply } | { readonly ms: number; readonly code: string };
 
 /** By host. */
 export interface HeardHosts {
