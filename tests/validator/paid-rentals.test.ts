@@ -216,6 +216,9 @@ test("assay rent: deposits, extends, gives back; the provider is paid", async ()
 	assert.equal(before - (await tokensOf(payer)), perSecond * 720n, "what was not rented is not paid for");
 	const longer = await assay("extend", id, "--for", "10m", "--key-file", keyFile);
 	assert.equal(longer.json.untilMs - started.json.untilMs, 600_000, longer.err);
+	// Seconds of blocks are whole: what ends in its first one is free.
+	const { startedAt } = (await escrow.readEscrow(contracts, deposited))!;
+	await eventually(async () => Date.now() / 1000 >= startedAt + 2);
 	const released = await assay("release", id, "--key-file", keyFile);
 	assert.equal(released.json?.state, "ended", released.err);
 	const found = (await escrow.readEscrow(contracts, deposited))!;

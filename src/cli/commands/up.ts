@@ -1,11 +1,13 @@
 // `assay up`: the whole network on this machine: database, validator with its API, and one provider, which is
 // this host. Prints what happens and stays until Ctrl-C; everything is in the data folder, and the next start
 // finds it. Not here: what any of them does.
+
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, ProviderSummary, Score } from "../../api/types.ts";
 import { findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
+import { NO_CALL_YET } from "../../market/scores/score-provider.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { RunningValidator, Validator } from "../../validator/create-validator.ts";
@@ -42,7 +44,7 @@ const options = {
 	"no-rent": flag("not for rent; otherwise, as root and with an OpenSSH server, it can be rented from this machine"),
 	quick,
 	param,
-	"until-scored": flag("exit with 0 as soon as something was proven and scored"),
+	"until-scored": flag("exit with 0 as soon as something was proven, called and scored"),
 	"until-claimable": flag(
 		"exit with 0 as soon as an epoch's rewards can be claimed: with the embedded chain about 170 s after the first start",
 	),
@@ -193,8 +195,8 @@ async function live(network: Live): Promise<number> {
 	if (io.interrupted.aborted) return 0;
 	const scored = (score: Score) => {
 		tell({ kind: "score", ...score });
-		// A provider that has proven nothing has a score too: 0.
-		if (values["until-scored"] && score.terms.evidence !== null) end(0);
+		// A provider that has proven nothing has a score too: 0. So has one whose first roll call is still to come.
+		if (values["until-scored"] && score.terms.evidence !== null && score.terms.why !== NO_CALL_YET) end(0);
 	};
 	const { key, adminTokenFile } = running;
 	const chain = running.chain === null ? null : { ...running.chain, url: withoutLogin(running.chain.url) };

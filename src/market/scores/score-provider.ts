@@ -36,8 +36,15 @@ export function scoreProvider(input: ScoreInput, params: Params): Explanation {
 	if (proof === null) return nothing("nothing was proven yet");
 	if (isTooOld(input, proof, params)) return nothing("the last proof is too old");
 	const root = params.scoring === "sn27" ? sn27Root(input, proof, params) : holisticRoot(input, proof, params);
-	const why = root.value > 0 ? "" : "no GPU was proven to be worth anything";
-	return explained(proof.evidence, why, root);
+	return explained(proof.evidence, root.value > 0 ? "" : whyNothing(input), root);
+}
+
+/** Of a proof that counts, but for the roll call that is still to come. */
+export const NO_CALL_YET = "no roll call has come yet";
+
+function whyNothing({ presence }: ScoreInput): string {
+	if (presence?.counted === 0) return NO_CALL_YET;
+	return presence?.answered === 0 ? "no roll call was answered" : "no GPU was proven to be worth anything";
 }
 
 /** Time in which a provider was rented, and so not probed, does not age its proof; but not for ever. */
