@@ -62,6 +62,8 @@ export function openDatabase(o: DatabaseOptions): Database {
 	class FreshClient extends pg.Client {
 		constructor() {
 			super(clientConfig(o));
+			// A connection may be cut in the very bytes that say it is ready, before whoever asked for it can listen.
+			this.on("error", () => {});
 		}
 	}
 	const pool = new pg.Pool({
