@@ -115,6 +115,23 @@ test("refused by the provider: all is refunded and the code is told", async () =
 	}
 });
 
+test("a host whose engine is in use for a moment is asked again: nobody is sent away for a roll call", async () => {
+	let asked = 0;
+	const rent = async () => {
+		if (++asked < 3) throw new AssayError("PROVIDER_BUSY", "in use");
+		return { ssh: { host: "127.0.0.1", port: 2222, user: "renter", hostKey: PUBLIC_KEY.replace(" renter", "") } };
+	};
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(67), rentable: true, handlers: { rent } });
+	try {
+		await isOffered(agent.id);
+		const { id, state } = await rentAt(agent.id);
+		assert.deepEqual([state, asked], ["active", 3]);
+		await customer().releaseRental({ params: { id } });
+	} finally {
+		await agent.close();
+	}
+});
+
 test("at its end a rental expires, whoever asked for it; a host that dies fails it and refunds the rest", async () => {
 	const agent = await startToyAgent({ url: validator.url, signer: signerOf(63), rentable: true });
 	await isOffered(agent.id);

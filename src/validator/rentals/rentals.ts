@@ -1,6 +1,8 @@
 // What customers can do with rentals: find what is for rent, reserve it and have its environment made, extend
 // it, give it back. The rules are market's; every change is guarded by the store, so any process can do it.
+import type { CallReply, CallRequest } from "../../engine/agent/agent-calls.ts";
 import { activate, extend, refuse, release, reserve } from "../../market/rentals/rental-rules.ts";
+import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
@@ -25,6 +27,10 @@ interface RentWish {
 
 /** Candidates tried for one wish: each may be taken, or be probed, at this very moment. */
 const MAX_CANDIDATES = 10;
+
+/** Below the 30 s for which a client waits. */
+const BUSY_PATIENCE_MS = 20_000;
+const BUSY_EVERY_MS = 500;
 
 export class Rentals {
 	private readonly context: RentalContext;
@@ -131,7 +137,7 @@ export class Rentals {
 		const { id, providerId, publicKey, untilMs } = rental;
 		const actor = signer.key;
 		try {
-			const { ssh: access } = await asker.ask(providerId, "rent", { rental: id, publicKey, untilMs, devices: [] });
+			const { ssh: access } = await this.askUntilFree(providerId, { rental: id, publicKey, untilMs, devices: [] });
 			const active = activate(rental, env.nowMs(), config.params);
 			const changed = await carryOut(this.context, rental, active, { actor, access });
 			if (changed !== null) {
@@ -147,6 +153,21 @@ export class Rentals {
 			if (changed !== null) return changed;
 		}
 		return this.mustFind(id);
+	}
+
+	/** A probe or a roll call has the host's engine for seconds; a customer is not sent away for that. */
+	private async askUntilFree(providerId: string, request: CallRequest<"rent">): Promise<CallReply<"rent">> {
+		const { asker, env } = this.context;
+		const untilMs = env.nowMs() + BUSY_PATIENCE_MS;
+		for (;;) {
+			try {
+				return await asker.ask(providerId, "rent", request);
+			} catch (error) {
+				const isBusy = error instanceof AssayError && error.code === "PROVIDER_BUSY";
+				if (!isBusy || env.nowMs() >= untilMs) throw error;
+				await sleep(BUSY_EVERY_MS, undefined, env.after);
+			}
+		}
 	}
 
 	private async mustFind(id: string): Promise<Rental> {
