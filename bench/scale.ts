@@ -140,7 +140,7 @@ async function realFile(k: number): Promise<Uint8Array> {
 		const within = { deadlineMs: 120_000 };
 		const { answer, roots } = await runRollAnswer(client, 1, { beta0: BETA0, host, spec }, within);
 		const opened = await openRollAnswer(client, 1, { beta2: BETA2, key: host.key, spec }, within);
-		const records = (of: typeof opened.gemm): OpeningRecord[] =>
+		const records = (of: typeof opened.products): OpeningRecord[] =>
 			of.map(({ path: bytes, ...rest }) => ({
 				...rest,
 				path: Array.from({ length: bytes.length / 32 }, (_, i) => bytes.subarray(32 * i, 32 * i + 32)),
@@ -148,9 +148,9 @@ async function realFile(k: number): Promise<Uint8Array> {
 		const leaf = rollLeaf(host, answer);
 		const signature = bytesToHex(signer.sign(rollAnswerHash(CALL, BETA0, [leaf])));
 		const openings = {
-			products: records(opened.gemm),
+			products: records(opened.products),
 			digests: records(opened.digests),
-			kept: records(opened.leaves),
+			kept: records(opened.kept),
 		};
 		return makeRollCallFile(stated(host, signature, leaf, answer, 0), roots, openings);
 	} finally {

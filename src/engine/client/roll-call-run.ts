@@ -4,16 +4,13 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
-import { gemmLeaves, keptLeafPlace, streamGroups } from "../../protocol/probe/challenge-shape.ts";
-import { gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import {
-	ROLL_SAMPLES,
 	type RollAnswer,
 	type RollHost,
 	type RollSpec,
 	rollChallenges,
 	rollNonce,
-	rollOpenSeed,
+	rollPlaces,
 	rollSeed,
 } from "../../protocol/roll-call/roll-call.ts";
 import type { Place } from "../wire/frame-table.ts";
@@ -28,13 +25,8 @@ export interface RolledAnswer {
 	readonly gemmUs: number;
 }
 
-export interface RolledOpenings {
-	/** Leaves of the products. */
-	readonly gemm: readonly OpeningRecord[];
-	/** Groups of the pass's digests, then the leaves beneath them. */
-	readonly digests: readonly OpeningRecord[];
-	readonly leaves: readonly OpeningRecord[];
-}
+/** Of each kind of place, in the order drawn. */
+export type RolledOpenings = Readonly<Record<keyof ReturnType<typeof rollPlaces>, readonly OpeningRecord[]>>;
 
 /** On device `spec.device`, as session `session`, which stays for openings. Throws ROLL_CALL_FAILED. */
 export async function runRollAnswer(
@@ -64,32 +56,18 @@ export async function openRollAnswer(
 	{ beta2, key, spec }: { readonly beta2: Uint8Array; readonly key: string; readonly spec: RollSpec },
 	within: Within,
 ): Promise<RolledOpenings> {
-	const [gemm, stream] = rollChallenges(spec);
-	const { rounds } = gemm;
-	const { newest, passes } = stream;
-	const seeds = {
-		gemm: rollOpenSeed(beta2, key, spec.device, "gemm"),
-		stream: rollOpenSeed(beta2, key, spec.device, "stream"),
-	};
-	const products = gemmSamples(seeds.gemm, rounds, gemmLeaves(gemm), ROLL_SAMPLES);
-	const groups = streamSamples(seeds.stream, passes, streamGroups(gemm, rounds, newest), ROLL_SAMPLES);
-	const below = groups.map(({ keptLeaf }) => keptLeafPlace(gemm, rounds, newest, keptLeaf));
+	const { products, digests, kept } = rollPlaces(beta2, key, spec);
 	const open = async (what: "leaves" | "digests", places: readonly Place[]) => {
 		const answer = await client.open({ session, what, places }, within);
 		mustComplete(answer);
 		return answer.openings;
 	};
 	return {
-		gemm: await open("leaves", products.map(asPlace)),
-		digests: await open(
-			"digests",
-			groups.map(({ pass, group }) => ({ round: pass, index: group })),
-		),
-		leaves: await open("leaves", below.map(asPlace)),
+		products: await open("leaves", products),
+		digests: await open("digests", digests),
+		kept: await open("leaves", kept),
 	};
 }
-
-const asPlace = ({ round, leaf }: { readonly round: number; readonly leaf: number }): Place => ({ round, index: leaf });
 
 function wholeRoots(
 	answer: Parameters<typeof mustComplete>[0] & { roots: readonly { index: number; root: Uint8Array }[] },

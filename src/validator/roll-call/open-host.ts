@@ -83,8 +83,8 @@ async function openDevice(
 	return { device: spec.device, file: makeRollCallFile(body, again.roots, asRecords(opened)) };
 }
 
-function asRecords({ gemm, digests, leaves }: RolledOpenings) {
-	return { products: gemm.map(asRecord), digests: digests.map(asRecord), kept: leaves.map(asRecord) };
+function asRecords({ products, digests, kept }: RolledOpenings) {
+	return { products: products.map(asRecord), digests: digests.map(asRecord), kept: kept.map(asRecord) };
 }
 
 function asRecord({ round, index, leaf, path }: OpeningRecord) {
