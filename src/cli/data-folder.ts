@@ -1,4 +1,5 @@
 // Default data folders: a validator's, which `assay up` and `assay validate` share, and a provider's.
+import { chmod, readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { makeFolder } from "../platform/durable-file.ts";
@@ -32,14 +33,29 @@ export const loadProviderKey = (folder: string): Promise<Signer> =>
 		randomBytes: realEnvironment().randomBytes,
 	});
 
-/** Makes the folder and those above it, before anything else is begun. Throws AssayError FILE_UNWRITABLE. */
-export async function makeDataDir(path: string, mode = 0o777): Promise<void> {
+/**
+ * Makes the folder and those above it, before anything else is begun: keys, tokens and evidence are for its owner
+ * only. One that was there is closed to others too, if it is ours alone. Throws AssayError FILE_UNWRITABLE.
+ */
+export async function makeDataDir(path: string): Promise<void> {
 	try {
-		await makeFolder(path, mode);
+		await makeFolder(path);
+		if (await isOursAlone(path)) await chmod(path, 0o700);
 	} catch (cause) {
 		throw new AssayError("FILE_UNWRITABLE", `cannot write to ${path}`, {
 			hint: "Choose a folder that you may write to with --data.",
 			cause,
 		});
 	}
+}
+
+/** What a data folder has and no other. */
+const OURS = ["validator.key", "provider.key", "up.json", "rentals.json"];
+
+/** Empty, or with our files in it: --data may also name /tmp or a home, which stay as they are. */
+async function isOursAlone(path: string): Promise<boolean> {
+	const { uid, mode } = await stat(path);
+	if (uid !== process.getuid?.() || (mode & 0o1000) !== 0 || (mode & 0o077) === 0) return false;
+	const names = await readdir(path);
+	return names.length === 0 || OURS.some((name) => names.includes(name));
 }

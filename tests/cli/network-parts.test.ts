@@ -208,7 +208,7 @@ test("one data folder, one network: of several that start at once one gets it; w
 test("a data folder is made with those above it, by two at once too; where none can be made, that is said at once", async () => {
 	const top = freshFolder();
 	const path = join(top, "a", "b", "c");
-	await Promise.all([makeDataDir(path, 0o700), makeDataDir(path, 0o700)]);
+	await Promise.all([makeDataDir(path), makeDataDir(path)]);
 	assert.equal(statSync(path).mode & 0o777, 0o700);
 	await makeDataDir(path);
 	writeFileSync(join(top, "file"), "");

@@ -170,7 +170,7 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 	const name = values.name ?? hostname();
 	if (name.length > 64 || !isSafeText(name)) throw usageError("--name takes at most 64 plain characters");
 	const folder = values.data ?? defaultProviderDir(io.env);
-	await makeDataDir(folder, 0o700);
+	await makeDataDir(folder);
 	const signer = await loadProviderKey(folder);
 	const rental = await rentalOptions(values, folder, signer.key);
 	const engine = {

@@ -7,8 +7,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { connectionLost, isClash, storeError } from "../store-error.ts";
-import type { ServerAddress } from "./embedded-server.ts";
 import { listen } from "./listener.ts";
+import type { ServerAddress } from "./postgres-role.ts";
 import { inTransaction, type Sql, sqlOn, types } from "./sql.ts";
 
 export interface Database extends Sql {

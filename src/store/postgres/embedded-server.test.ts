@@ -38,7 +38,8 @@ test("four who start it at once get one server, with a password that only its ow
 	mkdirSync(folder, { recursive: true });
 	const addresses = await Promise.all([start(), start(), start(), start()]);
 	assert.equal(new Set(addresses.map((address) => JSON.stringify(address))).size, 1);
-	assert.equal(statSync(join(data, "assay-password")).mode & 0o777, 0o600);
+	for (const name of ["password", "superuser-password"])
+		assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
 	const client = new pg.Client({ ...addresses[0]!, password: "wrong" });
 	await assert.rejects(client.connect(), { code: "28P01" });
 	await client.end().catch(() => {});
@@ -97,7 +98,7 @@ test("a process id in a stale file that belongs to something else does not keep 
 	const lines = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
 	await stopEmbeddedServer(folder);
 	// Under the server's own account: PostgreSQL alone would take it for a running server and refuse.
-	const stranger = spawn("sleep", ["600"], { stdio: "ignore", ...((await serverAccount(folder)) ?? {}) });
+	const stranger = spawn("sleep", ["600"], { stdio: "ignore", ...((await serverAccount()) ?? {}) });
 	try {
 		await once(stranger, "spawn");
 		writeFileSync(join(data, "postmaster.pid"), [String(stranger.pid), ...lines.slice(1)].join("\n"));

@@ -1,6 +1,6 @@
 // The embedded PostgreSQL server of a data folder: set up once, started when it does not run, joined when it
 // does. It is a process of its own and outlives ours, even a kill -9; whoever opens the folder next joins it.
-// Not here: SQL of our own, pools.
+// Not here: as whom it runs (postgres-account.ts), as whom we use it (postgres-role.ts), SQL, pools.
 //
 // No lock is needed: the cluster is made beside and renamed into place, and of two servers started at once
 // PostgreSQL itself lets one live. One machine at a time: two machines on one network folder cannot see each
@@ -8,27 +8,20 @@
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { syncFolder, writeDurably } from "../../platform/durable-file.ts";
+import { makeFolder, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { type Account, type Command, commandAs, handOver, serverAccount } from "./postgres-account.ts";
-import { findPostgresBinaries } from "./postgres-binaries.ts";
+import { connectionLost } from "../store-error.ts";
+import { type Account, type Command, commandAs, handOver, serverAccount, takeBack } from "./postgres-account.ts";
+import { binariesFor, findPostgresBinaries } from "./postgres-binaries.ts";
 import { mendPidFile, readRunningServer } from "./postgres-pid.ts";
-
-export interface ServerAddress {
-	readonly host: string;
-	readonly port: number;
-	readonly user: string;
-	readonly password: string;
-	readonly database: string;
-}
+import { answers, makeRole, newPassword, roleAddress, type ServerAddress, SUPERUSER } from "./postgres-role.ts";
 
 export interface EmbeddedServerOptions {
-	/** The server's own folder; `data`, `server.log` and `port` are inside. */
+	/** The server's own folder; `data`, `server.log`, `port` and two passwords are inside. */
 	readonly folder: string;
 	/** Other programs than those that are found. */
 	readonly binaries?: string;
@@ -37,9 +30,10 @@ export interface EmbeddedServerOptions {
 	readonly deadlineMs?: number;
 }
 
-const USER = "assay";
 /** After a crash PostgreSQL first replays its log, which takes longer the more was written. */
 const DEADLINE_MS = 60_000;
+/** The cluster, which is handed over open: by this name its account need not pass the folders above. */
+const CLUSTER = "/proc/self/fd/3";
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
 /** Few connections a process, many processes: 4 validators of 10 + 2 each, and room for tests and people. */
@@ -59,19 +53,22 @@ const SETTINGS = [
 
 /** Makes sure that the server runs and answers, and says where. */
 export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<ServerAddress> {
-	const account = await serverAccount(o.folder);
+	const account = await serverAccount();
 	const data = join(o.folder, "data");
 	const deadline = performance.now() + (o.deadlineMs ?? DEADLINE_MS);
-	await mkdir(o.folder, { recursive: true, mode: 0o700 });
-	await handOver(o.folder, account);
+	await makeFolder(o.folder);
 	let binaries: string | null = null;
 	for (let attempt = 0; ; attempt++) {
 		const running = await readRunningServer(data);
 		if (running && running.port > 0) {
-			const address = await addressOf(data, running.port);
-			if (await answers(address)) return address;
+			const address = await roleAddress(o.folder, running.port);
+			const answer = await answers(address);
+			if (answer === "ready") return address;
+			// It may go away at any moment; whether it worked is seen by looking again.
+			if (answer === "unknown") await makeRole(o.folder, address).catch(ignoreLost);
 		} else if (!running) {
-			binaries ??= o.binaries ?? (await findPostgresBinaries());
+			binaries ??= await binariesFor(account, o.binaries ?? (await findPostgresBinaries()));
+			await takeBack(o.folder, account);
 			if (!(await exists(join(data, "PG_VERSION")))) await initialise(o, binaries, account);
 			await mendPidFile(data);
 			await start(o, binaries, account);
@@ -101,27 +98,30 @@ export async function stopEmbeddedServer(folder: string): Promise<void> {
 async function initialise(o: EmbeddedServerOptions, binaries: string, account: Account | null): Promise<void> {
 	const { folder, durable = true } = o;
 	const draft = join(folder, `draft-${randomBytes(6).toString("hex")}`);
-	await mkdir(draft, { mode: 0o700 });
-	await handOver(draft, account);
-	const passwordFile = `${draft}.password`;
+	const cluster = join(draft, "data");
+	const password = join(draft, "password");
 	try {
-		await writeDurably(passwordFile, `${randomBytes(24).toString("hex")}\n`);
-		await handOver(passwordFile, account);
-		const args = [`--pgdata=${draft}`, `--username=${USER}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
+		for (const made of [draft, cluster]) {
+			await mkdir(made, { mode: 0o700 });
+			await handOver(made, account);
+		}
+		await writeDurably(password, `${newPassword()}\n`);
+		await handOver(password, account);
+		const args = [`--username=${SUPERUSER}`, `--pwfile=${CLUSTER}/../password`, "--auth=scram-sha-256"];
 		args.push("--encoding=UTF8", "--no-locale", "--no-instructions", ...(durable ? [] : ["--no-sync"]));
-		const command = await commandAs(account, join(binaries, "initdb"), args, [binaries, folder]);
-		const { code, output } = await finished(command);
+		const command = await commandAs(account, join(binaries, "initdb"), [`--pgdata=${CLUSTER}`, ...args]);
+		const opened = await open(cluster);
+		const { code, output } = await finished(command, opened.fd).finally(() => opened.close());
 		if (code !== 0) throw new AssayError("POSTGRES_FAILED", `initdb failed: ${output.trim().slice(-2000)}`);
 		// Kept inside the cluster, so that both appear at once.
-		await rename(passwordFile, join(draft, "assay-password"));
-		await syncFolder(draft);
-		await rename(draft, join(folder, "data"));
+		await rename(password, join(cluster, "assay-password"));
+		await syncFolder(cluster);
+		await rename(cluster, join(folder, "data"));
 		await syncFolder(folder);
 	} catch (cause) {
 		// Another process was first: its cluster is as good as ours.
 		if (!isOccupied(cause)) throw cause;
 	} finally {
-		await rm(passwordFile, { force: true });
 		await rm(draft, { recursive: true, force: true });
 	}
 }
@@ -132,17 +132,18 @@ async function start(o: EmbeddedServerOptions, binaries: string, account: Accoun
 	await refuseOtherVersion(data, binaries);
 	const port = await choosePort(join(folder, "port"));
 	const log = await open(join(folder, "server.log"), "a", 0o600);
+	const cluster = await open(data);
 	try {
-		await handOver(join(folder, "server.log"), account);
 		if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate(0);
 		const settings = [...SETTINGS, ...(durable ? [] : ["fsync=off"])].flatMap((setting) => ["-c", setting]);
-		const args = ["-D", data, "-p", String(port), ...settings];
-		const command = await commandAs(account, join(binaries, "postgres"), args, [binaries, folder]);
+		// Its account may not pass the folders above the cluster, and need not.
+		const args = ["-D", account ? CLUSTER : data, "-p", String(port), ...settings];
+		const command = await commandAs(account, join(binaries, "postgres"), args);
 		const child = spawn(command.program, command.args, {
 			...options(command),
 			// A session of its own: Ctrl-C in our terminal is for us, not for the database.
 			detached: true,
-			stdio: ["ignore", log.fd, log.fd],
+			stdio: ["ignore", log.fd, log.fd, cluster.fd],
 		});
 		const ended = new Promise<string | null>((resolve) => {
 			child.once("error", (error) => resolve(error.message));
@@ -160,7 +161,7 @@ async function start(o: EmbeddedServerOptions, binaries: string, account: Accoun
 		if (!(await readRunningServer(data)) && !(await portTaken(port)))
 			throw await failed(folder, `the embedded PostgreSQL server did not start: ${await ended}`);
 	} finally {
-		await log.close();
+		await Promise.all([log.close(), cluster.close()]);
 	}
 }
 
@@ -171,10 +172,11 @@ function options(command: Command) {
 	return { ...identity, cwd: "/", env: { PATH, LC_ALL: "C", TZ: "UTC" } };
 }
 
-async function finished(command: Command): Promise<{ code: number | null; output: string }> {
-	const child = spawn(command.program, command.args, { ...options(command), stdio: ["ignore", "pipe", "pipe"] });
+async function finished(command: Command, folder?: number): Promise<{ code: number | null; output: string }> {
+	const stdio = ["ignore", "pipe", "pipe", folder ?? "ignore"] as const;
+	const child = spawn(command.program, command.args, { ...options(command), stdio: [...stdio] });
 	let output = "";
-	for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+	for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += chunk));
 	return await new Promise((resolve, reject) => {
 		child.once("error", (cause) => {
 			reject(new AssayError("POSTGRES_FAILED", `${command.program} cannot be run: ${cause.message}`, { cause }));
@@ -188,7 +190,7 @@ async function choosePort(file: string): Promise<number> {
 	const last = Number(await readFile(file, "utf8").catch(() => "0"));
 	if (Number.isInteger(last) && last > 0 && last < 65_536 && !(await portTaken(last))) return last;
 	const port = await listening(0);
-	await writeFile(file, `${port}\n`);
+	await writeDurably(file, `${port}\n`);
 	return port;
 }
 
@@ -208,28 +210,6 @@ async function listening(port: number): Promise<number> {
 			server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
 		});
 	});
-}
-
-async function addressOf(data: string, port: number): Promise<ServerAddress> {
-	const path = join(data, "assay-password");
-	const password = (await readFile(path, "utf8")).trim();
-	await chmod(path, 0o600);
-	return { host: "127.0.0.1", port, user: USER, password, database: "postgres" };
-}
-
-/** Whether it takes our password and works: not while it starts, recovers or shuts down. */
-async function answers(address: ServerAddress): Promise<boolean> {
-	const client = new pg.Client({ ...address, connectionTimeoutMillis: 5000 });
-	client.on("error", () => {});
-	try {
-		await client.connect();
-		await client.query("SELECT 1");
-		return true;
-	} catch {
-		return false;
-	} finally {
-		await client.end().catch(() => {});
-	}
 }
 
 async function refuseOtherVersion(data: string, binaries: string): Promise<void> {
@@ -260,4 +240,8 @@ async function exists(path: string): Promise<boolean> {
 function isOccupied(cause: unknown): boolean {
 	const code = (cause as NodeJS.ErrnoException).code;
 	return code === "ENOTEMPTY" || code === "EEXIST";
+}
+
+function ignoreLost(cause: unknown): void {
+	if (cause instanceof AssayError || !connectionLost(cause)) throw cause;
 }

@@ -1,8 +1,14 @@
-// As whom the embedded server runs. PostgreSQL refuses root, so as root it runs under an account without
-// rights: `postgres` or `nobody`. Nothing on the machine is changed: no account is made, no folder of others
-// is opened up.
-import { chown, readFile, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+// As whom the embedded server runs. Where root starts it: under an account of its own, `assay-postgres`, made
+// on first use, without any right of root's (capabilities) and no way to get one back. It owns its cluster and
+// nothing else; the folder above stays with root, so that a server which was taken over can lay no traps
+// there. The cluster is handed to it open, so that it needs no right to pass the folders above. Where
+// another user starts it: as that user.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, chown, readFile, stat } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolder } from "../../platform/durable-file.ts";
+import { lockFolder } from "../../platform/folder-lock.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
 export interface Account {
@@ -10,29 +16,65 @@ export interface Account {
 	readonly gid: number;
 }
 
+const NAME = "assay-postgres";
+/** What is the machine's and not one data folder's; root's, for everybody to read. */
+export const MACHINE_FOLDER = "/var/lib/assay";
+
 /** Null: as ourselves. */
-export async function serverAccount(folder: string): Promise<Account | null> {
+export async function serverAccount(): Promise<Account | null> {
 	if (process.getuid?.() !== 0) return null;
-	// A folder that was already handed over stays with its account, whatever was installed since.
-	const owner = await stat(folder).catch(() => null);
-	if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
-	const accounts = new Map<string, Account>();
-	for (const line of (await readFile("/etc/passwd", "utf8")).split("\n")) {
-		const [name = "", , uid, gid] = line.split(":");
-		accounts.set(name, { uid: Number(uid), gid: Number(gid) });
+	for (const name of [NAME, "postgres", "nobody"]) {
+		if (name === NAME) await makeAccount().catch(() => {});
+		const found = await findAccount(name);
+		if (found) return found;
+		// Without useradd, or where /etc cannot be written: an account without rights that others may use too.
 	}
-	const account = accounts.get("postgres") ?? accounts.get("nobody");
-	if (!account || account.uid === 0) {
-		throw new AssayError("POSTGRES_FAILED", "PostgreSQL does not run as root and there is no account to run it under", {
-			hint: "Run as another user, or set DATABASE_URL to a server.",
-		});
-	}
-	return account;
+	throw new AssayError("POSTGRES_FAILED", "PostgreSQL does not run as root and there is no account to run it under", {
+		hint: "Install useradd (Debian: passwd), run as another user, or set DATABASE_URL to a server.",
+	});
 }
 
-/** Hands a folder over; for ourselves nothing is to be done. */
+/** Of two at once one makes it: useradd looks for the name before it locks, and would give it a second number. */
+async function makeAccount(): Promise<void> {
+	if (await findAccount(NAME)) return;
+	await makeFolder(MACHINE_FOLDER, 0o755);
+	let lock = await lockFolder(MACHINE_FOLDER);
+	for (; !lock; lock = await lockFolder(MACHINE_FOLDER)) await sleep(20);
+	try {
+		if (await findAccount(NAME)) return;
+		const kind = ["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"];
+		await ends("useradd", [...kind, "--shell", "/usr/sbin/nologin", NAME]);
+	} finally {
+		await lock.release();
+	}
+}
+
+async function findAccount(name: string): Promise<Account | null> {
+	for (const line of (await readFile("/etc/passwd", "utf8").catch(() => "")).split("\n")) {
+		const [found, , uid, gid] = line.split(":");
+		if (found === name && Number(uid) > 0 && Number(gid) > 0) return { uid: Number(uid), gid: Number(gid) };
+	}
+	return null;
+}
+
+/** A folder that the server shall own. For ourselves nothing is to be done. */
 export async function handOver(path: string, account: Account | null): Promise<void> {
 	if (account) await chown(path, account.uid, account.gid);
+}
+
+/**
+ * Files of a server that does not run: the cluster is the account's, the folder above it ours. Earlier versions
+ * gave both to `postgres` or `nobody`.
+ */
+export async function takeBack(folder: string, account: Account | null): Promise<void> {
+	await chmod(folder, 0o700);
+	if (!account) return;
+	await chown(folder, 0, 0);
+	const cluster = await stat(`${folder}/data`).catch(() => null);
+	if (!cluster || cluster.uid === account.uid) return;
+	// The program of coreutils follows no links, even where somebody exchanges them meanwhile.
+	const code = await ends("chown", ["-Rh", `${account.uid}:${account.gid}`, `${folder}/data`]);
+	if (code !== 0) throw new AssayError("POSTGRES_FAILED", `${folder}/data cannot be given to the server's account`);
 }
 
 export interface Command {
@@ -42,42 +84,25 @@ export interface Command {
 	readonly gid?: number;
 }
 
-/**
- * The command line that runs a program under the account. A folder above the programs or the data that only
- * root may enter (/root) would lock the account out: then it keeps the one right to look through folders
- * (never to write), which needs util-linux's `setpriv`.
- */
-export async function commandAs(
-	account: Account | null,
-	program: string,
-	args: readonly string[],
-	folders: readonly string[],
-): Promise<Command> {
+/** The command line that runs a program under the account, without rights. */
+export async function commandAs(account: Account | null, program: string, args: readonly string[]): Promise<Command> {
 	if (!account) return { program, args };
-	const open = await Promise.all(folders.map((folder) => mayEnter(folder, account)));
-	if (open.every(Boolean)) return { program, args, ...account };
-	// Containers often lack the right to search but have the larger one; neither makes the account own
-	// anything.
-	const right = (await hasCapability(2)) ? "dac_read_search" : "dac_override";
-	const drop = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"];
-	return {
-		program: "setpriv",
-		args: [...drop, `--inh-caps=-all,+${right}`, `--ambient-caps=-all,+${right}`, "--", program, ...args],
-	};
+	const none = ["--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs"];
+	const drop = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups", ...none, "--"];
+	if ((await ends("setpriv", [...drop, "true"])) === 0)
+		return { program: "setpriv", args: [...drop, program, ...args] };
+	// Without util-linux, or in a container that may not narrow the set: the kernel still takes every right
+	// away when root becomes another user.
+	return { program, args, ...account };
 }
 
-/** Whether the account may pass through every folder above `path`, by plain permission bits. */
-async function mayEnter(path: string, account: Account): Promise<boolean> {
-	for (let folder = path; ; folder = dirname(folder)) {
-		const entry = await stat(folder);
-		const bit = entry.uid === account.uid ? 0o100 : entry.gid === account.gid ? 0o010 : 0o001;
-		if (entry.isDirectory() && (entry.mode & bit) === 0) return false;
-		if (folder === dirname(folder)) return true;
+/** The exit code; −1 when it cannot be run. */
+async function ends(program: string, args: readonly string[]): Promise<number> {
+	const child = spawn(program, args, { stdio: "ignore" });
+	try {
+		const [code] = await once(child, "exit");
+		return code ?? -1;
+	} catch {
+		return -1;
 	}
-}
-
-async function hasCapability(bit: number): Promise<boolean> {
-	const status = await readFile("/proc/self/status", "utf8").catch(() => "");
-	const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
-	return ((BigInt(`0x${effective}`) >> BigInt(bit)) & 1n) === 1n;
 }

@@ -1,11 +1,14 @@
 // Where PostgreSQL's programs are: in the npm package of this platform, else Debian's. Only `initdb` and
 // `postgres` are used, directly: the package's wrapper would add a user to the machine and cannot share a
 // server between processes.
-import { access, constants, readdir, readFile, symlink } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { access, constants, cp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeFolder } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { type Account, MACHINE_FOLDER } from "./postgres-account.ts";
 
 /** Debian keeps each major version in a folder of its own. */
 const DEBIAN = "/usr/lib/postgresql";
@@ -80,5 +83,43 @@ export async function hydrateLinks(native: string): Promise<void> {
 				cause,
 			});
 		});
+	}
+}
+
+/**
+ * The programs where the account can run them. Below a folder that only root may enter (/root) it cannot: then a
+ * copy is made, once, that everybody may read and only root change.
+ */
+export async function binariesFor(account: Account | null, binaries: string, copies = MACHINE_FOLDER): Promise<string> {
+	if (!account || (await mayEnter(binaries, account))) return binaries;
+	const { size, mtimeMs } = await stat(join(binaries, "postgres"));
+	const copy = join(copies, `postgres-${size}-${Math.trunc(mtimeMs)}`);
+	const found = join(copy, "bin");
+	if (await isUsable(found)) return found;
+	const draft = `${copy}.${randomBytes(6).toString("hex")}`;
+	try {
+		await makeFolder(copies, 0o755);
+		await cp(dirname(binaries), draft, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+		await rename(draft, copy);
+	} catch (cause) {
+		// Another process was quicker.
+		if (!(await isUsable(found)))
+			throw new AssayError("POSTGRES_FAILED", `PostgreSQL's programs cannot be copied to ${copies}`, {
+				hint: `Its account may not enter ${binaries}. Move the programs, make ${copies} writable, or set DATABASE_URL to a server.`,
+				cause,
+			});
+	} finally {
+		await rm(draft, { recursive: true, force: true });
+	}
+	return found;
+}
+
+/** Whether the account may pass through every folder above `path`, by plain permission bits. */
+async function mayEnter(path: string, account: Account): Promise<boolean> {
+	for (let folder = path; ; folder = dirname(folder)) {
+		const entry = await stat(folder);
+		const bit = entry.uid === account.uid ? 0o100 : entry.gid === account.gid ? 0o010 : 0o001;
+		if (entry.isDirectory() && (entry.mode & bit) === 0) return false;
+		if (folder === dirname(folder)) return true;
 	}
 }

@@ -1,7 +1,8 @@
 // postmaster.pid: who serves a data folder, on which port. Written by PostgreSQL; read here, and mended when
 // its process is long gone.
-import { readFile, writeFile } from "node:fs/promises";
+import { constants, open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { AssayError } from "../../protocol/assay-error.ts";
 
 export interface RunningServer {
 	readonly pid: number;
@@ -17,7 +18,7 @@ export async function readRunningServer(folder: string): Promise<RunningServer |
 	const lines = text.split("\n").map((line) => line.trim());
 	// Lines: pid, folder, start time, port, socket folder, address, shared memory, status.
 	const [pid, port] = [Number(lines[0]), Number(lines[3])];
-	if (!Number.isSafeInteger(pid) || pid <= 0 || !(await isPostmaster(pid))) return null;
+	if (!Number.isSafeInteger(pid) || pid <= 0 || !(await isPostmaster(pid, folder))) return null;
 	return { pid, port: Number.isSafeInteger(port) ? port : 0, status: lines[7] ?? "" };
 }
 
@@ -32,16 +33,23 @@ export async function mendPidFile(folder: string): Promise<void> {
 	if (text === null || (await readRunningServer(folder))) return;
 	const lines = text.split("\n");
 	lines[0] = String(2 ** 22);
-	await writeFile(path, lines.join("\n"));
+	// The server's account can write there: a link could lead to any file that we may write.
+	const file = await open(path, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW).catch((cause) => {
+		throw new AssayError("POSTGRES_FAILED", `${path} cannot be mended: ${cause.message}`, { cause });
+	});
+	await file.writeFile(lines.join("\n")).finally(() => file.close());
 }
 
-/** By its program and arguments, so that a reused process id is not mistaken for a server. */
-async function isPostmaster(pid: number): Promise<boolean> {
+/** By its program and its user, so that a reused process id, or one that somebody wrote there, is not mistaken for the server. */
+async function isPostmaster(pid: number, folder: string): Promise<boolean> {
 	try {
-		const [line, state] = await Promise.all([
+		const [line, state, process, cluster] = await Promise.all([
 			readFile(`/proc/${pid}/cmdline`, "utf8"),
 			readFile(`/proc/${pid}/stat`, "utf8"),
+			stat(`/proc/${pid}`),
+			stat(folder),
 		]);
+		if (process.uid !== cluster.uid) return false;
 		// A zombie (Z) has ended; nobody has collected it yet.
 		if (/\) Z /.test(state)) return false;
 		const program = line.split("\0")[0] ?? "";

@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { after, describe } from "node:test";
 import type { Store, StoreOptions } from "../open-store.ts";
 import { openStore, serverFolder } from "../open-store.ts";
-import { ensureEmbeddedServer, type ServerAddress, stopEmbeddedServer } from "./embedded-server.ts";
+import { ensureEmbeddedServer, stopEmbeddedServer } from "./embedded-server.ts";
 import { debianBinaries } from "./postgres-binaries.ts";
+import type { ServerAddress } from "./postgres-role.ts";
 
 export interface TestServer {
 	readonly name: string;
