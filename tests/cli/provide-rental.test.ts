@@ -1,15 +1,17 @@
 // A rental through the program itself: asked for by a validator, entered with ssh, over the death of the
-// provider by SIGKILL in the middle, until the provider that comes back ends it. Needs root, as the rental is
-// a system user.
+// provider by SIGKILL in the middle, until the provider that comes back ends it, or its time is over with every
+// process of ours dead. Needs root, as the rental is a system user.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { startDoor } from "../../src/engine/agent/agent.test-kit.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startDoor, type TestDoor } from "../../src/engine/agent/agent.test-kit.ts";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import { createSshClient, needRoot, type SshClient } from "../provider/ssh-client.test-kit.ts";
+import { processesOf } from "../../src/provider/rental/user-environment.ts";
+import { createSshClient, needRoot, type SshClient, waitingFor } from "../provider/ssh-client.test-kit.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 const RENTALS = "/var/lib/assay-rentals";
@@ -19,11 +21,8 @@ before(() => {
 	needRoot();
 	client = createSshClient();
 });
-after(() => {
-	client?.stop();
-	// The parent is the host's if it was there before us.
-	if (existsSync(RENTALS) && readdirSync(RENTALS).length === 0) rmdirSync(RENTALS);
-});
+// The parent stays: it remembers the user ids that were given.
+after(() => client?.stop());
 
 const exists = (user: string) => {
 	try {
@@ -34,24 +33,16 @@ const exists = (user: string) => {
 	}
 };
 
-test("a rental outlives the provider's death, and ends when asked; with --end-rentals the owner ends it", async () => {
-	const door = await startDoor();
-	const data = join(client.folder, "data");
-	const port = await freePort();
+function provider(door: TestDoor, data: string, port: number) {
 	const args = [
-		"--validator",
-		door.url,
-		"--data",
-		data,
-		"--rental",
-		"user",
-		"--ssh-port",
-		String(port),
-		"--ssh-listen",
-		"127.0.0.1",
+		...["--validator", door.url, "--data", data, "--rental", "user"],
+		...["--ssh-port", String(port), "--ssh-listen", "127.0.0.1"],
 	];
-	const provide = (...more: readonly string[]) => {
-		const child = spawn(process.execPath, [MAIN, "provide", ...args, ...more], { stdio: ["ignore", "ignore", "pipe"] });
+	return (...more: readonly string[]) => {
+		const child = spawn(process.execPath, [MAIN, "provide", ...args, ...more], {
+			stdio: ["ignore", "ignore", "pipe"],
+			detached: true,
+		});
 		let err = "";
 		child.stderr.on("data", (chunk: Buffer) => {
 			err += chunk.toString();
@@ -61,6 +52,13 @@ test("a rental outlives the provider's death, and ends when asked; with --end-re
 		);
 		return { child, ended };
 	};
+}
+
+test("a rental outlives the provider's death, and ends when asked; with --end-rentals the owner ends it", async () => {
+	const door = await startDoor();
+	const data = join(client.folder, "data");
+	const port = await freePort();
+	const provide = provider(door, data, port);
 	const customer = client.makeKey("customer");
 	const rental = "5a".repeat(16);
 	const request = { rental, publicKey: customer.line, untilMs: Date.now() + 3_600_000, devices: [] };
@@ -96,6 +94,52 @@ test("a rental outlives the provider's death, and ends when asked; with --end-re
 	assert.equal(owner.code, 0, owner.err);
 	assert.equal(exists(next.user), false);
 	assert.notEqual((await client.run(next, customer, "id")).code, 0);
+	rmSync(join(RENTALS, far.providerKey.slice(0, 16)), { recursive: true });
+	await door.stop();
+});
+
+test("N14: with every process of ours killed, access ends at the rental's time: sessions, processes, keys, account", async () => {
+	const door = await startDoor();
+	const data = join(client.folder, "dead");
+	const provide = provider(door, data, await freePort());
+	const first = provide("--rentable", "--ssh-host", "127.0.0.1");
+	const far = await door.next();
+	const customer = client.makeKey("left-alone");
+	const rental = "7c".repeat(16);
+	const request = { rental, publicKey: customer.line, untilMs: Date.now() + 3_600_000, devices: [] };
+	const { ssh: access } = await far.ask("rent", request);
+	const uid = Number(execFileSync("id", ["-u", access.user]).toString());
+	const session = client.start(access, customer, "echo in; sleep 1000");
+	assert.equal(await session.first, "in\n");
+	const stay = "setsid nohup sh -c 'trap \"\" HUP TERM; while :; do sleep 1; done' >/dev/null 2>&1 & echo left";
+	assert.equal((await client.run(access, customer, stay)).stdout, "left\n");
+	// The renter reaches neither what waits for the end nor the file that says when it is.
+	const [waiting] = waitingFor(access.user);
+	assert.ok(waiting, "somebody waits for the end");
+	const spoil = `kill -9 ${waiting}; kill -9 -1; echo 9999999999 9999999999 > ${join(data, "rental", `${access.user}.end`)}`;
+	await client.run(access, customer, spoil);
+	assert.deepEqual(waitingFor(access.user), [waiting]);
+	assert.equal((await client.run(access, customer, stay)).stdout, "left\n");
+
+	// The end is moved to the next seconds, which has to reach whoever waits; then all of ours die, by group too.
+	await far.ask("extend", { rental, untilMs: Date.now() + 4000 });
+	process.kill(-first.child.pid!, "SIGKILL");
+	await first.ended;
+	for (let i = 0; processesOf(uid).length > 0 || waitingFor(access.user).length > 0; i++) {
+		assert.ok(i < 600, `processes of the renter outlive the rental: ${processesOf(uid)}`);
+		await sleep(100);
+	}
+	await session.ended;
+	// Nothing of the provider runs, its SSH server still does: it lets nobody in.
+	assert.match((await client.run(access, customer, "id")).stderr, /Permission denied/);
+	const [, , , , , , , expires] = execFileSync("getent", ["shadow", access.user]).toString().split(":");
+	assert.equal(expires, "1", "the account has expired");
+	assert.equal(existsSync(join(RENTALS, far.providerKey.slice(0, 16), "keys", access.user)), false);
+
+	// Whoever starts again finds the rest and removes it.
+	const owner = await provide("--end-rentals").ended;
+	assert.equal(owner.code, 0, owner.err);
+	assert.equal(exists(access.user), false);
 	rmSync(join(RENTALS, far.providerKey.slice(0, 16)), { recursive: true });
 	await door.stop();
 });

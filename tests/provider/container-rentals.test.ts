@@ -7,6 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { gpuArguments } from "../../src/provider/rental/container-environment.ts";
@@ -78,6 +79,7 @@ test("a container is made with few rights, with its GPUs, and entered by the cus
 		name: NAME,
 		publicKey: customer.line.split(" ").slice(0, 2).join(" "),
 		devices: ["GPU-b"],
+		untilMs: Date.now() + 3_600_000,
 	});
 	assert.equal(user, userInfo().username);
 	const run = calls().find(([first]) => first === "run")!;
@@ -114,11 +116,36 @@ test("a container is made with few rights, with its GPUs, and entered by the cus
 	assert.match((await client.run(access, customer, "id")).stderr, /Permission denied/);
 });
 
+test("N14: a container goes at its time with the provider dead, and not before", async () => {
+	const publicKey = customer.line.split(" ").slice(0, 2).join(" ");
+	const { user, hostKey } = await maker.create({ name: NAME, publicKey, devices: [], untilMs: Date.now() + 60_000 });
+	const access = { host: "127.0.0.1", port: maker.port, user, hostKey };
+	await maker.setEnd({ name: NAME, publicKey, untilMs: Date.now() + 3_600_000 });
+	assert.match((await client.run(access, customer, "id")).stdout, /^inside/, "extended");
+	const removals = () => calls().filter(([first]) => first === "rm").length;
+	const before = removals();
+	// From here on nobody calls the maker: what waits does it alone.
+	await maker.setEnd({ name: NAME, publicKey, untilMs: Date.now() + 500 });
+	for (let i = 0; removals() === before; i++) {
+		assert.ok(i < 600, "the container outlives its rental");
+		await sleep(100);
+	}
+	assert.deepEqual(calls().at(-1), ["rm", "--force", "--volumes", NAME]);
+	assert.match((await client.run(access, customer, "id")).stderr, /Permission denied/);
+	await maker.remove(NAME);
+});
+
 test("a container that is not made is told, and its name may not be anything", async () => {
 	writeFileSync(join(fake, "broken"), "");
-	await assert.rejects(maker.create({ name: NAME, publicKey: "k", devices: [] }), isCode("RENTAL_FAILED"));
+	await assert.rejects(
+		maker.create({ name: NAME, publicKey: "k", devices: [], untilMs: Date.now() + 3_600_000 }),
+		isCode("RENTAL_FAILED"),
+	);
 	for (const name of ["--privileged", "a b", "", `${NAME};id`])
-		await assert.rejects(maker.create({ name, publicKey: "k", devices: [] }), isCode("RENTAL_FAILED"));
+		await assert.rejects(
+			maker.create({ name, publicKey: "k", devices: [], untilMs: Date.now() + 3_600_000 }),
+			isCode("RENTAL_FAILED"),
+		);
 });
 
 test("no container engine that answers: told as such", async () => {

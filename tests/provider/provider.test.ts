@@ -395,6 +395,7 @@ function createToyEnvironments(): EnvironmentMaker & { readonly made: Set<string
 			made.add(name);
 			return { user: name, hostKey };
 		},
+		setEnd: async () => {},
 		remove: async (name) => void made.delete(name),
 		health: async (name) => ({ healthy: made.has(name), detail: "" }),
 		list: async () => [...made],

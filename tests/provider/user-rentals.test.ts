@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { ProviderEvent } from "../../src/provider/provider-event.ts";
@@ -14,7 +15,7 @@ import { findEnvironments } from "../../src/provider/rental/find-environments.ts
 import { type HostRentals, openHostRentals } from "../../src/provider/rental/host-rentals.ts";
 import { bookPath, readBook } from "../../src/provider/rental/rental-book.ts";
 import { processesOf } from "../../src/provider/rental/user-environment.ts";
-import { createSshClient, needRoot, type SshClient, type TestKey } from "./ssh-client.test-kit.ts";
+import { createSshClient, needRoot, type SshClient, type TestKey, waitingFor } from "./ssh-client.test-kit.ts";
 
 const V = "aa".repeat(32);
 const OTHER_V = "bb".repeat(32);
@@ -54,6 +55,7 @@ const exists = (user: string) => {
 		return false;
 	}
 };
+const marks = () => readdirSync(join(client.folder, "rentals")).filter((name) => name !== "last-user-id");
 const uidOf = (user: string) => Number(execFileSync("id", ["-u", user]).toString());
 
 before(async () => {
@@ -206,7 +208,7 @@ test("at the end everything is killed and gone: processes, sessions, files, cron
 	if (madeFolder !== undefined) rmSync(madeFolder, { recursive: true });
 	assert.ok(existsSync("/etc/passwd"));
 	assert.deepEqual(
-		readdirSync(join(client.folder, "rentals")).flatMap((d) => readdirSync(join(client.folder, "rentals", d, "homes"))),
+		marks().flatMap((name) => readdirSync(join(client.folder, "rentals", name, "homes"))),
 		[],
 	);
 	assert.deepEqual(await maker.list(), []);
@@ -329,6 +331,58 @@ test("keys with anything more than a key, wrong ends and unknown devices are ref
 	await assert.rejects(rentals.rent({ ...asked, devices: ["GPU-none"] }), isCode("RENTAL_UNAVAILABLE"));
 	assert.deepEqual(rentals.rentals, []);
 	assert.deepEqual(await maker.list(), []);
+});
+
+test("N14: the SSH server itself lets nobody in after the end, with nobody left to tell it", async () => {
+	const access = await rent();
+	const { publicKey } = (await readBook(bookPath(dataFolder)))[0]!;
+	await rentals.stop();
+	// Held, not killed: it would be started again. Nothing of ours is able to act from here on.
+	const waiting = waitingFor(access.user);
+	assert.equal(waiting.length, 1);
+	process.kill(waiting[0]!, "SIGSTOP");
+	await maker.setEnd({ name: access.user, publicKey, untilMs: Date.now() + HOUR });
+	assert.equal((await client.run(access, customer, "echo in")).stdout, "in\n");
+	const untilMs = Date.now() + 500;
+	await maker.setEnd({ name: access.user, publicKey, untilMs });
+	while (Date.now() <= untilMs + 1000) await sleep(50);
+	assert.match((await client.run(access, customer, "id")).stderr, /Permission denied/);
+	assert.ok(
+		readFileSync(`${join(client.folder, "rentals")}/${marks()[0]}/keys/${access.user}`, "utf8").includes(publicKey),
+	);
+	// The twin: the same key with another end.
+	await maker.setEnd({ name: access.user, publicKey, untilMs: Date.now() + HOUR });
+	assert.equal((await client.run(access, customer, "echo in")).stdout, "in\n");
+	rentals = await startRentals();
+});
+
+test("N17: no renter gets the user or group id of an earlier one, over restarts and lost books too", async () => {
+	const ids: number[] = [];
+	for (let i = 0; i < 3; i++) {
+		const rental = rentalId();
+		const { user } = await rent({ rental });
+		const gid = Number(execFileSync("id", ["-g", user]).toString());
+		assert.equal(gid, uidOf(user), "a group of the same number, so it is as new");
+		ids.push(gid);
+		await rentals.unrent({ rental, validatorKey: V });
+		await rentals.stop();
+		rentals = await startRentals();
+	}
+	assert.deepEqual(
+		ids,
+		[...new Set(ids)].sort((a, b) => a - b),
+		"each one higher than the last",
+	);
+	assert.ok(ids[0]! >= 65_536, "above the host's own people");
+	// What was given last is not guessed when it cannot be read.
+	const remembered = join(client.folder, "rentals", "last-user-id");
+	const before = readFileSync(remembered, "utf8");
+	writeFileSync(remembered, "x");
+	await assert.rejects(rent(), isCode("FILE_UNREADABLE"));
+	writeFileSync(remembered, "524287");
+	await assert.rejects(rent(), isCode("RENTAL_UNAVAILABLE"), "nor does it begin anew");
+	writeFileSync(remembered, before);
+	await rent();
 });
 
 test("users that are not ours are never removed", async () => {

@@ -134,7 +134,7 @@ export const provideCommand = command({
 	about: `Connects to the validator, proves that it holds this host's key, and lets the validator probe this host's devices at any
 time. Runs until stopped.
 
-Ctrl-C or SIGTERM stops it in order. Rentals continue until their end; the next assay provide looks after them.`,
+Ctrl-C or SIGTERM stops it in order. Rentals continue until their end, which comes by itself; the next assay provide looks after them.`,
 	needs: "--validator URL",
 	options,
 	exits: {
@@ -158,7 +158,7 @@ Ctrl-C or SIGTERM stops it in order. Rentals continue until their end; the next 
 		await provider.stop({ drainMs: DRAIN_MS });
 		for (const { rental: id, untilMs } of provider.rentals)
 			io.err.write(
-				`  rental ${id} continues until ${time(untilMs)} UTC: start again before then, or run assay provide --end-rentals\n`,
+				`  rental ${id} continues until ${time(untilMs)} UTC and ends by itself; the next assay provide deletes what is left of it, --end-rentals ends it now\n`,
 			);
 		return 0;
 	},

@@ -1,11 +1,13 @@
 // A rental as a container of docker or podman: with few capabilities, without new rights, with the GPUs that
 // were rented. The customer logs in to our SSH server on the host, as the provider's own user, and the one
 // thing that the key there allows is a program of ours that enters the container. The end is the removal of
-// the container with all that runs in it.
+// the container with all that runs in it, by the provider or, when it is dead, by what waits for the end
+// (rental-end.ts).
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { checkName, ENVIRONMENT_NAME, type EnvironmentMaker, rentalFailed as failed } from "./environment.ts";
+import { RentalEnd } from "./rental-end.ts";
 import type { RentalSshd } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -47,6 +49,7 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 	const { sshd, program, image, folder, mark } = options;
 	const enter = join(folder, "enter-container");
 	const { username: user, gid } = userInfo();
+	const end = new RentalEnd(folder);
 
 	function writeEnter(): void {
 		for (const path of [enter, program])
@@ -67,10 +70,15 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 		chmodSync(enter, 0o700);
 	}
 
+	const ended = { kind: "container", program } as const;
+	const waitForEnd = (name: string, untilMs: number) => end.set(name, untilMs, sshd.keyFileOf(user), ended);
+	const allow = (name: string, publicKey: string, untilMs: number) =>
+		sshd.allow(user, { options: `restrict,pty,command="${enter} ${name}"`, publicKey, gid, untilMs });
+
 	return {
 		kind: "container",
 		port: sshd.port,
-		async create({ name, publicKey, devices }) {
+		async create({ name, publicKey, devices, untilMs }) {
 			checkName(name);
 			writeEnter();
 			const fixed = ["--detach", "--init", "--restart", "no", "--security-opt", "no-new-privileges"];
@@ -81,9 +89,15 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 			const args = ["run", ...fixed, ...rights, ...bounds, ...named, ...gpus, image, "sleep", "infinity"];
 			const made = await runProgram(program, args, { timeoutMs: CREATE_MS });
 			if (made.code !== 0) throw failed(`the container was not made: ${made.stderr}`);
-			await sshd.allow(user, `restrict,pty,command="${enter} ${name}" ${publicKey}`, gid);
+			await waitForEnd(name, untilMs);
+			await allow(name, publicKey, untilMs);
 			await sshd.start();
 			return { user, hostKey: await sshd.hostKey() };
+		},
+		async setEnd({ name, publicKey, untilMs }) {
+			checkName(name);
+			await waitForEnd(name, untilMs);
+			await allow(name, publicKey, untilMs);
 		},
 		async remove(name) {
 			checkName(name);
@@ -93,11 +107,13 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 			});
 			if (code !== 0 && !/no such container|no container with name/i.test(stderr))
 				throw failed(`the container ${name} was not removed: ${stderr}`);
+			await end.stop(name);
 		},
 		async health(name) {
 			checkName(name);
 			const { code, stdout } = await runProgram(program, ["inspect", "--format", "{{.State.Running}}", name]);
 			if (code !== 0 || stdout.trim() !== "true") return { healthy: false, detail: "its container does not run" };
+			await end.keep(name, sshd.keyFileOf(user), ended);
 			return sshd.health();
 		},
 		async list() {

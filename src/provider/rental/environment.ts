@@ -11,6 +11,8 @@ interface EnvironmentRequest {
 	readonly publicKey: string;
 	/** UUIDs of GPUs; empty: all. */
 	readonly devices: readonly string[];
+	/** When access ends by itself, whatever becomes of the provider. */
+	readonly untilMs: number;
 }
 
 export interface EnvironmentMaker {
@@ -19,6 +21,8 @@ export interface EnvironmentMaker {
 	readonly port: number;
 	/** Gives the name to log in with. Throws AssayError; what is left half made, `remove` takes away. */
 	create(options: EnvironmentRequest): Promise<{ readonly user: string; readonly hostKey: string }>;
+	/** From now on access ends by itself at this time, whatever was said before. Throws AssayError. */
+	setEnd(options: Omit<EnvironmentRequest, "devices">): Promise<void>;
 	/** Ends and removes everything, also of one half made. Throws RENTAL_FAILED when something stays. */
 	remove(name: string): Promise<void>;
 	health(name: string): Promise<RentalHealth>;

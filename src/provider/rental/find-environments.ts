@@ -59,7 +59,8 @@ export async function findEnvironments(options: FindEnvironmentsOptions): Promis
 		);
 	if ((await runProgram("useradd", ["--help"])).code !== 0)
 		throw none("there is no useradd on this host", "On Debian or Ubuntu: apt-get install passwd.");
-	const rentals = join(options.rentalsFolder ?? "/var/lib/assay-rentals", mark);
+	const rentalsFolder = options.rentalsFolder ?? "/var/lib/assay-rentals";
+	const rentals = join(rentalsFolder, mark);
 	const sshd = new RentalSshd({
 		...ssh,
 		keysFolder: join(rentals, "keys"),
@@ -69,6 +70,8 @@ export async function findEnvironments(options: FindEnvironmentsOptions): Promis
 	return createUserEnvironments({
 		sshd,
 		homesFolder: join(rentals, "homes"),
+		rentalsFolder,
+		endsFolder: folder,
 		mark: `assay rental ${mark}`,
 		gpus,
 	});

@@ -1,5 +1,6 @@
 // The rentals on this host: makes an environment when a validator asks, ends it when that validator says so
-// or when its time is over, whether or not anybody comes back. One rental at a time; one thing at a time. The
+// or when its time is over, whether or not anybody comes back. One rental at a time; one thing at a time. With
+// every environment something waits for its end that needs no process of ours (rental-end.ts). The
 // book (rental-book.ts) is written first, so that a provider killed at any moment ends, at its next start,
 // whatever is over, unfinished or unknown.
 import type { CallRequest, RentalHealth, RentedAccess, RentRequest } from "../../engine/agent/agent-calls.ts";
@@ -69,7 +70,7 @@ export class HostRentals {
 		return this.mutex.run(async () => {
 			const entry = this.find(rental, validatorKey);
 			this.checkEnd(untilMs);
-			await this.note({ ...entry, untilMs });
+			await this.moveEnd(entry, untilMs);
 			this.options.onEvent({ kind: "extended", rental, untilMs });
 			this.schedule();
 		});
@@ -103,8 +104,10 @@ export class HostRentals {
 		await this.mutex.run(async () => {
 			await this.sweep(true);
 			await this.removeUnknown().catch((error) => this.trouble(error));
-			// The host itself may have been restarted: looking at an environment brings its SSH server back.
-			for (const { name, rental } of this.entries) {
+			// The host itself may have been restarted: somebody must wait for the end, and looking at an environment
+			// brings its SSH server back.
+			for (const { name, rental, publicKey, untilMs } of this.entries) {
+				await maker.setEnd({ name, publicKey, untilMs }).catch((error) => this.trouble(error));
 				const { healthy, detail } = await maker.health(name);
 				if (!healthy)
 					this.trouble(new AssayError("RENTAL_FAILED", `the environment of ${rental} does not answer: ${detail}`));
@@ -124,7 +127,7 @@ export class HostRentals {
 		const same = this.entries.find((entry) => entry.rental === rental && entry.validatorKey === validatorKey);
 		// Asked again by a validator that lost our answer.
 		if (same?.state === "active" && same.publicKey === key.line) {
-			await this.note({ ...same, untilMs });
+			await this.moveEnd(same, untilMs);
 			return this.accessTo(same);
 		}
 		if (this.entries.length > 0) throw new AssayError("PROVIDER_RENTED", "this provider is rented");
@@ -135,13 +138,25 @@ export class HostRentals {
 		const entry: BookEntry = { ...facts, state: "making", user: "", hostKey: "" };
 		await this.note(entry);
 		try {
-			const made = await maker.create({ name, publicKey: key.line, devices });
+			const made = await maker.create({ name, publicKey: key.line, devices, untilMs });
 			const active: BookEntry = { ...entry, ...made, state: "active" };
 			await this.note(active);
 			onEvent({ kind: "rented", rental, user: made.user, untilMs });
 			return this.accessTo(active);
 		} catch (error) {
 			await this.remove(entry, "unfinished").catch((fault) => this.trouble(fault));
+			throw error;
+		}
+	}
+
+	/** The book first: what ends the rental without us must never be later than it. */
+	private async moveEnd(entry: BookEntry, untilMs: number): Promise<void> {
+		const { name, publicKey } = entry;
+		await this.note({ ...entry, untilMs });
+		try {
+			await this.options.maker.setEnd({ name, publicKey, untilMs });
+		} catch (error) {
+			await this.note(entry);
 			throw error;
 		}
 	}

@@ -1,10 +1,10 @@
 // The SSH server of rentals: OpenSSH's, started by the provider on a port and with a host key of its own,
 // apart from the host's own server. It lets in the names of rentals only, by the key of their customer only,
-// and forwards nothing. It outlives the provider while a rental lasts, so that a restart of the provider
+// and forwards nothing. After the end of a rental it refuses its key by itself. It outlives the provider while a rental lasts, so that a restart of the provider
 // throws nobody out; a provider that comes back finds it by its process id.
 import { spawn } from "node:child_process";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { chown, rm, writeFile } from "node:fs/promises";
+import { chown, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,6 +29,18 @@ export interface RentalSshdOptions {
 	readonly allowUsers: string;
 	readonly permitRootLogin: "no" | "prohibit-password";
 }
+
+export interface AllowedKey {
+	/** What the key may do, in the words of authorized_keys. */
+	readonly options: string;
+	readonly publicKey: string;
+	/** May read the file: the server looks at it as the user who logs in. */
+	readonly gid: number;
+	readonly untilMs: number;
+}
+
+/** YYYYMMDDHHMMSS, in UTC. sshd lets a key in up to the end of that second. */
+const sshTime = (ms: number) => new Date(ms).toISOString().replace(/\D/g, "").slice(0, 14);
 
 export class RentalSshd {
 	readonly port: number;
@@ -65,7 +77,8 @@ export class RentalSshd {
 		const child = spawn("prlimit", [...limits, SSHD, "-D", "-e", "-f", this.configFile], {
 			detached: true,
 			stdio: ["ignore", "ignore", log],
-			env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
+			// UTC: the ends of keys are read in its time zone; older servers know no other way to say which.
+			env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC0" },
 		});
 		closeSync(log);
 		let ended: string | null = null;
@@ -105,22 +118,28 @@ export class RentalSshd {
 		return hasBanner(this.port, this.options.listen[0] ?? "127.0.0.1");
 	}
 
-	async allow(user: string, line: string, gid: number): Promise<void> {
+	/** One key, to the second of its end: this server lets nobody in by it afterwards, provider or not. */
+	async allow(user: string, key: AllowedKey): Promise<void> {
 		await this.prepare();
-		const path = this.keysOf(user);
-		await writeFile(path, `${line}\n`, { mode: 0o640 });
-		await chown(path, process.getuid?.() ?? 0, gid);
+		const { options, publicKey, gid, untilMs } = key;
+		const path = this.keyFileOf(user);
+		const line = `${options},expiry-time="${sshTime(untilMs)}" ${publicKey}\n`;
+		// Given its name when it is whole: a login at this moment finds the old one or the new one.
+		const draft = `${path}.draft`;
+		await writeFile(draft, line, { mode: 0o640 });
+		await chown(draft, process.getuid?.() ?? 0, gid);
+		await rename(draft, path);
 	}
 
 	async deny(user: string): Promise<void> {
-		await rm(this.keysOf(user), { force: true });
+		await rm(this.keyFileOf(user), { force: true });
 	}
 
 	isAllowed(user: string): boolean {
-		return existsSync(this.keysOf(user));
+		return existsSync(this.keyFileOf(user));
 	}
 
-	private keysOf(user: string): string {
+	keyFileOf(user: string): string {
 		return join(this.options.keysFolder, user);
 	}
 

@@ -1,6 +1,7 @@
 // A rental as a system user of its own: a random name, a home that only it can read, no password, no group
 // but its own (and the one that may use the GPUs, where the host has such a group), the customer's key and no
-// other. At the end every process of that user is killed, then all that it left behind goes, then the user.
+// other. At the end every process of that user is killed, then all that it left behind goes, then the user; if
+// the provider is dead, what waits for the end (rental-end.ts) kills the processes and expires the account.
 // Needs root. It isolates as far as the host's own permissions do and no further.
 import { randomInt } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -9,13 +10,19 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { checkName, ENVIRONMENT_NAME, type EnvironmentMaker, rentalFailed as failed } from "./environment.ts";
+import { RentalEnd } from "./rental-end.ts";
 import type { RentalSshd } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
+import { LAST_RENTAL_ID, takeUserId } from "./user-ids.ts";
 
 export interface UserEnvironmentOptions {
 	readonly sshd: RentalSshd;
 	/** Homes are made in it. */
 	readonly homesFolder: string;
+	/** Of all providers on this host: remembers the user ids that were given. */
+	readonly rentalsFolder: string;
+	/** Of this provider, for it only: what waits for the ends of rentals. */
+	readonly endsFolder: string;
 	/** Marks our users in /etc/passwd: another provider's are left alone. Letters, digits and spaces. */
 	readonly mark: string;
 	/** GPUs of the host; a rental gets all of them or none of this kind. */
@@ -24,6 +31,11 @@ export interface UserEnvironmentOptions {
 
 /** Below are the system's own users. Killing by number must never reach them. */
 const LEAST_UID = 1000;
+/** nobody, and what some systems take for no id. */
+const NOBODY = [65_534, 65_535];
+/** useradd's exit code when an id has an owner. */
+const ID_TAKEN = 4;
+const DAY_MS = 86_400_000;
 const KILL_MS = 20_000;
 const LOCK_TRIES = 100;
 
@@ -34,13 +46,49 @@ interface PasswdEntry {
 }
 
 export function createUserEnvironments(options: UserEnvironmentOptions): EnvironmentMaker {
-	const { sshd, homesFolder, mark } = options;
+	const { sshd, homesFolder, rentalsFolder, mark } = options;
 	const homeOf = (name: string) => join(homesFolder, name);
+	const end = new RentalEnd(options.endsFolder);
+
+	async function makeUser(name: string, untilMs: number): Promise<PasswdEntry> {
+		const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+		const groups = deviceGroups();
+		const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
+		// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
+		const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
+		// No ids below its own either: processes under such an id would not be found by the user's number at
+		// the end.
+		const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
+		const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", mark];
+		const dated = ["--expiredate", expiryDay(untilMs), name];
+		for (;;) {
+			const id = String(await takeUserId(rentalsFolder));
+			const ids = ["--uid", id, "--key", `GID_MIN=${id}`, "--key", `GID_MAX=${id}`];
+			const code = await withLock("useradd", [...fixed, ...noIds, ...ids, ...more, ...named, ...dated], [0, ID_TAKEN]);
+			if (code !== ID_TAKEN) break;
+		}
+		const [user] = await passwd(mark, name);
+		if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
+		return user;
+	}
+
+	async function mustFind(name: string): Promise<PasswdEntry> {
+		checkName(name);
+		const [user] = await passwd(mark, name);
+		if (!user || !isOurs(user)) throw failed(`the user ${name} is gone`);
+		return user;
+	}
+
+	/** What ends by itself: running processes first, so that nobody gets in whom nothing would throw out again. */
+	async function setEnd({ name, uid, gid }: PasswdEntry, publicKey: string, untilMs: number): Promise<void> {
+		await end.set(name, untilMs, sshd.keyFileOf(name), { kind: "user", uid, gid });
+		await sshd.allow(name, { options: "restrict,pty", publicKey, gid, untilMs });
+	}
 
 	return {
 		kind: "user",
 		port: sshd.port,
-		async create({ name, publicKey, devices }) {
+		async create({ name, publicKey, devices, untilMs }) {
 			checkName(name);
 			const gpus = options.gpus();
 			if (devices.length > 0 && gpus.some((uuid) => !devices.includes(uuid)))
@@ -52,22 +100,16 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 					},
 				);
 			mkdirSync(homesFolder, { recursive: true, mode: 0o711 });
-			const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
-			const groups = deviceGroups();
-			const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
-			// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
-			const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
-			// No ids below its own either: processes under such an id would not be found by the user's number at
-			// the end.
-			const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
-			const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", mark, name];
-			await withLock("useradd", [...fixed, ...noIds, ...more, ...named], [0]);
-			const [user] = await passwd(mark, name);
-			if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
+			const user = await makeUser(name, untilMs);
 			chmodSync(homeOf(name), 0o700);
-			await sshd.allow(name, `restrict,pty ${publicKey}`, user.gid);
+			await setEnd(user, publicKey, untilMs);
 			await sshd.start();
 			return { user: name, hostKey: await sshd.hostKey() };
+		},
+		async setEnd({ name, publicKey, untilMs }) {
+			const user = await mustFind(name);
+			await withLock("usermod", ["--expiredate", expiryDay(untilMs), name], [0]);
+			await setEnd(user, publicKey, untilMs);
 		},
 		async remove(name) {
 			checkName(name);
@@ -86,11 +128,14 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 			await rm(homeOf(name), { recursive: true, force: true });
 			if ((await passwd(mark, name)).length > 0 || existsSync(homeOf(name)))
 				throw failed(`${name} could not be removed`);
+			// Last: a provider that is killed in the middle of this leaves somebody who ends it.
+			await end.stop(name);
 		},
 		async health(name) {
 			const [user] = await passwd(mark, name);
 			if (!user) return { healthy: false, detail: "its user is gone" };
 			if (!sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
+			await end.keep(name, sshd.keyFileOf(name), { kind: "user", uid: user.uid, gid: user.gid });
 			return sshd.health();
 		},
 		async list() {
@@ -99,6 +144,9 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 		rest: () => sshd.stop(),
 	};
 }
+
+/** The account's last day, for whatever else lets people in (cron, the host's own SSH server): the one after the end. */
+const expiryDay = (untilMs: number) => new Date(untilMs + DAY_MS).toISOString().slice(0, 10);
 
 /** Users of this provider, or the one of this name. */
 async function passwd(mark: string, name?: string): Promise<PasswdEntry[]> {
@@ -111,10 +159,10 @@ async function passwd(mark: string, name?: string): Promise<PasswdEntry[]> {
 }
 
 /** useradd and userdel hold a lock on /etc/passwd; another program may have it for a moment. */
-async function withLock(command: string, args: readonly string[], fine: readonly number[]): Promise<void> {
+async function withLock(command: string, args: readonly string[], fine: readonly number[]): Promise<number> {
 	for (let i = 1; ; i++) {
 		const { code, stderr } = await runProgram(command, args);
-		if (fine.includes(code)) return;
+		if (fine.includes(code)) return code;
 		const busy = /lock|currently used/.test(stderr);
 		if (!busy || i >= LOCK_TRIES) throw failed(`${command} failed (${code}): ${stderr}`);
 		await sleep(50 + randomInt(200));
@@ -122,7 +170,8 @@ async function withLock(command: string, args: readonly string[], fine: readonly
 }
 
 function isOurs({ uid, gid }: PasswdEntry): boolean {
-	return Number.isSafeInteger(uid) && uid >= LEAST_UID && uid < 65_534 && Number.isSafeInteger(gid) && gid > 0;
+	const isPerson = Number.isSafeInteger(uid) && uid >= LEAST_UID && uid <= LAST_RENTAL_ID && !NOBODY.includes(uid);
+	return isPerson && Number.isSafeInteger(gid) && gid > 0;
 }
 
 /** Groups that may use the GPUs, where not everybody may. Never root's. */
