@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
-export const FIRST_RENTAL_ID = 65_536;
+const FIRST_RENTAL_ID = 65_536;
 export const LAST_RENTAL_ID = 524_287;
 
-export const lastIdFile = (rentalsFolder: string) => join(rentalsFolder, "last-user-id");
+const lastIdFile = (rentalsFolder: string) => join(rentalsFolder, "last-user-id");
 
 /** An id that no renter had before. Throws AssayError RENTAL_UNAVAILABLE, FILE_UNREADABLE, FILE_UNWRITABLE. */
 export async function takeUserId(rentalsFolder: string): Promise<number> {
