@@ -36,12 +36,7 @@ FoundDevices find_devices(const DeviceOptions& options) {
   add_found("cpu device", [&] {
     for (auto& device : make_cpu_devices(options.threads, options.cpu_devices, nullptr, nice)) devices.push_back(std::move(device));
   });
-  add_found("disk", [&] {
-    std::string why;
-    auto disk = options.disk ? find_disk(options.disk_directory, why) : nullptr;
-    if (disk) devices.push_back(std::move(disk));
-    else if (!why.empty()) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
-  });
+  if (options.disk) add_found("disk", [&] { devices.push_back(make_disk(options.disk)); });
   return found;
 }
 

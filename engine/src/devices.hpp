@@ -1,6 +1,7 @@
 // All devices of this host, from every backend.
 #pragma once
 #include "device.hpp"
+#include "disk/direct_file.hpp"
 
 namespace assay_kernels {
 struct Kernels;
@@ -11,8 +12,7 @@ namespace assay {
 struct DeviceOptions {
   unsigned threads = 0;      // of all CPU devices together; 0: all usable cores
   unsigned cpu_devices = 1;  // more than one are virtual
-  bool disk = true;
-  std::string disk_directory;  // empty: search
+  std::shared_ptr<DiskRoom> disk;  // null: none is presented
 };
 
 // What the driver of the GPUs says. Claims only.
@@ -40,8 +40,9 @@ std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned
 inline std::unique_ptr<Device> make_cpu_device(unsigned threads, const assay_kernels::Kernels* kernels = nullptr) {
   return std::move(make_cpu_devices(threads, 1, kernels)[0]);
 }
-// The disk under `directory`; under the first usable of $TMPDIR, /var/tmp and the current directory when that
-// is empty. Null, with the reason in `why`, where no file can be made that goes past the page cache.
-std::unique_ptr<Device> find_disk(const std::string& directory, std::string& why);
+// Room on the disk under `directory`; under the first usable of $TMPDIR, /var/tmp and the current directory when
+// that is empty. Null, with the reason in `why`, where no file can be made that goes past the page cache.
+std::shared_ptr<DiskRoom> open_disk_room(const std::string& directory, uint64_t may_write, std::string& why);
+std::unique_ptr<Device> make_disk(std::shared_ptr<DiskRoom> room);
 
 }  // namespace assay

@@ -9,12 +9,18 @@
 #include <exception>
 
 #include "commands/commands.hpp"
+#include "sandbox/sandbox.hpp"
 
 namespace {
 
 constexpr unsigned kMaxCpuDevices = 64;
 constexpr int kExitUsage = 64;
 constexpr int kExitSoftware = 70;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSandboxByDefault = false;  // sanitizers trace this process and start programs
+#else
+constexpr bool kSandboxByDefault = true;
+#endif
 
 void print_help() {
   puts(
@@ -25,8 +31,17 @@ void print_help() {
       "  --cpu-devices N  present the CPU as N virtual devices that share cores and memory (1 to 64, default 1)\n"
       "  --disk-dir PATH  the disk to present (default: that of $TMPDIR, /var/tmp or the current directory)\n"
       "  --no-disk     present no disk\n"
+      "  --disk-writes N  the most bytes to write to that disk (up to 18 digits, default: no limit)\n"
+      "  --no-sandbox  keep the rights it was started with: for debuggers and sanitizers\n"
+      "  --sandbox-check  print what the sandbox holds on this host and exit\n"
       "  --version     print the version and exit\n"
       "  --help        print this and exit");
+}
+
+bool parse_bytes(const char* text, uint64_t& out) {
+  if (text == nullptr || *text == 0 || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text)) return false;
+  out = strtoull(text, nullptr, 10);
+  return true;
 }
 
 bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) {
@@ -44,6 +59,9 @@ bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) 
 
 int main(int argc, char** argv) {
   assay::DeviceOptions options;
+  std::string disk_directory;  // empty: search
+  uint64_t disk_writes = UINT64_MAX;
+  bool with_disk = true, with_sandbox = kSandboxByDefault, checks_sandbox = false;
   unsigned idle_s = 120;
   for (int i = 1; i < argc; ++i) {
     const char* flag = argv[i];
@@ -62,24 +80,35 @@ int main(int argc, char** argv) {
     else if (!strcmp(flag, "--disk-dir")) {
       const char* path = argv[++i];
       good = path != nullptr && *path != 0;
-      if (good) options.disk_directory = path;
-    } else if (!strcmp(flag, "--no-disk")) {
-      options.disk = false;
-      good = true;
-    }
+      if (good) disk_directory = path;
+    } else if (!strcmp(flag, "--disk-writes")) good = parse_bytes(argv[++i], disk_writes);
+    else if (!strcmp(flag, "--no-disk")) with_disk = false, good = true;
+    else if (!strcmp(flag, "--no-sandbox")) with_sandbox = false, good = true;
+    else if (!strcmp(flag, "--sandbox-check")) checks_sandbox = good = true;
     if (!good) {
       fprintf(stderr, "assay-engine: cannot use %s (see --help)\n", flag);
       return kExitUsage;
     }
   }
   signal(SIGPIPE, SIG_IGN);
+  if (checks_sandbox) return assay::print_sandbox_check(with_sandbox ? assay::enter_sandbox() : assay::Sandbox{});
   try {
+    std::string why;
+    if (with_disk) options.disk = assay::open_disk_room(disk_directory, disk_writes, why);
+    if (with_disk && !options.disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
+    // Before anything of a validator's is read, and before the first thread.
+    const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox() : assay::Sandbox{};
+    if (!sandbox.missing.empty()) fprintf(stderr, "assay-engine: %s\n", sandbox.missing.c_str());
     // Frames only on stdout: anything else that prints (a driver library, say) is sent to stderr.
     const int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (out_fd < 0) return 0;  // stdout is closed: nobody to answer
     dup2(STDERR_FILENO, STDOUT_FILENO);
     assay::Server server(STDIN_FILENO, out_fd, idle_s, [&] { return assay::find_devices(options); }, assay::run_command);
-    return server.run();
+    const int code = server.run();
+    // Whoever keeps a budget of the disk's wear reads this: the last line.
+    if (options.disk && options.disk->written() > 0)
+      fprintf(stderr, "assay-engine: %llu bytes written to the disk\n", static_cast<unsigned long long>(options.disk->written()));
+    return code;
   } catch (const std::exception& e) {
     fprintf(stderr, "assay-engine: %s\n", e.what());
     return kExitSoftware;

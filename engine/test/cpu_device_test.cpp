@@ -183,10 +183,11 @@ void test_virtual_devices() {
 // blocks.
 void test_disk(const std::string& folder) {
   std::string why;
-  const auto found = find_disk(folder, why);
+  const auto room = open_disk_room(folder, uint64_t{1} << 30, why);
+  const auto found = room ? make_disk(room) : nullptr;
   if (!check(found != nullptr && found->product_copies() != nullptr, "a disk under the build: " + why)) return;
   ProductCopies& disk = *found->product_copies();
-  check(find_disk("/proc/self", why) == nullptr && !why.empty(), "no disk under /proc, and a reason");
+  check(open_disk_room("/proc/self", UINT64_MAX, why) == nullptr && !why.empty(), "no disk under /proc, and a reason");
   const auto processor = make_cpu_device(2);
   ProbeKernels& cpu = *processor->probe_kernels();
   for (const GemmSpec& spec : {GemmSpec{Precision::int8, 128, 512, 128}, GemmSpec{Precision::int8, 384, 512, 128},
@@ -209,6 +210,10 @@ void test_disk(const std::string& folder) {
     check(code_of([&] { disk.copy_products(spec, products, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped copy is cancelled");
     check(code_of([&] { disk.stream_copy(*copied.copy, 5, seed_of(20), stop); }) == ErrorCode::cancelled, "a stopped pass is cancelled");
   }
+  const uint64_t before = room->written();
+  room->charge((uint64_t{1} << 30) - before);
+  check(room->written() == uint64_t{1} << 30 && code_of([&] { room->charge(1); }) == ErrorCode::no_memory, "what the owner allows to be written, to the byte");
+  check(code_of([&] { room->charge(UINT64_MAX); }) == ErrorCode::no_memory && room->written() == uint64_t{1} << 30, "and no sum that runs over");
   const GemmSpec huge{Precision::int8, 65536, 65536, 128};
   const std::vector<const uint8_t*> many(1u << 20, nullptr);  // 8 PiB, refused before anything is read
   check(code_of([&] { disk.copy_products(huge, many, seed_of(1), kGo); }) == ErrorCode::no_memory, "8 PiB do not fit the disk");

@@ -21,7 +21,7 @@ std::string folder;  // where direct I/O works
 
 std::vector<std::string> flags_for(unsigned cpus) { return {"--threads", "2", "--cpu-devices", std::to_string(cpus), "--disk-dir", folder}; }
 
-// Files that the engine has open under the folder, and their bytes on the disk.
+// Files that the engine has open under the folder with something in them, and their bytes on the disk.
 struct OpenFiles {
   unsigned count = 0;
   uint64_t bytes = 0;
@@ -36,7 +36,7 @@ OpenFiles open_files(pid_t pid) {
     const std::string path = fds + "/" + entry->d_name;
     struct stat file {};
     if (readlink(path.c_str(), target, sizeof target - 1) > 0 && std::string(target).starts_with(folder + "/") &&
-        stat(path.c_str(), &file) == 0) {
+        stat(path.c_str(), &file) == 0 && file.st_blocks > 0) {
       ++found.count;
       found.bytes += static_cast<uint64_t>(file.st_blocks) * 512;
     }
@@ -101,7 +101,7 @@ void test_claim() {
     check(engine.disk == 0xFFFF, "memory is no disk");
   }
   for (const auto& flags : std::vector<std::vector<std::string>>{
-           {"--cpu-devices", "0"}, {"--cpu-devices", "65"}, {"--cpu-devices"}, {"--disk-dir"}, {"--disk-dir", ""}, {"--no-disk", "x"}}) {
+           {"--cpu-devices", "0"}, {"--cpu-devices", "65"}, {"--cpu-devices"}, {"--disk-dir"}, {"--disk-dir", ""}, {"--no-disk", "x"}, {"--disk-writes", "-1"}, {"--disk-writes"}}) {
     EngineProcess engine(program, flags);
     check(engine.exit_code() == 64, "exit 64 for " + flags[0]);
   }
@@ -287,6 +287,21 @@ void test_disk() {
   check(engine.exit_code() == 0, "and it ends well");
 }
 
+// The owner's limit on what is written: all copies of one engine count, also those that are gone.
+void test_disk_limit() {
+  std::vector<std::string> flags = flags_for(1);
+  flags.insert(flags.end(), {"--disk-writes", std::to_string(3 * 131072)});
+  Engine engine(flags);
+  check(is_done(engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 4, 4, seed_of(1))), 4), "rounds to copy");
+  check(error_code(engine.call(Kind::copy, copy_payload(1, engine.disk, 0, seed_of(1)))) == kNoMemory, "four rounds are more than three");
+  check(is_done(engine.call(Kind::copy, copy_payload(1, engine.disk, 2, seed_of(1))), 1), "two are not");
+  check(error_code(engine.call(Kind::copy, copy_payload(1, engine.disk, 2, seed_of(1)))) == kNoMemory, "two again are");
+  check(is_done(engine.call(Kind::copy, copy_payload(1, engine.disk, 1, seed_of(1))), 1), "the last of them");
+  check(is_done(engine.call(Kind::release, word_payload(1)), 0), "what is freed");
+  check(is_done(engine.call(Kind::gemm, gemm_payload(1, engine.cpu, 0, 128, 512, 128, 1, 1, seed_of(1))), 1), "is written anew");
+  check(error_code(engine.call(Kind::copy, copy_payload(1, engine.disk, 0, seed_of(1)))) == kNoMemory, "only in the owner's eyes");
+}
+
 // Long enough to be caught in the middle: 128 MiB on the disk, as many passes as there may be.
 void test_disk_ends() {
   for (const bool killed : {false, true}) {
@@ -370,7 +385,8 @@ int main(int argc, char** argv) {
     test_turns();
     test_broken_rounds();
     test_disk();
-    test_disk_ends();
+    test_disk_limit();
+  test_disk_ends();
     test_readings();
   } catch (const std::exception& e) {
     check(false, e.what());

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "engine_error.hpp"
 
@@ -36,19 +37,58 @@ int open_nameless(const std::string& directory) {
   return named;
 }
 
+// One for each session (FRAMES.md), and one that takes the place of another.
+constexpr size_t kFiles = 65;
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), &free);
+  return real ? real.get() : path;
+}
+
 }  // namespace
 
-DirectFile::DirectFile(const std::string& directory) : fd_(open_nameless(directory)) {
-  if (fd_ < 0) fail("making a file for direct I/O", errno);
+DiskRoom::DiskRoom(const std::string& directory, uint64_t may_write) : path_(real_path(directory)), may_write_(may_write) {
+  while (files_.size() < kFiles) {
+    const int fd = open_nameless(directory);
+    if (fd < 0 && files_.empty()) fail("making a file for direct I/O", errno);
+    if (fd < 0) break;  // few descriptors are allowed here: as many copies
+    files_.push_back(fd);
+  }
+  free_ = files_;
   struct statfs system {};
-  const bool known = fstatfs(fd_, &system) == 0;
+  const bool known = fstatfs(files_[0], &system) == 0;
   const long type = static_cast<long>(system.f_type);
   if (known && type != kTmpfs && type != kRamfs && type != kHugetlbfs) return;
-  close(fd_);
+  for (const int fd : files_) close(fd);
   throw EngineError(ErrorCode::device_failed, known ? "the file system lies in memory" : "the file system cannot be asked");
 }
 
-DirectFile::~DirectFile() { close(fd_); }
+DiskRoom::~DiskRoom() {
+  for (const int fd : files_) close(fd);
+}
+
+void DiskRoom::charge(uint64_t bytes) {
+  uint64_t before = written_;
+  do {
+    if (bytes > may_write_ || before > may_write_ - bytes)
+      throw EngineError(ErrorCode::no_memory, "the owner allows no more writing to the disk now");
+  } while (!written_.compare_exchange_weak(before, before + bytes));
+}
+
+int DiskRoom::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) throw EngineError(ErrorCode::no_memory, "there are too many copies on the disk");
+  const int fd = free_.back();
+  free_.pop_back();
+  return fd;
+}
+
+void DiskRoom::give_back(int fd) {
+  // What was in it must not be there for whoever is next, nor take room meanwhile.
+  const bool is_empty = ftruncate(fd, 0) == 0;
+  const std::lock_guard lock(mutex_);
+  if (is_empty) free_.push_back(fd);
+}
 
 void DirectFile::reserve(uint64_t bytes) {
   // Extending writes wait for each other; writes into room that is there run side by side.

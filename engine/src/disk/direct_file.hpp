@@ -1,20 +1,51 @@
-// A file without a name that is read and written past the page cache; gone when it is closed, however the
-// process ends. All offsets, lengths and addresses are multiples of 4096 bytes: direct I/O asks for that.
+// Files without a name that are read and written past the page cache; gone when the process ends, however it ends.
+// All offsets, lengths and addresses are multiples of 4096 bytes: direct I/O asks for that.
 #pragma once
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace assay {
 
+// All the files that this process will ever write, opened before its sandbox closes: from then on it may make none.
+// Also the bytes that it may write to them, a limit of the owner's.
+class DiskRoom {
+ public:
+  // Throws device_failed with the reason where files cannot be made: no such directory, no right to write, a file
+  // system in memory or one without direct I/O.
+  explicit DiskRoom(const std::string& directory, uint64_t may_write = UINT64_MAX);
+  ~DiskRoom();
+  DiskRoom(const DiskRoom&) = delete;
+  DiskRoom& operator=(const DiskRoom&) = delete;
+
+  const std::string& path() const { return path_; }  // without links
+  int any_file() const { return files_[0]; }         // for questions about the file system
+  uint64_t written() const { return written_; }
+  // Counted when it is promised, not when it is done. Throws no_memory.
+  void charge(uint64_t bytes);
+
+ private:
+  friend class DirectFile;
+  int take();  // throws no_memory when all are in use
+  void give_back(int fd);
+
+  std::string path_;
+  const uint64_t may_write_;
+  std::atomic<uint64_t> written_ = 0;
+  std::mutex mutex_;
+  std::vector<int> files_, free_;
+};
+
+// One of the room's files, empty at first.
 class DirectFile {
  public:
-  // An empty file in this directory. Throws device_failed with the reason where that cannot be: no such
-  // directory, no right to write, a file system in memory or one without direct I/O.
-  explicit DirectFile(const std::string& directory);
-  ~DirectFile();
+  explicit DirectFile(DiskRoom& room) : room_(room), fd_(room.take()) {}
+  ~DirectFile() { room_.give_back(fd_); }
   DirectFile(const DirectFile&) = delete;
   DirectFile& operator=(const DirectFile&) = delete;
 
@@ -27,7 +58,8 @@ class DirectFile {
   void forget_cached() const;   // should a file system have kept pages after all
 
  private:
-  int fd_ = -1;
+  DiskRoom& room_;
+  int fd_;
 };
 
 }  // namespace assay

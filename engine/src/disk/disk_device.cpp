@@ -28,9 +28,10 @@ constexpr uint64_t kBlockBytes = kGroupBytes << kBlockGroupsLog2;
 
 class FileCopy final : public DiskCopy {
  public:
-  FileCopy(const std::string& directory, const GemmSpec& spec, uint32_t products)
-      : file(directory), product_bytes(spec.bytes()), products(products) {
-    if (bytes() > read_disk_free_bytes(directory)) throw EngineError(ErrorCode::no_memory, "the disk has no room for this copy");
+  FileCopy(DiskRoom& room, const GemmSpec& spec, uint32_t products)
+      : file(room), product_bytes(spec.bytes()), products(products) {
+    if (bytes() > read_disk_free_bytes(room)) throw EngineError(ErrorCode::no_memory, "the disk has no room for this copy");
+    room.charge(bytes());
     file.reserve(bytes());
   }
   uint64_t bytes() const { return product_bytes * products; }
@@ -48,12 +49,12 @@ uint8_t* block_buffer() {
 
 class DiskDevice final : public Device, public ProductCopies {
  public:
-  explicit DiskDevice(std::string directory) : directory_(std::move(directory)), kernels_(assay_kernels::best_kernels()) {}
+  explicit DiskDevice(std::shared_ptr<DiskRoom> room) : room_(std::move(room)), kernels_(assay_kernels::best_kernels()) {}
 
   DeviceKind kind() const override { return DeviceKind::disk; }
   ProductCopies* product_copies() override { return this; }
   DeviceClaim claim() override {
-    const DiskInfo info = read_disk_info(directory_);
+    const DiskInfo info = read_disk_info(*room_);
     DeviceClaim claim;
     claim.name = info.name;
     claim.uuid = info.uuid;
@@ -80,14 +81,14 @@ class DiskDevice final : public Device, public ProductCopies {
     return leaf_hash(bytes);
   }
 
-  std::string directory_;
+  std::shared_ptr<DiskRoom> room_;
   const assay_kernels::Kernels& kernels_;
   std::optional<ThreadPool> pool_;
 };
 
 Copied DiskDevice::copy_products(const GemmSpec& spec, std::span<const uint8_t* const> products, const Hash& nonce,
                                  const std::atomic<bool>& stop) {
-  auto copy = std::make_unique<FileCopy>(directory_, spec, static_cast<uint32_t>(products.size()));
+  auto copy = std::make_unique<FileCopy>(*room_, spec, static_cast<uint32_t>(products.size()));
   const uint64_t per_product = spec.bytes() / kGroupBytes;
   const auto group_bytes = [&](uint64_t group) { return products[group / per_product] + group % per_product * kGroupBytes; };
   const ChunkedTree tree(
@@ -121,7 +122,7 @@ Hash DiskDevice::stream_copy(DiskCopy& base, uint32_t products, const Hash& nonc
 
 }  // namespace
 
-std::unique_ptr<Device> find_disk(const std::string& directory, std::string& why) {
+std::shared_ptr<DiskRoom> open_disk_room(const std::string& directory, uint64_t may_write, std::string& why) {
   std::vector<std::string> candidates = {directory};
   if (directory.empty()) {
     const char* temporary = getenv("TMPDIR");
@@ -130,13 +131,14 @@ std::unique_ptr<Device> find_disk(const std::string& directory, std::string& why
   }
   for (const std::string& candidate : candidates) {
     try {
-      const DirectFile probe(candidate);
-      return std::make_unique<DiskDevice>(candidate);
+      return std::make_shared<DiskRoom>(candidate, may_write);
     } catch (const EngineError& e) {
       why += (why.empty() ? "" : "; ") + candidate + ": " + e.what();
     }
   }
   return nullptr;
 }
+
+std::unique_ptr<Device> make_disk(std::shared_ptr<DiskRoom> room) { return std::make_unique<DiskDevice>(std::move(room)); }
 
 }  // namespace assay

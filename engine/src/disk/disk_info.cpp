@@ -1,4 +1,4 @@
-// See disk_info.hpp. Reads statvfs, /sys/dev/block and /proc/self/mountinfo; whatever is missing is left out.
+// See disk_info.hpp. Reads fstatvfs, /sys/dev/block and /proc/self/mountinfo; whatever is missing is left out.
 #include "disk_info.hpp"
 
 #include <sys/stat.h>
@@ -62,22 +62,22 @@ std::string model_of(dev_t device) {
 
 }  // namespace
 
-uint64_t read_disk_free_bytes(const std::string& directory) {
+uint64_t read_disk_free_bytes(const DiskRoom& room) {
   struct statvfs system {};
-  if (statvfs(directory.c_str(), &system) != 0) return 0;
+  if (fstatvfs(room.any_file(), &system) != 0) return 0;
   const uint64_t free = uint64_t{system.f_bavail} * system.f_frsize;
   return free > kDiskReserveBytes ? free - kDiskReserveBytes : 0;
 }
 
-DiskInfo read_disk_info(const std::string& directory) {
+DiskInfo read_disk_info(const DiskRoom& room) {
   DiskInfo info;
   struct statvfs system {};
-  if (statvfs(directory.c_str(), &system) == 0) info.bytes = uint64_t{system.f_blocks} * system.f_frsize;
-  info.free_bytes = read_disk_free_bytes(directory);
+  if (fstatvfs(room.any_file(), &system) == 0) info.bytes = uint64_t{system.f_blocks} * system.f_frsize;
+  info.free_bytes = read_disk_free_bytes(room);
   struct stat entry {};
-  if (stat(directory.c_str(), &entry) != 0) return info;
+  if (fstat(room.any_file(), &entry) != 0) return info;
   const std::string model = model_of(entry.st_dev);
-  const Mount mount = mount_of(real_path(directory));
+  const Mount mount = mount_of(room.path());
   info.name = model.empty() ? mount.source : model + " (" + mount.source + ")";
   if (!mount.type.empty()) info.name += ", " + mount.type;
   const std::string machine = read_host_info().machine_id;

@@ -1,7 +1,9 @@
-// What the system says of the disk under a directory. Claims only.
+// What the system says of the disk that the files of a room lie on. Claims only.
 #pragma once
 #include <cstdint>
 #include <string>
+
+#include "direct_file.hpp"
 
 namespace assay {
 
@@ -13,7 +15,7 @@ struct DiskInfo {
 
 constexpr uint64_t kDiskReserveBytes = uint64_t{1} << 30;  // never taken: a full disk stops the rest of the host
 
-DiskInfo read_disk_info(const std::string& directory);
-uint64_t read_disk_free_bytes(const std::string& directory);
+DiskInfo read_disk_info(const DiskRoom& room);
+uint64_t read_disk_free_bytes(const DiskRoom& room);
 
 }  // namespace assay

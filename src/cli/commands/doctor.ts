@@ -30,6 +30,13 @@ const gnuVersionOf = (program: string) => versionOf(program, ["--version"], /\d+
 const gpuAndDriver = () =>
 	versionOf("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], /.+, \d+\.\d+[.\d]*/);
 
+/** Null: a part of it cannot be had here. */
+function sandboxOf(engine: string): string | null {
+	const run = spawnSync(engine, ["--sandbox-check"], { encoding: "utf8", timeout: 10_000 });
+	const found = /"landlock":(\d+),"seccomp":true,"missing":""/.exec(run.stdout ?? "")?.[1];
+	return found === undefined ? null : `Landlock ${found}, seccomp, a user without rights`;
+}
+
 function lookAround(): Check[] {
 	const isArm = process.arch === "arm64";
 	const [own, foreign] = isArm ? ["linux-arm64", "linux-x64"] : ["linux-x64", "linux-arm64"];
@@ -50,6 +57,9 @@ function lookAround(): Check[] {
 	addForSources("g++", "builds the engine", compiler, install("g++"), ownEngine === null);
 	const engine = `the program that runs the challenges, for ${own}`;
 	add("engine", engine, ownEngine, build, compiler === null || !hasSources);
+	const confined = "keeps hostile challenges away from this machine's files, network and programs";
+	const kernel = "Linux 5.13 or newer with Landlock confines it; without, run the provider as a user of its own";
+	if (ownEngine !== null) add("sandbox", confined, sandboxOf(ownEngine), kernel);
 	const otherBuild = hasSources ? `${build} --platform ${foreign}` : build;
 	add("other engine", `the same for hosts of the other kind (${foreign})`, otherEngine, otherBuild);
 	const nvcc = "builds the engine's GPU code; without it the engine supports the CPU only";
