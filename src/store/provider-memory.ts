@@ -7,7 +7,7 @@ import type { Sql } from "./postgres/sql.ts";
 const FIELDS = [
 	...(["why", "lastStartedAtMs", "validSinceWithheld", "changeProbeAtMs", "changedAtMs", "suspicion"] as const),
 	...(["suspectProbeAtMs", "proof", "firstProven", "series", "clearedWith", "recent"] as const),
-	...(["reliabilityBeforePpm", "together", "stalls", "provenInMs", "turn"] as const),
+	...(["reliabilityBeforePpm", "together", "stalls", "provenInMs", "turn", "callsBeforeRental"] as const),
 ] satisfies readonly (keyof ProviderMemory)[];
 const columnOf = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 

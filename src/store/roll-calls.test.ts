@@ -106,10 +106,12 @@ onBothServers((server) => {
 		assert.deepEqual(await statesOf(ids[2]!, 24), ["absent", "absent", "late"]);
 		assert.deepEqual((await store.rollCalls.outcomes(ids[1]!, 2))[1], { state: "excused", paidPpm: 7 });
 		assert.deepEqual(
-			await store.rollCalls.counted(ids[1]!, 24),
+			(await store.rollCalls.counted(ids[1]!, 24)).map(({ state }) => state),
 			["absent", "absent", "absent"],
 			"excused ones left out",
 		);
+		const [newest, ...older] = await store.rollCalls.counted(ids[1]!, 24);
+		assert.deepEqual(await store.rollCalls.counted(ids[1]!, 24, older[0]!.calledAtMs), [newest], "those after a time");
 		const { rows, cursor } = await store.rollCalls.history(ids[0]!, { limit: 2 });
 		assert.deepEqual(
 			[...rows, ...(await store.rollCalls.history(ids[0]!, { cursor })).rows].map(({ call }) => call),

@@ -253,6 +253,11 @@ function lifeOfCalls(context: StoreContext) {
 	};
 }
 
+interface CountedCall {
+	readonly state: RollAnswerState;
+	readonly calledAtMs: number;
+}
+
 /** Calls and answers, read. */
 function whatCame({ database }: StoreContext) {
 	return {
@@ -322,13 +327,17 @@ function whatCame({ database }: StoreContext) {
 			),
 
 		/** The newest of those that did not excuse it: what presence is made of. It stands still while a provider is rented and paid for. */
-		async counted(providerId: string, limit: number): Promise<readonly RollAnswerState[]> {
-			const rows = await database.read<Pick<RollAnswerRow, "state">>(
-				`SELECT coalesce(a.state, 'absent') AS state FROM ${MET} WHERE c.state = 'done' AND a.state IS DISTINCT FROM 'excused'
+		async counted(providerId: string, limit: number, afterMs = -1): Promise<readonly CountedCall[]> {
+			return await database.read<CountedCall>(
+				`SELECT coalesce(a.state, 'absent') AS state, c.called_at_ms FROM ${MET}
+				WHERE c.state = 'done' AND a.state IS DISTINCT FROM 'excused' AND c.called_at_ms > $3
 				ORDER BY c.called_at_ms DESC, c.call DESC LIMIT $2`,
-				[hex("a provider's id", providerId, 64), integer("a limit", limit, 1, 10_000)],
+				[
+					hex("a provider's id", providerId, 64),
+					integer("a limit", limit, 1, 10_000),
+					integer("afterMs", afterMs, -1, Number.MAX_SAFE_INTEGER),
+				],
 			);
-			return rows.map(({ state }) => state);
 		},
 
 		/** Of one provider, newest first. */

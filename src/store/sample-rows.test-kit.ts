@@ -47,7 +47,15 @@ export function cardFigures(device: number, scale = 1): readonly Figure[] {
 export function memory(over: Partial<ProviderMemory> = {}): ProviderMemory {
 	return {
 		...{ why: "registered", lastStartedAtMs: null, validSinceWithheld: null, changeProbeAtMs: null, changedAtMs: null },
-		...{ suspicion: null, suspectProbeAtMs: null, proof: null, firstProven: [], series: [], clearedWith: [] },
+		...{
+			suspicion: null,
+			suspectProbeAtMs: null,
+			proof: null,
+			firstProven: [],
+			series: [],
+			clearedWith: [],
+			callsBeforeRental: null,
+		},
 		...{ recent: [], reliabilityBeforePpm: null, together: null, stalls: 0, provenInMs: null, turn: 2 },
 		...over,
 	};

@@ -70,6 +70,20 @@ export function createScoreStore({ database }: StoreContext) {
 				options,
 			),
 
+		/** Whose score above 0 stands on a probe before `probedBeforeMs`, and was made before `madeBeforeMs`: the oldest scores first. */
+		async aged(o: { readonly probedBeforeMs: number; readonly madeBeforeMs: number; readonly limit: number }) {
+			const rows = await database.read<Pick<Score, "providerId">>(
+				`SELECT s.provider_id FROM scores s JOIN providers p ON p.id = s.provider_id
+				WHERE p.score_ppm > 0 AND s.at_ms < $2 AND coalesce(p.last_probe_at_ms, -1) < $1 ORDER BY s.at_ms, s.provider_id LIMIT $3`,
+				[
+					integer("probedBeforeMs", o.probedBeforeMs),
+					integer("madeBeforeMs", o.madeBeforeMs),
+					integer("a limit", o.limit, 1, 10_000),
+				],
+			);
+			return rows.map(({ providerId }) => providerId);
+		},
+
 		/** Every current score of an active provider that is not older than `sinceMs`: what a report says. */
 		async all({ sinceMs }: { readonly sinceMs: number }) {
 			return await database.read<Pick<Score, "providerId" | "scorePpm">>(

@@ -14,10 +14,16 @@ import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
+import { createParams } from "../../src/market/params.ts";
 import { escrowPerSecond } from "../../src/market/rentals/paid-rental.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
 import { rentalSalt } from "../../src/protocol/chain/rental-salt.ts";
+import type { EventHub } from "../../src/validator/event-hub.ts";
+import { createScoreKeeper } from "../../src/validator/scoring/score-keeper.ts";
 import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
+import { createReportScores } from "../../src/validator/settlement/report-scores.ts";
+import type { ValidatorConfig } from "../../src/validator/validator-config.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -28,6 +34,8 @@ import {
 } from "./toy-agent.test-kit.ts";
 
 const HOUR = 3_600_000;
+/** A toy's figures are worth something against these. */
+const PARAMS = createParams({ gpuInt8OpsPerS: 1, gpuFp32FlopPerS: 1 });
 const UNIT = 10n ** 18n;
 const PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f renter";
 const PROVIDER = signerOf(71);
@@ -181,6 +189,69 @@ test("a roll call excuses who is paid for, by what is burned, and nobody else wh
 	assert.deepEqual(absent, { state: "absent", paidPpm: null });
 	await customer().releaseRental({ params: { id: free.id } });
 	await offered();
+});
+
+/**
+ * What a validator without roll calls (toys answer none) would report of it at the end of an epoch in `laterMs`, had nothing else happened since.
+ * Null: it is left out.
+ */
+async function reportedIn(laterMs: number, providerId: string, { isScored = false } = {}): Promise<number | null> {
+	const nowMs = () => Date.now() + laterMs;
+	const { store } = validator;
+	const config = { params: PARAMS, chain: {}, rollCalls: { isOn: false } } as unknown as ValidatorConfig;
+	const hub = { tell: () => {} } as unknown as EventHub;
+	const keeper = createScoreKeeper({ store, config, env: { ...realEnvironment(), nowMs }, hub });
+	if (isScored) await keeper.score(providerId);
+	else await keeper.age(100);
+	const account = host.address.toLowerCase() as `0x${string}`;
+	const report = createReportScores({
+		store,
+		book: { refresh: async () => {}, accountOf: (id) => (id === providerId ? account : null), isKnown: () => true },
+		keptAccountOf: null,
+		archive: {
+			async putReasons(_, reasons) {
+				for await (const [reported] of reasons) assert.equal(reported, account);
+			},
+		},
+		params: { genesis: 0, epochSeconds: 1000, commitSeconds: 20, revealSeconds: 20, voidSeconds: 20 },
+		maxAgeMs: PARAMS.maxAgeMs,
+		nowMs,
+	});
+	return ((await report(0)) ?? [])[0]?.scorePpm ?? null;
+}
+
+test("M4: a host that is rented and paid for stays in reports until its proof is maxRentedAgeMs old", async () => {
+	await offered();
+	const { named } = await deposit("31");
+	const rental = await rent(named);
+	assert.ok((await reportedIn(HOUR, agent.id, { isScored: true }))! > 0);
+	// Not probed, not scored by anything else: time alone.
+	for (const hours of [4, 8, 24, 48, 6 * 24])
+		assert.ok((await reportedIn(hours * HOUR, agent.id))! > 0, `after ${hours} h`);
+	assert.ok(!(await reportedIn(PARAMS.maxRentedAgeMs + HOUR, agent.id)), "but not for ever");
+	await customer().releaseRental({ params: { id: rental.id } });
+});
+
+test("N7: a host that is rented for nothing leaves the reports when its proof runs out", async () => {
+	const own = await startToyAgent({
+		url: validator.url,
+		signer: signerOf(74),
+		rentable: true,
+		name: "its own customer",
+	});
+	try {
+		const body = { providerId: own.id, publicKey: PUBLIC_KEY, durationMs: HOUR };
+		const rental = await eventually(() =>
+			customer(signerOf(75))
+				.rent({ body })
+				.catch(() => null),
+		);
+		assert.ok((await reportedIn(PARAMS.maxAgeMs - 2 * HOUR, own.id, { isScored: true }))! > 0, "the twin");
+		assert.ok(!(await reportedIn(PARAMS.maxAgeMs + 60_000, own.id)));
+		await customer(signerOf(75)).releaseRental({ params: { id: rental.id } });
+	} finally {
+		await own.close();
+	}
 });
 
 test("assay rent: deposits, extends, gives back; the provider is paid", async () => {

@@ -84,4 +84,9 @@ export interface ProviderMemory {
 	readonly reliabilityBeforePpm: number | null;
 	/** What its last simultaneous probe came to. */
 	readonly together: KeptTogether | null;
+	/**
+	 * The roll calls that counted before it was last rented through the escrow, the newest first: its presence stands still meanwhile, and
+	 * calls are forgotten sooner than a rental ends. Null: it never was.
+	 */
+	readonly callsBeforeRental: { readonly newestAtMs: number; readonly answered: readonly boolean[] } | null;
 }

@@ -11,6 +11,7 @@ import { strength } from "./migrations/005-strength.ts";
 import { turns } from "./migrations/006-turns.ts";
 import { rollCalls } from "./migrations/007-roll-calls.ts";
 import { escrow } from "./migrations/008-escrow.ts";
+import { callsBeforeRental } from "./migrations/009-calls-before-rental.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 6, name: "turns", sql: turns },
 	{ number: 7, name: "roll-calls", sql: rollCalls },
 	{ number: 8, name: "escrow", sql: escrow },
+	{ number: 9, name: "calls-before-rental", sql: callsBeforeRental },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

@@ -8,6 +8,7 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { ProviderQuery } from "../../store/provider-query.ts";
 import type { Provider } from "../../store/providers.ts";
+import { keepCalls } from "../scoring/counted-calls.ts";
 import { failure } from "../validator-context.ts";
 import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
 import { type NamedEscrow, type PaidRentals, refused } from "./paid-rentals.ts";
@@ -141,6 +142,7 @@ export class Rentals {
 			const active = activate(rental, env.nowMs(), config.params);
 			const changed = await carryOut(this.context, rental, active, { actor, access });
 			if (changed !== null) {
+				if (changed.escrow !== null) await keepCalls(this.context, providerId).catch(failure(this.context, "score"));
 				await scores.score(providerId).catch(failure(this.context, "score"));
 				return changed;
 			}

@@ -11,6 +11,7 @@ import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { ValidatorContext } from "../validator-context.ts";
+import { countedCalls, isCalled } from "./counted-calls.ts";
 
 export type ScoreKeeper = ReturnType<typeof createScoreKeeper>;
 
@@ -66,17 +67,15 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	}
 
 	/**
-	 * Scores again whose last probe is so long ago that it no longer counts: nothing else would. At most `limit`
-	 * of them; how many they were.
+	 * Scores again whose last probe is so long ago that it counts only for who is rented and paid for: nothing else would. The others come to
+	 * 0; a score that stays is made anew every third of `maxAgeMs`, for reports leave out what is older. At most `limit` of them; how many they were.
 	 */
 	async function age(limit: number): Promise<number> {
-		const { maxAgeMs, maxRentedAgeMs } = config.params;
+		const { maxAgeMs } = config.params;
 		const nowMs = env.nowMs();
-		const { rows } = await store.providers.list({ minScorePpm: 1, sort: "lastProbe", descending: false, limit });
-		const old = rows.filter(
-			({ lastProbeAtMs, rentalId }) => nowMs - (lastProbeAtMs ?? 0) > (rentalId === null ? maxAgeMs : maxRentedAgeMs),
-		);
-		for (const { id } of old) await score(id);
+		const [probedBeforeMs, madeBeforeMs] = [maxAgeMs, maxAgeMs / 3].map((ms) => Math.max(0, Math.floor(nowMs - ms)));
+		const old = await store.scores.aged({ probedBeforeMs: probedBeforeMs!, madeBeforeMs: madeBeforeMs!, limit });
+		for (const id of old) await score(id);
 		return old.length;
 	}
 
@@ -121,17 +120,16 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 /** As if there were no roll calls. */
 const UNCALLED = { presence: null, rented: NEVER_RENTED } as const;
 
-/** What the last roll calls say of it. Who has no agent cannot be called, and without a chain nobody is. */
+/** What the last roll calls say of it. */
 async function callsOf(
-	{ store, config }: Pick<ValidatorContext, "store" | "config">,
-	{ id, link }: RememberedProvider,
+	x: Pick<ValidatorContext, "store" | "config">,
+	provider: RememberedProvider,
 ): Promise<Pick<ScoreInput, "presence" | "rented">> {
-	if (config.chain === null || !config.rollCalls.isOn || link !== "agent") return UNCALLED;
-	const { rollCallWindow } = config.params;
-	const calls = await store.rollCalls.outcomes(id, rollCallWindow);
+	if (!isCalled(x, provider)) return UNCALLED;
+	const calls = await x.store.rollCalls.outcomes(provider.id, x.config.params.rollCallWindow);
 	const paid = calls.flatMap(({ paidPpm }) => (paidPpm === null ? [] : [paidPpm]));
-	const counted = await store.rollCalls.counted(id, rollCallWindow);
-	const outcomes = counted.map((state) => (state === "answered" ? state : "absent"));
+	const counted = await countedCalls(x, provider);
+	const outcomes = counted.map(({ answered }) => (answered ? "answered" : "absent"));
 	const mean = Math.floor(paid.reduce((sum, ppm) => sum + ppm, 0) / Math.max(1, paid.length));
-	return { presence: presenceOf(outcomes, config.params), rented: { calls: paid.length, paidPpm: mean } };
+	return { presence: presenceOf(outcomes, x.config.params), rented: { calls: paid.length, paidPpm: mean } };
 }
