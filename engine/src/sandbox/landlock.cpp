@@ -102,6 +102,10 @@ int confine_files() {
   for (const char* path : {"/usr", "/lib", "/lib64", "/lib32", "/nix/store", "/run/opengl-driver", "/run/nvidia", "/proc", "/sys",
                            "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/machine-id", "/etc/localtime", "/etc/nvidia"})
     rules.allow(path, kRead);
+  // CUDA names its threads there, and does not start where it cannot. Kept open: the kernel may forget this folder, and
+  // the one that it makes anew would be another to it.
+  [[maybe_unused]] static const int threads = open("/proc/self/task", O_PATH | O_CLOEXEC);
+  rules.allow("/proc/self/task", kRead | kWriteFile);
   for (const std::string& path : library_folders()) rules.allow(path, kRead);
   for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom"}) rules.allow(path, kReadFile);
   rules.allow("/dev/null", kReadFile | kWriteFile);
