@@ -214,7 +214,7 @@ export const routes = {
 		status: 201,
 		body: rental.rentBody,
 		reply: rental.rental,
-		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "OFFER_NONE", "OFFER_DEARER", "ESCROW_REFUSED"],
+		problems: ["PROVIDER_UNKNOWN", "PROVIDER_RENTED", "OFFER_NONE", "OFFER_DEARER", "ESCROW_REFUSED", "RENTAL_LIMIT"],
 	}),
 	listRentals: read("/v1/rentals", "The caller's rentals (all of them for admins), newest first", {
 		role: "customer",
@@ -233,7 +233,7 @@ export const routes = {
 		params: byRental,
 		body: rental.extendBody,
 		reply: rental.rental,
-		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE", "ESCROW_REFUSED"],
+		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE", "ESCROW_REFUSED", "RENTAL_LIMIT"],
 	}),
 	releaseRental: write("/v1/rentals/:id/release", "End a rental now", {
 		role: "customer",

@@ -129,6 +129,10 @@ export const PARAM_ROWS = {
 	// rentals, docs/rentals.md
 	leastRentalMs: ms(MINUTE, "ours, as the API", 1),
 	mostRentalMs: ms(30 * DAY, "ours, as the API", 1),
+	mostOpenRentals: count(16, 10_000, "ours: at once, of one customer", 1),
+	mostOpenUnpaid: count(2, 10_000, "ours: at once, of one customer, without a deposit"),
+	mostUnpaidMs: ms(DAY, "ours: the longest rental without a deposit, extensions included"),
+	mostUnpaidDayMs: ms(2 * DAY, "ours: of one customer in a day, all rentals without a deposit together"),
 	leastChargeMs: ms(MINUTE, "docs/rentals.md: the first minute is charged whole when the customer releases"),
 	reserveTimeoutMs: ms(5 * MINUTE, "ours: pulling a container image", 1),
 	healthEveryMs: ms(30_000, "docs/rentals.md", 1),

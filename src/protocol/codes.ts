@@ -577,6 +577,10 @@ export const codes = {
 		"The terms of a rental cannot be met.",
 		"Read the message: duration or price lie outside the limits.",
 	),
+	RENTAL_LIMIT: error(
+		"This customer has as much as one may rent.",
+		"Give a rental back, ask for less time, or pay with a deposit: `assay rent start --key-file FILE`; docs/rentals.md.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

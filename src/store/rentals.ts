@@ -7,6 +7,7 @@ import { hex, hostileJson, hostileText, integer, json, list, oneOf, text } from 
 import type { StoreContext } from "./context.ts";
 import { appendJournal } from "./journal.ts";
 import { type Query, readPage } from "./page.ts";
+import type { Sql } from "./postgres/sql.ts";
 import { providerLease, unleased } from "./queue/leases.ts";
 
 type NewRental = Pick<
@@ -48,7 +49,35 @@ const conflict = (why: string, hint: string) =>
 	new AssayError("RENTAL_CONFLICT", `the provider cannot be rented: ${why}`, { hint });
 const optional = (what: string, value: number | undefined) => (value === undefined ? null : integer(what, value));
 
-async function reserve({ database, schema }: StoreContext, rental: NewRental, actor: string): Promise<Rental> {
+/** What a customer holds, and what it used without a deposit since a time. */
+interface Held {
+	readonly open: number;
+	readonly openUnpaid: number;
+	readonly unpaidMs: number;
+}
+
+interface ReserveOptions {
+	readonly actor: string;
+	/** Throws where the customer may not have one more. Two requests of one customer come here one after the other. */
+	readonly allow?: { readonly sinceMs: number; readonly check: (held: Held) => void };
+}
+
+async function heldBy(sql: Pick<Sql, "query">, customer: string, sinceMs: number): Promise<Held> {
+	const isOpen = "state IN ('reserved', 'active')";
+	const [held] = await sql.query<Held>(
+		`SELECT count(*) FILTER (WHERE ${isOpen})::int AS open, count(*) FILTER (WHERE ${isOpen} AND escrow IS NULL)::int AS open_unpaid,
+			coalesce(sum(greatest(0, coalesce(ended_at_ms, until_ms) - greatest(reserved_at_ms, $2))) FILTER (WHERE escrow IS NULL), 0)::bigint AS unpaid_ms
+		FROM rentals WHERE customer = $1 AND (${isOpen} OR ended_at_ms > $2)`,
+		[text("a customer", customer, 200), integer("sinceMs", sinceMs)],
+	);
+	return held!;
+}
+
+async function reserve(
+	{ database, schema }: StoreContext,
+	rental: NewRental,
+	{ actor, allow }: ReserveOptions,
+): Promise<Rental> {
 	const { id, providerId, customer, reservedAtMs, untilMs } = rental;
 	const values = [
 		hex("a rental's id", id, 32),
@@ -62,6 +91,12 @@ async function reserve({ database, schema }: StoreContext, rental: NewRental, ac
 		rental.escrow === null ? null : `0x${hex("a deposit's id", rental.escrow.slice(2), 64)}`,
 	];
 	return await database.transaction(async (sql) => {
+		if (allow !== undefined) {
+			await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+				`assay/customer/${schema}/${customer}`,
+			]);
+			allow.check(await heldBy(sql, customer, allow.sinceMs));
+		}
 		const [provider] = await sql.query<{
 			readonly state: string;
 			readonly rentable: boolean;
@@ -144,7 +179,9 @@ export function createRentalStore(context: StoreContext) {
 		 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider has
 		 * another rental, is not active, not rentable, or is being probed at this moment (try again).
 		 */
-		reserve: (rental: NewRental, { actor }: { readonly actor: string }) => reserve(context, rental, actor),
+		reserve: (rental: NewRental, options: ReserveOptions) => reserve(context, rental, options),
+		held: (customer: string, { sinceMs }: { readonly sinceMs: number }) =>
+			database.transaction((sql) => heldBy(sql, customer, sinceMs)),
 		/** Null: it is not in the state `from`, nothing was changed. Ended or refused: the provider is due at once. */
 		change: (change: RentalChange) => changeRental(context, change),
 

@@ -160,3 +160,66 @@ test("the cheapest that fits, or none", async () => {
 		code: "OFFER_NONE",
 	});
 });
+
+test("N19: one key keeps no host for a month, nor many at once, nor one after the other, unless it pays", async () => {
+	const agents = await Promise.all(
+		[81, 82, 83].map((n) => startToyAgent({ url: validator.url, signer: signerOf(n), rentable: true })),
+	);
+	const renter = customerOf(104);
+	const limit = { code: "RENTAL_LIMIT" };
+	const body = (id: string, durationMs: number) => ({ body: { providerId: id, publicKey: PUBLIC_KEY, durationMs } });
+	/** The codes of those that were refused, whatever was busy for a moment asked again. */
+	const rentAll = (hours: number) =>
+		Promise.all(
+			agents.map(({ id }) =>
+				eventually(() =>
+					renter.rent(body(id, hours * HOUR)).catch((error) => (error.code === "RENTAL_CONFLICT" ? null : error)),
+				),
+			),
+		);
+	try {
+		for (const { id } of agents) await isOffered(id);
+		await assert.rejects(renter.rent(body(agents[0]!.id, 30 * 24 * HOUR)), limit);
+		await assert.rejects(renter.rent(body(agents[0]!.id, 24 * HOUR + 1)), limit);
+		// All at once, which is when a count that is read first and used later would be wrong.
+		const first = await rentAll(20);
+		const held = first.filter((one) => !(one instanceof Error));
+		assert.deepEqual(
+			first.flatMap((one) => (one instanceof Error ? [(one as AssayError).code] : [])),
+			["RENTAL_LIMIT"],
+		);
+		const [one, two] = held as { readonly id: string }[];
+		const longer = (id: string, hours: number) =>
+			renter.extendRental({ params: { id }, body: { durationMs: hours * HOUR } });
+		await longer(one!.id, 4);
+		await assert.rejects(longer(one!.id, 1), limit, "longer than a day in pieces");
+		await longer(two!.id, 3);
+		// Given back at once: what was not used does not count, only that they are two.
+		await renter.releaseRental({ params: { id: one!.id } });
+		await renter.releaseRental({ params: { id: two!.id } });
+		for (const { id } of agents) await isOffered(id);
+		assert.equal(
+			(await rentAll(23)).filter((again) => !(again instanceof Error)).length,
+			2,
+			"nearly two days are booked",
+		);
+		const { rows } = await renter.listRentals({ query: { state: "active" } });
+		aheadMs += 12 * HOUR;
+		await renter.releaseRental({ params: { id: rows[0]!.id } });
+		for (const { id } of agents)
+			if (id !== rows[1]!.providerId) await validator.store.providers.requestProbe(id, { atMs: 0 });
+		validator.wake();
+		const free = agents.find(({ id }) => id !== rows[1]!.providerId)!;
+		const again = (hours: number) =>
+			eventually(async () => {
+				await isOffered(free.id);
+				return renter
+					.rent(body(free.id, hours * HOUR))
+					.catch((error) => (error.code === "RENTAL_LIMIT" ? error : null));
+			});
+		assert.equal(((await again(24)) as unknown as AssayError).code, "RENTAL_LIMIT", "12 h used and 23 booked leave 13");
+		assert.equal((await again(11)).state, "active");
+	} finally {
+		for (const agent of agents) await agent.close();
+	}
+});

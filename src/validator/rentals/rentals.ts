@@ -1,6 +1,7 @@
 // What customers can do with rentals: find what is for rent, reserve it and have its environment made, extend
 // it, give it back. The rules are market's; every change is guarded by the store, so any process can do it.
 import type { CallReply, CallRequest } from "../../engine/agent/agent-calls.ts";
+import { checkCustomer, type HeldRentals, LOOK_BACK_MS } from "../../market/rentals/customer-limits.ts";
 import { activate, extend, refuse, release, reserve } from "../../market/rentals/rental-rules.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -76,6 +77,8 @@ export class Rentals {
 		const paidMs = await this.paidUntilMs(rental.escrow);
 		if (paidMs <= rental.untilMs) throw refused("it pays for no more time: extend it first");
 		const longer = extend(rental, Math.min(addedMs, paidMs - rental.untilMs), env.nowMs(), config.params);
+		const { sinceMs, check } = this.customerLimit(longer, rental);
+		check(await this.context.store.rentals.held(rental.customer, { sinceMs }));
 		// The provider first: a customer must not be charged for time that the host does not grant.
 		await asker.ask(rental.providerId, "extend", { rental: id, untilMs: longer.untilMs });
 		return mustChange(await carryOut(this.context, rental, longer, { actor, ifUntilMs: rental.untilMs }));
@@ -115,9 +118,23 @@ export class Rentals {
 		};
 		const record = reserve(terms, nowMs, config.params);
 		const row = { ...record, publicKey, devices: [], escrow: deposit?.id ?? null };
-		const rental = await store.rentals.reserve(row, { actor });
+		const rental = await store.rentals.reserve(row, { actor, allow: this.customerLimit(row) });
 		tellRental(this.context, rental);
 		return rental;
+	}
+
+	/** What its customer may hold beside it; `before`: it is that one, with more time. */
+	private customerLimit(
+		rental: Pick<Rental, "escrow" | "reservedAtMs" | "untilMs">,
+		before?: Rental,
+	): { readonly sinceMs: number; readonly check: (held: HeldRentals) => void } {
+		const { env, config } = this.context;
+		const { escrow, reservedAtMs, untilMs } = rental;
+		const isNew = before === undefined;
+		const addedMs = untilMs - (before?.untilMs ?? reservedAtMs);
+		const wish = { isPaid: escrow !== null, durationMs: untilMs - reservedAtMs, addedMs, isNew };
+		const sinceMs = Math.max(0, env.nowMs() - LOOK_BACK_MS);
+		return { sinceMs, check: (held) => checkCustomer(held, wish, config.params) };
 	}
 
 	private async mustPay(named: NamedEscrow, rental: Parameters<PaidRentals["mustPay"]>[1]) {
