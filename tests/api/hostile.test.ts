@@ -13,7 +13,8 @@ import { inputs, provider, startToyApi, type ToyApi, tokenOf } from "./toy-api.t
 let api: ToyApi;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 before(async () => {
-	api = await startToyApi();
+	// Many of these end their connection.
+	api = await startToyApi({ limits: { connectionsPerAddress: 100_000 } });
 });
 after(async () => {
 	agent.destroy();
@@ -100,6 +101,9 @@ test("bodies that are not what they should be", async () => {
 		["both", withField('"want":{}'), 400, "BODY_SHAPE"],
 		["an ssh key with options", rentJson.replace("ssh-ed25519", 'command=\\"sh\\" ssh-ed25519'), 400, "BODY_SHAPE"],
 		["two ssh keys", rentJson.replace(" me", "\\nssh-ed25519 AAAA"), 400, "BODY_SHAPE"],
+		["N21: a key twice", rentJson.replace("{", '{"durationMs":1,'), 400, "BODY_BAD"],
+		["N21: a key twice, escaped", rentJson.replace("{", '{"\\u0064urationMs":1,'), 400, "BODY_BAD"],
+		["N21: a key twice, nested", withField('"want":{"model":"a:b","model":"a"}'), 400, "BODY_BAD"],
 		["too large", `"${"x".repeat(1024 * 1024)}"`, 413, "BODY_TOO_LARGE"],
 	];
 	for (const [what, body, status, code] of cases) {

@@ -1,9 +1,9 @@
 // Hostile bytes in, a JSON value out, or AssayError BODY_BAD. Stricter than JSON.parse: UTF-8 only, not deep,
-// no NUL or broken characters (PostgreSQL refuses them, and so must we), no keys that could reach a
-// prototype. Shapes are checked later, by zod.
+// no NUL or broken characters (PostgreSQL refuses them, and so must we), no key twice, no keys that
+// could reach a prototype. Shapes are checked later, by zod.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { hasTwinKeys, tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
@@ -18,7 +18,7 @@ export function parseBody(bytes: Uint8Array): unknown {
 	} catch {
 		throw bad("the body is not JSON");
 	}
-	const fault = faultOf(value);
+	const fault = hasTwinKeys(text, value) ? "an object of the body has a key twice" : faultOf(value);
 	if (fault !== null) throw bad(fault);
 	return value;
 }

@@ -3,7 +3,7 @@
 // come from agent-calls.ts. Not here: their order (agent-protocol.ts), their sealing (agent-seal.ts). Page:
 // docs/agent-link.md.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { hasTwinKeys, tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
@@ -98,11 +98,14 @@ export function decodeMessage(from: AgentSide, json: string): AgentMessage {
 function parseJson(json: string): unknown {
 	if (json.length > MAX_CONTROL_BYTES) throw bad("message", "is longer than 64 KiB");
 	if (tooDeepAt(json) !== null) throw bad("message", "is nested too deeply");
+	let value: unknown;
 	try {
-		return JSON.parse(json);
+		value = JSON.parse(json);
 	} catch {
 		throw bad("message", "is not JSON");
 	}
+	if (hasTwinKeys(json, value)) throw bad("message", "has a key twice");
+	return value;
 }
 
 function bad(where: string, detail: string): AssayError {
