@@ -28,6 +28,7 @@ const PLATFORM = [
 	"bounded-map",
 	"durable-file",
 	"environment",
+	"fair-queue",
 	"folder-lock",
 	"key-file",
 	"keyed-mutex",

@@ -21,6 +21,8 @@ export interface Route {
 	readonly rate: RateClass;
 	/** How many ordinary requests it counts for. Default 1. */
 	readonly cost?: number;
+	/** Whose answer its handler waits for; by default the database's. What waits for a host takes nobody's turn. */
+	readonly waitsFor?: "chain" | "host";
 	/** Of the success reply. */
 	readonly status: 200 | 201 | 202;
 	readonly params?: z.ZodObject;

@@ -164,16 +164,19 @@ export const routes = {
 
 	getChain: read("/v1/chain", "The chain at a glance; null when this validator has none", {
 		reply: chain.chainReply,
+		waitsFor: "chain",
 		problems: ["CHAIN_UNREACHABLE"],
 	}),
 	listChainEpochs: read("/v1/chain/epochs", "Epochs of the chain, newest first", {
 		query: chain.chainQuery,
 		reply: page(chain.chainEpochSummary),
+		waitsFor: "chain",
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "CURSOR_BAD"],
 	}),
 	getChainEpoch: read("/v1/chain/epochs/:number", "One epoch of the chain: windows, reports, proposal, pot", {
 		params: byEpoch,
 		reply: chain.chainEpoch,
+		waitsFor: "chain",
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN"],
 	}),
 	listChainWeights: read(
@@ -183,6 +186,7 @@ export const routes = {
 			params: byEpoch,
 			query: chain.chainQuery,
 			reply: chain.chainWeights,
+			waitsFor: "chain",
 			problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
 		},
 	),
@@ -190,16 +194,19 @@ export const routes = {
 		params: byEpoch,
 		query: chain.chainQuery,
 		reply: page(chain.chainTransaction),
+		waitsFor: "chain",
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN", "CURSOR_BAD"],
 	}),
 	getChainAccount: read("/v1/chain/accounts/:account", "An account on the chain: stake, rewards, devices", {
 		params: z.strictObject({ account: chain.account }),
 		reply: chain.chainAccount,
+		waitsFor: "chain",
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE"],
 	}),
 	getProviderChain: read("/v1/providers/:id/chain", "A provider's account on the chain; null when it has none", {
 		params: byProvider,
 		reply: z.object({ account: chain.chainAccount.nullable() }),
+		waitsFor: "chain",
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "PROVIDER_UNKNOWN"],
 	}),
 
@@ -211,6 +218,7 @@ export const routes = {
 	}),
 	rent: write("/v1/rentals", "Rent a provider, or the cheapest that matches", {
 		role: "customer",
+		waitsFor: "host",
 		status: 201,
 		body: rental.rentBody,
 		reply: rental.rental,
@@ -230,6 +238,7 @@ export const routes = {
 	}),
 	extendRental: write("/v1/rentals/:id/extend", "Extend a rental", {
 		role: "customer",
+		waitsFor: "host",
 		params: byRental,
 		body: rental.extendBody,
 		reply: rental.rental,
@@ -237,6 +246,7 @@ export const routes = {
 	}),
 	releaseRental: write("/v1/rentals/:id/release", "End a rental now", {
 		role: "customer",
+		waitsFor: "host",
 		params: byRental,
 		reply: rental.rental,
 		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],

@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { SECURITY_HEADERS, sendProblem } from "./answer-unknown.ts";
+import type { Gate } from "./gate.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import { parseBody } from "./parse-body.ts";
 import { PROBLEM_TYPE, problemDocument, problemOf } from "./problem.ts";
@@ -20,20 +21,22 @@ function mostConnections(): number {
 	return Math.max(64, Number(soft ?? 1024) - RESERVED_FILES);
 }
 
-type AppOptions = Pick<ApiServerOptions, "randomId" | "trustProxy">;
-
 export function createApp(
-	options: AppOptions,
-	{ limits, logger, metrics }: { readonly limits: ApiLimits; readonly logger: Logger; readonly metrics: ApiMetrics },
+	options: Pick<ApiServerOptions, "randomId">,
+	parts: {
+		readonly limits: ApiLimits;
+		readonly logger: Logger;
+		readonly metrics: ApiMetrics;
+		readonly gate: Gate;
+	},
 ): FastifyInstance {
+	const { limits, logger, metrics, gate } = parts;
 	const app: FastifyInstance = Fastify({
 		logger: false,
 		genReqId: options.randomId,
 		requestIdHeader: false,
 		bodyLimit: limits.bodyBytes,
-		requestTimeout: limits.requestTimeoutMs,
-		connectionTimeout: limits.idleMs,
-		trustProxy: options.trustProxy ? [...options.trustProxy] : false,
+		serverFactory: (handler) => gate.createServer(handler),
 		forceCloseConnections: "idle",
 		// Ours is a problem document; fastify's own is not.
 		return503OnClosing: false,

@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
+import { createFairQueue } from "../../platform/fair-queue.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type CodeEntry, codes } from "../../protocol/codes.ts";
 import { openapiDocument } from "../openapi.ts";
@@ -14,8 +15,10 @@ import { mayCall } from "./authenticate.ts";
 import { createApp } from "./create-app.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { createEventStreams, type EventStreams } from "./event-streams.ts";
+import { createGate } from "./gate.ts";
 import { createApiMetrics } from "./metrics.ts";
-import { addressGroup, createRateLimiter, type RateLimiter } from "./rate-limit.ts";
+import { createProxies } from "./proxied-address.ts";
+import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { readCall } from "./read-call.ts";
 import { addRequestHooks } from "./request-hooks.ts";
 import { type FixedReply, fixedReply, replyText, sendBinary, sendFixed, sendJsonText, sendText } from "./send-reply.ts";
@@ -45,9 +48,13 @@ export function createApiServer<H extends Handlers>(
 	const unread = createUnreadReplies({ perAddress: limits.unreadBytes, inAll: limits.unreadBytesInAll });
 	const closing = new AbortController();
 	const streams = createEventStreams({ limits, logger, metrics, closing: closing.signal });
+	const lanes = createLanes(limits, closing.signal);
+	const proxies = createProxies(options.trustProxy ?? []);
+	const onRefused = (code: string) => metrics.refused.inc({ code });
+	const gate = createGate({ limits, limiter, proxies, randomId: options.randomId, onRefused });
 
-	const app = createApp(options, { limits, logger, metrics });
-	addRequestHooks(app, options, { limiter, unread, logger, metrics, closing: closing.signal });
+	const app = createApp(options, { limits, logger, metrics, gate });
+	addRequestHooks(app, options, { proxies, turns: lanes.store, unread, logger, metrics, closing: closing.signal });
 	const dashboardFile = options.dashboard === undefined ? null : registerDashboard(app, options.dashboard);
 	app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.staticFile, dashboardFile));
 	const fixed = new Map<RouteName, FixedReply>();
@@ -59,10 +66,10 @@ export function createApiServer<H extends Handlers>(
 			config: { name },
 			exposeHeadRoute: route.method === "GET",
 			handler: (request, reply) =>
-				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed }),
+				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed, lanes }),
 		});
 
-	const upgraded = trackUpgrades(app.server, closing.signal, options);
+	const upgraded = trackUpgrades(app.server, closing.signal, options, gate);
 	let closed: Promise<void> | null = null;
 	return {
 		httpServer: app.server,
@@ -84,10 +91,14 @@ export function createApiServer<H extends Handlers>(
 		openStreams: () => streams.count(),
 		/** Of replies that nobody has taken yet, for tests. */
 		unreadBytes: () => unread.bytes(),
+		/** Requests that wait for their turn, and connections of an address, for tests. */
+		waiting: () => lanes.store.waiting() + lanes.chain.waiting(),
+		connections: gate.connections,
 	};
 
 	async function closeAll(): Promise<void> {
 		closing.abort();
+		gate.closeIdle();
 		// Whoever does not finish in time is cut off: a stuck client must not keep a validator from ending.
 		const cut = setTimeout(() => {
 			app.server.closeAllConnections();
@@ -100,6 +111,25 @@ export function createApiServer<H extends Handlers>(
 			metrics.streams.set(0);
 		}
 	}
+}
+
+type Lanes = ReturnType<typeof createLanes>;
+
+/** Whoever floods waits behind itself; what waits when the server closes is refused at once. */
+function createLanes(limits: ApiLimits, closing: AbortSignal) {
+	const bounds = { perName: limits.turnsPerAddress, inAll: limits.turnsInAll };
+	const refused = () =>
+		closing.aborted
+			? new AssayError("NOT_READY", "the server is closing")
+			: new AssayError("RATE_LIMITED", "too many requests wait for their turn");
+	const lanes = {
+		store: createFairQueue({ ...bounds, atOnce: limits.storeAtOnce, refused }),
+		chain: createFairQueue({ ...bounds, atOnce: limits.chainAtOnce, refused }),
+	};
+	closing.addEventListener("abort", () => {
+		for (const lane of Object.values(lanes)) lane.close();
+	});
+	return lanes;
 }
 
 export type ApiServer = ReturnType<typeof createApiServer>;
@@ -119,6 +149,7 @@ const ownHandlers = (
 	metrics: briefly(METRICS_MS, () => registry.metrics()),
 });
 
+const OWN: ReadonlySet<RouteName> = new Set<OwnRouteName>(["health", "codes", "openapi", "metrics"]);
 const FIXED: ReadonlySet<RouteName> = new Set(["codes", "openapi"]);
 /** Prometheus asks every few seconds. */
 const METRICS_MS = 1000;
@@ -145,22 +176,25 @@ async function answer(
 		readonly limits: ApiLimits;
 		/** Replies that are the same for everyone as long as this process runs. */
 		readonly fixed: Map<RouteName, FixedReply>;
+		readonly lanes: Lanes;
 	},
 ): Promise<FastifyReply> {
-	const { caller } = request.assay;
-	const { streams, logger, limiter, limits, fixed } = parts;
+	const { caller, group } = request.assay;
+	const { streams, logger, limiter, limits, fixed, lanes } = parts;
 	const abort = new AbortController();
 	const call = readCall(route, request, abort.signal);
 	const needed = (route.bodyRole as ((body: unknown) => Route["role"]) | undefined)?.(call.body) ?? route.role;
 	if (!mayCall(caller.role, needed)) throw new AssayError("ROLE_WRONG", `the role ${needed} is needed for this`);
-	if (route.kind === "events")
-		return streams.send(request, reply, addressGroup(request.ip), abort, () => handler(call));
+	const { waitsFor = "store" } = route;
+	const inTurn = () =>
+		waitsFor === "host" || OWN.has(name) ? handler(call) : lanes[waitsFor].run(group, () => handler(call));
+	if (route.kind === "events") return streams.send(request, reply, group, abort, inTurn);
 	reply.raw.on("close", () => {
 		if (!reply.raw.writableFinished) abort.abort();
 	});
 	const made = fixed.get(name);
 	if (made !== undefined) return sendFixed(request, reply, made);
-	const value = await handler(call);
+	const value = await inTurn();
 	if (route.kind === "binary") return sendBinary(request, reply, value as BinaryReply, { limiter, limits });
 	if (route.kind === "text") return sendText(reply, value);
 	const text = replyText(name, route, request, value, logger);

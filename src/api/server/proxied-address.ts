@@ -1,11 +1,17 @@
-// Whose address an upgrade request comes from when proxies of our own stand before the validator: the nearest
-// one in X-Forwarded-For that is not one of them. Headers are only believed of proxies that were named;
+// Whose address a request or an agent's link comes from when proxies of our own stand before the validator: the
+// nearest one in X-Forwarded-For that is not one of them. Headers are only believed of proxies that were named;
 // everybody else's address is the socket's.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 
-/** `proxies` as for the API: addresses or networks (10.0.0.0/8). */
-export function createAddressOf(proxies: readonly string[]): (request: IncomingMessage) => string {
+export interface Proxies {
+	/** Of a socket: one of ours, on which many clients come. */
+	isProxy(address: string | undefined): boolean;
+	addressOf(request: IncomingMessage): string;
+}
+
+/** Addresses or networks (10.0.0.0/8). */
+export function createProxies(proxies: readonly string[]): Proxies {
 	const known = new BlockList();
 	for (const entry of proxies) {
 		const [address = "", prefix] = entry.split("/");
@@ -14,17 +20,22 @@ export function createAddressOf(proxies: readonly string[]): (request: IncomingM
 		if (prefix === undefined) known.addAddress(address, family);
 		else known.addSubnet(address, Number(prefix), family);
 	}
-	const isProxy = (address: string) => known.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+	const isKnown = (address: string) =>
+		isIP(address) !== 0 && known.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 
-	return (request) => {
-		let address = plain(request.socket.remoteAddress ?? "");
-		const forwarded = String(request.headers["x-forwarded-for"] ?? "").split(",");
-		while (isIP(address) !== 0 && isProxy(address)) {
-			const before = plain(forwarded.pop()?.trim() ?? "");
-			if (isIP(before) === 0) break;
-			address = before;
-		}
-		return address;
+	return {
+		isProxy: (address = "") => proxies.length > 0 && isKnown(plain(address)),
+		addressOf(request) {
+			let address = plain(request.socket.remoteAddress ?? "");
+			if (proxies.length === 0) return address;
+			const forwarded = String(request.headers["x-forwarded-for"] ?? "").split(",");
+			while (isKnown(address)) {
+				const before = plain(forwarded.pop()?.trim() ?? "");
+				if (isIP(before) === 0) break;
+				address = before;
+			}
+			return address;
+		},
 	};
 }
 

@@ -2,13 +2,15 @@
 // and measured.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Logger } from "pino";
+import type { FairQueue } from "../../platform/fair-queue.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Caller, Route } from "../route.ts";
 import { type RouteName, routes } from "../routes.ts";
 import { ANYONE, callerBeforeBody, callerBySignature, readCredentials, type Signed } from "./authenticate.ts";
 import { isForeignName } from "./host-name.ts";
 import type { ApiMetrics } from "./metrics.ts";
-import { addressGroup, type RateLimiter } from "./rate-limit.ts";
+import type { Proxies } from "./proxied-address.ts";
+import { addressGroup } from "./rate-limit.ts";
 import type { ApiServerOptions } from "./server-options.ts";
 import type { UnreadReplies } from "./unread-replies.ts";
 
@@ -20,6 +22,9 @@ declare module "fastify" {
 			signed: Signed | null;
 			rawBody: Uint8Array;
 			name: RouteName | "unknown";
+			/** The client's, behind our own proxies too; and what counts as one address. */
+			address: string;
+			group: string;
 			startedAt: number;
 		};
 	}
@@ -36,18 +41,21 @@ export function addRequestHooks(
 	app: FastifyInstance,
 	{ auth, audience, nowMs, trustProxy }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs" | "trustProxy">,
 	parts: {
-		readonly limiter: RateLimiter;
+		readonly proxies: Proxies;
+		readonly turns: FairQueue;
 		readonly unread: UnreadReplies;
 		readonly logger: Logger;
 		readonly metrics: ApiMetrics;
 		readonly closing: AbortSignal;
 	},
 ): void {
-	const { limiter, unread, logger, metrics, closing } = parts;
+	const { proxies, turns, unread, logger, metrics, closing } = parts;
 	app.decorateRequest("assay", null as never);
 	app.addHook("onRequest", async (request, reply) => {
 		const name = (request.routeOptions.config as { name?: RouteName }).name ?? "unknown";
-		request.assay = { caller: ANYONE, signed: null, rawBody: NO_BODY, name, startedAt: performance.now() };
+		const address = proxies.addressOf(request.raw);
+		const who = { caller: ANYONE, signed: null, address, group: addressGroup(address) };
+		request.assay = { ...who, rawBody: NO_BODY, name, startedAt: performance.now() };
 		reply.header("x-request-id", request.id);
 		if (closing.aborted) {
 			reply.header("connection", "close");
@@ -57,31 +65,33 @@ export function addRequestHooks(
 		if (trustProxy === undefined && isForeignName(request.raw))
 			throw new AssayError("HOST_WRONG", "this is not a name of this machine");
 		const route: Route | null = name === "unknown" ? null : routes[name];
-		const waitMs = limiter.take(request.ip, route?.rate ?? "read", route?.cost);
-		if (waitMs > 0) throw rateLimited(reply, "no more than that many requests a second", waitMs);
-		if (unread.isFull(addressGroup(request.ip))) throw rateLimited(reply, "read the replies that were asked for", 1000);
+		if (unread.isFull(who.group)) throw rateLimited(reply, "read the replies that were asked for", 1000);
 		if (route === null) return;
 		const credentials = readCredentials(request.headers, nowMs());
 		if (credentials.kind === "signed") request.assay.signed = credentials.signed;
-		request.assay.caller = (await callerBeforeBody(route, credentials, auth)) ?? ANYONE;
+		const look = () => callerBeforeBody(route, credentials, auth);
+		request.assay.caller = (await (credentials.kind === "token" ? turns.run(who.group, look) : look())) ?? ANYONE;
 	});
 
 	app.addHook("preValidation", async (request) => {
 		const { name, signed, rawBody } = request.assay;
 		if (name === "unknown" || signed === null) return;
 		const received = { method: request.method, path: request.raw.url ?? "", body: rawBody };
-		request.assay.caller = await callerBySignature(routes[name], signed, received, audience, auth);
+		request.assay.caller = await turns.run(request.assay.group, () =>
+			callerBySignature(routes[name], signed, received, audience, auth),
+		);
 	});
 
 	app.addHook("onSend", async (request, reply, payload) => {
-		unread.add(addressGroup(request.ip), payload, reply.raw);
+		if (request.assay) unread.add(request.assay.group, payload, reply.raw);
 		return payload;
 	});
 
 	app.addHook("onResponse", async (request, reply) => {
 		// A request that was refused before the first hook (a bad URL) has no state of ours.
-		const { name = "unknown", startedAt = performance.now(), caller: { role, key } = ANYONE } = request.assay ?? {};
-		const { id: requestId, method, ip: address } = request;
+		const { name = "unknown", startedAt = performance.now(), address, caller } = request.assay ?? {};
+		const { role, key } = caller ?? ANYONE;
+		const { id: requestId, method } = request;
 		const status = reply.statusCode;
 		const seconds = (performance.now() - startedAt) / 1000;
 		metrics.request.observe({ route: name, method, status: String(status) }, seconds);

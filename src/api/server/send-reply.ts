@@ -62,7 +62,7 @@ export function sendBinary(
 	const tag = `"${sha256}"`;
 	reply.header("etag", tag).header("cache-control", "public, max-age=31536000, immutable");
 	if (isKnown(request, tag)) return reply.code(304).send();
-	const waitMs = request.method === "HEAD" ? 0 : limiter.takeBytes(request.ip, sizeBytes);
+	const waitMs = request.method === "HEAD" ? 0 : limiter.takeBytes(request.assay.address, sizeBytes);
 	if (waitMs > 0) {
 		// An error is nobody's file.
 		reply.removeHeader("etag");
@@ -77,7 +77,7 @@ export function sendBinary(
 	const late = setTimeout(
 		() => reply.raw.destroy(),
 		limits.downloadGraceMs + (1000 * sizeBytes) / limits.downloadLeastBytesPerS,
-	);
+	).unref();
 	reply.raw.on("close", () => clearTimeout(late));
 	if (bytes instanceof Uint8Array) return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 	return reply.send(Readable.from(bytes, { objectMode: false }));

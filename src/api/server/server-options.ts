@@ -48,6 +48,17 @@ export const DEFAULT_LIMITS = {
 	unreadBytesInAll: 256 << 20,
 	/** At once, agents' links included; more are closed at once. Null: as many as this process may have files, less a reserve. */
 	connections: null as number | null,
+	/** Of one address, at once and new ones a second, after as many as it may have twice; agents' links are counted apart. */
+	connectionsPerAddress: 256,
+	dialsPerS: 50,
+	/** A connection whose request was refused for coming too soon is not read for so long. */
+	refusedHoldMs: 1000,
+	/** Requests at work at once that wait for the database, or for the chain's node; the others take turns by address. */
+	storeAtOnce: 8,
+	chainAtOnce: 4,
+	/** Requests that wait for their turn, of one address and in all. */
+	turnsPerAddress: 64,
+	turnsInAll: 1024,
 	/** A connection on which nothing moves is closed; event streams have their heartbeats. */
 	idleMs: 60_000,
 	streamsPerAddress: 64,
@@ -57,7 +68,7 @@ export const DEFAULT_LIMITS = {
 	/** From the first byte of a request to its last. */
 	requestTimeoutMs: 30_000,
 	/** After close(): how long running requests and upgraded connections may take to finish. */
-	closeGraceMs: 5_000,
+	closeGraceMs: 2_000,
 };
 export type ApiLimits = Readonly<typeof DEFAULT_LIMITS>;
 

@@ -17,7 +17,8 @@ export function createUnreadReplies(most: { readonly perAddress: number; readonl
 		/** Until the last byte was handed on, or the connection is gone. */
 		add(address: string, payload: unknown, raw: ServerResponse): void {
 			const bytes = payload instanceof Readable ? STREAM_BYTES : sizeOf(payload);
-			if (bytes === 0) return;
+			// ATTACK: who hangs up before the answer is made would never be heard to have gone.
+			if (bytes === 0 || raw.closed || raw.destroyed) return;
 			const put = (more: number): void => {
 				all += more;
 				const now = (held.get(address) ?? 0) + more;

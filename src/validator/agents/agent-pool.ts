@@ -3,6 +3,7 @@
 // makes a provider due is market's rule.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { createProxies } from "../../api/server/proxied-address.ts";
 import { addressGroup } from "../../api/server/rate-limit.ts";
 import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
@@ -13,7 +14,6 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createNewestOnly } from "./newest-only.ts";
-import { createAddressOf } from "./proxied-address.ts";
 
 export interface AgentPoolOptions {
 	/** The claim before and now; null: none was known. */
@@ -79,7 +79,7 @@ export class AgentPool {
 				metrics.agentsRefused.inc({ code: error.code });
 				log.warn({ code: error.code, address }, "agent refused");
 			},
-			...(config.api.trustProxy !== null && { addressOf: createAddressOf(config.api.trustProxy) }),
+			addressOf: createProxies(config.api.trustProxy ?? []).addressOf,
 			...door,
 		});
 		// Removed at another process: whoever holds the link ends it.

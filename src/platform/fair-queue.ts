@@ -1,0 +1,85 @@
+// Turns at something scarce, fair between names: so many run at once, each name has a line of its own, and the lines are served in rotation. Whoever asks a
+// thousand times waits behind itself; whoever asks once waits for one turn of each of the others. Lines are bounded, each and all together: when there is no
+// room, the longest line gives its last place up.
+
+export interface FairQueue {
+	/** Throws what `refused` gives when there is no room, or once it is closed. */
+	run<T>(name: string, act: () => Promise<T> | T): Promise<T>;
+	/** Whoever waits is refused; what runs goes on. */
+	close(): void;
+	readonly waiting: () => number;
+}
+
+interface Waiting {
+	start(): void;
+	refuse(): void;
+}
+
+export function createFairQueue(o: {
+	readonly atOnce: number;
+	/** Waiting of one name, and of all. */
+	readonly perName: number;
+	readonly inAll: number;
+	readonly refused: () => Error;
+}): FairQueue {
+	/** In the order in which they are served. */
+	const lines = new Map<string, Waiting[]>();
+	let waiting = 0;
+	let running = 0;
+	let isClosed = false;
+
+	/** Those of the name that comes next; the name goes to the end. */
+	function next(): Waiting | undefined {
+		for (const [name, line] of lines) {
+			const first = line.shift();
+			lines.delete(name);
+			if (line.length > 0) lines.set(name, line);
+			waiting -= 1;
+			return first;
+		}
+		return undefined;
+	}
+
+	/** False: nobody's line is longer than the one of length `own`. */
+	function makeRoom(own: number): boolean {
+		let longest: readonly [string, Waiting[]] | null = null;
+		for (const entry of lines) if (entry[1].length > (longest?.[1].length ?? own)) longest = entry;
+		if (longest === null) return false;
+		const [name, line] = longest;
+		line.pop()!.refuse();
+		if (line.length === 0) lines.delete(name);
+		waiting -= 1;
+		return true;
+	}
+
+	function wait(name: string): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const line = lines.get(name) ?? [];
+			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(line.length));
+			if (isFull) return reject(o.refused());
+			line.push({ start: resolve, refuse: () => reject(o.refused()) });
+			lines.set(name, line);
+			waiting += 1;
+		});
+	}
+
+	return {
+		waiting: () => waiting,
+		async run(name, act) {
+			if (isClosed) throw o.refused();
+			if (running < o.atOnce) running += 1;
+			else await wait(name);
+			try {
+				return await act();
+			} finally {
+				const one = next();
+				if (one) one.start();
+				else running -= 1;
+			}
+		},
+		close() {
+			isClosed = true;
+			for (let one = next(); one; one = next()) one.refuse();
+		},
+	};
+}
