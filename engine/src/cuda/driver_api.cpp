@@ -37,7 +37,7 @@ Loaded load_driver() {
 #define ASSAY_FIND(NAME, SYMBOL, ARGUMENTS) find(library, #SYMBOL, api.NAME);
   ASSAY_OPTIONAL_DRIVER_CALLS(ASSAY_FIND)
   if (const CUresult result = api.cuInit(0); result != kCudaSuccess)
-    loaded.why = "the NVIDIA driver does not start: cuInit answered " + name_of(api, result);
+    loaded.why = "the NVIDIA driver does not start: cuInit answered " + name_of(api, result) + " (does it with --no-sandbox?)";
   return loaded;
 }
 

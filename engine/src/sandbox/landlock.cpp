@@ -21,7 +21,7 @@ namespace {
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr uint32_t kAskVersion = 1, kPathBeneath = 1;
 
-constexpr uint64_t kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDir = 1u << 3, kDeviceCalls = 1u << 15;
+constexpr uint64_t kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDir = 1u << 3, kTruncate = 1u << 14, kDeviceCalls = 1u << 15;
 constexpr uint64_t kRead = kReadFile | kReadDir;
 // What each version can take away: everything that it knows is taken.
 constexpr uint64_t kFilesOf[] = {0, (1u << 13) - 1, (1u << 14) - 1, (1u << 15) - 1, (1u << 15) - 1, (1u << 16) - 1};
@@ -105,7 +105,7 @@ int confine_files() {
   // CUDA names its threads there, and does not start where it cannot. Kept open: the kernel may forget this folder, and
   // the one that it makes anew would be another to it.
   [[maybe_unused]] static const int threads = open("/proc/self/task", O_PATH | O_CLOEXEC);
-  rules.allow("/proc/self/task", kRead | kWriteFile);
+  rules.allow("/proc/self/task", kRead | kWriteFile | kTruncate);
   for (const std::string& path : library_folders()) rules.allow(path, kRead);
   for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom"}) rules.allow(path, kReadFile);
   rules.allow("/dev/null", kReadFile | kWriteFile);
