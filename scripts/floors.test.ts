@@ -49,6 +49,7 @@ const floors: Readonly<Record<string, Room>> = {
 	},
 	"src/platform": { rooms: ["src/protocol"], node: true, packages: ["pino"] },
 	"src/protocol": { rooms: [], node: false, packages: noble },
+	"src/work": { rooms: ["src/protocol"], node: false, packages: noble },
 	"src/verify": { rooms: ["src/protocol", "src/work"], node: false, packages: noble },
 	"src/market": { rooms: ["src/protocol", "src/work"], node: false, packages: noble },
 	"src/engine": { rooms: [...SHARED, "src/work"], node: true, packages: ["ws"] },

@@ -581,6 +581,53 @@ export const codes = {
 		"This customer has as much as one may rent.",
 		"Give a rental back, ask for less time, or pay with a deposit: `assay rent start --key-file FILE`; docs/rentals.md.",
 	),
+	// Programs of work, docs/work.md
+	PROGRAM_MALFORMED: error(
+		"The bytes are not a program in its one spelling.",
+		"Make the program again; the message names the byte.",
+	),
+	PROGRAM_LIMIT: error("A program is larger than programs may be.", "docs/work.md §4 has every limit."),
+	PROGRAM_TEXT: error("The text of a program was not understood.", "The message names the line; docs/work.md §8."),
+	PROGRAM_INTERVAL: error(
+		"A declared interval is empty, outside its type, or lacks the zero that it begins with.",
+		"Declare the interval that the values have.",
+	),
+	PROGRAM_TARGET: error(
+		"An op writes a tensor that it may not, or not as it is declared; or nothing writes a result.",
+		"One op a phase writes a tensor, with its type, count and interval.",
+	),
+	PROGRAM_WIRING: error(
+		"An operand names a source that it cannot read.",
+		"Read ops that come before, and a tensor before it is written; docs/work.md §4.",
+	),
+	PROGRAM_SHAPE: error("The dims or types of an op do not fit its operator.", "docs/work.md §2 has what fits."),
+	PROGRAM_OVERFLOW: error(
+		"A value of the program could leave 64 bits.",
+		"Shift or clamp before; the message names op, instruction and bound.",
+	),
+	PROGRAM_INDEX: error(
+		"An index could lie outside what it reads or writes.",
+		"Clamp it, or give the load an edge: zero, wrap or clamp.",
+	),
+	PROGRAM_DIVISOR: error("A divisor could be less than 1.", "Take its maximum with 1."),
+	PROGRAM_DOMAIN: error(
+		"A root of a negative number, or a shift outside -31..62, could be asked for.",
+		"Clamp the operand.",
+	),
+	PROGRAM_OUTPUT: error("An output could lie outside its declared interval.", "Clamp it, or declare a wider interval."),
+	TENSOR_SIZE: error(
+		"Elements for a tensor are missing, or of another type or count.",
+		"Give what the program declares.",
+	),
+	TENSOR_ROOT: error(
+		"The bytes of a tensor are not those that its root names.",
+		"Get the bytes again; they were changed.",
+	),
+	TENSOR_RANGE: error(
+		"An element of an input or constant lies outside the declared interval.",
+		"Mend the data, or declare the interval that it has.",
+	),
+	SEGMENT_OUT_OF_RANGE: error("A segment has a number that no job reaches.", "docs/work.md §4 has the limit."),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

@@ -1,0 +1,109 @@
+// Reads a program, or one op's leaf, from hostile bytes, docs/work.md §6. Whatever decodes, encodes to the same bytes again.
+// Not here: whether it may run (check-program.ts).
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import { ByteReader, Unreadable } from "./byte-reader.ts";
+import { readCode } from "./decode-code.ts";
+import { MAGIC, NO_TARGET, VERSION } from "./encode.ts";
+import { type Checked, refuse } from "./fault.ts";
+import {
+	LIMITS,
+	NAME,
+	OPERATORS,
+	type Op,
+	type Operand,
+	PHASES,
+	type Phase,
+	type Program,
+	REDUCTIONS,
+	SOURCES,
+	TENSOR_KINDS,
+	type Tensor,
+} from "./shapes.ts";
+
+function readTensor(reader: ByteReader): Tensor {
+	const kind = reader.oneOf(TENSOR_KINDS, "kind of tensor");
+	const type = reader.type();
+	const dims = reader.dims();
+	const interval = reader.interval();
+	// Byte by byte, so that no decoding of text can lose one.
+	const name = String.fromCharCode(...reader.raw(reader.atMost(reader.u8(), LIMITS.nameBytes, "bytes of a name")));
+	if (!NAME.test(name)) reader.malformed("not a name");
+	return { kind, name, type, dims, ...interval, root: kind === "constant" ? reader.raw(32) : null };
+}
+
+function readOperand(reader: ByteReader): Operand {
+	const source = reader.oneOf(SOURCES, "source");
+	const index = reader.u16();
+	return { source, index, type: reader.type(), dims: reader.dims() };
+}
+
+function readOp(reader: ByteReader): { readonly op: Op; readonly phase: Phase } {
+	const operator = reader.oneOf(OPERATORS, "operator");
+	const phase = reader.oneOf(PHASES, "phase");
+	const output = { type: reader.type(), dims: reader.dims(), ...reader.interval() };
+	const index = reader.u16();
+	const count = reader.atMost(reader.u8(), LIMITS.operands, "operands");
+	const operands = Array.from({ length: count }, () => readOperand(reader));
+	const common = { output, target: index === NO_TARGET ? null : index, operands };
+	if (operator === "map")
+		return { op: { operator, ...common, code: readCode(reader, output.dims.length, operands) }, phase };
+	if (operator === "reduce")
+		return { op: { operator, ...common, reduction: reader.oneOf(REDUCTIONS, "reduction") }, phase };
+	return { op: { operator, ...common }, phase };
+}
+
+function readProgram(
+	reader: ByteReader,
+	place: { phase: Phase; op: number } | { tensor: number } | Record<string, never>,
+): Program {
+	if (reader.bytes.length > LIMITS.bytes) reader.limit(`${reader.bytes.length} bytes; ${LIMITS.bytes} is the most`);
+	if (!equalBytes(reader.raw(MAGIC.length), MAGIC)) reader.malformed("not a program");
+	const version = reader.u16();
+	if (version !== VERSION) reader.malformed(`version ${version}; this is version ${VERSION}`);
+	const k = reader.atMost(reader.u32(), LIMITS.steps, "steps a segment");
+	if (k === 0) reader.limit("a segment has at least one step");
+	const tensorCount = reader.atMost(reader.u16(), LIMITS.tensors, "tensors");
+	const counts = { init: reader.u16(), step: reader.u16() };
+	reader.atMost(counts.init + counts.step, LIMITS.ops, "ops");
+	if (counts.step === 0) reader.limit("a step has at least one op");
+	const read = <T>(count: number, one: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => one(i));
+	const tensors = read(tensorCount, (tensor) => {
+		Object.assign(place, { tensor });
+		return readTensor(reader);
+	});
+	Object.assign(place, { tensor: null });
+	const ops = (phase: Phase) =>
+		read(counts[phase], (number) => {
+			Object.assign(place, { phase, op: number });
+			const found = readOp(reader);
+			return found.phase === phase ? found.op : reader.malformed(`an op of the ${found.phase} phase among ${phase}`);
+		});
+	const program = { k, tensors, init: ops("init"), step: ops("step") };
+	Object.assign(place, { phase: null, op: null });
+	if (reader.at !== reader.bytes.length) reader.malformed("bytes follow the last op");
+	return program;
+}
+
+function attempt<T>(read: (place: Record<string, never>) => T): Checked<T> {
+	const place = {};
+	try {
+		return { ok: true, value: read(place) };
+	} catch (error) {
+		if (!(error instanceof Unreadable)) throw error;
+		return refuse({ ...place, code: error.code, message: error.message });
+	}
+}
+
+export function decodeProgram(bytes: Uint8Array): Checked<Program> {
+	return attempt((place) => readProgram(new ByteReader(bytes), place));
+}
+
+/** One op's leaf, as a judge gets it. */
+export function decodeOp(leaf: Uint8Array): Checked<{ readonly op: Op; readonly phase: Phase }> {
+	return attempt(() => {
+		const reader = new ByteReader(leaf);
+		const found = readOp(reader);
+		if (reader.at !== leaf.length) reader.malformed("bytes follow the op");
+		return found;
+	});
+}

@@ -1,0 +1,30 @@
+// From hostile bytes to a program that may run, and its root: the one door for whoever runs, shows or judges programs.
+import { keccak, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
+import { type CheckedProgram, checkProgram } from "./check-program.ts";
+import { decodeProgram } from "./decode.ts";
+import { encodeHead, encodeLeaves, encodeProgram } from "./encode.ts";
+import type { Checked } from "./fault.ts";
+import type { Program } from "./shapes.ts";
+
+const ROOT = Uint8Array.of(3);
+
+/** keccak(3 ‖ head ‖ tree over the tensors' leaves ‖ tree over the ops' leaves). */
+export function programRoot(program: Program): Uint8Array {
+	const { tensors, ops } = encodeLeaves(program);
+	return keccak(
+		ROOT,
+		encodeHead(program),
+		keccakTree(tensors.map(keccakLeaf)).root,
+		keccakTree(ops.map(keccakLeaf)).root,
+	);
+}
+
+export function openProgram(bytes: Uint8Array): Checked<CheckedProgram> {
+	const decoded = decodeProgram(bytes);
+	return decoded.ok ? checkProgram(decoded.value) : decoded;
+}
+
+/** A program of our own making goes the same way, so that nothing passes which its bytes would not. */
+export function sealProgram(program: Program): Checked<CheckedProgram> {
+	return openProgram(encodeProgram(program));
+}

@@ -1,0 +1,63 @@
+// What a run commits to, docs/work.md §7: state hashes, inputs, claim, trace leaves. Integers are big-endian, as contracts pack them.
+import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import { type KeccakTree, keccak, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
+
+const STATE = Uint8Array.of(4);
+const INPUTS = Uint8Array.of(5);
+const CLAIM = Uint8Array.of(6);
+
+/** `size` bytes, big-endian. */
+function be(value: number | bigint, size: number): Uint8Array {
+	let rest = BigInt(value);
+	const bytes = new Uint8Array(size);
+	for (let at = size - 1; at >= 0; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
+	if (rest !== 0n) throw new RangeError(`${value} has more than ${size} bytes`);
+	return bytes;
+}
+
+/** Over the roots of tensors, in the program's order. */
+export const rootsTree = (roots: readonly Uint8Array[]): KeccakTree => keccakTree(roots.map(keccakLeaf));
+
+/** S_j: what state and result tensors hold before segment j. */
+export function stateHash(segment: number, state: readonly Uint8Array[], results: readonly Uint8Array[]): Uint8Array {
+	return keccak(STATE, be(segment, 8), rootsTree(state).root, rootsTree(results).root);
+}
+
+export function inputsHash(seed: Uint8Array, inputs: readonly Uint8Array[]): Uint8Array {
+	return keccak(INPUTS, seed, rootsTree(inputs).root);
+}
+
+/** The state hashes are the leaf hashes: their first byte keeps them apart from nodes. */
+export const segmentTree = (stateHashes: readonly Uint8Array[]): KeccakTree => keccakTree(stateHashes);
+
+export interface JobClaim {
+	readonly chainId: bigint;
+	/** 20 bytes. */
+	readonly escrow: Uint8Array;
+	readonly job: bigint;
+	readonly part: number;
+	readonly program: Uint8Array;
+	readonly inputs: Uint8Array;
+	/** The part's first segment, and how many it has. */
+	readonly first: number;
+	readonly segments: number;
+	readonly segmentRoot: Uint8Array;
+	readonly resultRoot: Uint8Array;
+}
+
+export function claimHash(claim: JobClaim): Uint8Array {
+	const { chainId, escrow, job, part, program, inputs, first, segments, segmentRoot, resultRoot } = claim;
+	const where = [be(chainId, 32), escrow, be(job, 32), be(part, 4)];
+	return keccak(CLAIM, ...where, program, inputs, be(first, 8), be(segments, 8), segmentRoot, resultRoot);
+}
+
+export interface TraceLeaf {
+	readonly step: number;
+	readonly op: number;
+	readonly inputs: readonly Uint8Array[];
+	readonly output: Uint8Array;
+}
+
+export function traceLeafHash({ step, op, inputs, output }: TraceLeaf): Uint8Array {
+	return keccakLeaf(concatBytes(be(step, 4), be(op, 4), ...inputs, output));
+}

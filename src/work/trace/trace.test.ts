@@ -1,0 +1,286 @@
+// Traces, transcripts and the judge: honest ones hold together and convict nobody; one changed number, wherever it stands, is found and
+// convicts; and nothing else that is shown does.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { philoxKey } from "../../protocol/hash/philox.ts";
+import { mixedSample, mlpSample, numbersFrom, type Sample } from "../builder/samples.test-kit.ts";
+import { createElements, type Elements } from "../operators/tensor-type.ts";
+import { decodeOp } from "../program/decode.ts";
+import { encodeOp } from "../program/encode.ts";
+import { orThrow } from "../program/fault.ts";
+import { sealProgram } from "../program/open-program.ts";
+import { createMachine, type Machine } from "../program/run-program.ts";
+import type { Op, Phase } from "../program/shapes.ts";
+import { type Ask, accuse, type OwnRun } from "./accuse.ts";
+import type { TraceLeaf } from "./commitments.ts";
+import { type Contradiction, judgeElement, type Question, type Words } from "./judge.ts";
+import { chunkEnds, loadCount } from "./layout.ts";
+import { endOrigin, type Origin, operandOrigins } from "./origins.ts";
+import { machineState, traceSegment } from "./run-trace.ts";
+import { tensorRoot, tensorTree } from "./tensor-tree.ts";
+import {
+	createSpanTranscript,
+	createTranscript,
+	decodeTranscript,
+	encodeTranscript,
+	type Transcript,
+} from "./transcript.ts";
+
+const SEED = Uint8Array.from({ length: 32 }, (_, i) => 200 - i);
+const hex = bytesToHex;
+
+interface Traced extends OwnRun {
+	readonly phase: Phase;
+	readonly leaf: TraceLeaf;
+}
+
+/** All ops of segments 0 and 1. */
+function traced({ program, given }: Sample): { readonly machine: Machine; readonly runs: Traced[] } {
+	const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
+	const runs: Traced[] = [];
+	for (const phase of ["init", "step"] as const) {
+		const segment = machine.next;
+		traceSegment(machine, (leaf, inputs, output) => {
+			// The judge gets the op from its leaf alone.
+			const { op } = orThrow(decodeOp(encodeOp(program[phase][leaf.op]!, phase)));
+			const moment = { segment, step: leaf.step, k: program.k, key: philoxKey(SEED) };
+			runs.push({ op, phase, leaf, moment, inputs, output });
+		});
+	}
+	return { machine, runs };
+}
+
+const SAMPLES: readonly [string, Sample][] = [
+	["MLP", mlpSample()],
+	["mixed", mixedSample()],
+	["few turns", mixedSample(3)],
+];
+
+const questionOf = ({ op, moment, leaf }: Traced, element: number, output = leaf.output): Question => ({
+	op,
+	moment,
+	element,
+	inputs: leaf.inputs,
+	output,
+});
+
+function changed(elements: Elements, at: number): Elements {
+	const copy = elements.slice();
+	if (copy instanceof BigInt64Array) copy[at] = copy[at]! ^ 1n;
+	else copy[at] = copy[at]! ^ 1;
+	return copy;
+}
+
+test("the roots of a trace are wired as the page says", () => {
+	for (const [name, { program, given }] of SAMPLES) {
+		const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
+		for (const phase of ["init", "step", "step"] as const) {
+			const start = machine.tensors.map((elements) => hex(tensorRoot(elements)));
+			const { leaves } = traceSegment(machine);
+			const rootOf = (origin: Origin): string => {
+				if (origin.from === "op")
+					return hex(leaves.find(({ step, op }) => step === origin.step && op === origin.op)!.output);
+				const { type } = program.tensors[origin.tensor]!;
+				if (origin.from === "zero")
+					return hex(tensorRoot(createElements(type, machine.tensors[origin.tensor]!.length)));
+				return start[origin.tensor]!;
+			};
+			for (const { step, op, inputs } of leaves)
+				assert.deepEqual(
+					operandOrigins(program, phase, step, op).map(rootOf),
+					inputs.map(hex),
+					`${name} ${step} ${op}`,
+				);
+			for (const [i, { kind }] of program.tensors.entries())
+				if (kind === "state" || kind === "result")
+					assert.equal(
+						rootOf(endOrigin(program, phase, i)),
+						hex(tensorRoot(machine.tensors[i]!)),
+						`${name} tensor ${i}`,
+					);
+		}
+	}
+});
+
+test("state hashes differ by segment and by every state and result tensor", () => {
+	const { program, given } = mixedSample();
+	const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
+	const seen = new Set([hex(machineState(machine))]);
+	for (let i = 0; i < 3; i++) {
+		machine.runSegment();
+		seen.add(hex(machineState(machine)));
+	}
+	const state = new Map(program.tensors.map((_, i) => [i, machine.tensors[i]!]));
+	for (const [i, { kind }] of program.tensors.entries()) {
+		if (kind !== "state" && kind !== "result") continue;
+		machine.restore(machine.next, new Map([[i, changed(state.get(i)!, 0)]]));
+		seen.add(hex(machineState(machine)));
+		machine.restore(machine.next, state);
+	}
+	assert.equal(seen.size, 4 + 3);
+});
+
+/** Everything that can be shown against a transcript, with leaves of the honest tensors. */
+function* allShown({ op, inputs, output }: Traced, element: number): Generator<Contradiction> {
+	const shown = (elements: Elements, leaf: number) => {
+		const tree = tensorTree(elements);
+		return { bytes: tree.leaf(leaf), path: tree.path(leaf) };
+	};
+	const leaves = (elements: Elements) => Math.ceil(elements.byteLength / 1024);
+	for (let leaf = 0; leaf < leaves(output); leaf++) {
+		yield { kind: "value", leaf: shown(output, leaf) };
+		yield { kind: "filling", leaf: shown(output, leaf) };
+	}
+	if (op.operator === "map") {
+		yield { kind: "end" };
+		yield { kind: "turn" };
+		for (const section of ["before", "body", "after"] as const)
+			for (let load = 0; load < loadCount(op.code[section]); load++) {
+				yield { kind: "load", section, load, leaf: null };
+				for (const elements of inputs)
+					for (let leaf = 0; leaf < leaves(elements); leaf++)
+						yield { kind: "load", section, load, leaf: shown(elements, leaf) };
+			}
+	} else
+		for (let chunk = 0; chunk < chunkEnds(op, element).length; chunk++)
+			for (let a = 0; a < leaves(inputs[0]!); a++) {
+				if (inputs.length === 1) yield { kind: "chunk", chunk, leaves: [shown(inputs[0]!, a)] };
+				else
+					for (let b = 0; b < leaves(inputs[1]!); b++)
+						yield { kind: "chunk", chunk, leaves: [shown(inputs[0]!, a), shown(inputs[1]!, b)] };
+			}
+}
+
+test("nothing that can be shown convicts an honest transcript", () => {
+	let shown = 0;
+	for (const [name, sample] of SAMPLES) {
+		const draw = numbersFrom(7);
+		for (const run of traced(sample).runs) {
+			const element = draw(run.output.length);
+			const { op, moment, inputs } = run;
+			const transcript = createTranscript(op, element, moment, inputs);
+			assert.deepEqual(decodeTranscript(encodeTranscript(transcript)), transcript);
+			assert.equal(transcript[0], BigInt(run.output[element]!));
+			const words: Words[] = [{ transcript }];
+			if (op.operator === "map" && op.code.turns > 0) words.push(...turnWords(run, element, transcript));
+			for (const one of words)
+				for (const contradiction of allShown(run, element)) {
+					shown += 1;
+					const judged = judgeElement(questionOf(run, element), one, contradiction);
+					assert.equal(judged.convicts, false, `${name} ${op.operator} ${contradiction.kind}`);
+				}
+		}
+	}
+	assert.ok(shown > 2000, String(shown));
+});
+
+/** Words down to some turns of the element: the first, one inside, the last. */
+function turnWords({ op, moment, inputs }: Traced, element: number, transcript: Transcript): Words[] {
+	assert.ok(op.operator === "map");
+	const last = op.code.turns === 70 ? [[0, 0], [11, 1], [23]] : [[0], [1], [2]];
+	return last.map((path) => ({
+		transcript,
+		path,
+		spans: path.map((_, i) => createSpanTranscript(op, element, moment, inputs, path.slice(0, i + 1))),
+	}));
+}
+
+/** What a liar says: honest but for the number at `place` of the transcript that `path` names. */
+function liar(
+	run: Traced,
+	lie: { readonly path: readonly number[]; readonly place: number },
+	claimed: bigint | null,
+): Ask {
+	const { op, moment, inputs } = run;
+	return (element, path) => {
+		const honest =
+			path.length === 0
+				? createTranscript(op, element, moment, inputs)
+				: createSpanTranscript(op as Op & { operator: "map" }, element, moment, inputs, path);
+		const said = [...honest];
+		if (path.length === 0 && claimed !== null) said[0] = claimed;
+		if (path.join() === lie.path.join() && lie.place < said.length) said[lie.place] = said[lie.place]! ^ 1n;
+		return said;
+	};
+}
+
+test("one changed element in any op is found and convicts, however the liar explains it", () => {
+	const kinds = new Set<string>();
+	for (const [name, sample] of SAMPLES) {
+		const draw = numbersFrom(11);
+		for (const run of traced(sample).runs) {
+			const element = draw(run.output.length);
+			const output = changed(run.output, element);
+			const tree = tensorTree(output);
+			const leaf = Math.floor((element * output.BYTES_PER_ELEMENT) / 1024);
+			const shown = { bytes: tree.leaf(leaf), path: tree.path(leaf) };
+			const length = createTranscript(run.op, element, run.moment, run.inputs).length;
+			const places = Array.from({ length: Math.min(length, 40) }, (_, i) => (i < 20 ? i : length - 1 - (i - 20)));
+			for (const place of new Set([...places, length])) {
+				// Place 0 twice changed is the honest value: it contradicts the leaf.
+				const ask = liar(run, { path: [], place }, BigInt(output[element]!));
+				const found = accuse(run, leaf, shown, ask)!;
+				assert.equal(found.element, element);
+				kinds.add(
+					`${run.op.operator} ${found.contradiction.kind}${"section" in found.contradiction ? ` ${found.contradiction.section}` : ""}`,
+				);
+				const question = questionOf(run, element, tree.root);
+				assert.deepEqual(
+					judgeElement(question, found.words, found.contradiction),
+					{ convicts: true },
+					`${name} ${place}`,
+				);
+			}
+		}
+	}
+	for (const kind of [
+		"matmul chunk",
+		"reduce chunk",
+		"scatter_add chunk",
+		"map end",
+		"map turn",
+		"map load before",
+		"map load after",
+		"map value",
+	])
+		assert.ok(kinds.has(kind), kind);
+});
+
+test("a lie inside the turns is found, also in a load of one turn", () => {
+	const run = traced(mixedSample()).runs.find(({ op }) => op.operator === "map" && op.code.turns > 0)!;
+	assert.ok(run.op.operator === "map");
+	const element = 13;
+	const output = changed(run.output, element);
+	const tree = tensorTree(output);
+	const shown = { bytes: tree.leaf(0), path: tree.path(0) };
+	const before = loadCount(run.op.code.before);
+	for (const place of [0, 1, 2]) {
+		// A false mark makes the accuser go down; there the liar changes one number more.
+		const top = 1 + before + 2 * 5;
+		const ask: Ask = (one, path) => {
+			const said = [...liar(run, { path: [], place: top }, BigInt(output[element]!))(one, path)];
+			if (path.length === 2 && place < said.length) said[place] = said[place]! ^ 1n;
+			if (path.length === 1 && place === 2) said[0] = said[0]! ^ 1n;
+			return said;
+		};
+		const found = accuse(run, 0, shown, ask)!;
+		assert.equal(found.words.path!.length, 2);
+		const question = questionOf(run, element, tree.root);
+		assert.equal(judgeElement(question, found.words, found.contradiction).convicts, true, `${place}`);
+		assert.equal(found.contradiction.kind, place < 2 ? "load" : "turn");
+	}
+});
+
+test("bytes after the end of a tensor that are not zero convict", () => {
+	const run = traced(mlpSample()).runs[0]!;
+	const tree = tensorTree(run.output);
+	const bytes = tree.leaf(0);
+	bytes[1023] = 1;
+	assert.ok(run.output.byteLength < 1024);
+	const filled = tensorTree(new Int8Array(bytes));
+	const found = accuse(run, 0, { bytes, path: [] }, () => assert.fail("nothing is asked"))!;
+	assert.equal(found.contradiction.kind, "filling");
+	assert.equal(judgeElement(questionOf(run, 0, filled.root), found.words, found.contradiction).convicts, true);
+	assert.equal(judgeElement(questionOf(run, 0), found.words, found.contradiction).convicts, false);
+});
