@@ -114,9 +114,14 @@ async function main(): Promise<void> {
 		...{
 			chain: { epochSeconds: 36_000, rollCalls: { every: 1, windowSeconds: 36 } },
 			rollCalls: { openAtOnce: 16, openMs: 600_000 },
+			api: { limits: { connectionsPerAddress: 100_000 } },
 		},
 	};
-	const door = { knocksPerS: 10_000, perAddress: 100_000 };
+	const many = 100_000;
+	const door = {
+		...{ knocksPerS: many, knocksAtOnce: many, perAddress: many, unproven: many },
+		newcomers: { perAddress: many, inAll: many },
+	};
 	const started: StartedValidator = await validator.ask("start", {
 		settings,
 		door,

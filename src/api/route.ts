@@ -51,6 +51,8 @@ export interface Call<R extends Route> {
 	readonly query: Output<R["query"]>;
 	readonly body: Output<R["body"]>;
 	readonly caller: Caller;
+	/** Where it comes from, as the limits count addresses. */
+	readonly address: string;
 	/** Aborted when the client is gone or the server closes. */
 	readonly signal: AbortSignal;
 	readonly requestId: string;

@@ -52,8 +52,13 @@ export interface ValidatorOver extends Partial<Omit<ValidatorSettings, "params" 
 /** Long enough for honest toys on a busy machine, short for those who never answer. */
 const TOY_DEADLINES = { readyMs: 12_000, helloMs: 12_000, pingMs: 12_000, openMs: 12_000, releaseMs: 12_000 };
 
+const LIMITS = { readsPerS: 10_000, writesPerS: 10_000, connectionsPerAddress: 100_000 };
 /** Many agents come from one address here, and an engine may have to wait for its process's turn. */
-const DOOR = { perAddress: 100_000, knocksPerS: 100_000, bounds: { openMs: 300_000 } };
+const DOOR = {
+	...{ perAddress: 100_000, knocksPerS: 100_000, knocksAtOnce: 100_000, unproven: 100_000 },
+	newcomers: { perAddress: 100_000, inAll: 100_000 },
+	bounds: { openMs: 300_000 },
+};
 
 export async function openToyNetwork(o: { readonly external?: boolean } = {}): Promise<ToyNetwork> {
 	const dataDir = mkdtempSync(join(tmpdir(), "assay-network-"));
@@ -91,7 +96,7 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 					...over,
 					probe: { deadlines: TOY_DEADLINES, totalMs: 240_000, ...probe },
 					params: { intervalMs: 3_600_000, jitterMs: 60_000, retryFirstMs: 500, retries: 1, ...params },
-					api: { limits: { readsPerS: 10_000, writesPerS: 10_000 }, ...over.api },
+					api: { limits: LIMITS, ...over.api },
 				},
 				door: DOOR,
 				plan,

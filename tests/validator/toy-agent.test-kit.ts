@@ -14,7 +14,7 @@ import { type Environment, realEnvironment } from "../../src/platform/environmen
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { ChallengeSpec, HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
-import { createValidator, type RunningValidator } from "../../src/validator/create-validator.ts";
+import { createValidator, type DoorSettings, type RunningValidator } from "../../src/validator/create-validator.ts";
 import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { CHEATS } from "../toy/cheats.ts";
@@ -141,6 +141,7 @@ export interface ToyValidator extends RunningValidator {
 export async function startToyValidator(
 	settings: ValidatorSettings,
 	surroundings: Partial<Environment> = {},
+	door: DoorSettings = {},
 ): Promise<ToyValidator> {
 	const validator = createValidator(
 		{
@@ -154,7 +155,7 @@ export async function startToyValidator(
 			api: { limits: { readsPerS: 10_000, writesPerS: 10_000 } },
 		},
 		surroundings,
-		{ knocksPerS: 1000, perAddress: 1000 },
+		{ knocksPerS: 1000, perAddress: 1000, ...door },
 	);
 	const running = await validator.start();
 	const client = createApiClient({ baseUrl: running.url });

@@ -17,6 +17,7 @@ export function readCall(route: Route, request: FastifyRequest, signal: AbortSig
 		query: query as never,
 		body: body as never,
 		caller: request.assay.caller,
+		address: request.assay.group,
 		signal,
 		requestId: request.id,
 		lastEventId: route.kind === "events" ? (readLastEventId(request) ?? after ?? null) : null,

@@ -1,6 +1,7 @@
 // The validator's door for agents: upgrades HTTP requests of any server to agent connections, and bounds how
-// many may knock. The limits per address come before any signature is checked, because checking costs more
-// than asking. Page: docs/agent-link.md.
+// many may knock and wait to be proven. The limits per address come before any signature is checked, because
+// checking costs more than asking; whoever has proven its key is counted no more, its owner decides how many
+// of those there may be. Page: docs/agent-link.md.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -18,11 +19,12 @@ export interface AgentDoorOptions extends Omit<AcceptAgentOptions, "address"> {
 	readonly addressOf?: (request: IncomingMessage) => string;
 	/** What counts as one address for the limits. Default: the address itself. */
 	readonly groupOf?: (address: string) => string;
-	/** At once, proven or not. Default 64: a site behind one address. */
+	/** Not proven yet, of one address. Default 128: a site behind one address, whose hosts all dial after an outage. */
 	readonly perAddress?: number;
-	/** Knocks a second and address; each costs a signature. Default 10. */
+	/** Knocks of one address, a second and at once; each costs a signature. Default 20 and 128. */
 	readonly knocksPerS?: number;
-	/** Not proven yet, of all addresses together. Default 256. */
+	readonly knocksAtOnce?: number;
+	/** Not proven yet, of all addresses together; then those who hold the most give way. Default 256. */
 	readonly unproven?: number;
 }
 
@@ -35,10 +37,10 @@ export class AgentDoor {
 	readonly connections = new Map<string, AgentConnection>();
 	private readonly options: AgentDoorOptions;
 	private readonly server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
-	/** Connections of each address, proven or not. */
-	private readonly held = new Map<string, number>();
 	private readonly knocks = new BoundedMap<string, TokenBucket>(ADDRESSES_KEPT);
-	private readonly pending = new Set<WebSocket>();
+	/** Not proven yet, the oldest first, each with what its address counts as; and how many each of those has. */
+	private readonly pending = new Map<WebSocket, string>();
+	private readonly held = new Map<string, number>();
 	private isOpen = true;
 
 	constructor(options: AgentDoorOptions) {
@@ -59,12 +61,11 @@ export class AgentDoor {
 			turnAway(socket, "429 Too Many Requests");
 			return;
 		}
-		this.count(group, 1);
-		socket.once("close", () => this.count(group, -1));
 		this.server.handleUpgrade(request, socket, Buffer.from(head), (ws) => {
-			this.pending.add(ws);
+			this.pending.set(ws, group);
+			this.count(group, 1);
 			acceptAgent(ws, { ...this.options, address })
-				.finally(() => this.pending.delete(ws))
+				.finally(() => this.forget(ws))
 				.then(
 					(connection) => this.enter(connection),
 					(error: unknown) => {
@@ -78,17 +79,38 @@ export class AgentDoor {
 	/** Ends every connection and lets nobody in any more. */
 	async close(): Promise<void> {
 		this.isOpen = false;
-		for (const ws of this.pending) ws.terminate();
+		for (const ws of this.pending.keys()) ws.terminate();
 		await Promise.all([...this.connections.values()].map((one) => one.close({ closeCode: closeCodes.away })));
 		this.server.close();
 	}
 
 	private mayKnock(address: string): boolean {
-		const { perAddress = 64, knocksPerS = 10, unproven = 256, clockUs } = this.options;
-		const bucket = this.knocks.get(address) ?? createTokenBucket({ perS: knocksPerS, burst: 2 * knocksPerS });
+		const { perAddress = 128, knocksPerS = 20, knocksAtOnce = 128, unproven = 256, clockUs } = this.options;
+		const bucket = this.knocks.get(address) ?? createTokenBucket({ perS: knocksPerS, burst: knocksAtOnce });
 		this.knocks.set(address, bucket);
-		const hasToken = bucket.take(clockUs() / 1000);
-		return hasToken && (this.held.get(address) ?? 0) < perAddress && this.pending.size < unproven;
+		const own = this.held.get(address) ?? 0;
+		return bucket.take(clockUs() / 1000) && own < perAddress && (this.pending.size < unproven || this.makeRoom(own));
+	}
+
+	/**
+	 * ATTACK: a few addresses that knock and prove nothing would fill all places. The one that holds the most loses its
+	 * oldest: an honest provider proves itself in a moment. False: nobody holds more than the newcomer.
+	 */
+	private makeRoom(own: number): boolean {
+		const most = Math.max(...this.held.values());
+		if (most <= own) return false;
+		for (const [ws, group] of this.pending) {
+			if (this.held.get(group) !== most) continue;
+			this.forget(ws);
+			ws.terminate();
+			return true;
+		}
+		return false;
+	}
+
+	private forget(ws: WebSocket): void {
+		const group = this.pending.get(ws);
+		if (group !== undefined && this.pending.delete(ws)) this.count(group, -1);
 	}
 
 	private count(address: string, change: 1 | -1): void {

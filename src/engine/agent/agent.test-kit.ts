@@ -1,7 +1,7 @@
 // Both ends of an agent link on loopback, over real WebSockets, for tests: a door on a free port, providers
 // that dial it, and raw WebSockets for those who do not keep to the page.
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
 import type { AssayError } from "../../protocol/assay-error.ts";
@@ -87,9 +87,11 @@ export async function startDoor(
 		signer?: Signer;
 		port?: number;
 		perAddress?: number;
-		addressOf?: () => string;
+		addressOf?: (request: IncomingMessage) => string;
 		groupOf?: (address: string) => string;
 		knocksPerS?: number;
+		knocksAtOnce?: number;
+		unproven?: number;
 		clockUs?: () => number;
 	} = {},
 ): Promise<TestDoor> {

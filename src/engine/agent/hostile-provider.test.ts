@@ -322,7 +322,7 @@ test("a dead connection is noticed", () =>
 		{ pingMs: 50, deadMs: 600 },
 	));
 
-test("one address gets a bounded number of connections; a place that is left is given again", async () => {
+test("one address gets a bounded number of links that prove nothing; a place that is left is given again", async () => {
 	const door = await startDoor({ perAddress: 2 });
 	const [first] = [await openRaw(door.url), await openRaw(door.url)];
 	await assert.rejects(openRaw(door.url), /429/);
@@ -331,6 +331,37 @@ test("one address gets a bounded number of connections; a place that is left is 
 	await door.nextRefusal();
 	const near = await dialAgent(dialOptions(door.url));
 	await near.close();
+	await door.stop();
+});
+
+test("N18: five addresses that prove nothing keep no honest provider out; they lose their oldest link", async () => {
+	const from = (address: string) => ({ headers: { "x-from": address } });
+	const door = await startDoor({
+		...{ perAddress: 4, unproven: 10 },
+		addressOf: (request) => String(request.headers["x-from"] ?? "honest"),
+	});
+	const squatters = [];
+	for (let n = 0; n < 10; n++) squatters.push(await openRaw(door.url, from(`squatter ${n % 5}`)));
+	// All places are taken: a sixth of theirs would only drive out one of as many.
+	await assert.rejects(openRaw(door.url, from("squatter 0")), /429/);
+	for (let n = 0; n < 3; n++) {
+		await dialAgent(dialOptions(door.url));
+		await squatters[n]!.closed;
+		squatters.push(await openRaw(door.url, from(`squatter ${n}`)));
+	}
+	assert.deepEqual(
+		squatters.map(({ ws }) => ws.readyState === ws.OPEN),
+		[...Array(3).fill(false), ...Array(10).fill(true)],
+	);
+	await door.stop();
+});
+
+test("N10: providers that have proven their keys do not count against their address", async () => {
+	const door = await startDoor({ perAddress: 1 });
+	for (let n = 0; n < 5; n++) await dialAgent(dialOptions(door.url));
+	assert.equal(door.door.connections.size, 5);
+	await openRaw(door.url);
+	await assert.rejects(openRaw(door.url), /429/);
 	await door.stop();
 });
 
@@ -349,7 +380,7 @@ test("addresses of one customer count as one", async () => {
 
 test("one address gets a bounded number of knocks", async () => {
 	// No time passes between them, however long they take.
-	const door = await startDoor({ knocksPerS: 1, clockUs: () => 0 });
+	const door = await startDoor({ knocksPerS: 1, knocksAtOnce: 2, clockUs: () => 0 });
 	await openRaw(door.url);
 	await openRaw(door.url);
 	await assert.rejects(openRaw(door.url), /429/);

@@ -13,6 +13,7 @@ import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
+import { createNewcomers, type NewcomerBounds, type Newcomers } from "./newcomers.ts";
 import { createNewestOnly } from "./newest-only.ts";
 
 export interface AgentPoolOptions {
@@ -23,20 +24,18 @@ export interface AgentPoolOptions {
 	readonly bounds?: Partial<AgentBounds>;
 	readonly perAddress?: number;
 	readonly knocksPerS?: number;
+	readonly knocksAtOnce?: number;
+	readonly unproven?: number;
+	readonly newcomers?: Partial<NewcomerBounds>;
 }
 
 const SEND_AWAY_EVENT = "provider.removed";
+const VERDICT_EVENT = "probe.verdict";
 
 /** Between two changed claims of one agent: hosts change by hand. */
 const CHANGED_REST_MS = 1000;
-const HOUR_MS = 3_600_000;
 /** Of the store's ten connections. */
 const ENTERED_AT_ONCE = 4;
-/**
- * New providers an hour, of one address's connections: a row is for ever, and keys cost nothing. Hosts are set up anew now and then, not all of
- * them ten times an hour.
- */
-const NEW_PER_CONNECTION = 10;
 
 /** Whether a provider of this key may join at all. */
 export function mayJoin(join: "open" | readonly string[], key: string): boolean {
@@ -47,7 +46,8 @@ export class AgentPool {
 	private readonly context: Omit<ValidatorContext, "agents">;
 	private readonly options: AgentPoolOptions;
 	private readonly door: AgentDoor;
-	private readonly mayBeNew: (address: string) => boolean;
+	/** Of this process; others count their own. */
+	readonly newcomers: Newcomers;
 	/** Entered in the store. */
 	private readonly entered = new Map<string, AgentConnection>();
 	/** One change of one provider at a time: a quick reconnect must not end up as "disconnected". */
@@ -58,10 +58,10 @@ export class AgentPool {
 
 	constructor(context: Omit<ValidatorContext, "agents">, options: AgentPoolOptions) {
 		const { env, config, hub, log, metrics, signer } = context;
-		const { onClaim: _, onConnected: __, ...door } = options;
+		const { onClaim: _, onConnected: __, newcomers, ...door } = options;
 		this.context = context;
 		this.options = options;
-		this.mayBeNew = createHourlyLimit(NEW_PER_CONNECTION * (door.perAddress ?? 64), env.nowMs);
+		this.newcomers = createNewcomers(() => env.ratesClockUs() / 1000, newcomers);
 		this.door = new AgentDoor({
 			signer,
 			clockUs: env.ratesClockUs,
@@ -83,8 +83,11 @@ export class AgentPool {
 			...door,
 		});
 		// Removed at another process: whoever holds the link ends it.
-		this.unlisten = hub.listen(({ kind, providerId }) => {
-			if (kind === SEND_AWAY_EVENT && providerId !== null) void this.sendAway(providerId);
+		this.unlisten = hub.listen(({ kind, providerId, detail }) => {
+			if (providerId === null) return;
+			if (kind === SEND_AWAY_EVENT) void this.sendAway(providerId);
+			if (kind === VERDICT_EVENT && (detail as { verdict?: unknown } | null)?.verdict === "valid")
+				this.newcomers.proven(providerId);
 		});
 	}
 
@@ -123,6 +126,7 @@ export class AgentPool {
 		);
 		void connection.closed.then(({ code, detail }) => {
 			gone.abort();
+			this.leftAsNewcomer(provider);
 			log.info({ provider, code, detail }, "agent gone");
 			void inTurn(() => this.leave(connection));
 		});
@@ -140,6 +144,7 @@ export class AgentPool {
 			await connection.close({ closeCode: 1001, code: error instanceof AssayError ? error.code : "AGENT_CLOSED" });
 			throw error;
 		} finally {
+			if (connection.isClosed) this.leftAsNewcomer(connection.providerKey);
 			release();
 		}
 	}
@@ -150,7 +155,10 @@ export class AgentPool {
 		if (connection.isClosed) return;
 		const [before, claimBefore] = await Promise.all([store.providers.get(id), store.providers.claim(id)]);
 		if (before?.state === "removed") return connection.close({ closeCode: 4003, code: "PROVIDER_UNKNOWN" });
-		if (before === null && !this.mayBeNew(addressGroup(address))) {
+		const group = addressGroup(address);
+		const isNewcomer = before === null || before.lastValidAtMs === null;
+		const { newcomers } = this;
+		if ((before === null && !newcomers.mayRegister(group, id)) || (isNewcomer && !newcomers.connected(group, id))) {
 			metrics.agentsRefused.inc({ code: "AGENT_CROWDED" });
 			return connection.close({ closeCode: 4003, code: "AGENT_CROWDED" });
 		}
@@ -185,22 +193,12 @@ export class AgentPool {
 		this.tell("provider.disconnected", id);
 	}
 
+	/** Unless a newer link of this key is counted in its place. */
+	private leftAsNewcomer(id: string): void {
+		if (!this.door.connections.has(id)) this.newcomers.left(id);
+	}
+
 	private tell(kind: string, id: string): void {
 		this.context.hub.tell({ kind, subject: id, providerId: id, detail: {} });
 	}
-}
-
-/** So many for each name in the hour that runs now. */
-function createHourlyLimit(perHour: number, nowMs: () => number): (name: string) => boolean {
-	const counts = new Map<string, number>();
-	let sinceMs = nowMs();
-	return (name) => {
-		if (Math.abs(nowMs() - sinceMs) > HOUR_MS) {
-			counts.clear();
-			sinceMs = nowMs();
-		}
-		const count = (counts.get(name) ?? 0) + 1;
-		counts.set(name, count);
-		return count <= perHour;
-	};
 }

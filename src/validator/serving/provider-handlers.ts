@@ -15,6 +15,8 @@ interface ProviderActs {
 	readonly scoreAgain: (providerId: string) => Promise<void>;
 	/** Ends the agent link, wherever it is held. */
 	readonly sendAway: (providerId: string) => Promise<void>;
+	/** Whether this address may bring one more host that nobody has proven. */
+	readonly mayRegister: (address: string, key: string) => boolean;
 }
 
 export function providerHandlers(context: ValidatorContext, acts: ProviderActs) {
@@ -61,7 +63,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 	}
 
 	return {
-		async registerProvider({ body, caller }) {
+		async registerProvider({ body, caller, address }) {
 			const isAgent = body.link === "agent";
 			if (isAgent) {
 				requireOwner(caller, body.key);
@@ -74,6 +76,10 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 			if (before !== null && before.state !== "removed")
 				throw new AssayError("PROVIDER_KNOWN", `the provider ${id} is registered already`);
 			if (before !== null) await mustBeFree(before, caller);
+			else if (!isAdmin(caller) && !acts.mayRegister(address, id))
+				throw new AssayError("RATE_LIMITED", "this address has brought too many hosts that are not proven", {
+					hint: "Connect those that are registered; proven ones do not count.",
+				});
 			const { link, name = isAgent ? id.slice(0, 12) : target, pricePerHourMicros = 0 } = body;
 			// Only agents can make environments for customers.
 			const rentable = isAgent && (body.rentable ?? false);

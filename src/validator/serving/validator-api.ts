@@ -40,6 +40,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...providerHandlers(context, {
 				scoreAgain: async (id) => void (await scores.score(id)),
 				sendAway: (id) => agents.sendAway(id),
+				mayRegister: (address, key) => agents.newcomers.mayRegister(address, key),
 			}),
 			...probeHandlers(context),
 			...marketHandlers(context, rentals),
