@@ -57,7 +57,8 @@ type UpValues = Values<typeof options>;
 export const upCommand = command({
 	name: "up",
 	about: `Starts a database, an embedded chain, a validator with its API, and a provider for this machine; prints what happens; runs
-until Ctrl-C. Other hosts join with the command that it prints. The next start continues with the same data.`,
+until Ctrl-C. A provider that ends is started again. Other hosts join with the command that it prints. The next start continues with the
+same data.`,
 	options,
 	exits: { 0: "stopped", 69: "something needed is missing", 74: "data folder not writable", 75: "already running" },
 
@@ -276,11 +277,12 @@ async function offer(
 			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
 				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
 		},
-		onEnd: (said) => {
+		onEnd: (said, againMs) => {
 			// Its last line has a code; a score of this machine will not come.
 			const code = /\[([A-Z_]+)\]/.exec(said)?.[1] ?? "PROVIDER_STOPPING";
 			onEnd(new AssayError(code, "this machine's provider ended before there was a score"));
-			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600)}`));
+			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600) || "without a word"}`));
+			report.line(`provider  it is started again in ${againMs / 1000} s`);
 		},
 	});
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);

@@ -1,14 +1,16 @@
 // The provider of `assay up`: an `assay provide` of its own, as on any other host, that dials this machine's
-// validator. It ends when `up` does, even one that was killed: the channel between the two is closed then
-// (main.ts). Not here: what a provider does.
+// validator. When it ends it is started again (keep-running.ts). It ends when `up` does, even one that was
+// killed: the channel between the two is closed then (main.ts). Not here: what a provider does.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
+import { realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import { SSHD } from "../../provider/rental/rental-sshd.ts";
 import type { CliIo } from "../command.ts";
+import { keepRunning, type RunningProgram } from "./keep-running.ts";
 
 export interface LocalProvider {
 	/** Resolves when its process is gone. Rentals go on until their end. */
@@ -29,8 +31,8 @@ export interface LocalProviderOptions {
 	/** Offer it for rent, where that is possible. */
 	readonly rentable: boolean;
 	readonly onEvent: (event: ProviderEvent) => void;
-	/** It ended without being asked to; `said` is the end of its standard error. */
-	readonly onEnd: (said: string) => void;
+	/** It ended without being asked to, and is started again; `said` is the end of its standard error. */
+	readonly onEnd: (said: string, againMs: number) => void;
 }
 
 const FIRST_SSH_PORT = 2222;
@@ -39,13 +41,16 @@ const STOP_MS = 90_000;
 
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
 	// A system user for each rental needs root, and all of it OpenSSH's server.
-	const rentable = options.rentable && process.getuid?.() === 0 && existsSync(SSHD);
-	if (rentable) {
-		const first = await startChild(options, await rentalArguments());
-		if (!/\[RENTAL_UNAVAILABLE\]/.test(first.endedWith() ?? "")) return { rentable, stop: first.stop };
+	let rentable = options.rentable && process.getuid?.() === 0 && existsSync(SSHD);
+	const start = async () => startChild(options, rentable ? await rentalArguments() : []);
+	let first = await start();
+	if (rentable && !first.hasStarted() && /\[RENTAL_UNAVAILABLE\]/.test(await first.ended)) {
+		rentable = false;
+		first = await start();
 	}
-	const { stop } = await startChild(options, []);
-	return { rentable: false, stop };
+	const { onEnd } = options;
+	const { stop } = keepRunning({ first, start, onEnd, clockMs: () => performance.now(), after: realAfter });
+	return { rentable, stop };
 }
 
 /** Only this machine knows of it, so it listens on loopback only. */
@@ -54,10 +59,9 @@ async function rentalArguments(): Promise<string[]> {
 	return ["--rentable", "--ssh-host", "127.0.0.1", "--ssh-listen", "127.0.0.1", "--ssh-port", port];
 }
 
-interface StartedChild {
-	stop(): Promise<void>;
-	/** What it said last, if it has ended before it had started; null otherwise. */
-	endedWith(): string | null;
+interface StartedChild extends RunningProgram {
+	/** False: it has ended before that, or has still to. */
+	hasStarted(): boolean;
 }
 
 /** Resolves when the provider runs or is gone. */
@@ -84,7 +88,7 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 		stdio: ["ignore", "pipe", "pipe", "ipc"],
 	});
 	let said = "";
-	let state: "starting" | "running" | "failed" | "stopping" = "starting";
+	let isRunning = false;
 	child.stderr!.on("data", (chunk) => {
 		said = (said + chunk).slice(-2000);
 	});
@@ -92,33 +96,19 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 	createInterface({ input: child.stdout! }).on("line", (line) => {
 		const event = parseEvent(line);
 		if (event?.kind === "started") {
-			state = "running";
+			isRunning = true;
 			hasStarted();
 		} else if (event !== null) options.onEvent(event as ProviderEvent);
 	});
-	const ended = new Promise<void>((resolve) => {
-		child.once("error", (error) => {
-			said += error.message;
-			resolve();
-		});
-		child.once("close", () => resolve());
-	}).then(() => {
-		if (state === "starting") state = "failed";
-		// Without an environment for rentals it is started again without them; that is no error.
-		const isSilent = state === "failed" && more.length > 0 && /\[RENTAL_UNAVAILABLE\]/.test(said);
-		if (state !== "stopping" && !isSilent) options.onEnd(said.trim());
+	const ended = new Promise<string>((resolve) => {
+		child.once("error", (error) => resolve(`${said}${error.message}`.trim()));
+		child.once("close", () => resolve(said.trim()));
 	});
 	await Promise.race([started, ended]);
-	return {
-		endedWith: () => (state === "failed" ? said : null),
-		async stop() {
-			state = "stopping";
-			await endChild(child, ended);
-		},
-	};
+	return { ended, hasStarted: () => isRunning, stop: () => endChild(child, ended) };
 }
 
-async function endChild(child: ChildProcess, ended: Promise<void>): Promise<void> {
+async function endChild(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
 	child.kill("SIGTERM");
 	const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
 	await ended;
