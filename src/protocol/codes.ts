@@ -439,6 +439,10 @@ export const codes = {
 		"The end of a rental lies in the past, or further away than the owner allows.",
 		"Ask for another end.",
 	),
+	RENTAL_UNGUARDED: error(
+		"This host cannot keep renters from all of its memory, its disk, or the cloud's metadata.",
+		"`assay doctor` says what is missing; docs/provider.md says what a renter can then do.",
+	),
 	RENTAL_FAILED: error("The environment for a rental could not be made or kept.", "Read the provider's log."),
 	// The store
 	POSTGRES_MISSING: error(

@@ -98,7 +98,14 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 	const gpus = () => claim.devices.filter(({ kind }) => kind === "gpu").map(({ uuid }) => uuid);
 	const maker = (await options.rental?.makeEnvironments(gpus)) ?? null;
 	if (options.rental !== null && maker !== null) {
-		const { sshHost, maxMs } = options.rental;
+		const { sshHost, maxMs, isOffered } = options.rental;
+		const missing = Object.entries(maker.guards).filter(([, why]) => isOffered && why !== null);
+		for (const [guard, why] of missing)
+			onEvent({
+				kind: "trouble",
+				code: "RENTAL_UNGUARDED",
+				detail: `nothing guards this host's ${guard} from renters: ${why}`,
+			});
 		rentals = await openHostRentals({
 			...{ maker, sshHost, maxMs, nowMs, randomBytes, onEvent },
 			bookPath: bookPath(dataFolder),

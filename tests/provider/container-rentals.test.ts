@@ -2,8 +2,9 @@
 // and writes down what it was told, and the way in, by a real sshd and a real ssh client. Never run against a
 // real container engine here (docs/provider.md says so).
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -24,16 +25,23 @@ let stranger: TestKey;
 let fake = "";
 let maker: EnvironmentMaker;
 
-/** Writes down its arguments, one a line, and plays the parts that the provider looks at. */
+/** Writes down its arguments, one a line, and plays the parts that the provider looks at. Its containers are a process with a network of its own. */
 const FAKE = `#!/bin/sh
-log=$(dirname "$0")/log
-{ echo "--"; for a in "$@"; do printf '%s\\n' "$a"; done; } >> "$log"
+here=$(dirname "$0")
+{ echo "--"; for a in "$@"; do printf '%s\\n' "$a"; done; } >> "$here/log"
 case $1 in
-info) [ ! -e "$(dirname "$0")/down" ] ;;
-run) [ ! -e "$(dirname "$0")/broken" ] || { echo "no such image" >&2; exit 125; } ;;
-inspect) echo true ;;
+info) [ ! -e "$here/down" ] ;;
+run)
+	[ ! -e "$here/broken" ] || { echo "no such image" >&2; exit 125; }
+	unshare --net sleep 1000 </dev/null >/dev/null 2>&1 &
+	echo $! >"$here/pid"
+	while [ "$(readlink /proc/$!/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done
+	cp "$here/pid" "$here/shown"
+	[ ! -e "$here/elsewhere" ] || echo $PPID >"$here/shown"
+	;;
+inspect) case $* in *Pid*) cat "$here/shown" ;; *) echo true ;; esac ;;
 ps) echo ${NAME}; echo somebody-elses ;;
-rm) ;;
+rm) kill "$(cat "$here/pid")" 2>/dev/null; true ;;
 exec) echo "inside $*" ;;
 *) exit 1 ;;
 esac
@@ -94,6 +102,13 @@ test("a container is made with few rights, with its GPUs, and entered by the cus
 	assert.ok(!run.includes("SYS_ADMIN") && !run.includes("NET_RAW") && !run.includes("MKNOD"));
 	assert.ok(!run.includes("--privileged") && !run.includes("--volume") && !run.includes("--network"));
 	assert.deepEqual(run.slice(-3), ["debian:stable", "sleep", "infinity"]);
+	// N19: memory is bounded, and nobody inside reaches a cloud's metadata; what the host itself reaches stays.
+	assert.ok(Number(run[run.indexOf("--memory") + 1]) > 0);
+	if (maker.guards.metadata === null) {
+		const inside = ["--target", readFileSync(join(fake, "pid"), "utf8").trim(), "--net", "ip", "rule"];
+		assert.match(execFileSync("nsenter", inside).toString(), /to 169\.254\.0\.0\/16 ipproto tcp prohibit/);
+		assert.doesNotMatch(execFileSync("ip", ["rule"]).toString(), /to 169\.254\.0\.0\/16 ipproto tcp prohibit/);
+	}
 
 	const access = { host: "127.0.0.1", port: maker.port, user, hostKey };
 	const plain = await client.run(access, customer, "nvidia-smi -L");
@@ -133,6 +148,16 @@ test("N14: a container goes at its time with the provider dead, and not before",
 	assert.deepEqual(calls().at(-1), ["rm", "--force", "--volumes", NAME]);
 	assert.match((await client.run(access, customer, "id")).stderr, /Permission denied/);
 	await maker.remove(NAME);
+});
+
+test("N19: a container engine that answers for another machine has no rules set in this one's network", async (t) => {
+	if (maker.guards.metadata !== null) return t.skip(maker.guards.metadata);
+	writeFileSync(join(fake, "elsewhere"), "");
+	const made = maker.create({ name: NAME, publicKey: "k", devices: [], untilMs: Date.now() + 3_600_000 });
+	await assert.rejects(made, isCode("RENTAL_FAILED"));
+	rmSync(join(fake, "elsewhere"));
+	await maker.remove(NAME);
+	assert.doesNotMatch(execFileSync("ip", ["rule"]).toString(), /to 169\.254\.0\.0\/16 ipproto tcp prohibit/);
 });
 
 test("a container that is not made is told, and its name may not be anything", async () => {

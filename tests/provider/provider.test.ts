@@ -389,6 +389,7 @@ function createToyEnvironments(): EnvironmentMaker & { readonly made: Set<string
 	const hostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 	return {
 		kind: "user",
+		guards: { memory: null, disk: "there are no loop devices", metadata: null },
 		port: 2222,
 		made,
 		create: async ({ name }) => {
@@ -410,7 +411,11 @@ test("a rented host is not probed, a probed host is not rented, and rentals outl
 	const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 	const request = { rental: "ab".repeat(16), publicKey, untilMs: Date.now() + 1e6, devices: [] };
 	await together(
-		async (_door, { provider }, far) => {
+		async (_door, { provider, events }, far) => {
+			// N19: what the host cannot guard is said before anybody rents it, and nothing else.
+			const said = events.flatMap((event) => (event.kind === "trouble" ? [`${event.code} ${event.detail}`] : []));
+			assert.equal(said.length, 1);
+			assert.match(said[0]!, /^RENTAL_UNGUARDED .*disk.*no loop devices/);
 			assert.deepEqual(far.offer.ssh, { host: "gpu.example", port: 2222 });
 			const link = await far.openLink(PROBE);
 			await assert.rejects(far.ask("rent", request), isCode("PROVIDER_BUSY"));
@@ -428,6 +433,10 @@ test("a rented host is not probed, a probed host is not rented, and rentals outl
 	const again = await startProvider([], { dataFolder, rental: { ...rental, isOffered: false } });
 	assert.equal(again.provider.rentals.length, 1);
 	assert.equal(again.provider.offer.rentable, false);
+	assert.equal(
+		again.events.some(({ kind }) => kind === "trouble"),
+		false,
+	);
 	await again.provider.stop({ endRentals: true });
 	assert.equal(toys.made.size, 0);
 });

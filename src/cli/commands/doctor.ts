@@ -3,6 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { engineFile, isCheckout, type Platform } from "../../engine/builds.ts";
+import type { Guards } from "../../provider/rental/environment.ts";
+import { lookForGuards } from "../../provider/rental/rental-guards.ts";
 import { command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flag } from "../options.ts";
@@ -37,7 +39,7 @@ function sandboxOf(engine: string): string | null {
 	return found === undefined ? null : `Landlock ${found}, seccomp, a user without rights`;
 }
 
-function lookAround(): Check[] {
+async function lookAround(): Promise<Check[]> {
 	const isArm = process.arch === "arm64";
 	const [own, foreign] = isArm ? ["linux-arm64", "linux-x64"] : ["linux-x64", "linux-arm64"];
 	const crossTriple = isArm ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
@@ -74,8 +76,18 @@ function lookAround(): Check[] {
 		install(`g++-${crossTriple.replace("_", "-")}`),
 	);
 	addForSources("sshd", "only for the tests: a real SSH server", sshd, install("openssh-server"));
+	for (const [guard, why] of Object.entries(await lookForGuards())) {
+		const what = `only for rentals: keeps renters from ${GUARDED[guard as keyof Guards]}`;
+		add(`guard ${guard}`, what, why === null ? "holds" : null, `${why} (docs/provider.md)`);
+	}
 	return checks;
 }
+
+const GUARDED = {
+	memory: "using up the memory",
+	disk: "filling the disk",
+	metadata: "the cloud's metadata address",
+} as const satisfies Readonly<Record<keyof Guards, string>>;
 
 export const doctorCommand = command({
 	name: "doctor",
@@ -84,7 +96,7 @@ export const doctorCommand = command({
 	exits: { 0: "this machine can probe", 69: "something needed is missing" },
 
 	async run(values, io) {
-		const checks = lookAround();
+		const checks = await lookAround();
 		const isReady = checks.every((check) => !check.needed || check.found !== null);
 		printResult(values, io, { ready: isReady, checks }, (paint) => checksText(checks, isReady, paint));
 		return isReady ? exitCodes.valid.code : exitCodes.unavailable.code;

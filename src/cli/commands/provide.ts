@@ -91,6 +91,8 @@ const options = {
 		fallback: "debian:stable",
 	}),
 	"max-days": number("N", "longest rental", [0.01, 366], 31),
+	"rental-memory": number("GB", "memory that a renter may use (default: nine tenths of it)", [0.1, 1e6]),
+	"rental-disk": number("GB", "disk that a renter may use (default: four fifths of what is free)", [0.1, 1e6]),
 	"end-rentals": flag("end all rentals on this host and exit"),
 	...group("the chain that answers to roll calls stand for", {
 		rpc: text(
@@ -120,12 +122,18 @@ async function rentalOptions(
 	const sshPort = before?.port ?? values["ssh-port"];
 	const sshListen = values["ssh-listen"] === undefined ? [] : [values["ssh-listen"]];
 	const [want, containerImage] = [before?.kind ?? values.rental, values.image];
+	const [memoryBytes, diskBytes] = [values["rental-memory"], values["rental-disk"]].map(
+		(gb) => gb && Math.floor(gb * 1e9),
+	);
 	return {
 		isOffered,
 		sshHost,
 		maxMs: values["max-days"] * 24 * 3_600_000,
 		makeEnvironments: (gpus) =>
-			findEnvironments({ want, dataFolder: folder, sshPort, sshListen, containerImage, providerKey: key, gpus }),
+			findEnvironments({
+				...{ want, dataFolder: folder, sshPort, sshListen, containerImage, providerKey: key, gpus },
+				...{ memoryBytes, diskBytes },
+			}),
 	};
 }
 

@@ -8,7 +8,8 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { checkName, ENVIRONMENT_NAME, type EnvironmentMaker, rentalFailed as failed } from "./environment.ts";
 import { RentalEnd } from "./rental-end.ts";
-import type { RentalSshd } from "./rental-sshd.ts";
+import { closeMetadataOf } from "./rental-guards.ts";
+import { MAX_PROCESSES, type RentalSshd } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 
 export interface ContainerEnvironmentOptions {
@@ -21,11 +22,13 @@ export interface ContainerEnvironmentOptions {
 	/** Labels our containers, so that another provider's on this host are left alone. */
 	readonly mark: string;
 	readonly gpus: () => readonly string[];
+	readonly memoryBytes: number;
+	/** Null: the rules of its network can be set; else why not. */
+	readonly whyNoRules: string | null;
 }
 
 /** The image may have to be fetched first. */
 const CREATE_MS = 110_000;
-const MAX_PROCESSES = 16_384;
 /** What a package manager inside needs: no raw sockets, no device files, nothing of the kernel. */
 const CAPABILITIES = "CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID NET_BIND_SERVICE SYS_CHROOT".split(" ");
 /** What a path may hold that is put into an authorized_keys file and then before a shell. */
@@ -77,6 +80,11 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 
 	return {
 		kind: "container",
+		guards: {
+			memory: null,
+			disk: "containers share the engine's disk",
+			metadata: options.whyNoRules,
+		},
 		port: sshd.port,
 		async create({ name, publicKey, devices, untilMs }) {
 			checkName(name);
@@ -85,10 +93,15 @@ export function createContainerEnvironments(options: ContainerEnvironmentOptions
 			const rights = ["--cap-drop", "ALL", ...CAPABILITIES.flatMap((right) => ["--cap-add", right])];
 			const named = ["--name", name, "--hostname", name, "--label", `assay=${mark}`];
 			const gpus = gpuArguments(program, devices, options.gpus());
-			const bounds = ["--pids-limit", String(MAX_PROCESSES)];
+			const memory = String(options.memoryBytes);
+			const bounds = ["--pids-limit", String(MAX_PROCESSES), "--memory", memory, "--memory-swap", memory];
 			const args = ["run", ...fixed, ...rights, ...bounds, ...named, ...gpus, image, "sleep", "infinity"];
 			const made = await runProgram(program, args, { timeoutMs: CREATE_MS });
 			if (made.code !== 0) throw failed(`the container was not made: ${made.stderr}`);
+			if (options.whyNoRules === null) {
+				const { stdout } = await runProgram(program, ["inspect", "--format", "{{.State.Pid}}", name]);
+				await closeMetadataOf(Number(stdout.trim()));
+			}
 			await waitForEnd(name, untilMs);
 			await allow(name, publicKey, untilMs);
 			await sshd.start();

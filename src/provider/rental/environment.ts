@@ -15,8 +15,12 @@ interface EnvironmentRequest {
 	readonly untilMs: number;
 }
 
+/** What keeps a renter from the rest of the host: rental-guards.ts. Null: it does; else why it cannot. */
+export type Guards = Readonly<Record<"memory" | "disk" | "metadata", string | null>>;
+
 export interface EnvironmentMaker {
 	readonly kind: "container" | "user";
+	readonly guards: Guards;
 	/** Where customers log in, once `create` has returned. */
 	readonly port: number;
 	/** Gives the name to log in with. Throws AssayError; what is left half made, `remove` takes away. */

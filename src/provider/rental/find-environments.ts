@@ -1,11 +1,13 @@
 // Which kind of environment this host can make: a container where docker or podman answers, else a system
 // user where the provider is root and OpenSSH's server is there, else none, with the reason.
 import { existsSync } from "node:fs";
-import { userInfo } from "node:os";
+import { totalmem, userInfo } from "node:os";
 import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { answersAsContainerEngine, createContainerEnvironments } from "./container-environment.ts";
 import type { EnvironmentMaker } from "./environment.ts";
+import { lookForGuards } from "./rental-guards.ts";
+import { createRentalRooms } from "./rental-room.ts";
 import { RentalSshd, SSHD } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 import { createUserEnvironments } from "./user-environment.ts";
@@ -24,9 +26,13 @@ export interface FindEnvironmentsOptions {
 	/** Tells this provider's environments from another's on the same host. */
 	readonly providerKey: string;
 	readonly gpus: () => readonly string[];
+	/** What a renter may use; default nine tenths of the memory, four fifths of the free space. */
+	readonly memoryBytes?: number | undefined;
+	readonly diskBytes?: number | undefined;
 }
 
 const MARK_CHARS = 16;
+const MEMORY_SHARE = 0.9;
 
 /** Throws AssayError RENTAL_UNAVAILABLE. */
 export async function findEnvironments(options: FindEnvironmentsOptions): Promise<EnvironmentMaker> {
@@ -37,6 +43,8 @@ export async function findEnvironments(options: FindEnvironmentsOptions): Promis
 	if (!existsSync(SSHD))
 		throw none("there is no OpenSSH server on this host", "On Debian or Ubuntu: apt-get install openssh-server.");
 	const ssh = { folder, port: sshPort, listen: sshListen };
+	const guards = await lookForGuards();
+	const memoryBytes = Math.floor(options.memoryBytes ?? MEMORY_SHARE * totalmem());
 	if (want !== "user") {
 		const programs = containerProgram === undefined ? ["docker", "podman"] : [containerProgram];
 		for (const program of programs) {
@@ -47,7 +55,8 @@ export async function findEnvironments(options: FindEnvironmentsOptions): Promis
 				allowUsers: userInfo().username,
 				permitRootLogin: "prohibit-password",
 			});
-			return createContainerEnvironments({ sshd, program, image: containerImage, folder, mark, gpus });
+			const made = { sshd, program, image: containerImage, folder, mark, gpus };
+			return createContainerEnvironments({ ...made, memoryBytes, whyNoRules: guards.metadata });
 		}
 		if (want === "container")
 			throw none("neither docker nor podman answers on this host", "Start its service, or use --rental user as root.");
@@ -69,7 +78,14 @@ export async function findEnvironments(options: FindEnvironmentsOptions): Promis
 	});
 	return createUserEnvironments({
 		sshd,
-		homesFolder: join(rentals, "homes"),
+		rooms: createRentalRooms({
+			folder: join(rentals, "homes"),
+			bytes: options.diskBytes ?? null,
+			isBounded: guards.disk === null,
+		}),
+		guards,
+		groupName: `assay-rental-${mark}`,
+		memoryBytes,
 		rentalsFolder,
 		endsFolder: folder,
 		mark: `assay rental ${mark}`,

@@ -15,7 +15,7 @@ import { runProgram } from "./run-program.ts";
 export const SSHD = "/usr/sbin/sshd";
 const START_MS = 30_000;
 /** Of one customer, with threads: enough for data loaders on a large host, a bound for a fork bomb. */
-const MAX_PROCESSES = 16_384;
+export const MAX_PROCESSES = 16_384;
 
 export interface RentalSshdOptions {
 	/** Host key, configuration, log: for the provider only. */
@@ -66,15 +66,16 @@ export class RentalSshd {
 		return readFileSync(`${this.hostKeyFile}.pub`, "utf8").trim().split(" ").slice(0, 2).join(" ");
 	}
 
-	/** Runs from now on, if it does not already. Throws AssayError RENTAL_FAILED. */
-	async start(): Promise<void> {
+	/** Runs from now on, if it does not already, under the beginning of a command line. Throws AssayError RENTAL_FAILED. */
+	async start(under: readonly string[] = []): Promise<void> {
 		if (this.runningPid() !== null) return;
 		await this.prepare();
 		// Where sshd gives up its rights before the login; the host's own start script makes it, if there is one.
 		if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
 		const log = openSync(this.logFile, "a", 0o600);
 		const limits = ["--core=0", `--nproc=${MAX_PROCESSES}`];
-		const child = spawn("prlimit", [...limits, SSHD, "-D", "-e", "-f", this.configFile], {
+		const [program, ...args] = [...under, "prlimit", ...limits, SSHD, "-D", "-e", "-f", this.configFile];
+		const child = spawn(program!, args, {
 			detached: true,
 			stdio: ["ignore", "ignore", log],
 			// UTC: the ends of keys are read in its time zone; older servers know no other way to say which.
@@ -107,8 +108,8 @@ export class RentalSshd {
 	}
 
 	/** A server that was ended by somebody is started again before anyone is told. */
-	async health(): Promise<RentalHealth> {
-		if (!(await this.answers())) await this.start().catch(() => {});
+	async health(under: readonly string[] = []): Promise<RentalHealth> {
+		if (!(await this.answers())) await this.start(under).catch(() => {});
 		const healthy = await this.answers();
 		return { healthy, detail: healthy ? "" : "the SSH server does not answer" };
 	}

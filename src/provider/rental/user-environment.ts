@@ -2,23 +2,35 @@
 // but its own (and the one that may use the GPUs, where the host has such a group), the customer's key and no
 // other. At the end every process of that user is killed, then all that it left behind goes, then the user; if
 // the provider is dead, what waits for the end (rental-end.ts) kills the processes and expires the account.
-// Needs root. It isolates as far as the host's own permissions do and no further.
+// Needs root. It isolates as far as the host's own permissions do, and bounds memory, disk and the network where
+// the host can (rental-guards.ts).
 import { randomInt } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { checkName, ENVIRONMENT_NAME, type EnvironmentMaker, rentalFailed as failed } from "./environment.ts";
+import {
+	checkName,
+	ENVIRONMENT_NAME,
+	type EnvironmentMaker,
+	rentalFailed as failed,
+	type Guards,
+} from "./environment.ts";
 import { RentalEnd } from "./rental-end.ts";
-import type { RentalSshd } from "./rental-sshd.ts";
+import { closeMetadata, guarded, makeGroup, removeGroup } from "./rental-guards.ts";
+import type { RentalRooms } from "./rental-room.ts";
+import { MAX_PROCESSES, type RentalSshd } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 import { LAST_RENTAL_ID, takeUserId } from "./user-ids.ts";
 
 export interface UserEnvironmentOptions {
 	readonly sshd: RentalSshd;
-	/** Homes are made in it. */
-	readonly homesFolder: string;
+	readonly rooms: RentalRooms;
+	/** What this host can guard, and the name of its control group. */
+	readonly guards: Guards;
+	readonly groupName: string;
+	readonly memoryBytes: number;
 	/** Of all providers on this host: remembers the user ids that were given. */
 	readonly rentalsFolder: string;
 	/** Of this provider, for it only: what waits for the ends of rentals. */
@@ -46,31 +58,8 @@ interface PasswdEntry {
 }
 
 export function createUserEnvironments(options: UserEnvironmentOptions): EnvironmentMaker {
-	const { sshd, homesFolder, rentalsFolder, mark } = options;
-	const homeOf = (name: string) => join(homesFolder, name);
+	const { sshd, rooms, guards, groupName, mark } = options;
 	const end = new RentalEnd(options.endsFolder);
-
-	async function makeUser(name: string, untilMs: number): Promise<PasswdEntry> {
-		const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
-		const groups = deviceGroups();
-		const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
-		// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
-		const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
-		// No ids below its own either: processes under such an id would not be found by the user's number at
-		// the end.
-		const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
-		const named = ["--home-dir", homeOf(name), "--shell", shell, "--comment", mark];
-		const dated = ["--expiredate", expiryDay(untilMs), name];
-		for (;;) {
-			const id = String(await takeUserId(rentalsFolder));
-			const ids = ["--uid", id, "--key", `GID_MIN=${id}`, "--key", `GID_MAX=${id}`];
-			const code = await withLock("useradd", [...fixed, ...noIds, ...ids, ...more, ...named, ...dated], [0, ID_TAKEN]);
-			if (code !== ID_TAKEN) break;
-		}
-		const [user] = await passwd(mark, name);
-		if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
-		return user;
-	}
 
 	async function mustFind(name: string): Promise<PasswdEntry> {
 		checkName(name);
@@ -85,8 +74,15 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 		await sshd.allow(name, { options: "restrict,pty", publicKey, gid, untilMs });
 	}
 
+	/** What the SSH server, and so everybody who logs in, runs under. */
+	function under(name: string): readonly string[] {
+		const groups = guards.memory === null ? makeGroup(groupName, options.memoryBytes, MAX_PROCESSES) : [];
+		return guarded(groups, guards.disk === null ? rooms.tempOf(name) : null, options.memoryBytes);
+	}
+
 	return {
 		kind: "user",
+		guards,
 		port: sshd.port,
 		async create({ name, publicKey, devices, untilMs }) {
 			checkName(name);
@@ -99,11 +95,15 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 						hint: "Rent all devices, or one with docker or podman.",
 					},
 				);
-			mkdirSync(homesFolder, { recursive: true, mode: 0o711 });
-			const user = await makeUser(name, untilMs);
-			chmodSync(homeOf(name), 0o700);
+			// One that an earlier rental left would serve with the earlier one's bounds.
+			await sshd.stop();
+			if (guards.metadata === null) await closeMetadata();
+			await rooms.make(name);
+			const user = await makeUser(options, name, untilMs);
+			chmodSync(rooms.homeOf(name), 0o700);
+			closeCrontab(name);
 			await setEnd(user, publicKey, untilMs);
-			await sshd.start();
+			await sshd.start(under(name));
 			return { user: name, hostKey: await sshd.hostKey() };
 		},
 		async setEnd({ name, publicKey, untilMs }) {
@@ -125,9 +125,8 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 				// A login that was half way through when its key went.
 				await killAll(user);
 			}
-			await rm(homeOf(name), { recursive: true, force: true });
-			if ((await passwd(mark, name)).length > 0 || existsSync(homeOf(name)))
-				throw failed(`${name} could not be removed`);
+			await rooms.remove(name, user?.uid ?? null);
+			if ((await passwd(mark, name)).length > 0 || rooms.exists(name)) throw failed(`${name} could not be removed`);
 			// Last: a provider that is killed in the middle of this leaves somebody who ends it.
 			await end.stop(name);
 		},
@@ -136,13 +135,41 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 			if (!user) return { healthy: false, detail: "its user is gone" };
 			if (!sshd.isAllowed(name)) return { healthy: false, detail: "its key is gone" };
 			await end.keep(name, sshd.keyFileOf(name), { kind: "user", uid: user.uid, gid: user.gid });
-			return sshd.health();
+			await rooms.keep(name);
+			return sshd.health(under(name));
 		},
 		async list() {
 			return (await passwd(mark)).filter(isOurs).map(({ name }) => name);
 		},
-		rest: () => sshd.stop(),
+		async rest() {
+			await sshd.stop();
+			await removeGroup(groupName);
+		},
 	};
+}
+
+/** With a home in its room, and ids that nobody had before. */
+async function makeUser(options: UserEnvironmentOptions, name: string, untilMs: number): Promise<PasswdEntry> {
+	const { rooms, rentalsFolder, mark } = options;
+	const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+	const groups = deviceGroups();
+	const more = groups.length > 0 ? ["--groups", groups.join(",")] : [];
+	// `*` is no password, and unlike `!` it does not lock the account, which would keep keys out too.
+	const fixed = ["--create-home", "--user-group", "--no-log-init", "--password", "*", "--key", "HOME_MODE=0700"];
+	// No ids below its own either: processes under such an id would not be found by the user's number at
+	// the end.
+	const noIds = ["--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0"];
+	const named = ["--home-dir", rooms.homeOf(name), "--shell", shell, "--comment", mark];
+	const dated = ["--expiredate", expiryDay(untilMs), name];
+	for (;;) {
+		const id = String(await takeUserId(rentalsFolder));
+		const ids = ["--uid", id, "--key", `GID_MIN=${id}`, "--key", `GID_MAX=${id}`];
+		const code = await withLock("useradd", [...fixed, ...noIds, ...ids, ...more, ...named, ...dated], [0, ID_TAKEN]);
+		if (code !== ID_TAKEN) break;
+	}
+	const [user] = await passwd(mark, name);
+	if (!user || !isOurs(user)) throw failed(`the user ${name} was not made as it should be`);
+	return user;
 }
 
 /** The account's last day, for whatever else lets people in (cron, the host's own SSH server): the one after the end. */
@@ -172,6 +199,18 @@ async function withLock(command: string, args: readonly string[], fine: readonly
 function isOurs({ uid, gid }: PasswdEntry): boolean {
 	const isPerson = Number.isSafeInteger(uid) && uid >= LEAST_UID && uid <= LAST_RENTAL_ID && !NOBODY.includes(uid);
 	return isPerson && Number.isSafeInteger(gid) && gid > 0;
+}
+
+/**
+ * A crontab of root's under the renter's name: it has none of its own, and cannot put one in its place. What cron starts would be in no control
+ * group and write where it likes.
+ */
+function closeCrontab(name: string): void {
+	for (const folder of ["/var/spool/cron/crontabs", "/var/spool/cron"]) {
+		if (!existsSync(folder)) continue;
+		writeFileSync(join(folder, name), "", { mode: 0o600 });
+		return;
+	}
 }
 
 /** Groups that may use the GPUs, where not everybody may. Never root's. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
-const FIRST_RENTAL_ID = 65_536;
+export const FIRST_RENTAL_ID = 65_536;
 export const LAST_RENTAL_ID = 524_287;
 
 const lastIdFile = (rentalsFolder: string) => join(rentalsFolder, "last-user-id");
