@@ -99,13 +99,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 	const maker = (await options.rental?.makeEnvironments(gpus)) ?? null;
 	if (options.rental !== null && maker !== null) {
 		const { sshHost, maxMs, isOffered } = options.rental;
-		const missing = Object.entries(maker.guards).filter(([, why]) => isOffered && why !== null);
-		for (const [guard, why] of missing)
-			onEvent({
-				kind: "trouble",
-				code: "RENTAL_UNGUARDED",
-				detail: `nothing guards this host's ${guard} from renters: ${why}`,
-			});
+		if (isOffered) tellUnguarded(maker, onEvent);
 		rentals = await openHostRentals({
 			...{ maker, sshHost, maxMs, nowMs, randomBytes, onEvent },
 			bookPath: bookPath(dataFolder),
@@ -187,6 +181,15 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 			await rentals?.stop();
 		},
 	};
+}
+
+/** Before anybody rents it. */
+function tellUnguarded({ guards }: EnvironmentMaker, onEvent: ProviderOptions["onEvent"]): void {
+	for (const [guard, why] of Object.entries(guards)) {
+		if (why === null) continue;
+		const detail = `nothing guards this host's ${guard} from renters: ${why}`;
+		onEvent({ kind: "trouble", code: "RENTAL_UNGUARDED", detail });
+	}
 }
 
 function offerOf({ name, pricePerHourMicros, rental }: ProviderOptions, maker: EnvironmentMaker | null): AgentOffer {
