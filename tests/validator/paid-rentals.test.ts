@@ -191,14 +191,39 @@ test("a roll call excuses who is paid for, by what is burned, and nobody else wh
 	await offered();
 });
 
-/**
- * What a validator without roll calls (toys answer none) would report of it at the end of an epoch in `laterMs`, had nothing else happened since.
- * Null: it is left out.
- */
-async function reportedIn(laterMs: number, providerId: string, { isScored = false } = {}): Promise<number | null> {
+/** A full window of calls that it answered: toys answer none. */
+async function answeredCalls(providerId: string): Promise<void> {
+	const id = { chainId: 1, contract: providerId.replace(/^(.{40}).*$/, "0x$1") };
+	const [hash, atMs] = ["cd".repeat(32), Date.now() - 60_000];
+	for (let call = 0; call < PARAMS.rollCallWindow; call++) {
+		await validator.store.rollCalls.open({
+			...id,
+			call,
+			beta0: hash,
+			calledAtMs: atMs + call,
+			deadlineMs: 1,
+			b0AtS: 1,
+		});
+		const committed = { b1: 1, b1AtS: 1, root: hash, leaves: 1, transaction: "0x01" };
+		await validator.store.rollCalls.commit({ ...id, call }, committed);
+		const nothing = { code: null, paidPpm: null, ms: null, leaf: null, reply: null, files: [], megaOps: 0, bytes: 0 };
+		const answers = [{ ...nothing, providerId, state: "answered" as const }];
+		await validator.store.rollCalls.finish(
+			{ ...id, call },
+			{ b2: 1, b2AtS: 1, beta2: hash, nowMs: atMs + call, answers },
+		);
+	}
+}
+
+/** What the validator would report of it at the end of an epoch in `laterMs`, had nothing else happened since. Null: it is left out. */
+async function reportedIn(
+	laterMs: number,
+	providerId: string,
+	{ isScored = false, isOn = true } = {},
+): Promise<number | null> {
 	const nowMs = () => Date.now() + laterMs;
 	const { store } = validator;
-	const config = { params: PARAMS, chain: {}, rollCalls: { isOn: false } } as unknown as ValidatorConfig;
+	const config = { params: PARAMS, chain: {}, rollCalls: { isOn } } as unknown as ValidatorConfig;
 	const hub = { tell: () => {} } as unknown as EventHub;
 	const keeper = createScoreKeeper({ store, config, env: { ...realEnvironment(), nowMs }, hub });
 	if (isScored) await keeper.score(providerId);
@@ -222,12 +247,15 @@ async function reportedIn(laterMs: number, providerId: string, { isScored = fals
 
 test("M4: a host that is rented and paid for stays in reports until its proof is maxRentedAgeMs old", async () => {
 	await offered();
+	await answeredCalls(agent.id);
 	const { named } = await deposit("31");
 	const rental = await rent(named);
 	assert.ok((await reportedIn(HOUR, agent.id, { isScored: true }))! > 0);
-	// Not probed, not scored by anything else: time alone.
-	for (const hours of [4, 8, 24, 48, 6 * 24])
+	// Not probed, not scored by anything else, its calls forgotten: time alone.
+	for (const hours of [4, 8, 24, 48, 6 * 24]) {
 		assert.ok((await reportedIn(hours * HOUR, agent.id))! > 0, `after ${hours} h`);
+		await validator.store.rollCalls.prune({ beforeMs: Date.now() + HOUR, keep: 0 });
+	}
 	assert.ok(!(await reportedIn(PARAMS.maxRentedAgeMs + HOUR, agent.id)), "but not for ever");
 	await customer().releaseRental({ params: { id: rental.id } });
 });
@@ -246,9 +274,27 @@ test("N7: a host that is rented for nothing leaves the reports when its proof ru
 				.rent({ body })
 				.catch(() => null),
 		);
+		await answeredCalls(own.id);
 		assert.ok((await reportedIn(PARAMS.maxAgeMs - 2 * HOUR, own.id, { isScored: true }))! > 0, "the twin");
 		assert.ok(!(await reportedIn(PARAMS.maxAgeMs + 60_000, own.id)));
 		await customer(signerOf(75)).releaseRental({ params: { id: rental.id } });
+	} finally {
+		await own.close();
+	}
+});
+
+test("N7: without roll calls nobody knows what a rental burned, and it excuses from nothing", async () => {
+	const own = await startToyAgent({ url: validator.url, signer: signerOf(76), rentable: true, name: "pays itself" });
+	try {
+		await eventually(async () =>
+			(await validator.client.listOffers()).rows.find(({ providerId }) => providerId === own.id),
+		);
+		// As if it had been rented for a deposit of a millionth.
+		const uncalled = { isScored: true, isOn: false };
+		assert.ok((await reportedIn(PARAMS.maxAgeMs - HOUR, own.id, uncalled))! > 0, "the twin");
+		const [{ memory }] = [(await validator.store.providers.recall(own.id))!];
+		await validator.store.providers.remember(own.id, { ...memory, proof: { ...memory.proof!, rentedMs: 100 * HOUR } });
+		assert.ok(!(await reportedIn(PARAMS.maxAgeMs + 60_000, own.id, uncalled)));
 	} finally {
 		await own.close();
 	}

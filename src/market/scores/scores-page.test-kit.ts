@@ -88,7 +88,7 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
   counts by what the rental burns a second, against twice what the host's full score brings a second, at most \`rentedBonusPpm\`. Any other rental excuses from nothing: the calls count as absent and the proof ages. Calls
   are not foreseen, so this is what is burned on average. Whoever rents from himself, or pays a friend to, burns at least twice what it brings; the assumption is that the sum of all scores does not fall to less than half
   between a call and the end of the epoch. Without roll calls the factor is 1.
-- **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented through the escrow not counted, scores 0; \`maxRentedAgeMs\` is the end in any case.
+- **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented through the escrow not counted, scores 0; \`maxRentedAgeMs\` is the end in any case. On a network without roll calls nobody knows what a rental burned, and all time counts.
 - **reliability** r moves by \`reliabilityStepPpm\` of what is left towards 1 with each success and towards 0 with each failure (rounded towards where it goes, so that both are reached), from
   \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it.
 - **presence**: of the network's last \`rollCallWindow\` roll calls (docs/roll-call.md), n, the provider answered a in time and rightly. Calls from which it was excused are left out; calls in which it was

@@ -57,10 +57,13 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		};
 	}
 
-	/** Ended rentals since the proof, and the one that runs: those that were paid for on chain. */
+	/**
+	 * Ended rentals since the proof, and the one that runs: those that were paid for on chain. ATTACK: only calls say what a rental burned; without
+	 * them, whoever rents from himself for next to nothing would not be probed for a week.
+	 */
 	async function rentedMs(provider: RememberedProvider, nowMs: number): Promise<number> {
 		const kept = provider.memory.proof;
-		if (kept === null) return 0;
+		if (kept === null || !isCalled(x, provider)) return 0;
 		const rental = provider.rentalId === null ? null : await store.rentals.get(provider.rentalId);
 		if (rental === null || rental.escrow === null) return kept.rentedMs;
 		return kept.rentedMs + Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs));
