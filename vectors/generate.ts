@@ -21,6 +21,14 @@ import {
 } from "./naive-maths.ts";
 import { rollRows } from "./roll-rows.ts";
 import { hex, label, numbers, type Product, type Row } from "./rows.ts";
+import {
+	claimRows,
+	instructionRows,
+	intervalRows,
+	programRows,
+	refusedRows,
+	elementRows as workElementRows,
+} from "./work-rows.ts";
 
 const gemmPrecisions: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
 
@@ -307,6 +315,12 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"seeds.json": seedRows(),
 		"frames.json": frameRows(),
 		"roll-call.json": rollRows(),
+		"work-instructions.json": instructionRows(),
+		"work-intervals.json": intervalRows(),
+		"work-programs.json": programRows(),
+		"work-elements.json": workElementRows(),
+		"work-refused.json": refusedRows(),
+		"work-claims.json": claimRows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [
