@@ -65,3 +65,17 @@ test("a promise gives its own outcome unless the abort comes first", async () =>
 	await assert.rejects(orAbort(Promise.resolve(9), controller.signal), /enough/, "aborted before");
 	assert.equal(listeners(controller.signal), 0);
 });
+
+test("N12: a wait of years is no wait of nothing: timers are bounded to 31 bits", async () => {
+	let hasFired = false;
+	const cancel = realAfter(30 * 365 * 86_400_000, () => {
+		hasFired = true;
+	});
+	const ended = new AbortController();
+	const sleeping = sleep(Number.MAX_SAFE_INTEGER, ended.signal);
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	assert.equal(hasFired, false);
+	cancel();
+	ended.abort();
+	assert.equal(await sleeping, false);
+});

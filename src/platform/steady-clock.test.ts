@@ -37,7 +37,7 @@ for (const [name, ms] of [
 	["30 years ahead", 30 * 365 * DAY],
 	["to 1970", -START],
 ] as const)
-	test(`${name} for ten minutes, and right again`, () => {
+	test(`N12: the clock is set ${name} for ten minutes, and right again`, () => {
 		const { clock, jump, pass } = machine();
 		assert.equal(pass(10_000), 0);
 		const before = clock();
@@ -49,7 +49,7 @@ for (const [name, ms] of [
 		assert.ok(Math.abs(pass(1_200_000)) <= 2000, "right again");
 	});
 
-test("a new time that stays is reached; small steps and sleep are followed at once; it never goes back", () => {
+test("N12: a new time that stays is reached; small steps and sleep are followed at once; it never goes back", () => {
 	const { clock, jump, pass } = machine();
 	jump(-3_600_000);
 	let last = clock();

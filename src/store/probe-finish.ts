@@ -15,6 +15,8 @@ import { writeClaim } from "./providers.ts";
 export interface FinishProbe {
 	readonly probeId: string;
 	readonly finishedAtMs: number;
+	/** When it is counted: an earlier probe's date that lies after it was set while the clock was wrong, and is no later one's. */
+	readonly nowMs?: number;
 	readonly verdict: {
 		readonly status: VerdictStatus;
 		readonly code: string | null;
@@ -41,6 +43,8 @@ export interface FinishProbe {
 }
 
 const HOUR_MS = 3_600_000;
+/** Of processes that share a database. */
+const CLOCKS_DIFFER_MS = 300_000;
 
 export interface FinishResult {
 	readonly counted: boolean;
@@ -70,7 +74,8 @@ export async function finishProbe({ database, schema }: StoreContext, finish: Fi
 			"SELECT last_probe_at_ms FROM providers WHERE id = $1 FOR UPDATE",
 			[providerId],
 		);
-		const latest = (provider?.lastProbeAtMs ?? 0) <= startedAtMs;
+		const last = provider?.lastProbeAtMs ?? 0;
+		const latest = last <= startedAtMs || last > (f.nowMs ?? Number.POSITIVE_INFINITY) + CLOCKS_DIFFER_MS;
 		await markDone(sql, f);
 		await countHour(sql, f);
 		if (latest) {
@@ -95,6 +100,7 @@ export async function finishProbe({ database, schema }: StoreContext, finish: Fi
 function checked(finish: FinishProbe): FinishProbe {
 	hex("a probe's id", finish.probeId, 32);
 	integer("finishedAtMs", finish.finishedAtMs);
+	if (finish.nowMs !== undefined) integer("nowMs", finish.nowMs);
 	oneOf("a verdict", finish.verdict.status, ["valid", "invalid", "inconclusive"]);
 	if (finish.evidence) {
 		hex("an evidence hash", finish.evidence.sha256, 64);

@@ -9,7 +9,7 @@ import type { DeviceRow } from "./devices.ts";
 import type { EvidenceFolder } from "./files/evidence.ts";
 import { type Query, readPage } from "./page.ts";
 import { type FinishProbe, type FinishResult, finishProbe } from "./probe-finish.ts";
-import { holdsLease, providerLease } from "./queue/leases.ts";
+import { alive, holdsLease, providerLease } from "./queue/leases.ts";
 import { takeOver } from "./queue/take-over.ts";
 
 type ProbeState = "running" | "done" | "abandoned";
@@ -114,7 +114,7 @@ async function recover(context: StoreContext, evidence: EvidenceFolder, nowMs: n
 	for (const { probeId, sha256 } of await evidence.pending()) {
 		const [row] = await database.read<Probe & { readonly isLeased: boolean }>(
 			`SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM leases l WHERE l.name = 'provider/' || probes.provider_id AND l.holder = probes.process
-				AND l.expires_at > clock_timestamp()) AS is_leased FROM probes WHERE id = $1`,
+				AND ${alive("l")}) AS is_leased FROM probes WHERE id = $1`,
 			[probeId],
 		);
 		if (row?.state === "running" && row.isLeased) continue;

@@ -173,7 +173,7 @@ test("a run of empty blocks is compared by its last hash; the first that differs
 	await recovers(8, 31n);
 });
 
-test("blocks of a clock that ran ahead: named, taken back, and the right time goes on", async () => {
+test("N12: blocks of a clock that ran ahead: named, taken back, and the right time goes on", async () => {
 	const chain = await open();
 	const right = nowMs;
 	nowMs += 96 * 86_400_000;

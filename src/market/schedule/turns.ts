@@ -40,6 +40,16 @@ export function pauseMs({ stalls }: Past, { retries, intervalMs, backOffMs }: Pa
 	return Math.min(intervalMs * 2 ** Math.max(0, stalls - retries - 1), Math.max(intervalMs, backOffMs));
 }
 
+/** A crashed process of ours doubles its retry this often (store/queue). */
+const CRASH_DOUBLINGS = 8;
+const HOUR_MS = 3_600_000;
+
+/** Further ahead than any date that is set by these rules: one beyond it was set while the clock was wrong. */
+export function farthestProbeMs({ intervalMs, backOffMs, jitterMs, retryFirstMs, retries }: Params): number {
+	const retryMs = retryFirstMs * 2 ** Math.max(retries, CRASH_DOUBLINGS);
+	return Math.max(intervalMs, backOffMs, retryMs) + jitterMs + HOUR_MS;
+}
+
 /** How many of `places` those may have that are not prompt: at least one, or nobody new would ever come in. */
 export function placesOfOthers(places: number, percent: number): number {
 	return Math.max(1, Math.floor((places * percent) / 100));

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { hex, integer, list } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
-import { type Leases, providerLease, releaseLease, unleased } from "./leases.ts";
+import { alive, type Leases, providerLease, releaseLease, unleased } from "./leases.ts";
 import { createWorker, type Source, type Worker } from "./worker.ts";
 
 /** Probes that must overlap in time: all of them wait for `startAtMs`. */
@@ -28,6 +28,11 @@ interface TakeOptions {
 	/** Pause after a probe that failed for our own reasons, doubled each time in a row. Default a minute. */
 	readonly retryMs?: number;
 	readonly nowMs: () => number;
+	/**
+	 * No date lies further ahead than that; one that does was set while the clock was wrong, and is due now. Default: a
+	 * thousand years.
+	 */
+	readonly farthestMs?: number;
 }
 
 interface Call {
@@ -36,6 +41,7 @@ interface Call {
 	readonly nowMs: number;
 }
 
+const FARTHEST_MS = 1000 * 365 * 86_400_000;
 const RETRY_MS = 60_000;
 const RETRY_DOUBLINGS = 8;
 /** Members wait for each other no longer: whoever was not taken by then is probed alone, when it is due. */
@@ -44,9 +50,12 @@ const CALL_ENDS_MS = 60_000;
 const FREE = `p.state = 'active' AND p.rental_id IS NULL AND p.probed_by IS NULL AND ${unleased("'provider/' || p.id")}`;
 const CALLED = "(p.together IS NOT NULL AND (p.together ->> 'startAtMs')::bigint > $1::bigint - $2::bigint)";
 const DUE = `providers p JOIN provider_memory m ON m.provider_id = p.id
-		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND NOT ${CALLED} AND p.next_probe_at_ms <= $1`;
+		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND NOT ${CALLED} AND (p.next_probe_at_ms <= $1 OR p.next_probe_at_ms > $8)`;
 
-/** $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here, $7 how many that are not prompt. */
+/**
+ * $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here, $7 how many that are not prompt, $8 the
+ * latest date that a right clock can have set.
+ */
 const TAKE = `
 	WITH called AS (
 		SELECT p.id, p.together FROM providers p
@@ -68,7 +77,7 @@ const TAKE = `
 		INSERT INTO leases AS l (name, holder, expires_at)
 		SELECT 'provider/' || id, $3, clock_timestamp() + $4 * interval '1 ms' FROM chosen ORDER BY id
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-		WHERE l.expires_at < clock_timestamp() RETURNING l.name
+		WHERE NOT ${alive("l")} RETURNING l.name
 	)
 	UPDATE providers p SET probed_by = $3, together = NULL, requested_at_ms = NULL
 	FROM chosen JOIN leased ON leased.name = 'provider/' || chosen.id
@@ -80,11 +89,16 @@ function createSource({ database, process: me, leaseMs }: StoreContext, options:
 	const retryMs = integer("retryMs", options.retryMs ?? RETRY_MS);
 	const others = integer("others", options.others ?? options.concurrency);
 	const nowMs = () => integer("nowMs", Math.floor(options.nowMs()));
+	const farthestMs = integer("farthestMs", options.farthestMs ?? FARTHEST_MS);
 	return {
 		leaseOf: ({ providerId }) => providerLease(providerId),
 		async take(limit, running) {
 			const ids = running.map((name) => name.slice(providerLease("").length));
-			return await database.query<Taken>(TAKE, [nowMs(), CALL_ENDS_MS, me, leaseMs, limit, ids, others]);
+			const now = nowMs();
+			return await database.query<Taken>(TAKE, [
+				...[now, CALL_ENDS_MS, me, leaseMs, limit, ids, others],
+				now + farthestMs,
+			]);
 		},
 		async giveBack({ providerId }, isStopping) {
 			// A process that shuts down is no failure of the provider's: it is due at once, elsewhere.

@@ -18,16 +18,23 @@ export interface Lease {
 export const processLease = (process: string): string => `process/${process}`;
 export const providerLease = (providerId: string): string => `provider/${providerId}`;
 
+/**
+ * SQL: the lease `l` is alive. One that would last for more than an hour, which none does, was made while the clock
+ * was wrong: its holder renews it at the next beat, or is gone, and nobody waits for that day.
+ */
+export const alive = (l: string): string =>
+	`(${l}.expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 hour')`;
+
 /** SQL: no lease of this name is alive. `name` is an expression. */
 export const unleased = (name: string): string =>
-	`NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND l.expires_at >= clock_timestamp())`;
+	`NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND ${alive("l")})`;
 
 /** If so its row stays locked: nobody takes it over before the transaction ends. */
 export async function holdsLease(sql: Sql, name: string, holder: string): Promise<boolean> {
-	const held = await sql.query(
-		"SELECT 1 FROM leases WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp() FOR SHARE",
-		[text("a lease's name", name, 200), holder],
-	);
+	const held = await sql.query(`SELECT 1 FROM leases l WHERE name = $1 AND holder = $2 AND ${alive("l")} FOR SHARE`, [
+		text("a lease's name", name, 200),
+		holder,
+	]);
 	return held.length === 1;
 }
 
@@ -49,8 +56,8 @@ async function takeLease(
 
 function listLeases(database: StoreContext["database"], prefix: string) {
 	return database.read<Lease>(
-		`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases
-		WHERE starts_with(name, $1) AND expires_at > clock_timestamp() ORDER BY name COLLATE "C" LIMIT 10000`,
+		`SELECT name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms FROM leases l
+		WHERE starts_with(name, $1) AND ${alive("l")} ORDER BY name COLLATE "C" LIMIT 10000`,
 		[text("a prefix", prefix, 200)],
 	);
 }
@@ -74,7 +81,7 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 		if (isTaken) held.set(name, at);
 		return isTaken;
 	}
-	const acquire = (name: string) => take(name, "l.holder = excluded.holder OR l.expires_at < clock_timestamp()");
+	const acquire = (name: string) => take(name, `l.holder = excluded.holder OR NOT ${alive("l")}`);
 
 	async function renew(): Promise<"renewed" | "returned"> {
 		const names = [...held.keys()];

@@ -4,7 +4,7 @@
 // often, or whether a former run was itself killed halfway.
 import type { StoreContext } from "../context.ts";
 import type { Lease } from "./leases.ts";
-import { processLease, unleased } from "./leases.ts";
+import { alive, processLease, unleased } from "./leases.ts";
 
 const ENDLESS = `r.state = 'running' AND ${unleased("'provider/' || r.provider_id")}`;
 /** Still due: the date was not moved when it was taken. */
@@ -18,7 +18,7 @@ export async function takeOver(
 ): Promise<readonly string[]> {
 	// Most beats find nothing: looked at without a lock first.
 	const [found] = await database.read<{ readonly anything: boolean }>(
-		`SELECT EXISTS (SELECT 1 FROM leases WHERE expires_at < clock_timestamp())
+		`SELECT EXISTS (SELECT 1 FROM leases l WHERE NOT ${alive("l")})
 			OR EXISTS (SELECT 1 FROM probes r WHERE ${ENDLESS})
 			OR EXISTS (SELECT 1 FROM providers p WHERE ${ORPHANED})
 			OR EXISTS (SELECT 1 FROM providers p WHERE ${DISCONNECTED}) AS anything`,
@@ -32,7 +32,7 @@ export async function takeOver(
 		);
 		if (!lock?.mine) return { abandoned: [], expired: [] };
 		const expired = await sql.query<Pick<Lease, "name" | "holder">>(
-			"DELETE FROM leases WHERE expires_at < clock_timestamp() RETURNING name, holder",
+			`DELETE FROM leases l WHERE NOT ${alive("l")} RETURNING name, holder`,
 		);
 		const abandoned = await sql.query<{ readonly id: string }>(
 			`UPDATE probes r SET state = 'abandoned', finished_at_ms = $1 WHERE ${ENDLESS} RETURNING id`,

@@ -44,7 +44,7 @@ export async function countProbe(
 		const provider = await context.store.providers.recall(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
 		const random01 = context.env.random();
-		return context.store.probes.finish(finishOf(context, provider, ended, random01));
+		return context.store.probes.finish({ ...finishOf(context, provider, ended, random01), nowMs: context.env.nowMs() });
 	});
 	if (!result.counted) return result;
 	const { verdict, probeId, providerId } = ended;

@@ -1,7 +1,7 @@
 // Keeps providers probed: takes those that are due, runs probes, and after each of them scores and doubts.
 // Everything that is durable about the schedule lies in the store; a scheduler that dies loses nothing. What
 // is due and what a verdict means is decided by market/.
-import { placesOfOthers } from "../../market/schedule/turns.ts";
+import { farthestProbeMs, placesOfOthers } from "../../market/schedule/turns.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure } from "../validator-context.ts";
@@ -40,7 +40,10 @@ export async function startScheduler(
 	const places = config.concurrency + config.waiting;
 	const others = placesOfOthers(places, config.othersPercent);
 	const taking = store.dueProbes.take(
-		{ concurrency: places, others, retryMs: config.params.retryFirstMs, nowMs: env.nowMs },
+		{
+			...{ concurrency: places, others, retryMs: config.params.retryFirstMs, nowMs: env.nowMs },
+			farthestMs: farthestProbeMs(config.params),
+		},
 		async (due) => {
 			metrics.probesRunning.inc();
 			try {
