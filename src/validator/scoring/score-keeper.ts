@@ -58,18 +58,6 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	}
 
 	/**
-	 * Ended rentals since the proof, and the one that runs: those that were paid for on chain. ATTACK: only calls say what a rental burned; without
-	 * them, whoever rents from himself for next to nothing would not be probed for a week.
-	 */
-	async function rentedMs(provider: RememberedProvider, nowMs: number): Promise<number> {
-		const kept = provider.memory.proof;
-		if (kept === null || !isCalled(x, provider)) return 0;
-		const rental = provider.rentalId === null ? null : await store.rentals.get(provider.rentalId);
-		if (rental === null || rental.escrow === null) return kept.rentedMs;
-		return kept.rentedMs + Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs));
-	}
-
-	/**
 	 * Scores again whose last probe is so long ago that it counts only for who is rented and paid for: nothing else would. The others come to
 	 * 0; a score that stays is made anew every third of `maxAgeMs`, for reports leave out what is older. At most `limit` of them; how many they were.
 	 */
@@ -99,7 +87,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			nowMs,
 			active: provider.state === "active",
 			proof: await proofOf(provider),
-			rentedMs: await rentedMs(provider, nowMs),
+			rentedMs: await rentedMs(x, provider, nowMs),
 			reliabilityPpm: memory.reliabilityBeforePpm,
 			history: memory.recent,
 			creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
@@ -122,6 +110,22 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 
 /** As if there were no roll calls. */
 const UNCALLED = { presence: null, rented: NEVER_RENTED } as const;
+
+/**
+ * Ended rentals since the proof, and the one that runs: those that were paid for on chain. ATTACK: only calls say what a rental burned; without
+ * them, whoever rents from himself for next to nothing would not be probed for a week.
+ */
+async function rentedMs(
+	x: Pick<ValidatorContext, "store" | "config">,
+	provider: RememberedProvider,
+	nowMs: number,
+): Promise<number> {
+	const kept = provider.memory.proof;
+	if (kept === null || !isCalled(x, provider)) return 0;
+	const rental = provider.rentalId === null ? null : await x.store.rentals.get(provider.rentalId);
+	if (rental === null || rental.escrow === null) return kept.rentedMs;
+	return kept.rentedMs + Math.max(0, nowMs - Math.max(rental.reservedAtMs, kept.provenAtMs));
+}
 
 /** What the last roll calls say of it. */
 async function callsOf(
