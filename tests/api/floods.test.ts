@@ -51,6 +51,35 @@ test("N13: an address has so many connections and no more; another gets in; clos
 	await until(() => statuses(again.said())[0] === "200");
 });
 
+test("N13: when all places are taken the longest idle connection goes, and a newcomer is answered; busy ones stay", {
+	timeout: 20_000,
+}, async () => {
+	const { promise: made, resolve: make } = Promise.withResolvers<void>();
+	const network = async () => {
+		await made;
+		return (toyHandlers.network as () => never)();
+	};
+	const api = await start({ handlers: { ...toyHandlers, network }, limits: { connections: 3 } });
+	const busy = await dial(api, "127.0.0.8");
+	busy.socket.write(get("/v1/network"));
+	await until(() => api.calls.length === 1);
+	const [first, second] = [await dial(api, "127.0.0.9"), await dial(api, "127.0.0.10")];
+	await until(() => api.server.connections("127.0.0.10") === 1);
+	// The first one is used: now the second has been idle for longer.
+	first.socket.write(get("/v1/health"));
+	await until(() => statuses(first.said()).length === 1);
+	const third = await dial(api, "127.0.0.11");
+	third.socket.write(get("/v1/health"));
+	await until(() => statuses(third.said())[0] === "200");
+	await closed(second.socket);
+	assert.deepEqual([first.socket.closed, busy.socket.closed], [false, false]);
+	for (const one of [first, third]) one.socket.write(get("/v1/network"));
+	await until(() => api.calls.length === 3);
+	await closed((await dial(api, "127.0.0.12")).socket);
+	make();
+	await until(() => [busy, first, third].every(({ said }) => statuses(said()).at(-1) === "200"));
+});
+
 test("N13: so many new connections of an address, then a pace; our own proxies have none", {
 	timeout: 20_000,
 }, async () => {

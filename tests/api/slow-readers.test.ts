@@ -124,17 +124,3 @@ test("a search counts for more than one request", async () => {
 	assert.deepEqual(statuses, [200, 200, 429]);
 	await api.server.close();
 });
-
-test("connections are bounded, so that files are left for everything else", { timeout: 20_000 }, async () => {
-	const api = await startToyApi({ limits: { connections: 2 } });
-	const { hostname, port } = new URL(api.url);
-	const dial = () => connect({ host: hostname, port: Number(port) }).on("error", () => {});
-	const held = [dial(), dial()];
-	for (const socket of held) {
-		socket.write("GET /v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n");
-		await once(socket, "data");
-	}
-	await once(dial().resume(), "close");
-	for (const socket of held) socket.destroy();
-	await api.server.close();
-});

@@ -1,6 +1,5 @@
 // The HTTP server beneath the API: fastify with our limits, our body parser, and a problem document for
 // everything that goes wrong, even for what is no HTTP at all. Not here: routes, callers, replies.
-import { readFileSync } from "node:fs";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
@@ -12,14 +11,6 @@ import { parseBody } from "./parse-body.ts";
 import { PROBLEM_TYPE, problemDocument, problemOf } from "./problem.ts";
 import { parseQuery } from "./read-text-fields.ts";
 import type { ApiLimits, ApiServerOptions } from "./server-options.ts";
-
-/** For the database, the engines, evidence and the chain: strangers' connections must not take these. */
-const RESERVED_FILES = 256;
-
-function mostConnections(): number {
-	const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
-	return Math.max(64, Number(soft ?? 1024) - RESERVED_FILES);
-}
 
 export function createApp(
 	options: Pick<ApiServerOptions, "randomId">,
@@ -55,7 +46,6 @@ export function createApp(
 			socket.end(head + text);
 		},
 	});
-	app.server.maxConnections = limits.connections ?? mostConnections();
 	app.register(helmet, SECURITY_HEADERS);
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {

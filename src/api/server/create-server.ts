@@ -16,6 +16,7 @@ import { createApp } from "./create-app.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { createEventStreams, type EventStreams } from "./event-streams.ts";
 import { createGate } from "./gate.ts";
+import { createGuests } from "./guests.ts";
 import { createApiMetrics } from "./metrics.ts";
 import { createProxies } from "./proxied-address.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
@@ -51,7 +52,8 @@ export function createApiServer<H extends Handlers>(
 	const lanes = createLanes(limits, closing.signal);
 	const proxies = createProxies(options.trustProxy ?? []);
 	const onRefused = (code: string) => metrics.refused.inc({ code });
-	const gate = createGate({ limits, limiter, proxies, randomId: options.randomId, onRefused });
+	const guests = createGuests(limits, proxies);
+	const gate = createGate({ limits, limiter, proxies, guests, randomId: options.randomId, onRefused });
 
 	const app = createApp(options, { limits, logger, metrics, gate });
 	addRequestHooks(app, options, { proxies, turns: lanes.store, unread, logger, metrics, closing: closing.signal });
@@ -69,7 +71,7 @@ export function createApiServer<H extends Handlers>(
 				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed, lanes }),
 		});
 
-	const upgraded = trackUpgrades(app.server, closing.signal, options, gate);
+	const upgraded = trackUpgrades(app.server, closing.signal, options, guests);
 	let closed: Promise<void> | null = null;
 	return {
 		httpServer: app.server,
@@ -93,12 +95,12 @@ export function createApiServer<H extends Handlers>(
 		unreadBytes: () => unread.bytes(),
 		/** Requests that wait for their turn, and connections of an address, for tests. */
 		waiting: () => lanes.store.waiting() + lanes.chain.waiting(),
-		connections: gate.connections,
+		connections: guests.ofAddress,
 	};
 
 	async function closeAll(): Promise<void> {
 		closing.abort();
-		gate.closeIdle();
+		guests.closeIdle();
 		// Whoever does not finish in time is cut off: a stuck client must not keep a validator from ending.
 		const cut = setTimeout(() => {
 			app.server.closeAllConnections();

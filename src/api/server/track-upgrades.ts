@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Gate } from "./gate.ts";
+import type { Guests } from "./guests.ts";
 import { isForeignName } from "./host-name.ts";
 import type { ApiServerOptions } from "./server-options.ts";
 
@@ -14,7 +14,7 @@ export function trackUpgrades(
 	server: Server,
 	closing: AbortSignal,
 	{ onUpgrade, trustProxy }: Pick<ApiServerOptions, "onUpgrade" | "trustProxy">,
-	gate: Pick<Gate, "release">,
+	guests: Pick<Guests, "release">,
 ): ReadonlySet<Duplex> {
 	const upgraded = new Set<Duplex>();
 	const whyRefused = (request: IncomingMessage): number | null => {
@@ -30,7 +30,7 @@ export function trackUpgrades(
 			socket.end(`HTTP/1.1 ${refused} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 			return;
 		}
-		gate.release(socket);
+		guests.release(socket);
 		// Its own pings tell whether anybody is there.
 		(socket as Socket).setTimeout(0);
 		upgraded.add(socket);
