@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// Per epoch: commitments, revealed report roots, and one proposal of weights that anyone may prove wrong.
-/// docs/chain.md. Trees are docs/hardware-proof.md §1's shape (a last node without a neighbour is promoted)
-/// with keccak256: leaf = keccak(0x00 ‖ fields packed), node = keccak(0x01 ‖ left ‖ right), report root =
-/// keccak(0x02 ‖ u32 count ‖ tree root).
+/// Root of a validator's report, with its count: keccak(0x02 ‖ u32 count ‖ tree root).
+type ReportRoot is bytes32;
+/// EIP-712 digest of `Weights`.
+type WeightsId is bytes32;
+
+/// Per epoch: commitments, revealed report roots, and weights that a quorum of the stake has signed and anyone
+/// may prove wrong. docs/epochs.md.
 interface IScoreboard {
     struct Params {
         uint64 genesis;
         uint64 epochSeconds;
         uint64 commitSeconds;
         uint64 revealSeconds;
-        uint64 voidSeconds;
+        /// How long after the reveals weights may be posted.
+        uint64 signSeconds;
+        /// How long after the post they can be proven wrong before they are paid.
         uint64 challengeSeconds;
+        /// Of all voting stake at the epoch's end: what must sign, and what the reports must come from.
         uint32 quorumPpm;
-        uint32 proposerSlashPpm;
+        /// What of its stake a signer of wrong weights loses.
+        uint32 signerSlashPpm;
+        /// Part of the pot that goes to the validators whose reports count, by stake.
+        uint32 validatorPpm;
+        /// The providers' part of the pot is paid in full at this sum of weights; below it in proportion.
+        uint64 targetWeight;
+        /// Stake that a provider needs for a weight of 10⁶. The contract does not use it: reports follow it.
+        uint128 stakePerWeight;
     }
 
     /// Leaf of a validator's report, sorted by provider, each once. Packed: 20 + 4 + 32 bytes.
@@ -33,126 +46,142 @@ interface IScoreboard {
     /// What one report says of one provider: its leaf; or, when it is absent, the two leaves it would lie
     /// between (one leaf at either end, none in an empty report).
     struct ReportOpening {
-        address validator;
+        /// Place of the validator among the epoch's seats.
+        uint8 seat;
         uint32 count;
         ScoreOpening[] openings;
     }
 
-    /// Leaf of the proposed weights, sorted by provider, weight above 0. Packed: 20 + 4 + 8 + 16 bytes.
-    /// The sums over all leaves before it make both totals checkable from two neighbours.
-    struct WeightLeaf {
-        address provider;
-        uint32 weightPpm;
-        uint64 weightBefore;
-        uint128 amountBefore;
+    /// A validator that has revealed, in the order of the reveals. At most 64: a seat needs a 64th of all stake.
+    /// The chain keeps one hash of them all: h₀ = 0, hᵢ₊₁ = keccak(hᵢ ‖ signer (20) ‖ stake (12) ‖ report root).
+    struct Seat {
+        address signer;
+        uint96 stake;
+        ReportRoot root;
     }
 
-    struct WeightOpening {
+    /// Leaf of the weights, sorted by account, each once. Packed: 20 + 4 + 8 + 16 + 16 + 16 bytes. Listed is
+    /// who earns something in this epoch or ever did.
+    struct RewardLeaf {
+        address account;
+        /// The stake-weighted median of the set's reports; 0 for validators, and for providers without a score.
+        uint32 weightPpm;
+        /// Sum over all leaves before it, as `earnedBefore`: totals can be checked from two neighbours.
+        uint64 weightBefore;
+        /// Of this epoch.
+        uint128 earned;
+        uint128 earnedBefore;
+        /// Of all epochs up to this one: what was earned, claimed or not.
+        uint128 total;
+    }
+
+    struct RewardOpening {
         uint32 index;
-        WeightLeaf leaf;
+        RewardLeaf leaf;
         bytes32[] path;
     }
 
-    /// Weights of an epoch and what they make of its emission. A provider gets floor(emission · weight /
-    /// totalWeight), and one unit more when its remainder is above `thresholdRemainder`, or equals it and the
-    /// provider is not above `thresholdProvider`: src/market/epochs/reward-shares.ts. Without anything left
-    /// over the threshold is (totalWeight, 0).
-    struct Proposal {
+    /// What validators sign (EIP-712, domain "assay" "1"): these weights follow from these reports.
+    struct Weights {
+        uint64 epoch;
+        /// Id of the weights they continue: those that stand for an earlier epoch. 0: the first.
+        WeightsId base;
+        /// Bit i: the report of seat i counts.
+        uint64 set;
         uint32 count;
         uint64 totalWeight;
-        uint128 emission;
-        uint64 thresholdRemainder;
-        address thresholdProvider;
+        /// Sum of `earned`.
+        uint128 paid;
         bytes32 root;
     }
 
-    event Committed(uint64 indexed epoch, address indexed validator, bytes32 commitment);
-    event Revealed(uint64 indexed epoch, address indexed validator, bytes32 root, uint128 stake);
-    event WithheldVoted(uint64 indexed epoch, address indexed subject, bytes32 digest, address indexed voter, uint128 stake);
-    /// From now on the report counts for nothing.
-    event ReportVoided(uint64 indexed epoch, address indexed validator, bool malformed);
-    event Proposed(uint64 indexed epoch, address indexed proposer, bytes32 digest, Proposal proposal);
-    /// `slashed` is 0 when a majority found the leaves withheld: that is a word, and nobody is slashed on a
-    /// word.
-    event ProposalRejected(
-        uint64 indexed epoch, address indexed proposer, bytes32 digest, address indexed challenger, uint128 slashed
-    );
+    event Committed(uint64 indexed epoch, address indexed signer, bytes32 commitment);
+    /// `validator` is the account. The n-th of an epoch has seat n − 1.
+    event Revealed(uint64 indexed epoch, address indexed validator, address indexed signer, uint96 stake, ReportRoot root);
+    /// `signers`: bit i for seat i.
+    event Posted(uint64 indexed epoch, WeightsId indexed id, address indexed sender, Weights weights, uint64 signers);
+    /// These weights are proven wrong, posted or not. `reason`: keccak256 of the challenge's name.
+    event ProvenWrong(uint64 indexed epoch, WeightsId indexed id, address indexed challenger, bytes32 reason);
+    /// No longer posted: proven wrong, or built on what was.
+    event Dropped(uint64 indexed epoch, WeightsId indexed id);
 
-    /// @notice Thrown when a parameter cannot work (docs/chain.md §6).
-    error ParamsInvalid();
-    /// @notice Thrown when the call is outside its window of the epoch.
-    error NotInPhase(uint64 epoch);
-    /// @notice Thrown when the account has no voting stake at the moment that counts.
-    error NotValidator(address account);
-    /// @notice Thrown when too little stake has revealed a report that counts.
-    error NoQuorum(uint128 counted, uint128 total);
-    /// @notice Thrown when the Rewards contract has fixed the emission of a later epoch; it comes from there.
-    error EpochLapsed(uint64 epoch);
-    /// @notice Thrown when the proposal is not the one in question, or contradicts itself.
-    error WrongProposal();
-    /// @notice Thrown when the proposal does not share out the pot of the epoch; `emission` is the right one.
-    error WrongEmission(uint128 emission);
-    /// @notice Thrown when leaves or paths do not lead to the root, or do not answer the question.
-    error OpeningInvalid();
-    /// @notice Thrown when reports are not sorted by validator, each once.
-    error NotAscending();
-    /// @notice Thrown when the openings do not show that the report is malformed.
-    error ReportHolds();
-    /// @notice Thrown when the openings do not show that the proposal is wrong.
-    error ProposalHolds();
-
-    /// Binds the sender to a report of the epoch that has just ended.
+    /// Binds the sender, a signer, to a report of the epoch that has just ended.
     function commit(uint64 epoch, bytes32 commitment) external;
-    /// `commitment` was commitmentOf(epoch, validator, root, salt).
-    function reveal(uint64 epoch, bytes32 root, bytes32 salt) external;
-    /// A revealed report whose leaves cannot be had: void once more than half of all stake says so.
-    function voteWithheld(uint64 epoch, address validator) external;
-    /// A revealed report with a score above 1,000,000 or neighbours out of order: void by proof.
-    function voidMalformed(uint64 epoch, ReportOpening calldata report) external;
-    /// Proposes the weights of an epoch. Final after the dispute window, unless proven wrong or voted
-    /// unavailable.
-    function propose(uint64 epoch, Proposal calldata proposal) external;
-    /// A proposal whose leaves cannot be had: dropped, unslashed, once more than half of all stake says so.
-    function voteUnavailable(uint64 epoch, bytes32 digest) external;
-    /// The proposal gives `provider` a weight that the reports cannot have as their median. Reports left out
-    /// count as unknown.
+    /// `commitment` was commitmentOf(epoch, signer, root, salt). Takes a seat, which needs a 64th of all stake.
+    function reveal(uint64 epoch, ReportRoot root, bytes32 salt) external;
+    /// Posts weights with the signatures of at least the quorum of stake. `signers`: bit i for seat i;
+    /// signatures (EIP-2098, r and vs) in the order of the seats. By anyone. Epochs ascend.
+    function post(Weights calldata weights, Seat[] calldata seats, uint64 signers, bytes32[2][] calldata signatures)
+        external;
+
+    /// Each challenge shows that a statement is wrong, whether it was posted or only signed, for an epoch whose
+    /// reveals are over. Posted weights are dropped with all that was built on them while they are not final.
+    /// The caller gets its share of what `punish` takes if it announced keccak(caller, id, salt) in an earlier
+    /// block (Announcements). `seats` are all of the epoch's.
     function challengeWeight(
-        uint64 epoch,
-        Proposal calldata proposal,
-        address provider,
-        WeightOpening[] calldata weights,
-        ReportOpening[] calldata reports
+        Weights calldata weights,
+        Seat[] calldata seats,
+        address account,
+        RewardOpening[] calldata opened,
+        ReportOpening[] calldata reports,
+        bytes32 salt
     ) external;
-    /// The proposal's tree contradicts itself: order, running sums, totals, a weight of 0 or above 1,000,000.
-    function challengeShape(uint64 epoch, Proposal calldata proposal, WeightOpening[] calldata weights) external;
+    /// Two neighbours, or the first or last leaf, contradict each other or the statement's sums.
+    function challengeShape(Weights calldata weights, RewardOpening[] calldata opened, bytes32 salt) external;
+    /// An account's `earned` is not what weight, set and pot make it.
+    function challengeEarned(
+        Weights calldata weights,
+        Seat[] calldata seats,
+        address account,
+        RewardOpening[] calldata opened,
+        bytes32 salt
+    ) external;
+    /// An account's `total` is not its total in the base plus `earned`.
+    function challengeTotal(
+        Weights calldata weights,
+        Weights calldata base,
+        address account,
+        RewardOpening[] calldata opened,
+        RewardOpening[] calldata openedBase,
+        bytes32 salt
+    ) external;
+    /// The set names a seat that nobody has, or too little stake; or a report in it is malformed (a score above
+    /// 10⁶, neighbours out of order, more than 2¹⁷ leaves): `report` is empty for the former.
+    function challengeSet(
+        Weights calldata weights,
+        Seat[] calldata seats,
+        ReportOpening[] calldata report,
+        bytes32 salt
+    ) external;
+    /// Slashes signers of weights that were proven wrong; each account once an epoch. By anyone, in any number of calls.
+    function punish(Weights calldata weights, bytes32[2][] calldata signatures) external;
 
     /// As set at the deployment.
     function params() external view returns (Params memory);
     /// The contract that pays by these weights.
     function rewards() external view returns (address);
     /// What is committed to before it is revealed.
-    function commitmentOf(uint64 epoch, address validator, bytes32 root, bytes32 salt) external pure returns (bytes32);
+    function commitmentOf(uint64 epoch, address signer, ReportRoot root, bytes32 salt) external pure returns (bytes32);
     /// The last bit of `digest` is the state: 0 commitment, 1 revealed root.
-    function reportOf(uint64 epoch, address validator)
-        external
-        view
-        returns (bytes32 digest, bool revealed, bool voided);
-    /// The moment from which an epoch can be reported; its stakes are those of that moment.
+    function reportOf(uint64 epoch, address signer) external view returns (bytes32 digest, bool revealed);
+    /// The hash of the epoch's seats; 0 when nobody has one.
+    function seatsOf(uint64 epoch) external view returns (bytes32 hash);
+    /// The moment from which an epoch can be reported; stakes and pot are those of the second before it.
     function epochEnd(uint64 epoch) external view returns (uint64);
     /// The epoch in which `time` lies.
     function epochAt(uint64 time) external view returns (uint64);
-    /// Stake whose reports count, all validators' stake at the epoch's end, and whether the former is enough.
-    function stakesOf(uint64 epoch) external view returns (uint128 counted, uint128 total, bool quorum);
-    /// Least and greatest value the stake-weighted median can have, given these reports. Equal when all
-    /// reports are there.
-    function medianOf(uint64 epoch, address provider, ReportOpening[] calldata reports)
+    /// What validators sign.
+    function weightsId(Weights calldata weights) external view returns (WeightsId);
+    /// The weights that stand for an epoch: posted and not dropped. `total` is what all accounts have earned
+    /// with them. Zeros when there are none. `previous` is the epoch that they continue (`any` false: none).
+    function postedOf(uint64 epoch)
         external
         view
-        returns (uint32 least, uint32 greatest);
-    /// The open or final proposal; zeros when there is none.
-    function proposalOf(uint64 epoch) external view returns (bytes32 digest, address proposer, uint64 finalAt);
-    /// What stands for a proposal on chain.
-    function proposalDigest(uint64 epoch, Proposal calldata proposal) external pure returns (bytes32);
-    /// The proposal that stands and when it became final; zeros before that.
-    function finalOf(uint64 epoch) external view returns (bytes32 digest, uint64 finalAt);
+        returns (WeightsId id, uint64 finalAt, uint128 total, bool any, uint64 previous);
+    /// The newest epoch with posted weights. `any` is false before the first.
+    function head() external view returns (bool any, uint64 epoch);
+    /// Whether these weights stand and can no longer be dropped.
+    function isFinal(Weights calldata weights) external view returns (bool);
+    /// What an epoch may pay when it continues weights that have given out `allocated` in all.
+    function potOf(uint64 epoch, uint128 allocated) external view returns (uint128);
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// What others may ask of the Registry: who takes part, with what stake, and which device belongs to whom.
-/// docs/chain.md.
+/// A commitment to a device's identity, docs/chain.md §2.
+type DeviceId is bytes32;
+/// One lock of a locker: keccak256(abi.encode(locker, ref)).
+type LockId is bytes32;
+
+/// What others may ask of the Registry: who takes part, with what stake, who may take it, and which device
+/// belongs to whom. docs/chain.md.
 interface IRegistry {
     enum Role {
         None,
@@ -10,106 +15,202 @@ interface IRegistry {
         Validator
     }
 
+    /// An account is its owner's address. Only the owner moves stake; the signer is the hot key of the running
+    /// program; rewards go to `payout`.
     struct Account {
         Role role;
         /// Bonded: counts as stake, can be slashed.
         uint128 stake;
         /// On its way out: counts for nothing, can still be slashed until withdrawn.
         uint128 unbonding;
+        /// Held by lockers for a purpose (a job's bond): counts for no vote, can be slashed.
+        uint128 locked;
         /// When all of `unbonding` may be withdrawn, in seconds since 1970.
         uint64 unlockAt;
+        address signer;
+        /// Since when: a signer takes a seat only in epochs that end later, so that an account never has two.
+        uint64 signerSince;
+        address payout;
+        /// Of a validator: the contract (a Scoreboard) that it votes in and that may slash all of it. 0 for a
+        /// provider.
+        address electorate;
         /// Ed25519 key of docs/network.md §1. The chain cannot check it: whoever reads it checks `keyProof`
         /// of the event.
         bytes32 signingKey;
         string endpoint;
     }
 
+    /// Who may take what of an account. Only the account's owner gives it.
+    struct Allowance {
+        address slasher;
+        /// Most of all that is there, in one `slash`.
+        uint32 mostPpm;
+        /// Most that it may hold locked at a time.
+        uint128 mostLocked;
+    }
+
+    struct Registration {
+        Role role;
+        /// 0: the owner itself. Else `signerConsent` is the signer's EIP-712 SignerConsent(account).
+        address signer;
+        bytes signerConsent;
+        /// 0: the owner.
+        address payout;
+        /// A validator's, not 0; a provider's is 0.
+        address electorate;
+        bytes32 signingKey;
+        /// Of several proofs of one key, the one with the highest number counts: an old one takes nothing back.
+        uint64 keyNumber;
+        bytes keyProof;
+        string endpoint;
+        uint128 amount;
+        Allowance[] allowances;
+    }
+
     struct Params {
         uint128 minProviderStake;
         uint128 minValidatorStake;
         uint64 unbondingSeconds;
-        /// How long a device stays bound after its attestation was issued.
+        /// How long a device stays bound after its statement was issued.
         uint64 deviceSeconds;
+        /// What of an electorate's stake must sign a device's statement: more than this.
+        uint32 devicePpm;
         /// What of a slashed amount goes to the accuser; the rest is burned.
         uint32 accuserPpm;
     }
 
-    /// EIP-712 statement of a validator: it saw this device prove itself under this provider.
-    struct DeviceAttestation {
-        bytes32 device;
+    /// EIP-712 statement of validators: they saw this device prove itself under this provider. A binding is by
+    /// (electorate, schema, device): another network's validators, or another way to name a device, bind apart.
+    struct DeviceStatement {
+        DeviceId device;
         address provider;
+        address electorate;
+        /// keccak256 of the name of what `device` commits to, "assay/device/1".
+        bytes32 schema;
         bytes32 evidenceSha256;
         uint64 issuedAt;
     }
 
-    event Registered(address indexed account, Role role, bytes32 indexed signingKey, bytes keyProof, string endpoint);
-    event SigningKeyChanged(address indexed account, bytes32 indexed signingKey, bytes keyProof);
+    event Registered(
+        address indexed account,
+        Role role,
+        bytes32 indexed signingKey,
+        uint64 keyNumber,
+        bytes keyProof,
+        string endpoint,
+        address electorate
+    );
+    event SignerChanged(address indexed account, address indexed signer);
+    event PayoutChanged(address indexed account, address payout);
+    event SigningKeyChanged(address indexed account, bytes32 indexed signingKey, uint64 keyNumber, bytes keyProof);
     event EndpointChanged(address indexed account, string endpoint);
+    /// `endsAt` is 0 while it holds without end.
+    event AllowanceChanged(
+        address indexed account, address indexed slasher, uint32 mostPpm, uint128 mostLocked, uint64 endsAt
+    );
     event Staked(address indexed account, uint128 amount, uint128 stake);
     event Unstaked(address indexed account, uint128 amount, uint64 unlockAt);
     event Withdrawn(address indexed account, address to, uint128 amount);
-    event Slashed(address indexed account, address indexed accuser, uint128 amount, uint128 toAccuser, uint128 burned);
-    event DeviceBound(
-        bytes32 indexed device, address indexed provider, address indexed validator, bytes32 evidenceSha256, uint64 until
+    /// `reason` is the slasher's: keccak256 of a name, listed in docs/slashing.md.
+    event Slashed(
+        address indexed account,
+        address indexed slasher,
+        bytes32 indexed reason,
+        address accuser,
+        uint128 amount,
+        uint128 toAccuser,
+        uint128 burned
     );
-    event DeviceReleased(bytes32 indexed device, address indexed provider);
+    event Locked(LockId indexed id, address indexed account, address indexed locker, uint128 amount);
+    event Unlocked(LockId indexed id, address indexed account, uint128 amount);
+    event LockSlashed(
+        LockId indexed id, address indexed account, bytes32 indexed reason, address beneficiary, uint128 amount
+    );
+    event DeviceBound(
+        DeviceId indexed device,
+        address indexed provider,
+        address indexed electorate,
+        bytes32 schema,
+        bytes32 evidenceSha256,
+        uint64 until
+    );
+    event DeviceReleased(DeviceId indexed device, address indexed provider, address indexed electorate, bytes32 schema);
+    event DeviceRevoked(DeviceId indexed device, address indexed provider, address indexed electorate, bytes32 schema);
 
-    /// @notice Thrown when a delay of the parameters is above a year, or devices would be bound for no time.
-    error ParamsInvalid();
-    /// @notice Thrown when the signing key is 0.
-    error SigningKeyMissing();
-    /// @notice Thrown when an amount or a least stake is 0.
-    error AmountZero();
-    /// @notice Thrown when the caller is neither Scoreboard nor Slashing nor RollCall.
-    error NotSlasher(address caller);
-    /// @notice Thrown when more than all is to be slashed, or more than half of it would go to the accuser.
-    error SlashTooLarge(uint32 ppm);
-    /// @notice Thrown when the caller is no provider, or the attestation names another one.
-    error NotProvider(address account);
-    /// @notice Thrown when the signer of the attestation has no voting stake.
-    error AttesterNotValidator(address signer);
-
-    /// Takes `amount` as stake. `keyProof` shows that the account has the signing key; readers of the event
-    /// check it.
-    function register(Role role, bytes32 signingKey, bytes calldata keyProof, string calldata endpoint, uint128 amount)
-        external;
-    /// Replaces the caller's signing key.
-    function setSigningKey(bytes32 signingKey, bytes calldata keyProof) external;
-    /// Replaces the address where the caller can be reached.
+    /// Takes `amount` as stake. The caller is the account's owner.
+    function register(Registration calldata registration) external;
+    /// Owner. An address that was a signer once belongs to its account for ever, so that no statement escapes.
+    function setSigner(address signer, bytes calldata consent) external;
+    /// Owner. Where rewards go.
+    function setPayout(address payout) external;
+    /// Owner.
+    function setSigningKey(bytes32 signingKey, uint64 keyNumber, bytes calldata keyProof) external;
+    /// Owner or signer.
     function setEndpoint(string calldata endpoint) external;
-    /// Adds to the caller's stake.
+    /// Owner. Gives a slasher at least what it has already; at once.
+    function allow(Allowance calldata allowance) external;
+    /// Owner. The slasher may slash for `unbondingSeconds` more, and locks nothing new.
+    function disallow(address slasher) external;
+    /// Owner. Not paused: a slashed account must be able to come back to its least stake.
     function stake(uint128 amount) external;
-    /// Starts the delay after which `amount` may be withdrawn; until then it can be slashed.
+    /// Owner. Starts the delay after which `amount` may be withdrawn; until then it can be slashed.
     function unstake(uint128 amount) external;
-    /// Pays out what was unstaked once the delay is over. Nobody can block it.
+    /// Owner. Pays out what was unstaked once the delay is over. Nobody can block it.
     function withdraw(address to) external;
-    /// Binds a device to the calling provider, on the signed word of a validator.
-    function bindDevice(DeviceAttestation calldata attestation, bytes calldata signature) external;
-    /// Frees a device of the caller at once.
-    function releaseDevice(bytes32 device) external;
+    /// Owner or signer of the provider. Signers ascending; more than `devicePpm` of the electorate's stake now.
+    function bindDevice(DeviceStatement calldata statement, bytes[] calldata signatures) external;
+    /// Owner or signer of the provider that has it. Free at once.
+    function releaseDevice(address electorate, bytes32 schema, DeviceId device) external;
+    /// Anyone, with signatures of DeviceRevocation(device, electorate, schema, issuedAt) of more than
+    /// `devicePpm` of the electorate's stake now: frees it, and no statement up to `issuedAt` binds it again.
+    function revokeDevice(
+        DeviceId device,
+        address electorate,
+        bytes32 schema,
+        uint64 issuedAt,
+        bytes[] calldata signatures
+    ) external;
 
-    /// Only Scoreboard, Slashing and RollCall, which only call it with a proof in hand. Returns what was taken.
-    function slash(address account, uint32 ppm, address accuser) external returns (uint128 amount);
+    /// By whom the account allows, up to its allowance (an electorate: all of it). Taken from stake, then
+    /// unbonding, then locked. `accuser` 0: all of it is burned. Returns what was taken.
+    function slash(address account, uint32 ppm, address accuser, bytes32 reason) external returns (uint128 amount);
+    /// By whom a provider allows, up to `mostLocked` in all. What stays bonded is at least the least stake.
+    function lock(address account, uint128 amount, bytes32 ref) external returns (LockId id);
+    /// By its locker: back to the account's stake. Less than was locked where the account was slashed meanwhile.
+    function unlock(bytes32 ref) external returns (uint128 amount);
+    /// By its locker: `amount` (or what is left) to the beneficiary; the rest stays locked.
+    function slashLocked(bytes32 ref, uint128 amount, address beneficiary, bytes32 reason)
+        external
+        returns (uint128 taken);
 
     /// All zero for an address that is not registered.
     function accountOf(address account) external view returns (Account memory);
-    /// Stake that may be slashed now: bonded and unbonding.
+    /// The account that this address signs for, now or once; 0 when it never did.
+    function accountOfSigner(address signer) external view returns (address);
+    /// Where rewards of this address go: its payout, or, when it is no account, itself.
+    function payoutOf(address account) external view returns (address);
+    /// Stake that may be slashed now: bonded, unbonding and locked.
     function slashableOf(address account) external view returns (uint128);
+    /// What the slasher may take now; all of it for an electorate.
+    function allowanceOf(address account, address slasher) external view returns (uint32 mostPpm, uint128 mostLocked);
+    /// What is held under this id.
+    function lockOf(LockId id) external view returns (address account, uint128 amount);
     /// A validator's weight at a moment: its stake, or 0 below the least stake. Of a moment to come it is
     /// what it is now.
-    function votingStakeAt(address validator, uint64 time) external view returns (uint128);
-    /// Sum of all validators' weights at that moment.
-    function totalVotingStakeAt(uint64 time) external view returns (uint128);
+    function votingStakeAt(address electorate, address account, uint64 time) external view returns (uint128);
+    /// Sum of all its validators' weights at that moment.
+    function totalVotingStakeAt(address electorate, uint64 time) external view returns (uint128);
+    /// For whom a key speaks in an electorate, with what weight of how much. Weight 0 unless it is the account's
+    /// signer now and was at that moment. In one call, for its gas.
+    function seatOf(address electorate, address signer, uint64 time)
+        external
+        view
+        returns (address account, uint128 weight, uint128 total);
     /// Whom a device belongs to now; the zero address once the binding has run out.
-    function deviceOf(bytes32 device) external view returns (address provider, uint64 until);
+    function deviceOf(address electorate, bytes32 schema, DeviceId device)
+        external
+        view
+        returns (address provider, uint64 until);
     /// As set at the deployment.
     function params() external view returns (Params memory);
-    /// What a validator signs.
-    function attestationDigest(DeviceAttestation calldata attestation) external view returns (bytes32);
-    /// One of the three contracts that may slash.
-    function scoreboard() external view returns (address);
-    /// Another contract that may slash.
-    function slashing() external view returns (address);
-    /// The third contract that may slash.
-    function rollCall() external view returns (address);
 }

@@ -1,5 +1,6 @@
-// What an epoch puts on chain, by its leaves: a report's scores, a proposal's weights, and how one leaf is shown.
-// As in contracts/src/epochs/; how roots and shares follow from them is market/epochs/.
+// What an epoch puts on chain, by its leaves: a report's scores, the weights that a quorum signs, and how one
+// leaf is shown. As in contracts/src/epochs/; how roots and shares follow from them is market/epochs/.
+// Accounts and hashes in lower case. docs/epochs.md.
 import type { Hex } from "./hex.ts";
 
 export interface ScoreLeaf {
@@ -9,30 +10,46 @@ export interface ScoreLeaf {
 	readonly evidenceSha256: Hex;
 }
 
-/** What the chain has of a report, with the stake of the epoch's end. */
-export interface RevealedReport {
+/** A validator that has revealed its report, in the order of the reveals: its place is its number. */
+export interface Seat {
+	/** The account; not part of what the chain hashes. */
 	readonly validator: Hex;
-	readonly root: Hex;
+	readonly signer: Hex;
+	/** Voting stake at the epoch's end. */
 	readonly stake: bigint;
-	readonly voided: boolean;
+	readonly root: Hex;
 }
 
-export interface WeightLeaf {
-	readonly provider: Hex;
+export interface RewardLeaf {
+	readonly account: Hex;
+	/** Median of the set's reports; 0 for validators and for providers without a score. */
 	readonly weightPpm: number;
 	/** Sums over all leaves before this one. */
 	readonly weightBefore: bigint;
-	readonly amountBefore: bigint;
+	readonly earned: bigint;
+	readonly earnedBefore: bigint;
+	/** Earned in all epochs up to this one, claimed or not. */
+	readonly total: bigint;
 }
 
-export interface Proposal {
+/** What validators sign: these weights follow from these reports. */
+export interface Weights {
+	readonly epoch: bigint;
+	/** Id of the weights they continue; zeros: the first. */
+	readonly base: Hex;
+	/** Bit i: the report of seat i counts. */
+	readonly set: bigint;
 	readonly count: number;
 	readonly totalWeight: bigint;
-	readonly emission: bigint;
-	/** Remainders above it get one unit more, and equal ones of providers up to `thresholdProvider`. */
-	readonly thresholdRemainder: bigint;
-	readonly thresholdProvider: Hex;
+	readonly paid: bigint;
 	readonly root: Hex;
+}
+
+/** One validator's word for weights. */
+export interface WeightsSignature {
+	readonly signer: Hex;
+	/** 65 bytes, r ‖ s ‖ v; the chain gets EIP-2098's 64. */
+	readonly signature: Hex;
 }
 
 /** A leaf under a root, with its path. */
@@ -41,6 +58,3 @@ export interface Opening<Leaf> {
 	readonly leaf: Leaf;
 	readonly path: readonly Hex[];
 }
-
-/** The last bit of a kept root says that it is one: compare roots only so. */
-export const keptRoot = (root: Hex): Hex => `0x${(BigInt(root) | 1n).toString(16).padStart(64, "0")}`;
