@@ -104,6 +104,8 @@ interface IScoreboard {
     event ProvenWrong(uint64 indexed epoch, WeightsId indexed id, address indexed challenger, bytes32 reason);
     /// No longer posted: proven wrong, or built on what was.
     event Dropped(uint64 indexed epoch, WeightsId indexed id);
+    /// A signer of weights that were proven wrong; `amount` is what was taken of its account's stake.
+    event Punished(uint64 indexed epoch, WeightsId indexed id, address indexed account, uint128 amount);
 
     /// Binds the sender, a signer, to a report of the epoch that has just ended.
     function commit(uint64 epoch, bytes32 commitment) external;
