@@ -80,16 +80,20 @@ interface IRollCall {
         bool isValidators;
     }
 
+    /// `validator` is the account, whichever of its keys sent it.
     event Committed(address indexed validator, uint64 indexed call, bytes32 root, uint32 count);
+    /// May be answered until `demand.until`.
     event OpeningDemanded(address indexed account, address indexed demander, bytes32 indexed answer, Demand demand);
+    /// The element is right; the deposit is the account's.
     event OpeningAnswered(address indexed account, address indexed demander, bytes32 indexed answer);
-    /// `slashed` is 0 when the answer has cost its account before, or it has no stake left.
+    /// `slashed` is 0 when the answer has cost its account before, or it has no stake left or has ended its allowance.
     event OpeningWithheld(address indexed account, address indexed demander, bytes32 indexed answer, uint128 slashed);
+    /// Of the chain's own coin.
     event Withdrawn(address indexed account, address to, uint256 amount);
 
-    /// @notice Thrown when a parameter is 0 or too large, or the Registry names another RollCall.
+    /// @notice Thrown when a parameter is 0 or too large.
     error ParamsInvalid();
-    /// @notice Thrown when the caller has no voting stake.
+    /// @notice Thrown when the caller is not the signer of a validator with voting stake.
     error NotValidator(address caller);
     /// @notice Thrown when the block is to come, or its hash is no longer known.
     error BlockUnknown(uint64 call);
@@ -103,13 +107,13 @@ interface IRollCall {
     error DemandsClosed();
     /// @notice Thrown when the leaf does not lead to the commitment's root.
     error LeafUnknown();
-    /// @notice Thrown when the signature is not the account's, or the leaf names none.
+    /// @notice Thrown when no signer of the account has signed, or the leaf names none.
     error SignatureInvalid();
     /// @notice Thrown when the leaf has no such round, tile or element.
     error PlaceInvalid();
     /// @notice Thrown when the deposit would not pay for the answer.
     error DepositTooSmall(uint256 deposit, uint256 least);
-    /// @notice Thrown when the account has no stake left.
+    /// @notice Thrown when the account has no stake left, or does not allow this contract to take enough of it.
     error NothingToSlash(address account);
     /// @notice Thrown when the answer has cost its account before.
     error AlreadyPunished();

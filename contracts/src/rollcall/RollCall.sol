@@ -14,6 +14,8 @@ import {RollLeaf} from "./RollLeaf.sol";
 /// owner. Deposits are the chain's own coin, because that is what an answer's gas is paid in.
 contract RollCall is IRollCall, EIP712 {
     bytes32 private constant ANSWER_TYPE = keccak256("RollAnswer(uint64 call,bytes32 beta,bytes32 leaf)");
+    /// As in the Registry's `Slashed`.
+    bytes32 public constant REASON = keccak256("assay/withheld-opening");
     uint32 private constant PPM = 1_000_000;
     /// Open demands of one answer by accounts without voting stake. With 1 a cheat could keep all others out
     /// by a demand of his own; he could with any number, therefore each validator has one beyond it.
@@ -30,6 +32,8 @@ contract RollCall is IRollCall, EIP712 {
     }
 
     IRegistry public immutable registry;
+    /// Whose validators commit.
+    address public immutable electorate;
     uint32 private immutable EVERY;
     uint32 private immutable WINDOW_SECONDS;
     bool private immutable IS_DRAND;
@@ -47,9 +51,9 @@ contract RollCall is IRollCall, EIP712 {
     // INVARIANT: coins held = Σ owed + Σ deposits of open demands, and what strangers forced in.
     mapping(address => uint256) private _owed;
 
-    constructor(IRegistry registry_, Params memory params_) EIP712("assay", "1") {
+    constructor(IRegistry registry_, address electorate_, Params memory params_) EIP712("assay", "1") {
         if (
-            registry_.rollCall() != address(this) || params_.every == 0 || params_.windowSeconds == 0
+            electorate_ == address(0) || params_.every == 0 || params_.windowSeconds == 0
                 || params_.demandBlocks == 0 || params_.answerSeconds == 0 || params_.slashPpm == 0
                 || params_.slashPpm > PPM || params_.leastDeposit == 0
                 // INVARIANT: whoever answers a call cannot have left before a demand of it runs out. Twice: the
@@ -57,6 +61,7 @@ contract RollCall is IRollCall, EIP712 {
                 || registry_.params().unbondingSeconds < 2 * uint256(params_.answerSeconds)
         ) revert ParamsInvalid();
         registry = registry_;
+        electorate = electorate_;
         EVERY = params_.every;
         WINDOW_SECONDS = params_.windowSeconds;
         IS_DRAND = params_.isDrand;
@@ -67,16 +72,18 @@ contract RollCall is IRollCall, EIP712 {
     }
 
     function commit(uint64 call, bytes32 root, uint32 count) external {
-        if (!isValidator(msg.sender)) revert NotValidator(msg.sender);
+        (address validator, uint128 weight) = seatOf(msg.sender);
+        if (weight == 0) revert NotValidator(msg.sender);
         bytes32 beta = 0;
         if (!IS_DRAND) {
             beta = blockhash(call);
             if (beta == 0) revert BlockUnknown(call);
             if (!isRollCall(beta)) revert NoCall(call);
         }
-        if (_commitments[msg.sender][call] != 0) revert AlreadyCommitted(msg.sender, call);
-        _commitments[msg.sender][call] = commitmentHash(root, count, beta, uint64(block.number));
-        emit Committed(msg.sender, call, root, count);
+        // By account: another signer of it is no other validator.
+        if (_commitments[validator][call] != 0) revert AlreadyCommitted(validator, call);
+        _commitments[validator][call] = commitmentHash(root, count, beta, uint64(block.number));
+        emit Committed(validator, call, root, count);
     }
 
     function demandOpening(Commitment calldata commitment, LeafProof calldata proof, Place calldata place)
@@ -92,7 +99,10 @@ contract RollCall is IRollCall, EIP712 {
         mustBePlace(leaf, place);
         uint256 least = depositFor(leaf.rounds, leaf.k);
         if (msg.value < least) revert DepositTooSmall(msg.value, least);
-        if (registry.slashableOf(leaf.account) == 0) revert NothingToSlash(leaf.account);
+        // Who does not allow what a withheld opening costs is worth nothing to validators either.
+        (uint32 mostPpm,) = registry.allowanceOf(leaf.account, address(this));
+        if (mostPpm < SLASH_PPM || registry.slashableOf(leaf.account) == 0) revert NothingToSlash(leaf.account);
+        (, uint128 weight) = seatOf(msg.sender);
         open(
             answer,
             Demand({
@@ -103,7 +113,7 @@ contract RollCall is IRollCall, EIP712 {
                 place: place,
                 deposit: msg.value,
                 until: uint64(block.timestamp) + ANSWER_SECONDS,
-                isValidators: isValidator(msg.sender)
+                isValidators: weight != 0
             })
         );
     }
@@ -132,10 +142,12 @@ contract RollCall is IRollCall, EIP712 {
         _owed[demand.demander] += demand.deposit;
         address account = demand.leaf.account;
         uint128 slashed = 0;
-        // Without a stake the deposit must come back all the same.
-        if (!_answers[answer].isPunished && registry.slashableOf(account) != 0) {
+        // Without a stake, or an allowance that has not ended, the deposit must come back all the same.
+        (uint32 mostPpm,) = registry.allowanceOf(account, address(this));
+        if (!_answers[answer].isPunished && mostPpm != 0 && registry.slashableOf(account) != 0) {
             _answers[answer].isPunished = true;
-            slashed = registry.slash(account, SLASH_PPM, demand.demander);
+            uint32 ppm = mostPpm < SLASH_PPM ? mostPpm : SLASH_PPM;
+            slashed = registry.slash(account, ppm, demand.demander, REASON);
         }
         emit OpeningWithheld(account, demand.demander, answer, slashed);
     }
@@ -198,8 +210,8 @@ contract RollCall is IRollCall, EIP712 {
         if (!demand.isValidators) _answers[answer].open--;
     }
 
-    function isValidator(address account) private view returns (bool) {
-        return registry.votingStakeAt(account, uint64(block.timestamp)) != 0;
+    function seatOf(address signer) private view returns (address validator, uint128 weight) {
+        (validator, weight,) = registry.seatOf(electorate, signer, uint64(block.timestamp));
     }
 
     function mustBeCommitted(Commitment calldata made, LeafProof calldata proof) private view {
@@ -211,10 +223,13 @@ contract RollCall is IRollCall, EIP712 {
         if (!possible || root != made.root) revert LeafUnknown();
     }
 
-    /// Only plain keys sign: what a contract "signs" can change after the fact.
-    function mustBeSigned(address signer, bytes32 digest, bytes calldata signature) private pure {
-        (address recovered, ECDSA.RecoverError err,) = ECDSA.tryRecoverCalldata(digest, signature);
-        if (err != ECDSA.RecoverError.NoError || recovered != signer) revert SignatureInvalid();
+    /// By a key that signs for the account, or once did. Only plain keys sign: what a contract "signs" can change
+    /// after the fact.
+    function mustBeSigned(address account, bytes32 digest, bytes calldata signature) private view {
+        (address signer, ECDSA.RecoverError err,) = ECDSA.tryRecoverCalldata(digest, signature);
+        if (
+            err != ECDSA.RecoverError.NoError || account == address(0) || registry.accountOfSigner(signer) != account
+        ) revert SignatureInvalid();
     }
 
     function mustBePlace(Leaf calldata leaf, Place calldata place) private pure {

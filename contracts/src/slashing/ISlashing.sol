@@ -36,9 +36,23 @@ interface ISlashing {
         bytes32[] path;
     }
 
+    /// `accuser` is who showed it; what it got is in the Registry's `Slashed`.
     event GemmFraudProven(
         address indexed provider, bytes32 indexed probeId, address indexed accuser, uint16 committed, uint16 right
     );
+
+    /// @notice Thrown when a parameter is 0 or too large.
+    error ParamsInvalid();
+    /// @notice Thrown when no signer of the provider has signed the receipt.
+    error SignatureInvalid();
+    /// @notice Thrown when seed and root are not those of that round under the receipt's tree.
+    error RoundUnknown();
+    /// @notice Thrown when the element is what its seed makes it.
+    error ElementRight(uint16 element);
+    /// @notice Thrown when the provider was punished for this probe before.
+    error AlreadyPunished();
+    /// @notice Thrown when the provider has no stake left, or does not allow this contract to take any.
+    error NothingToSlash(address provider);
 
     /// One element of a committed product that is not what its seed makes it. A provider is punished once a
     /// probe, however many of its challenges are wrong. The caller gets its share if it announced

@@ -3,76 +3,55 @@ pragma solidity 0.8.37;
 
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
-import {EpochBook} from "../epochs/EpochBook.sol";
-import {IScoreboard} from "../epochs/IScoreboard.sol";
 import {IRegistry} from "../stake/IRegistry.sol";
-import {TaggedTree} from "../trees/TaggedTree.sol";
+import {KeccakTree} from "../trees/KeccakTree.sol";
+import {Announcements} from "./Announcements.sol";
 import {GemmElement} from "./GemmElement.sol";
 import {GemmOpening} from "./GemmOpening.sol";
 import {ISlashing} from "./ISlashing.sol";
 
-/// Takes stake from those who signed what the chain can recompute to be false, or signed two things that
-/// exclude each other. Anyone may bring a proof; no role, no vote and no owner can bring anything else.
-/// Immutable.
-contract Slashing is ISlashing, EIP712 {
+/// Takes stake from providers who signed what the chain can recompute to be false. Anyone may bring a proof; no
+/// role, no vote and no owner can bring anything else. Immutable.
+contract Slashing is ISlashing, Announcements, EIP712 {
     bytes32 private constant RECEIPT_TYPE = keccak256(
-        "ProbeReceipt(address provider,bytes32 probeId,uint32 challenge,uint8 precision,uint32 m,uint32 n,uint32 k,uint32 rounds,bytes32 seed,bytes32 end)"
+        "ProbeReceipt(address provider,bytes32 probeId,uint32 challenge,uint8 precision,uint32 m,uint32 n,uint32 k,uint32 rounds,bytes32 tree)"
     );
-    bytes32 private constant REPORT_TYPE = keccak256("ScoreReport(address validator,uint64 epoch,bytes32 root)");
+    /// As in the Registry's `Slashed`.
+    bytes32 public constant REASON = keccak256("assay/wrong-element");
     uint32 private constant PPM = 1_000_000;
 
     IRegistry public immutable registry;
     uint32 private immutable GEMM_SLASH_PPM;
-    uint32 private immutable CONFLICT_SLASH_PPM;
 
-    /// INVARIANT: one receipt, or one validator's epoch, is punished once, however many of its elements or
-    /// reports are wrong.
-    mapping(bytes32 => bool) public isPunished;
+    // INVARIANT: one probe is punished once, however many of its challenges or elements are wrong.
+    mapping(bytes32 deed => bool) private _punished;
 
     constructor(IRegistry registry_, Params memory params_) EIP712("assay", "1") {
-        if (
-            registry_.slashing() != address(this) || params_.gemmSlashPpm == 0 || params_.gemmSlashPpm > PPM
-                || params_.conflictSlashPpm == 0 || params_.conflictSlashPpm > PPM
-        ) revert ParamsInvalid();
+        if (params_.gemmSlashPpm == 0 || params_.gemmSlashPpm > PPM) revert ParamsInvalid();
         registry = registry_;
         GEMM_SLASH_PPM = params_.gemmSlashPpm;
-        CONFLICT_SLASH_PPM = params_.conflictSlashPpm;
     }
 
-    function proveGemm(ProbeReceipt calldata receipt, bytes calldata signature, GemmFraud calldata fraud) external {
-        bytes32 digest = receiptDigest(receipt);
-        mustBeSigned(receipt.provider, digest, signature);
-        bindRound(receipt, fraud);
+    function proveGemm(
+        ProbeReceipt calldata receipt,
+        bytes calldata signature,
+        GemmFraud calldata fraud,
+        bytes32 salt
+    ) external {
+        mustBeSigned(receipt, signature);
+        mustBeRound(receipt, fraud);
         (uint16 committed, uint16 right) = openElement(receipt, fraud);
         if (committed == right) revert ElementRight(right);
-        punish(digest, receipt.provider, GEMM_SLASH_PPM);
+        punish(receipt.provider, receipt.probeId, salt);
         emit GemmFraudProven(receipt.provider, receipt.probeId, msg.sender, committed, right);
     }
 
-    function proveConflict(
-        ScoreReport calldata first,
-        bytes calldata firstSignature,
-        ScoreReport calldata second,
-        bytes calldata secondSignature
-    ) external {
-        if (first.validator != second.validator || first.epoch != second.epoch || first.root == second.root) {
-            revert NoConflict();
-        }
-        mustBeSigned(first.validator, reportDigest(first), firstSignature);
-        mustBeSigned(second.validator, reportDigest(second), secondSignature);
-        punishConflict(first);
-    }
-
-    function proveRevealConflict(ScoreReport calldata report, bytes calldata signature) external {
-        mustBeSigned(report.validator, reportDigest(report), signature);
-        (bytes32 revealed, bool isRevealed,) =
-            IScoreboard(registry.scoreboard()).reportOf(report.epoch, report.validator);
-        if (!isRevealed || revealed == EpochBook.asRoot(report.root)) revert NoConflict();
-        punishConflict(report);
-    }
-
     function params() external view returns (Params memory) {
-        return Params(GEMM_SLASH_PPM, CONFLICT_SLASH_PPM);
+        return Params(GEMM_SLASH_PPM);
+    }
+
+    function isPunished(address provider, bytes32 probeId) external view returns (bool) {
+        return _punished[deedOf(provider, probeId)];
     }
 
     function gemmElement(uint8 precision, bytes32 seed, uint32 k, uint32 row, uint32 column)
@@ -88,23 +67,26 @@ contract Slashing is ISlashing, EIP712 {
         return _hashTypedDataV4(keccak256(abi.encode(RECEIPT_TYPE, receipt)));
     }
 
-    function reportDigest(ScoreReport calldata report) public view returns (bytes32) {
-        return _hashTypedDataV4(keccak256(abi.encode(REPORT_TYPE, report)));
+    /// What an accuser announces.
+    function deedOf(address provider, bytes32 probeId) public pure returns (bytes32) {
+        return keccak256(abi.encode(provider, probeId));
     }
 
-    /// Only plain keys sign: what a contract "signs" can change after the fact.
-    function mustBeSigned(address signer, bytes32 digest, bytes calldata signature) private pure {
-        (address recovered, ECDSA.RecoverError err,) = ECDSA.tryRecoverCalldata(digest, signature);
-        if (err != ECDSA.RecoverError.NoError || recovered != signer) revert SignatureInvalid();
+    /// By a key that signs for the provider, or once did: what was signed does not escape. Only plain keys sign:
+    /// what a contract "signs" can change after the fact.
+    function mustBeSigned(ProbeReceipt calldata receipt, bytes calldata signature) private view {
+        (address signer, ECDSA.RecoverError err,) = ECDSA.tryRecoverCalldata(receiptDigest(receipt), signature);
+        if (
+            err != ECDSA.RecoverError.NoError || receipt.provider == address(0)
+                || registry.accountOfSigner(signer) != receipt.provider
+        ) revert SignatureInvalid();
     }
 
-    /// seed and roots lead to the signed end, so the provider itself named both.
-    function bindRound(ProbeReceipt calldata receipt, GemmFraud calldata fraud) private pure {
-        uint256 length = fraud.roots.length;
-        if (length == 0 || length > receipt.rounds) revert RoundsInvalid();
-        bytes32 seed = fraud.seed;
-        for (uint256 i = 0; i < length; i++) seed = TaggedTree.nextSeed(seed, fraud.roots[i]);
-        if (seed != receipt.end) revert ChainMismatch();
+    /// The provider itself named this seed and this root for this round.
+    function mustBeRound(ProbeReceipt calldata receipt, GemmFraud calldata fraud) private pure {
+        bytes32 leaf = keccak256(abi.encodePacked(bytes1(0), fraud.seed, fraud.root));
+        (bool possible, bytes32 tree) = KeccakTree.rootFromPath(leaf, fraud.round, receipt.rounds, fraud.roundPath);
+        if (!possible || tree != receipt.tree) revert RoundUnknown();
     }
 
     /// The element as committed, and as it follows from the seed.
@@ -116,19 +98,17 @@ contract Slashing is ISlashing, EIP712 {
         GemmOpening.Product memory product =
             GemmOpening.Product(receipt.precision, receipt.m, receipt.n, receipt.k, fraud.leaf, fraud.column);
         GemmOpening.mustBeValid(product);
-        committed = GemmOpening.committed(product, fraud.roots[0], fraud.leafBytes, fraud.path);
+        committed = GemmOpening.committed(product, fraud.root, fraud.leafBytes, fraud.path);
         right = GemmOpening.right(product, fraud.seed);
     }
 
-    function punishConflict(ScoreReport calldata report) private {
-        punish(keccak256(abi.encode(report.validator, report.epoch)), report.validator, CONFLICT_SLASH_PPM);
-        emit ConflictProven(report.validator, report.epoch, msg.sender);
-    }
-
-    function punish(bytes32 deed, address account, uint32 ppm) private {
-        if (isPunished[deed]) revert AlreadyPunished();
-        isPunished[deed] = true;
-        if (registry.slashableOf(account) == 0) revert NothingToSlash(account);
-        registry.slash(account, ppm, msg.sender);
+    function punish(address provider, bytes32 probeId, bytes32 salt) private {
+        bytes32 deed = deedOf(provider, probeId);
+        if (_punished[deed]) revert AlreadyPunished();
+        _punished[deed] = true;
+        (uint32 mostPpm,) = registry.allowanceOf(provider, address(this));
+        if (mostPpm == 0 || registry.slashableOf(provider) == 0) revert NothingToSlash(provider);
+        uint32 ppm = mostPpm < GEMM_SLASH_PPM ? mostPpm : GEMM_SLASH_PPM;
+        registry.slash(provider, ppm, accuserOf(deed, salt), REASON);
     }
 }

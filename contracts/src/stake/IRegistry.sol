@@ -91,6 +91,7 @@ interface IRegistry {
         uint64 issuedAt;
     }
 
+    /// A new account. Its signer, payout and allowances follow in events of their own.
     event Registered(
         address indexed account,
         Role role,
@@ -100,16 +101,23 @@ interface IRegistry {
         string endpoint,
         address electorate
     );
+    /// Also at the registration.
     event SignerChanged(address indexed account, address indexed signer);
+    /// Also at the registration.
     event PayoutChanged(address indexed account, address payout);
+    /// Readers check `keyProof`; of several proofs of one key the highest number counts.
     event SigningKeyChanged(address indexed account, bytes32 indexed signingKey, uint64 keyNumber, bytes keyProof);
+    /// Where the account's files and services are found.
     event EndpointChanged(address indexed account, string endpoint);
-    /// `endsAt` is 0 while it holds without end.
+    /// What the slasher may take from now on. `endsAt` is 0 while it holds without end.
     event AllowanceChanged(
         address indexed account, address indexed slasher, uint32 mostPpm, uint128 mostLocked, uint64 endsAt
     );
+    /// `stake` is what is bonded now.
     event Staked(address indexed account, uint128 amount, uint128 stake);
+    /// All that is unbonding may be withdrawn from `unlockAt` on.
     event Unstaked(address indexed account, uint128 amount, uint64 unlockAt);
+    /// What was unbonding has left.
     event Withdrawn(address indexed account, address to, uint128 amount);
     /// `reason` is the slasher's: keccak256 of a name, listed in docs/slashing.md.
     event Slashed(
@@ -121,11 +129,15 @@ interface IRegistry {
         uint128 toAccuser,
         uint128 burned
     );
+    /// Moved from the account's stake to what is locked.
     event Locked(LockId indexed id, address indexed account, address indexed locker, uint128 amount);
+    /// Moved back to its stake; the lock is gone.
     event Unlocked(LockId indexed id, address indexed account, uint128 amount);
+    /// Paid from what is locked; `reason` as in `Slashed`.
     event LockSlashed(
         LockId indexed id, address indexed account, bytes32 indexed reason, address beneficiary, uint128 amount
     );
+    /// The device is the provider's until then.
     event DeviceBound(
         DeviceId indexed device,
         address indexed provider,
@@ -134,8 +146,65 @@ interface IRegistry {
         bytes32 evidenceSha256,
         uint64 until
     );
+    /// By its provider: the device is free.
     event DeviceReleased(DeviceId indexed device, address indexed provider, address indexed electorate, bytes32 schema);
+    /// By the electorate; `provider` is 0 when nobody had it, or by a newer statement.
     event DeviceRevoked(DeviceId indexed device, address indexed provider, address indexed electorate, bytes32 schema);
+
+    /// @notice Thrown when a parameter of the deployment is 0 or too large.
+    error ParamsInvalid();
+    /// @notice Thrown when the account is not registered.
+    error NotRegistered(address account);
+    /// @notice Thrown when the account is registered already.
+    error AlreadyRegistered(address account);
+    /// @notice Thrown when the role is neither provider nor validator.
+    error RoleUnknown();
+    /// @notice Thrown when a validator names no electorate, or a provider names one.
+    error ElectorateInvalid(address electorate);
+    /// @notice Thrown when the signing key is 0.
+    error SigningKeyMissing();
+    /// @notice Thrown when the signer is, or was, another account's.
+    error SignerTaken(address signer, address account);
+    /// @notice Thrown when the signer has not signed its consent to this account.
+    error ConsentInvalid(address signer);
+    /// @notice Thrown when an amount is 0.
+    error AmountZero();
+    /// @notice Thrown when what would be bonded is less than the role needs.
+    error StakeTooSmall(uint128 stake, uint128 least);
+    /// @notice Thrown when a validator's stake would not fit into 96 bits.
+    error StakeTooLarge(uint128 stake);
+    /// @notice Thrown when more is to be unbonded or locked than is bonded.
+    error StakeMissing(uint128 asked, uint128 there);
+    /// @notice Thrown when the unbonding delay is not over.
+    error StillUnbonding(uint64 unlockAt);
+    /// @notice Thrown when nothing is unbonding.
+    error NothingToWithdraw();
+    /// @notice Thrown when an allowance names no slasher, or allows nothing or more than all.
+    error AllowanceInvalid();
+    /// @notice Thrown when an allowance is less than the one that holds: it ends by `disallow` only.
+    error AllowanceSmaller(address slasher);
+    /// @notice Thrown when the account does not allow this slasher, or no longer.
+    error NotAllowed(address account, address slasher);
+    /// @notice Thrown when more is to be slashed than is allowed.
+    error SlashTooLarge(uint32 ppm, uint32 mostPpm);
+    /// @notice Thrown when more is to be locked than the locker may hold.
+    error LockTooLarge(uint128 held, uint128 mostLocked);
+    /// @notice Thrown when the locker has a lock under this id.
+    error AlreadyLocked(LockId id);
+    /// @notice Thrown when the locker has no lock under this id.
+    error LockUnknown(LockId id);
+    /// @notice Thrown when the account is no provider, or the caller does not act for it.
+    error NotProvider(address account);
+    /// @notice Thrown when the caller does not act for the provider that has the device.
+    error NotDeviceOwner(DeviceId device, address caller);
+    /// @notice Thrown when another provider has the device.
+    error DeviceTaken(DeviceId device, address provider, uint64 until);
+    /// @notice Thrown when a statement is of the future, has run out, was revoked, or is not newer than the last.
+    error StatementStale(uint64 issuedAt);
+    /// @notice Thrown when signers do not ascend, or one has no vote in the electorate now.
+    error SignerInvalid(address signer);
+    /// @notice Thrown when too little of the electorate's stake has signed.
+    error TooFewSigners(uint128 signed, uint128 total);
 
     /// Takes `amount` as stake. The caller is the account's owner.
     function register(Registration calldata registration) external;

@@ -4,9 +4,9 @@ pragma solidity 0.8.37;
 import {Checkpoints} from "@openzeppelin/contracts/utils/structs/Checkpoints.sol";
 import {IRegistry} from "./IRegistry.sol";
 
-/// The state machine of stakes: bonded → unbonding → gone, and slashed from either. No tokens, no callers, no
-/// events: Registry has those. Keeps the history of every validator's voting stake, so that an epoch is
-/// weighed by the stakes at its end.
+/// The state machine of stakes: bonded → unbonding → gone, bonded ⇄ locked, and slashed from each. Whose
+/// signer is who. No tokens, no callers, no events: Registry has those; who may lock and slash is LockBook.
+/// Keeps the history of every validator's voting stake, so that an epoch is weighed by the stakes at its end.
 library StakeBook {
     using Checkpoints for Checkpoints.Trace208;
 
@@ -14,121 +14,155 @@ library StakeBook {
 
     struct Book {
         mapping(address => IRegistry.Account) accounts;
-        mapping(address => Checkpoints.Trace208) voting;
-        Checkpoints.Trace208 totalVoting;
-        // INVARIANT: total = Σ (stake + unbonding) over all accounts; the Registry holds at least that many
-        // tokens.
-        uint256 total;
+        // INVARIANT: an address signs for one account, for ever.
+        mapping(address => address) signers;
+        /// How often an account was closed: what others were allowed, and hold, ends with it.
+        mapping(address => uint64) lives;
+        mapping(address electorate => mapping(address => Checkpoints.Trace208)) voting;
+        mapping(address electorate => Checkpoints.Trace208) totalVoting;
+        // INVARIANT: total = Σ (stake + unbonding + locked) over all accounts, below 2¹²⁸; the Registry holds at
+        // least that many tokens.
+        uint128 total;
     }
 
-    /// @notice Thrown when the account is not registered.
-    error NotRegistered(address account);
-    /// @notice Thrown when the account is registered already.
-    error AlreadyRegistered(address account);
-    /// @notice Thrown when the role is neither provider nor validator.
-    error RoleUnknown();
-    /// @notice Thrown when what would be bonded is less than the role needs.
-    error StakeTooSmall(uint128 stake, uint128 least);
-    /// @notice Thrown when more is to be unbonded than is bonded.
-    error StakeMissing(uint128 asked, uint128 there);
-    /// @notice Thrown when the unbonding delay is not over.
-    error StillLocked(uint64 unlockAt);
-    /// @notice Thrown when nothing is unbonding.
-    error NothingToWithdraw();
-
-    function open(
-        Book storage book,
-        IRegistry.Params memory params,
-        address who,
-        IRegistry.Role role,
-        bytes32 signingKey,
-        string calldata endpoint,
-        uint128 amount
-    ) internal {
-        if (role == IRegistry.Role.None) revert RoleUnknown();
-        if (signingKey == 0) revert IRegistry.SigningKeyMissing();
+    function open(Book storage book, address who, IRegistry.Registration calldata entry, uint128 least) internal {
+        if (entry.role == IRegistry.Role.None) revert IRegistry.RoleUnknown();
+        if (entry.signingKey == 0) revert IRegistry.SigningKeyMissing();
+        if ((entry.role == IRegistry.Role.Validator) != (entry.electorate != address(0))) {
+            revert IRegistry.ElectorateInvalid(entry.electorate);
+        }
         IRegistry.Account storage account = book.accounts[who];
-        if (account.role != IRegistry.Role.None) revert AlreadyRegistered(who);
-        account.role = role;
-        account.signingKey = signingKey;
-        account.endpoint = endpoint;
-        bond(book, params, who, amount);
+        if (account.role != IRegistry.Role.None) revert IRegistry.AlreadyRegistered(who);
+        account.role = entry.role;
+        account.electorate = entry.electorate;
+        account.signingKey = entry.signingKey;
+        account.endpoint = entry.endpoint;
+        bond(book, who, entry.amount, least);
     }
 
-    function bond(Book storage book, IRegistry.Params memory params, address who, uint128 amount)
-        internal
-        returns (uint128 stake)
-    {
+    /// The signer has consented. INVARIANT: `signerSince` moves at every change, so that two keys of one
+    /// account never both had the seat of one moment.
+    function setSigner(Book storage book, address who, address signer) internal {
+        address taken = book.signers[signer];
+        if (taken != address(0) && taken != who) revert IRegistry.SignerTaken(signer, taken);
+        IRegistry.Account storage account = known(book, who);
+        book.signers[signer] = who;
+        account.signer = signer;
+        account.signerSince = uint64(block.timestamp);
+    }
+
+    function bond(Book storage book, address who, uint128 amount, uint128 least) internal returns (uint128 stake) {
         if (amount == 0) revert IRegistry.AmountZero();
         IRegistry.Account storage account = known(book, who);
         stake = account.stake + amount;
-        uint128 least = leastStake(params, account.role);
-        if (stake < least) revert StakeTooSmall(stake, least);
+        if (stake < least) revert IRegistry.StakeTooSmall(stake, least);
         account.stake = stake;
         book.total += amount;
-        recordVoting(book, params, who, account);
+        recordVoting(book, who, account, least);
     }
 
     /// What stays is 0 or at least the least stake. A second call while the first is under way starts the
     /// delay anew for both.
-    function unbond(Book storage book, IRegistry.Params memory params, address who, uint128 amount)
+    function unbond(Book storage book, address who, uint128 amount, uint128 least, uint64 delay)
         internal
         returns (uint64 unlockAt)
     {
         if (amount == 0) revert IRegistry.AmountZero();
         IRegistry.Account storage account = known(book, who);
-        if (amount > account.stake) revert StakeMissing(amount, account.stake);
+        if (amount > account.stake) revert IRegistry.StakeMissing(amount, account.stake);
         uint128 stake = account.stake - amount;
-        uint128 least = leastStake(params, account.role);
-        if (stake != 0 && stake < least) revert StakeTooSmall(stake, least);
-        unlockAt = uint64(block.timestamp) + params.unbondingSeconds;
+        if (stake != 0 && stake < least) revert IRegistry.StakeTooSmall(stake, least);
+        unlockAt = uint64(block.timestamp) + delay;
         account.stake = stake;
         account.unbonding += amount;
         account.unlockAt = unlockAt;
-        recordVoting(book, params, who, account);
+        recordVoting(book, who, account, least);
     }
 
     /// INVARIANT: depends on nothing but the clock and the account itself: no pause, no role, no third party.
     function release(Book storage book, address who) internal returns (uint128 amount) {
         IRegistry.Account storage account = known(book, who);
         amount = account.unbonding;
-        if (amount == 0) revert NothingToWithdraw();
-        if (block.timestamp < account.unlockAt) revert StillLocked(account.unlockAt);
+        if (amount == 0) revert IRegistry.NothingToWithdraw();
+        if (block.timestamp < account.unlockAt) revert IRegistry.StillUnbonding(account.unlockAt);
         account.unbonding = 0;
         account.unlockAt = 0;
         book.total -= amount;
-        // Nothing left: the address may come back in another role.
-        if (account.stake == 0) delete book.accounts[who];
+        closeEmpty(book, who, account);
     }
 
-    /// Takes a share of all that is there, bonded first: what is on its way out does not escape.
-    function seize(Book storage book, IRegistry.Params memory params, address who, uint32 ppm)
-        internal
-        returns (uint128 amount)
-    {
-        if (ppm > PPM) revert IRegistry.SlashTooLarge(ppm);
+    /// Takes a share of all that is there, bonded first, then unbonding, then locked: nothing escapes.
+    function seize(Book storage book, address who, uint32 ppm, uint128 least) internal returns (uint128 amount) {
         IRegistry.Account storage account = known(book, who);
-        amount = uint128((uint256(account.stake) + account.unbonding) * ppm / PPM);
-        uint128 fromStake = amount < account.stake ? amount : account.stake;
+        amount = uint128(uint256(slashable(account)) * ppm / PPM);
+        uint128 fromStake = lesser(amount, account.stake);
+        uint128 fromUnbonding = lesser(amount - fromStake, account.unbonding);
         account.stake -= fromStake;
-        account.unbonding -= amount - fromStake;
+        account.unbonding -= fromUnbonding;
+        account.locked -= amount - fromStake - fromUnbonding;
         book.total -= amount;
-        recordVoting(book, params, who, account);
-        // Nothing is left to withdraw, so nothing else would ever close it.
-        if (account.stake == 0 && account.unbonding == 0) delete book.accounts[who];
+        recordVoting(book, who, account, least);
+        closeEmpty(book, who, account);
+    }
+
+    /// Of a provider: from its stake to what is locked.
+    function hold(Book storage book, address who, uint128 amount, uint128 least) internal {
+        IRegistry.Account storage account = known(book, who);
+        if (account.role != IRegistry.Role.Provider) revert IRegistry.NotProvider(who);
+        if (amount > account.stake) revert IRegistry.StakeMissing(amount, account.stake);
+        uint128 stake = account.stake - amount;
+        if (stake < least) revert IRegistry.StakeTooSmall(stake, least);
+        account.stake = stake;
+        account.locked += amount;
+    }
+
+    /// Back to its stake: `amount`, or what is left of all that is locked.
+    function free(Book storage book, address who, uint128 amount) internal returns (uint128 freed) {
+        IRegistry.Account storage account = book.accounts[who];
+        freed = lesser(amount, account.locked);
+        account.locked -= freed;
+        account.stake += freed;
+    }
+
+    /// Out of what is locked: `amount`, or what is left of it.
+    function take(Book storage book, address who, uint128 amount) internal returns (uint128 taken) {
+        IRegistry.Account storage account = book.accounts[who];
+        taken = lesser(amount, account.locked);
+        account.locked -= taken;
+        book.total -= taken;
+        closeEmpty(book, who, account);
     }
 
     function known(Book storage book, address who) internal view returns (IRegistry.Account storage account) {
         account = book.accounts[who];
-        if (account.role == IRegistry.Role.None) revert NotRegistered(who);
+        if (account.role == IRegistry.Role.None) revert IRegistry.NotRegistered(who);
     }
 
-    function votingAt(Book storage book, address who, uint64 time) internal view returns (uint128) {
-        return uint128(book.voting[who].upperLookupRecent(momentOf(time)));
+    function slashable(IRegistry.Account storage account) internal view returns (uint128) {
+        return account.stake + account.unbonding + account.locked;
     }
 
-    function totalVotingAt(Book storage book, uint64 time) internal view returns (uint128) {
-        return uint128(book.totalVoting.upperLookupRecent(momentOf(time)));
+    function votingAt(Book storage book, address electorate, address who, uint64 time) internal view returns (uint128) {
+        return uint128(book.voting[electorate][who].upperLookupRecent(momentOf(time)));
+    }
+
+    function totalVotingAt(Book storage book, address electorate, uint64 time) internal view returns (uint128) {
+        return uint128(book.totalVoting[electorate].upperLookupRecent(momentOf(time)));
+    }
+
+    /// The account, and its weight if this key is its signer now and was at that moment.
+    function seatAt(Book storage book, address electorate, address signer, uint64 time)
+        internal
+        view
+        returns (address who, uint128 weight)
+    {
+        who = book.signers[signer];
+        IRegistry.Account storage account = book.accounts[who];
+        if (account.signer == signer && account.signerSince <= time) weight = votingAt(book, electorate, who, time);
+    }
+
+    function lesser(uint128 a, uint128 b) internal pure returns (uint128) {
+        return a < b ? a : b;
     }
 
     /// A time beyond the history's 48 bits is the end of all times, not, cut off, some moment of the past.
@@ -136,21 +170,24 @@ library StakeBook {
         return time > type(uint48).max ? type(uint48).max : uint48(time);
     }
 
-    function leastStake(IRegistry.Params memory params, IRegistry.Role role) private pure returns (uint128) {
-        return role == IRegistry.Role.Validator ? params.minValidatorStake : params.minProviderStake;
+    /// Nothing is left, so nothing else would ever close it: the address may come back in another role.
+    function closeEmpty(Book storage book, address who, IRegistry.Account storage account) private {
+        if (account.stake != 0 || account.unbonding != 0 || account.locked != 0) return;
+        delete book.accounts[who];
+        book.lives[who]++;
     }
 
-    /// INVARIANT: totalVoting = Σ voting, at every moment of the past and now.
-    function recordVoting(
-        Book storage book,
-        IRegistry.Params memory params,
-        address who,
-        IRegistry.Account storage account
-    ) private {
+    /// INVARIANT: totalVoting = Σ voting of an electorate, at every moment of the past and now; each below 2⁹⁶.
+    function recordVoting(Book storage book, address who, IRegistry.Account storage account, uint128 least) private {
         if (account.role != IRegistry.Role.Validator) return;
-        uint208 now_ = account.stake >= params.minValidatorStake ? account.stake : 0;
+        uint128 stake = account.stake;
+        // Seats are kept in 96 bits.
+        if (stake > type(uint96).max) revert IRegistry.StakeTooLarge(stake);
+        uint208 now_ = stake >= least ? stake : 0;
         uint48 time = uint48(block.timestamp);
-        (uint208 before,) = book.voting[who].push(time, now_);
-        if (before != now_) book.totalVoting.push(time, book.totalVoting.latest() + now_ - before);
+        (uint208 before,) = book.voting[account.electorate][who].push(time, now_);
+        if (before == now_) return;
+        Checkpoints.Trace208 storage total = book.totalVoting[account.electorate];
+        total.push(time, total.latest() + now_ - before);
     }
 }

@@ -4,10 +4,10 @@ pragma solidity 0.8.37;
 import {IRentalEscrow} from "../../src/rentals/IRentalEscrow.sol";
 import {RentalEscrow} from "../../src/rentals/RentalEscrow.sol";
 import {AssayToken} from "../../src/stake/AssayToken.sol";
-import {NetworkKit} from "../NetworkKit.sol";
+import {StakeKit} from "../StakeKit.sol";
 
 /// Paid by the second, to the unit, whoever closes it when.
-contract RentalEscrowTest is NetworkKit {
+contract RentalEscrowTest is StakeKit {
     address private constant CUSTOMER = address(0xC0);
     address private constant STRANGER = address(0x57);
     uint128 private constant PRICE = 1003;
@@ -18,7 +18,7 @@ contract RentalEscrowTest is NetworkKit {
     }
 
     function setUp() public {
-        deploy();
+        deployStakes();
         for (uint256 i = 0; i < 2; i++) {
             address who = i == 0 ? CUSTOMER : provider;
             token.transfer(who, 1e12);
