@@ -1,43 +1,48 @@
-// Rewards to the last unit.
+// Pots and shares, to the last unit.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";
-import { rewardShares } from "./reward-shares.ts";
+import { earnedOf, type PotFacts, potOf } from "./reward-shares.ts";
 
-const ppm = fc.integer({ min: 0, max: 1_000_000 });
-const weighted = (...weights: number[]) =>
-	weights.map((weightPpm, i) => ({ provider: `p${String.fromCharCode(97 + i)}`, weightPpm }));
+const facts: PotFacts = {
+	emissionPerEpoch: 1000n,
+	funded: 10_000n,
+	allocated: 2000n,
+	totalStake: 9000n,
+	quorumPpm: 666_667,
+	signerSlashPpm: 500_000,
+};
 
-test("shares sum to the emission, follow the weights, and are within one unit of the exact part", () => {
+test("a pot is the least of the emission, what is left, and what liars would lose", () => {
+	assert.equal(potOf(facts), 1000n);
+	assert.equal(potOf({ ...facts, allocated: 9001n }), 999n);
+	assert.equal(potOf({ ...facts, allocated: 10_001n }), 0n);
+	assert.equal(potOf({ ...facts, totalStake: 2000n }), 666n);
+	assert.equal(potOf({ ...facts, totalStake: 0n }), 0n);
+});
+
+test("shares never exceed the pot, whatever is stated; below the target weight they are in proportion", () => {
+	const weights = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { maxLength: 20 });
+	const stakes = fc.array(fc.bigInt(1n, 10n ** 24n), { minLength: 1, maxLength: 20 });
+	const rules = fc.record({ validatorPpm: fc.nat(1_000_000), targetWeight: fc.bigInt(0n, 10n ** 8n) });
 	fc.assert(
-		fc.property(fc.array(ppm, { maxLength: 30 }), fc.bigInt({ min: 0n, max: 10n ** 30n }), (weights, emission) => {
-			const list = weighted(...weights);
-			const shares = rewardShares(list, emission);
-			const total = weights.reduce((sum, weight) => sum + BigInt(weight), 0n);
-			const given = shares.reduce((sum, { amount }) => sum + amount, 0n);
-			assert.equal(given, total === 0n ? 0n : emission);
-			if (total === 0n) return;
-			for (const { provider, weightPpm } of list) {
-				const amount = shares.find((share) => share.provider === provider)?.amount ?? 0n;
-				const exact = emission * BigInt(weightPpm);
-				assert.ok(amount * total > exact - total && amount * total < exact + total);
-				if (weightPpm === 0) assert.equal(amount, 0n);
-			}
+		fc.property(weights, stakes, rules, fc.bigInt(0n, 1n << 127n), (list, by, of, pot) => {
+			const totalWeight = list.reduce((sum, weight) => sum + BigInt(weight), 0n);
+			const setStake = by.reduce((sum, stake) => sum + stake, 0n);
+			const sums = { pot, totalWeight, setStake };
+			const given = [
+				...list.map((weightPpm) => earnedOf({ ...sums, weightPpm, stake: 0n }, of)),
+				...by.map((stake) => earnedOf({ ...sums, weightPpm: 0, stake }, of)),
+			].reduce((sum, one) => sum + one, 0n);
+			assert.ok(given <= pot);
+			// At most one unit is lost a share.
+			const isFull = totalWeight >= of.targetWeight && totalWeight > 0n;
+			if (isFull) assert.ok(pot - given <= BigInt(list.length + by.length));
 		}),
 	);
-});
-
-test("ties go by name, whatever the order", () => {
-	const list = weighted(1, 1, 1);
-	const amounts = (of: typeof list) => rewardShares(of, 100n).map(({ provider, amount }) => `${provider}:${amount}`);
-	assert.deepEqual(amounts(list), ["pa:34", "pb:33", "pc:33"]);
-	assert.deepEqual(amounts([...list].reverse()), amounts(list));
-	assert.deepEqual(rewardShares(weighted(3, 1), 1n), [{ provider: "pa", amount: 1n }]);
-});
-
-test("nobody has weight: nothing is given away; two weights of one provider, or less than nothing, are refused", () => {
-	assert.deepEqual(rewardShares(weighted(0, 0), 100n), []);
-	assert.deepEqual(rewardShares([], 100n), []);
-	assert.throws(() => rewardShares([...weighted(1), ...weighted(1)], 100n), RangeError);
-	assert.throws(() => rewardShares(weighted(1), -1n), RangeError);
+	const sums = { pot: 1000n, setStake: 3n, stake: 0n, weightPpm: 250_000, totalWeight: 250_000n };
+	assert.equal(earnedOf(sums, { validatorPpm: 100_000, targetWeight: 0n }), 900n);
+	assert.equal(earnedOf(sums, { validatorPpm: 100_000, targetWeight: 1_000_000n }), 225n);
+	assert.equal(earnedOf({ ...sums, stake: 1n }, { validatorPpm: 100_000, targetWeight: 1_000_000n }), 225n + 33n);
+	assert.equal(earnedOf({ ...sums, totalWeight: 0n, setStake: 0n }, { validatorPpm: 0, targetWeight: 0n }), 0n);
 });

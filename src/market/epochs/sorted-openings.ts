@@ -1,5 +1,6 @@
-// Lists sorted by provider under a Merkle root: who has which place, and what to open to show a provider's leaf or that it has none. docs/chain.md.
-// Providers are 0x and 40 lower-case hex digits, so that their order as text is that of the numbers.
+// Lists sorted by account under a Merkle root: who has which place, and what to open to show an account's leaf or
+// that it has none. docs/epochs.md.
+// Accounts are 0x and 40 lower-case hex digits, so that their order as text is that of the numbers.
 import type { Opening } from "../../protocol/chain/epoch-shapes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { type KeccakTree, keccakTree } from "../../protocol/hash/keccak-tree.ts";
@@ -10,23 +11,25 @@ export interface SortedTree<Leaf> {
 	readonly root: Uint8Array;
 	open(index: number): Opening<Leaf>;
 	/** Its leaf; or the two it would lie between (one at either end, none in an empty tree). */
-	openProvider(provider: string): readonly Opening<Leaf>[];
-	indexOf(provider: string): number | null;
+	openAccount(account: string): readonly Opening<Leaf>[];
+	indexOf(account: string): number | null;
 }
 
-/** As given, in order or not: hostile lists are looked at too. `isSortedByProvider` says which they are. */
-export function createSortedTree<Leaf extends { readonly provider: string }>(
+/** As given, in order or not: hostile lists are looked at too. `isSorted` says which they are. */
+export function createSortedTree<Leaf>(
 	leaves: readonly Leaf[],
+	accountOf: (leaf: Leaf) => string,
 	hash: (leaf: Leaf) => Uint8Array,
 ): SortedTree<Leaf> {
 	const tree: KeccakTree = keccakTree(leaves.map(hash));
 	const open = (index: number): Opening<Leaf> => ({ index, leaf: leaves[index]!, path: tree.path(index).map(toHex) });
-	/** How many leaves lie before where this provider is or would be. */
-	const place = (provider: string): number => {
+	const isAt = (index: number, account: string) => index < leaves.length && accountOf(leaves[index]!) === account;
+	/** How many leaves lie before where this account is or would be. */
+	const place = (account: string): number => {
 		let [low, high] = [0, leaves.length];
 		while (low < high) {
 			const middle = (low + high) >> 1;
-			if (leaves[middle]!.provider < provider) low = middle + 1;
+			if (accountOf(leaves[middle]!) < account) low = middle + 1;
 			else high = middle;
 		}
 		return low;
@@ -35,21 +38,14 @@ export function createSortedTree<Leaf extends { readonly provider: string }>(
 		leaves,
 		root: tree.root,
 		open,
-		indexOf(provider) {
-			const at = place(provider);
-			return leaves[at]?.provider === provider ? at : null;
+		indexOf(account) {
+			const at = place(account);
+			return isAt(at, account) ? at : null;
 		},
-		openProvider(provider) {
-			const at = place(provider);
-			if (leaves[at]?.provider === provider) return [open(at)];
+		openAccount(account) {
+			const at = place(account);
+			if (isAt(at, account)) return [open(at)];
 			return [at - 1, at].filter((index) => index >= 0 && index < leaves.length).map(open);
 		},
 	};
 }
-
-export function isSortedByProvider(leaves: readonly { readonly provider: string }[]): boolean {
-	return leaves.every(({ provider }, i) => i === 0 || leaves[i - 1]!.provider < provider);
-}
-
-export const byProvider = (a: { readonly provider: string }, b: { readonly provider: string }): number =>
-	a.provider < b.provider ? -1 : a.provider > b.provider ? 1 : 0;

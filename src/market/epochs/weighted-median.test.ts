@@ -4,15 +4,15 @@ import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { createScoreReport } from "./score-report.ts";
-import { type CountedReport, medianWeights } from "./weight-proposal.ts";
+import { setOf } from "./seat-set.ts";
 import { weightedMedian } from "./weighted-median.ts";
+import { medianWeights } from "./weights.ts";
 
 type Scores = Readonly<Record<string, number>>;
 const ppm = fc.integer({ min: 0, max: 1_000_000 });
 const accountOf = (name: string): Hex => `0x${Buffer.from(name).toString("hex").padStart(40, "0")}`;
-const report = (validator: string, stake: number | bigint, scores: Scores): CountedReport => ({
-	validator: accountOf(validator),
-	stake: BigInt(stake),
+const report = (name: string, stake: number | bigint, scores: Scores) => ({
+	seat: { validator: accountOf(name), signer: accountOf(name), stake: BigInt(stake), root: accountOf("root") },
 	report: createScoreReport(
 		Object.entries(scores).map(([id, scorePpm]) => ({
 			provider: accountOf(id),
@@ -21,9 +21,14 @@ const report = (validator: string, stake: number | bigint, scores: Scores): Coun
 		})),
 	),
 });
+const mediansOf = (reports: readonly ReturnType<typeof report>[]) =>
+	medianWeights(setOf(reports.keys()), {
+		seats: reports.map(({ seat }) => seat),
+		reports: reports.map((one) => one.report),
+	});
 /** By provider; 0 where there is none. */
-function weightsOf(reports: readonly CountedReport[]): (id: string) => number {
-	const weights = new Map(medianWeights(reports).map(({ provider, weightPpm }) => [provider, weightPpm]));
+function weightsOf(reports: readonly ReturnType<typeof report>[]): (id: string) => number {
+	const weights = mediansOf(reports);
 	return (id) => weights.get(accountOf(id)) ?? 0;
 }
 
@@ -72,14 +77,16 @@ test("any minority by stake, any number of validators; the twin: a majority does
 	assert.equal(weightsOf([report("a", 2, { p: 7 }), report("b", 1, { p: 500_000 })])("p"), 7);
 });
 
-test("the order of reports plays no part, nor does a report without stake", () => {
+test("the order of reports plays no part, nor does a report that is not in the set", () => {
 	const reports = [report("a", 3, { p: 5, q: 1 }), report("b", 4, { q: 9 }), report("c", 5, { p: 7 })];
-	assert.deepEqual(medianWeights([...reports].reverse()), medianWeights(reports));
-	assert.deepEqual(medianWeights([...reports, report("d", 0, { p: 99, r: 99 })]), medianWeights(reports));
+	assert.deepEqual(mediansOf([...reports].reverse()), mediansOf(reports));
+	const more = [...reports, report("d", 100, { p: 99, r: 99 })];
+	const facts = { seats: more.map(({ seat }) => seat), reports: [...reports.map((one) => one.report), null] };
+	assert.deepEqual(medianWeights(7n, facts), mediansOf(reports));
 });
 
 test("a provider that is left out of a report is 0 in it", () => {
 	assert.equal(weightsOf([report("a", 1, { p: 9 }), report("b", 1, { p: 8 }), report("c", 1, {})])("p"), 8);
-	assert.deepEqual(medianWeights([report("a", 1, { p: 9 }), report("b", 1, {}), report("c", 1, {})]), []);
-	assert.deepEqual(medianWeights([]), []);
+	assert.equal(mediansOf([report("a", 1, { p: 9 }), report("b", 1, {}), report("c", 1, {})]).size, 0);
+	assert.equal(mediansOf([]).size, 0);
 });

@@ -3,6 +3,11 @@
 // Accounts and hashes in lower case. docs/epochs.md.
 import type { Hex } from "./hex.ts";
 
+/** More make a report malformed: what a challenge opens stays within a transaction. */
+export const MAX_REPORT_LEAVES = 1 << 17;
+/** `base` of the first weights. */
+export const NO_BASE: Hex = `0x${"0".repeat(64)}`;
+
 export interface ScoreLeaf {
 	readonly provider: Hex;
 	readonly scorePpm: number;

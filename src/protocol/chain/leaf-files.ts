@@ -1,33 +1,30 @@
-// The leaves behind the roots on chain as public files: a validator's signed report, a proposal's weights. Written and read
-// here and nowhere else, by validator, command line and browser. Whether leaves are the right ones only their root tells.
-import type { ScoreLeaf, WeightLeaf } from "./epoch-shapes.ts";
+// The leaves behind the roots on chain as public files: a validator's report, and what signed weights give each
+// account. Written and read here and nowhere else, by validator, command line and browser. Nothing is signed in them:
+// whether leaves are the right ones only their root tells.
+import { MAX_REPORT_LEAVES, type RewardLeaf, type ScoreLeaf } from "./epoch-shapes.ts";
 import type { Hex } from "./hex.ts";
 
-/** Leaves as a validator gives them out, with its EIP-712 ScoreReport signature; null where the file has none: nobody believes it then. */
-export interface SignedLeaves {
-	readonly leaves: readonly ScoreLeaf[];
-	readonly signature: Hex | null;
-}
-
-/** A report of 20,000 providers has 3 MB. */
+/** A report of 20,000 providers has 3 MB, weights of as many accounts as much. */
 export const MAX_ARCHIVE_BYTES = 32 << 20;
 
 /** Rows instead of objects: a third of the size. */
-export const encodeReport = (leaves: readonly ScoreLeaf[], signature: Hex | null): string =>
+export const encodeReport = (leaves: readonly ScoreLeaf[]): string =>
 	JSON.stringify({
-		version: 1,
-		...(signature === null ? {} : { signature }),
+		version: 2,
 		leaves: leaves.map(({ provider, scorePpm, evidenceSha256 }) => [provider, scorePpm, evidenceSha256]),
 	});
 
-export const encodeWeights = (leaves: readonly WeightLeaf[]): string =>
+/** With the sums before each leaf, though they follow from the others: in a statement that is wrong they may not. */
+export const encodeRewards = (leaves: readonly RewardLeaf[]): string =>
 	JSON.stringify({
-		version: 1,
-		leaves: leaves.map(({ provider, weightPpm, weightBefore, amountBefore }) => [
-			provider,
+		version: 2,
+		leaves: leaves.map(({ account, weightPpm, weightBefore, earned, earnedBefore, total }) => [
+			account,
 			weightPpm,
 			String(weightBefore),
-			String(amountBefore),
+			String(earned),
+			String(earnedBefore),
+			String(total),
 		]),
 	});
 
@@ -38,35 +35,35 @@ const isU32 = (value: unknown): value is number =>
 const isDecimal = (value: unknown, bits: number): value is string =>
 	typeof value === "string" && /^\d{1,39}$/.test(value) && BigInt(value) >> BigInt(bits) === 0n;
 
-/** Hostile bytes: null for whatever is no list of leaves. The signature has a signature's shape; whose it is, is for the caller to check. */
-export function parseSignedReport(bytes: Uint8Array): SignedLeaves | null {
-	const found = fileOf(bytes);
-	if (found === null) return null;
-	const { rows, signature } = found;
+/** Hostile bytes: null for whatever is no list of leaves. */
+export function parseReport(bytes: Uint8Array): readonly ScoreLeaf[] | null {
+	const rows = rowsOf(bytes);
+	// One more than a report may have still shows that it is malformed.
+	if (rows === null || rows.length > 2 * MAX_REPORT_LEAVES) return null;
 	if (!rows.every(([a, b, c]) => isHex(a, 40) && isU32(b) && isHex(c, 64))) return null;
-	const leaves = rows.map(
-		([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf,
-	);
-	return { leaves, signature: isHex(signature, 130) ? signature : null };
+	return rows.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 }) as ScoreLeaf);
 }
 
-export function parseWeights(bytes: Uint8Array): readonly WeightLeaf[] | null {
-	const rows = fileOf(bytes)?.rows ?? null;
-	if (rows === null || !rows.every(([a, b, c, d]) => isHex(a, 40) && isU32(b) && isDecimal(c, 64) && isDecimal(d, 128)))
-		return null;
-	return rows.map(([provider, weightPpm, weightBefore, amountBefore]) => ({
-		provider: provider as Hex,
+/** Hostile bytes: null for whatever is no list of leaves. */
+export function parseRewards(bytes: Uint8Array): readonly RewardLeaf[] | null {
+	const rows = rowsOf(bytes);
+	const isRow = ([account, weight, before, ...amounts]: readonly unknown[]) =>
+		isHex(account, 40) && isU32(weight) && isDecimal(before, 64) && [0, 1, 2].every((i) => isDecimal(amounts[i], 128));
+	if (rows === null || !rows.every(isRow)) return null;
+	return rows.map(([account, weightPpm, weightBefore, earned, earnedBefore, total]) => ({
+		account: account as Hex,
 		weightPpm: weightPpm as number,
 		weightBefore: BigInt(weightBefore as string),
-		amountBefore: BigInt(amountBefore as string),
+		earned: BigInt(earned as string),
+		earnedBefore: BigInt(earnedBefore as string),
+		total: BigInt(total as string),
 	}));
 }
 
-function fileOf(bytes: Uint8Array): { rows: readonly (readonly unknown[])[]; signature: unknown } | null {
+function rowsOf(bytes: Uint8Array): readonly (readonly unknown[])[] | null {
 	if (bytes.length > MAX_ARCHIVE_BYTES) return null;
-	const found = parseJson(bytes) as { leaves?: unknown; signature?: unknown } | null;
-	const { leaves, signature } = found ?? {};
-	return Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? { rows: leaves, signature } : null;
+	const { version, leaves } = (parseJson(bytes) ?? {}) as { version?: unknown; leaves?: unknown };
+	return version === 2 && Array.isArray(leaves) && leaves.every((row) => Array.isArray(row)) ? leaves : null;
 }
 
 function parseJson(bytes: Uint8Array): object | null {

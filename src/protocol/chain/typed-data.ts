@@ -42,3 +42,11 @@ export function isSignedBy(signer: Hex, digest: Uint8Array, signature: Hex): boo
 		return false; // no point of the curve
 	}
 }
+
+/** EIP-2098: r, and s with the parity in its highest bit. Of a signature that `isSignedBy` takes. */
+export function compactSignature(signature: Hex): readonly [r: Hex, vs: Hex] {
+	const bytes = fromHex(signature, 65);
+	const vs = bytes.slice(32, 64);
+	if (bytes[64] === 28) vs[0]! |= 0x80;
+	return [toHex(bytes.subarray(0, 32)), toHex(vs)];
+}
