@@ -116,6 +116,12 @@ function outputOf(
 }
 
 const ENGINE: Task = { name: "engine", command: ["bash", "engine/test/run.sh"], isBuild: true };
+/** One small fault at a time in the contracts: an hour on two cores. */
+const MUTANTS: Task = {
+	name: "mutants of the contracts",
+	command: [process.execPath, "contracts/mutants/run.ts"],
+	limitMs: 4 * 3_600_000,
+};
 const tool = (name: string, ...command: [string, ...string[]]): Task => ({ name, command, isPure: true });
 const STATIC: readonly Task[] = [
 	tool("types", "tsc", "-p", "."),
@@ -149,7 +155,7 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	}
 	if (tier === "test") return { tasks: [...STATIC, ENGINE, ...files], scale: 1 };
 	if (tier === "deep")
-		return { tasks: [ENGINE, ...files.filter(({ name }) => isRandom(cwd, name))], scale: DEEP_SCALE };
+		return { tasks: [ENGINE, MUTANTS, ...files.filter(({ name }) => isRandom(cwd, name))], scale: DEEP_SCALE };
 	return { tasks: [...files, ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
 }
 
