@@ -1,121 +1,142 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-import {IScoreboard} from "./IScoreboard.sol";
+import {IScoreboard, ReportRoot, WeightsId} from "./IScoreboard.sol";
+import {SeatList} from "./SeatList.sol";
 
-/// The state machine of one epoch: committed → revealed (→ void), then proposed → final, or rejected and
-/// proposed again. Time windows, stakes and proofs are Scoreboard's; this keeps what was said and refuses
-/// what cannot follow.
+/// The state machine of epochs: committed → revealed (a seat), then posted → final, or dropped. Posted weights are
+/// a chain by `previous`, the head is its newest; only its end that is not final can be dropped. Time windows,
+/// stakes, signatures and proofs are Scoreboard's; this keeps what was said and refuses what cannot follow.
 library EpochBook {
-    struct Votes {
-        uint128 stake;
-        mapping(address => bool) cast;
-    }
-
     struct Epoch {
-        // INVARIANT: counted = Σ stake (at the epoch's end) of the validators whose report is revealed and
-        // not void.
-        uint128 counted;
-        address proposer;
-        uint64 finalAt;
-        bytes32 digest;
-        /// One slot a validator keeps commit and reveal cheap: the commitment with its last bit 0,
-        /// overwritten by the root with its last bit 1.
-        mapping(address => bytes32) reports;
-        mapping(address => bool) voided;
-        mapping(bytes32 => Votes) votes;
-        mapping(address => bool) barred;
+        /// Hash of all seats, in the order of the reveals.
+        bytes32 seats;
+        /// The weights that stand; 0 when there are none.
+        WeightsId posted;
+        /// One slot a signer keeps commit and reveal cheap: the commitment with its last bit 0, overwritten by the
+        /// root with its last bit 1.
+        mapping(address signer => bytes32) reports;
+        mapping(address account => bool) punished;
     }
 
-    /// @notice Thrown when the validator has committed for this epoch before.
+    /// One slot, because every claim reads it. Kept when the weights are dropped: what was signed on top of them is
+    /// right or wrong by this total for ever.
+    struct Record {
+        /// What all accounts have earned with these weights.
+        uint128 total;
+        /// 0: dropped.
+        uint48 finalAt;
+        /// The epoch that they continue and one more; 0: none.
+        uint48 previous;
+        bool wasPosted;
+    }
+
+    struct Verdict {
+        bool isWrong;
+        /// Who gets the accuser's share; 0: nobody announced it.
+        address challenger;
+    }
+
+    struct Book {
+        mapping(uint64 => Epoch) epochs;
+        mapping(WeightsId => Record) records;
+        mapping(WeightsId => Verdict) verdicts;
+        /// The newest epoch with posted weights and one more; 0: none.
+        uint48 head;
+    }
+
+    /// @notice Thrown when the signer has committed for this epoch before.
     error AlreadyCommitted();
     /// @notice Thrown when the commitment is 0 without its last bit.
     error CommitmentZero();
     /// @notice Thrown when root and salt are not those of the commitment.
     error CommitmentMismatch();
-    /// @notice Thrown when the validator has revealed no report for the epoch.
-    error NotRevealed(uint64 epoch, address validator);
-    /// @notice Thrown when the report is void already.
-    error AlreadyVoided();
-    /// @notice Thrown when the validator has voted on this before.
-    error AlreadyVoted();
-    /// @notice Thrown when another proposal is open or final.
-    error AlreadyProposed(bytes32 digest);
-    /// @notice Thrown when nothing is proposed for the epoch.
-    error NoProposal(uint64 epoch);
-    /// @notice Thrown when an earlier proposal of this validator for the epoch was rejected.
-    error Barred(address proposer);
+    /// @notice Thrown when weights of this or a later epoch are posted. `head` is the newest.
+    error NotAfterHead(uint64 head);
+    /// @notice Thrown when the weights continue others than those of the head.
+    error WrongBase(WeightsId head);
+    /// @notice Thrown when the weights that are continued were never posted: what they gave out is unknown.
+    error BaseUnknown(WeightsId base);
+    /// @notice Thrown when the weights are proven wrong.
+    error AlreadyProven(WeightsId id);
+    /// @notice Thrown when nobody has proven the weights wrong.
+    error NotProven(WeightsId id);
 
-    function asCommitment(bytes32 value) internal pure returns (bytes32) {
-        return bytes32(uint256(value) & ~uint256(1));
-    }
-
-    function asRoot(bytes32 value) internal pure returns (bytes32) {
-        return bytes32(uint256(value) | 1);
-    }
-
-    function isRevealed(bytes32 report) internal pure returns (bool) {
-        return uint256(report) & 1 == 1;
-    }
-
-    function commit(Epoch storage epoch, address validator, bytes32 commitment) internal {
+    function commit(Epoch storage epoch, address signer, bytes32 commitment) internal {
         bytes32 kept = asCommitment(commitment);
         if (kept == 0) revert CommitmentZero();
-        if (epoch.reports[validator] != 0) revert AlreadyCommitted();
-        epoch.reports[validator] = kept;
+        if (epoch.reports[signer] != 0) revert AlreadyCommitted();
+        epoch.reports[signer] = kept;
     }
 
     /// INVARIANT: a report is revealed once: no value that is a commitment has the last bit of a root.
-    function reveal(Epoch storage epoch, address validator, bytes32 commitment, bytes32 root, uint128 stake) internal {
-        if (epoch.reports[validator] != asCommitment(commitment)) revert CommitmentMismatch();
-        epoch.reports[validator] = asRoot(root);
-        epoch.counted += stake;
+    function reveal(Epoch storage epoch, address signer, bytes32 commitment, ReportRoot root, uint96 stake) internal {
+        if (epoch.reports[signer] != asCommitment(commitment)) revert CommitmentMismatch();
+        epoch.reports[signer] = bytes32(uint256(ReportRoot.unwrap(root)) | 1);
+        epoch.seats = SeatList.append(epoch.seats, signer, stake, root);
     }
 
-    function mustCount(Epoch storage epoch, uint64 number, address validator) internal view returns (bytes32 report) {
-        report = epoch.reports[validator];
-        if (!isRevealed(report)) revert NotRevealed(number, validator);
-        if (epoch.voided[validator]) revert AlreadyVoided();
-    }
-
-    function voidReport(Epoch storage epoch, address validator, uint128 stake) internal {
-        epoch.voided[validator] = true;
-        epoch.counted -= stake;
-    }
-
-    /// True when more than half of `total` has voted on the subject.
-    function vote(Epoch storage epoch, bytes32 subject, address voter, uint128 stake, uint128 total)
+    /// INVARIANT: epochs ascend, and each continues the head: of two statements on one base only one is posted.
+    function post(Book storage book, uint64 epoch, WeightsId id, WeightsId base, uint128 total, uint64 finalAt)
         internal
-        returns (bool passed)
     {
-        Votes storage votes = epoch.votes[subject];
-        if (votes.cast[voter]) revert AlreadyVoted();
-        votes.cast[voter] = true;
-        votes.stake += stake;
-        passed = 2 * uint256(votes.stake) > total;
+        if (book.verdicts[id].isWrong) revert AlreadyProven(id);
+        uint48 head = book.head;
+        if (head > epoch) revert NotAfterHead(head - 1);
+        WeightsId there = head == 0 ? WeightsId.wrap(0) : book.epochs[head - 1].posted;
+        if (WeightsId.unwrap(there) != WeightsId.unwrap(base)) revert WrongBase(there);
+        // Below 2⁴⁸: the epoch is over, so it is less than the time in seconds.
+        book.head = uint48(epoch) + 1;
+        book.epochs[epoch].posted = id;
+        book.records[id] = Record(total, uint48(finalAt), head, true);
     }
 
-    function propose(Epoch storage epoch, address proposer, bytes32 digest, uint64 finalAt) internal {
-        if (epoch.digest != 0) revert AlreadyProposed(epoch.digest);
-        if (epoch.barred[proposer]) revert Barred(proposer);
-        epoch.digest = digest;
-        epoch.proposer = proposer;
-        epoch.finalAt = finalAt;
+    /// What the weights of this id have given out to all; those before the first gave nothing.
+    function allocated(Book storage book, WeightsId id) internal view returns (uint128) {
+        if (WeightsId.unwrap(id) == 0) return 0;
+        Record storage record = book.records[id];
+        if (!record.wasPosted) revert BaseUnknown(id);
+        return record.total;
     }
 
-    /// INVARIANT: a final proposal never goes away.
-    function mustBeOpen(Epoch storage epoch, uint64 number, bytes32 digest) internal view {
-        if (epoch.digest == 0) revert NoProposal(number);
-        if (epoch.digest != digest) revert IScoreboard.WrongProposal();
-        if (block.timestamp >= epoch.finalAt) revert IScoreboard.NotInPhase(number);
+    function mustBeUnproven(Book storage book, WeightsId id) internal view {
+        if (book.verdicts[id].isWrong) revert AlreadyProven(id);
     }
 
-    /// Who was rejected may not propose for this epoch again: else it could hold it up for ever.
-    function reject(Epoch storage epoch) internal returns (address proposer) {
-        proposer = epoch.proposer;
-        epoch.barred[proposer] = true;
-        epoch.digest = 0;
-        epoch.proposer = address(0);
-        epoch.finalAt = 0;
+    /// Marks weights as wrong, and drops them with all that continues them unless they are final.
+    /// INVARIANT: what is final never goes away. All that continues weights was posted later, so it is not final
+    /// before they are.
+    function prove(Book storage book, uint64 epoch, WeightsId id, address challenger) internal {
+        book.verdicts[id] = Verdict(true, challenger);
+        Record storage record = book.records[id];
+        if (record.finalAt == 0 || block.timestamp >= record.finalAt) return;
+        uint48 head = book.head;
+        // Ends: the weights stand, so the chain from the head leads to them. Scoreboard's windows keep it short.
+        while (head > epoch) {
+            uint64 number = head - 1;
+            WeightsId there = book.epochs[number].posted;
+            book.epochs[number].posted = WeightsId.wrap(0);
+            Record storage dropped = book.records[there];
+            dropped.finalAt = 0;
+            head = dropped.previous;
+            emit IScoreboard.Dropped(number, there);
+        }
+        book.head = head;
+    }
+
+    /// False: it was punished for this epoch before. INVARIANT: once an account and epoch, however much it signed.
+    function punish(Epoch storage epoch, address account) internal returns (bool isFirst) {
+        isFirst = !epoch.punished[account];
+        epoch.punished[account] = true;
+    }
+
+    function challengerOf(Book storage book, WeightsId id) internal view returns (address) {
+        Verdict storage verdict = book.verdicts[id];
+        if (!verdict.isWrong) revert NotProven(id);
+        return verdict.challenger;
+    }
+
+    function asCommitment(bytes32 value) private pure returns (bytes32) {
+        return bytes32(uint256(value) & ~uint256(1));
     }
 }

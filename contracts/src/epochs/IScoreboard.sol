@@ -95,6 +95,7 @@ interface IScoreboard {
         bytes32 root;
     }
 
+    /// A signer's word that it has a report.
     event Committed(uint64 indexed epoch, address indexed signer, bytes32 commitment);
     /// `validator` is the account. The n-th of an epoch has seat n − 1.
     event Revealed(uint64 indexed epoch, address indexed validator, address indexed signer, uint96 stake, ReportRoot root);
@@ -106,6 +107,39 @@ interface IScoreboard {
     event Dropped(uint64 indexed epoch, WeightsId indexed id);
     /// A signer of weights that were proven wrong; `amount` is what was taken of its account's stake.
     event Punished(uint64 indexed epoch, WeightsId indexed id, address indexed account, uint128 amount);
+
+    /// @notice Thrown when a parameter of the deployment is 0, too large, or does not fit the others.
+    error ParamsInvalid();
+    /// @notice Thrown when it is too early or too late for this in the epoch.
+    error NotInPhase(uint64 epoch);
+    /// @notice Thrown when the sender's key speaks for less than a 64th of all stake at the epoch's end.
+    error StakeTooSmall(uint128 stake, uint128 total);
+    /// @notice Thrown when the list is not that of the epoch's seats.
+    error SeatsMismatch();
+    /// @notice Thrown when the set has a seat that nobody has, or less stake than the quorum.
+    error SetInvalid();
+    /// @notice Thrown when weights without leaves have sums or a root.
+    error StatementHollow();
+    /// @notice Thrown when the signature of this seat is missing or not its own.
+    error SignatureInvalid(uint256 seat);
+    /// @notice Thrown when there are signatures, or signers, that belong to no seat.
+    error SignaturesSpare();
+    /// @notice Thrown when too little stake has signed.
+    error QuorumMissing(uint128 signed, uint128 total);
+    /// @notice Thrown when the weights pay more than the epoch may.
+    error PaidTooMuch(uint128 pot);
+    /// @notice Thrown when openings are not of the tree, or show nothing of the account.
+    error OpeningInvalid();
+    /// @notice Thrown when reports are not in the order of their seats, each once.
+    error NotAscending();
+    /// @notice Thrown when the base that was given is not the one that the weights continue.
+    error BaseMismatch();
+    /// @notice Thrown when what was shown does not contradict the weights.
+    error WeightsHold();
+    /// @notice Thrown when none of the signatures is of an account that can still be punished for this epoch.
+    error NothingToPunish();
+    /// @notice Thrown when the weights do not stand, or can still be dropped.
+    error NotFinal(WeightsId id);
 
     /// Binds the sender, a signer, to a report of the epoch that has just ended.
     function commit(uint64 epoch, bytes32 commitment) external;
@@ -184,6 +218,12 @@ interface IScoreboard {
     function head() external view returns (bool any, uint64 epoch);
     /// Whether these weights stand and can no longer be dropped.
     function isFinal(Weights calldata weights) external view returns (bool);
+    /// What all accounts have earned with these weights. Reverts unless they are final.
+    function finalTotalOf(Weights calldata weights) external view returns (uint128);
+    /// Whether somebody has proven them wrong.
+    function isProvenWrong(WeightsId id) external view returns (bool);
+    /// Whether the account was punished for weights of this epoch.
+    function isPunished(uint64 epoch, address account) external view returns (bool);
     /// What an epoch may pay when it continues weights that have given out `allocated` in all.
     function potOf(uint64 epoch, uint128 allocated) external view returns (uint128);
 }

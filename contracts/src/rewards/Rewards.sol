@@ -3,124 +3,74 @@ pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {Multicall} from "@openzeppelin/contracts/utils/Multicall.sol";
+import {Checkpoints} from "@openzeppelin/contracts/utils/structs/Checkpoints.sol";
 import {IScoreboard} from "../epochs/IScoreboard.sol";
 import {WeightTree} from "../epochs/WeightTree.sol";
+import {IRegistry} from "../stake/IRegistry.sol";
 import {IRewards} from "./IRewards.sol";
-import {RewardBook} from "./RewardBook.sol";
 
-/// Gives an epoch's emission to providers by weight, on a Merkle proof against the final proposal. Tokens and
-/// proofs; the states are RewardBook. Immutable, no owner, no pause: what is in it can only go to providers.
-/// Claims of several epochs and the payment go into one transaction by `multicall`; nothing here takes ether
-/// or asks who calls, except `fix`, which only the Scoreboard may.
-contract Rewards is IRewards, Multicall {
+/// Pays what final weights say that accounts have earned, in all epochs at once. Immutable, no owner, no pause:
+/// what is in it can only go to accounts of final weights, and nothing lapses.
+contract Rewards is IRewards {
     using SafeERC20 for IERC20;
-    using RewardBook for RewardBook.Book;
+    using Checkpoints for Checkpoints.Trace208;
 
     IERC20 public immutable token;
     IScoreboard public immutable scoreboard;
-    uint128 private immutable EMISSION_PER_EPOCH;
-    uint64 private immutable CLAIM_SECONDS;
+    IRegistry public immutable registry;
+    uint128 public immutable emissionPerEpoch;
 
-    RewardBook.Book private _book;
+    /// By time, so that the pot of an epoch does not depend on when somebody asks.
+    Checkpoints.Trace208 private _funded;
+    uint128 private _claimed;
+    /// The most that any final weights gave to all, of those that claims came with.
+    uint128 private _granted;
+    mapping(address account => uint128) public claimedOf;
 
-    constructor(IERC20 token_, IScoreboard scoreboard_, Params memory params_) {
-        // Longer than any clock, and the sum with a time would overflow: nothing could be claimed.
-        if (scoreboard_.rewards() != address(this) || params_.claimSeconds == 0 || params_.claimSeconds > 3650 days) {
-            revert ParamsInvalid();
-        }
+    constructor(IERC20 token_, IScoreboard scoreboard_, IRegistry registry_, uint128 emissionPerEpoch_) {
+        if (scoreboard_.rewards() != address(this)) revert ScoreboardMismatch();
         token = token_;
         scoreboard = scoreboard_;
-        EMISSION_PER_EPOCH = params_.emissionPerEpoch;
-        CLAIM_SECONDS = params_.claimSeconds;
+        registry = registry_;
+        emissionPerEpoch = emissionPerEpoch_;
     }
 
     function fund(uint128 amount) external {
         if (amount == 0) revert AmountZero();
-        _book.reserve += amount;
-        emit Funded(msg.sender, amount);
+        uint256 funded = uint256(_funded.latest()) + amount;
+        if (funded > type(uint128).max) revert FundedTooMuch();
+        _funded.push(uint48(block.timestamp), uint208(funded));
+        emit Funded(msg.sender, amount, uint128(funded));
         token.safeTransferFrom(msg.sender, address(this), amount);
     }
 
-    function fix(uint64 epoch) external returns (uint128 pot) {
-        if (msg.sender != address(scoreboard)) revert NotScoreboard(msg.sender);
-        bool fresh;
-        (pot, fresh) = _book.fix(epoch, EMISSION_PER_EPOCH);
-        if (fresh) emit EmissionFixed(epoch, pot);
+    // INVARIANT: an account is paid no more than the largest total that final weights gave it, and all of them
+    // no more than the largest sum, which is no more than what was funded: even weights that lie cannot take
+    // what nobody was given. The book is changed before the token is called.
+    function claim(IScoreboard.Weights calldata weights, IScoreboard.RewardOpening calldata opening) external {
+        uint128 granted = scoreboard.finalTotalOf(weights);
+        if (!WeightTree.isIn(weights, opening)) revert OpeningInvalid();
+        address account = opening.leaf.account;
+        (uint128 total, uint128 before) = (opening.leaf.total, claimedOf[account]);
+        if (total <= before) revert NothingToClaim(account);
+        uint128 amount = total - before;
+        (uint128 claimed, uint128 most) = (_claimed, _granted);
+        if (granted < most) granted = most;
+        if (amount > granted - claimed) revert GrantExceeded(granted - claimed);
+        claimedOf[account] = total;
+        (_claimed, _granted) = (claimed + amount, granted);
+        address to = registry.payoutOf(account);
+        emit Claimed(account, to, amount, total);
+        token.safeTransfer(to, amount);
     }
 
-    function claim(uint64 epoch, IScoreboard.Proposal calldata proposal, IScoreboard.WeightOpening calldata opening)
-        external
-    {
-        (bytes32 digest, uint64 finalAt) = scoreboard.finalOf(epoch);
-        if (digest == 0) revert NotFinal(epoch);
-        if (digest != keccak256(abi.encode(epoch, proposal))) revert WrongProposal();
-        if (block.timestamp >= finalAt + CLAIM_SECONDS) revert ClaimsClosed();
-        if (!WeightTree.isIn(proposal, opening)) revert OpeningInvalid();
-        address provider = opening.leaf.provider;
-        // Tokens cannot go there: what it would be owed could be neither collected nor swept.
-        if (provider == address(0)) revert OpeningInvalid();
-        uint128 amount = WeightTree.shareOf(proposal, provider, opening.leaf.weightPpm);
-        _book.credit(epoch, provider, amount);
-        emit Claimed(epoch, provider, amount);
+    function fundedAt(uint64 time) external view returns (uint128) {
+        // A time beyond the history's 48 bits is the end of all times.
+        uint48 moment = time > type(uint48).max ? type(uint48).max : uint48(time);
+        return uint128(_funded.upperLookupRecent(moment));
     }
 
-    // INVARIANT: no clock, no pause and no third party between a provider and what it is owed; the book is
-    // changed before the token is called.
-    function collect(address provider, uint64[] calldata words) external {
-        uint256 amount = _book.collect(provider, words);
-        emit Collected(provider, amount);
-        token.safeTransfer(provider, amount);
-    }
-
-    function sweep(uint64 epoch) external {
-        (, uint64 finalAt) = scoreboard.finalOf(epoch);
-        if (finalAt != 0) {
-            if (block.timestamp < finalAt + CLAIM_SECONDS) revert ClaimsOpen(finalAt + CLAIM_SECONDS);
-        } else {
-            // Not final: gone for good only when nothing is proposed and a later epoch has been fixed, after
-            // which nothing can be.
-            (bytes32 digest,,) = scoreboard.proposalOf(epoch);
-            if (digest != 0 || !_book.any || _book.lastFixed <= epoch) revert NotFinal(epoch);
-        }
-        emit CarriedOver(epoch, _book.sweep(epoch));
-    }
-
-    function params() external view returns (Params memory) {
-        return Params(EMISSION_PER_EPOCH, CLAIM_SECONDS);
-    }
-
-    function reserve() external view returns (uint128) {
-        return _book.reserve;
-    }
-
-    function carry() external view returns (uint128) {
-        return _book.carry;
-    }
-
-    function lastFixed() external view returns (bool any, uint64 epoch) {
-        return (_book.any, _book.lastFixed);
-    }
-
-    function potOf(uint64 epoch) external view returns (uint128 pot, uint128 paid, bool swept) {
-        RewardBook.Pot storage entry = _book.pots[epoch];
-        return (entry.amount, entry.paid, _book.swept[epoch]);
-    }
-
-    function isClaimed(uint64 epoch, address provider) external view returns (bool) {
-        return _book.isClaimed(epoch, provider);
-    }
-
-    function owedOf(address provider, uint64[] calldata words) external view returns (uint128[] memory owed) {
-        owed = new uint128[](words.length);
-        for (uint256 i = 0; i < words.length; i++) owed[i] = _book.words[provider][words[i]].owed;
-    }
-
-    function shareOf(IScoreboard.Proposal calldata proposal, IScoreboard.WeightLeaf calldata leaf)
-        external
-        pure
-        returns (uint128)
-    {
-        return WeightTree.shareOf(proposal, leaf.provider, leaf.weightPpm);
+    function claimedTotal() external view returns (uint128) {
+        return _claimed;
     }
 }
