@@ -1,11 +1,11 @@
-// Signs receipts of probes with the provider's account (docs/slashing.md). What they say was seen by the
+// Signs receipts of probes with the provider's key on the chain (docs/slashing.md). What they say was seen by the
 // agent link (src/engine/agent/run-watch.ts), never told by the validator; here they get account, probe
 // and signature. The chain's code and the key are loaded when the first receipts are wanted.
 
 import type { AgentHandlers } from "../engine/agent/dial-agent.ts";
 import { BoundedMap } from "../platform/bounded-map.ts";
 import { receiptOf } from "../protocol/chain/probe-receipt.ts";
-import { loadProviderAccount } from "./chain-account.ts";
+import { loadProviderAccount, readOwner } from "./chain-account.ts";
 
 type SignReceipts = NonNullable<AgentHandlers["signReceipts"]>;
 
@@ -56,10 +56,11 @@ export function createReceiptSigner(options: {
 		async sign({ probe, wanted, facts }) {
 			const { account, signReceipt } = await ready();
 			const at = { chainId: wanted.chainId, slashing: `0x${wanted.slashing}` } as const;
+			const provider = (await readOwner(options.dataFolder, at)) ?? account.address;
 			const receipts = [];
 			for (const one of facts) {
 				if (!isFirst(probe, one.challenge)) continue;
-				const signature = await signReceipt(account, at, receiptOf(account.address, probe, one));
+				const signature = await signReceipt(account, at, receiptOf(provider, probe, one));
 				receipts.push({ challenge: one.challenge, signature: signature.slice(2) });
 			}
 			return receipts;

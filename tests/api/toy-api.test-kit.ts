@@ -255,7 +255,7 @@ const chainAccount: ChainAccountView = {
 };
 const receipts: ReceiptFile = {
 	format: "assay-receipts",
-	version: 1,
+	version: 2,
 	evidence: EVIDENCE,
 	probeId: probe.id,
 	chainId: 7,
@@ -264,8 +264,7 @@ const receipts: ReceiptFile = {
 	receipts: [
 		{
 			...{ challenge: 0, precision: 2, m: 128, n: 512, k: 128, rounds: 3 },
-			seed: `0x${"01".repeat(32)}`,
-			end: `0x${"02".repeat(32)}`,
+			tree: `0x${"01".repeat(32)}`,
 			signature: `0x${"03".repeat(65)}`,
 		},
 	],

@@ -5,7 +5,7 @@ import { chainHex, count, probeId, sha256 } from "./primitives.ts";
 
 export const receiptFile = z.object({
 	format: z.literal("assay-receipts"),
-	version: z.literal(1),
+	version: z.literal(2),
 	evidence: sha256,
 	probeId,
 	chainId: count,
@@ -19,9 +19,8 @@ export const receiptFile = z.object({
 			n: count,
 			k: count,
 			rounds: count,
-			seed: chainHex(32, "The first round's seed"),
-			end: chainHex(32, "The seed that would follow the last round"),
-			signature: chainHex(65, "EIP-712, by the provider's account"),
+			tree: chainHex(32, "Root of a tree over every round's seed and root"),
+			signature: chainHex(65, "EIP-712, by the account's signer"),
 		}),
 	),
 	missing: z

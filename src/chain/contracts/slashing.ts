@@ -1,32 +1,22 @@
-// Slashing.sol: statements that can cost their signer its stake, as EIP-712 has them, and what a proof
-// against one took. The proofs themselves are `callOf` of contracts.ts by name; docs/slashing.md.
+// Slashing.sol: receipts of providers, which can cost their signer's account its stake, as EIP-712 has them; what an
+// accuser announces; and what a proof took. The proofs themselves are `callOf` of contracts.ts by name;
+// docs/slashing.md.
 import {
 	type ContractFunctionArgs,
 	encodeAbiParameters,
 	type Hex,
-	hashTypedData,
-	hexToBytes,
 	keccak256,
 	parseEventLogs,
 	type TransactionReceipt,
 } from "viem";
 import type { ReceiptDomain } from "../../protocol/chain/probe-receipt.ts";
-import type { SignedReport } from "../../protocol/chain/report-signature.ts";
-import { isSignedBy } from "../../protocol/chain/typed-data.ts";
+import { signerOf, typedDigest } from "../../protocol/chain/typed-data.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import type { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainAccount } from "../sending/sign.ts";
 import type { Contracts } from "./contracts.ts";
 
 export type ProbeReceipt = ContractFunctionArgs<typeof slashingAbi, "nonpayable", "proveGemm">[0];
-
-const REPORT_TYPES = {
-	ScoreReport: [
-		{ name: "validator", type: "address" },
-		{ name: "epoch", type: "uint64" },
-		{ name: "root", type: "bytes32" },
-	],
-} as const;
 
 const RECEIPT_TYPES = {
 	ProbeReceipt: [
@@ -38,43 +28,43 @@ const RECEIPT_TYPES = {
 		{ name: "n", type: "uint32" },
 		{ name: "k", type: "uint32" },
 		{ name: "rounds", type: "uint32" },
-		{ name: "seed", type: "bytes32" },
-		{ name: "end", type: "bytes32" },
+		{ name: "tree", type: "bytes32" },
 	],
 } as const;
+const RECEIPT = `ProbeReceipt(${RECEIPT_TYPES.ProbeReceipt.map(({ type, name }) => `${type} ${name}`)})`;
 
-const domainOf = ({ chainId, slashing }: ReceiptDomain) =>
-	({ name: "assay", version: "1", chainId, verifyingContract: slashing }) as const;
+/** By the provider's signer. */
+export const signReceipt = (
+	signer: ChainAccount,
+	{ chainId, slashing }: ReceiptDomain,
+	receipt: ProbeReceipt,
+): Promise<Hex> =>
+	signer.signTypedData({
+		domain: { name: "assay", version: "1", chainId, verifyingContract: slashing },
+		types: RECEIPT_TYPES,
+		primaryType: "ProbeReceipt",
+		message: receipt,
+	});
 
-const reportData = (domain: ReceiptDomain, message: SignedReport) =>
-	({ domain: domainOf(domain), types: REPORT_TYPES, primaryType: "ScoreReport", message }) as const;
-
-const receiptData = (domain: ReceiptDomain, message: ProbeReceipt) =>
-	({ domain: domainOf(domain), types: RECEIPT_TYPES, primaryType: "ProbeReceipt", message }) as const;
-
-/** "This is my report for this epoch." Whoever signs two, or reveals another, can lose its stake. */
-export const signReport = (account: ChainAccount, domain: ReceiptDomain, report: SignedReport): Promise<Hex> =>
-	account.signTypedData(reportData(domain, report));
-
-export const signReceipt = (account: ChainAccount, domain: ReceiptDomain, receipt: ProbeReceipt): Promise<Hex> =>
-	account.signTypedData(receiptData(domain, receipt));
-
-/** Whether the contract will take this signature as the provider's. */
-export function isReceiptSigned(domain: ReceiptDomain, receipt: ProbeReceipt, signature: Hex): boolean {
+/** Whose signature it is, in the one form that the contract takes, in lower case; null for any other. */
+export function receiptSigner({ chainId, slashing }: ReceiptDomain, receipt: ProbeReceipt, signature: Hex): Hex | null {
 	try {
-		return isSignedBy(receipt.provider, hexToBytes(receiptDigest(domain, receipt)), signature);
+		const fields = RECEIPT_TYPES.ProbeReceipt.map(({ name }) => receipt[name]);
+		return signerOf(typedDigest(chainId, slashing, RECEIPT, fields), signature);
 	} catch {
-		return false; // a field that is none
+		return null; // a field that is none
 	}
 }
 
-/** By which the contract remembers that a validator was punished for two reports of an epoch. */
-export const conflictDeed = (validator: Hex, epoch: number): Hex =>
-	keccak256(encodeAbiParameters([{ type: "address" }, { type: "uint64" }], [validator, BigInt(epoch)]));
+/** By which the contract remembers that a provider was punished for a probe, and what an accuser announces. */
+export const deedOf = ({ provider, probeId }: Pick<ProbeReceipt, "provider" | "probeId">): Hex =>
+	keccak256(encodeAbiParameters([{ type: "address" }, { type: "bytes32" }], [provider, probeId]));
 
-/** By which the contract remembers that a receipt was punished. */
-export const receiptDigest = (domain: ReceiptDomain, receipt: ProbeReceipt): Hex =>
-	hashTypedData(receiptData(domain, receipt));
+/** What an accuser announces in a block before its proof, so that nobody gains by copying the proof. */
+export const announcementOf = (accuser: Hex, deed: Hex, salt: Hex): Hex =>
+	keccak256(
+		encodeAbiParameters([{ type: "address" }, { type: "bytes32" }, { type: "bytes32" }], [accuser, deed, salt]),
+	);
 
 /** What a fraud proof took, as the Registry tells it. */
 export interface Slashed {

@@ -228,8 +228,10 @@ export class ChainHistory {
 		let known = this.proven.get(event);
 		if (known === undefined) {
 			const { client, addresses } = this.contracts;
-			const { account, signingKey, keyProof } = event.args as { account: Hex; signingKey: Hex; keyProof: Hex };
-			const claim = { chainId: client.chainId, registry: addresses.registry, account };
+			const { account, signingKey, keyNumber, keyProof } = event.args as {
+				readonly [name in "account" | "signingKey" | "keyProof"]: Hex;
+			} & { readonly keyNumber: bigint };
+			const claim = { chainId: client.chainId, registry: addresses.registry, account, number: Number(keyNumber) };
 			known = isChainKeyProof(signingKey.slice(2), keyProof, claim);
 			this.proven.set(event, known);
 		}

@@ -1,6 +1,7 @@
-// Which account is paid for which provider: the Registry's events, followed over reorganisations. An account
-// counts while it is registered as a provider with at least the minimum stake and the provider's own key
-// vouches for it (`keyProof`); of several the newest does. Events are kept together with their place in the
+// Which account is paid for which provider, and for how high a score its stake stands: the Registry's events,
+// followed over reorganisations. An account counts while it is registered as a provider with at least the minimum
+// stake and the provider's own key vouches for it (`keyProof`) with the highest number it ever gave. It is scored
+// while Slashing and RollCall may take of its stake what they take, and nobody else may. Events are kept together with their place in the
 // chain, wherever the caller keeps them; they are a copy of the chain, and are read again when the chain is
 // no longer the one they came from.
 import type { Hex } from "viem";
@@ -10,7 +11,7 @@ import { registryAbi } from "../abi/registry-abi.ts";
 import { type Contracts, read } from "../contracts/contracts.ts";
 import { ROLES } from "../contracts/registry.ts";
 import { type FollowedEvent, followEvents, type SeenBlock } from "./follow-events.ts";
-import { foldLedger, type LedgerAccount, type LedgerEvent } from "./stake-ledger.ts";
+import { foldLedger, type LedgerAccount, type LedgerEvent, type VouchedKey } from "./stake-ledger.ts";
 
 export interface BookEntry {
 	readonly block: number;
@@ -43,6 +44,7 @@ const SAVE_AFTER_BLOCKS = 200;
 export async function openProviderBook(contracts: Contracts, keeper: BookKeeper) {
 	const { registry, deployedAtBlock } = contracts.addresses;
 	const { minProviderStake } = await read(contracts, "registry", "params");
+	const standard = await readStandard(contracts);
 	const kept = await keeper.load();
 	const last = kept?.blocks.at(-1)?.number ?? deployedAtBlock - 1;
 	let blocks: readonly SeenBlock[] = kept?.blocks ?? [];
@@ -50,8 +52,8 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 	/** Up to which block what is kept is what we have. */
 	let savedTo = last;
 	let accounts = foldLedger(entries.map(({ event }) => event));
-	let byKey = indexOf(accounts, minProviderStake);
 	let known = knownKeys(entries);
+	let byKey = indexOf(accounts, known, minProviderStake);
 	/** What a round that failed half-way has read is not lost. */
 	let isFolded = true;
 	let isSaved = true;
@@ -89,8 +91,8 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 		});
 		if (!isFolded) {
 			accounts = foldLedger(entries.map(({ event }) => event));
-			byKey = indexOf(accounts, minProviderStake);
 			known = knownKeys(entries);
+			byKey = indexOf(accounts, known, minProviderStake);
 			isFolded = true;
 		}
 		if (!isSaved || (blocks.at(-1)?.number ?? 0) - savedTo >= SAVE_AFTER_BLOCKS) await save();
@@ -113,6 +115,11 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 		isKnown: (key: string): boolean => known.has(key),
 		/** What an account has at stake, 0 when it is not registered. */
 		stakeOf: (account: Hex): bigint => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
+		/** The key that speaks for an account now; null when it is not registered. */
+		signerOf: (account: Hex): Hex | null => accounts.get(account.toLowerCase() as Hex)?.signer ?? null,
+		/** The highest score that an account's stake stands for at this moment, in seconds since 1970. */
+		limitOf: (account: Hex, nowS: number): ScoreLimit =>
+			limitOf(accounts.get(account.toLowerCase() as Hex), standard, nowS),
 		/** Up to the head of now. */
 		refresh(): Promise<void> {
 			// Two at once would take every event twice.
@@ -126,22 +133,72 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 	};
 }
 
-function knownKeys(entries: readonly BookEntry[]): ReadonlySet<string> {
+/** What an account may be scored up to, and what keeps it from more. */
+export interface ScoreLimit {
+	readonly mostPpm: number;
+	/** Null: nothing. */
+	readonly why: string | null;
+}
+
+const WHOLE_PPM = 1_000_000;
+/** What this network's contracts take at a time, and what a full score needs at stake. */
+type Standard = Awaited<ReturnType<typeof readStandard>>;
+
+async function readStandard(contracts: Contracts) {
+	const { slashing, rollCall } = contracts.addresses;
+	const [{ gemmSlashPpm }, { slashPpm }, { stakePerWeight }] = [
+		await read(contracts, "slashing", "params"),
+		await read(contracts, "rollCall", "params"),
+		await read(contracts, "scoreboard", "params"),
+	];
+	const takes = new Map([
+		[slashing.toLowerCase() as Hex, { name: "Slashing", ppm: gemmSlashPpm }],
+		[rollCall.toLowerCase() as Hex, { name: "RollCall", ppm: slashPpm }],
+	]);
+	return { takes, stakePerWeight };
+}
+
+function limitOf(account: LedgerAccount | undefined, { takes, stakePerWeight }: Standard, nowS: number): ScoreLimit {
+	if (account?.role !== ROLES.provider) return { mostPpm: 0, why: "no provider is registered under this account" };
+	for (const [slasher, { name, ppm }] of takes) {
+		const { mostPpm = 0, endsAt = 0 } = account.allowances.get(slasher) ?? {};
+		// One that ends is none: what is signed from now on could outlive it.
+		if (mostPpm < ppm || endsAt !== 0) return { mostPpm: 0, why: `its account does not let ${name} take its share` };
+	}
+	// ATTACK: a slasher or locker of its own would take the stake away before the network's can.
+	for (const [slasher, { endsAt }] of account.allowances)
+		if (!takes.has(slasher) && (endsAt === 0 || endsAt > nowS))
+			return { mostPpm: 0, why: `its account lets ${slasher} take its stake` };
+	const carried = stakePerWeight === 0n ? WHOLE_PPM : Number((account.stake * BigInt(WHOLE_PPM)) / stakePerWeight);
+	return carried >= WHOLE_PPM
+		? { mostPpm: WHOLE_PPM, why: null }
+		: { mostPpm: carried, why: "its stake stands for no higher score" };
+}
+
+/** Of each key that ever vouched for a provider's account: the highest number, whether that account is still there or not. */
+function knownKeys(entries: readonly BookEntry[]): ReadonlyMap<string, number> {
 	const roles = new Map<Hex, number>();
-	const found = new Set<string>();
+	const found = new Map<string, number>();
 	for (const { event } of entries) {
 		if (event.kind === "registered") roles.set(event.account, event.role);
 		if (event.kind !== "registered" && event.kind !== "key") continue;
-		if (event.key !== null && roles.get(event.account) === ROLES.provider) found.add(event.key);
+		if (event.key === null || roles.get(event.account) !== ROLES.provider) continue;
+		found.set(event.key.key, Math.max(event.key.number, found.get(event.key.key) ?? 0));
 	}
 	return found;
 }
 
-function indexOf(accounts: ReadonlyMap<Hex, LedgerAccount>, leastStake: bigint): ReadonlyMap<string, Hex> {
+/** ATTACK: an account that the key's owner has left must not be paid again, by an old proof or once the new one is gone. */
+function indexOf(
+	accounts: ReadonlyMap<Hex, LedgerAccount>,
+	highest: ReadonlyMap<string, number>,
+	leastStake: bigint,
+): ReadonlyMap<string, Hex> {
 	const newest = new Map<string, { readonly account: Hex; readonly since: number }>();
-	for (const [account, { role, key, stake, since }] of accounts) {
-		if (key === null || role !== ROLES.provider || stake < leastStake) continue;
-		if ((newest.get(key)?.since ?? -1) < since) newest.set(key, { account, since });
+	for (const [account, { role, key: vouched, stake, since }] of accounts) {
+		if (vouched === null || role !== ROLES.provider || stake < leastStake) continue;
+		const { key, number } = vouched;
+		if (number === highest.get(key) && (newest.get(key)?.since ?? -1) < since) newest.set(key, { account, since });
 	}
 	return new Map([...newest].map(([key, { account }]) => [key, account]));
 }
@@ -152,19 +209,34 @@ function entryOf({ client, addresses }: Contracts, log: FollowedEvent<typeof reg
 	if (args.account === undefined) return null;
 	const account = args.account.toLowerCase() as Hex;
 	const amount = String(args.amount);
-	const vouched = () => {
-		const { signingKey, keyProof } = args as { readonly signingKey?: Hex; readonly keyProof?: Hex };
-		const key = (signingKey ?? "0x").slice(2);
-		const said = { chainId: client.chainId, registry: addresses.registry, account };
-		return isChainKeyProof(key, keyProof ?? "0x", said) ? key : null;
+	const vouched = (): VouchedKey | null => {
+		const {
+			signingKey = "0x",
+			keyNumber = 0n,
+			keyProof = "0x",
+		} = args as {
+			readonly signingKey?: Hex;
+			readonly keyNumber?: bigint;
+			readonly keyProof?: Hex;
+		};
+		const [key, number] = [signingKey.slice(2), Number(keyNumber)];
+		const said = { chainId: client.chainId, registry: addresses.registry, account, number };
+		return isChainKeyProof(key, keyProof, said) ? { key, number } : null;
 	};
+	const address = (name: string) => String(args[name]).toLowerCase() as Hex;
+	const allowed = () => ({ slasher: address("slasher"), mostPpm: Number(args.mostPpm), endsAt: Number(args.endsAt) });
 	const eventOf: Readonly<Record<string, () => LedgerEvent>> = {
 		Registered: () => ({ kind: "registered", account, role: Number(args.role), key: vouched() }),
 		SigningKeyChanged: () => ({ kind: "key", account, key: vouched() }),
+		SignerChanged: () => ({ kind: "signer", account, signer: address("signer") }),
+		AllowanceChanged: () => ({ kind: "allowed", account, ...allowed() }),
 		Staked: () => ({ kind: "staked", account, stake: String(args.stake) }),
 		Unstaked: () => ({ kind: "unstaked", account, amount }),
 		Withdrawn: () => ({ kind: "withdrawn", account, amount }),
 		Slashed: () => ({ kind: "slashed", account, amount }),
+		Locked: () => ({ kind: "locked", account, amount }),
+		Unlocked: () => ({ kind: "unlocked", account, amount }),
+		LockSlashed: () => ({ kind: "lockSlashed", account, amount }),
 	};
 	const event = eventOf[log.eventName as string]?.();
 	return event === undefined ? null : { block: Number(log.blockNumber), logIndex: log.logIndex, event };

@@ -1,25 +1,44 @@
-// The Registry's accounts as its events tell them: role, signing key that vouches for the account, stake,
-// what is being unstaked. The same arithmetic as contracts/src/stake/StakeBook.sol, in the order of the
-// chain. Pure: events in, accounts out; reading them is provider-book.ts.
+// The Registry's accounts as its events tell them: role, signing key that vouches for the account, signer, stake,
+// what is being unstaked or locked, who may take it. The same arithmetic as contracts/src/stake/, in the order of
+// the chain. Pure: events in, accounts out; reading them is provider-book.ts.
 import type { Hex } from "viem";
 
 /** An event of the Registry. Amounts are decimal text, keys 64 hex digits, accounts in lower case. */
-export type LedgerEvent =
-	/** `key` is null where nothing shows that its owner wants this account. */
-	| { readonly kind: "registered"; readonly account: Hex; readonly role: number; readonly key: string | null }
-	| { readonly kind: "key"; readonly account: Hex; readonly key: string | null }
-	| { readonly kind: "staked"; readonly account: Hex; readonly stake: string }
-	| { readonly kind: "unstaked"; readonly account: Hex; readonly amount: string }
-	| { readonly kind: "withdrawn"; readonly account: Hex; readonly amount: string }
-	| { readonly kind: "slashed"; readonly account: Hex; readonly amount: string };
+export type LedgerEvent = { readonly account: Hex } & (
+	| { readonly kind: "registered"; readonly role: number; readonly key: VouchedKey | null }
+	| { readonly kind: "key"; readonly key: VouchedKey | null }
+	| { readonly kind: "signer"; readonly signer: Hex }
+	| { readonly kind: "allowed"; readonly slasher: Hex; readonly mostPpm: number; readonly endsAt: number }
+	| { readonly kind: "staked"; readonly stake: string }
+	| { readonly kind: Moved; readonly amount: string }
+);
+type Moved = "unstaked" | "withdrawn" | "slashed" | "locked" | "unlocked" | "lockSlashed";
+
+/** Null stands for one that nothing shows to want this account. */
+export interface VouchedKey {
+	readonly key: string;
+	/** Of several proofs of one key the highest counts. */
+	readonly number: number;
+}
 
 export interface LedgerAccount {
 	readonly role: number;
-	readonly key: string | null;
+	readonly key: VouchedKey | null;
+	/** Its own address until it says otherwise. */
+	readonly signer: Hex;
 	readonly stake: bigint;
 	readonly unbonding: bigint;
+	readonly locked: bigint;
 	/** Place of the event that set the key: the newest of several accounts counts. */
 	readonly since: number;
+	/** By slasher; those that have ended stay listed. */
+	readonly allowances: ReadonlyMap<Hex, LedgerAllowance>;
+}
+
+export interface LedgerAllowance {
+	readonly mostPpm: number;
+	/** Seconds since 1970; 0 without end. */
+	readonly endsAt: number;
 }
 
 /** Accounts that are there after all of these, by address. An empty one is gone, as in the contract. */
@@ -28,14 +47,15 @@ export function foldLedger(events: readonly LedgerEvent[]): ReadonlyMap<Hex, Led
 	for (const [since, event] of events.entries()) {
 		const { account } = event;
 		if (event.kind === "registered") {
-			accounts.set(account, { role: event.role, key: event.key, stake: 0n, unbonding: 0n, since });
+			const nothing = { stake: 0n, unbonding: 0n, locked: 0n, allowances: new Map() };
+			accounts.set(account, { role: event.role, key: event.key, signer: account, since, ...nothing });
 			continue;
 		}
 		const before = accounts.get(account);
 		// A node that leaves out a registration makes nobody a provider.
 		if (before === undefined) continue;
 		const after = changed(before, event, since);
-		const isGone = after.stake === 0n && after.unbonding === 0n && event.kind !== "key";
+		const isGone = after.stake + after.unbonding + after.locked === 0n && "amount" in event;
 		if (isGone) accounts.delete(account);
 		else accounts.set(account, after);
 	}
@@ -48,14 +68,43 @@ function changed(
 	since: number,
 ): LedgerAccount {
 	if (event.kind === "key") return { ...at, key: event.key, since };
+	if (event.kind === "signer") return { ...at, signer: event.signer };
+	if (event.kind === "allowed") {
+		const { slasher, mostPpm, endsAt } = event;
+		return { ...at, allowances: new Map(at.allowances).set(slasher, { mostPpm, endsAt }) };
+	}
 	if (event.kind === "staked") return { ...at, stake: BigInt(event.stake) };
-	const amount = BigInt(event.amount);
-	if (event.kind === "unstaked") return { ...at, stake: positive(at.stake - amount), unbonding: at.unbonding + amount };
-	if (event.kind === "withdrawn") return { ...at, unbonding: positive(at.unbonding - amount) };
-	// Bonded first, then what is being unstaked.
-	const fromStake = amount < at.stake ? amount : at.stake;
-	return { ...at, stake: at.stake - fromStake, unbonding: positive(at.unbonding - (amount - fromStake)) };
+	return { ...at, ...moved(at, event.kind, BigInt(event.amount)) };
 }
 
+type Parts = Pick<LedgerAccount, "stake" | "unbonding" | "locked">;
+
+function moved({ stake, unbonding, locked }: Parts, kind: Moved, amount: bigint): Parts {
+	switch (kind) {
+		case "unstaked":
+			return { stake: positive(stake - amount), unbonding: unbonding + amount, locked };
+		case "withdrawn":
+			return { stake, unbonding: positive(unbonding - amount), locked };
+		case "locked":
+			return { stake: positive(stake - amount), unbonding, locked: locked + amount };
+		case "unlocked":
+			return { stake: stake + amount, unbonding, locked: positive(locked - amount) };
+		case "lockSlashed":
+			return { stake, unbonding, locked: positive(locked - amount) };
+		case "slashed": {
+			// Bonded first, then what is being unstaked, then what is locked.
+			const fromStake = lesser(amount, stake);
+			const fromUnbonding = lesser(amount - fromStake, unbonding);
+			const fromLocked = amount - fromStake - fromUnbonding;
+			return {
+				stake: stake - fromStake,
+				unbonding: unbonding - fromUnbonding,
+				locked: positive(locked - fromLocked),
+			};
+		}
+	}
+}
+
+const lesser = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 /** Only a lying node takes more than there is. */
 const positive = (amount: bigint): bigint => (amount > 0n ? amount : 0n);

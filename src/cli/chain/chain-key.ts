@@ -12,9 +12,16 @@ export async function readKeyOption(
 	io: CliIo,
 ): Promise<ChainAccount | null> {
 	const path = values["key-file"];
-	const named = path === undefined ? "ASSAY_CHAIN_KEY" : path;
-	const found = path === undefined ? io.env.ASSAY_CHAIN_KEY : await readKeyFile(resolve(io.cwd, path));
-	if (found === undefined || found === "") return null;
+	if (path !== undefined) return readKeyFile(path, io);
+	const { ASSAY_CHAIN_KEY = "" } = io.env;
+	return ASSAY_CHAIN_KEY === "" ? null : parsed(ASSAY_CHAIN_KEY, "ASSAY_CHAIN_KEY");
+}
+
+/** Throws KEY_UNUSABLE or FILE_UNREADABLE. */
+export const readKeyFile = async (path: string, io: CliIo): Promise<ChainAccount> =>
+	parsed(await readText(resolve(io.cwd, path)), path);
+
+function parsed(found: string, named: string): ChainAccount {
 	const digits = found.trim().replace(/^0x/i, "");
 	try {
 		if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new RangeError("not 64 hex digits");
@@ -27,7 +34,7 @@ export async function readKeyOption(
 	}
 }
 
-async function readKeyFile(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
 	try {
 		return await readFile(path, "utf8");
 	} catch (cause) {

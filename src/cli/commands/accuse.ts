@@ -4,14 +4,17 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type ContractAddresses, callOf, read } from "../../chain/contracts/contracts.ts";
-import { readAccount } from "../../chain/contracts/registry.ts";
-import { isReceiptSigned, receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
+import { readAccountFor } from "../../chain/contracts/registry.ts";
+import { announcementOf, deedOf, receiptSigner, slashedIn } from "../../chain/contracts/slashing.ts";
+import { announceCall } from "../../chain/sending/announce.ts";
 import { refusedBecause } from "../../chain/sending/refusal.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { type ChainAccount, signCall } from "../../chain/sending/sign.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
+import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
 import { parseReceiptFile, type ReceiptFile, receiptOf } from "../../protocol/chain/probe-receipt.ts";
 import { codes } from "../../protocol/codes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
@@ -37,7 +40,7 @@ const options = {
 	...chainOptions,
 };
 
-/** The most expensive proof of contracts/gas.json, with room for a long chain of roots. */
+/** The most expensive proof of contracts/gas.json and its announcement, with room to spare. */
 const PROOF_GAS = 4_000_000n;
 const FETCH_MS = 20_000;
 /** 1,024 receipts have half of it. */
@@ -46,8 +49,8 @@ const MAX_BYTES = 1 << 20;
 export const accuseCommand = command({
 	name: "accuse",
 	about: `Verifies an evidence file again, looks for an element that contradicts its seed and that the provider signed for, and
-sends the proof to the Slashing contract. Part of the stake that is taken goes to the sending account, the rest is burned. No
-permission is needed.`,
+sends the proof to the Slashing contract, after an announcement of it in a block before. Part of the stake that is taken goes to the
+sending account, the rest is burned. No permission is needed.`,
 	takes: "EVIDENCE",
 	needs: "--receipts FILE|URL",
 	options,
@@ -65,7 +68,7 @@ permission is needed.`,
 		const proof = await proofOf(evidence, file);
 		if (!values.json)
 			io.out.write(
-				`  challenge ${proof.receipt.challenge}, round ${proof.round}: an element is ${proof.committed} and should be ${proof.right}\n`,
+				`  challenge ${proof.receipt.challenge}, round ${proof.fraud.round}: an element is ${proof.committed} and should be ${proof.right}\n`,
 			);
 		const key = await readKeyOption(values, io);
 		return withChain(values, io, async (home) => {
@@ -94,23 +97,26 @@ async function sendProof(
 	{ contracts }: ChainHome,
 	account: ChainAccount,
 	file: ReceiptFile,
-	{ receipt, signature, fraud }: Proof,
+	{ receipt, signature, signer, fraud }: Proof,
 	isDry: boolean,
 ): Promise<Sent> {
 	const parties = { accused: file.provider, account: account.address };
 	requireSameContract(file, contracts.addresses);
-	if (await read(contracts, "slashing", "isPunished", receiptDigest(file, receipt))) throw punished();
-	const { stake, unbonding } = await readAccount(contracts, file.provider);
-	if (stake + unbonding === 0n) throw noStake(file.provider);
-	const call = callOf(contracts, "slashing", "proveGemm", receipt, signature, fraud);
-	const { client } = contracts;
+	const { client, addresses } = contracts;
+	if ((await readAccountFor(contracts, signer)) !== file.provider) throw badlySigned(receipt.challenge, file.provider);
+	if (await read(contracts, "slashing", "isPunished", receipt.provider, receipt.probeId)) throw punished();
+	const [mostPpm] = await read(contracts, "registry", "allowanceOf", file.provider, addresses.slashing);
+	if (mostPpm === 0 || (await read(contracts, "registry", "slashableOf", file.provider)) === 0n)
+		throw noStake(file.provider);
+	const salt = toHex(realEnvironment().randomBytes(32));
+	const call = callOf(contracts, "slashing", "proveGemm", receipt, signature, fraud, salt);
 	await requireGas(client, account, PROOF_GAS);
 	try {
-		if (isDry) {
-			// Estimated, signed and thrown away: the contract would accept it.
-			await signCall(client, account, call);
-			return { ...parties, slashed: null, transaction: null };
-		}
+		// Estimated, signed and thrown away: the contract would accept it.
+		await signCall(client, account, call);
+		if (isDry) return { ...parties, slashed: null, transaction: null };
+		const hash = announcementOf(account.address, deedOf(receipt), salt);
+		await sendCall(client, account, announceCall(contracts, "slashing", hash));
 		const sent = await sendCall(client, account, call);
 		const { amount = 0n, toAccuser = 0n } = slashedIn(contracts, sent) ?? {};
 		return { ...parties, slashed: { amount, toAccuser }, transaction: sent.transactionHash };
@@ -136,10 +142,10 @@ async function proofOf(evidence: Uint8Array, file: ReceiptFile) {
 	if (found === null) throw failure("FRAUD_NONE", "no opened element of this evidence contradicts its seed");
 	const { signed, wrong } = found;
 	const receipt = receiptOf(file.provider, file.probeId, signed);
-	if (!isReceiptSigned(file, receipt, signed.signature))
-		throw failure("RECEIPTS_BAD", `the receipt of challenge ${signed.challenge} is not signed by ${file.provider}`);
-	const { fraud, round, committed, right } = wrong;
-	return { receipt, signature: signed.signature, fraud, round, committed, right };
+	const signer = receiptSigner(file, receipt, signed.signature);
+	if (signer === null) throw badlySigned(signed.challenge, file.provider);
+	const { fraud, committed, right } = wrong;
+	return { receipt, signature: signed.signature, signer, fraud, committed, right };
 }
 
 function requireSameContract(file: ReceiptFile, { chainId, slashing }: ContractAddresses): void {
@@ -153,7 +159,9 @@ function requireSameContract(file: ReceiptFile, { chainId, slashing }: ContractA
 
 /** The hint is the code's own. */
 const failure = (code: keyof typeof codes, words: string) => new AssayError(code, words, { hint: codes[code].hint });
-const punished = () => failure("FRAUD_PUNISHED", "this receipt was already punished");
+const badlySigned = (challenge: number, provider: string) =>
+	failure("RECEIPTS_BAD", `the receipt of challenge ${challenge} is not signed by ${provider}`);
+const punished = () => failure("FRAUD_PUNISHED", "the provider was already punished for this probe");
 const noStake = (account: string) => failure("FRAUD_NO_STAKE", `${account} has no stake left to take`);
 
 async function readReceipts(named: string, io: CliIo): Promise<string> {

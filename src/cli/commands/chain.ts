@@ -14,6 +14,7 @@ import { type CliIo, command } from "../command.ts";
 import { printResult } from "../print/print-result.ts";
 import { type Column, left, right, shown, table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
+import { allow, consent, disallow, setPayout, setSigner } from "./chain/chain-account.ts";
 import { demand, expire } from "./chain/chain-demand.ts";
 import { deploy } from "./chain/chain-deploy.ts";
 import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
@@ -60,6 +61,27 @@ export const chainCommand = command({
 			run: send,
 		},
 		endpoint: { takes: "URL", does: "publish where others reach this validator", run: setEndpoint },
+		allow: {
+			takes: "CONTRACT",
+			does: "let a contract take of the account's stake, by its address or as slashing or roll-call; with --provider the provider's",
+			run: allow,
+		},
+		disallow: {
+			takes: "CONTRACT",
+			does: "no longer let it; it can for as long as unstaking takes",
+			run: disallow,
+		},
+		signer: {
+			needs: "--owner-key FILE",
+			does: "let this data folder's key sign for the owner's account, in place of the key before",
+			run: setSigner,
+		},
+		consent: {
+			takes: "OWNER",
+			does: "print this key's consent to sign for an owner's account, for one that registers by a wallet",
+			run: consent,
+		},
+		payout: { takes: "ACCOUNT", does: "where rewards of the account go", run: setPayout },
 		bind: {
 			needs: "--validator URL",
 			does: "fetch a validator's statements on this provider's GPUs and bind the GPUs to this provider on chain",

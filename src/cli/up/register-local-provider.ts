@@ -66,7 +66,7 @@ export async function registerLocalProvider(options: {
 		await sendCall(client, treasurer, { to: address, data: "0x", value: GAS_WEI });
 	const has = await read(contracts, "token", "balanceOf", address);
 	if (has < amount) await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, amount - has));
-	await addStake(actor, { role: "provider", signer: async () => signer, endpoint: "", amount });
+	await addStake(actor, { role: "provider", key: async () => signer, endpoint: "", amount });
 	return registration("registered", `account ${address}, ${formatTokens(amount)} staked`);
 }
 

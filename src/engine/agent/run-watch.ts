@@ -1,5 +1,5 @@
 // What a provider's agent saw its own engine answer: reads the frames that pass in both directions and keeps,
-// of every run, the one hash that binds its seed and its roots, and of every gemm what a receipt says of it
+// of every run, the one hash that binds its seed and its roots, and of every gemm the tree that a receipt signs
 // (docs/slashing.md). What the provider signs comes from here and from nowhere else, so that a validator
 // cannot have anything signed that this engine did not produce. Not here: signing.
 //
@@ -9,7 +9,9 @@
 // ends the watching: nothing more is signed on this channel. The engine itself is not judged: if it lies, the
 // signature says what it said.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
+import { type ReceiptFacts, roundLeaf } from "../../protocol/chain/probe-receipt.ts";
+import { GrowingTree } from "../../protocol/hash/keccak-tree.ts";
 import { PRECISION_NUMBER } from "../../protocol/maths/precision.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
 import { claimHash, type SeenRun } from "../../protocol/probe/countersign.ts";
@@ -34,6 +36,8 @@ interface Run {
 	rounds: number;
 	/** The seed that follows the last root. */
 	end: Uint8Array;
+	/** Of a gemm: over its rounds. */
+	readonly tree: GrowingTree | null;
 	readonly beganUs: number;
 	lastUs: number;
 	/** Roots out of order, or more than were asked for. */
@@ -130,7 +134,8 @@ export class RunWatch {
 		const gemm = request.kind === "gemm" ? { ...request, seed } : null;
 		const beganUs = this.clockUs();
 		const seen = { rounds: 0, end: seed, beganUs, lastUs: beganUs, isBroken: false };
-		this.running.set(frame.id, { seed, asked: run.roots, gemm, ...seen });
+		const tree = gemm === null ? null : new GrowingTree();
+		this.running.set(frame.id, { seed, asked: run.roots, gemm, tree, ...seen });
 		if (this.running.size > MAX_RUNNING) this.blind = true;
 	}
 
@@ -141,6 +146,7 @@ export class RunWatch {
 		const reply = decodeReply(frame);
 		if (reply.kind === "root") {
 			run.isBroken ||= reply.index !== run.rounds || run.rounds >= run.asked;
+			run.tree?.add(roundLeaf(run.end, reply.root));
 			run.end = nextSeed(run.end, reply.root);
 			run.lastUs = this.clockUs();
 			run.rounds += 1;
@@ -152,19 +158,18 @@ export class RunWatch {
 	}
 
 	/** A challenge asked again (the first did not fit) has the newest answer, until its receipt is taken. */
-	private finish({ seed, gemm, rounds, end, beganUs, lastUs }: Run): void {
+	private finish({ seed, gemm, tree, rounds, end, beganUs, lastUs }: Run): void {
 		this.ends.set(bytesToHex(seed), { end, spanUs: Math.floor(lastUs - beganUs) });
 		if (this.ends.size > MAX_FINISHED) this.blind = true;
 		// Warm-ups have sessions far above those of challenges.
-		if (gemm === null || gemm.session < 1 || gemm.session > MAX_CHALLENGES) return;
+		if (gemm === null || tree === null || gemm.session < 1 || gemm.session > MAX_CHALLENGES) return;
 		const { precision, m, n, k } = gemm;
 		const challenge = gemm.session - 1;
 		this.gemms.set(challenge, {
 			challenge,
 			precision: PRECISION_NUMBER[precision],
 			...{ m, n, k, rounds },
-			seed: `0x${bytesToHex(seed)}`,
-			end: `0x${bytesToHex(end)}`,
+			tree: toHex(tree.root),
 		});
 	}
 }

@@ -1,8 +1,10 @@
-// A provider's receipt for one gemm challenge of a probe, docs/slashing.md: what was asked and the one hash that binds every seed and every root of the answer.
+// A provider's receipt for one gemm challenge of a probe, docs/slashing.md: what was asked and the root of a tree over every seed and every root of the answer.
 // With the provider's signature the chain can punish a wrong element. The shapes and the file that keeps a probe's receipts; the EIP-712 signature is
 // made and checked in src/chain/contracts/slashing.ts.
 import { AssayError } from "../assay-error.ts";
+import { concatBytes } from "../bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed, type TypedFields } from "../bytes/shape.ts";
+import { type KeccakTree, keccakLeaf, keccakTree } from "../hash/keccak-tree.ts";
 import { PRECISION_NUMBER } from "../maths/precision.ts";
 import { nextSeed } from "../probe/challenge-seed.ts";
 import { type GemmSpec, MAX_CHALLENGES } from "../probe/evidence.ts";
@@ -28,9 +30,8 @@ const facts = {
 	k: int(0, U32),
 	/** Roots that came. */
 	rounds: int(0, U32),
-	seed: prefixed(32),
-	/** The seed that would follow the last round. */
-	end: prefixed(32),
+	/** Root of roundTree. */
+	tree: prefixed(32),
 };
 /** Everything of a receipt that follows from the challenge and its answer. */
 export interface ReceiptFacts extends TypedFields<typeof facts> {}
@@ -55,7 +56,7 @@ export type MissingWhy = Typed<typeof missingWhy>;
 
 const fileShape = object({
 	format: oneOf("assay-receipts"),
-	version: oneOf(1),
+	version: oneOf(2),
 	/** SHA-256 of the evidence file. */
 	evidence: hex(32),
 	probeId: hex(16),
@@ -71,8 +72,23 @@ export interface ReceiptFile extends Typed<typeof fileShape> {}
 const probeIdWord = (probeId: string): Hex => `0x${probeId}${"0".repeat(32)}`;
 
 export function receiptOf(provider: Hex, probeId: string, facts: ReceiptFacts): ProbeReceipt {
-	const { challenge, precision, m, n, k, rounds, seed, end } = facts;
-	return { provider, probeId: probeIdWord(probeId), challenge, precision, m, n, k, rounds, seed, end };
+	const { challenge, precision, m, n, k, rounds, tree } = facts;
+	return { provider, probeId: probeIdWord(probeId), challenge, precision, m, n, k, rounds, tree };
+}
+
+/** Leaf of one round: what was asked and what came. */
+export const roundLeaf = (seed: Uint8Array, root: Uint8Array): Uint8Array => keccakLeaf(concatBytes(seed, root));
+
+/** Over every round, each with the seed that follows from the one before: fraud in any of them is one path. */
+export function roundTree(seed: Uint8Array, roots: readonly Uint8Array[]): KeccakTree {
+	let next = seed;
+	return keccakTree(
+		roots.map((root) => {
+			const leaf = roundLeaf(next, root);
+			next = nextSeed(next, root);
+			return leaf;
+		}),
+	);
 }
 
 /** What a receipt for these roots must say. */
@@ -83,8 +99,8 @@ export function factsOfGemm(
 	roots: readonly Uint8Array[],
 ): ReceiptFacts {
 	const { m, n, k } = spec;
-	const ends = { seed: toHex(seed), end: toHex(roots.reduce(nextSeed, seed)) };
-	return { challenge, precision: PRECISION_NUMBER[spec.precision], m, n, k, rounds: roots.length, ...ends };
+	const tree = toHex(roundTree(seed, roots).root);
+	return { challenge, precision: PRECISION_NUMBER[spec.precision], m, n, k, rounds: roots.length, tree };
 }
 
 /** Throws AssayError RECEIPTS_BAD. Whether the signatures are right is not looked at here. */

@@ -1,9 +1,9 @@
-// An account's EIP-712 signature under one device's answer to a roll call: without it nobody can demand an opening of the
+// A signer's EIP-712 signature under one device's answer to a roll call: without it nobody can demand an opening of its
 // account, whatever tree its name stands in (contracts/src/rollcall/RollCall.sol). The hash of the call's block is in it, so
 // that what was computed on a dropped fork accuses nobody. Signing is src/chain/contracts/roll-call.ts.
 import type { RollCallId } from "../roll-call/roll-call.ts";
 import { type Hex, toHex } from "./hex.ts";
-import { isSignedBy, typedDigest } from "./typed-data.ts";
+import { signerOf, typedDigest } from "./typed-data.ts";
 
 /** As Solidity has it; `leaf` is rollLeaf of src/protocol/roll-call. */
 export interface SignedAnswer extends RollCallId {
@@ -11,10 +11,9 @@ export interface SignedAnswer extends RollCallId {
 	readonly leaf: Uint8Array;
 }
 
-/** Whether the contract will take this signature as the account's. False for the zero address. */
-export function isAnswerSigned(account: Hex, answer: SignedAnswer, signature: Hex): boolean {
-	return isSignedBy(account, answerDigest(answer), signature);
-}
+/** Whose signature the contract will take it for; null: nobody's. Which account a signer speaks for is the Registry's to say. */
+export const answerSigner = (answer: SignedAnswer, signature: Hex): Hex | null =>
+	signerOf(answerDigest(answer), signature);
 
 export const answerDigest = ({ chainId, contract, call, beta0, leaf }: SignedAnswer): Uint8Array =>
 	typedDigest(chainId, contract as Hex, "RollAnswer(uint64 call,bytes32 beta,bytes32 leaf)", [

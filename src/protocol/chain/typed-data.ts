@@ -28,20 +28,23 @@ export function typedDigest(
 }
 
 /**
- * Stricter than recovering: somebody could sign in a form that every library reads and the contract refuses, and would be
- * bound by nothing.
+ * Whose signature it is, in lower case. Stricter than recovering: somebody could sign in a form that every library reads and
+ * the contract refuses, and would be bound by nothing. Null for such a form.
  */
-export function isSignedBy(signer: Hex, digest: Uint8Array, signature: Hex): boolean {
-	if (!/^0x[0-9a-f]{128}(1b|1c)$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return false;
+export function signerOf(digest: Uint8Array, signature: Hex): Hex | null {
+	if (!/^0x[0-9a-f]{128}(1b|1c)$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return null;
 	const bytes = fromHex(signature, 65);
 	try {
 		const found = concatBytes(Uint8Array.of(bytes[64]! - 27), bytes.subarray(0, 64));
 		const key = secp256k1.Signature.fromBytes(found, "recovered").recoverPublicKey(digest).toBytes(false);
-		return toHex(keccak(key.subarray(1)).subarray(12)) === signer.toLowerCase();
+		return toHex(keccak(key.subarray(1)).subarray(12));
 	} catch {
-		return false; // no point of the curve
+		return null; // no point of the curve
 	}
 }
+
+export const isSignedBy = (signer: Hex, digest: Uint8Array, signature: Hex): boolean =>
+	signerOf(digest, signature) === signer.toLowerCase();
 
 /** EIP-2098: r, and s with the parity in its highest bit. Of a signature that `isSignedBy` takes. */
 export function compactSignature(signature: Hex): readonly [r: Hex, vs: Hex] {

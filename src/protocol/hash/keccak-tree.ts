@@ -32,3 +32,24 @@ export function keccakTree(leafHashes: readonly Uint8Array[]): KeccakTree {
 		},
 	};
 }
+
+/** The root of a tree whose leaves come one by one, with no more kept than its height. Equal to keccakTree's. */
+export class GrowingTree {
+	/** Perfect subtrees of descending size, by their height. */
+	private readonly peaks: { readonly height: number; readonly hash: Uint8Array }[] = [];
+
+	add(leafHash: Uint8Array): void {
+		let [height, hash] = [0, leafHash];
+		while (this.peaks.at(-1)?.height === height) {
+			hash = keccakNode(this.peaks.pop()!.hash, hash);
+			height += 1;
+		}
+		this.peaks.push({ height, hash });
+	}
+
+	/** 32 zero bytes before the first leaf. */
+	get root(): Uint8Array {
+		const [last, ...others] = this.peaks.toReversed().map(({ hash }) => hash);
+		return last === undefined ? new Uint8Array(32) : others.reduce((right, left) => keccakNode(left, right), last);
+	}
+}

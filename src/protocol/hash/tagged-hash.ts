@@ -16,7 +16,7 @@ export type Tag =
 	| "assay/report/1"
 	| "assay/agent/1"
 	| "assay/provider/1"
-	| "assay/chain-key/1"
+	| "assay/chain-key/2"
 	| "assay/device/1"
 	| "assay/stage-nonce/1"
 	| "assay/countersign/1"

@@ -1,5 +1,7 @@
-// A provider's view of the chain for roll calls, over the contracts of its network and with its own account.
+// A provider's view of the chain for roll calls, over the contracts of its network and with its own key, which speaks for
+// its account.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
+import { readAccountFor } from "../../chain/contracts/registry.ts";
 import { answerCall, readOpenDemands, readRollCallParams, signAnswer } from "../../chain/contracts/roll-call.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
@@ -14,11 +16,12 @@ const PATIENCE_MS = 2000;
 const LOOK_MS = 100;
 
 /** Throws AssayError as any question to a node does. */
-export async function openRollChain(contracts: Contracts, account: ChainAccount): Promise<RollChain> {
+export async function openRollChain(contracts: Contracts, signer: ChainAccount): Promise<RollChain> {
 	const { client, addresses } = contracts;
 	const { chainId } = client;
 	const contract = addresses.rollCall.toLowerCase();
 	const { every, isDrand } = await readRollCallParams(contracts);
+	const account = await readAccountFor(contracts, signer.address);
 
 	/** Null: it did not come in time. */
 	async function hashOf(block: number): Promise<string | null> {
@@ -31,7 +34,7 @@ export async function openRollChain(contracts: Contracts, account: ChainAccount)
 	}
 
 	return {
-		...{ chainId, contract, account: account.address.toLowerCase() },
+		...{ chainId, contract, account },
 		async mustBeCall({ chainId: named, contract: to, call }, beta0) {
 			const no = (why: string) => new AssayError("ROLL_CALL_NO_BLOCK", why);
 			if (named !== chainId || to !== contract) throw no("a roll call of another chain or contract");
@@ -42,14 +45,14 @@ export async function openRollChain(contracts: Contracts, account: ChainAccount)
 			if (hash === null) throw no(`our node has no block ${call}`);
 			if (hash !== bytesToHex(beta0)) throw no(`block ${call} has another hash at our node`);
 		},
-		sign: async (call, beta0, leaf) => (await signAnswer(account, { chainId, contract, call, beta0, leaf })).slice(2),
+		sign: async (call, beta0, leaf) => (await signAnswer(signer, { chainId, contract, call, beta0, leaf })).slice(2),
 		async demands() {
-			const open = await readOpenDemands(contracts, account.address);
+			const open = await readOpenDemands(contracts, account);
 			return open.map((demand) => ({
 				...{ call: Number(demand.call), beta0: demand.beta.slice(2), device: demand.leaf.device },
 				...{ end: demand.leaf.end.slice(2), round: demand.place.round, leaf: demand.place.leaf },
 				async answer(opening) {
-					await sendCall(client, account, answerCall(contracts, demand, opening));
+					await sendCall(client, signer, answerCall(contracts, demand, opening));
 				},
 			}));
 		},

@@ -27,7 +27,7 @@ export interface ProbeReceiptsOptions {
 	/** Of the chain. */
 	readonly folder: string;
 	readonly domain: ReceiptDomain;
-	readonly book: Pick<ProviderBook, "refresh" | "accountOf">;
+	readonly book: Pick<ProviderBook, "refresh" | "accountOf" | "signerOf">;
 	/** Whether this evidence was made here. */
 	readonly hasEvidence: (sha256: string) => Promise<boolean>;
 	readonly after: Environment["after"];
@@ -59,7 +59,9 @@ export class ProbeReceipts {
 	/** Null: this provider has no account on the chain, so that its receipts would bind nobody. */
 	async collect(providerId: string, probeId: string): Promise<ReceiptCollector | null> {
 		const provider = await this.accountOf(providerId);
-		return provider === null ? null : createReceiptCollector({ domain: this.options.domain, provider, probeId });
+		const signer = provider === null ? null : this.options.book.signerOf(provider);
+		if (provider === null || signer === null) return null;
+		return createReceiptCollector({ domain: this.options.domain, provider, signer, probeId });
 	}
 
 	put(file: ReceiptFile): Promise<void> {

@@ -4,7 +4,7 @@ import type { RollCallReply } from "../../engine/agent/agent-calls.ts";
 import { isEnough } from "../../market/roll-call/roll-call-rules.ts";
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { isAnswerSigned } from "../../protocol/chain/roll-answer.ts";
+import { answerSigner } from "../../protocol/chain/roll-answer.ts";
 import {
 	NO_ACCOUNT,
 	type RollCallId,
@@ -51,17 +51,19 @@ export function judgeReply(
 }
 
 /**
- * Whether the account that a reply names has signed every leaf, so that openings can be demanded of it. ATTACK: with the account of somebody
- * else, or with a signature that the contract would not take, an answer would look as if a stake stood for it. A millisecond a leaf.
+ * Whether a signer of the account that a reply names has signed every leaf, so that openings can be demanded of it. ATTACK: with the account of
+ * somebody else, or with a signature that the contract would not take, an answer would look as if a stake stood for it. A millisecond a leaf.
  */
-export function isAccountBound(
+export async function isAccountBound(
 	call: RollCallId & { readonly beta0: Uint8Array },
 	{ host, reply, leaves }: JudgedReply,
-): boolean {
+	/** In lower case, as the Registry has it. */
+	accountFor: (signer: Hex) => Promise<Hex>,
+): Promise<boolean> {
 	if (host.account === NO_ACCOUNT) return reply.accountSignatures === null;
 	const signatures = reply.accountSignatures ?? [];
-	return (
-		signatures.length === leaves.length &&
-		leaves.every((leaf, i) => isAnswerSigned(host.account as Hex, { ...call, leaf }, signatures[i] as Hex))
-	);
+	if (signatures.length !== leaves.length) return false;
+	const signers = new Set(leaves.map((leaf, i) => answerSigner({ ...call, leaf }, signatures[i] as Hex)));
+	for (const signer of signers) if (signer === null || (await accountFor(signer)) !== host.account) return false;
+	return true;
 }

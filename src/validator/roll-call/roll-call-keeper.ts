@@ -3,6 +3,7 @@
 // and one process at a time: the one that sends to the chain. A call that is cut short is void and counts for nobody. Rules are market's,
 // judgements verify's.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
+import { readAccountFor } from "../../chain/contracts/registry.ts";
 import { commitCall, type RollCallParams, readCommitted, readRollCallParams } from "../../chain/contracts/roll-call.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { requiredOfHost, rollCallDeadlineMs } from "../../market/roll-call/roll-call-rules.ts";
@@ -11,6 +12,7 @@ import { repeat } from "../../platform/repeat.ts";
 import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
 import { type RollCallId, type RollRequired, rollBytes, rollOps } from "../../protocol/roll-call/roll-call.ts";
 import type { StatedBlock } from "../../protocol/roll-call/roll-file.ts";
 import type { RollAnswerRow, RollCallHost } from "../../store/roll-calls.ts";
@@ -322,7 +324,8 @@ class RollCallKeeper {
 		const wrong = (code: string): Outcome => ({ state: "wrong", code, files: [] });
 		const { chain, call: number } = call.stated;
 		const id = { chainId: chain.id, contract: chain.contract, call: number, beta0: call.beta0 };
-		if (!isAccountBound(id, entry)) return wrong("CALL_ACCOUNT_SIGNATURE");
+		const accountFor = (signer: Hex) => readAccountFor(this.context.home.contracts, signer);
+		if (!(await isAccountBound(id, entry, accountFor))) return wrong("CALL_ACCOUNT_SIGNATURE");
 		try {
 			const isOurs = this.context.agents.has(entry.providerId);
 			const made = await (isOurs ? openHost(this.context, call, entry) : this.elsewhere.open(call, entry));

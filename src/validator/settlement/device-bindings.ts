@@ -1,7 +1,7 @@
 // What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, signed
 // when somebody asks and the same for whoever asks, so nothing is kept that could be lost. Public, like the
-// evidence it names. The file calls them attestations, as the contract's type does. What the chain makes of
-// them: docs/chain.md §2.
+// evidence it names. The chain wants the signatures of more than a third of the stake under one statement: so a validator
+// also signs another's, of a card that it has seen prove itself too. What the chain makes of them: docs/chain.md §2.
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import { signDevice } from "../../chain/contracts/registry.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
@@ -14,28 +14,39 @@ import type { ValidatorContext } from "../validator-context.ts";
 
 /** As it is served; `parseBindings` reads it. */
 export interface ProviderBindings {
-	readonly version: 1;
+	readonly version: 2;
 	readonly chainId: number;
 	readonly registry: Hex;
-	readonly validator: Hex;
+	/** The validator's key that signed. */
+	readonly signer: Hex;
 	/** The provider's account. */
 	readonly provider: Hex;
-	readonly attestations: readonly SignedBinding[];
+	readonly statements: readonly SignedBinding[];
 }
 
-interface SignedBinding {
+interface SignedBinding extends StatedEvidence {
 	readonly device: Hex;
 	/** How the provider calls it: a claim. */
 	readonly name: string;
-	readonly evidenceSha256: Hex;
-	/** When the probe ended, seconds since 1970. */
-	readonly issuedAt: number;
 	readonly signature: Hex;
 }
 
 const LOOK_EVERY_MS = 1000;
-const PATH = /^\/chain\/devices\/([0-9a-f]{64})\.json$/;
-export const bindingsPath = (providerKey: string): string => `/chain/devices/${providerKey}.json`;
+const PATH = /^\/chain\/devices\/([0-9a-f]{64})(?:\/([0-9a-f]{64})-(\d{1,12}))?\.json$/;
+
+/** Of a statement: whoever made it, others sign it as it is. */
+export interface StatedEvidence {
+	readonly evidenceSha256: Hex;
+	/** When the probe ended, seconds since 1970. */
+	readonly issuedAt: number;
+}
+
+/** With another validator's evidence: the file with signatures under that one's statements. */
+export const bindingsPath = (providerKey: string, of?: StatedEvidence): string =>
+	`/chain/devices/${providerKey}${of === undefined ? "" : `/${of.evidenceSha256.slice(2)}-${of.issuedAt}`}.json`;
+
+/** Beside this validator's own probe: a statement of another time says nothing that it has seen. */
+const MOST_APART_S = 3 * 86_400;
 
 export interface DeviceBindingsOptions extends Pick<ValidatorContext, "store" | "config" | "env" | "hub"> {
 	readonly addresses: ContractAddresses;
@@ -57,7 +68,7 @@ export function createDeviceBindings(
 		await book.refresh();
 	}
 	return async (path) => {
-		const [, key] = PATH.exec(path) ?? [];
+		const [, key, evidence, time] = PATH.exec(path) ?? [];
 		const provider = key === undefined ? null : await store.providers.recall(key);
 		if (provider === null || provider.state === "removed") return null;
 		if (book.accountOf(provider.id) === null) await look();
@@ -66,29 +77,31 @@ export function createDeviceBindings(
 		const kept = provider.memory.proof;
 		const probe = kept === null ? null : await store.probes.get(kept.probeId);
 		const base = {
-			version: 1,
+			version: 2,
 			chainId: addresses.chainId,
 			registry: addresses.registry,
-			validator: account.address,
+			signer: account.address,
 			provider: owner,
 		} as const;
-		if (kept === null || probe === null || probe.finishedAtMs === null) return { ...base, attestations: [] };
+		if (kept === null || probe === null || probe.finishedAtMs === null) return { ...base, statements: [] };
+		const own = { evidenceSha256: `0x${kept.evidence}` as Hex, issuedAt: Math.floor(probe.finishedAtMs / 1000) };
+		const of = evidence === undefined ? own : { evidenceSha256: `0x${evidence}` as Hex, issuedAt: Number(time) };
+		const isNear = Math.abs(of.issuedAt - own.issuedAt) <= MOST_APART_S && of.issuedAt <= env.nowMs() / 1000;
+		if (!isNear) return { ...base, statements: [] };
 		const elsewhere = new Set(
 			(creditUuids(await scores.viewsAround(provider)).get(provider.id) ?? []).map(normalDeviceUuid),
 		);
-		const issuedAt = Math.floor(probe.finishedAtMs / 1000);
-		const evidenceSha256: Hex = `0x${kept.evidence}`;
 		const bindings = new Map<Hex, SignedBinding>();
 		for (const { kind, uuid, device: index, claimedName } of probe.devices) {
 			const device = kind === "gpu" ? deviceCommitment(uuid) : null;
 			// A card of which nothing was proven, or that counts for somebody else, is left out.
 			const isProven = probe.figures.some((figure) => figure.device === index && figure.value > 0);
 			if (device === null || !isProven || elsewhere.has(normalDeviceUuid(uuid))) continue;
-			const statement = { device, provider: owner, evidenceSha256, issuedAt: BigInt(issuedAt) };
+			const statement = { ...of, device, provider: owner, issuedAt: BigInt(of.issuedAt) };
 			const signature = await signDevice(account, addresses, statement);
-			bindings.set(device, { device, name: claimedName, evidenceSha256, issuedAt, signature });
+			bindings.set(device, { ...of, device, name: claimedName, signature });
 		}
-		return { ...base, attestations: [...bindings.values()] };
+		return { ...base, statements: [...bindings.values()] };
 	};
 }
 
@@ -104,9 +117,9 @@ export function parseBindings(bytes: Uint8Array): ProviderBindings | null {
 	} catch {
 		return null;
 	}
-	const { version, chainId, registry, validator, provider, attestations } = found ?? {};
-	if (version !== 1 || !Number.isSafeInteger(chainId) || !isHex(registry, 40) || !isHex(validator, 40)) return null;
-	if (!isHex(provider, 40) || !Array.isArray(attestations) || attestations.length > MAX_DEVICES) return null;
+	const { version, chainId, registry, signer, provider, statements } = found ?? {};
+	if (version !== 2 || !Number.isSafeInteger(chainId) || !isHex(registry, 40) || !isHex(signer, 40)) return null;
+	if (!isHex(provider, 40) || !Array.isArray(statements) || statements.length > MAX_DEVICES) return null;
 	const isOne = (one: SignedBinding | null) =>
 		one !== null &&
 		typeof one === "object" &&
@@ -116,5 +129,5 @@ export function parseBindings(bytes: Uint8Array): ProviderBindings | null {
 		typeof one.name === "string" &&
 		Number.isSafeInteger(one.issuedAt) &&
 		one.issuedAt >= 0;
-	return attestations.every(isOne) ? (found as ProviderBindings) : null;
+	return statements.every(isOne) ? (found as ProviderBindings) : null;
 }

@@ -1,12 +1,14 @@
 // Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the
 // provider's own receipt for that challenge (docs/slashing.md). Once a probe, however many of its elements
 // are wrong. Works off the notes of probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing
-// is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter.
+// is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter. A proof is announced a
+// block before it is shown, so that nobody gains by copying it.
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
-import { receiptDigest, slashedIn } from "../../chain/contracts/slashing.ts";
+import { deedOf, slashedIn } from "../../chain/contracts/slashing.ts";
+import { announce, announcementSalt } from "../../chain/sending/announce.ts";
 import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
 import { refusedBecause } from "../../chain/sending/refusal.ts";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
+import { type ChainAccount, signCall } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { receiptOf } from "../../protocol/chain/probe-receipt.ts";
 import type { FraudNote, ProbeReceipts } from "../receipts/probe-receipts.ts";
@@ -16,6 +18,8 @@ export interface FraudKeeperOptions {
 	readonly contracts: Contracts;
 	readonly account: ChainAccount;
 	readonly journal: IntentJournal;
+	/** Of announcements' salts. */
+	readonly saltSecret: Uint8Array;
 	readonly receipts: Pick<ProbeReceipts, "notes" | "get" | "dropNote">;
 	readonly evidence: (sha256: string) => Promise<Uint8Array>;
 	readonly nowMs: () => number;
@@ -37,8 +41,7 @@ const FINAL = [
 	"NothingToSlash",
 	"SignatureInvalid",
 	"SpecInvalid",
-	"RoundsInvalid",
-	"ChainMismatch",
+	"RoundUnknown",
 	"PlaceInvalid",
 	"RootMismatch",
 	"ElementRight",
@@ -97,12 +100,19 @@ async function accuse(options: FraudKeeperOptions, note: FraudNote): Promise<Acc
 	if (found === null) return left("no wrong element has a receipt");
 	const { signed, wrong } = found;
 	const receipt = receiptOf(provider, file.probeId, signed);
-	const digest = receiptDigest(file, receipt);
-	const sent = await publish(client, account, journal, {
-		id: `accuse/${digest}`,
-		isDone: () => read(contracts, "slashing", "isPunished", digest),
-		call: callOf(contracts, "slashing", "proveGemm", receipt, signed.signature, wrong.fraud),
-	});
+	const deed = deedOf(receipt);
+	const secret = options.saltSecret;
+	const salt = announcementSalt(secret, deed);
+	const call = callOf(contracts, "slashing", "proveGemm", receipt, signed.signature, wrong.fraud, salt);
+	const isDone = () => read(contracts, "slashing", "isPunished", provider, receipt.probeId);
+	const id = `accuse/${deed}`;
+	// An earlier process may have sent the proof: then it was announced.
+	if ((await journal.get(id)) === null && !(await isDone())) {
+		// What the contract would refuse is not announced either.
+		await signCall(client, account, call);
+		await announce(contracts, account, journal, { judge: "slashing", deed, secret });
+	}
+	const sent = await publish(client, account, journal, { id, isDone, call });
 	const taken = sent === null ? null : slashedIn(contracts, sent);
 	const { challenge } = receipt;
 	if (sent === null || taken === null) return { ...note, account: provider, challenge, slashed: null };

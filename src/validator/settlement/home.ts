@@ -270,8 +270,9 @@ export async function ensureStaked(
 	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, amount));
 	await sendCall(client, account, approveCall(contracts, amount));
 	const signingKey = `0x${signer.key}` as const;
-	const keyProof = signChainKey(signer, { ...addresses, account: account.address });
-	const registration = { role: "validator", signingKey, keyProof, endpoint, amount } as const;
+	const keyNumber = Date.now();
+	const keyProof = signChainKey(signer, { ...addresses, account: account.address, number: keyNumber });
+	const registration = { role: "validator", signingKey, keyNumber, keyProof, endpoint, amount } as const;
 	await sendCall(client, account, registerCall(contracts, registration));
 	return true;
 }

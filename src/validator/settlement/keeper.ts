@@ -69,6 +69,7 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 		contracts,
 		account,
 		journal,
+		saltSecret,
 		receipts,
 		evidence: (sha256) => store.evidence.get(sha256),
 		nowMs,

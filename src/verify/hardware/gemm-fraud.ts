@@ -1,9 +1,9 @@
 // Wrong elements of an evidence file in the form in which the chain takes them (docs/slashing.md): a leaf,
-// its path, the roots from its round on, one column. Pure, for anyone who holds a file. Only what the file
+// its path, its round's path, one column. Pure, for anyone who holds a file. Only what the file
 // itself shows is used; whether its provider is bound by it is for the receipt to say. Not here: the verdict.
 import { equalBytes, readU16 } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { factsOfGemm, type ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
+import { factsOfGemm, type ReceiptFacts, roundTree } from "../../protocol/chain/probe-receipt.ts";
 import { leafHash, rootFromPath } from "../../protocol/hash/merkle.ts";
 import { createRowScratch, gemmElements, type RowScratch } from "../../protocol/maths/gemm-element.ts";
 import {
@@ -23,8 +23,10 @@ import { type ProbeSeeds, probeSeeds } from "./probe-seeds.ts";
 
 /** As the contract's proveGemm wants it. */
 interface GemmFraud {
+	readonly round: number;
 	readonly seed: Hex;
-	readonly roots: readonly Hex[];
+	readonly root: Hex;
+	readonly roundPath: readonly Hex[];
 	readonly leaf: number;
 	readonly column: number;
 	readonly leafBytes: Hex;
@@ -34,7 +36,6 @@ interface GemmFraud {
 export interface WrongElement {
 	/** What a receipt for this challenge must say. */
 	readonly facts: ReceiptFacts;
-	readonly round: number;
 	readonly committed: number;
 	readonly right: number;
 	readonly fraud: GemmFraud;
@@ -51,7 +52,7 @@ interface OpenedLeaf {
 /** One gemm challenge of a file, not yet looked at. */
 export interface GemmToCheck {
 	readonly challenge: number;
-	/** Of its latest wrong round, whose proof is the shortest; null when nothing that was drawn is wrong. Costs what a verdict spends on this challenge. */
+	/** Of its first wrong round that was opened; null when nothing that was drawn is wrong. Costs what a verdict spends on this challenge. */
 	find(): WrongElement | null;
 }
 
@@ -110,7 +111,7 @@ function wrongOf(
 ): WrongElement | null {
 	const roots = records.map(({ root }) => root);
 	const seeds = probe.chain(challenge);
-	for (const { round, index, leaf, path, columns } of [...opened].sort((a, b) => b.round - a.round)) {
+	for (const { round, index, leaf, path, columns } of opened) {
 		const seed = seeds[round];
 		if (seed === undefined || leaf.length !== LEAF_BYTES) continue;
 		const root = rootFromPath(leafHash(leaf), index, gemmLeaves(spec), path);
@@ -122,21 +123,17 @@ function wrongOf(
 		const at = columns.findIndex((inLeaf, i) => readU16(leaf, 2 * inLeaf) !== right[i]);
 		if (at < 0) continue;
 		const fraud = {
+			round,
 			seed: toHex(seed),
-			roots: roots.slice(round).map(toHex),
+			root: toHex(root),
+			roundPath: roundTree(probe.first(challenge), roots).path(round).map(toHex),
 			leaf: index,
 			column: columns[at]!,
 			leafBytes: toHex(leaf),
 			path: path.map(toHex),
 		};
-		const committed = readU16(leaf, 2 * columns[at]!);
-		return {
-			facts: factsOfGemm(challenge, spec, probe.first(challenge), roots),
-			round,
-			committed,
-			right: right[at]!,
-			fraud,
-		};
+		const facts = factsOfGemm(challenge, spec, probe.first(challenge), roots);
+		return { facts, committed: readU16(leaf, 2 * columns[at]!), right: right[at]!, fraud };
 	}
 	return null;
 }

@@ -26,7 +26,7 @@ const hex = (digits: string): Hex => `0x${digits}`;
 const unknown = (why: string) => new AssayError("ROLL_CALL_UNKNOWN", why);
 
 export async function demand(values: ChainCommandValues, io: CliIo, number: string, provider: string): Promise<number> {
-	const { validator: url } = values;
+	const [url] = values.validator ?? [];
 	if (url === undefined || !/^https?:\/\//.test(url)) throw usageError("demand needs --validator, the URL of its API");
 	if (!/^\d{1,15}$/.test(number)) throw usageError(`a roll call is the number of a block, not '${number}'`);
 	const { createApiClient } = await import("../../../api/create-client.ts");

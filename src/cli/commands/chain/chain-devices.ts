@@ -1,20 +1,24 @@
-// `assay chain bind` and `assay chain release`: this provider's GPUs on chain. A validator attests what it
-// proved; the chain gives each device to one provider at a time. Page: docs/chain.md §2.
+// `assay chain bind` and `assay chain release`: this provider's GPUs on chain. Validators state what they
+// have seen proven; the chain gives each device to one provider at a time. Page: docs/chain.md §2.
 
-import { callOf, read } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import {
 	type DeviceBinding,
 	isDeviceSigned,
 	ROLES,
 	readAccount,
+	readAccountFor,
 	readDevice,
 	readDevicesOf,
+	statementOf,
 } from "../../../chain/contracts/registry.ts";
+import { refusedBecause } from "../../../chain/sending/refusal.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import { fetchBounded } from "../../../platform/bounded-fetch.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
+import { DEVICE_SCHEMA } from "../../../protocol/chain/device-commitment.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
-import { bindingsPath, parseBindings } from "../../../validator/settlement/device-bindings.ts";
+import { bindingsPath, parseBindings, type StatedEvidence } from "../../../validator/settlement/device-bindings.ts";
 import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
@@ -24,70 +28,87 @@ import { shown } from "../../print/table.ts";
 import type { ChainCommandValues } from "./options.ts";
 
 export async function bindDevices(values: ChainCommandValues, io: CliIo): Promise<number> {
-	const { validator: url } = values;
-	if (url === undefined || !/^https?:\/\//.test(url))
+	const urls = values.validator ?? [];
+	if (urls.length === 0 || !urls.every((url) => /^https?:\/\//.test(url)))
 		throw usageError("bind needs --validator, the URL of a validator's API that has probed this provider");
 	const wanted = wantedDevices(values);
-	return withProviderChain(values, io, async (actor, signer) => {
+	return withProviderChain(values, io, async (actor, { key }) => {
 		const { contracts, account } = actor;
-		const self = account.address.toLowerCase() as Hex;
+		const self = await readAccountFor(contracts, account.address);
 		const { role } = await readAccount(contracts, self);
 		if (role !== ROLES.provider)
-			throw new AssayError("CHAIN_REFUSED", `the account ${account.address} is not registered as a provider`, {
+			throw new AssayError("CHAIN_REFUSED", `the account ${self} is not registered as a provider`, {
 				hint: "Register it first: assay stake TOKENS --provider",
 			});
-		const found = await fetchBindings(url, signer.key, actor);
-		const attestations = found.attestations.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
-		if (attestations.length === 0)
+		const found = (await signedStatements(urls, key, contracts, self)).filter(
+			({ device }) => wanted === null || wanted.has(device.toLowerCase()),
+		);
+		if (found.length === 0)
 			throw new AssayError(
 				"DEVICE_UNATTESTED",
-				`${url} attests ${wanted === null ? "no GPU" : "no such GPU"} of this provider`,
+				`${urls[0]} attests ${wanted === null ? "no GPU" : "no such GPU"} of this provider`,
 				{
 					hint: "It does so after a valid probe of a GPU with a UUID, unless the card already counts for another provider there.",
 				},
 			);
-		const { deviceSeconds } = await read(contracts, "registry", "params");
-		await requireGas(contracts.client, account, GAS.small * BigInt(attestations.length));
-		const bound: (DeviceBinding & { readonly name: string; readonly isNew: boolean })[] = [];
-		for (const { device, name, evidenceSha256, issuedAt, signature } of attestations) {
-			const before = await readDevice(contracts, device);
-			if (before.provider !== null && before.provider !== self)
-				throw new AssayError(
-					"DEVICE_TAKEN",
-					`the device ${device} (${shown(name, 60)}) is bound to ${before.provider}`,
-					{
-						hint: `Until ${new Date(before.until * 1000).toISOString()}, unless that provider releases it first.`,
-					},
-				);
-			// The same attestation again would be refused as stale; it says nothing new.
-			const isNew = issuedAt + Number(deviceSeconds) > before.until;
-			const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
-			const call = callOf(contracts, "registry", "bindDevice", statement, signature);
-			if (isNew) await sendCall(contracts.client, account, call);
-			bound.push({ ...(await readDevice(contracts, device)), name, isNew });
-		}
-		const line = ({ device, name, until, isNew }: (typeof bound)[number]) =>
+		await requireGas(contracts.client, account, GAS.small * BigInt(found.length));
+		const bound: BoundDevice[] = [];
+		for (const one of found) bound.push(await bindDevice(actor, self, one));
+		const line = ({ device, name, until, isNew }: BoundDevice) =>
 			`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "already bound"} until ${new Date(until * 1000).toISOString()}\n`;
-		return printResult(values, io, { account: account.address, devices: bound }, () => bound.map(line).join(""));
+		return printResult(values, io, { account: self, devices: bound }, () => bound.map(line).join(""));
 	});
+}
+
+type BoundDevice = DeviceBinding & { readonly name: string; readonly isNew: boolean };
+
+/** Throws DEVICE_TAKEN or DEVICE_UNATTESTED. */
+async function bindDevice({ contracts, account }: ChainActor, self: Hex, one: SignedStatement): Promise<BoundDevice> {
+	const { device, name, issuedAt, signatures } = one;
+	const before = await readDevice(contracts, device);
+	if (before.provider !== null && before.provider !== self)
+		throw new AssayError("DEVICE_TAKEN", `the device ${device} (${shown(name, 60)}) is bound to ${before.provider}`, {
+			hint: `Until ${new Date(before.until * 1000).toISOString()}, unless that provider releases it first.`,
+		});
+	const { deviceSeconds } = await read(contracts, "registry", "params");
+	// The same statement again would be refused as stale; it says nothing new.
+	const isNew = issuedAt + Number(deviceSeconds) > before.until;
+	const statement = statementOf(contracts.addresses, { ...one, provider: self, issuedAt: BigInt(issuedAt) });
+	// The contract wants signers ascending.
+	const sorted = [...signatures].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, signature]) => signature);
+	if (isNew)
+		await sendCall(contracts.client, account, callOf(contracts, "registry", "bindDevice", statement, sorted)).catch(
+			(cause) => {
+				if (refusedBecause(cause) !== "TooFewSigners") throw cause;
+				throw new AssayError("DEVICE_UNATTESTED", `too little stake has signed that ${device} is this provider's`, {
+					hint: "Name more validators that have probed it: --validator URL --validator URL",
+					cause,
+				});
+			},
+		);
+	return { ...(await readDevice(contracts, device)), name, isNew };
 }
 
 export async function releaseDevices(values: ChainCommandValues, io: CliIo): Promise<number> {
 	const wanted = wantedDevices(values);
 	return withProviderChain(values, io, async (actor) => {
 		const { contracts, account } = actor;
-		const own = await readDevicesOf(contracts, account.address);
+		const self = await readAccountFor(contracts, account.address);
+		const own = await readDevicesOf(contracts, self);
 		const missing = [...(wanted ?? [])].find((device) => !own.some((one) => one.device.toLowerCase() === device));
 		if (missing !== undefined)
-			throw new AssayError("CHAIN_REFUSED", `the device ${missing} is not bound to ${account.address}`, {
+			throw new AssayError("CHAIN_REFUSED", `the device ${missing} is not bound to ${self}`, {
 				hint: "`assay chain status --provider` lists those that are.",
 			});
+		const { scoreboard } = contracts.addresses;
 		const released = own.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
 		if (released.length > 0) await requireGas(contracts.client, account, GAS.small * BigInt(released.length));
-		for (const { device } of released)
-			await sendCall(contracts.client, account, callOf(contracts, "registry", "releaseDevice", device));
+		for (const { device } of released) {
+			const call = callOf(contracts, "registry", "releaseDevice", scoreboard, DEVICE_SCHEMA, device);
+			await sendCall(contracts.client, account, call);
+		}
 		const ids = released.map(({ device }) => device);
-		return printResult(values, io, { account: account.address, released: ids }, () =>
+		return printResult(values, io, { account: self, released: ids }, () =>
 			ids.length === 0 ? "no device is bound\n" : ids.map((device) => `${device}  released\n`).join(""),
 		);
 	});
@@ -99,29 +120,57 @@ const wantedDevices = ({ device }: ChainCommandValues): ReadonlySet<string> | nu
 const FETCH_WITHIN_MS = 20_000;
 const MAX_BYTES = 1 << 20;
 
+interface SignedStatement extends StatedEvidence {
+	readonly device: Hex;
+	readonly name: string;
+	/** By signer, in lower case. */
+	readonly signatures: ReadonlyMap<Hex, Hex>;
+}
+
+/** The first validator's statements, signed by it and by those of the others that have seen the same cards. */
+async function signedStatements(
+	[first, ...others]: readonly string[],
+	key: string,
+	contracts: Contracts,
+	self: Hex,
+): Promise<readonly SignedStatement[]> {
+	const own = await fetchBindings(first!, bindingsPath(key), contracts, self);
+	const signer = own.signer.toLowerCase() as Hex;
+	const found = own.statements.map((one) => ({ ...one, signatures: new Map([[signer, one.signature]]) }));
+	const stated = found[0];
+	if (stated === undefined) return [];
+	for (const url of others) {
+		const more = await fetchBindings(url, bindingsPath(key, stated), contracts, self);
+		for (const { device, evidenceSha256, issuedAt, signature } of more.statements)
+			found
+				.find((one) => one.device === device && one.evidenceSha256 === evidenceSha256 && one.issuedAt === issuedAt)
+				?.signatures.set(more.signer.toLowerCase() as Hex, signature);
+	}
+	return found;
+}
+
 /** Checked here, signatures and all, so that a bad file costs no gas. */
-async function fetchBindings(url: string, key: string, { contracts: { addresses }, account }: ChainActor) {
+async function fetchBindings(url: string, path: string, { addresses }: Contracts, self: Hex) {
 	const unattested = (sentence: string, cause?: unknown) =>
 		new AssayError("DEVICE_UNATTESTED", sentence, {
 			hint: "Check the URL; the validator must be on the same chain, and have this provider's registration and a valid probe of it.",
 			...(cause === undefined ? {} : { cause }),
 		});
-	const bytes = await fetchBounded(new URL(bindingsPath(key), url), {
-		mostBytes: MAX_BYTES,
-		withinMs: FETCH_WITHIN_MS,
-	}).catch((cause) => {
-		throw unattested(`${url} gave no attestations of this provider`, cause);
-	});
+	const bytes = await fetchBounded(new URL(path, url), { mostBytes: MAX_BYTES, withinMs: FETCH_WITHIN_MS }).catch(
+		(cause) => {
+			throw unattested(`${url} gave no statements on this provider`, cause);
+		},
+	);
 	const found = bytes === null ? null : parseBindings(bytes);
-	if (found === null) throw unattested(`${url} has no attestations of this provider`);
+	if (found === null) throw unattested(`${url} has no statements on this provider`);
 	if (found.chainId !== addresses.chainId || found.registry.toLowerCase() !== addresses.registry.toLowerCase())
 		throw unattested(`${url} attests for another chain or other contracts`);
-	if (found.provider.toLowerCase() !== account.address.toLowerCase())
+	if (found.provider.toLowerCase() !== self)
 		throw unattested(`${url} knows this provider under another account, ${found.provider}`);
-	for (const { device, evidenceSha256, issuedAt, signature } of found.attestations) {
-		const statement = { device, provider: account.address, evidenceSha256, issuedAt: BigInt(issuedAt) };
-		if (!(await isDeviceSigned(addresses, found.validator, statement, signature)))
-			throw unattested(`${url} gave an attestation that its validator did not sign`);
+	for (const { device, evidenceSha256, issuedAt, signature } of found.statements) {
+		const statement = { device, provider: self, evidenceSha256, issuedAt: BigInt(issuedAt) };
+		if (!isDeviceSigned(addresses, found.signer, statement, signature))
+			throw unattested(`${url} gave a statement that its validator did not sign`);
 	}
 	return found;
 }

@@ -2,7 +2,7 @@
 // this validator is reached.
 
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
-import { readAccount } from "../../../chain/contracts/registry.ts";
+import { readAccount, readAccountFor } from "../../../chain/contracts/registry.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { treasurerOf } from "../../../validator/settlement/home.ts";
@@ -61,7 +61,8 @@ export async function setEndpoint(values: ChainCommandValues, io: CliIo, endpoin
 		const { contracts, account } = home;
 		await requireGas(contracts.client, account, GAS.small);
 		await sendCall(contracts.client, account, callOf(contracts, "registry", "setEndpoint", endpoint));
-		const now = (await readAccount(contracts, account.address)).endpoint;
-		return printResult(values, io, { account: account.address, endpoint: now }, () => `endpoint  ${now}\n`);
+		const self = await readAccountFor(contracts, account.address);
+		const now = (await readAccount(contracts, self)).endpoint;
+		return printResult(values, io, { account: self, endpoint: now }, () => `endpoint  ${now}\n`);
 	});
 }
