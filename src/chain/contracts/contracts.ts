@@ -119,14 +119,15 @@ export function callOf<const N extends Name, const F extends FunctionName<N, Sen
 	return { to: addresses[name], data };
 }
 
-/** Every event of this name since the deployment, oldest first; `args` narrows the indexed ones. */
+/** Every event of this name since a block (the deployment), oldest first; `args` narrows the indexed ones. */
 export function readEvents<const N extends Name, const E extends ContractEventName<Abis[N]>>(
 	{ client, addresses }: Contracts,
 	name: N,
 	eventName: E,
 	args: GetContractEventsParameters<Abis[N], E>["args"] = undefined,
+	since: number = addresses.deployedAtBlock,
 ): Promise<GetContractEventsReturnType<Abis[N], E, true>> {
-	const fromBlock = BigInt(addresses.deployedAtBlock);
+	const fromBlock = BigInt(since);
 	const wanted = { address: addresses[name], abi: ABIS[name], eventName, args, fromBlock, strict: true };
 	return client.viem.getContractEvents(wanted as GetContractEventsParameters) as never;
 }

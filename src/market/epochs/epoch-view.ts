@@ -3,9 +3,6 @@
 import type { Seat, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
-/** Id of no weights: what the first ones continue. */
-export const NO_BASE: Hex = `0x${"0".repeat(64)}`;
-
 /** Seconds since 1970; each window ends where the next begins. */
 export interface EpochWindows {
 	readonly endsAt: number;
@@ -39,8 +36,8 @@ export interface KnownStatement {
 	readonly sources: readonly Hex[];
 	/** The chain has it as wrong. */
 	readonly isProven: boolean;
-	/** Our announcement of its challenge: in no block, in the newest one, in an earlier one. */
-	readonly announced: "no" | "now" | "before";
+	/** Our announcement of its challenge is in a block. */
+	readonly isAnnounced: boolean;
 }
 
 export interface EpochView {
@@ -89,12 +86,3 @@ export const askKey = {
 	statements: (from: Hex, epoch: number) => `${from}/statements/${epoch}`,
 	leaves: (from: Hex, id: Hex) => `${from}/leaves/${id}`,
 };
-
-/** Stake of the seats whose bit is set. A bit without a seat has none. */
-export const stakeOf = (seats: readonly Seat[], set: bigint): bigint =>
-	seats.reduce((sum, { stake }, seat) => (set & bitOf(seat) ? sum + stake : sum), 0n);
-
-export const bitOf = (seat: number): bigint => 1n << BigInt(seat);
-
-export const isQuorum = ({ quorumPpm }: Pick<SettlementView, "quorumPpm">, total: bigint, stake: bigint): boolean =>
-	total > 0n && stake * 1_000_000n >= total * BigInt(quorumPpm);

@@ -1,10 +1,11 @@
 // Ten validators that play the game of an epoch in a world of plain data: no chain, no bytes, a clock of whole
 // seconds. Honest ones do what `nextMoves` says; the others are silent, slow, show different things to
 // different peers. What the rules promise is then looked at from outside.
-import type { Seat, Weights } from "../../protocol/chain/epoch-shapes.ts";
+import { NO_BASE, type Seat, type Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { askKey, bitOf, type EpochView, isQuorum, type KnownStatement, NO_BASE, stakeOf } from "./epoch-view.ts";
+import { askKey, type EpochView, type KnownStatement } from "./epoch-view.ts";
 import { type Move, nextMoves, waitSeconds } from "./next-moves.ts";
+import { bitOf, isQuorum, stakeOfSet } from "./seat-set.ts";
 
 export const WINDOWS = { endsAt: 0, revealsAt: 100, signsAt: 200, signsUntil: 1200 };
 export const QUORUM_PPM = 666_667;
@@ -17,7 +18,7 @@ export const seatOf = (n: number, stake = 10n): Seat => {
 export const openEpoch = (seats: readonly Seat[], more: Partial<EpochView> = {}): EpochView => ({
 	epoch: 0,
 	windows: WINDOWS,
-	totalStake: stakeOf(seats, (1n << 64n) - 1n),
+	totalStake: stakeOfSet((1n << 64n) - 1n, seats),
 	ownStake: 10n,
 	own: { hasDraft: true, isCommitted: true, isRevealed: true, isPublished: true },
 	seats,
@@ -52,7 +53,7 @@ export const statement = (set: bigint, signers: bigint, more: Partial<KnownState
 	sinceS: 0,
 	sources: [],
 	isProven: false,
-	announced: "no",
+	isAnnounced: false,
 	...more,
 });
 
@@ -126,7 +127,7 @@ export function simulate({ seats, bad, latencyS, mayPost = true }: SimOptions): 
 				if (found === null) {
 					const count = (failures.get(line) ?? 0) + 1;
 					failures.set(line, count);
-					own.set(askKey.peer(move.from), atS + waitSeconds(count, 1000));
+					own.set(askKey.peer(move.from), atS + waitSeconds(count, 125));
 				} else if (move.kind === "fetch-report") {
 					if (found === true) node.reports[move.seat] = "held";
 					else own.set(askKey.report(move.from, 0, move.seat), atS + 5);
@@ -163,7 +164,7 @@ export function simulate({ seats, bad, latencyS, mayPost = true }: SimOptions): 
 	): void {
 		const before = node.statements.get(id);
 		const all = (before?.signers ?? 0n) | signers;
-		const hasQuorum = isQuorum({ quorumPpm: QUORUM_PPM }, total, stakeOf(seats, all));
+		const hasQuorum = isQuorum(stakeOfSet(all, seats), total, QUORUM_PPM);
 		node.statements.set(id, {
 			...statement(set, all, { id, verdict: "unknown", judgedWith: null }),
 			...(before === undefined ? {} : { verdict: before.verdict, judgedWith: before.judgedWith }),
@@ -171,7 +172,7 @@ export function simulate({ seats, bad, latencyS, mayPost = true }: SimOptions): 
 			sinceS: before?.sinceS ?? (hasQuorum ? nowS : null),
 		});
 	}
-	const total = stakeOf(seats, (1n << 64n) - 1n);
+	const total = stakeOfSet((1n << 64n) - 1n, seats);
 
 	for (let nowS = WINDOWS.revealsAt; nowS < WINDOWS.signsUntil && posted === null; nowS++) {
 		for (const act of due.get(nowS) ?? []) act();

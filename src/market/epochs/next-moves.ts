@@ -2,19 +2,11 @@
 // when to commit and reveal, whom to ask for what, which set of reports to sign, when to post, whom to
 // challenge. Pure: a view and the chain's clock in, moves out; the same view gives the same moves. Who carries
 // them out is validator/settlement. docs/epochs.md §4.
-import type { Seat } from "../../protocol/chain/epoch-shapes.ts";
+import { NO_BASE, type Seat } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
-import {
-	askKey,
-	bitOf,
-	type EpochView,
-	isQuorum,
-	type KnownStatement,
-	NO_BASE,
-	type SettlementView,
-	stakeOf,
-} from "./epoch-view.ts";
+import { askKey, type EpochView, type KnownStatement, type SettlementView } from "./epoch-view.ts";
+import { bitOf, isQuorum, stakeOfSet } from "./seat-set.ts";
 
 export type Move =
 	| { readonly kind: "draft" | "commit" | "reveal" | "publish"; readonly epoch: number }
@@ -125,8 +117,8 @@ function judgeMoves(
 	{ epoch, seats, reports, statements, areSeatsFirm, posted }: EpochView,
 ): Move[] {
 	if (!areSeatsFirm) return [];
-	const held = setOf(seats, reports, "held");
-	const known = held | setOf(seats, reports, "malformed");
+	const held = whose(seats, reports, "held");
+	const known = held | whose(seats, reports, "malformed");
 	return statements.flatMap(({ id, weights, verdict, judgedWith }): Move[] => {
 		const { set, base } = weights;
 		const here = set & known;
@@ -139,7 +131,7 @@ function judgeMoves(
 	});
 }
 
-const setOf = (seats: readonly Seat[], reports: EpochView["reports"], state: "held" | "malformed"): bigint =>
+const whose = (seats: readonly Seat[], reports: EpochView["reports"], state: "held" | "malformed"): bigint =>
 	seats.reduce((set, _, seat) => (reports[seat] === state ? set | bitOf(seat) : set), 0n);
 
 /**
@@ -151,7 +143,7 @@ export function signedSet(view: SettlementView, open: EpochView, nowS: number): 
 	const { seats, reports, windows, statements } = open;
 	const ownSeat = seats.findIndex(({ validator }) => validator === view.self);
 	if (!open.areSeatsFirm || ownSeat === -1 || nowS < windows.signsAt || nowS >= windows.signsUntil) return null;
-	const held = setOf(seats, reports, "held");
+	const held = whose(seats, reports, "held");
 	const own = statements.reduce((set, one) => (one.signers & bitOf(ownSeat) ? set | one.weights.set : set), 0n);
 	if (own === 0n) {
 		const isWhole = reports.every((state) => state !== "absent");
@@ -170,7 +162,7 @@ function signMoves(view: SettlementView, open: EpochView, nowS: number): Move[] 
 	const base = baseOf(view, epoch);
 	if (posted !== null || base === null) return [];
 	const set = signedSet(view, open, nowS);
-	if (set === null || !isQuorum(view, totalStake, stakeOf(seats, set))) return [];
+	if (set === null || !isQuorum(stakeOfSet(set, seats), totalStake, view.quorumPpm)) return [];
 	const ownSeat = seats.findIndex(({ validator }) => validator === view.self);
 	const isSigned = statements.some(
 		({ weights, signers }) => weights.set === set && weights.base === base && (signers & bitOf(ownSeat)) !== 0n,
@@ -209,8 +201,8 @@ function postMoves(view: SettlementView, open: EpochView, nowS: number): Move[] 
 	if (view.head !== null && view.head.epoch >= epoch) return [];
 	const [best] = statements
 		.filter((one) => one.verdict === "right" && one.weights.base === base)
-		.filter(({ signers }) => isQuorum(view, totalStake, stakeOf(seats, signers)))
-		.sort((a, b) => compare(stakeOf(seats, b.weights.set), stakeOf(seats, a.weights.set)));
+		.filter(({ signers }) => isQuorum(stakeOfSet(signers, seats), totalStake, view.quorumPpm))
+		.sort((a, b) => compare(stakeOfSet(b.weights.set, seats), stakeOfSet(a.weights.set, seats)));
 	return best !== undefined && isTurn(view, open, best, nowS) ? [{ kind: "post", epoch, id: best.id }] : [];
 }
 
@@ -237,13 +229,13 @@ function accuseMoves(view: SettlementView, open: EpochView, nowS: number): Move[
 		const turnS = turnSeconds(open.windows);
 		// Late: that it is dropped counts more than who gets the accuser's part.
 		const isUrgent = isStanding && nowS >= posted.finalAt - 8 * turnS;
-		if (isUrgent || one.announced === "before") moves.push({ kind: "challenge", epoch, id: one.id });
-		else if (one.announced === "no" && isTurn(view, open, one, nowS, 2))
+		if (isUrgent || one.isAnnounced) moves.push({ kind: "challenge", epoch, id: one.id });
+		else if (isTurn(view, open, one, nowS, 2))
 			moves.push({ kind: "announce", epoch, id: one.id });
 	}
 	return moves;
 }
 
-/** How long whoever failed so often in a row is left alone: it doubles, up to an eighth of the sign window. */
-export const waitSeconds = (failures: number, signSeconds: number): number =>
-	Math.min(2 ** Math.min(failures, 20), Math.max(2, signSeconds / 8));
+/** How long whoever failed so often in a row is left alone: it doubles, up to a bound. */
+export const waitSeconds = (failures: number, mostS: number): number =>
+	Math.min(2 ** Math.min(failures, 20), Math.max(2, mostS));

@@ -3,6 +3,8 @@ import type { Seat } from "../../protocol/chain/epoch-shapes.ts";
 
 const PPM = 1_000_000n;
 
+export const bitOf = (seat: number): bigint => 1n << BigInt(seat);
+
 export const isInSet = (set: bigint, seat: number): boolean => ((set >> BigInt(seat)) & 1n) === 1n;
 
 export const setOf = (seats: Iterable<number>): bigint =>

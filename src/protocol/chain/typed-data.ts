@@ -53,3 +53,11 @@ export function compactSignature(signature: Hex): readonly [r: Hex, vs: Hex] {
 	if (bytes[64] === 28) vs[0]! |= 0x80;
 	return [toHex(bytes.subarray(0, 32)), toHex(vs)];
 }
+
+/** The reverse: 65 bytes again. */
+export function expandSignature([r, vs]: readonly [r: Hex, vs: Hex] | readonly Hex[]): Hex {
+	const s = fromHex(vs!.toLowerCase(), 32);
+	const v = s[0]! & 0x80 ? 28 : 27;
+	s[0]! &= 0x7f;
+	return toHex(concatBytes(fromHex(r!.toLowerCase(), 32), s, Uint8Array.of(v)));
+}

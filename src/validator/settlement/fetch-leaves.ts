@@ -1,60 +1,51 @@
-// Leaves of other validators' reports and proposals, and the reasons behind scores, from the address that
-// each wrote on chain. Hostile: parsed and bounded here, and whoever asks compares them with the root on
-// chain. A report without its validator's signature is none: who gives out two must be bound by both.
+// Files of other validators: leaves of reports and of weights, what they signed, the reasons behind scores; from
+// the address that each wrote on chain. Hostile: bounded in bytes and time and parsed here; whoever asks
+// compares them with the root on chain, or checks the signatures.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { parseReasons, type ReportReasons } from "../../market/epochs/reasons-file.ts";
-import { readScoreReport } from "../../market/epochs/score-report.ts";
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
-import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
+import type { RewardLeaf, ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { MAX_ARCHIVE_BYTES, parseSignedReport, parseWeights } from "../../protocol/chain/leaf-files.ts";
-import { isReportSigned } from "../../protocol/chain/report-signature.ts";
-import { type ArchiveKind, archivePath } from "./report-archive.ts";
+import { MAX_ARCHIVE_BYTES, parseReport, parseRewards } from "../../protocol/chain/leaf-files.ts";
+import { MAX_STATEMENTS_BYTES, parseStatements, type SignedWeights } from "../../protocol/chain/statements-file.ts";
+import { archivePath, statementsPath } from "./report-archive.ts";
 
-/** What a validator says of an epoch, by its own signature. */
-export interface FetchedReport {
-	readonly leaves: readonly ScoreLeaf[];
-	readonly signature: Hex;
+/** How much is taken of whom. */
+export interface FetchFrom {
+	readonly from: Hex;
+	readonly mostBytes?: number;
+	readonly withinMs?: number;
 }
+
+export type LeafFetcher = ReturnType<typeof createLeafFetcher>;
 
 const FETCH_WITHIN_MS = 20_000;
 
-export function createLeafFetcher(contracts: Contracts, onFailure: (from: Hex, error: unknown) => void) {
-	async function fetchFile(epoch: number, kind: ArchiveKind, from: Hex): Promise<Uint8Array | null> {
+/** Each is null when the other has none, or more than the bound; and throws when it fails or talks nonsense. */
+export function createLeafFetcher(contracts: Contracts) {
+	async function fetchFile<T>(
+		path: string,
+		{ from, mostBytes = MAX_ARCHIVE_BYTES, withinMs = FETCH_WITHIN_MS }: FetchFrom,
+		parse: (bytes: Uint8Array) => T | Promise<T | null> | null,
+	): Promise<T | null> {
 		const { endpoint } = await readAccount(contracts, from);
-		if (!/^https?:\/\//.test(endpoint)) return null;
-		try {
-			// The address is whatever its owner wrote.
-			const url = new URL(archivePath(epoch, kind, from), endpoint);
-			return await fetchBounded(url, { mostBytes: MAX_ARCHIVE_BYTES, withinMs: FETCH_WITHIN_MS });
-		} catch (error) {
-			onFailure(from, error);
-			return null;
-		}
+		if (!/^https?:\/\//.test(endpoint)) throw new Error(`${from} has no address on chain`);
+		// The address is whatever its owner wrote.
+		const bytes = await fetchBounded(new URL(path, endpoint), { mostBytes, withinMs });
+		const found = bytes === null ? null : await parse(bytes);
+		if (bytes !== null && found === null) throw new Error(`${from} gives something else out as ${path}`);
+		return found;
 	}
 	return {
-		async report(epoch: number, validator: Hex): Promise<FetchedReport | null> {
-			const bytes = await fetchFile(epoch, "report", validator);
-			const found = bytes === null ? null : parseSignedReport(bytes);
-			if (found === null) return null;
-			const { leaves, signature } = found;
-			const root = readScoreReport(leaves).reportRoot;
-			if (
-				signature !== null &&
-				isReportSigned(contracts.addresses, { validator, epoch: BigInt(epoch), root }, signature)
-			)
-				return { leaves, signature };
-			onFailure(validator, new Error(`the report of epoch ${epoch} is not signed by ${validator}`));
-			return null;
-		},
-		async weights(epoch: number, proposer: Hex): Promise<readonly WeightLeaf[] | null> {
-			const bytes = await fetchFile(epoch, "weights", proposer);
-			return bytes === null ? null : parseWeights(bytes);
-		},
-		async reasons(epoch: number, validator: Hex): Promise<ReportReasons | null> {
-			const bytes = await fetchFile(epoch, "reasons", validator);
-			return bytes === null ? null : parseReasons(bytes);
-		},
+		/** The leaves of a validator's report, from whoever has them. */
+		report: (epoch: number, validator: Hex, from: FetchFrom): Promise<readonly ScoreLeaf[] | null> =>
+			fetchFile(archivePath(epoch, "report", validator), from, parseReport),
+		rewards: (epoch: number, id: Hex, from: FetchFrom): Promise<readonly RewardLeaf[] | null> =>
+			fetchFile(archivePath(epoch, "rewards", id), from, parseRewards),
+		statements: (epoch: number, from: FetchFrom): Promise<readonly SignedWeights[] | null> =>
+			fetchFile(statementsPath(epoch), { mostBytes: MAX_STATEMENTS_BYTES, ...from }, parseStatements),
+		reasons: (epoch: number, validator: Hex, from: FetchFrom = { from: validator }): Promise<ReportReasons | null> =>
+			fetchFile(archivePath(epoch, "reasons", validator), from, (bytes) => parseReasons(bytes)),
 	};
 }

@@ -1,8 +1,7 @@
-// The leaves behind the roots on chain, as files: our own reports and proposals, written before anything is
-// sent, and others' as they were found. A file is kept by epoch, kind and account, and whoever reads one
-// checks it against the chain: nothing here is believed. A draft, and the reasons behind it, become public
-// when the report is revealed and signed: who could read them earlier could commit to a copy. docs/epochs.md
-// §4.
+// The leaves behind the roots on chain, as files: our own reports and weights, written before anything is sent
+// or signed, and others' as they were found; and what was signed. Kept by epoch, and whoever reads one checks
+// it against the chain or a signature: nothing here is believed. A draft, and the reasons behind it, become
+// public when the report is revealed: who could read them earlier could commit to a copy. docs/epochs.md §4.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
@@ -14,21 +13,27 @@ import {
 	type ReportReasons,
 } from "../../market/epochs/reasons-file.ts";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
-import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
+import type { RewardLeaf, ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { encodeReport, encodeWeights, parseSignedReport, parseWeights } from "../../protocol/chain/leaf-files.ts";
+import { encodeReport, encodeRewards, parseReport, parseRewards } from "../../protocol/chain/leaf-files.ts";
+import { encodeStatements, parseStatements, type SignedWeights } from "../../protocol/chain/statements-file.ts";
 
 export type ReportArchive = ReturnType<typeof createReportArchive>;
 
-const PUBLIC = /^\/chain\/(\d{1,15})\/((?:report|weights)-0x[0-9a-f]{40}\.json|reasons-0x[0-9a-f]{40}\.json\.gz)$/;
+const PUBLIC =
+	/^\/chain\/(\d{1,15})\/(report-0x[0-9a-f]{40}\.json|rewards-0x[0-9a-f]{64}\.json|statements\.json|reasons-0x[0-9a-f]{40}\.json\.gz)$/;
 
-export type ArchiveKind = "report" | "weights" | "reasons";
+/** A report and its reasons are of an account, rewards of weights' id. */
+export type ArchiveKind = "report" | "rewards" | "reasons";
 
-export const archivePath = (epoch: number, kind: ArchiveKind, account: Hex): string =>
-	`/chain/${epoch}/${archiveName(kind, account)}`;
+export const archivePath = (epoch: number, kind: ArchiveKind, of: Hex): string =>
+	`/chain/${epoch}/${archiveName(kind, of)}`;
 
-const archiveName = (kind: ArchiveKind, account: Hex): string =>
-	`${kind}-${account}.json${kind === "reasons" ? ".gz" : ""}`;
+/** What was signed of an epoch's weights, as far as a validator knows. */
+export const statementsPath = (epoch: number): string => `/chain/${epoch}/${STATEMENTS}`;
+
+const STATEMENTS = "statements.json";
+const archiveName = (kind: ArchiveKind, of: Hex): string => `${kind}-${of}.json${kind === "reasons" ? ".gz" : ""}`;
 
 export function createReportArchive(folder: string) {
 	const place = (epoch: number, name: string) => join(folder, String(epoch), name);
@@ -45,24 +50,23 @@ export function createReportArchive(folder: string) {
 		const found = await bytes(epoch, name);
 		return found === null ? null : parse(found);
 	};
-	const signedReport = (epoch: number, validator: Hex) =>
-		read(epoch, archiveName("report", validator), parseSignedReport);
 
 	return {
 		/** What we are about to commit to. Nobody else sees it. */
 		putDraft: (epoch: number, validator: Hex, leaves: readonly ScoreLeaf[]) =>
-			put(epoch, `draft-${validator}.json`, encodeReport(leaves, null)),
-		draft: async (epoch: number, validator: Hex) =>
-			(await read(epoch, `draft-${validator}.json`, parseSignedReport))?.leaves ?? null,
+			put(epoch, `draft-${validator}.json`, encodeReport(leaves)),
+		draft: (epoch: number, validator: Hex) => read(epoch, `draft-${validator}.json`, parseReport),
 		/** Public from here on. */
-		putReport: (epoch: number, validator: Hex, leaves: readonly ScoreLeaf[], signature: Hex | null) =>
-			put(epoch, archiveName("report", validator), encodeReport(leaves, signature)),
-		report: async (epoch: number, validator: Hex) => (await signedReport(epoch, validator))?.leaves ?? null,
-		signedReport,
-		/** By proposer: it may be a wrong one. */
-		putWeights: (epoch: number, proposer: Hex, leaves: readonly WeightLeaf[]) =>
-			put(epoch, archiveName("weights", proposer), encodeWeights(leaves)),
-		weights: (epoch: number, proposer: Hex) => read(epoch, archiveName("weights", proposer), parseWeights),
+		putReport: (epoch: number, validator: Hex, leaves: readonly ScoreLeaf[]) =>
+			put(epoch, archiveName("report", validator), encodeReport(leaves)),
+		report: (epoch: number, validator: Hex) => read(epoch, archiveName("report", validator), parseReport),
+		/** By the weights' id: they may be wrong ones. */
+		putRewards: (epoch: number, id: Hex, leaves: readonly RewardLeaf[]) =>
+			put(epoch, archiveName("rewards", id), encodeRewards(leaves)),
+		rewards: (epoch: number, id: Hex) => read(epoch, archiveName("rewards", id), parseRewards),
+		putStatements: (epoch: number, statements: readonly SignedWeights[]) =>
+			put(epoch, STATEMENTS, encodeStatements(statements)),
+		statements: (epoch: number) => read(epoch, STATEMENTS, parseStatements),
 		/** Why our own scores are what they are. Not public before `publishReasons`. */
 		putReasons: (epoch: number, reasons: ReasonEntries, params: ReportReasons["params"] = null) =>
 			put(epoch, OWN_REASONS, zipped(encodeReasons(reasons, params))),
@@ -78,11 +82,12 @@ export function createReportArchive(folder: string) {
 			const [, epoch, name] = PUBLIC.exec(path) ?? [];
 			return epoch === undefined ? null : bytes(Number(epoch), name!);
 		},
-		/** Epochs below this one are no longer needed. */
-		async prune(below: number): Promise<void> {
+		/** Epochs below this one are no longer needed, but for `keep`. */
+		async prune(below: number, keep: number | null = null): Promise<void> {
 			const names = await readdir(folder).catch(() => []);
 			for (const name of names)
-				if (/^\d+$/.test(name) && Number(name) < below) await rm(join(folder, name), { recursive: true, force: true });
+				if (/^\d+$/.test(name) && Number(name) < below && Number(name) !== keep)
+					await rm(join(folder, name), { recursive: true, force: true });
 		},
 	};
 }
