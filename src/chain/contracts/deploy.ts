@@ -15,18 +15,24 @@ import { sendCall } from "../sending/send-call.ts";
 import type { ChainAccount } from "../sending/sign.ts";
 import { type Contracts, callOf } from "./contracts.ts";
 import type { RollCallParams } from "./roll-call.ts";
+import type { EpochParams } from "./scoreboard.ts";
 
 export interface Schedule {
 	/** When epoch 0 begins, seconds since 1970. */
 	readonly genesis: number;
 	readonly epochSeconds: number;
-	/** Of each window: at most, and by default, a tenth of an epoch. They follow one another within the next epoch. */
+	/** Of each of the four windows, at most a tenth of an epoch: for a network to try things out. Absent: a real one's. */
 	readonly windowSeconds?: number;
+	/** Anything else of the Scoreboard's. */
+	readonly epochs?: Partial<EpochParams>;
 	readonly rollCalls?: Partial<RollCallParams>;
 }
 
-const DAY = 86_400;
+const HOUR = 3600;
+const DAY = 24 * HOUR;
 const UNIT = 10n ** 18n;
+/** Of a provider. */
+const LEAST_STAKE = 10n * UNIT;
 /** For blocks of 12 s: a call each 20 min on average. */
 const ROLL_CALLS: RollCallParams = {
 	every: 100,
@@ -43,7 +49,7 @@ const ROLL_CALLS: RollCallParams = {
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,
-	{ genesis, epochSeconds, windowSeconds = Number.POSITIVE_INFINITY, rollCalls = {} }: Schedule,
+	schedule: Schedule,
 ): Promise<Contracts> {
 	// 130 KB: only a deployment loads it.
 	const code = await import("../abi/creation-code.ts");
@@ -53,58 +59,51 @@ export async function deployContracts(
 		if (!contractAddress) throw new AssayError("CHAIN_REFUSED", "a contract was not deployed", { hint: "Try again." });
 		return { address: contractAddress, block: Number(blockNumber) };
 	};
-	const tenth = Math.max(1, Math.floor(epochSeconds / 10));
-	const window = BigInt(Math.min(windowSeconds, tenth));
 	const supply = 1_000_000_000n * UNIT;
 	const { address: token } = await put(
 		encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [supply] }),
 	);
 	const nonce = BigInt(await client.viem.getTransactionCount({ address: from, blockTag: "pending" }));
 	const predicted = (more: bigint) => getContractAddress({ from, nonce: nonce + more });
+	const epochs = epochsOf(schedule);
 	const stakes = {
-		minProviderStake: 10n * UNIT,
+		minProviderStake: LEAST_STAKE,
 		minValidatorStake: 1000n * UNIT,
-		unbondingSeconds: BigInt(Math.max(7 * DAY, 4 * tenth)),
+		unbondingSeconds: BigInt(Math.max(7 * DAY, windowsTogether(epochs))),
 		deviceSeconds: BigInt(7 * DAY),
-		accuserPpm: 500_000,
+		devicePpm: 333_333,
+		// A liar who has itself accused gets a tenth back.
+		accuserPpm: 100_000,
 	};
 	const registry = await put(
-		encodeDeployData({
-			abi: registryAbi,
-			bytecode: code.registryCode,
-			args: [token, predicted(1n), predicted(3n), predicted(4n), from, stakes],
-		}),
+		encodeDeployData({ abi: registryAbi, bytecode: code.registryCode, args: [token, from, stakes] }),
 	);
-	const epochs = {
-		genesis: BigInt(genesis),
-		epochSeconds: BigInt(epochSeconds),
-		commitSeconds: window,
-		revealSeconds: window,
-		voidSeconds: window,
-		challengeSeconds: window,
-		quorumPpm: 666_666,
-		proposerSlashPpm: 500_000,
-	};
 	const scoreboard = await put(
 		encodeDeployData({
 			abi: scoreboardAbi,
 			bytecode: code.scoreboardCode,
-			args: [registry.address, predicted(2n), epochs],
+			args: [registry.address, predicted(2n), storedParams(epochs)],
 		}),
 	);
-	const emission = { emissionPerEpoch: 1000n * UNIT, claimSeconds: BigInt(90 * DAY) };
 	const rewards = await put(
-		encodeDeployData({ abi: rewardsAbi, bytecode: code.rewardsCode, args: [token, scoreboard.address, emission] }),
+		encodeDeployData({
+			abi: rewardsAbi,
+			bytecode: code.rewardsCode,
+			args: [token, scoreboard.address, registry.address, 1000n * UNIT],
+		}),
 	);
-	const shares = { gemmSlashPpm: 500_000, conflictSlashPpm: 1_000_000 };
 	const slashing = await put(
-		encodeDeployData({ abi: slashingAbi, bytecode: code.slashingCode, args: [registry.address, shares] }),
+		encodeDeployData({
+			abi: slashingAbi,
+			bytecode: code.slashingCode,
+			args: [registry.address, { gemmSlashPpm: 500_000 }],
+		}),
 	);
 	const rollCall = await put(
 		encodeDeployData({
 			abi: rollCallAbi,
 			bytecode: code.rollCallCode,
-			args: [registry.address, { ...ROLL_CALLS, ...rollCalls }],
+			args: [registry.address, scoreboard.address, { ...ROLL_CALLS, ...schedule.rollCalls }],
 		}),
 	);
 	const escrow = { burnPpm: 100_000, mostSeconds: 30 * DAY };
@@ -124,6 +123,46 @@ export async function deployContracts(
 	};
 	return { client, addresses };
 }
+
+/**
+ * Defaults of a real network: commit and reveal a tenth of an epoch each, an epoch to sign, four hours and more to
+ * challenge, the providers' part paid in full from one whole score on. Where things are tried out: four short
+ * windows, and whoever is there shares all of it.
+ */
+function epochsOf({ genesis, epochSeconds, windowSeconds, epochs = {} }: Schedule): EpochParams {
+	const tenth = Math.max(1, Math.floor(epochSeconds / 10));
+	const window = Math.min(windowSeconds ?? tenth, tenth);
+	const isTrial = windowSeconds !== undefined;
+	return {
+		genesis,
+		epochSeconds,
+		commitSeconds: window,
+		revealSeconds: window,
+		signSeconds: isTrial ? window : epochSeconds,
+		// The contract allows 62 epochs at most.
+		challengeSeconds: isTrial ? window : Math.min(Math.max(4 * HOUR, epochSeconds), 62 * epochSeconds),
+		quorumPpm: 666_667,
+		signerSlashPpm: 500_000,
+		validatorPpm: 100_000,
+		targetWeight: isTrial ? 0 : 1_000_000,
+		stakePerWeight: isTrial ? LEAST_STAKE : 1000n * UNIT,
+		...epochs,
+	};
+}
+
+const windowsTogether = ({ commitSeconds, revealSeconds, signSeconds, challengeSeconds }: EpochParams): number =>
+	commitSeconds + revealSeconds + signSeconds + challengeSeconds;
+
+const storedParams = (params: EpochParams) => ({
+	...params,
+	genesis: BigInt(params.genesis),
+	epochSeconds: BigInt(params.epochSeconds),
+	commitSeconds: BigInt(params.commitSeconds),
+	revealSeconds: BigInt(params.revealSeconds),
+	signSeconds: BigInt(params.signSeconds),
+	challengeSeconds: BigInt(params.challengeSeconds),
+	targetWeight: BigInt(params.targetWeight),
+});
 
 /** Approve, then fund: what the first epochs can pay. */
 export async function fundRewards(contracts: Contracts, from: ChainAccount, amount: bigint): Promise<void> {

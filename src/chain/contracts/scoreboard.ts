@@ -170,8 +170,11 @@ export const postCall = (
 ): Call =>
 	callOf(contracts, "scoreboard", "post", weights, chainSeats(seats), signers, signatures.map(compactSignature));
 
-export const punishCall = (contracts: Pick<Contracts, "addresses">, weights: Weights, signatures: readonly Hex[]): Call =>
-	callOf(contracts, "scoreboard", "punish", weights, signatures.map(compactSignature));
+export const punishCall = (
+	contracts: Pick<Contracts, "addresses">,
+	weights: Weights,
+	signatures: readonly Hex[],
+): Call => callOf(contracts, "scoreboard", "punish", weights, signatures.map(compactSignature));
 
 interface OpenedReport {
 	readonly seat: number;

@@ -46,7 +46,7 @@ const options = {
 	param,
 	"until-scored": flag("exit with 0 as soon as something was proven, called and scored"),
 	"until-claimable": flag(
-		"exit with 0 as soon as an epoch's rewards can be claimed: with the embedded chain about 170 s after the first start",
+		"exit with 0 as soon as an epoch's rewards can be claimed: with the embedded chain about 150 s after the first start",
 	),
 	log: logOption("error"),
 	json: flag("print one event a line as JSON"),
@@ -227,7 +227,7 @@ async function live(network: Live): Promise<number> {
 	const stopLooking = watchRewards(running, (final) => {
 		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
 		report.line(rewardsLine(final, paint));
-		if (values["until-claimable"] && final.claimable > 0n) end(0);
+		if (values["until-claimable"] && final.claimable > 0n && final.isAnyScored) end(0);
 	});
 	const code = await ended.finally(stopLooking);
 	report.end();

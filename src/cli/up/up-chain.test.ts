@@ -10,16 +10,19 @@ import { createUpReport } from "./up-report.ts";
 
 const paint = paintFor({ isTTY: false } as NodeJS.WriteStream, { NO_COLOR: "1" });
 const UNIT = 10n ** 18n;
-const windows = { commitSeconds: 20, revealSeconds: 20, voidSeconds: 20, challengeSeconds: 20 };
+const windows = { commitSeconds: 20, revealSeconds: 20, signSeconds: 20, challengeSeconds: 20 };
 
 test("when the epoch that runs will pay, and what an epoch has paid for", () => {
 	const params = { genesis: 1000, epochSeconds: 4320, ...windows };
-	assert.equal(epochLine(params, 1000 + 4320 - 59.5), "epoch 0 ends in 60 s; its rewards can be claimed 80 s later");
-	assert.equal(epochLine(params, 1000 + 4320), "epoch 1 ends in 72 min; its rewards can be claimed 80 s later");
-	const line = (claimable: bigint, providers: number) => rewardsLine({ epoch: 3, claimable, providers }, paint);
-	assert.equal(line(1000n * UNIT, 1), "rewards   epoch 3: 1000 tokens can be claimed: assay claim");
-	assert.equal(line(0n, 1), "rewards   epoch 3: all of it is claimed");
-	assert.equal(line(0n, 0), "rewards   epoch 3: nobody had a score above 0, so nobody is paid");
+	assert.equal(epochLine(params, 1000 + 4320 - 59.5), "epoch 0 ends in 60 s; its rewards can be claimed 60 s later");
+	assert.equal(epochLine(params, 1000 + 4320), "epoch 1 ends in 72 min; its rewards can be claimed 60 s later");
+	const line = (claimable: bigint, isAnyScored: boolean) => rewardsLine({ epoch: 3, claimable, isAnyScored }, paint);
+	assert.equal(line(1000n * UNIT, true), "rewards   epoch 3: 1000 tokens can be claimed: assay claim");
+	assert.equal(line(0n, true), "rewards   epoch 3: all of it is claimed");
+	assert.equal(
+		line(100n * UNIT, false),
+		"rewards   epoch 3: 100 tokens can be claimed: assay claim; nobody had a score above 0, so no provider is paid",
+	);
 	const lines = stakeLines("0xAB", "http://127.0.0.1:1", "/data", "http://node").join("\n");
 	assert.match(
 		lines,
@@ -46,7 +49,8 @@ test("each step of an epoch is a line; what is no step is a dispute; escapes do 
 		} as NetworkEvent);
 	await show("chain.committed", "2 scores");
 	await show("chain.revealed", "0xabc");
-	await show("chain.proposed", "2 providers");
+	await show("chain.signed", "2 accounts, by 1 of 1 reports");
+	await show("chain.posted", "2 accounts");
 	await show("chain.final", "1");
 	const account = `0x${"ab".repeat(20)}`;
 	const fraud = { id: "2", kind: "chain.accused", subject: "cd".repeat(16), providerId: "ef".repeat(32), atMs: 0 };
@@ -55,7 +59,8 @@ test("each step of an epoch is a line; what is no step is a dispute; escapes do 
 	assert.deepEqual(text.trim().split("\n"), [
 		"chain     epoch 7: ended; committed to 2 scores",
 		"chain     epoch 7: scores revealed",
-		"chain     epoch 7: weights proposed, 2 providers",
+		"chain     epoch 7: weights signed, 2 accounts, by 1 of 1 reports",
+		"chain     epoch 7: weights posted, 2 accounts",
 		"fraud     efefefefefef, probe cdcdcdcdcdcd: a wrong result was proven on chain, account 0xababababab was slashed",
 		"chain     epoch 7: challenged 0xbad\ufffd[2J: weight",
 	]);
@@ -63,7 +68,7 @@ test("each step of an epoch is a line; what is no step is a dispute; escapes do 
 
 test("an epoch that was final before anybody looked is told, and each once", () => {
 	mock.timers.enable({ apis: ["setInterval"] });
-	let final = { epoch: 4, claimable: 5n, providers: 1 };
+	let final = { epoch: 4, claimable: 5n, isAnyScored: true };
 	const told: number[] = [];
 	const running = { chain: { newestFinal: () => final } } as unknown as RunningValidator;
 	const stop = watchRewards(running, ({ epoch }) => told.push(epoch));

@@ -34,18 +34,18 @@ export function watchRewards({ chain }: RunningValidator, onFinal: (final: Final
 	return () => clearInterval(looking);
 }
 
-/** The rewards of an epoch whose weights are final. */
-export function rewardsLine({ epoch, claimable, providers }: FinalEpoch, paint: Paint): string {
-	if (claimable > 0n)
-		return `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim`;
-	return `rewards   epoch ${epoch}: ${providers === 0 ? "nobody had a score above 0, so nobody is paid" : "all of it is claimed"}`;
+/** The rewards of an epoch whose weights are final, with what is left of earlier ones. */
+export function rewardsLine({ epoch, claimable, isAnyScored }: FinalEpoch, paint: Paint): string {
+	const nobody = isAnyScored ? "" : "; nobody had a score above 0, so no provider is paid";
+	if (claimable === 0n) return `rewards   epoch ${epoch}: all of it is claimed${nobody}`;
+	return `${paint.strong("rewards")}   epoch ${epoch}: ${paint.strong(formatTokens(claimable))} tokens can be claimed: assay claim${nobody}`;
 }
 
-/** When the current epoch will pay, at the earliest. */
+/** When the current epoch will pay, at the earliest: weights are posted as soon as they may be. */
 export function epochLine(p: EpochTimes & { readonly challengeSeconds: number }, nowS: number): string {
 	const epoch = Math.floor((nowS - p.genesis) / p.epochSeconds);
 	const endsIn = p.genesis + (epoch + 1) * p.epochSeconds - nowS;
-	const windows = p.commitSeconds + p.revealSeconds + p.voidSeconds + p.challengeSeconds;
+	const windows = p.commitSeconds + p.revealSeconds + p.challengeSeconds;
 	return `epoch ${epoch} ends in ${lapse(endsIn)}; its rewards can be claimed ${lapse(windows)} later`;
 }
 

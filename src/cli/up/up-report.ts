@@ -168,7 +168,8 @@ function rollCallLine(what: string, call: string, detail: Detail, paint: Paint):
 const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {
 	committed: (detail) => `ended; committed to ${detail}`,
 	revealed: () => "scores revealed",
-	proposed: (detail) => `weights proposed, ${detail}`,
+	signed: (detail) => `weights signed, ${detail}`,
+	posted: (detail) => `weights posted, ${detail}`,
 };
 
 /** Null: nothing to show. */

@@ -230,8 +230,7 @@ function accuseMoves(view: SettlementView, open: EpochView, nowS: number): Move[
 		// Late: that it is dropped counts more than who gets the accuser's part.
 		const isUrgent = isStanding && nowS >= posted.finalAt - 8 * turnS;
 		if (isUrgent || one.isAnnounced) moves.push({ kind: "challenge", epoch, id: one.id });
-		else if (isTurn(view, open, one, nowS, 2))
-			moves.push({ kind: "announce", epoch, id: one.id });
+		else if (isTurn(view, open, one, nowS, 2)) moves.push({ kind: "announce", epoch, id: one.id });
 	}
 	return moves;
 }

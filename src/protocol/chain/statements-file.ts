@@ -18,15 +18,7 @@ export const encodeStatements = (statements: readonly SignedWeights[]): string =
 	JSON.stringify({
 		version: 1,
 		statements: statements.slice(0, MAX_STATEMENTS).map(({ weights: w, signatures }) => ({
-			weights: [
-				String(w.epoch),
-				w.base,
-				String(w.set),
-				String(w.count),
-				String(w.totalWeight),
-				String(w.paid),
-				w.root,
-			],
+			weights: [String(w.epoch), w.base, String(w.set), String(w.count), String(w.totalWeight), String(w.paid), w.root],
 			signatures: signatures.slice(0, MAX_SIGNATURES).map(({ signer, signature }) => [signer, signature]),
 		})),
 	});

@@ -3,7 +3,6 @@
 // went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
 import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
 import { deployContracts, fundRewards } from "../../chain/contracts/deploy.ts";
-import { readLastFixed } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
@@ -53,17 +52,17 @@ export async function findStranded(
 	owned: readonly Hex[],
 	{ firstEpochSeconds, nowS }: EmbeddedSchedule,
 ): Promise<Stranded | null> {
-	if ((await readLastFixed(contracts)) !== null) return null;
+	if ((await board.readHead(contracts)) !== null) return null;
 	const params = await board.readEpochParams(contracts);
 	const current = Math.floor((nowS - params.genesis) / params.epochSeconds);
 	const { endsAt } = board.windowsOf(params, current);
 	// It comes about as soon by itself.
 	if (endsAt - nowS <= firstEpochSeconds) return null;
 	if (current > 0) {
-		const { revealsAt, voidsAt } = board.windowsOf(params, current - 1);
+		const { revealsAt, signsAt } = board.windowsOf(params, current - 1);
 		if (nowS < revealsAt) return null;
 		const { digest } = await board.readReport(contracts, current - 1, owned[0]!);
-		if (nowS < voidsAt && BigInt(digest) !== 0n) return null;
+		if (nowS < signsAt && BigInt(digest) !== 0n) return null;
 	}
 	if ((await readEvents(contracts, "scoreboard", "Revealed")).length > 0) return null;
 	const known = new Set(owned.map((account) => account.toLowerCase()));

@@ -1,7 +1,7 @@
 // How each move of an epoch is carried out: files written, peers asked, weights computed and signed, and what
 // is sent. Nothing is signed here that was not computed here. Which move is due is for the rules to say
 // (market/epochs/next-moves.ts). docs/epochs.md §4.
-import { callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
 import {
 	challengeCall,
 	postCall,
@@ -10,9 +10,7 @@ import {
 	readPosted,
 	readReport,
 	signWeights,
-	windowsOf,
 } from "../../chain/contracts/scoreboard.ts";
-import { blockAt } from "../../chain/node/block-at.ts";
 import type { EpochView } from "../../market/epochs/epoch-view.ts";
 import type { Move } from "../../market/epochs/next-moves.ts";
 import { createScoreReport, readScoreReport, type ScoreReport } from "../../market/epochs/score-report.ts";
@@ -199,7 +197,11 @@ async function sign(game: Game, epoch: number, baseId: Hex, set: bigint): Promis
 	game.leaves.set(id, { weights, leaves });
 	await archive.putStatements(epoch, held.toFile(open.seats, ownSeat, open.posted?.id ?? null));
 	const reports = seatsOf(set).length;
-	game.tell({ kind: "signed", epoch, detail: `${leaves.length} accounts, by ${reports} of ${open.seats.length} reports` });
+	game.tell({
+		kind: "signed",
+		epoch,
+		detail: `${leaves.length} accounts, by ${reports} of ${open.seats.length} reports`,
+	});
 }
 
 /** Computes it again. What cannot be settled with what is here stays unknown. */
@@ -211,7 +213,10 @@ async function judge(game: Game, epoch: number, id: Hex): Promise<void> {
 	const { weights } = one;
 	const facts = await factsOf(game, at, weights.base);
 	if (facts === null) return;
-	const known = open.seats.reduce((set, { root }, seat) => (held.reports.has(root) ? set | (1n << BigInt(seat)) : set), 0n);
+	const known = open.seats.reduce(
+		(set, { root }, seat) => (held.reports.has(root) ? set | (1n << BigInt(seat)) : set),
+		0n,
+	);
 	const hadLeaves = game.leaves.has(id);
 	const leaves = weights.count === 0 ? [] : (game.leaves.get(id)?.leaves ?? (await rightLeaves(game, one, facts)));
 	const fault = faultOf(weights, leaves, facts);
@@ -278,20 +283,16 @@ async function announce(game: Game, id: Hex): Promise<Sending> {
 }
 
 async function challenge(game: Game, epoch: number, id: Hex): Promise<Sending | null> {
-	const { contracts, params } = game;
+	const { contracts } = game;
 	const { open, held } = openOf(game, epoch);
 	const { weights, fault } = held.statements.get(id) ?? {};
 	if (weights === undefined || !fault) return null;
 	const base: Weights = game.leaves.get(weights.base)?.weights ?? NOTHING;
 	const { salt } = announcement(game, id);
-	const { endsAt } = windowsOf(params, epoch);
 	return {
 		intent: {
 			call: challengeCall(contracts, fault, { weights, base, seats: open.seats, salt }),
-			async isDone() {
-				const since = await blockAt(contracts.client, endsAt, contracts.addresses.deployedAtBlock);
-				return (await readEvents(contracts, "scoreboard", "ProvenWrong", { id }, since)).length > 0;
-			},
+			isDone: () => read(contracts, "scoreboard", "isProvenWrong", id),
 		},
 		told: { kind: "challenged", detail: `${id}: ${fault.kind}` },
 	};

@@ -3,7 +3,14 @@
 import { decodeFunctionData } from "viem";
 import { scoreboardAbi } from "../../chain/abi/scoreboard-abi.ts";
 import { read } from "../../chain/contracts/contracts.ts";
-import { type PostedWeights, readHead, readPosted, readReport, readStated, windowsOf } from "../../chain/contracts/scoreboard.ts";
+import {
+	type PostedWeights,
+	readHead,
+	readPosted,
+	readReport,
+	readStated,
+	windowsOf,
+} from "../../chain/contracts/scoreboard.ts";
 import type { BoardEpoch } from "../../chain/history/board-log.ts";
 import type { EpochView, KnownStatement, ReportState, SettlementView } from "../../market/epochs/epoch-view.ts";
 import { readScoreReport } from "../../market/epochs/score-report.ts";
@@ -68,7 +75,8 @@ function isSettled({ posted, windows, statements, punished, seats }: EpochView, 
 	if (nowS < windows.signsUntil || (posted !== null && nowS < posted.finalAt)) return false;
 	return statements.every(
 		({ verdict, signers }) =>
-			verdict !== "provable" || seats.every(({ validator }, seat) => !isInSet(signers, seat) || punished.has(validator)),
+			verdict !== "provable" ||
+			seats.every(({ validator }, seat) => !isInSet(signers, seat) || punished.has(validator)),
 	);
 }
 
@@ -222,7 +230,12 @@ async function knownOf(
 		seats,
 		totalStake,
 		nowS,
-	}: { readonly board: BoardEpoch; readonly seats: readonly Seat[]; readonly totalStake: bigint; readonly nowS: number },
+	}: {
+		readonly board: BoardEpoch;
+		readonly seats: readonly Seat[];
+		readonly totalStake: bigint;
+		readonly nowS: number;
+	},
 ): Promise<KnownStatement> {
 	const { id, weights, verdict, judgedWith } = one;
 	const signers = held.signersOf(one);

@@ -84,7 +84,10 @@ async function fetchReport(
 	return true;
 }
 
-async function fetchLeaves(game: Game, { epoch, id, from }: Asking & { readonly kind: "fetch-leaves" }): Promise<boolean> {
+async function fetchLeaves(
+	game: Game,
+	{ epoch, id, from }: Asking & { readonly kind: "fetch-leaves" },
+): Promise<boolean> {
 	const weights = await weightsOf(game, epoch, id);
 	if (weights === null || game.leaves.has(id)) return true;
 	const rows = Math.min(weights.count, 2 * mostRows(game, true) + (game.leaves.get(weights.base)?.leaves.length ?? 0));

@@ -1,6 +1,6 @@
 // The validator's side of the chain while it runs: gives probes a beacon, stakes, and at each epoch's end
 // reports its scores and sees them through to weights. Loaded only where a chain is configured. What is done
-// when is epoch-round.ts; where the chain is, home.ts. Page: docs/chain.md.
+// when is market/epochs/next-moves.ts; where the chain is, home.ts. Page: docs/chain.md.
 import { join } from "node:path";
 import type { StaticFile } from "../../api/server/server-options.ts";
 import { type EpochParams, readEpochParams } from "../../chain/contracts/scoreboard.ts";
@@ -13,7 +13,7 @@ import { ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { createPaidRentals, type PaidRentals } from "../rentals/paid-rentals.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createDeviceBindings } from "./device-bindings.ts";
-import { createEpochRound } from "./epoch-round.ts";
+import { createEpochGame } from "./epoch-game.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
 import { type Accused, createFraudKeeper } from "./fraud-keeper.ts";
@@ -76,18 +76,16 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 		tell: (accused) => tellAccused(context, accused),
 		onLeft: ({ probeId, evidence }, why) => log.warn({ probe: probeId, evidence, why }, "nobody is accused"),
 	});
-	const fetched = createLeafFetcher(contracts, (from, error) =>
-		log.warn({ from, err: error }, "leaves could not be fetched"),
-	);
 	/** The embedded chain's blocks are made by this clock. */
 	const ownS = () => Math.floor(nowMs() / 1000);
-	const round = await createEpochRound({
+	const game = await createEpochGame({
 		contracts,
 		account,
 		saltSecret,
 		journal,
 		archive,
 		nowS: () => (home.isEmbedded ? ownS() : readChainTime(contracts.client, ownS())),
+		nowMs,
 		scores: createReportScores({
 			store,
 			book,
@@ -99,11 +97,12 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 			nowMs,
 			reported: (explanation) => receipts.reported(explanation),
 		}),
-		fetchReport: fetched.report,
-		fetchWeights: fetched.weights,
+		fetched: createLeafFetcher(contracts),
+		providers: () => book.count(),
 		tell: (event) => tellEvent(context, event),
+		onError: (what, error) => log.warn({ what, err: error }, "chain: left for later"),
 	});
-	return { archive, book, receipts, frauds, round, finals: createFinalWatch(contracts) };
+	return { archive, book, receipts, frauds, game, finals: createFinalWatch(contracts) };
 }
 
 export class ChainKeeper {
@@ -126,11 +125,11 @@ export class ChainKeeper {
 
 	constructor(context: KeeperContext, home: ChainHome, parts: Parts) {
 		const { addresses } = home.contracts;
-		const { archive, book, receipts, round, finals } = parts;
+		const { archive, book, receipts, game, finals } = parts;
 		this.context = context;
 		this.home = home;
 		this.parts = parts;
-		this.params = round.params;
+		this.params = game.params;
 		this.receipts = receipts;
 		this.newestFinal = finals.newest;
 		const bindings = createDeviceBindings({ ...context, addresses, account: home.account, book });
@@ -164,11 +163,11 @@ export class ChainKeeper {
 
 	private async turn(): Promise<void> {
 		const { env, store } = this.context;
-		const { round, frauds, finals, archive } = this.parts;
+		const { game, frauds, finals, archive } = this.parts;
 		// One process of a network sends; the others serve.
 		const isSender = await store.leases.acquire(LEASE);
 		// Trouble with an epoch keeps nobody's fraud waiting.
-		if (isSender) await round.turn().finally(() => frauds.turn());
+		if (isSender) await game.turn().finally(() => frauds.turn());
 		const final = await finals.look();
 		if (!isSender) return;
 		if (final !== null) tellEvent(this.context, { kind: "final", epoch: final.epoch, detail: String(final.claimable) });
@@ -179,7 +178,8 @@ export class ChainKeeper {
 		// By the chain's time: a clock that is wrong must not cost anybody a claim.
 		const { timestamp } = await this.home.contracts.client.viem.getBlock();
 		this.prunedBelow = oldest(Math.min(Number(timestamp), env.nowMs() / 1000));
-		await archive.prune(this.prunedBelow);
+		// Rewards do not lapse: whoever claims late, or continues these weights, needs their leaves.
+		await archive.prune(this.prunedBelow, game.view().head?.epoch ?? null);
 	}
 
 	async stop(): Promise<void> {
@@ -187,6 +187,7 @@ export class ChainKeeper {
 		this.isStopping = true;
 		this.home.stopWaiting();
 		await this.turning?.stop();
+		await this.parts.game.stop();
 		await this.context.store.leases.release(LEASE);
 		await this.home.close();
 	}

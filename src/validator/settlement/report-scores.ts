@@ -5,6 +5,7 @@ import { type EpochTimes, windowsOf } from "../../chain/contracts/scoreboard.ts"
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
 import type { ReasonEntry } from "../../market/epochs/reasons-file.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
+import { given, term } from "../../market/scores/recompute.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { Store } from "../../store/open-store.ts";
@@ -17,7 +18,7 @@ const LEAST_MARGIN_S = 5;
 
 export interface ReportScoresOptions {
 	readonly store: Pick<Store, "scores">;
-	readonly book: Pick<ProviderBook, "refresh" | "accountOf" | "isKnown">;
+	readonly book: Pick<ProviderBook, "refresh" | "accountOf" | "isKnown" | "limitOf">;
 	readonly keptAccountOf: ChainHome["keptAccountOf"];
 	readonly archive: Pick<ReportArchive, "putReasons">;
 	readonly params: EpochTimes;
@@ -42,6 +43,19 @@ export function createReportScores(
 		const own = options.book.accountOf(providerId);
 		if (own !== null || options.keptAccountOf === null || options.book.isKnown(providerId)) return own;
 		return options.keptAccountOf(providerId).address.toLowerCase() as Hex;
+	}
+
+	/**
+	 * ATTACK: a cheat with the least stake, whatever it earns, loses less than it gains. No score is higher than
+	 * its account's stake stands for; an account that the chain's owner keeps has none and stands for itself.
+	 */
+	function limited(explanation: Explanation, account: Hex): Explanation {
+		if (!options.book.isKnown(explanation.providerId)) return explanation;
+		const { mostPpm, why } = options.book.limitOf(account, options.nowMs() / 1000);
+		if (explanation.scorePpm <= mostPpm) return explanation;
+		const limit = given("stake", "ppm", mostPpm, `state:${why}`);
+		const root = term("score", "ppm", "min", [explanation.root, limit]);
+		return { ...explanation, scorePpm: root.value, why: root.value === 0 ? (why ?? "") : explanation.why, root };
 	}
 
 	/** Every current score whose provider has an account; of several with one account the best counts. */
@@ -73,7 +87,7 @@ export function createReportScores(
 					const provider = accounts.get(providerId);
 					if (provider === undefined) continue;
 					const own = terms as unknown as Explanation;
-					const explanation = (await options.reported?.(own)) ?? own;
+					const explanation = limited((await options.reported?.(own)) ?? own, provider);
 					const scorePpm = explanation === own ? kept : explanation.scorePpm;
 					if ((leaves.get(provider)?.scorePpm ?? -1) >= scorePpm) continue;
 					const evidenceSha256: Hex = explanation.evidence === null ? NO_EVIDENCE : `0x${explanation.evidence}`;

@@ -16,8 +16,8 @@ export const chainDefaults = {
 	/** Length of an epoch of the embedded chain: 72 min of probing and then some, as SN27's tempo of 360 blocks. */
 	epochSeconds: 4320,
 	/**
-	 * Longest a window of the embedded chain is; a tenth of an epoch otherwise. One process commits, reveals and
-	 * proposes within seconds of the windows' beginnings.
+	 * Longest a window of the embedded chain is; a tenth of an epoch otherwise. One process commits, reveals, signs and
+	 * posts within seconds of the windows' beginnings.
 	 */
 	windowSeconds: 20,
 	/**
