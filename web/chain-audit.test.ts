@@ -1,44 +1,36 @@
-// The browser's audit without a browser: three validators' reports, honest and then with one thing changed. Each change is found by the check that is for it, and named.
+// The browser's audit without a browser: three validators' reports, honest and then with one thing changed in a file
+// or in what the API says. Each change is found by the check that is for it, and named. Weights that a hostile quorum
+// signed are src/market/audit/audit-epoch.test.ts.
 import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
 import { test } from "node:test";
 import type { Chain, ChainEpoch, ChainWeight } from "../src/api/types.ts";
-import { signReport } from "../src/chain/contracts/slashing.ts";
-import { accountOf } from "../src/chain/sending/sign.ts";
+import {
+	account,
+	BASE,
+	BASE_LEAVES,
+	DOMAIN,
+	FACTS,
+	forged,
+	PROVIDERS,
+	REPORTS,
+	RIGHT,
+	RULES,
+	SEATS,
+	sceneOf,
+	signedBy,
+	VALIDATORS,
+} from "../src/market/audit/epoch-scene.test-kit.ts";
 import { encodeReasons, type ReasonEntry } from "../src/market/epochs/reasons-file.ts";
-import { createScoreReport } from "../src/market/epochs/score-report.ts";
-import { createWeightProposal, proposalDigest, shareOf } from "../src/market/epochs/weight-proposal.ts";
 import { given } from "../src/market/scores/recompute.ts";
-import type { Hex } from "../src/protocol/chain/hex.ts";
-import { encodeReport, encodeWeights } from "../src/protocol/chain/leaf-files.ts";
+import type { Weights } from "../src/protocol/chain/epoch-shapes.ts";
+import { encodeReport, encodeRewards } from "../src/protocol/chain/leaf-files.ts";
+import { encodeStatements } from "../src/protocol/chain/statements-file.ts";
 import { zipped } from "../src/validator/settlement/report-archive.ts";
 import { type AuditSource, auditChainEpoch } from "./chain/chain-audit.ts";
 import { elsewhere } from "./chain/chain-elsewhere.ts";
 import { countdown, exactAmount, shortAccount, shortAmount } from "./chain/chain-format.ts";
 
-const account = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
-const POT = 1000n * 10n ** 18n;
-const STAKES = [5000n, 3000n, 2000n];
-const KEYS = ["a1", "a2", "a3"].map((byte) => accountOf(`0x${byte.repeat(32)}`));
-const VALIDATORS = KEYS.map(({ address }) => address.toLowerCase() as Hex);
-const DOMAIN = { chainId: 31337, slashing: account(0x51) };
-const PROVIDERS = [1, 2, 3, 4, 5].map(account);
-const evidenceSha256: Hex = `0x${"00".repeat(32)}`;
-/** The second and third say a little else; the third leaves one out. */
-const REPORTS = VALIDATORS.map((_, v) =>
-	createScoreReport(
-		PROVIDERS.filter((_, i) => !(v === 2 && i === 4)).map((provider, i) => ({
-			provider,
-			scorePpm: 100_003 * (i + 1) + 7 * v,
-			evidenceSha256,
-		})),
-	),
-);
-const SIGNATURES = await Promise.all(
-	REPORTS.map(({ reportRoot: root }, v) =>
-		signReport(KEYS[v]!, DOMAIN, { validator: VALIDATORS[v]!, epoch: 7n, root }),
-	),
-);
 const REASONS = await buffer(
 	zipped(
 		encodeReasons(
@@ -50,82 +42,98 @@ const REASONS = await buffer(
 		),
 	),
 );
+const { posted: POSTED } = (await sceneOf()).view;
+const at = { hash: `0x${"1".repeat(64)}`, block: 3 };
+const text = (value: string) => new TextEncoder().encode(value);
+const said = ({ epoch, base, set, count, totalWeight, paid, root }: Weights) => ({
+	epoch: Number(epoch),
+	base,
+	set: String(set),
+	count,
+	totalWeight: String(totalWeight),
+	paid: String(paid),
+	root,
+});
 
 function honest(): { epoch: ChainEpoch; rows: ChainWeight[]; files: Map<string, Uint8Array> } {
-	const right = createWeightProposal(
-		REPORTS.map((report, v) => ({ validator: VALIDATORS[v]!, stake: STAKES[v]!, report })),
-		POT,
-	);
-	const at = { hash: `0x${"1".repeat(64)}`, block: 3 };
-	const proposal = {
-		proposer: VALIDATORS[0]!,
-		...right.proposal,
-		totalWeight: String(right.proposal.totalWeight),
-		emission: String(POT),
-		thresholdRemainder: String(right.proposal.thresholdRemainder),
-		finalAtMs: 5,
-		proposed: at,
-		leaves: "right" as const,
-		leavesPath: "/weights",
-		digest: proposalDigest(7, right.proposal),
-	};
-	const text = (value: string) => new TextEncoder().encode(value);
-	const files = new Map<string, Uint8Array>([["/weights", text(encodeWeights(right.leaves))]]);
-	for (const [v, { leaves }] of REPORTS.entries()) files.set(`/report${v}`, text(encodeReport(leaves, SIGNATURES[v]!)));
-	files.set("/reasons0", REASONS);
+	const files = new Map<string, Uint8Array>([
+		["/rewards", text(encodeRewards(RIGHT.leaves))],
+		["/base", text(encodeRewards(BASE_LEAVES))],
+		["/statements", text(encodeStatements([{ weights: RIGHT.weights, signatures: POSTED!.signatures! }]))],
+		["/reasons0", REASONS],
+	]);
+	for (const [v, { leaves }] of REPORTS.entries()) files.set(`/report${v}`, text(encodeReport(leaves)));
+	const { id, weights, signers, signatures, total } = POSTED!;
 	const epoch: ChainEpoch = {
 		number: 7,
 		phase: "final",
 		startsAtMs: 0,
 		endsAtMs: 1,
 		revealsAtMs: 2,
-		voidsAtMs: 3,
-		proposesAtMs: 4,
+		signsAtMs: 3,
+		signsUntilMs: 4,
+		postedAtMs: 4,
 		finalAtMs: 5,
 		nextAtMs: null,
 		reports: 3,
-		providers: right.leaves.length,
-		pot: String(POT),
-		paid: "0",
-		claims: 1,
-		countedStake: "10000",
-		totalStake: "10000",
+		accounts: weights.count,
+		earned: String(weights.paid),
+		pot: String(FACTS.pot),
+		funded: String(10n ** 24n),
+		reportedStake: String(FACTS.totalStake),
+		totalStake: String(FACTS.totalStake),
 		hasQuorum: true,
-		reportsOf: REPORTS.map(({ reportRoot, leaves }, v) => ({
-			account: VALIDATORS[v]!,
+		reportsOf: SEATS.map(({ validator, signer, stake, root }, v) => ({
+			account: validator,
+			signer,
 			isSelf: v === 0,
 			endpoint: "",
-			stake: String(STAKES[v]),
+			stake: String(stake),
+			seat: v,
 			state: "revealed",
-			root: reportRoot,
+			isCounted: true,
+			hasSigned: v < 2,
+			root,
 			committed: at,
 			revealed: at,
-			voided: null,
-			scores: leaves.length,
+			scores: REPORTS[v]!.leaves.length,
 			leaves: "right",
 			leavesPath: `/report${v}`,
 			reasonsPath: v === 0 ? "/reasons0" : null,
 			reasonsBytes: v === 0 ? 500 : null,
 		})),
-		proposal,
-		rejected: [],
-		claimsUntilMs: null,
-		isSwept: false,
+		posted: {
+			id,
+			sender: VALIDATORS[0]!,
+			weights: said(weights),
+			signers: String(signers),
+			signatures: [...signatures!],
+			setStake: String(FACTS.totalStake),
+			signedStake: String(FACTS.totalStake),
+			total: String(total),
+			finalAtMs: 5,
+			at,
+			leaves: "right",
+			leavesPath: "/rewards",
+		},
+		base: { id: BASE.id, weights: said(BASE.weights), total: String(BASE.total), leaves: "right", leavesPath: "/base" },
+		statementsPath: "/statements",
+		wrong: [],
+		dropped: [],
 	};
-	const rows = right.leaves.map((leaf, i): ChainWeight => {
-		const share = String(shareOf(right.proposal, leaf));
-		const claimed = i === 0 ? { amount: share, ...at } : null;
-		return {
-			account: leaf.provider,
+	const rows = RIGHT.leaves.map(
+		({ account: who, weightPpm, earned, total }): ChainWeight => ({
+			account: who,
 			providerId: null,
 			name: null,
 			scores: [],
-			medianPpm: leaf.weightPpm,
-			weightPpm: leaf.weightPpm,
-			share,
-			claimed,
-		};
-	});
+			medianPpm: weightPpm,
+			weightPpm,
+			earned: String(earned),
+			total: String(total),
+			claimed: who === account(9) ? String(total) : "0",
+		}),
+	);
 	return { epoch, rows, files };
 }
 
@@ -134,20 +142,18 @@ const audit = ({ epoch, rows, files }: Case) => {
 	const file: AuditSource["file"] = async (path) => files.get(path) ?? null;
 	const chain = {
 		chainId: DOMAIN.chainId,
-		contracts: { slashing: DOMAIN.slashing },
-		params: { quorumPpm: 666_666 },
-	} as AuditSource["chain"];
+		contracts: { scoreboard: DOMAIN.scoreboard },
+		params: { ...RULES, targetWeight: "0", emissionPerEpoch: String(RULES.emissionPerEpoch) },
+	} as unknown as AuditSource["chain"];
 	return auditChainEpoch({ chain, epoch, rows, file, onStep: () => {} });
 };
-const rewrite = (one: Case, path: string, change: (file: LeafFile) => void) => {
-	const file = JSON.parse(new TextDecoder().decode(one.files.get(path))) as LeafFile;
-	change(file);
-	one.files.set(path, new TextEncoder().encode(JSON.stringify(file)));
+type Leaves = (string | number)[][];
+const edit = (one: Case, path: string, change: (leaves: Leaves) => void) => {
+	const file = JSON.parse(new TextDecoder().decode(one.files.get(path))) as { leaves: Leaves };
+	change(file.leaves);
+	one.files.set(path, text(JSON.stringify(file)));
 };
-type LeafFile = { leaves: (string | number)[][]; signature?: Hex };
-const edit = (one: Case, path: string, change: (leaves: LeafFile["leaves"]) => void) =>
-	rewrite(one, path, ({ leaves }) => change(leaves));
-const sign = (one: Case, path: string, signature: Hex) => rewrite(one, path, (file) => (file.signature = signature));
+const rowOf = ({ rows }: Case, who: string) => rows.find((row) => row.account === who)!;
 
 test("an honest epoch is equal in every check", async () => {
 	const found = await audit(honest());
@@ -159,8 +165,9 @@ test("an honest epoch is equal in every check", async () => {
 	assert.ok(found.isEqual);
 });
 
-/** What is changed, the checks that must differ, and the accounts that must be named, nobody else. */
-const CASES: [string, (one: Case) => void, string[], string[]][] = [
+const ID = POSTED!.id;
+/** What is changed, the checks that must differ, and whose it must be called, nobody else's. */
+const CASES: [string, (one: Case) => void | Promise<void>, string[], string[]][] = [
 	[
 		"a score that moves a median",
 		(one) => edit(one, "/report0", (leaves) => (leaves[1]![1] = 1)),
@@ -186,61 +193,70 @@ const CASES: [string, (one: Case) => void, string[], string[]][] = [
 		[VALIDATORS[0]!, PROVIDERS[2]!],
 	],
 	["leaves out of order", (one) => edit(one, "/report1", (leaves) => leaves.reverse()), ["Report"], [VALIDATORS[1]!]],
-	["a signature", (one) => sign(one, "/report1", SIGNATURES[0]!), ["Report"], [VALIDATORS[1]!]],
 	["reasons that are none", (one) => one.files.set("/reasons0", new Uint8Array(9)), ["Scores"], [VALIDATORS[0]!]],
-	["no list of leaves", (one) => one.files.set("/report1", new TextEncoder().encode("<html>")), ["Report"], []],
+	["no list of leaves", (one) => one.files.set("/report1", text("<html>")), ["Report"], []],
 	[
 		"a published weight",
-		(one) => edit(one, "/weights", (leaves) => (leaves[1]![1] = 5)),
-		["Published", "Medians"],
-		[VALIDATORS[0]!, PROVIDERS[1]!],
+		(one) => edit(one, "/rewards", (leaves) => (leaves[1]![1] = 5)),
+		["Published"],
+		[ID, PROVIDERS[1]!],
 	],
-	["a running sum", (one) => edit(one, "/weights", (leaves) => (leaves[1]![3] = "5")), ["Published"], [VALIDATORS[0]!]],
+	["a running sum", (one) => edit(one, "/rewards", (leaves) => (leaves[1]![2] = "5")), ["Published"], [ID]],
 	[
-		"the proposal's root",
-		(one) => Object.assign(one.epoch.proposal!, { root: `0x${"cd".repeat(32)}` }),
-		["Published", "Proposal", "Digest"],
-		[VALIDATORS[0]!],
+		"a signature",
+		async (one) => {
+			const [first] = await signedBy(RIGHT.weights, 1n);
+			one.epoch.posted!.signatures![1]!.signature = first!.signature;
+		},
+		["Signatures", "Stake"],
+		[VALIDATORS[1]!, ID],
 	],
 	[
-		"the proposal's total",
-		(one) => Object.assign(one.epoch.proposal!, { totalWeight: "5000000" }),
-		["Proposal", "Digest", "Shares"],
-		[VALIDATORS[0]!, ...PROVIDERS],
+		"the stake behind them",
+		(one) => {
+			one.epoch.totalStake = String(2n * FACTS.totalStake);
+		},
+		["Set", "Stake"],
+		[ID],
 	],
-	["a share", (one) => Object.assign(one.rows[2]!, { share: "5" }), ["Shares"], [PROVIDERS[2]!]],
 	[
-		"a claim",
-		(one) => Object.assign(one.rows[0]!, { claimed: { ...one.rows[0]!.claimed!, amount: "5" } }),
-		["Claims"],
-		[PROVIDERS[0]!],
+		"a reward that is shown",
+		(one) => Object.assign(rowOf(one, PROVIDERS[2]!), { earned: "5" }),
+		["Table"],
+		[PROVIDERS[2]!],
+	],
+	[
+		"a total that is shown",
+		(one) => Object.assign(rowOf(one, PROVIDERS[2]!), { total: "5" }),
+		["Table"],
+		[PROVIDERS[2]!],
+	],
+	[
+		"a payment",
+		(one) => Object.assign(rowOf(one, account(9)), { claimed: String(10n ** 30n) }),
+		["Payments"],
+		[account(9)],
+	],
+	[
+		"a wrong statement that somebody signed",
+		async (one) => {
+			const { weights } = forged(() => ({}), { set: 15n });
+			one.files.set("/statements", text(encodeStatements([{ weights, signatures: await signedBy(weights, 2n) }])));
+		},
+		[],
+		[VALIDATORS[1]!],
 	],
 ];
 for (const [what, change, checks, named] of CASES)
 	test(`changed: ${what}`, async () => {
 		const one = structuredClone(honest());
-		change(one);
+		await change(one);
 		const found = await audit(one);
 		assert.equal(found.isEqual, false);
 		const differing = found.checks.filter(({ state }) => state === "differs").map(({ title }) => title.split(" ")[0]);
 		assert.deepEqual(differing, checks);
 		assert.deepEqual([...new Set(found.differences.map(({ who }) => who))].sort(), [...named].sort());
 	});
-
-test("a signed report that was not revealed is a conflict, as for the command line", async () => {
-	const one = structuredClone(honest());
-	const lie = createScoreReport(REPORTS[1]!.leaves.slice(1));
-	const report = { validator: VALIDATORS[1]!, epoch: 7n, root: lie.reportRoot };
-	const signature = await signReport(KEYS[1]!, DOMAIN, report);
-	one.files.set("/report1", new TextEncoder().encode(encodeReport(lie.leaves, signature)));
-	assert.deepEqual(
-		(await audit(one)).differences.map(({ what, who }) => [what, who]),
-		[
-			["conflict", VALIDATORS[1]],
-			["report", VALIDATORS[1]],
-		],
-	);
-});
 
 test("what is not here yet is not called equal", async () => {
 	const missing = structuredClone(honest());
@@ -249,22 +265,20 @@ test("what is not here yet is not called equal", async () => {
 	assert.equal(found.isEqual, false);
 	assert.deepEqual(found.differences, [], "nobody is accused for want of a file");
 	assert.ok(found.checks.some(({ title, state }) => title.startsWith("Report") && state === "unknown"));
-	const early = await audit({ ...honest(), epoch: { ...honest().epoch, proposal: null, reportsOf: [] } });
+	const early = await audit({ ...honest(), epoch: { ...honest().epoch, posted: null, base: null, reportsOf: [] } });
 	assert.deepEqual(
 		early.checks.map(({ state }) => state),
 		["unknown", "unknown"],
 	);
-	const few = structuredClone(honest());
-	few.epoch.totalStake = "20000";
-	assert.equal((await audit(few)).checks.find(({ title }) => title === "Quorum")!.state, "unknown");
 });
 
 test("commands for elsewhere carry the contract's own selectors", () => {
 	const contracts = { scoreboard: account(0x5c) };
 	const chain = { contracts, rpcUrl: null, isEmbedded: false } as unknown as Chain;
-	const [own, proposalOf, ...reportOf] = elsewhere(chain, honest().epoch);
+	const [own, postedOf, ...reportOf] = elsewhere(chain, honest().epoch);
 	assert.equal(own!.command, "assay audit 7 --rpc $RPC_URL");
-	assert.match(proposalOf!.command, /^curl -s \$RPC_URL .*"data":"0x[0-9a-f]{8}0{63}7"/);
+	assert.match(postedOf!.command, /^curl -s \$RPC_URL .*"data":"0x[0-9a-f]{8}0{63}7"/);
+	assert.ok(postedOf!.about.includes(ID));
 	assert.equal(reportOf.length, 3);
 });
 

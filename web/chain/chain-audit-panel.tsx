@@ -73,7 +73,7 @@ export function ChainAuditPanel({ chain, epoch }: { chain: Chain; epoch: ChainEp
 
 	const isRunning = state.kind === "running";
 	return (
-		<Panel title="Audit in this browser" aside="roots, medians, weights, shares and claims, from the leaves up">
+		<Panel title="Audit in this browser" aside="scores, medians, signatures, rewards and payments, from the leaves up">
 			<div class="audit" data-audit={state.kind === "done" ? (state.audit.isEqual ? "equal" : "differs") : state.kind}>
 				<div class="audit-verdict">
 					<button type="button" class="primary" disabled={isRunning} onClick={() => void run()}>

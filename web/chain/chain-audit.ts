@@ -1,12 +1,15 @@
-// What an epoch's audit (market/epochs/audit-epoch.ts, the same as of `assay audit`) needs, as this validator's
+// What an epoch's audit (market/audit/audit-epoch.ts, the same as of `assay audit`) needs, as this validator's
 // API gives it. The chain's own words come over that API too and are hostile: chain-elsewhere.ts says how to ask
 // any node. Loaded when somebody audits: hashing and curves stay out of the first view.
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
-import { type AuditCheck, auditEpoch, type EpochFiles, type EpochView } from "../../src/market/epochs/audit-epoch.ts";
-import type { AuditDifference } from "../../src/market/epochs/audit-scores.ts";
+import { type AuditView, auditEpoch, type EpochFiles } from "../../src/market/audit/audit-epoch.ts";
+import type { AuditCheck } from "../../src/market/audit/audit-log.ts";
+import type { AuditDifference } from "../../src/market/audit/audit-scores.ts";
 import { parseReasons, type ReportReasons } from "../../src/market/epochs/reasons-file.ts";
+import type { Weights, WeightsSignature } from "../../src/protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
-import { parseSignedReport, parseWeights } from "../../src/protocol/chain/leaf-files.ts";
+import { parseReport, parseRewards } from "../../src/protocol/chain/leaf-files.ts";
+import { parseStatements } from "../../src/protocol/chain/statements-file.ts";
 
 export interface ChainAudit {
 	readonly checks: readonly AuditCheck[];
@@ -35,58 +38,75 @@ export async function auditChainEpoch(o: AuditSource): Promise<ChainAudit> {
 	return { checks, differences, notes, isEqual };
 }
 
-function viewOf({ chain, epoch, rows }: AuditSource): EpochView {
-	const { proposal } = epoch;
-	const payments = (amountOf: (row: ChainWeight) => string | null) =>
-		rows.flatMap((row) => {
-			const amount = amountOf(row);
-			return amount === null ? [] : [{ provider: row.account as Hex, amount: BigInt(amount) }];
-		});
+function viewOf({ chain, epoch, rows }: AuditSource): AuditView {
+	const { posted, base } = epoch;
+	const { params } = chain;
+	const seats = epoch.reportsOf.filter(({ seat }) => seat !== null).sort((a, b) => a.seat! - b.seat!);
 	return {
 		epoch: epoch.number,
-		domain: { chainId: chain.chainId, slashing: chain.contracts.slashing as Hex },
-		reports: epoch.reportsOf.flatMap(({ account, root, stake, state }) =>
-			root === null
-				? []
-				: [{ validator: account as Hex, root: root as Hex, stake: BigInt(stake), voided: state === "voided" }],
-		),
-		totalStake: BigInt(epoch.totalStake),
-		quorumPpm: chain.params.quorumPpm,
-		proposal: proposal && {
-			proposer: proposal.proposer as Hex,
-			digest: proposal.digest as Hex,
-			stated: {
-				count: proposal.count,
-				totalWeight: BigInt(proposal.totalWeight),
-				emission: BigInt(proposal.emission),
-				thresholdRemainder: BigInt(proposal.thresholdRemainder),
-				thresholdProvider: proposal.thresholdProvider as Hex,
-				root: proposal.root as Hex,
-			},
+		domain: { chainId: chain.chainId, scoreboard: chain.contracts.scoreboard as Hex },
+		rules: {
+			...params,
+			targetWeight: BigInt(params.targetWeight),
+			emissionPerEpoch: BigInt(params.emissionPerEpoch),
 		},
-		pot: BigInt(epoch.pot ?? proposal?.emission ?? 0),
-		claims: payments(({ claimed }) => claimed?.amount ?? null),
-		shares: payments(({ share }) => share),
+		seats: seats.map(({ account, signer, stake, root }) => ({
+			validator: account as Hex,
+			signer: signer as Hex,
+			stake: BigInt(stake),
+			root: root as Hex,
+		})),
+		totalStake: BigInt(epoch.totalStake),
+		funded: BigInt(epoch.funded),
+		posted: posted && {
+			id: posted.id as Hex,
+			weights: weightsOf(posted.weights),
+			signers: BigInt(posted.signers),
+			signatures: posted.signatures as readonly WeightsSignature[] | null,
+			total: BigInt(posted.total),
+		},
+		base: base && { id: base.id as Hex, weights: weightsOf(base.weights), total: BigInt(base.total) },
+		payments: rows.map(({ account, claimed }) => ({ account: account as Hex, amount: BigInt(claimed) })),
+		shown: rows.flatMap(({ account, weightPpm, earned, total }) =>
+			weightPpm === null || earned === null || total === null
+				? []
+				: [{ account: account as Hex, weightPpm, earned: BigInt(earned), total: BigInt(total) }],
+		),
 	};
 }
 
+const weightsOf = (stated: NonNullable<ChainEpoch["posted"]>["weights"]): Weights => ({
+	epoch: BigInt(stated.epoch),
+	base: stated.base as Hex,
+	set: BigInt(stated.set),
+	count: stated.count,
+	totalWeight: BigInt(stated.totalWeight),
+	paid: BigInt(stated.paid),
+	root: stated.root as Hex,
+});
+
 function filesOf({ epoch, file }: AuditSource): EpochFiles {
 	const of = (validator: Hex) => epoch.reportsOf.find(({ account }) => account === validator);
+	const { posted, base } = epoch;
 	return {
 		async report(validator) {
 			const { leavesPath = null, leaves } = of(validator) ?? {};
 			const bytes = leavesPath === null || leaves === "none" ? null : await file(leavesPath);
-			return bytes === null ? null : (parseSignedReport(bytes) ?? "unreadable");
+			return bytes === null ? null : (parseReport(bytes) ?? "unreadable");
 		},
-		async weights() {
-			const { leaves, leavesPath } = epoch.proposal!;
-			const bytes = leaves === "none" ? null : await file(leavesPath);
-			return bytes === null ? null : parseWeights(bytes);
+		async rewards(_, id) {
+			const one = [posted, base].find((known) => known?.id === id) ?? null;
+			const bytes = one === null || one.leaves === "none" ? null : await file(one.leavesPath);
+			return bytes === null ? null : (parseRewards(bytes) ?? "unreadable");
 		},
 		async reasons(validator) {
 			const { reasonsPath = null, reasonsBytes = null } = of(validator) ?? {};
 			if (reasonsPath === null || reasonsBytes === null || reasonsBytes > MAX_REASONS_BYTES) return null;
 			return (await parseReasons((await file(reasonsPath)) ?? new Uint8Array(), MAX_UNPACKED_BYTES)) ?? UNREADABLE;
+		},
+		async statements() {
+			const bytes = await file(epoch.statementsPath);
+			return bytes === null ? [] : (parseStatements(bytes) ?? []);
 		},
 	};
 }

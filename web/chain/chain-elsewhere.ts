@@ -1,8 +1,7 @@
 // How to ask somebody else: the same audit on one's own machine, and the contract's own answers from any node of the chain, as commands to copy.
 import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { utf8ToBytes } from "../../src/protocol/bytes/bytes.ts";
-import { keptRoot } from "../../src/protocol/chain/epoch-shapes.ts";
-import { type Hex, packed, toHex } from "../../src/protocol/chain/hex.ts";
+import { packed, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
 import { shortAccount } from "./chain-format.ts";
 
@@ -26,20 +25,20 @@ export function elsewhere(chain: Chain, epoch: ChainEpoch): readonly Elsewhere[]
 			about: "Everything again on your own machine, evidence files and payments included",
 			command: chain.isEmbedded ? `assay audit ${epoch.number}` : `assay audit ${epoch.number} --rpc $RPC_URL`,
 		},
-		...(epoch.proposal === null
+		...(epoch.posted === null
 			? []
 			: [
 					{
-						about: `The proposal as the chain has it: the first word of the answer must be ${epoch.proposal.digest}`,
-						command: call(callData("proposalOf(uint64)", epoch.number)),
+						about: `The weights that stand, as the chain has them: the first word of the answer must be ${epoch.posted.id}`,
+						command: call(callData("postedOf(uint64)", epoch.number)),
 					},
 				]),
 		...epoch.reportsOf
 			.filter(({ root }) => root !== null)
 			.slice(0, 8)
-			.map(({ account, root }) => ({
-				about: `The root of ${shortAccount(account)}: the first word must be ${keptRoot(root as Hex)}`,
-				command: call(callData("reportOf(uint64,address)", epoch.number, account)),
+			.map(({ account, signer, root }) => ({
+				about: `The root of ${shortAccount(account)}: but for its last bit the first word must be ${root}`,
+				command: call(callData("reportOf(uint64,address)", epoch.number, signer)),
 			})),
 	];
 }

@@ -1,11 +1,12 @@
-// One epoch of the chain: its steps, who reported what, the weights beside the median, rewards and who has claimed them, every transaction, and an audit.
+// One epoch of the chain: its steps, who reported what and who signed, the weights beside the median, what was earned,
+// what was proven wrong, every transaction, and an audit.
 import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Badge, Empty, Fact, PageTitle, Panel, Shown, Table, Tile } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { ChainAuditPanel } from "./chain-audit-panel.tsx";
-import { type ChainProps, paidPercent, StaleNote } from "./chain-epochs.tsx";
-import { PHASES, some } from "./chain-format.ts";
+import { type ChainProps, StaleNote } from "./chain-epochs.tsx";
+import { PHASES } from "./chain-format.ts";
 import { Account, Amount, ChainTime, Countdown, EpochRail, PhaseBadge } from "./chain-parts.tsx";
 import { ChainTransactions } from "./chain-transactions.tsx";
 import { ChainWeights } from "./chain-weights.tsx";
@@ -47,10 +48,11 @@ export default function ChainEpochPage({ chain, skewMs, isStale, number }: Chain
 
 function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; skewMs: number }) {
 	const { token } = chain;
-	const isOver = epoch.phase !== "running";
+	const { posted } = epoch;
+	const isOver = epoch.phase !== "open";
 	return (
 		<>
-			<Panel title="From running to final" aside={PHASES[epoch.phase].about}>
+			<Panel title="From open to final" aside={PHASES[epoch.phase].about}>
 				<EpochRail epoch={epoch} skewMs={skewMs} />
 			</Panel>
 			<dl class="tiles">
@@ -72,30 +74,26 @@ function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; 
 				<Tile
 					name="Reports"
 					value={`${epoch.reports} of ${epoch.reportsOf.length}`}
-					note={isOver ? `${stakeShare(epoch)} of the stake` : "after its end"}
+					note={isOver ? `${share(epoch.reportedStake, epoch.totalStake)} of the stake` : "after its end"}
 				/>
 				<Tile
-					name="Rewards"
-					value={<Amount amount={epoch.pot ?? chain.nextPot} token={token} />}
-					note={epoch.pot === null ? "foreseen" : `to ${some(epoch.providers ?? 0, "provider")}`}
+					name="Signed by"
+					value={posted === null ? "–" : share(posted.signedStake, epoch.totalStake)}
+					note={`of the stake; ${percentOf(chain.params.quorumPpm)} are needed`}
 				/>
 				<Tile
-					name="Claimed"
-					value={epoch.pot === null ? "–" : `${paidPercent(epoch.pot, epoch.paid).toFixed(1)} %`}
+					name="Earned"
+					value={<Amount amount={epoch.earned} token={token} />}
 					note={
-						epoch.pot === null ? (
-							"nothing to claim yet"
-						) : (
-							<>
-								<Amount amount={epoch.paid} token={token} /> in {some(epoch.claims, "claim")}
-							</>
-						)
+						<>
+							of at most <Amount amount={epoch.pot} token={token} />
+						</>
 					}
 				/>
 			</dl>
 			<Reports epoch={epoch} token={token} />
-			{epoch.proposal === null ? null : <Proposal epoch={epoch} proposal={epoch.proposal} skewMs={skewMs} />}
-			{epoch.rejected.length === 0 ? null : <Rejected epoch={epoch} token={token} />}
+			{posted === null ? null : <Posted chain={chain} epoch={epoch} posted={posted} skewMs={skewMs} />}
+			{epoch.wrong.length + epoch.dropped.length === 0 ? null : <Wrong epoch={epoch} token={token} />}
 			<ChainWeights chain={chain} epoch={epoch} />
 			<ChainAuditPanel chain={chain} epoch={epoch} />
 			<ChainTransactions chain={chain} number={epoch.number} skewMs={skewMs} />
@@ -103,16 +101,16 @@ function EpochView({ chain, epoch, skewMs }: { chain: Chain; epoch: ChainEpoch; 
 	);
 }
 
-function stakeShare({ countedStake, totalStake }: ChainEpoch): string {
-	const total = BigInt(totalStake);
-	return total === 0n ? "none" : `${(Number((BigInt(countedStake) * 1000n) / total) / 10).toFixed(1)} %`;
+function share(part: string, whole: string): string {
+	const total = BigInt(whole);
+	return total === 0n ? "none" : `${(Number((BigInt(part) * 1000n) / total) / 10).toFixed(1)} %`;
 }
+const percentOf = (ppm: number): string => `${(ppm / 10_000).toFixed(1)} %`;
 
 const REPORT = {
 	none: ["nothing yet", "none"],
 	committed: ["committed", "running"],
 	revealed: ["revealed", "valid"],
-	voided: ["voided", "invalid"],
 } as const;
 const LEAVES = {
 	none: <span class="dim">not here</span>,
@@ -125,11 +123,7 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 		<Panel
 			title="Reports"
 			aside={
-				epoch.phase === "running"
-					? "after the epoch’s end"
-					: epoch.hasQuorum
-						? "✓ a quorum of the stake"
-						: "no quorum yet"
+				epoch.phase === "open" ? "after the epoch’s end" : epoch.hasQuorum ? "✓ a quorum of the stake" : "no quorum yet"
 			}
 		>
 			{epoch.reportsOf.length === 0 ? (
@@ -137,10 +131,14 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 					<code>assay stake</code> gives one a voice.
 				</Empty>
 			) : (
-				<Table label="Reports of all validators" head={["Validator", ["Stake", "num"], "Report", "Root", "Leaves"]}>
+				<Table
+					label="Reports of all validators"
+					head={[["Seat", "num"], "Validator", ["Stake", "num"], "Report", "Counts", "Signed", "Root", "Leaves"]}
+				>
 					<tbody>
 						{epoch.reportsOf.map((one) => (
 							<tr key={one.account}>
+								<td class="num">{one.seat ?? <span class="dim">–</span>}</td>
 								<td>
 									<Account account={one.account} /> {one.isSelf ? <span class="dim">this one</span> : null}
 								</td>
@@ -149,6 +147,12 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 								</td>
 								<td>
 									<Badge tone={REPORT[one.state][1]}>{REPORT[one.state][0]}</Badge>
+								</td>
+								<td>
+									<Mark is={one.isCounted} yes="in the set" no="left out" />
+								</td>
+								<td>
+									<Mark is={one.hasSigned} yes="signed" no="did not" />
 								</td>
 								<td>
 									<Account account={one.root} />
@@ -176,47 +180,89 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 	);
 }
 
-function Proposal(p: { epoch: ChainEpoch; proposal: NonNullable<ChainEpoch["proposal"]>; skewMs: number }) {
-	const { epoch, proposal, skewMs } = p;
+/** Null: there are no weights yet. */
+function Mark({ is, yes, no }: { is: boolean | null; yes: string; no: string }) {
+	if (is === null) return <span class="dim">–</span>;
+	return is ? <span class="agrees">✓ {yes}</span> : <span class="dim">{no}</span>;
+}
+
+function Posted(p: { chain: Chain; epoch: ChainEpoch; posted: NonNullable<ChainEpoch["posted"]>; skewMs: number }) {
+	const { chain, epoch, posted, skewMs } = p;
+	const { weights } = posted;
+	const isFinal = epoch.phase === "final";
 	return (
-		<Panel title="Proposal" aside={epoch.phase === "final" ? "✓ final" : "open to challenge"}>
+		<Panel title="Weights" aside={isFinal ? "✓ final" : "posted; anyone may prove them wrong"}>
 			<dl class="facts">
-				<Fact name="Proposed by">
-					<Account account={proposal.proposer} />
+				<Fact name="Signed by">{share(posted.signedStake, epoch.totalStake)} of the stake</Fact>
+				<Fact name="From reports of">{share(posted.setStake, epoch.totalStake)} of the stake</Fact>
+				<Fact name="Posted">
+					<ChainTime atMs={epoch.postedAtMs} skewMs={skewMs} /> by <Account account={posted.sender} />
 				</Fact>
-				<Fact name="Providers">{formatCount(proposal.count)}</Fact>
-				<Fact name={epoch.phase === "final" ? "Final since" : "Final in"}>
-					<ChainTime atMs={proposal.finalAtMs} skewMs={skewMs} />
+				<Fact name={isFinal ? "Final since" : "Final in"}>
+					<ChainTime atMs={posted.finalAtMs} skewMs={skewMs} />
 				</Fact>
-				<Fact name="Claims until">
-					<ChainTime atMs={epoch.claimsUntilMs} skewMs={skewMs} />
-					{epoch.isSwept ? ", swept" : ""}
+				<Fact name="Accounts">{formatCount(weights.count)}</Fact>
+				<Fact name="Continue">
+					{epoch.base === null ? (
+						"the first weights"
+					) : (
+						<a href={`/epochs/${epoch.base.weights.epoch}`}>Epoch {formatCount(epoch.base.weights.epoch)}</a>
+					)}
+				</Fact>
+				<Fact name="Earned by all so far">
+					<Amount amount={posted.total} token={chain.token} />
+				</Fact>
+				<Fact name="Id of what was signed" isWide>
+					<span class="root">{posted.id}</span>
 				</Fact>
 				<Fact name="Root of all weights" isWide>
-					<span class="root">{proposal.root}</span>
+					<span class="root">{weights.root}</span>
 				</Fact>
 			</dl>
 		</Panel>
 	);
 }
 
-function Rejected({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] }) {
+const REASON: Readonly<Record<string, string>> = {
+	weight: "a weight is not the median",
+	shape: "order or sums are wrong",
+	earned: "a reward is not what it should be",
+	total: "a total does not follow from the last one",
+	set: "the set of reports is wrong",
+};
+
+function Wrong({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] }) {
 	return (
-		<Panel title="Rejected proposals" aside="wrong weights cost their proposer its stake">
+		<Panel title="Proven wrong" aside="who signs wrong weights loses stake">
 			<ul class="chain-list">
-				{epoch.rejected.map(({ proposer, digest, by, slashed, at }) => (
-					<li key={digest}>
+				{epoch.wrong.map(({ id, reason, isPosted, by, punished, at }) => (
+					<li key={id}>
 						<span class="differs">
-							✕ <Account account={proposer} />
+							✕ <Account account={id} />
+							{isPosted ? "" : ", signed and not posted"}
 						</span>
 						<span>
-							shown wrong by <Account account={by} />
-							{slashed === "0" ? "" : ", slashed by "}
-							{slashed === "0" ? null : <Amount amount={slashed} token={token} />}
+							{REASON[reason] ?? "proven wrong"}, shown by <Account account={by} />
+							{punished.map(({ account, amount }) => (
+								<span key={account}>
+									; <Account account={account} /> lost <Amount amount={amount} token={token} />
+								</span>
+							))}
 						</span>
 						<span class="dim">block {formatCount(at.block)}</span>
 					</li>
 				))}
+				{epoch.dropped
+					.filter(({ id }) => !epoch.wrong.some((one) => one.id === id))
+					.map(({ id, at }) => (
+						<li key={id}>
+							<span class="differs">
+								✕ <Account account={id} />
+							</span>
+							<span>dropped: it continued weights that were proven wrong</span>
+							<span class="dim">block {formatCount(at.block)}</span>
+						</li>
+					))}
 			</ul>
 		</Panel>
 	);

@@ -32,7 +32,7 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 	const { token } = chain;
 	return (
 		<>
-			<PageTitle sub="In each epoch every validator commits to its scores on the chain, then reveals them. The weight of a provider is the stake-weighted median; rewards follow the weights.">
+			<PageTitle sub="In each epoch every validator commits to its scores on the chain, then reveals them. The weight of a provider is the stake-weighted median. Weights count once validators with two thirds of the stake have signed them; rewards follow.">
 				Epochs
 			</PageTitle>
 			{isStale ? <StaleNote /> : null}
@@ -53,19 +53,6 @@ export default function ChainEpochList({ chain, skewMs, isStale }: ChainProps) {
 	);
 }
 
-export const paidPercent = (pot: string, paid: string): number =>
-	BigInt(pot) === 0n ? 0 : Number((BigInt(paid) * 1000n) / BigInt(pot)) / 10;
-
-function Paid({ pot, paid, claims }: { pot: string; paid: string; claims: number }) {
-	const percent = paidPercent(pot, paid);
-	return (
-		<span class="paid">
-			<meter min={0} max={100} value={percent} aria-label="Share of the rewards that is claimed" />
-			<span title={`${claims} claims`}>{percent === 100 ? "all" : `${percent.toFixed(percent === 0 ? 0 : 1)} %`}</span>
-		</span>
-	);
-}
-
 function columnsOf(token: Chain["token"], skewMs: number): Column<ChainEpochSummary>[] {
 	return [
 		column("number", "Epoch", 5, (row) => <a href={`/epochs/${row.number}`}>{formatCount(row.number)}</a>, {
@@ -77,17 +64,13 @@ function columnsOf(token: Chain["token"], skewMs: number): Column<ChainEpochSumm
 			narrowRem: 5.3,
 		}),
 		column("reports", "Reports", 5, (row) => formatCount(row.reports), { isNumber: true, isMinor: true }),
-		column("providers", "Providers", 5, (row) => (row.providers === null ? "–" : formatCount(row.providers)), {
+		column("accounts", "Accounts", 5, (row) => (row.accounts === null ? "–" : formatCount(row.accounts)), {
 			isNumber: true,
 			isMinor: true,
 		}),
-		column("pot", "Rewards", 9, (row) => <Amount amount={row.pot} token={token} />, {
+		column("earned", "Earned", 9, (row) => <Amount amount={row.earned} token={token} />, {
 			isNumber: true,
 			narrowRem: 5.6,
-		}),
-		column("claims", "Claimed", 9, (row) => (row.pot === null ? "–" : <Paid {...row} pot={row.pot} />), {
-			isNumber: true,
-			isMinor: true,
 		}),
 	];
 }

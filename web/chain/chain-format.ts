@@ -30,14 +30,17 @@ export const some = (count: number, one: string, many = `${one}s`): string =>
 
 const phase = <T extends string>(word: string, tone: T, about: string) => ({ word, tone, about });
 export const PHASES = {
-	running: phase("running", "running", "Hosts are proven and scored."),
+	open: phase("open", "running", "Hosts are proven and scored."),
 	commit: phase("commit", "running", "Validators commit to their scores without showing them."),
 	reveal: phase("reveal", "running", "Validators show the roots that they committed to."),
-	void: phase("void", "running", "Reports that are malformed or withheld are taken out."),
-	proposable: phase("to be proposed", "inconclusive", "Any validator may propose the weights."),
-	challenge: phase("challenge", "running", "Anyone may show that a weight is wrong."),
+	sign: phase("sign", "running", "Validators compute the weights and sign them; a quorum’s signatures are posted."),
+	challenge: phase("challenge", "running", "Weights are posted. Anyone may prove them wrong."),
 	final: phase("final", "valid", "Weights stand; rewards can be claimed."),
-	lapsed: phase("lapsed", "abandoned", "Too few reports: no weights, its emission stays in the reserve."),
+	lapsed: phase(
+		"no weights",
+		"abandoned",
+		"No quorum reported or signed in time. Nothing is lost: the rewards stay for later epochs.",
+	),
 } as const satisfies Readonly<Record<ChainPhase, object>>;
 
 /** m:ss, or h:mm:ss. */

@@ -38,7 +38,6 @@ const SHOWN_CLAIMS = 8;
 
 function AccountView({ account, chain, skewMs }: { account: ChainAccountView; chain: Chain; skewMs: number }) {
 	const { token } = chain;
-	const epochs = account.claimableEpochs;
 	return (
 		<>
 			<dl class="tiles">
@@ -75,39 +74,35 @@ function AccountView({ account, chain, skewMs }: { account: ChainAccountView; ch
 					}
 				/>
 				<Tile
-					name="Rewards claimed"
-					value={<Amount amount={account.claimed} token={token} />}
+					name="Earned"
+					value={<Amount amount={account.earned} token={token} />}
 					note={
-						account.owed === "0" ? (
-							"all collected"
+						account.pending !== "0" ? (
+							<>
+								<Amount amount={account.pending} token={token} /> more when final
+							</>
+						) : account.finalEpoch === null ? (
+							"no weights are final yet"
 						) : (
 							<>
-								<Amount amount={account.owed} token={token} /> to be collected
+								up to <a href={`/epochs/${account.finalEpoch}`}>epoch {formatCount(account.finalEpoch)}</a>
 							</>
 						)
 					}
 				/>
 				<Tile
+					name="Paid"
+					value={<Amount amount={account.claimed} token={token} />}
+					note={
+						<>
+							to <Account account={account.payout} />
+						</>
+					}
+				/>
+				<Tile
 					name="To be claimed"
 					value={<Amount amount={account.claimable} token={token} />}
-					note={
-						epochs.length === 0 ? (
-							"nothing waits"
-						) : (
-							<>
-								of {epochs.length === 1 ? "epoch" : "epochs"}{" "}
-								{epochs.slice(0, 4).map((epoch, i) => (
-									<>
-										{i > 0 ? ", " : ""}
-										<a key={epoch} href={`/epochs/${epoch}`}>
-											{epoch}
-										</a>
-									</>
-								))}
-								{epochs.length > 4 ? ", …" : ""}
-							</>
-						)
-					}
+					note={account.claimable === "0" ? "nothing waits" : "one claim pays all of it; nothing lapses"}
 				/>
 				<Tile
 					name="Devices bound"
@@ -138,11 +133,10 @@ function Devices({ devices, skewMs }: { devices: ChainAccountView["devices"]; sk
 		<section aria-labelledby="bound-devices">
 			<h3 id="bound-devices">Devices bound to it</h3>
 			<ul class="chain-list">
-				{devices.map(({ device, evidenceSha256, untilMs, validator }) => (
+				{devices.map(({ device, evidenceSha256, untilMs }) => (
 					<li key={device}>
 						<Account account={device} />
 						<span class="dim">
-							by <Account account={validator} />,{" "}
 							<a href={`/v1/evidence/${evidenceSha256.slice(2)}`} download={`${evidenceSha256.slice(2)}.assay`}>
 								evidence
 							</a>
@@ -159,13 +153,15 @@ function Devices({ devices, skewMs }: { devices: ChainAccountView["devices"]; sk
 
 function Claims({ claims, token }: { claims: ChainAccountView["claims"]; token: Chain["token"] }) {
 	return (
-		<section aria-labelledby="claimed-rewards">
-			<h3 id="claimed-rewards">Claimed for it</h3>
+		<section aria-labelledby="paid-rewards">
+			<h3 id="paid-rewards">Paid to it</h3>
 			<ul class="chain-list">
-				{claims.slice(0, SHOWN_CLAIMS).map(({ epoch, amount, at }) => (
-					<li key={epoch}>
-						<a href={`/epochs/${epoch}`}>Epoch {formatCount(epoch)}</a>
+				{claims.slice(0, SHOWN_CLAIMS).map(({ to, amount, at }) => (
+					<li key={at.hash}>
 						<Amount amount={amount} token={token} />
+						<span class="dim">
+							to <Account account={to} />
+						</span>
 						<span class="dim">block {formatCount(at.block)}</span>
 					</li>
 				))}

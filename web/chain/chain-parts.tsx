@@ -1,4 +1,4 @@
-// Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way from running to final.
+// Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way from open to final.
 import type { Chain, ChainPhase } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Badge, exactTime, Time } from "../parts/small.tsx";
@@ -48,13 +48,12 @@ export function PhaseBadge({ phase }: { phase: ChainPhase }) {
 
 type EpochTimes = Chain["inFlight"][number];
 
-const STEPS = ["running", "commit", "reveal", "void", "challenge", "final"] as const;
+const STEPS = ["open", "commit", "reveal", "sign", "challenge", "final"] as const;
 const STEP_OF: Readonly<Record<ChainPhase, number>> = {
-	running: 0,
+	open: 0,
 	commit: 1,
 	reveal: 2,
-	void: 3,
-	proposable: 4,
+	sign: 3,
 	challenge: 4,
 	final: 5,
 	lapsed: 5,
@@ -64,15 +63,16 @@ const STEP_OF: Readonly<Record<ChainPhase, number>> = {
 export function EpochRail({ epoch, skewMs }: { epoch: EpochTimes; skewMs: number }) {
 	const nowMs = useChainNow(skewMs);
 	const now = STEP_OF[epoch.phase];
-	const begins = [epoch.startsAtMs, epoch.endsAtMs, epoch.revealsAtMs, epoch.voidsAtMs, epoch.proposesAtMs];
-	const ends = [epoch.endsAtMs, epoch.revealsAtMs, epoch.voidsAtMs, epoch.proposesAtMs, epoch.finalAtMs];
+	const { startsAtMs, endsAtMs, revealsAtMs, signsAtMs, signsUntilMs, postedAtMs, finalAtMs } = epoch;
+	const begins = [startsAtMs, endsAtMs, revealsAtMs, signsAtMs, postedAtMs];
+	const ends = [endsAtMs, revealsAtMs, signsAtMs, signsUntilMs, finalAtMs];
 	return (
 		<ol class="rail" aria-label={`Epoch ${epoch.number}, step by step`}>
 			{STEPS.map((step, i) => {
 				const isLast = i === STEPS.length - 1;
 				const isNow = i === now && !isLast;
 				const isDone = i < now || (isLast && epoch.phase === "final");
-				const [from = 0, until = null] = [begins[i], ends[i]];
+				const [from, until] = [begins[i] ?? 0, ends[i] ?? null];
 				const share =
 					isNow && until !== null && until > from ? Math.min(1, Math.max(0, (nowMs - from) / (until - from))) : 0;
 				const state = isDone ? "done" : isNow ? "now" : "next";

@@ -6,8 +6,8 @@ import { PHASES } from "./chain-format.ts";
 import { Account, Amount, ChainTime, Countdown } from "./chain-parts.tsx";
 
 export function ChainTiles({ chain, skewMs }: { chain: Chain; skewMs: number }) {
-	const running = chain.inFlight.find(({ phase }) => phase === "running");
-	const settling = chain.inFlight.filter(({ phase }) => phase !== "running");
+	const running = chain.inFlight.find(({ phase }) => phase === "open");
+	const settling = chain.inFlight.filter(({ phase }) => phase !== "open");
 	const oldest = settling.at(-1);
 	return (
 		<dl class="tiles by-four" data-head={chain.head.number}>
@@ -38,7 +38,7 @@ export function ChainTiles({ chain, skewMs }: { chain: Chain; skewMs: number }) 
 				}
 				note={
 					oldest === undefined ? (
-						PHASES.running.about
+						PHASES.open.about
 					) : (
 						<>
 							epoch {formatCount(oldest.number)}: {PHASES[oldest.phase].word}
@@ -65,11 +65,11 @@ export function ChainTiles({ chain, skewMs }: { chain: Chain; skewMs: number }) 
 				}
 			/>
 			<Tile
-				name="Next payout"
+				name="This epoch pays"
 				value={<Amount amount={chain.nextPot} token={chain.token} />}
 				note={
 					<>
-						reserve <Amount amount={chain.reserve} token={chain.token} />
+						at most; <Amount amount={chain.reserve} token={chain.token} /> in reserve
 					</>
 				}
 			/>

@@ -11,13 +11,10 @@ import { useReloadWith } from "./use-chain.ts";
 const WHAT: Readonly<Record<ChainTransaction["what"], string>> = {
 	commit: "committed to a report",
 	reveal: "revealed its root",
-	vote: "voted: withheld",
-	void: "report voided",
-	propose: "proposed weights",
-	reject: "proposal rejected",
-	claim: "claimed a reward",
-	"carry-over": "carried over",
-	fraud: "two reports proven",
+	post: "posted weights",
+	wrong: "proven wrong",
+	drop: "weights dropped",
+	punish: "signer punished",
 };
 
 export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; number: number; skewMs: number }) {
@@ -42,7 +39,7 @@ export function ChainTransactions({ chain, number, skewMs }: { chain: Chain; num
 
 function columnsOf(token: Chain["token"], skewMs: number): Column<ChainTransaction>[] {
 	return [
-		column("what", "What", 11, (row) => (row.isPaid ? "claimed, collected" : WHAT[row.what]), { narrowRem: 9.5 }),
+		column("what", "What", 11, (row) => WHAT[row.what], { narrowRem: 9.5 }),
 		column("about", "Who", 8.5, (row) => <Account account={row.about} />, { isMinor: true }),
 		column("amount", "Amount", 8, (row) => <Amount amount={row.amount} token={token} />, {
 			isNumber: true,

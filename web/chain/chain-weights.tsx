@@ -1,4 +1,4 @@
-// What each validator said of each provider beside the median, the weight on chain, the reward and whether it is claimed.
+// What each validator said of each provider beside the median, the weight on chain, what it earned, what it has earned so far and what of that is paid.
 import { useMemo, useState } from "preact/hooks";
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { formatScore, shortId } from "../parts/format.ts";
@@ -12,7 +12,7 @@ import { Account, Amount } from "./chain-parts.tsx";
 export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch }) {
 	const [validators, setValidators] = useState<readonly string[]>([]);
 	// Whatever changes what stands in the table.
-	const key = `${epoch.number} ${epoch.reports} ${epoch.proposal?.digest ?? ""} ${epoch.claims} ${epoch.phase}`;
+	const key = `${epoch.number} ${epoch.reports} ${epoch.posted?.id ?? ""} ${chain.claimed} ${epoch.phase}`;
 	const weights = usePaged(key, async (page, signal) => {
 		const asked = { params: { number: epoch.number }, query: { limit: 200, ...page } };
 		const found = await api.listChainWeights(asked, { signal });
@@ -28,7 +28,7 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 		[validators, token, validator.account, isFinal, greatest],
 	);
 	return (
-		<Panel title="Weights and rewards" aside="each validator’s score, the stake-weighted median, and what it earns">
+		<Panel title="Weights and rewards" aside="each validator’s score, the stake-weighted median, and what each earns">
 			<PagedTable
 				of={weights}
 				what="weights"
@@ -40,7 +40,7 @@ export function ChainWeights({ chain, epoch }: { chain: Chain; epoch: ChainEpoch
 							: "Nobody has a score above 0, or the leaves are not here."}
 					</Empty>
 				}
-				label="Weights and rewards of all providers"
+				label="Weights and rewards of all accounts"
 				rowKey={(row) => row.account}
 				columns={columns}
 			/>
@@ -65,7 +65,7 @@ function columnsOf({
 	const score = (value: number | null) => (value === null ? none : formatScore(value));
 	const minor = { isNumber: true, isMinor: true };
 	return [
-		column("provider", "Provider", 14, providerCell, { narrowRem: 4.2 }),
+		column("provider", "Account", 14, providerCell, { narrowRem: 4.2 }),
 		...validators.map((validator, i) =>
 			column<ChainWeight>(
 				validator,
@@ -91,11 +91,12 @@ function columnsOf({
 				),
 			{ isNumber: true, narrowRem: 3.4 },
 		),
-		column("share", "Reward", 8, (row) => <Amount amount={row.share} token={token} />, {
+		column("earned", "Earned", 8, (row) => <Amount amount={row.earned} token={token} />, {
 			isNumber: true,
 			narrowRem: 5.4,
 		}),
-		column("claimed", "Claimed", 5.5, (row) => <Claimed row={row} isFinal={isFinal} />, { narrowRem: 4.9 }),
+		column("total", "So far", 8, (row) => <Amount amount={row.total} token={token} />, minor),
+		column("claimed", "Paid", 5.5, (row) => <Paid row={row} isFinal={isFinal} />, { narrowRem: 4.9 }),
 	];
 }
 
@@ -108,11 +109,8 @@ const providerCell = ({ providerId, name, account }: ChainWeight) => (
 	</>
 );
 
-function Claimed({ row: { claimed, share }, isFinal }: { row: ChainWeight; isFinal: boolean }) {
-	if (claimed === null) return <span class="dim">{!Number(share) ? "–" : isFinal ? "not yet" : "when final"}</span>;
-	return (
-		<span class="agrees" title={`block ${claimed.block}`}>
-			✓ claimed
-		</span>
-	);
+function Paid({ row: { claimed, total }, isFinal }: { row: ChainWeight; isFinal: boolean }) {
+	if (total === null || total === "0") return <span class="dim">–</span>;
+	if (BigInt(claimed) >= BigInt(total)) return <span class="agrees">✓ all paid</span>;
+	return <span class="dim">{!isFinal ? "when final" : claimed === "0" ? "not yet" : "part of it"}</span>;
 }

@@ -14,7 +14,7 @@ const amount = z
 const seconds = count.describe("Seconds");
 
 export const phase = z
-	.enum(["running", "commit", "reveal", "void", "proposable", "challenge", "final", "lapsed"])
+	.enum(["open", "commit", "reveal", "sign", "challenge", "final", "lapsed"])
 	.describe("lapsed: it has no weights and can have none any more; docs/epochs.md §1");
 
 const windows = {
@@ -23,24 +23,28 @@ const windows = {
 	startsAtMs: atMs,
 	endsAtMs: atMs.describe("Commits from here"),
 	revealsAtMs: atMs,
-	voidsAtMs: atMs,
-	proposesAtMs: atMs,
-	finalAtMs: atMs.nullable().describe("Of the proposal that stands"),
-	nextAtMs: atMs.nullable().describe("When the phase ends by itself; null when only an act or nothing ends it"),
+	signsAtMs: atMs.describe("Reveals are over: weights can be signed and posted from here"),
+	signsUntilMs: atMs.describe("Weights can be posted before this"),
+	postedAtMs: atMs.nullable(),
+	finalAtMs: atMs.nullable().describe("Of the posted weights: until then they can be proven wrong"),
+	nextAtMs: atMs.nullable().describe("When the phase ends by itself; null when nothing ends it"),
 };
 
 const chainParams = z.object({
+	genesis: seconds.describe("When the first epoch began, in seconds since 1970"),
 	epochSeconds: seconds,
 	commitSeconds: seconds,
 	revealSeconds: seconds,
-	voidSeconds: seconds,
+	signSeconds: seconds,
 	challengeSeconds: seconds,
-	claimSeconds: seconds,
 	unbondingSeconds: seconds,
 	deviceSeconds: seconds,
 	quorumPpm: ppm,
-	proposerSlashPpm: ppm,
+	signerSlashPpm: ppm,
+	validatorPpm: ppm,
 	accuserPpm: ppm,
+	targetWeight: amount,
+	stakePerWeight: amount,
 	minProviderStake: amount,
 	minValidatorStake: amount,
 	emissionPerEpoch: amount,
@@ -68,13 +72,15 @@ export const chain = z.object({
 	}),
 	token: z.object({ symbol: said, decimals: count }),
 	validator: z
-		.object({ account, stake: amount, unbonding: amount, isValidator: z.boolean() })
-		.describe("This validator's account"),
+		.object({ account, signer: account, stake: amount, unbonding: amount, isValidator: z.boolean() })
+		.describe("This validator's account, and the key that signs for it"),
 	validators: count.describe("That ever registered"),
 	totalStake: amount.describe("Of all validators, now"),
 	params: chainParams,
-	reserve: amount,
-	nextPot: amount.describe("What the next epoch that is proposed will pay"),
+	reserve: amount.describe("Funded, and earned by nobody yet"),
+	earned: amount.describe("By all, in all epochs"),
+	claimed: amount.describe("Of that, what was paid"),
+	nextPot: amount.describe("What the epoch that runs may pay, if its weights follow those that stand now"),
 	epoch: epochNumber.nullable().describe("That runs now; null before the first"),
 	inFlight: z.array(z.object(windows)).describe("Epochs that are neither final nor lapsed, newest first"),
 });
@@ -83,54 +89,87 @@ export const chainReply = z.object({ chain: chain.nullable() });
 
 export const chainEpochSummary = z.object({
 	...windows,
-	reports: count.describe("Revealed and not voided"),
-	providers: count.nullable().describe("With a weight; null without a proposal"),
-	pot: amount.nullable(),
-	paid: amount,
-	claims: count,
+	reports: count.describe("Revealed"),
+	accounts: count.nullable().describe("Listed in the posted weights; null without any"),
+	earned: amount.nullable().describe("By all in this epoch; null without posted weights"),
 });
 
 const where = z.object({ hash: bytes32, block: count });
+const leafState = z.enum(["none", "right", "wrong"]).describe("Whether the leaves here give the root");
+const bits = amount.describe("Bit i stands for seat i");
 const report = z.object({
 	account,
+	signer: account,
 	isSelf: z.boolean(),
 	endpoint: said,
 	stake: amount.describe("At the epoch's end"),
-	state: z.enum(["none", "committed", "revealed", "voided"]),
+	seat: count.nullable().describe("Its place among the revealed reports"),
+	state: z.enum(["none", "committed", "revealed"]),
+	isCounted: z.boolean().nullable().describe("Its report is in the set of the posted weights; null without any"),
+	hasSigned: z.boolean().nullable().describe("The posted weights; null without any"),
 	root: bytes32.nullable(),
 	committed: where.nullable(),
 	revealed: where.nullable(),
-	voided: where.nullable(),
 	scores: count.nullable().describe("Leaves that this validator has; null when it has none"),
-	leaves: z.enum(["none", "right", "wrong"]).describe("Whether the leaves here give the root"),
+	leaves: leafState,
 	leavesPath: said.nullable(),
 	reasonsPath: said.nullable().describe("What its scores multiply out from, gzipped JSON; null when it is not here"),
 	reasonsBytes: count.nullable(),
 });
-const proposal = z.object({
-	proposer: account,
-	digest: bytes32,
-	root: bytes32,
+const statement = z.object({
+	epoch: epochNumber,
+	base: bytes32.describe("Id of the weights that these continue; zeros: the first"),
+	set: bits,
 	count,
 	totalWeight: amount,
-	emission: amount,
-	thresholdRemainder: amount,
-	thresholdProvider: account,
+	paid: amount,
+	root: bytes32,
+});
+const posted = z.object({
+	id: bytes32,
+	sender: account,
+	weights: statement,
+	signers: bits,
+	signatures: z
+		.array(z.object({ signer: account, signature: z.string().regex(/^0x[0-9a-f]{130}$/) }))
+		.nullable()
+		.describe("As they were posted; null when the node does not tell the transaction"),
+	setStake: amount,
+	signedStake: amount,
+	total: amount.describe("Earned by all in all epochs up to this one"),
 	finalAtMs: atMs,
-	proposed: where,
-	leaves: z.enum(["none", "right", "wrong"]),
+	at: where,
+	leaves: leafState,
 	leavesPath: said,
+});
+const base = z.object({
+	id: bytes32,
+	weights: statement,
+	total: amount.describe("Earned by all in all epochs up to it"),
+	leaves: leafState,
+	leavesPath: said,
+});
+const wrong = z.object({
+	id: bytes32,
+	reason: said.describe("What was proven wrong: weight, shape, earned, total or set"),
+	isPosted: z.boolean(),
+	by: account,
+	punished: z.array(z.object({ account, amount })).describe("Signers of it, and what each lost"),
+	at: where,
 });
 export const chainEpoch = z.object({
 	...chainEpochSummary.shape,
-	countedStake: amount,
+	pot: amount.describe("What the epoch may pay at most; foreseen before weights are posted"),
+	funded: amount.describe("Of Rewards at the epoch's end"),
+	reportedStake: amount,
 	totalStake: amount,
-	hasQuorum: z.boolean(),
-	reportsOf: z.array(report).describe("Of every validator with stake"),
-	proposal: proposal.nullable(),
-	rejected: z.array(z.object({ proposer: account, digest: bytes32, by: account, slashed: amount, at: where })),
-	claimsUntilMs: atMs.nullable(),
-	isSwept: z.boolean(),
+	hasQuorum: z.boolean().describe("Enough stake has revealed"),
+	reportsOf: z.array(report).describe("Of every validator with stake, seats first"),
+	posted: posted.nullable().describe("The weights that stand"),
+	base: base.nullable().describe("The weights that these continue, or would; null when none stand before"),
+	statementsPath: said.describe("What validators have signed, as far as it is here"),
+	wrong: z.array(wrong).describe("Statements that were proven wrong, posted or only signed"),
+	dropped: z.array(z.object({ id: bytes32, at: where })).describe("Posted once, and no longer"),
 });
 
 export const chainWeight = z.object({
@@ -138,10 +177,11 @@ export const chainWeight = z.object({
 	providerId: providerId.nullable().describe("Where this validator knows it"),
 	name: said.nullable(),
 	scores: z.array(ppm.nullable()).describe("In the order of `validators`; null where a report leaves it out"),
-	medianPpm: ppm.nullable().describe("Of the reports whose leaves are here; null when one is missing"),
-	weightPpm: ppm.nullable().describe("As proposed; null without a proposal"),
-	share: amount.nullable(),
-	claimed: z.object({ amount, hash: bytes32, block: count }).nullable(),
+	medianPpm: ppm.nullable().describe("Of the reports that count; null when the leaves of one are not here"),
+	weightPpm: ppm.nullable().describe("As posted; null without posted weights"),
+	earned: amount.nullable().describe("In this epoch"),
+	total: amount.nullable().describe("In all epochs up to this one"),
+	claimed: amount.describe("What it was paid, before the weights that follow these were posted"),
 });
 export const chainWeights = z.object({
 	validators: z.array(account),
@@ -154,31 +194,32 @@ export const chainTransaction = z.object({
 	block: count,
 	logIndex: count,
 	atMs: atMs.nullable(),
-	what: z.enum(["commit", "reveal", "vote", "void", "propose", "reject", "claim", "carry-over", "fraud"]),
+	what: z.enum(["commit", "reveal", "post", "wrong", "drop", "punish"]),
 	about: account.nullable().describe("Whom it concerns"),
 	from: account.nullable().describe("Who sent it"),
 	amount: amount.nullable(),
-	isPaid: z.boolean().describe("A claim that the same transaction also collected"),
 	gasUsed: count.nullable().describe("Of the whole transaction; null when the node does not tell"),
 });
 
 export const chainAccount = z.object({
 	account,
+	signer: account.describe("The key of its running program"),
+	payout: account.describe("Where its rewards go"),
 	providerId: providerId.nullable(),
 	isKept: z.boolean().describe("The embedded chain's owner keeps it for a provider that has none of its own"),
 	role: z.enum(["none", "provider", "validator"]),
 	stake: amount,
 	unbonding: amount,
+	locked: amount,
 	unlockAtMs: atMs.nullable(),
 	slashed: amount.describe("Taken from its stake for proven fraud"),
-	claimed: amount.describe("Rewards claimed so far"),
-	owed: amount.describe("Of these, what was not collected yet"),
-	claimable: amount.describe("Shares of final epochs that nobody has claimed yet"),
-	claimableEpochs: z.array(epochNumber),
-	claims: z.array(z.object({ epoch: epochNumber, amount, at: where })).describe("The newest"),
-	devices: z.array(
-		z.object({ device: bytes32, validator: account, evidenceSha256: bytes32, untilMs: atMs, at: where }),
-	),
+	earned: amount.nullable().describe("By the newest final weights, in all epochs; null when their leaves are not here"),
+	pending: amount.describe("Earned by weights that are posted and not final yet"),
+	claimed: amount.describe("Paid so far"),
+	claimable: amount.describe("Earned and not paid yet: one claim pays all of it"),
+	finalEpoch: epochNumber.nullable().describe("Whose weights a claim would use; null before the first"),
+	claims: z.array(z.object({ to: account, amount, total: amount, at: where })).describe("The newest"),
+	devices: z.array(z.object({ device: bytes32, evidenceSha256: bytes32, untilMs: atMs, at: where })),
 });
 
 export const chainQuery = z.strictObject({ ...paging });

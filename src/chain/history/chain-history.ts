@@ -3,7 +3,7 @@
 // tells is read from the contracts. Bounded: with too many events those of the oldest epochs go, and
 // `oldestEpoch` says so. Page: docs/chain.md.
 import type { Hex } from "viem";
-import type { Proposal } from "../../protocol/chain/epoch-shapes.ts";
+import type { Weights } from "../../protocol/chain/epoch-shapes.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
@@ -26,39 +26,61 @@ interface Where {
 	readonly block: number;
 }
 
-export interface PastReport {
-	committed: Where | null;
-	revealed: Where | null;
-	voided: Where | null;
-	root: Hex | null;
-	/** At the epoch's end; known once it is revealed. */
-	stake: bigint | null;
+/** A revealed report. Its place among the epoch's is its number. */
+export interface PastSeat {
+	readonly validator: Hex;
+	readonly signer: Hex;
+	/** At the epoch's end. */
+	readonly stake: bigint;
+	readonly root: Hex;
+	readonly at: Where;
 }
 
-export interface PastProposal {
-	readonly proposer: Hex;
-	readonly digest: Hex;
-	readonly proposal: Proposal;
+export interface PastPost {
+	readonly id: Hex;
+	readonly sender: Hex;
+	readonly weights: Weights;
+	/** Bit i: seat i has signed. */
+	readonly signers: bigint;
 	readonly at: Where;
-	rejected: { readonly by: Hex; readonly slashed: bigint; readonly at: Where } | null;
+	/** Proven wrong, or built on what was. Null: it stands. */
+	dropped: Where | null;
+}
+
+/** A statement that was proven wrong, posted or not. */
+export interface PastWrong {
+	readonly id: Hex;
+	readonly challenger: Hex;
+	/** keccak256 of the challenge's name. */
+	readonly reason: Hex;
+	readonly at: Where;
+	/** Its signers, as far as somebody has punished them. */
+	readonly punished: { readonly account: Hex; readonly amount: bigint }[];
 }
 
 export interface PastEpoch {
-	/** By validator. Anybody can commit; only those with stake can reveal. */
-	readonly reports: ReadonlyMap<Hex, PastReport>;
-	/** In order; the last one stands unless it was rejected. */
-	readonly proposals: readonly PastProposal[];
-	readonly pot: bigint | null;
-	readonly claims: ReadonlyMap<Hex, { readonly amount: bigint; readonly at: Where }>;
-	readonly paid: bigint;
-	readonly isSwept: boolean;
+	/** By signer. Anybody can commit; only those with stake can reveal. */
+	readonly commits: ReadonlyMap<Hex, Where>;
+	/** In the order of the reveals. */
+	readonly seats: readonly PastSeat[];
+	/** In order; the last one stands unless it was dropped. */
+	readonly posts: readonly PastPost[];
+	readonly wrong: readonly PastWrong[];
 	/** In order. */
 	readonly events: readonly HistoryEvent[];
 }
 
+/** The weights that were posted for an epoch and not dropped, if any. */
+export const standing = ({ posts }: PastEpoch): PastPost | null => {
+	const last = posts.at(-1);
+	return last === undefined || last.dropped !== null ? null : last;
+};
+
 const ABI = [...registryAbi, ...scoreboardAbi, ...rewardsAbi, ...slashingAbi] as const;
 /** Some 300 bytes each. */
 const MAX_EVENTS = 200_000;
+/** Of an account; each tells all that was paid up to it. */
+const MAX_CLAIMS = 64;
 const VALIDATOR = 2;
 
 const isValidator = ({ name, args }: HistoryEvent): boolean => name === "Registered" && args.role === VALIDATOR;
@@ -72,7 +94,8 @@ export class ChainHistory {
 	private readonly byKey = new Map<string, HistoryEvent[]>();
 	private readonly everValidators = new Set<Hex>();
 	private readonly proven = new WeakMap<HistoryEvent, boolean>();
-	private readonly forgottenClaims = new Map<Hex, bigint>();
+	private readonly claimsBy = new Map<Hex, HistoryEvent[]>();
+	private readonly signerBy = new Map<Hex, HistoryEvent[]>();
 	private readonly derived = new Map<number, PastEpoch>();
 	private readonly cursor = memoryCursor();
 	private count = 0;
@@ -112,11 +135,21 @@ export class ChainHistory {
 		return this.oldest;
 	}
 
-	/** The newest epoch whose emission is fixed; older epochs can no longer get one. Null before the first. */
-	lastFixed(): number | null {
-		for (const number of [...this.byEpoch.keys()].sort((a, b) => b - a))
-			if (this.byEpoch.get(number)!.some(({ name }) => name === "EmissionFixed")) return number;
-		return null;
+	/** The newest epoch below `before` whose weights stand; null: none does. */
+	lastPosted(before = Number.POSITIVE_INFINITY): number | null {
+		let found: number | null = null;
+		for (const number of this.byEpoch.keys())
+			if (number < before && number > (found ?? -1) && standing(this.epoch(number)) !== null) found = number;
+		return found;
+	}
+
+	/** The oldest epoch above this one whose weights stand; null: none does. */
+	nextPosted(after: number): number | null {
+		let found: number | null = null;
+		for (const number of this.byEpoch.keys())
+			if (number > after && number < (found ?? Number.POSITIVE_INFINITY) && standing(this.epoch(number)) !== null)
+				found = number;
+		return found;
 	}
 
 	/** Accounts that registered as validators at any time. */
@@ -129,9 +162,14 @@ export class ChainHistory {
 		return this.byAccount.get(account) ?? [];
 	}
 
-	/** The account that the key (64 hex digits) itself vouches for, the newest one. */
+	/** The account that the key (64 hex digits) itself vouches for, by the highest number: an old proof takes nothing back. */
 	accountOfKey(key: string): Hex | null {
-		const found = this.byKey.get(key)?.findLast((event) => this.isProven(event));
+		const proven = (this.byKey.get(key) ?? []).filter((event) => this.isProven(event));
+		const numberOf = ({ args }: HistoryEvent) => args.keyNumber as bigint;
+		const found = proven.reduce<HistoryEvent | null>(
+			(best, event) => (best === null || numberOf(event) >= numberOf(best) ? event : best),
+			null,
+		);
 		return (found?.args.account as Hex | undefined) ?? null;
 	}
 
@@ -141,14 +179,20 @@ export class ChainHistory {
 		return found !== undefined && this.isProven(found) ? (found.args.signingKey as string).slice(2) : null;
 	}
 
-	/** Over all time, forgotten epochs included. */
-	rewardsOf(account: Hex): { readonly claimed: bigint; readonly collected: bigint } {
-		const sum = (wanted: string, from: bigint) =>
-			this.account(account).reduce(
-				(all, { name, args }) => (name === wanted ? all + (args.amount as bigint) : all),
-				from,
-			);
-		return { claimed: sum("Claimed", this.forgottenClaims.get(account) ?? 0n), collected: sum("Collected", 0n) };
+	/** The account that a key signs for, now or once; the key's own address when none says so. */
+	accountOfSigner(signer: Hex): Hex {
+		return (this.signerBy.get(signer)?.at(-1)?.args.account as Hex | undefined) ?? signer;
+	}
+
+	/** Payments to the account, in order; the newest of them. */
+	claims(account: Hex): readonly HistoryEvent[] {
+		return this.claimsBy.get(account) ?? [];
+	}
+
+	/** What the account was paid in all, up to this block. */
+	claimedOf(account: Hex, upTo = Number.POSITIVE_INFINITY): bigint {
+		const last = this.claims(account).findLast(({ block }) => block <= upTo);
+		return (last?.args.total as bigint | undefined) ?? 0n;
 	}
 
 	private async follow(): Promise<void> {
@@ -175,17 +219,22 @@ export class ChainHistory {
 	}
 
 	private take(event: HistoryEvent): void {
-		const { epoch, account, provider, signingKey } = event.args;
+		const { epoch, account, provider, signingKey, signer } = event.args;
 		if (typeof epoch === "bigint") {
 			const number = Number(epoch);
 			if (number < this.oldest) return;
 			push(this.byEpoch, number, event);
 			this.derived.delete(number);
 			this.count++;
+			return;
 		}
-		// Whom it concerns: an account of the Registry, or the provider that claims or binds a device.
+		// Whom it concerns: an account of the Registry, or the provider that binds a device.
 		const whose = account ?? provider;
-		if (isAddress(whose)) push(this.byAccount, whose as Hex, event);
+		if (isAddress(whose) && event.name === "Claimed") {
+			const claims = push(this.claimsBy, whose as Hex, event);
+			if (claims.length > MAX_CLAIMS) claims.shift();
+		} else if (isAddress(whose)) push(this.byAccount, whose as Hex, event);
+		if (event.name === "SignerChanged") push(this.signerBy, signer as Hex, event);
 		if (typeof signingKey === "string") push(this.byKey, signingKey.slice(2), event);
 		if (isValidator(event)) this.everValidators.add(whose as Hex);
 	}
@@ -194,15 +243,7 @@ export class ChainHistory {
 	private forget(): void {
 		while (this.count > this.maxEvents && this.byEpoch.size > 1) {
 			const first = Math.min(...this.byEpoch.keys());
-			const gone = new Set(this.byEpoch.get(first)!);
-			for (const { name, args } of gone) {
-				const provider = args.provider as Hex;
-				if (name !== "Claimed") continue;
-				this.forgottenClaims.set(provider, (this.forgottenClaims.get(provider) ?? 0n) + (args.amount as bigint));
-				const kept = this.byAccount.get(provider)?.filter((event) => !gone.has(event));
-				if (kept !== undefined) this.byAccount.set(provider, kept);
-			}
-			this.count -= gone.size;
+			this.count -= this.byEpoch.get(first)!.length;
 			this.byEpoch.delete(first);
 			this.derived.delete(first);
 			this.oldest = first + 1;
@@ -210,7 +251,10 @@ export class ChainHistory {
 	}
 
 	private rollback(toBlock: number): void {
-		for (const map of [this.byEpoch, this.byAccount, this.byKey] as Map<unknown, HistoryEvent[]>[])
+		for (const map of [this.byEpoch, this.byAccount, this.byKey, this.claimsBy, this.signerBy] as Map<
+			unknown,
+			HistoryEvent[]
+		>[])
 			for (const [key, events] of map) {
 				const kept = events.filter(({ block }) => block <= toBlock);
 				if (kept.length === 0) map.delete(key);
@@ -239,10 +283,11 @@ export class ChainHistory {
 	}
 }
 
-function push<K>(map: Map<K, HistoryEvent[]>, key: K, event: HistoryEvent): void {
-	const found = map.get(key);
-	if (found === undefined) map.set(key, [event]);
-	else found.push(event);
+function push<K>(map: Map<K, HistoryEvent[]>, key: K, event: HistoryEvent): HistoryEvent[] {
+	const found = map.get(key) ?? [];
+	if (found.length === 0) map.set(key, found);
+	found.push(event);
+	return found;
 }
 
 /** Addresses as everything else here writes them. */
@@ -253,41 +298,24 @@ function lowered(args: Readonly<Record<string, unknown>>): Readonly<Record<strin
 }
 
 function epochOf(events: readonly HistoryEvent[]): PastEpoch {
-	const reports = new Map<Hex, PastReport>();
-	const proposals: PastProposal[] = [];
-	const claims = new Map<Hex, { amount: bigint; at: Where }>();
-	let [pot, paid, isSwept] = [null as bigint | null, 0n, false];
-	const reportOf = (validator: unknown): PastReport => {
-		const found = reports.get(validator as Hex);
-		if (found !== undefined) return found;
-		const made = { committed: null, revealed: null, voided: null, root: null, stake: null };
-		reports.set(validator as Hex, made);
-		return made;
-	};
+	const commits = new Map<Hex, Where>();
+	const seats: PastSeat[] = [];
+	const posts: PastPost[] = [];
+	const wrong: PastWrong[] = [];
 	for (const { name, block, hash, args } of events) {
-		const where = { hash, block };
-		if (name === "Committed") reportOf(args.validator).committed = where;
-		else if (name === "Revealed")
-			Object.assign(reportOf(args.validator), { revealed: where, root: args.root, stake: args.stake });
-		else if (name === "ReportVoided") reportOf(args.validator).voided = where;
-		else if (name === "Proposed") {
-			const proposal = args.proposal as Proposal;
-			proposals.push({
-				proposer: args.proposer as Hex,
-				digest: args.digest as Hex,
-				proposal: { ...proposal, thresholdProvider: proposal.thresholdProvider.toLowerCase() as Hex },
-				at: where,
-				rejected: null,
-			});
-		} else if (name === "ProposalRejected") {
-			const found = proposals.findLast(({ digest, rejected }) => digest === args.digest && rejected === null);
-			if (found !== undefined)
-				found.rejected = { by: args.challenger as Hex, slashed: args.slashed as bigint, at: where };
-		} else if (name === "EmissionFixed") pot = args.pot as bigint;
-		else if (name === "Claimed") {
-			claims.set(args.provider as Hex, { amount: args.amount as bigint, at: where });
-			paid += args.amount as bigint;
-		} else if (name === "CarriedOver") isSwept = true;
+		const at = { hash, block };
+		const { id } = args as { id: Hex };
+		if (name === "Committed") commits.set(args.signer as Hex, at);
+		else if (name === "Revealed") seats.push({ ...(args as unknown as Omit<PastSeat, "at">), at });
+		else if (name === "Posted") posts.push({ ...(args as unknown as Omit<PastPost, "at">), at, dropped: null });
+		else if (name === "Dropped") {
+			const found = posts.findLast((post) => post.id === id && post.dropped === null);
+			if (found !== undefined) found.dropped = at;
+		} else if (name === "ProvenWrong") wrong.push({ ...(args as unknown as PastWrong), at, punished: [] });
+		else if (name === "Punished")
+			wrong
+				.find((one) => one.id === id)
+				?.punished.push({ account: args.account as Hex, amount: args.amount as bigint });
 	}
-	return { reports, proposals, pot, claims, paid, isSwept, events };
+	return { commits, seats, posts, wrong, events };
 }

@@ -1,18 +1,18 @@
 // `assay audit EPOCH`: recomputes an epoch from the chain, the reports' leaves, the scores' terms and the
 // evidence, and lists every difference. Needs a node and the contracts' addresses, nothing else. What is
-// compared with what: docs/epochs.md §4.
-import { randomInt } from "node:crypto";
+// compared with what: docs/epochs.md §6.
+import { randomBytes, randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { memoryIntents } from "../../chain/sending/publish.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
-import { archiveSource, auditEpoch, type EpochAudit } from "../../validator/audit/audit-epoch.ts";
+import { accuseSigners } from "../../validator/audit/accuse-signers.ts";
+import { auditEpoch, type EpochAudit } from "../../validator/audit/audit-epoch.ts";
 import { createEvidenceAudit, type EvidenceAudit, type ProofTime } from "../../validator/audit/audit-evidence.ts";
+import { archiveSource, either, peerSource } from "../../validator/audit/audit-source.ts";
 import { createLeafFetcher } from "../../validator/settlement/fetch-leaves.ts";
 import { loadChainKey } from "../../validator/settlement/home.ts";
 import { createReportArchive } from "../../validator/settlement/report-archive.ts";
-import { createReportConflicts } from "../../validator/settlement/report-conflicts.ts";
 import { readEvidenceFrom } from "../chain/audit-files.ts";
 import { type ReadingChain, withReadingChain } from "../chain/chain-connection.ts";
 import { readKeyOption } from "../chain/chain-key.ts";
@@ -34,8 +34,8 @@ const options = {
 	sample: whole("N", "verify N evidence files of each report, drawn at random (with --evidence)", [1, 1e6]),
 	provider: list("ACCOUNT", "verify only this provider's evidence (with --evidence)", account),
 	accuse: flag(
-		"prove on chain who signed another report than it revealed, from this validator's account or --key-file; the accuser" +
-			" gets a share",
+		"prove wrong weights on chain and have their signers punished, from this validator's account or --key-file; the" +
+			" accuser gets a share",
 	),
 	"no-evidence": flag("do not even compare this validator's own files with their hashes"),
 	...keyOptions,
@@ -46,9 +46,10 @@ type AuditValues = Values<typeof options>;
 
 export const auditCommand = command({
 	name: "audit",
-	about: `Reads the roots, stakes, weights and payments of an epoch from the chain, and the signed leaves and the terms behind them
-from this data folder or from the validators. Recomputes every score (from its terms), every weight and every share, and lists
-every difference. It needs no account and no data folder: anyone can run it with --rpc and --contracts.`,
+	about: `Reads the roots, stakes, signatures, weights and payments of an epoch from the chain, and the leaves and the terms behind
+them from this data folder or from the validators. Recomputes every score (from its terms), every weight, what each account
+earned and has earned so far, checks every signature, and lists every difference. It needs no account and no data folder:
+anyone can run it with --rpc and --contracts.`,
 	takes: "EPOCH",
 	options,
 	exits: { 1: "differences found", 69: "no chain or no answer" },
@@ -59,24 +60,23 @@ every difference. It needs no account and no data folder: anyone can run it with
 		return withReadingChain(values, io, async (chain) => {
 			const { contracts } = chain;
 			const kept = archiveSource(createReportArchive(join(chain.folder, "epochs")));
-			const fetched = createLeafFetcher(contracts, (from, error) => io.err.write(`  ${from}: ${String(error)}\n`));
+			const fetched = peerSource(createLeafFetcher(contracts), (from, error) =>
+				io.err.write(`  ${from}: ${String(error)}\n`),
+			);
 			const found = await auditEpoch({
 				contracts,
 				epoch,
-				source: {
-					report: async (...one) => (await kept.report(...one)) ?? fetched.report(...one),
-					weights: async (...one) => (await kept.weights(...one)) ?? fetched.weights(...one),
-					reasons: async (...one) => (await kept.reasons(...one)) ?? fetched.reasons(...one),
-				},
+				source: either(kept, fetched),
 				evidence: await evidenceAuditOf(values, io, chain),
 				choose,
 			});
 			const accused = values.accuse ? await accuse(values, io, chain, found) : [];
+			const { view: _, wrong, ...shown } = found;
 			printResult(
 				values,
 				io,
-				{ ...found, accused },
-				(paint) => `${auditText(found, paint)}${accused.map((who) => `${who} was slashed\n`).join("")}`,
+				{ ...shown, wrong: wrong.map(({ id, fault }) => ({ id, fault: fault.kind })), accused },
+				(paint) => `${auditText(found, paint)}${accused.map((who) => `${who} was punished\n`).join("")}`,
 			);
 			return found.differences.length === 0 ? 0 : exitCodes.invalid.code;
 		});
@@ -128,17 +128,18 @@ async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingCha
 }
 
 /** Whose stake was taken by this. */
-async function accuse(values: AuditValues, io: CliIo, chain: ReadingChain, found: EpochAudit): Promise<string[]> {
-	if (found.conflicts.length === 0) return [];
+async function accuse(
+	values: AuditValues,
+	io: CliIo,
+	chain: ReadingChain,
+	{ view, wrong }: EpochAudit,
+): Promise<readonly string[]> {
+	if (wrong.length === 0) return [];
 	const { contracts, folder } = chain;
 	const sender = (await readKeyOption(values, io)) ?? (await ownAccount(folder));
 	if (sender === null) throw usageError("--accuse needs an account: --key-file, or a validator's data folder");
 	await requireGas(contracts.client, sender, GAS.stake);
-	const conflicts = createReportConflicts({ contracts, account: sender, journal: memoryIntents() });
-	const accused: string[] = [];
-	for (const { validator, revealed, ...signed } of found.conflicts)
-		if (await conflicts.againstReveal(found.epoch, validator, revealed, signed)) accused.push(validator);
-	return accused;
+	return accuseSigners(contracts, sender, { view, wrong, secret: randomBytes(32) });
 }
 
 /** Null: this folder is no validator's. Nothing is made. */
@@ -154,15 +155,25 @@ const MAX_PROOFS = 20;
 
 const differenceColumns: readonly Column<EpochAudit["differences"][number]>[] = [
 	left("what", ({ what }) => what),
+	left("code", ({ code }) => code),
 	left("whose", ({ who }) => shown(who, 42)),
 	left("stated", ({ stated }) => shown(stated, 60)),
 	left("recomputed", ({ right }) => shown(right, 60)),
 ];
 
 function auditText(found: EpochAudit, paint: Paint): string {
-	const { epoch, validators, providers, scores, evidenceFiles, claims, proposal, differences, notes, made } = found;
+	const { epoch, validators, counted, signed, providers, scores, evidenceFiles, paid, weights, differences } = found;
+	const { notes, made } = found;
+	const parts = [
+		plural(validators, "report"),
+		...(weights === "none" ? ["no weights"] : [`${counted} count`, `weights ${weights}, signed by ${signed}`]),
+		plural(providers, "provider"),
+		`${plural(scores, "score")} recomputed`,
+		plural(evidenceFiles, "evidence file"),
+		`${plural(paid, "account")} paid`,
+	];
 	const lines = [
-		`epoch ${epoch}: ${plural(validators, "report")}, ${plural(providers, "provider")}, ${plural(scores, "score")} recomputed, weights ${proposal}, ${plural(evidenceFiles, "evidence file")}, ${plural(claims, "claim")}`,
+		`epoch ${epoch}: ${parts.join(", ")}`,
 		...notes.map((note) => `note: ${shown(note, 400)}`),
 		...made.slice(0, MAX_PROOFS).map(proofLine),
 		...(made.length > MAX_PROOFS ? [`… and ${made.length - MAX_PROOFS} more proofs: --provider or --json`] : []),

@@ -1,39 +1,40 @@
 // `assay audit` of an epoch: what the chain says of it, from events and views, for the audit of
-// market/epochs/audit-epoch.ts, and the evidence behind its scores. Nothing here needs an account or a word of
-// trust. docs/epochs.md §4.
-import { type Contracts, read } from "../../chain/contracts/contracts.ts";
+// market/audit/audit-epoch.ts, and the evidence behind its scores. Nothing here needs an account or a word of
+// trust. docs/epochs.md §6.
+import { type Contracts, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
-import { readClaims, readPot } from "../../chain/contracts/rewards.ts";
+import { readClaims } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
+import { readPostedSignatures } from "../../chain/history/posted-signatures.ts";
 import {
 	type AuditedEpoch,
+	type AuditView,
 	auditEpoch as auditView,
 	type EpochFiles,
-	type EpochView,
 	type EvidenceSteps,
-} from "../../market/epochs/audit-epoch.ts";
-import type { AuditDifference } from "../../market/epochs/audit-scores.ts";
+} from "../../market/audit/audit-epoch.ts";
+import type { AuditDifference } from "../../market/audit/audit-scores.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import type { ReportArchive } from "../settlement/report-archive.ts";
 import type { EvidenceAudit, ProofTime } from "./audit-evidence.ts";
+import type { AuditSource } from "./audit-source.ts";
 
-export interface EpochAudit
-	extends Pick<AuditedEpoch, "validators" | "scores" | "differences" | "notes" | "conflicts"> {
+export interface EpochAudit extends Pick<AuditedEpoch, "scores" | "differences" | "notes" | "wrong"> {
 	readonly epoch: number;
-	/** "none": nothing was proposed; "open": it may still be challenged; "final". */
-	readonly proposal: "none" | "open" | "final";
+	/** "none": no weights are posted; "posted": they may still be proven wrong; "final". */
+	readonly weights: "none" | "posted" | "final";
+	/** Revealed reports; those that count; whose authors signed the posted weights. */
+	readonly validators: number;
+	readonly counted: number;
+	readonly signed: number;
 	readonly providers: number;
 	readonly evidenceFiles: number;
-	readonly claims: number;
+	/** Accounts that were paid. */
+	readonly paid: number;
 	/** When the proofs were made whose evidence was verified. */
 	readonly made: readonly ProofTime[];
+	/** What was compared with the chain. */
+	readonly view: AuditView;
 }
-
-type OfEpoch<Read> = Read extends (who: Hex) => infer Found ? (epoch: number, who: Hex) => Found : never;
-
-/** The public files of any epoch. */
-export type AuditSource = { readonly [Kind in keyof EpochFiles]: OfEpoch<EpochFiles[Kind]> };
 
 export interface AuditOptions {
 	readonly contracts: Contracts;
@@ -47,62 +48,95 @@ export interface AuditOptions {
 
 export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const { contracts, epoch, source } = o;
-	const standing = await board.readProposal(contracts, epoch);
-	const commits = await board.readCommits(contracts, epoch);
-	const view = await readView(o, standing);
+	const view = await readView(contracts, epoch);
 	const seen: Seen = { made: [], evidenceFiles: 0 };
+	const peers = view.seats.map(({ validator }) => validator);
 	const files: EpochFiles = {
-		report: (who) => source.report(epoch, who),
-		weights: (who) => source.weights(epoch, who),
+		report: (who) => source.report(epoch, who, peers),
+		rewards: (of, id) => source.rewards(of, id, peers),
 		reasons: (who) => source.reasons(epoch, who),
+		statements: () => source.statements(epoch, peers),
 	};
-	const evidence = evidenceSteps(o, commits, seen);
-	const found = await auditView(view, files, { onStep() {}, evidence });
-	const { validators, providers, scores, conflicts } = found;
-	const now = Number((await contracts.client.viem.getBlock({ blockTag: "latest" })).timestamp);
-	const { endsAt } = board.windowsOf(await board.readEpochParams(contracts), epoch);
+	const found = await auditView(view, files, { onStep() {}, evidence: evidenceSteps(o, view, seen) });
+	const nowS = Number((await contracts.client.viem.getBlock({ blockTag: "latest" })).timestamp);
+	const { posted, seats } = view;
+	const bits = (set: bigint | undefined) => seats.filter((_, i) => ((set ?? 0n) >> BigInt(i)) & 1n).length;
+	const finalAt = posted === null ? 0 : ((await board.readPosted(contracts, epoch))?.finalAt ?? 0);
 	return {
 		epoch,
-		proposal: standing.digest === null ? "none" : now >= standing.finalAt ? "final" : "open",
-		validators,
-		providers: providers.size,
-		scores,
+		weights: posted === null ? "none" : nowS >= finalAt ? "final" : "posted",
+		validators: seats.length,
+		counted: bits(posted?.weights.set),
+		signed: bits(posted?.signers),
+		providers: found.providers.size,
+		scores: found.scores,
 		evidenceFiles: seen.evidenceFiles,
-		claims: view.claims.length,
+		paid: view.payments.length,
 		differences: [...found.missing, ...found.differences],
-		notes: view.reports.length === 0 ? [emptiness(epoch, endsAt, now, commits.size), ...found.notes] : found.notes,
+		notes: seats.length === 0 ? [await emptiness(contracts, epoch, nowS), ...found.notes] : found.notes,
 		made: seen.made,
-		conflicts,
+		wrong: found.wrong,
+		view,
 	};
 }
 
-async function readView({ contracts, epoch }: AuditOptions, standing: board.StandingProposal): Promise<EpochView> {
-	const { digest } = standing;
-	const [, totalStake] = await read(contracts, "scoreboard", "stakesOf", BigInt(epoch));
+async function readView(contracts: Contracts, epoch: number): Promise<AuditView> {
+	const { scoreboard, chainId } = contracts.addresses;
+	const params = await board.readEpochParams(contracts);
+	const lastS = BigInt(board.windowsOf(params, epoch).endsAt - 1);
+	const seats = await board.readSeats(contracts, epoch);
+	const posted = await readStanding(contracts, epoch);
+	const head = posted === null ? await board.readHead(contracts) : posted.previous;
+	const base = head === null || head >= epoch ? null : await readStanding(contracts, head);
 	return {
 		epoch,
-		domain: contracts.addresses,
-		reports: await board.readRevealed(contracts, epoch),
-		totalStake,
-		quorumPpm: (await board.readEpochParams(contracts)).quorumPpm,
-		proposal:
-			digest === null
-				? null
-				: {
-						proposer: standing.proposer.toLowerCase() as Hex,
-						digest,
-						stated: await board.readProposed(contracts, epoch, digest),
-					},
-		pot: (await readPot(contracts, epoch)).pot,
-		claims: digest === null ? [] : await readClaims(contracts, epoch),
-		shares: [],
+		domain: { chainId, scoreboard },
+		rules: {
+			...params,
+			targetWeight: BigInt(params.targetWeight),
+			emissionPerEpoch: await read(contracts, "rewards", "emissionPerEpoch"),
+		},
+		seats,
+		totalStake: await read(contracts, "registry", "totalVotingStakeAt", scoreboard, lastS),
+		funded: await read(contracts, "rewards", "fundedAt", lastS),
+		posted: posted && {
+			...posted,
+			signatures: await readPostedSignatures(contracts, { ...posted, hash: posted.transaction, seats }).catch(
+				() => null,
+			),
+		},
+		base,
+		payments: posted === null ? [] : await readPayments(contracts, posted.id),
+		shown: [],
 	};
+}
+
+/** Null: nothing stands, or no event tells what. */
+async function readStanding(contracts: Contracts, epoch: number) {
+	const posted = await board.readPosted(contracts, epoch);
+	const stated = posted === null ? null : await board.readStated(contracts, epoch, posted.id);
+	return posted === null || stated === null ? null : { ...posted, ...stated };
+}
+
+/** What each account was paid in all before the weights that continue these were posted, or by now. */
+async function readPayments(contracts: Contracts, id: `0x${string}`): Promise<AuditView["payments"]> {
+	const next = (await readEvents(contracts, "scoreboard", "Posted")).filter(({ args }) => args.weights.base === id);
+	const standing = await Promise.all(
+		next.map(async ({ args }) => (await board.readPosted(contracts, Number(args.epoch)))?.id === args.id),
+	);
+	const until = next.find((_, i) => standing[i])?.blockNumber ?? null;
+	const paid = new Map<`0x${string}`, bigint>();
+	for (const { account, amount, block } of await readClaims(contracts))
+		if (until === null || block < Number(until)) paid.set(account, (paid.get(account) ?? 0n) + amount);
+	return [...paid].map(([account, amount]) => ({ account, amount }));
 }
 
 /** Why there is nothing to audit. */
-function emptiness(epoch: number, endsAt: number, now: number, commits: number): string {
-	if (now < endsAt) return `epoch ${epoch} ends at ${new Date(endsAt * 1000).toISOString()}`;
-	return commits === 0 ? "nobody committed to a report" : `${commits} committed to a report and nobody revealed one`;
+async function emptiness(contracts: Contracts, epoch: number, nowS: number): Promise<string> {
+	const { endsAt } = board.windowsOf(await board.readEpochParams(contracts), epoch);
+	if (nowS < endsAt) return `epoch ${epoch} ends at ${new Date(endsAt * 1000).toISOString()}`;
+	const { size } = await board.readCommits(contracts, epoch);
+	return size === 0 ? "nobody committed to a report" : `${size} committed to a report and nobody revealed one`;
 }
 
 interface Seen {
@@ -110,14 +144,15 @@ interface Seen {
 	evidenceFiles: number;
 }
 
-function evidenceSteps(o: AuditOptions, commits: ReadonlyMap<Hex, number>, seen: Seen): EvidenceSteps | null {
+function evidenceSteps(o: AuditOptions, { seats, epoch }: AuditView, seen: Seen): EvidenceSteps | null {
 	const { contracts, evidence } = o;
 	if (evidence === null) return null;
 	return {
 		choose: o.choose ?? ((leaves) => leaves),
 		async check({ validator, chosen, reasons, params }) {
 			const signingKey = (await readAccount(contracts, validator)).signingKey.slice(2);
-			const block = commits.get(validator);
+			const commits = await board.readCommits(contracts, epoch);
+			const block = commits.get(seats.find((seat) => seat.validator === validator)!.signer);
 			const at = block === undefined ? null : await contracts.client.viem.getBlock({ blockNumber: BigInt(block) });
 			const committed = at === null ? null : { block: block!, timeS: Number(at.timestamp) };
 			const differences: AuditDifference[] = [];
@@ -133,10 +168,3 @@ function evidenceSteps(o: AuditOptions, commits: ReadonlyMap<Hex, number>, seen:
 		},
 	};
 }
-
-/** Files of one's own data folder, own ones and those that were fetched when they counted. */
-export const archiveSource = (archive: ReportArchive): AuditSource => ({
-	report: archive.signedReport,
-	weights: archive.weights,
-	reasons: archive.reasonsOf,
-});

@@ -3,7 +3,7 @@
 // the score; and between which two moments it was made. docs/epochs.md §4 says what this cannot show.
 import { createHash } from "node:crypto";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
-import type { AuditDifference } from "../../market/epochs/audit-scores.ts";
+import { type AuditCode, type AuditDifference, difference } from "../../market/audit/audit-scores.ts";
 import type { Params } from "../../market/params.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
@@ -67,28 +67,24 @@ export function createEvidenceAudit(options: EvidenceAuditOptions) {
 		async check(one: CheckedLeaf): Promise<CheckedEvidence | null> {
 			const { leaf, validator } = one;
 			const sha256 = leaf.evidenceSha256.slice(2);
-			const difference = (what: string, stated: string, right: string): AuditDifference => ({
-				what,
-				who: leaf.provider,
-				stated,
-				right,
-			});
+			const differs = (code: AuditCode, stated: string, right: string): AuditDifference =>
+				difference(code, leaf.provider, stated, right);
 			const only = (found: AuditDifference) => ({ differences: [found], made: null });
 			if (BigInt(leaf.evidenceSha256) === 0n)
 				return leaf.scorePpm === 0 || !options.isVerified
 					? { differences: [], made: null }
-					: only(difference("evidence", String(leaf.scorePpm), "none is named for this score"));
+					: only(differs("EVIDENCE_WRONG", String(leaf.scorePpm), "none is named for this score"));
 			const bytes = await options.read(sha256, validator);
-			if (bytes === null) return only(difference("evidence", sha256, "missing"));
+			if (bytes === null) return only(differs("EVIDENCE_WRONG", sha256, "missing"));
 			if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-				return only(difference("evidence", sha256, "wrong"));
+				return only(differs("EVIDENCE_WRONG", sha256, "wrong"));
 			if (!options.isVerified) return { differences: [], made: null };
 			const verdict = (options.verify ?? verifyEvidence)(bytes, { signers: [one.signingKey] });
 			const decoded = decodeEvidence(bytes);
 			if (verdict.status !== "valid" || !decoded.ok)
 				return only(
-					difference(
-						"evidence",
+					differs(
+						"EVIDENCE_WRONG",
 						sha256,
 						verdict.status === "valid" ? "unreadable" : `${verdict.status}: ${verdict.code}`,
 					),
@@ -97,12 +93,15 @@ export function createEvidenceAudit(options: EvidenceAuditOptions) {
 			const { startedAtMs, target } = body.probe;
 			const differences: AuditDifference[] = [];
 			if (one.reason !== null && target.startsWith("agent:") && target !== `agent:${one.reason.providerId}`)
-				differences.push(difference("evidence", `of ${one.reason.providerId}`, `of ${target.slice(6)}`));
-			differences.push(...scoreDifferences(one, { sha256, verdict, claim: body.claim, startedAtMs }, difference));
+				differences.push(differs("EVIDENCE_WRONG", `of ${one.reason.providerId}`, `of ${target.slice(6)}`));
+			differences.push(...scoreDifferences(one, { sha256, verdict, claim: body.claim, startedAtMs }, differs));
 			const after = await momentOf(options.client, body.beacon);
-			if (after === "wrong") differences.push(difference("beacon", body.beacon?.value ?? "", "no block of this chain"));
+			if (after === "wrong")
+				differences.push(differs("BEACON_WRONG", body.beacon?.value ?? "", "no block of this chain"));
 			if (after !== null && after !== "wrong" && one.committed !== null && after.block > one.committed.block)
-				differences.push(difference("beacon", `block ${after.block}`, `after its commitment, ${one.committed.block}`));
+				differences.push(
+					differs("BEACON_WRONG", `block ${after.block}`, `after its commitment, ${one.committed.block}`),
+				);
 			const made: ProofTime = {
 				provider: leaf.provider,
 				validator,
@@ -124,7 +123,7 @@ function scoreDifferences(
 		readonly claim: Parameters<typeof scoreFromEvidence>[1]["claim"];
 		readonly startedAtMs: number;
 	},
-	difference: (what: string, stated: string, right: string) => AuditDifference,
+	differs: (code: AuditCode, stated: string, right: string) => AuditDifference,
 ): readonly AuditDifference[] {
 	if (reason === null || params === null) return [];
 	// A score of 0 needs no proof: paused, receipts missing, and the like are nothing that evidence shows.
@@ -133,15 +132,17 @@ function scoreDifferences(
 	try {
 		right = scoreFromEvidence(reason, file, params);
 	} catch {
-		return [difference("score", String(leaf.scorePpm), "its terms are none that evidence gives")];
+		return [differs("SCORE_WRONG", String(leaf.scorePpm), "its terms are none that evidence gives")];
 	}
 	const found = termDifferences(reason.root, right.root);
 	if (found.length === 0 && right.scorePpm === leaf.scorePpm) return [];
 	const figures = found
 		.slice(0, MAX_TERMS)
-		.map(({ where, stated, right: is }) => difference("figure", `${where}: ${stated ?? "none"}`, String(is ?? "none")));
+		.map(({ where, stated, right: is }) =>
+			differs("FIGURE_WRONG", `${where}: ${stated ?? "none"}`, String(is ?? "none")),
+		);
 	const isScore = right.scorePpm !== leaf.scorePpm;
-	return [...(isScore ? [difference("score", String(leaf.scorePpm), String(right.scorePpm))] : []), ...figures];
+	return [...(isScore ? [differs("SCORE_WRONG", String(leaf.scorePpm), String(right.scorePpm))] : []), ...figures];
 }
 
 /** A beacon is what the validator wrote; only the chain says that there is such a block. */

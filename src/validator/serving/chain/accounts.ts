@@ -75,25 +75,30 @@ export class ChainAccounts {
 		const isRegistered = events.some(({ name }) => name === "Registered");
 		const state = isRegistered
 			? await reader.atHead(`account ${account}`, () => readAccount(reader.contracts, account))
-			: { role: ROLES.none, stake: 0n, unbonding: 0n, unlockAt: 0 };
-		const { claimed, collected } = this.history().rewardsOf(account);
-		const claimable = await this.views.claimable(account);
+			: { role: ROLES.none, stake: 0n, unbonding: 0n, locked: 0n, unlockAt: 0, signer: account, payout: account };
+		const claims = this.history().claims(account);
+		const claimed = this.history().claimedOf(account);
+		const { finalEpoch, final, posted } = await this.views.earnedBy(account);
 		const id = providerId ?? (state.role === ROLES.validator ? null : this.idOf(account));
 		const slashed = events.filter(({ name }) => name === "Slashed").map(({ args }) => args.amount as bigint);
 		return {
 			account,
+			signer: state.signer.toLowerCase(),
+			payout: state.payout.toLowerCase(),
 			providerId: id,
 			isKept: id !== null && this.history().accountOfKey(id) === null && this.ofProvider(id) === account,
 			role: ROLE_NAMES[state.role] ?? "none",
 			stake: String(state.stake),
 			unbonding: String(state.unbonding),
+			locked: String(state.locked),
 			unlockAtMs: state.unlockAt === 0 ? null : state.unlockAt * 1000,
 			slashed: String(sumOf(slashed)),
+			earned: final === null ? null : String(final),
+			pending: String(less(posted ?? 0n, final ?? posted ?? 0n)),
 			claimed: String(claimed),
-			owed: String(claimed > collected ? claimed - collected : 0n),
-			claimable: String(sumOf(claimable.map(({ amount }) => amount))),
-			claimableEpochs: claimable.map(({ epoch }) => epoch),
-			claims: claimsOf(events),
+			claimable: String(less(final ?? 0n, claimed)),
+			finalEpoch,
+			claims: claimsOf(claims),
 			devices: devicesOf(events, this.env.nowMs()),
 		};
 	}
@@ -140,14 +145,17 @@ const ROLE_NAMES: Readonly<Record<number, ChainAccountView["role"]>> = {
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
-const claimsOf = (events: readonly HistoryEvent[]): ChainAccountView["claims"] =>
-	events
-		.filter(({ name }) => name === "Claimed")
+/** Never below 0. */
+const less = (a: bigint, b: bigint): bigint => (a > b ? a - b : 0n);
+
+const claimsOf = (claims: readonly HistoryEvent[]): ChainAccountView["claims"] =>
+	claims
 		.slice(-SHOWN_CLAIMS)
 		.toReversed()
 		.map(({ args, hash, block }) => ({
-			epoch: Number(args.epoch),
+			to: args.to as Hex,
 			amount: String(args.amount),
+			total: String(args.total),
 			at: { hash, block },
 		}));
 
@@ -156,11 +164,10 @@ function devicesOf(events: readonly HistoryEvent[], nowMs: number): ChainAccount
 	const bound = new Map<string, ChainAccountView["devices"][number]>();
 	for (const { name, args, hash, block } of events) {
 		const device = args.device as string;
-		if (name === "DeviceReleased") bound.delete(device);
+		if (name === "DeviceReleased" || name === "DeviceRevoked") bound.delete(device);
 		if (name !== "DeviceBound") continue;
 		bound.set(device, {
 			device,
-			validator: args.validator as string,
 			evidenceSha256: args.evidenceSha256 as string,
 			untilMs: Number(args.until) * 1000,
 			at: { hash, block },

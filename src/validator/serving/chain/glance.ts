@@ -1,7 +1,7 @@
 // The chain at a glance: where it is, which epochs are under way, whose stake, what is paid next. One set of
 // questions a block, whoever asks.
 import type { Chain } from "../../../api/types.ts";
-import { read } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
 import type { Environment } from "../../../platform/environment.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -21,19 +21,26 @@ export async function readGlance(
 ): Promise<Chain> {
 	const { contracts } = reader;
 	const { client, addresses } = contracts;
-	const self = lower(home.account.address);
-	const { head, account, reserve, carry, totalStake } = await reader.atHead("glance", async (head) => {
-		const [account, reserve, carry, totalStake] = await Promise.all([
-			readAccount(contracts, self),
-			read(contracts, "rewards", "reserve"),
-			read(contracts, "rewards", "carry"),
-			read(contracts, "registry", "totalVotingStakeAt", BigInt(head.atMs / 1000)),
-		]);
-		return { head, account, reserve, carry, totalStake };
-	});
+	await reader.head();
+	const signer = lower(home.account.address);
+	const self = reader.history().accountOfSigner(signer);
 	const chainConstants = await phases.constants();
-	const { emissionPerEpoch } = chainConstants.emission;
 	const current = phases.currentOf(chainConstants);
+	const { head, account, funded, earned, claimed, nextPot, totalStake } = await reader.atHead(
+		`glance ${current}`,
+		async (head) => {
+			const nowS = BigInt(Math.floor(head.atMs / 1000));
+			const earned = await readEarned(contracts);
+			const [account, funded, claimed, nextPot, totalStake] = await Promise.all([
+				readAccount(contracts, self),
+				read(contracts, "rewards", "fundedAt", nowS),
+				read(contracts, "rewards", "claimedTotal"),
+				read(contracts, "scoreboard", "potOf", BigInt(current ?? 0), earned),
+				read(contracts, "registry", "totalVotingStakeAt", addresses.scoreboard, nowS),
+			]);
+			return { head, account, funded, earned, claimed, nextPot, totalStake };
+		},
+	);
 	const inFlight: Chain["inFlight"] = [];
 	for (let number = current ?? -1; number >= 0 && number > (current ?? 0) - MAX_IN_FLIGHT; number--) {
 		const one = await phases.windows(chainConstants, number, reader.history().epoch(number));
@@ -60,6 +67,7 @@ export async function readGlance(
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },
 		validator: {
 			account: self,
+			signer,
 			stake: String(account.stake),
 			unbonding: String(account.unbonding),
 			isValidator: account.role === ROLES.validator,
@@ -67,21 +75,32 @@ export async function readGlance(
 		validators: reader.history().validators().length,
 		totalStake: String(totalStake),
 		params: paramsView(chainConstants),
-		reserve: String(reserve),
-		nextPot: String((reserve < emissionPerEpoch ? reserve : emissionPerEpoch) + carry),
+		reserve: String(funded - earned),
+		earned: String(earned),
+		claimed: String(claimed),
+		nextPot: String(nextPot),
 		epoch: current,
 		inFlight,
 	};
 }
 
+/** What all accounts have earned by the weights that stand. */
+export async function readEarned(contracts: Contracts): Promise<bigint> {
+	const [any, epoch] = await read(contracts, "scoreboard", "head");
+	if (!any) return 0n;
+	const [, , total] = await read(contracts, "scoreboard", "postedOf", epoch);
+	return total;
+}
+
 /** The reply's schema leaves out what is not shown. */
-const paramsView = ({ epochs, registry, emission }: ChainConstants): Chain["params"] => ({
+const paramsView = ({ epochs, registry, emissionPerEpoch }: ChainConstants): Chain["params"] => ({
 	...epochs,
+	targetWeight: String(BigInt(epochs.targetWeight)),
+	stakePerWeight: String(BigInt(epochs.stakePerWeight)),
 	accuserPpm: registry.accuserPpm,
-	claimSeconds: Number(emission.claimSeconds),
 	unbondingSeconds: Number(registry.unbondingSeconds),
 	deviceSeconds: Number(registry.deviceSeconds),
 	minProviderStake: String(registry.minProviderStake),
 	minValidatorStake: String(registry.minValidatorStake),
-	emissionPerEpoch: String(emission.emissionPerEpoch),
+	emissionPerEpoch: String(emissionPerEpoch),
 });

@@ -44,21 +44,20 @@ export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "st
 			const { views, accounts } = await must();
 			const past = await views.past(number);
 			const { validators, rows } = await views.leaves.of(number, past);
+			const claimedOf = views.claimedIn(number);
 			const from = numberOf(cursor) ?? 0;
 			const wanted = rows.slice(from, from + limit);
 			const providers = await accounts.providersOf(wanted.map(({ account }) => account));
 			return {
 				validators,
-				rows: wanted.map(({ share, ...row }) => {
-					const claim = past.claims.get(row.account);
-					return {
-						...row,
-						providerId: providers.get(row.account)?.id ?? null,
-						name: providers.get(row.account)?.name ?? null,
-						share: share === null ? null : String(share),
-						claimed: claim === undefined ? null : { amount: String(claim.amount), ...claim.at },
-					};
-				}),
+				rows: wanted.map(({ earned, total, ...row }) => ({
+					...row,
+					providerId: providers.get(row.account)?.id ?? null,
+					name: providers.get(row.account)?.name ?? null,
+					earned: earned === null ? null : String(earned),
+					total: total === null ? null : String(total),
+					claimed: String(claimedOf(row.account)),
+				})),
 				cursor: from + limit < rows.length ? String(from + limit) : null,
 			};
 		},

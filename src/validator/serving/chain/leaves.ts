@@ -1,22 +1,16 @@
 // The leaves behind an epoch's roots as a table: what each validator said of each provider, the median, the
-// weight that was proposed, its share. Files of the archive are believed when they give the root on chain,
+// weight that was posted, what it earned. Files of the archive are believed when they give the root on chain,
 // and never otherwise. Tables are kept for few epochs; whether a file is right is remembered for many, as
 // long as the file is the same.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { PastEpoch, PastProposal } from "../../../chain/history/chain-history.ts";
+import { type PastEpoch, type PastPost, standing } from "../../../chain/history/chain-history.ts";
 import { malformedAt, type ScoreReport, scoreLeafHash } from "../../../market/epochs/score-report.ts";
-import {
-	type CountedReport,
-	createWeightProposal,
-	medianWeights,
-	shareOf,
-	weightLeafHash,
-} from "../../../market/epochs/weight-proposal.ts";
+import { isInSet, setOf } from "../../../market/epochs/seat-set.ts";
+import { medianWeights, rewardLeafHash } from "../../../market/epochs/weights.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { createMutex } from "../../../platform/keyed-mutex.ts";
-import type { ScoreLeaf, WeightLeaf } from "../../../protocol/chain/epoch-shapes.ts";
-import { keptRoot } from "../../../protocol/chain/epoch-shapes.ts";
+import type { RewardLeaf, ScoreLeaf } from "../../../protocol/chain/epoch-shapes.ts";
 import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
 import type { ReportArchive } from "../../settlement/report-archive.ts";
@@ -29,46 +23,43 @@ interface WeightRow {
 	readonly scores: readonly (number | null)[];
 	readonly medianPpm: number | null;
 	readonly weightPpm: number | null;
-	readonly share: bigint | null;
+	readonly earned: bigint | null;
+	readonly total: bigint | null;
 }
 
 export interface EpochLeaves {
 	/** Of every report that was revealed. */
 	readonly states: ReadonlyMap<Hex, { readonly state: LeafState; readonly count: number | null }>;
-	/** Of the proposal that stands: its file, or what the reports give when that has its root. */
-	readonly proposed: LeafState;
-	/** Those whose leaves are here and right, voided ones left out. */
+	/** Of the weights that stand. */
+	readonly posted: LeafState;
+	/** Those whose leaves are here and right, and count. */
 	readonly validators: readonly Hex[];
-	/** Greatest weight first. */
+	/** Greatest weight first, then who earned most. */
 	readonly rows: readonly WeightRow[];
-	readonly shares: ReadonlyMap<Hex, bigint>;
+	/** What each account has earned up to this epoch; null: the leaves are not here. */
+	readonly totals: ReadonlyMap<Hex, bigint> | null;
 }
-
-/** The proposal that was not rejected, if any. */
-export const standing = ({ proposals }: PastEpoch): PastProposal | null => {
-	const last = proposals.at(-1);
-	return last === undefined || last.rejected !== null ? null : last;
-};
 
 /** 10,000 providers make some 5 MB of rows. */
 const MAX_EPOCHS = 16;
 const MAX_VERDICTS = 10_000;
 
-/** A report whose leaves are here and give its root. */
-interface RightReport extends CountedReport {
+/** A report that counts, and whose leaves are here and give its root. */
+interface RightReport {
+	readonly validator: Hex;
 	readonly scores: ReadonlyMap<Hex, number>;
 }
 
 interface Reports extends Pick<EpochLeaves, "states"> {
-	/** Voided ones left out. */
+	/** Of the set, or of all before weights are posted. */
 	readonly right: readonly RightReport[];
-	/** No other report counts. */
-	readonly isComplete: boolean;
+	/** Null: the leaves of a report that counts are not here, or none counts. */
+	readonly medians: ReadonlyMap<Hex, number> | null;
 }
 
-interface Weights {
+interface Posted {
 	readonly state: LeafState;
-	readonly leaves: readonly WeightLeaf[] | null;
+	readonly leaves: readonly RewardLeaf[] | null;
 }
 
 /** By name: what says whether a file is still the same; empty when there is none. */
@@ -99,16 +90,14 @@ export class ChainLeaves {
 	/** Made again when the epoch's events or its files have changed since. */
 	async of(epoch: number, past: PastEpoch): Promise<EpochLeaves> {
 		const last = standing(past);
-		const revealed = [...past.reports].filter(([, { root }]) => root !== null);
 		const names = [
-			...revealed.map(([validator]) => reportName(validator)),
-			...(last === null ? [] : [weightsName(last.proposer)]),
+			...past.seats.map(({ validator }) => reportName(validator)),
+			...(last === null ? [] : [rewardsName(last.id)]),
 		].sort();
 		const files = new Map(
 			await Promise.all(names.map(async (name) => [name, await this.fileOf(epoch, name)] as const)),
 		);
-		const voided = [...past.reports.values()].filter((report) => report.voided !== null).length;
-		const key = JSON.stringify([[...files], last?.digest ?? null, voided]);
+		const key = JSON.stringify([[...files], last?.id ?? null]);
 		const found = this.made.get(epoch);
 		if (found?.key === key) return found.leaves;
 		// One epoch at a time: whoever asks for many of them waits, and nobody else does.
@@ -133,23 +122,25 @@ export class ChainLeaves {
 	}
 
 	private async read(epoch: number, past: PastEpoch, files: Files): Promise<EpochLeaves> {
-		const { states, right, isComplete } = await this.reportsOf(epoch, past, files);
 		const last = standing(past);
-		const counted = isComplete ? right : null;
-		const weights: Weights =
-			last === null ? { state: "none", leaves: null } : await this.weightsOf(epoch, last, counted, files);
-		const shares = new Map<Hex, bigint>();
-		for (const leaf of weights.leaves ?? []) shares.set(leaf.provider, shareOf(last!.proposal, leaf));
-		const validators = right.map(({ validator }) => validator);
-		return { states, proposed: weights.state, validators, rows: rowsOf(right, isComplete, weights, shares), shares };
+		const { states, right, medians } = await this.reportsOf(epoch, past, files);
+		const posted: Posted = last === null ? { state: "none", leaves: null } : await this.postedOf(epoch, last, files);
+		return {
+			states,
+			posted: posted.state,
+			validators: right.map(({ validator }) => validator),
+			rows: rowsOf(right, medians, posted),
+			totals: posted.leaves && new Map(posted.leaves.map(({ account, total }) => [account, total])),
+		};
 	}
 
 	private async reportsOf(epoch: number, past: PastEpoch, files: Files): Promise<Reports> {
 		const states = new Map<Hex, { state: LeafState; count: number | null }>();
 		const right: RightReport[] = [];
-		let isComplete = true;
-		for (const [validator, { root, stake, voided }] of [...past.reports].sort(([a], [b]) => (a < b ? -1 : 1))) {
-			if (root === null) continue;
+		const { seats } = past;
+		const set = standing(past)?.weights.set ?? setOf(seats.keys());
+		const reports: (ScoreReport | null)[] = [];
+		for (const [seat, { validator, root }] of seats.entries()) {
 			const name = reportName(validator);
 			const leaves = await this.archive.report(epoch, validator);
 			const state =
@@ -157,69 +148,49 @@ export class ChainLeaves {
 					? missing(files, name)
 					: await this.judged(`${epoch}/${name}/${root}`, files.get(name)!, () => isReport(leaves, root));
 			states.set(validator, { state, count: leaves?.length ?? null });
-			if (voided !== null) continue;
-			if (leaves === null || state !== "right") {
-				isComplete = false;
-				continue;
-			}
-			right.push({
-				validator,
-				stake: stake ?? 0n,
-				// Medians look at the leaves alone; the tree, 20,000 hashes of it, was judged before.
-				report: { leaves } as ScoreReport,
-				scores: new Map(leaves.map(({ provider, scorePpm }) => [provider, scorePpm])),
-			});
+			const isRight = leaves !== null && state === "right";
+			// Medians look at the leaves alone; the tree, 20,000 hashes of it, was judged before.
+			reports.push(isRight ? ({ leaves } as ScoreReport) : null);
+			if (!isRight || !isInSet(set, seat)) continue;
+			right.push({ validator, scores: new Map(leaves.map(({ provider, scorePpm }) => [provider, scorePpm])) });
 		}
-		return { states, right, isComplete };
+		const isComplete = reports.every((report, seat) => report !== null || !isInSet(set, seat));
+		const isAny = isComplete && right.length > 0 && set >> BigInt(seats.length) === 0n;
+		return { states, right, medians: isAny ? medianWeights(set, { seats, reports }) : null };
 	}
 
-	private async weightsOf(
-		epoch: number,
-		{ proposer, proposal }: PastProposal,
-		counted: readonly CountedReport[] | null,
-		files: Files,
-	): Promise<Weights> {
-		const name = weightsName(proposer);
-		const leaves = await this.archive.weights(epoch, proposer);
-		if (leaves !== null) {
-			const isRight = async () =>
-				leaves.length === proposal.count && toHex(await treeRoot(leaves, weightLeafHash)) === proposal.root;
-			const state = await this.judged(`${epoch}/${name}/${proposal.root}`, files.get(name)!, isRight);
-			if (state === "right") return { state, leaves };
-		}
-		// Whoever did not propose has no file of it, and needs none: the reports give the same leaves, or the
-		// root tells that they do not.
-		const right = counted === null ? null : createWeightProposal(counted, proposal.emission);
-		return { state: missing(files, name), leaves: right?.proposal.root === proposal.root ? right.leaves : null };
+	private async postedOf(epoch: number, { id, weights }: PastPost, files: Files): Promise<Posted> {
+		const name = rewardsName(id);
+		const leaves = await this.archive.rewards(epoch, id);
+		if (leaves === null) return { state: missing(files, name), leaves: null };
+		const isRight = async () =>
+			leaves.length === weights.count && toHex(await treeRoot(leaves, rewardLeafHash)) === weights.root;
+		const state = await this.judged(`${epoch}/${name}`, files.get(name)!, isRight);
+		return { state, leaves: state === "right" ? leaves : null };
 	}
 }
 
 const reportName = (validator: Hex): string => `report-${validator}.json`;
-const weightsName = (proposer: Hex): string => `weights-${proposer}.json`;
+const rewardsName = (id: Hex): string => `rewards-${id}.json`;
 /** Of a file that gave nothing: there is none, or it is no such file. */
 const missing = (files: Files, name: string): LeafState => (files.get(name) === "" ? "none" : "wrong");
 
-function rowsOf(
-	right: readonly RightReport[],
-	isComplete: boolean,
-	weights: Weights,
-	shares: ReadonlyMap<Hex, bigint>,
-): readonly WeightRow[] {
-	const medians = new Map(medianWeights(right).map(({ provider, weightPpm }) => [provider, weightPpm]));
-	const proposed = new Map(weights.leaves?.map(({ provider, weightPpm }) => [provider, weightPpm]));
-	const accounts = new Set([...right.flatMap(({ scores }) => [...scores.keys()]), ...proposed.keys()]);
+function rowsOf(right: readonly RightReport[], medians: Reports["medians"], posted: Posted): readonly WeightRow[] {
+	const stated = new Map(posted.leaves?.map((leaf) => [leaf.account, leaf]));
+	const accounts = new Set([...right.flatMap(({ scores }) => [...scores.keys()]), ...stated.keys()]);
 	const rows = [...accounts].map((account): WeightRow => {
-		const weightPpm = weights.leaves === null ? null : (proposed.get(account) ?? 0);
+		const { weightPpm = 0, earned = 0n, total = 0n } = stated.get(account) ?? {};
 		return {
 			account,
 			scores: right.map(({ scores }) => scores.get(account) ?? null),
-			medianPpm: isComplete && right.length > 0 ? (medians.get(account) ?? 0) : null,
-			weightPpm,
-			share: weightPpm === null ? null : (shares.get(account) ?? 0n),
+			medianPpm: medians && (medians.get(account) ?? 0),
+			...(posted.leaves === null ? { weightPpm: null, earned: null, total: null } : { weightPpm, earned, total }),
 		};
 	});
 	const size = ({ weightPpm, medianPpm }: WeightRow) => weightPpm ?? medianPpm ?? 0;
-	return rows.sort((a, b) => size(b) - size(a) || (a.account < b.account ? -1 : 1));
+	const byEarned = (a: WeightRow, b: WeightRow) =>
+		Number((b.earned ?? 0n) > (a.earned ?? 0n)) - Number((a.earned ?? 0n) > (b.earned ?? 0n));
+	return rows.sort((a, b) => size(b) - size(a) || byEarned(a, b) || (a.account < b.account ? -1 : 1));
 }
 
 /** A power of two: the roots of so many leaves each are then nodes of the whole tree. */
@@ -239,5 +210,5 @@ async function treeRoot<Leaf>(leaves: readonly Leaf[], hash: (leaf: Leaf) => Uin
 async function isReport(leaves: readonly ScoreLeaf[], root: Hex): Promise<boolean> {
 	if (malformedAt({ leaves }) !== null) return false;
 	const found = keccak(Uint8Array.of(2), packed(leaves.length, 4), await treeRoot(leaves, scoreLeafHash));
-	return keptRoot(toHex(found)) === keptRoot(root);
+	return toHex(found) === root;
 }

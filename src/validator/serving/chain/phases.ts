@@ -1,40 +1,38 @@
-// Where each epoch of the chain is: running, commit, reveal, void, challenge, final, or without weights for
-// ever. By the clock, the chain's constants and what was sent; and those constants, which are set at the
-// deployment. Page: docs/epochs.md §1.
+// Where each epoch of the chain is: open, commit, reveal, sign, challenge, final, or without weights for ever.
+// By the clock, the chain's constants and what was sent; and those constants, which are set at the deployment.
+// Page: docs/epochs.md §1.
 import type { Chain, ChainPhase } from "../../../api/types.ts";
 import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
 import { readEpochParams, windowsOf } from "../../../chain/contracts/scoreboard.ts";
-import type { PastEpoch } from "../../../chain/history/chain-history.ts";
+import { type PastEpoch, standing } from "../../../chain/history/chain-history.ts";
 import type { Environment } from "../../../platform/environment.ts";
 import { safeText } from "../../../protocol/bytes/safe-text.ts";
-import { standing } from "./leaves.ts";
 import type { ChainReader } from "./reader.ts";
 
 export type ChainConstants = Awaited<ReturnType<typeof readConstants>>;
 
 async function readConstants(contracts: Contracts) {
 	const { client, addresses } = contracts;
-	const [epochs, registry, emission, symbol, decimals, deployed] = await Promise.all([
+	const [epochs, registry, emissionPerEpoch, symbol, decimals, deployed] = await Promise.all([
 		readEpochParams(contracts),
 		read(contracts, "registry", "params"),
-		read(contracts, "rewards", "params"),
+		read(contracts, "rewards", "emissionPerEpoch"),
 		read(contracts, "token", "symbol"),
 		read(contracts, "token", "decimals"),
 		client.viem.getBlock({ blockNumber: BigInt(addresses.deployedAtBlock) }),
 	]);
 	const deployedAtS = Number(deployed.timestamp);
-	return { epochs, registry, emission, symbol: safeText(symbol.slice(0, 16)), decimals, deployedAtS };
+	return { epochs, registry, emissionPerEpoch, symbol: safeText(symbol.slice(0, 16)), decimals, deployedAtS };
 }
 
 const PPM = 1_000_000n;
 
-/** Stake of the reports that count. */
-export const countedOf = (past: PastEpoch): bigint =>
-	[...past.reports.values()].reduce((sum, { stake, voided }) => (voided === null ? sum + (stake ?? 0n) : sum), 0n);
+/** Stake of the revealed reports. */
+export const reportedStake = ({ seats }: PastEpoch): bigint => seats.reduce((sum, { stake }) => sum + stake, 0n);
 
 /** Whether the stake that reported is enough of all. */
-export const isQuorum = ({ epochs }: ChainConstants, counted: bigint, total: bigint): boolean =>
-	counted > 0n && counted * PPM >= total * BigInt(epochs.quorumPpm);
+export const isQuorum = ({ epochs }: ChainConstants, reported: bigint, total: bigint): boolean =>
+	reported > 0n && reported * PPM >= total * BigInt(epochs.quorumPpm);
 
 export class ChainPhases {
 	private readonly reader: ChainReader;
@@ -58,17 +56,19 @@ export class ChainPhases {
 	/** Voting stake of all at the end of an epoch that blocks have left behind: it does not change any more. */
 	totalAtEnd(endsAt: number): Promise<bigint> {
 		const { contracts } = this.reader;
-		return this.reader.once(`total ${endsAt}`, () => read(contracts, "registry", "totalVotingStakeAt", BigInt(endsAt)));
+		return this.reader.once(`total ${endsAt}`, () =>
+			read(contracts, "registry", "totalVotingStakeAt", contracts.addresses.scoreboard, BigInt(endsAt - 1)),
+		);
 	}
 
-	/** When a proposal that was sent in this block is final, in milliseconds since 1970. */
+	/** When weights that were posted in this block are final, in milliseconds since 1970. */
 	async finalOf({ epochs }: ChainConstants, block: number): Promise<number> {
 		return (await this.reader.blockAtMs(block)) + epochs.challengeSeconds * 1000;
 	}
 
 	async windows(chainConstants: ChainConstants, number: number, past: PastEpoch): Promise<Chain["inFlight"][number]> {
 		const { epochs, deployedAtS } = chainConstants;
-		const { endsAt, revealsAt, voidsAt, proposesAt } = windowsOf(epochs, number);
+		const { endsAt, revealsAt, signsAt, signsUntil } = windowsOf(epochs, number);
 		const startsAt = Math.max(endsAt - epochs.epochSeconds, Math.min(endsAt, deployedAtS));
 		const last = standing(past);
 		const finalAtMs = last === null ? null : await this.finalOf(chainConstants, last.at.block);
@@ -78,8 +78,9 @@ export class ChainPhases {
 			startsAtMs: startsAt * 1000,
 			endsAtMs: endsAt * 1000,
 			revealsAtMs: revealsAt * 1000,
-			voidsAtMs: voidsAt * 1000,
-			proposesAtMs: proposesAt * 1000,
+			signsAtMs: signsAt * 1000,
+			signsUntilMs: signsUntil * 1000,
+			postedAtMs: finalAtMs === null ? null : finalAtMs - epochs.challengeSeconds * 1000,
 			finalAtMs,
 		};
 	}
@@ -91,20 +92,18 @@ export class ChainPhases {
 		finalAtMs: number | null,
 	): Promise<{ phase: ChainPhase; nextAtMs: number | null }> {
 		const nowMs = this.env.nowMs();
-		const { endsAt, revealsAt, voidsAt, proposesAt } = windowsOf(chainConstants.epochs, number);
+		const { endsAt, revealsAt, signsAt, signsUntil } = windowsOf(chainConstants.epochs, number);
 		const byClock = [
-			[endsAt, "running"],
+			[endsAt, "open"],
 			[revealsAt, "commit"],
-			[voidsAt, "reveal"],
-			[proposesAt, "void"],
+			[signsAt, "reveal"],
 		] as const;
 		for (const [untilS, phase] of byClock) if (nowMs < untilS * 1000) return { phase, nextAtMs: untilS * 1000 };
 		if (finalAtMs !== null)
 			return nowMs < finalAtMs ? { phase: "challenge", nextAtMs: finalAtMs } : { phase: "final", nextAtMs: null };
-		const isOvertaken = (this.reader.history().lastFixed() ?? -1) > number;
-		const counted = countedOf(past);
-		const isProposable =
-			!isOvertaken && counted > 0n && isQuorum(chainConstants, counted, await this.totalAtEnd(endsAt));
-		return { phase: isProposable ? "proposable" : "lapsed", nextAtMs: null };
+		// Epochs ascend: weights of a later one leave this one without any.
+		const isOpen = nowMs < signsUntil * 1000 && (this.reader.history().lastPosted() ?? -1) < number;
+		const canSign = isOpen && isQuorum(chainConstants, reportedStake(past), await this.totalAtEnd(endsAt));
+		return canSign ? { phase: "sign", nextAtMs: signsUntil * 1000 } : { phase: "lapsed", nextAtMs: null };
 	}
 }

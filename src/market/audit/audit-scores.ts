@@ -1,21 +1,56 @@
 // Does a report say what its reasons give? Every leaf against the score that its terms multiply out to and the
-// evidence they name; and a proposal's weights against the medians of the reports. Pure; which files and which
-// chain is the caller's affair.
-import type { ScoreLeaf, WeightLeaf } from "../../protocol/chain/epoch-shapes.ts";
+// evidence they name. Pure; which files and which chain is the caller's affair.
+import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
+import type { ReportReasons } from "../epochs/reasons-file.ts";
 import type { Explanation } from "../scores/explanation.ts";
 import { recompute } from "../scores/recompute.ts";
-import type { ReportReasons } from "./reasons-file.ts";
-import { type CountedReport, medianWeights } from "./weight-proposal.ts";
+
+/** What can differ, with the word for people. docs/epochs.md §6. */
+const WORDS = {
+	REPORT_MISSING: "report",
+	REPORT_WRONG: "report",
+	REASON_WRONG: "reason",
+	SCORE_WRONG: "score",
+	EVIDENCE_WRONG: "evidence",
+	FIGURE_WRONG: "figure",
+	BEACON_WRONG: "beacon",
+	PARAMS_WRONG: "params",
+	SET_WRONG: "set",
+	ID_WRONG: "id",
+	BASE_WRONG: "base",
+	SIGNATURE_WRONG: "signature",
+	STAKE_WRONG: "stake",
+	WEIGHTS_MISSING: "weights",
+	ROOT_WRONG: "root",
+	SUMS_WRONG: "sums",
+	WEIGHT_WRONG: "weight",
+	EARNED_WRONG: "earned",
+	TOTAL_WRONG: "total",
+	POT_WRONG: "pot",
+	PAYMENT_WRONG: "payment",
+	SHOWN_WRONG: "shown",
+	STATEMENT_WRONG: "statement",
+} as const;
+
+export type AuditCode = keyof typeof WORDS;
 
 export interface AuditDifference {
+	readonly code: AuditCode;
 	/** A short name of what was compared: "score", "evidence", "weight", … */
 	readonly what: string;
-	/** Whose: a provider, a validator, or "". */
+	/** Whose: a provider's or a validator's account, or the id of weights. */
 	readonly who: string;
 	readonly stated: string;
 	readonly right: string;
 }
+
+export const difference = (
+	code: AuditCode,
+	who: string,
+	stated: string | number | bigint,
+	right: string | number | bigint,
+): AuditDifference => ({ code, what: WORDS[code], who, stated: String(stated), right: String(right) });
 
 export interface AuditedTerms {
 	/** How many leaves had terms. */
@@ -42,7 +77,7 @@ export async function auditTerms(
 		for await (const [who, reason] of given.entries()) {
 			// Of two for one account either could be meant.
 			if (seen.has(who)) {
-				differences.push({ what: "reason", who, stated: "two", right: "one" });
+				differences.push(difference("REASON_WRONG", who, "two", "one"));
 				continue;
 			}
 			seen.add(who);
@@ -52,25 +87,23 @@ export async function auditTerms(
 		}
 	} catch (error) {
 		if (!(error instanceof RangeError)) throw error;
-		differences.push({ what: "reason", who: validator, stated: "its terms", right: error.message });
+		differences.push(difference("REASON_WRONG", validator, "its terms", error.message));
 		return { scores: seen.size, differences, reasons };
 	}
 	const missing = leaves.filter(({ provider }) => !seen.has(provider));
 	for (const { provider: who, scorePpm } of missing)
-		differences.push({ what: "reason", who, stated: String(scorePpm), right: "none is kept" });
+		differences.push(difference("REASON_WRONG", who, scorePpm, "none is kept"));
 	return { scores: leaves.length - missing.length, differences, reasons };
 }
 
 function termDifferences(who: Hex, leaf: ScoreLeaf | undefined, reason: Explanation): AuditDifference[] {
 	const right = String(safeRecompute(reason));
-	if (leaf === undefined) return [{ what: "score", who, stated: "left out", right }];
+	if (leaf === undefined) return [difference("SCORE_WRONG", who, "left out", right)];
 	const stated = String(leaf.scorePpm);
 	const evidence = `0x${reason.evidence ?? NO_EVIDENCE}`;
 	return [
-		...(stated === right ? [] : [{ what: "score", who, stated, right }]),
-		...(evidence === leaf.evidenceSha256
-			? []
-			: [{ what: "evidence", who, stated: leaf.evidenceSha256, right: evidence }]),
+		...(stated === right ? [] : [difference("SCORE_WRONG", who, stated, right)]),
+		...(evidence === leaf.evidenceSha256 ? [] : [difference("EVIDENCE_WRONG", who, leaf.evidenceSha256, evidence)]),
 	];
 }
 
@@ -81,13 +114,4 @@ function safeRecompute(reason: Explanation): number | null {
 	} catch {
 		return null;
 	}
-}
-
-export function auditWeights(leaves: readonly WeightLeaf[], reports: readonly CountedReport[]): AuditDifference[] {
-	const right = new Map(medianWeights(reports).map(({ provider, weightPpm }) => [provider, weightPpm]));
-	const stated = new Map(leaves.map(({ provider, weightPpm }) => [provider, weightPpm]));
-	return [...new Set([...right.keys(), ...stated.keys()])].sort().flatMap((who) => {
-		const [said, is] = [stated.get(who) ?? 0, right.get(who) ?? 0];
-		return said === is ? [] : [{ what: "weight", who, stated: String(said), right: String(is) }];
-	});
 }

@@ -1,0 +1,172 @@
+// An epoch computed again, for the command line and the browser alike: reports against their roots, scores from
+// their terms (audit-reports.ts), the posted weights in all their parts (audit-posted.ts), and whatever else
+// validators have signed. Every difference is told, and what could not be checked as well. Pure: whoever asks brings
+// the chain's word (AuditView) and the public files, which are hostile. docs/epochs.md §6.
+import type { RewardLeaf, ScoreLeaf, Seat, Weights, WeightsSignature } from "../../protocol/chain/epoch-shapes.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
+import { isWeightsSigned, type WeightsDomain, weightsId } from "../../protocol/chain/weights-statement.ts";
+import type { ReportReasons } from "../epochs/reasons-file.ts";
+import { potOf } from "../epochs/reward-shares.ts";
+import type { EpochFacts, WeightRules } from "../epochs/weights.ts";
+import { faultOf, type ProvableFault } from "../epochs/weights-fault.ts";
+import type { Params } from "../params.ts";
+import type { Explanation } from "../scores/explanation.ts";
+import { AuditLog } from "./audit-log.ts";
+import { auditBase, auditPosted } from "./audit-posted.ts";
+import { type AuditedReports, auditReports } from "./audit-reports.ts";
+import { type AuditDifference, difference } from "./audit-scores.ts";
+
+export interface PostedWeights {
+	readonly id: Hex;
+	readonly weights: Weights;
+	/** Bit i: seat i has signed. */
+	readonly signers: bigint;
+	/** As they were posted; null: the node no longer tells. */
+	readonly signatures: readonly WeightsSignature[] | null;
+	/** What all accounts have earned with them. */
+	readonly total: bigint;
+}
+
+/** What the chain says of an epoch. Accounts in lower case. */
+export interface AuditView {
+	readonly epoch: number;
+	readonly domain: WeightsDomain;
+	readonly rules: WeightRules & { readonly signerSlashPpm: number; readonly emissionPerEpoch: bigint };
+	readonly seats: readonly Seat[];
+	/** All voting stake, and all that was funded, the second before the epoch's end. */
+	readonly totalStake: bigint;
+	readonly funded: bigint;
+	/** Null: none are. */
+	readonly posted: PostedWeights | null;
+	/**
+	 * What the posted ones continue, or would; `total` is what all accounts have earned with them. Null: there are none
+	 * before.
+	 */
+	readonly base: { readonly id: Hex; readonly weights: Weights; readonly total: bigint } | null;
+	/** What accounts were paid in all, before the next weights were posted. */
+	readonly payments: readonly { readonly account: Hex; readonly amount: bigint }[];
+	/** What somebody shows of the leaves; empty: nobody does. */
+	readonly shown: readonly Pick<RewardLeaf, "account" | "weightPpm" | "earned" | "total">[];
+}
+
+/** Where files come from: a data folder, the validators' servers. Hostile, all of it. Null: it cannot be had. */
+export interface EpochFiles {
+	report(validator: Hex): Promise<readonly ScoreLeaf[] | "unreadable" | null>;
+	/** Leaves of weights. */
+	rewards(epoch: number, id: Hex): Promise<readonly RewardLeaf[] | "unreadable" | null>;
+	reasons(validator: Hex): Promise<ReportReasons | null>;
+	/** Whatever validators have signed, posted or not. */
+	statements(): Promise<readonly SignedWeights[]>;
+}
+
+export interface EvidenceSteps {
+	/** Which leaves' evidence is looked at. */
+	choose(leaves: readonly ScoreLeaf[]): readonly ScoreLeaf[];
+	check(one: {
+		readonly validator: Hex;
+		readonly chosen: readonly ScoreLeaf[];
+		readonly reasons: ReadonlyMap<Hex, Explanation>;
+		/** The validator's own; null when it states none that can be used. */
+		readonly params: Params | null;
+	}): Promise<readonly AuditDifference[]>;
+}
+
+export interface AuditSteps {
+	/** Before whatever may take a while. */
+	readonly onStep: (title: string) => void | Promise<void>;
+	/** Null: evidence is not looked at. */
+	readonly evidence: EvidenceSteps | null;
+}
+
+/** Weights that a validator signed and that can be proven wrong on chain. */
+export interface WrongWeights extends SignedWeights {
+	readonly id: Hex;
+	readonly fault: ProvableFault;
+}
+
+export interface AuditedEpoch
+	extends Pick<AuditLog, "checks" | "differences" | "missing" | "notes">,
+		Pick<AuditedReports, "providers" | "scores"> {
+	/** What can be proven wrong on chain: its signers lose stake, whoever proves it gets a share. */
+	readonly wrong: readonly WrongWeights[];
+}
+
+/** Validators give out 8 each, and 64 have a seat. */
+const MAX_STATEMENTS = 512;
+
+export async function auditEpoch(view: AuditView, files: EpochFiles, steps: AuditSteps): Promise<AuditedEpoch> {
+	const log = new AuditLog();
+	const { reports, providers, scores } = await auditReports(view, files, steps, log);
+	await steps.onStep("Weights, rewards and totals");
+	const base = await auditBase(view, files, log);
+	const facts = factsOf(view, reports, base);
+	const wrong: WrongWeights[] = [];
+	const judge = (signed: SignedWeights, leaves: readonly RewardLeaf[] | null) => {
+		const found = provableFault(signed.weights, leaves, facts, base !== null);
+		if (found !== null) wrong.push({ ...signed, id: weightsId(view.domain, signed.weights), fault: found });
+		return found;
+	};
+	const { posted } = view;
+	if (posted === null) log.check("Weights", null, "none are posted yet");
+	else {
+		const { id, weights, signatures } = posted;
+		const leaves = await auditPosted(view, posted, { facts, base, files, log });
+		judge({ weights, signatures: (signatures ?? []).filter((one) => isWeightsSigned(id, one)) }, leaves);
+	}
+	await auditStatements(view, files, log, judge);
+	const { checks, differences, missing, notes } = log;
+	return { checks, differences, missing, notes, providers, scores, wrong };
+}
+
+/** All that weights follow from. Without the base's leaves totals are not known; the rest is. */
+function factsOf(
+	{ epoch, base, seats, totalStake, rules, funded }: AuditView,
+	reports: EpochFacts["reports"],
+	leaves: readonly RewardLeaf[] | null,
+): EpochFacts {
+	return {
+		epoch: BigInt(epoch),
+		base: base && { ...base, leaves: leaves ?? [] },
+		seats,
+		reports,
+		pot: potOf({ ...rules, funded, totalStake, allocated: base?.total ?? 0n }),
+		totalStake,
+		rules,
+	};
+}
+
+/** What validators signed besides: each statement that is wrong names its signers. */
+async function auditStatements(
+	{ domain, seats, epoch, posted }: AuditView,
+	files: EpochFiles,
+	log: AuditLog,
+	judge: (signed: SignedWeights, leaves: readonly RewardLeaf[] | null) => ProvableFault | null,
+): Promise<void> {
+	const validators = new Map(seats.map(({ signer, validator }) => [signer, validator]));
+	for (const { weights, signatures } of (await files.statements()).slice(0, MAX_STATEMENTS)) {
+		const id = weightsId(domain, weights);
+		if (weights.epoch !== BigInt(epoch) || id === posted?.id) continue;
+		const right = signatures.filter((one) => validators.has(one.signer) && isWeightsSigned(id, one));
+		if (right.length === 0) continue;
+		const leaves = await files.rewards(epoch, id);
+		const fault = judge({ weights, signatures: right }, leaves === "unreadable" ? null : leaves);
+		if (fault === null) continue;
+		for (const { signer } of right)
+			log.differences.push(
+				difference("STATEMENT_WRONG", validators.get(signer)!, id, `signed, and wrong: ${fault.kind}`),
+			);
+	}
+}
+
+/** The first fault that a challenge can show. Without the base's leaves nobody knows the totals that it had. */
+function provableFault(
+	weights: Weights,
+	leaves: readonly RewardLeaf[] | null,
+	facts: EpochFacts,
+	hasBase: boolean,
+): ProvableFault | null {
+	const found = faultOf(weights, leaves, facts);
+	if (found === null || found.kind === "base" || found.kind === "withheld" || found.kind === "unheld") return null;
+	return found.kind === "total" && !hasBase ? null : found;
+}
