@@ -32,10 +32,15 @@ abstract contract NetworkKit is StakeKit {
         });
     }
 
+    /// As deployed; a test may want others.
+    function deployParams() internal view virtual returns (IScoreboard.Params memory) {
+        return scoreboardParams();
+    }
+
     function deploy() internal {
         deployRegistry();
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        scoreboard = new Scoreboard(registry, predicted, scoreboardParams());
+        scoreboard = new Scoreboard(registry, predicted, deployParams());
         rewards = new Rewards(token, scoreboard, registry, EMISSION);
         deployRest(address(scoreboard));
         token.approve(address(rewards), type(uint256).max);

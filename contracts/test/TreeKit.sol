@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-import {IScoreboard} from "../src/epochs/IScoreboard.sol";
+import {IScoreboard, ReportRoot} from "../src/epochs/IScoreboard.sol";
 
 /// The prover's side of both keccak trees, for tests: builds whole trees in memory and opens them. Shares no
 /// code with src.
@@ -44,24 +44,26 @@ library TreeKit {
         }
     }
 
-    function hashes(IScoreboard.WeightLeaf[] memory leaves) internal pure returns (bytes32[] memory all) {
+    function hashes(IScoreboard.RewardLeaf[] memory leaves) internal pure returns (bytes32[] memory all) {
         all = new bytes32[](leaves.length);
         for (uint256 i = 0; i < leaves.length; i++) {
             all[i] = keccak256(
                 bytes.concat(
                     hex"00",
-                    bytes20(leaves[i].provider),
+                    bytes20(leaves[i].account),
                     bytes4(leaves[i].weightPpm),
                     bytes8(leaves[i].weightBefore),
-                    bytes16(leaves[i].amountBefore)
+                    bytes16(leaves[i].earned),
+                    bytes16(leaves[i].earnedBefore),
+                    bytes16(leaves[i].total)
                 )
             );
         }
     }
 
-    function reportRoot(IScoreboard.ScoreLeaf[] memory leaves) internal pure returns (bytes32) {
+    function reportRoot(IScoreboard.ScoreLeaf[] memory leaves) internal pure returns (ReportRoot) {
         (bytes32 root,) = climb(hashes(leaves), 0);
-        return keccak256(bytes.concat(hex"02", bytes4(uint32(leaves.length)), root));
+        return ReportRoot.wrap(keccak256(bytes.concat(hex"02", bytes4(uint32(leaves.length)), root)));
     }
 
     function scoreAt(IScoreboard.ScoreLeaf[] memory leaves, uint256 index)
@@ -73,13 +75,34 @@ library TreeKit {
         return IScoreboard.ScoreOpening(uint32(index), leaves[index], path);
     }
 
-    function weightAt(IScoreboard.WeightLeaf[] memory leaves, uint256 index)
+    function rewardAt(IScoreboard.RewardLeaf[] memory leaves, uint256 index)
         internal
         pure
-        returns (IScoreboard.WeightOpening memory)
+        returns (IScoreboard.RewardOpening memory)
     {
         (, bytes32[] memory path) = climb(hashes(leaves), index);
-        return IScoreboard.WeightOpening(uint32(index), leaves[index], path);
+        return IScoreboard.RewardOpening(uint32(index), leaves[index], path);
+    }
+
+    /// From `first`, `count` of them.
+    function rewardsAt(IScoreboard.RewardLeaf[] memory leaves, uint256 first, uint256 count)
+        internal
+        pure
+        returns (IScoreboard.RewardOpening[] memory opened)
+    {
+        opened = new IScoreboard.RewardOpening[](count);
+        for (uint256 i = 0; i < count; i++) opened[i] = rewardAt(leaves, first + i);
+    }
+
+    function scoresAt(uint256 seat, IScoreboard.ScoreLeaf[] memory leaves, uint256 first, uint256 count)
+        internal
+        pure
+        returns (IScoreboard.ReportOpening memory report)
+    {
+        report.seat = uint8(seat);
+        report.count = uint32(leaves.length);
+        report.openings = new IScoreboard.ScoreOpening[](count);
+        for (uint256 i = 0; i < count; i++) report.openings[i] = scoreAt(leaves, first + i);
     }
 
     /// Which leaves show what a sorted list says of a provider: from `first`, `count` of them.
@@ -93,72 +116,25 @@ library TreeKit {
         return (place - 1, 2);
     }
 
-    function open(address validator, IScoreboard.ScoreLeaf[] memory leaves, address provider)
+    function open(uint256 seat, IScoreboard.ScoreLeaf[] memory leaves, address provider)
         internal
         pure
-        returns (IScoreboard.ReportOpening memory report)
+        returns (IScoreboard.ReportOpening memory)
     {
         address[] memory sorted = new address[](leaves.length);
         for (uint256 i = 0; i < leaves.length; i++) sorted[i] = leaves[i].provider;
         (uint256 first, uint256 count) = places(sorted, provider);
-        report.validator = validator;
-        report.count = uint32(leaves.length);
-        report.openings = new IScoreboard.ScoreOpening[](count);
-        for (uint256 i = 0; i < count; i++) report.openings[i] = scoreAt(leaves, first + i);
+        return scoresAt(seat, leaves, first, count);
     }
 
-    function open(IScoreboard.WeightLeaf[] memory leaves, address provider)
+    function open(IScoreboard.RewardLeaf[] memory leaves, address account)
         internal
         pure
-        returns (IScoreboard.WeightOpening[] memory openings)
+        returns (IScoreboard.RewardOpening[] memory)
     {
         address[] memory sorted = new address[](leaves.length);
-        for (uint256 i = 0; i < leaves.length; i++) sorted[i] = leaves[i].provider;
-        (uint256 first, uint256 count) = places(sorted, provider);
-        openings = new IScoreboard.WeightOpening[](count);
-        for (uint256 i = 0; i < count; i++) openings[i] = weightAt(leaves, first + i);
-    }
-
-    /// The honest proposal: largest remainders as src/market/epochs/reward-shares.ts, the plain way. Weights
-    /// are above 0, providers ascend.
-    function propose(address[] memory providers, uint32[] memory weights, uint128 emission)
-        internal
-        pure
-        returns (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves, uint128[] memory amounts)
-    {
-        uint256 length = providers.length;
-        leaves = new IScoreboard.WeightLeaf[](length);
-        amounts = new uint128[](length);
-        proposal.emission = emission;
-        if (length == 0) return (proposal, leaves, amounts);
-        for (uint256 i = 0; i < length; i++) proposal.totalWeight += weights[i];
-        uint256[] memory remainders = new uint256[](length);
-        uint128 left = emission;
-        for (uint256 i = 0; i < length; i++) {
-            uint256 exact = uint256(emission) * weights[i];
-            amounts[i] = uint128(exact / proposal.totalWeight);
-            remainders[i] = exact % proposal.totalWeight;
-            left -= amounts[i];
-        }
-        proposal.thresholdRemainder = proposal.totalWeight;
-        bool[] memory lucky = new bool[](length);
-        for (; left > 0; left--) {
-            uint256 best = length;
-            for (uint256 i = 0; i < length; i++) {
-                if (!lucky[i] && (best == length || remainders[i] > remainders[best])) best = i;
-            }
-            lucky[best] = true;
-            amounts[best]++;
-            (proposal.thresholdRemainder, proposal.thresholdProvider) = (uint64(remainders[best]), providers[best]);
-        }
-        uint64 weightBefore = 0;
-        uint128 amountBefore = 0;
-        for (uint256 i = 0; i < length; i++) {
-            leaves[i] = IScoreboard.WeightLeaf(providers[i], weights[i], weightBefore, amountBefore);
-            weightBefore += weights[i];
-            amountBefore += amounts[i];
-        }
-        proposal.count = uint32(length);
-        (proposal.root,) = climb(hashes(leaves), 0);
+        for (uint256 i = 0; i < leaves.length; i++) sorted[i] = leaves[i].account;
+        (uint256 first, uint256 count) = places(sorted, account);
+        return rewardsAt(leaves, first, count);
     }
 }

@@ -2,706 +2,678 @@
 pragma solidity 0.8.37;
 
 import {EpochBook} from "../../src/epochs/EpochBook.sol";
-import {IScoreboard} from "../../src/epochs/IScoreboard.sol";
+import {IScoreboard, ReportRoot, WeightsId} from "../../src/epochs/IScoreboard.sol";
 import {Scoreboard} from "../../src/epochs/Scoreboard.sol";
-import {Registry} from "../../src/stake/Registry.sol";
-import {NetworkKit} from "../NetworkKit.sol";
+import {IRegistry} from "../../src/stake/IRegistry.sol";
 import {TreeKit} from "../TreeKit.sol";
+import {EpochKit} from "./EpochKit.sol";
 
-/// An epoch from commitments to final weights; every way to lie about them, and that nobody honest is hurt by
-/// the tools against lies.
-contract ScoreboardTest is NetworkKit {
-    address private constant P1 = address(0x1111);
-    address private constant P2 = address(0x2222);
-    address private constant P3 = address(0x3333);
+/// Commitments, seats, posts, drops and punishments: every window's edge and every refusal. What can be proven of
+/// weights is Challenges.t.sol.
+contract ScoreboardTest is EpochKit {
+    ReportRoot private constant ROOT = ReportRoot.wrap(keccak256("root"));
 
     function setUp() public {
         deploy();
     }
 
-    /// Validator 0 is the liar: nothing for P1, all for P2. Medians: P1 500_000, P2 200_000, P3 300_010
-    /// (validator 1 leaves it out).
-    function threeReports() private pure returns (IScoreboard.ScoreLeaf[][3] memory all) {
-        all[0] = leavesOf(addresses(P1, P2, P3), numbers(0, 1_000_000, 300_010));
-        address[] memory two = new address[](2);
-        (two[0], two[1]) = (P1, P2);
-        uint32[] memory scores = new uint32[](2);
-        (scores[0], scores[1]) = (500_000, 200_000);
-        all[1] = leavesOf(two, scores);
-        all[2] = leavesOf(addresses(P1, P2, P3), numbers(500_010, 199_990, 300_020));
+    // --- deployment
+
+    function deployWith(IScoreboard.Params memory params) external returns (Scoreboard) {
+        return new Scoreboard(registry, address(rewards), params);
     }
 
-    function roots(IScoreboard.ScoreLeaf[][3] memory all) private pure returns (bytes32[3] memory list) {
-        for (uint256 i = 0; i < 3; i++) list[i] = TreeKit.reportRoot(all[i]);
+    function refuses(IScoreboard.Params memory params) private {
+        vm.expectRevert(IScoreboard.ParamsInvalid.selector);
+        this.deployWith(params);
     }
 
-    function honest() private pure returns (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves) {
-        (proposal, leaves,) = TreeKit.propose(addresses(P1, P2, P3), numbers(500_000, 200_000, 300_010), EMISSION);
-    }
-
-    function openings(IScoreboard.ScoreLeaf[][3] memory all, address who)
-        private
-        view
-        returns (IScoreboard.ReportOpening[] memory list)
-    {
-        list = new IScoreboard.ReportOpening[](3);
-        for (uint256 i = 0; i < 3; i++) list[i] = TreeKit.open(validators[i], all[i], who);
-    }
-
-    function test_mediansFromOpenings() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, openings(all, P1));
-        assertEq(least, 500_000);
-        assertEq(greatest, 500_000);
-        (least, greatest) = scoreboard.medianOf(0, P2, openings(all, P2));
-        assertEq(least, 200_000);
-        assertEq(greatest, 200_000);
-        (least, greatest) = scoreboard.medianOf(0, P3, openings(all, P3));
-        assertEq(least, 300_010);
-        assertEq(greatest, 300_010);
-        // In nobody's report, below, between and above all leaves.
-        address[3] memory strangers = [address(0x1), address(0x2000), address(0x9999)];
-        for (uint256 i = 0; i < 3; i++) {
-            (least, greatest) = scoreboard.medianOf(0, strangers[i], openings(all, strangers[i]));
-            assertEq(least, 0);
-            assertEq(greatest, 0);
+    function test_paramsThatCannotWorkAreRefused() public {
+        IScoreboard.Params memory p = scoreboardParams();
+        this.deployWith(p);
+        (p.epochSeconds, p.signSeconds) = (0, 0);
+        refuses(p);
+        p = scoreboardParams();
+        p.epochSeconds = 365 days + 1;
+        refuses(p);
+        p = scoreboardParams();
+        p.genesis = GENESIS + 365 days + 1;
+        refuses(p);
+        for (uint256 i = 0; i < 4; i++) {
+            p = scoreboardParams();
+            if (i == 0) p.commitSeconds = 0;
+            if (i == 1) p.revealSeconds = 0;
+            if (i == 2) p.signSeconds = 0;
+            if (i == 3) p.challengeSeconds = 0;
+            refuses(p);
         }
-        (uint128 counted, uint128 total, bool quorum) = scoreboard.stakesOf(0);
-        assertEq(counted, 9000);
-        assertEq(total, 9000);
-        assertTrue(quorum, "quorum");
+        p = scoreboardParams();
+        p.signSeconds = EPOCH + 1;
+        refuses(p);
+        p.signSeconds = EPOCH;
+        this.deployWith(p);
+        p = scoreboardParams();
+        p.challengeSeconds = 62 * EPOCH + 1;
+        refuses(p);
+        p.challengeSeconds = 62 * EPOCH;
+        this.deployWith(p);
+        uint32[3] memory quorums = [uint32(500_000), 1_000_001, 0];
+        for (uint256 i = 0; i < 3; i++) {
+            p = scoreboardParams();
+            p.quorumPpm = quorums[i];
+            refuses(p);
+        }
+        p = scoreboardParams();
+        p.signerSlashPpm = 0;
+        refuses(p);
+        p.signerSlashPpm = 1_000_001;
+        refuses(p);
+        p = scoreboardParams();
+        p.validatorPpm = 1_000_001;
+        refuses(p);
+        // All windows together are no longer than the unbonding delay.
+        p = scoreboardParams();
+        p.commitSeconds = 7 days - 2 * WINDOW - DISPUTE;
+        this.deployWith(p);
+        p.commitSeconds += 1;
+        refuses(p);
+        p.commitSeconds = type(uint64).max;
+        refuses(p);
     }
 
-    function test_unknownReportsWidenTheBounds() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        IScoreboard.ReportOpening[] memory two = new IScoreboard.ReportOpening[](2);
-        two[0] = TreeKit.open(validators[1], all[1], P1);
-        two[1] = TreeKit.open(validators[2], all[2], P1);
-        (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, two);
-        assertEq(least, 500_000);
-        assertEq(greatest, 500_010);
-        (least, greatest) = scoreboard.medianOf(0, P1, new IScoreboard.ReportOpening[](0));
-        assertEq(least, 0);
-        assertEq(greatest, 1_000_000);
+    function test_viewsSayWhatWasDeployed() public view {
+        IScoreboard.Params memory p = scoreboard.params();
+        assertEq(keccak256(abi.encode(p)), keccak256(abi.encode(scoreboardParams())));
+        assertEq(scoreboard.rewards(), address(rewards));
+        assertEq(scoreboard.epochEnd(0), GENESIS + EPOCH);
+        assertEq(scoreboard.epochAt(GENESIS), 0);
+        assertEq(scoreboard.epochAt(GENESIS + EPOCH - 1), 0);
+        assertEq(scoreboard.epochAt(GENESIS + EPOCH), 1);
+        (bool any,) = scoreboard.head();
+        assertTrue(!any, "nothing is posted");
     }
 
-    function test_absenceCannotBeFeigned() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        IScoreboard.ReportOpening[] memory one = new IScoreboard.ReportOpening[](1);
-        one[0] = TreeKit.open(validators[2], all[2], P2);
-        // The neighbours of P2 do not leave room for it: they are not adjacent.
-        one[0].openings = new IScoreboard.ScoreOpening[](2);
-        one[0].openings[0] = TreeKit.scoreAt(all[2], 0);
-        one[0].openings[1] = TreeKit.scoreAt(all[2], 2);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P2, one);
-        // An end leaf that is no end.
-        one[0].openings = new IScoreboard.ScoreOpening[](1);
-        one[0].openings[0] = TreeKit.scoreAt(all[2], 1);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P3, one);
-        // A shorter count than was committed to.
-        one[0] = TreeKit.open(validators[2], all[2], P3);
-        one[0].count = 2;
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P3, one);
-        // Another score, another place, nothing at all.
-        one[0] = TreeKit.open(validators[2], all[2], P3);
-        one[0].openings[0].leaf.scorePpm++;
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P3, one);
-        one[0].openings[0].leaf.scorePpm--;
-        one[0] = TreeKit.open(validators[2], all[2], P3);
-        one[0].openings[0].index = 0;
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P3, one);
-        one[0].openings = new IScoreboard.ScoreOpening[](0);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P3, one);
-        // One validator twice.
-        IScoreboard.ReportOpening[] memory twice = new IScoreboard.ReportOpening[](2);
-        (twice[0], twice[1]) = (TreeKit.open(validators[2], all[2], P3), TreeKit.open(validators[2], all[2], P3));
-        vm.expectRevert(IScoreboard.NotAscending.selector);
-        scoreboard.medianOf(0, P3, twice);
-    }
-
-    function test_commitAndRevealKeepTheirWindows() public {
-        bytes32 root = keccak256("root");
-        bytes32 commitment = scoreboard.commitmentOf(0, validators[0], root, salt(0));
-        vm.warp(GENESIS + EPOCH - 1);
-        vm.prank(validators[0]);
+    function test_timesBeforeGenesisAndAfterAllTime() public {
         vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.commit(0, commitment);
+        scoreboard.epochAt(GENESIS - 1);
+        uint64[3] memory epochs = [uint64(1) << 40, 1 << 48, type(uint64).max];
+        for (uint256 i = 0; i < 3; i++) {
+            vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, epochs[i]));
+            scoreboard.epochEnd(epochs[i]);
+        }
+    }
+
+    // --- commit and reveal
+
+    function commitAs(uint256 i, uint64 epoch) private {
+        bytes32 commitment = scoreboard.commitmentOf(epoch, validators[i], ROOT, salt(i));
+        vm.prank(validators[i]);
+        scoreboard.commit(epoch, commitment);
+    }
+
+    function revealAs(uint256 i, uint64 epoch) private {
+        vm.prank(validators[i]);
+        scoreboard.reveal(epoch, ROOT, salt(i));
+    }
+
+    function notInPhase(uint64 epoch) private {
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, epoch));
+    }
+
+    function test_commitWindow() public {
+        vm.warp(endOf(0) - 1);
+        notInPhase(0);
+        scoreboard.commit(0, ReportRoot.unwrap(ROOT));
+        vm.warp(endOf(0));
+        commitAs(0, 0);
+        vm.warp(endOf(0) + WINDOW - 1);
+        commitAs(1, 0);
+        vm.warp(endOf(0) + WINDOW);
+        notInPhase(0);
+        scoreboard.commit(0, ReportRoot.unwrap(ROOT));
+    }
+
+    function test_aCommitmentIsGivenOnceAndIsNotZero() public {
         toCommit(0);
-        // Nothing, and what is nothing without its last bit.
         vm.expectRevert(EpochBook.CommitmentZero.selector);
         scoreboard.commit(0, 0);
         vm.expectRevert(EpochBook.CommitmentZero.selector);
         scoreboard.commit(0, bytes32(uint256(1)));
-        vm.prank(validators[0]);
-        scoreboard.commit(0, commitment);
+        commitAs(0, 0);
         vm.prank(validators[0]);
         vm.expectRevert(EpochBook.AlreadyCommitted.selector);
-        scoreboard.commit(0, keccak256("second thoughts"));
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.reveal(0, root, salt(0));
-        toReveal(0);
-        vm.prank(validators[1]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.commit(0, commitment);
-        vm.prank(validators[0]);
-        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
-        scoreboard.reveal(0, keccak256("another root"), salt(0));
-        vm.prank(validators[1]);
-        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
-        scoreboard.reveal(0, root, salt(0));
-        vm.prank(ACCUSER);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, ACCUSER));
-        scoreboard.reveal(0, root, salt(0));
-        vm.prank(validators[0]);
-        scoreboard.reveal(0, root, salt(0));
-        vm.prank(validators[0]);
-        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
-        scoreboard.reveal(0, root, salt(0));
-        toVoid(0);
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.reveal(0, root, salt(0));
+        scoreboard.commit(0, bytes32(uint256(2)));
+        (bytes32 digest, bool revealed) = scoreboard.reportOf(0, validators[0]);
+        assertEq(uint256(digest) & 1, 0);
+        assertTrue(!revealed, "revealed");
     }
 
-    /// A commitment that is itself a report root must not pass for a revealed one.
-    function test_aCommitmentIsNoReport() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
+    function test_revealWindow() public {
         toCommit(0);
-        bytes32 root = TreeKit.reportRoot(all[0]);
+        for (uint256 i = 0; i < 3; i++) commitAs(i, 0);
+        vm.warp(endOf(0) + WINDOW - 1);
         vm.prank(validators[0]);
-        scoreboard.commit(0, root);
-        IScoreboard.ReportOpening[] memory one = new IScoreboard.ReportOpening[](1);
-        one[0] = TreeKit.open(validators[0], all[0], P1);
-        vm.expectRevert(abi.encodeWithSelector(EpochBook.NotRevealed.selector, 0, validators[0]));
-        scoreboard.medianOf(0, P1, one);
-    }
-
-    function test_quorumIsTwoThirds() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        bytes32[3] memory said = roots(all);
-        (said[0], said[1]) = (bytes32(0), bytes32(0));
-        report(0, said);
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal,) = honest();
-        vm.prank(validators[1]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NoQuorum.selector, 3000, 9000));
-        scoreboard.propose(0, proposal);
-        said = roots(all);
-        said[0] = 0;
-        report(1, said);
-        toPropose(1);
-        propose(1, 1, proposal);
-    }
-
-    function test_anHonestProposalStands() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves) = honest();
-        vm.prank(validators[1]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.propose(0, proposal);
-        toPropose(0);
-        vm.prank(provider);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, provider));
-        scoreboard.propose(0, proposal);
-        IScoreboard.WeightOpening[] memory weights = TreeKit.open(leaves, P1);
-        IScoreboard.ReportOpening[] memory proof = openings(all, P1);
-        vm.expectRevert(abi.encodeWithSelector(EpochBook.NoProposal.selector, 0));
-        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
-        propose(1, 0, proposal);
-        // What was not proposed cannot be proven wrong, nor can this by another provider's leaf, or by leaves
-        // that are no neighbours.
-        proposal.thresholdRemainder++;
-        vm.expectRevert(IScoreboard.WrongProposal.selector);
-        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
-        vm.expectRevert(IScoreboard.WrongProposal.selector);
-        scoreboard.challengeShape(0, proposal, weights);
-        bytes32 never = scoreboard.proposalDigest(0, proposal);
-        vm.prank(validators[0]);
-        vm.expectRevert(IScoreboard.WrongProposal.selector);
-        scoreboard.voteUnavailable(0, never);
-        proposal.thresholdRemainder--;
-        notTheirPlaces(proposal, leaves, all);
-        address[4] memory asked = [P1, P2, P3, address(0x2000)];
-        for (uint256 i = 0; i < 4; i++) {
-            vm.expectRevert(IScoreboard.ProposalHolds.selector);
-            scoreboard.challengeWeight(0, proposal, asked[i], TreeKit.open(leaves, asked[i]), openings(all, asked[i]));
-        }
-        for (uint256 i = 0; i < 3; i++) {
-            IScoreboard.WeightOpening[] memory pair = new IScoreboard.WeightOpening[](i < 2 ? 2 : 1);
-            for (uint256 j = 0; j < pair.length; j++) pair[j] = TreeKit.weightAt(leaves, i + j);
-            vm.expectRevert(IScoreboard.ProposalHolds.selector);
-            scoreboard.challengeShape(0, proposal, pair);
-        }
-        (bytes32 digest,) = scoreboard.finalOf(0);
-        assertEq(digest, 0);
-        vm.warp(block.timestamp + DISPUTE);
-        (digest,) = scoreboard.finalOf(0);
-        assertEq(digest, scoreboard.proposalDigest(0, proposal));
-        assertEq(registry.slashableOf(validators[1]), STAKE);
-    }
-
-    function notTheirPlaces(
-        IScoreboard.Proposal memory proposal,
-        IScoreboard.WeightLeaf[] memory leaves,
-        IScoreboard.ScoreLeaf[][3] memory all
-    ) private {
-        IScoreboard.WeightOpening[] memory weights = TreeKit.open(leaves, P2);
-        IScoreboard.ReportOpening[] memory proof = openings(all, P1);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
-        vm.expectRevert(IScoreboard.ProposalHolds.selector);
-        scoreboard.challengeShape(0, proposal, weights);
-        weights = new IScoreboard.WeightOpening[](2);
-        (weights[0], weights[1]) = (TreeKit.weightAt(leaves, 0), TreeKit.weightAt(leaves, 2));
-        proof = openings(all, P2);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeWeight(0, proposal, P2, weights, proof);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeShape(0, proposal, weights);
-    }
-
-    /// Any other weight of any provider is proven wrong, by one unit or by all; the liar pays, the accuser
-    /// gets its share.
-    function testFuzz_aLyingProposerIsSlashed(uint8 which, uint32 lie) public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        toPropose(0);
-        address[] memory who = addresses(P1, P2, P3);
-        uint32[] memory weights = numbers(500_000, 200_000, 300_010);
-        uint256 place = which % 3;
-        uint32 wrong = uint32(bound(lie, 1, 1_000_000));
-        if (wrong == weights[place]) wrong--;
-        weights[place] = wrong;
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
-            TreeKit.propose(who, weights, EMISSION);
-        propose(0, 0, proposal);
-        vm.prank(ACCUSER);
-        scoreboard.challengeWeight(0, proposal, who[place], TreeKit.open(leaves, who[place]), openings(all, who[place]));
-        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
-        assertEq(token.balanceOf(ACCUSER), STAKE / 10);
-        (bytes32 digest, address proposer,) = scoreboard.proposalOf(0);
-        assertEq(digest, 0);
-        assertEq(proposer, address(0));
-        // Not by the same one again; by an honest one at once.
-        (proposal,) = honest();
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(EpochBook.Barred.selector, validators[0]));
-        scoreboard.propose(0, proposal);
-        propose(2, 0, proposal);
-    }
-
-    function test_aProviderLeftOutAndOneInvented() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        toPropose(0);
-        address[] memory who = addresses(P1, P3, address(0x4444));
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
-            TreeKit.propose(who, numbers(500_000, 300_010, 7), EMISSION);
-        propose(0, 0, proposal);
-        // Both can be shown; the state goes back in between.
-        try this.disputeAndUndo(proposal, leaves, openings(all, P2), P2) {} catch (bytes memory why) {
-            assertEq(keccak256(why), keccak256(abi.encodeWithSignature("Undone()")));
-        }
-        scoreboard.challengeWeight(
-            0, proposal, address(0x4444), TreeKit.open(leaves, address(0x4444)), openings(all, address(0x4444))
-        );
-    }
-
-    error Undone();
-
-    function disputeAndUndo(
-        IScoreboard.Proposal memory proposal,
-        IScoreboard.WeightLeaf[] memory leaves,
-        IScoreboard.ReportOpening[] memory reports_,
-        address who
-    ) external {
-        scoreboard.challengeWeight(0, proposal, who, TreeKit.open(leaves, who), reports_);
-        revert Undone();
-    }
-
-    /// One leaf changed behind the totals' back: order, sums, share, a weight of 0.
-    function testFuzz_aMisshapenTreeIsCaught(uint8 how) public {
-        report(0, roots(threeReports()));
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves) = honest();
-        how %= 7;
-        if (how == 0) leaves[1].provider = P1;
-        if (how == 1) leaves[1].weightBefore++;
-        if (how == 2) leaves[1].amountBefore--;
-        if (how == 3) leaves[2].weightPpm++;
-        if (how == 4) leaves[0].amountBefore = 1;
-        if (how == 5) leaves[1].weightPpm = 0;
-        if (how == 6) (proposal.thresholdRemainder, proposal.thresholdProvider) = (0, P3);
-        (proposal.root,) = TreeKit.climb(TreeKit.hashes(leaves), 0);
-        propose(0, 0, proposal);
-        // Some place shows it; honest neighbours elsewhere do not.
-        bool caught = false;
-        for (uint256 from = 0; from < 3 && !caught; from++) {
-            IScoreboard.WeightOpening[] memory pair = new IScoreboard.WeightOpening[](from == 2 ? 1 : 2);
-            for (uint256 j = 0; j < pair.length; j++) pair[j] = TreeKit.weightAt(leaves, from + j);
-            vm.prank(ACCUSER);
-            try scoreboard.challengeShape(0, proposal, pair) {
-                caught = true;
-            } catch {}
-        }
-        assertTrue(caught, "caught");
-        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
-    }
-
-    function test_proposalsThatCannotBeAreRefused() public {
-        report(0, roots(threeReports()));
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal,) = honest();
-        proposal.emission++;
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.WrongEmission.selector, EMISSION));
-        scoreboard.propose(0, proposal);
-        (proposal,) = honest();
-        proposal.totalWeight = 0;
-        vm.prank(validators[0]);
-        vm.expectRevert(IScoreboard.WrongProposal.selector);
-        scoreboard.propose(0, proposal);
-        (proposal,) = honest();
-        propose(0, 0, proposal);
-        bytes32 digest = scoreboard.proposalDigest(0, proposal);
-        vm.prank(validators[1]);
-        vm.expectRevert(abi.encodeWithSelector(EpochBook.AlreadyProposed.selector, digest));
-        scoreboard.propose(0, proposal);
-    }
-
-    function test_disputesEndWithTheWindow() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
-            TreeKit.propose(addresses(P1, P2, P3), numbers(1, 200_000, 300_010), EMISSION);
-        propose(0, 0, proposal);
-        IScoreboard.WeightOpening[] memory weights = TreeKit.open(leaves, P1);
-        IScoreboard.ReportOpening[] memory proof = openings(all, P1);
-        vm.warp(block.timestamp + DISPUTE);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.challengeWeight(0, proposal, P1, weights, proof);
-    }
-
-    function test_aMajorityVoidsWhatIsWithheldAndNobodyIsSlashed() public {
-        report(0, roots(threeReports()));
-        vm.prank(validators[1]);
-        scoreboard.voteWithheld(0, validators[0]);
-        vm.prank(validators[1]);
-        vm.expectRevert(EpochBook.AlreadyVoted.selector);
-        scoreboard.voteWithheld(0, validators[0]);
-        vm.prank(provider);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, provider));
-        scoreboard.voteWithheld(0, validators[0]);
-        (uint128 counted,,) = scoreboard.stakesOf(0);
-        assertEq(counted, 9000);
+        notInPhase(0);
+        scoreboard.reveal(0, ROOT, salt(0));
+        vm.warp(endOf(0) + WINDOW);
+        revealAs(0, 0);
+        vm.warp(endOf(0) + 2 * WINDOW - 1);
+        revealAs(1, 0);
+        vm.warp(endOf(0) + 2 * WINDOW);
         vm.prank(validators[2]);
-        scoreboard.voteWithheld(0, validators[0]);
-        (counted,,) = scoreboard.stakesOf(0);
-        assertEq(counted, 6000);
-        assertEq(registry.slashableOf(validators[0]), STAKE);
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal,) = honest();
-        propose(0, 0, proposal);
-        bytes32 digest = scoreboard.proposalDigest(0, proposal);
+        notInPhase(0);
+        scoreboard.reveal(0, ROOT, salt(2));
+    }
+
+    function test_aRevealIsWhatWasCommitted_once() public {
+        toCommit(0);
+        commitAs(0, 0);
+        toReveal(0);
+        vm.startPrank(validators[0]);
+        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
+        scoreboard.reveal(0, ReportRoot.wrap(keccak256("other")), salt(0));
+        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
+        scoreboard.reveal(0, ROOT, salt(1));
+        scoreboard.reveal(0, ROOT, salt(0));
+        (bytes32 digest, bool revealed) = scoreboard.reportOf(0, validators[0]);
+        assertEq(digest, bytes32(uint256(ReportRoot.unwrap(ROOT)) | 1));
+        assertTrue(revealed, "revealed");
+        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
+        scoreboard.reveal(0, ROOT, salt(0));
+        vm.stopPrank();
+        // Another's words.
         vm.prank(validators[1]);
-        scoreboard.voteUnavailable(0, digest);
-        vm.prank(validators[2]);
-        scoreboard.voteUnavailable(0, digest);
-        (bytes32 there,,) = scoreboard.proposalOf(0);
-        assertEq(there, 0);
-        assertEq(registry.slashableOf(validators[0]), STAKE);
-        propose(1, 0, proposal);
+        vm.expectRevert(EpochBook.CommitmentMismatch.selector);
+        scoreboard.reveal(0, ROOT, salt(0));
     }
 
-    function test_aMalformedReportIsVoidByProof() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        (all[0][1], all[0][2]) = (all[0][2], all[0][1]);
-        all[2][0].scorePpm = 1_000_001;
-        report(0, roots(all));
-        IScoreboard.ReportOpening memory proof = IScoreboard.ReportOpening(validators[0], 3, new IScoreboard.ScoreOpening[](2));
-        (proof.openings[0], proof.openings[1]) = (TreeKit.scoreAt(all[0], 0), TreeKit.scoreAt(all[0], 1));
-        vm.expectRevert(IScoreboard.ReportHolds.selector);
-        scoreboard.voidMalformed(0, proof);
-        (proof.openings[0], proof.openings[1]) = (TreeKit.scoreAt(all[0], 1), TreeKit.scoreAt(all[0], 2));
-        scoreboard.voidMalformed(0, proof);
-        vm.expectRevert(EpochBook.AlreadyVoided.selector);
-        scoreboard.voidMalformed(0, proof);
-        // A leaf that is as it should be, and an empty report: neither is malformed. A score that cannot be
-        // counts for no median.
-        proof = IScoreboard.ReportOpening(validators[1], 2, new IScoreboard.ScoreOpening[](1));
-        proof.openings[0] = TreeKit.scoreAt(all[1], 0);
-        vm.expectRevert(IScoreboard.ReportHolds.selector);
-        scoreboard.voidMalformed(0, proof);
-        IScoreboard.ReportOpening[] memory one = new IScoreboard.ReportOpening[](1);
-        one[0] = TreeKit.open(validators[2], all[2], P1);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.medianOf(0, P1, one);
-        proof = IScoreboard.ReportOpening(validators[2], 3, new IScoreboard.ScoreOpening[](1));
-        proof.openings[0] = TreeKit.scoreAt(all[2], 0);
-        scoreboard.voidMalformed(0, proof);
-        (uint128 counted,, bool quorum) = scoreboard.stakesOf(0);
-        assertEq(counted, 3000);
-        assertTrue(!quorum, "one of three is no quorum");
+    function test_seatsAreOneHashInTheOrderOfTheReveals() public {
+        toCommit(0);
+        for (uint256 i = 0; i < 3; i++) commitAs(i, 0);
+        toReveal(0);
+        bytes32 hash;
+        assertEq(scoreboard.seatsOf(0), hash);
+        for (uint256 i = 3; i > 0; i--) {
+            revealAs(i - 1, 0);
+            hash = keccak256(abi.encodePacked(hash, validators[i - 1], uint96(STAKE), ROOT));
+            assertEq(scoreboard.seatsOf(0), hash);
+        }
+        assertEq(scoreboard.seatsOf(1), 0);
     }
 
-    /// Each window begins in the second in which the one before it ends.
-    function test_windowsHaveNoGapAndNoOverlap() public {
-        uint64 end = GENESIS + EPOCH;
-        bytes32 root = keccak256("root");
-        bytes4 early = IScoreboard.NotInPhase.selector;
-        vm.warp(end + WINDOW - 1);
+    function test_aSeatNeedsA64thOfAllStakeAtTheEpochsEnd() public {
+        address small = vm.addr(0x5A);
+        join(small, IRegistry.Role.Validator, 1000);
+        address large = vm.addr(0x5B);
+        // 63,000 with the others: 1,000 of 64,000 is just enough.
+        join(large, IRegistry.Role.Validator, 54_000);
+        for (uint64 epoch = 0; epoch < 2; epoch++) {
+            toCommit(epoch);
+            bytes32 commitment = scoreboard.commitmentOf(epoch, small, ROOT, 0);
+            vm.prank(small);
+            scoreboard.commit(epoch, commitment);
+            toReveal(epoch);
+            vm.prank(small);
+            if (epoch == 1) vm.expectRevert(abi.encodeWithSelector(IScoreboard.StakeTooSmall.selector, 1000, 64_001));
+            scoreboard.reveal(epoch, ROOT, 0);
+            // From the second epoch on it is one unit too little.
+            if (epoch == 1) break;
+            vm.prank(large);
+            registry.stake(1);
+        }
+    }
+
+    function test_strangersProvidersAndNewcomersHaveNoSeat() public {
+        address late = vm.addr(0x5C);
+        address[2] memory who = [address(0x57), provider];
+        toCommit(0);
+        join(late, IRegistry.Role.Validator, 5000);
         for (uint256 i = 0; i < 3; i++) {
-            bytes32 commitment = scoreboard.commitmentOf(0, validators[i], root, salt(i));
-            vm.prank(validators[i]);
+            address one = i < 2 ? who[i] : late;
+            bytes32 commitment = scoreboard.commitmentOf(0, one, ROOT, 0);
+            vm.prank(one);
             scoreboard.commit(0, commitment);
         }
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(early, 0));
-        scoreboard.reveal(0, root, salt(0));
-        vm.warp(end + WINDOW);
-        vm.prank(validators[0]);
-        scoreboard.reveal(0, root, salt(0));
-        vm.warp(end + 2 * WINDOW - 1);
-        for (uint256 i = 1; i < 3; i++) {
-            vm.prank(validators[i]);
-            scoreboard.reveal(0, root, salt(i));
+        toReveal(0);
+        for (uint256 i = 0; i < 3; i++) {
+            vm.prank(i < 2 ? who[i] : late);
+            vm.expectRevert(abi.encodeWithSelector(IScoreboard.StakeTooSmall.selector, 0, 9000));
+            scoreboard.reveal(0, ROOT, 0);
         }
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(early, 0));
-        scoreboard.voteWithheld(0, validators[1]);
-        vm.warp(end + 2 * WINDOW);
-        vm.prank(validators[0]);
-        scoreboard.voteWithheld(0, validators[1]);
-        vm.warp(end + 3 * WINDOW - 1);
-        vm.prank(validators[0]);
-        scoreboard.voteWithheld(0, validators[2]);
-        (IScoreboard.Proposal memory proposal,) = honest();
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(early, 0));
-        scoreboard.propose(0, proposal);
-        vm.warp(end + 3 * WINDOW);
-        vm.prank(validators[1]);
-        vm.expectRevert(abi.encodeWithSelector(early, 0));
-        scoreboard.voteWithheld(0, validators[2]);
-        propose(0, 0, proposal);
-        bytes32 digest = scoreboard.proposalDigest(0, proposal);
-        vm.warp(end + 3 * WINDOW + DISPUTE - 1);
-        (bytes32 final_,) = scoreboard.finalOf(0);
-        assertEq(final_, 0);
-        vm.prank(validators[1]);
-        scoreboard.voteUnavailable(0, digest);
-        vm.warp(end + 3 * WINDOW + DISPUTE);
-        (final_,) = scoreboard.finalOf(0);
-        assertEq(final_, digest);
-        vm.prank(validators[2]);
-        vm.expectRevert(abi.encodeWithSelector(early, 0));
-        scoreboard.voteUnavailable(0, digest);
     }
 
-    /// The last second in which a proposal can be proven wrong, the proposer on its way out since it was
-    /// made.
-    function test_aProposerWhoLeavesAtOnceIsSlashedInTheLastSecond() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
-            TreeKit.propose(addresses(P1, P2, P3), numbers(1, 200_000, 300_010), EMISSION);
-        propose(0, 0, proposal);
+    /// Stakes are those of the second before the end: who joins in the very block of the end comes too late, who
+    /// leaves in it is still heard.
+    function test_sameSecondAsTheEnd() public {
+        vm.warp(endOf(0) - 1);
+        join(vm.addr(0x5D), IRegistry.Role.Validator, 1000);
+        vm.warp(endOf(0));
+        join(vm.addr(0x5E), IRegistry.Role.Validator, 1000);
         vm.prank(validators[0]);
         registry.unstake(STAKE);
-        vm.warp(block.timestamp + DISPUTE - 1);
-        vm.prank(ACCUSER);
-        scoreboard.challengeWeight(0, proposal, P1, TreeKit.open(leaves, P1), openings(all, P1));
-        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
+        assertEq(scoreboard.potOf(0, 0), uint256(10_000) * 666_667 / 1e6 / 2);
+        commitAs(0, 0);
+        toReveal(0);
+        revealAs(0, 0);
+        assertEq(scoreboard.seatsOf(0), keccak256(abi.encodePacked(bytes32(0), validators[0], uint96(STAKE), ROOT)));
     }
 
-    /// Who lost everything meanwhile is still wrong: the proposal goes, nothing is left to take.
-    function test_aLieOfSomebodyWithoutStakeGoesToo() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal, IScoreboard.WeightLeaf[] memory leaves,) =
-            TreeKit.propose(addresses(P1, P2, P3), numbers(1, 200_000, 300_010), EMISSION);
-        propose(0, 0, proposal);
-        vm.prank(address(slashing));
-        registry.slash(validators[0], 1_000_000, ACCUSER);
-        scoreboard.challengeWeight(0, proposal, P1, TreeKit.open(leaves, P1), openings(all, P1));
-        (bytes32 digest,,) = scoreboard.proposalOf(0);
-        assertEq(digest, 0);
-    }
-
-    /// Numbers no epoch will ever have: nothing wraps around into a moment that is here.
-    function testFuzz_absurdEpochsAreRefused(uint64 number) public {
-        number = uint64(bound(number, 1, type(uint64).max));
-        toPropose(0);
-        (IScoreboard.Proposal memory proposal,) = honest();
-        vm.prank(validators[0]);
-        (bool done,) = address(scoreboard).call(abi.encodeCall(scoreboard.commit, (number, keccak256("x"))));
-        assertTrue(!done, "committed");
-        vm.prank(validators[0]);
-        (done,) = address(scoreboard).call(abi.encodeCall(scoreboard.reveal, (number, keccak256("x"), keccak256("y"))));
-        assertTrue(!done, "revealed");
-        vm.prank(validators[0]);
-        (done,) = address(scoreboard).call(abi.encodeCall(scoreboard.propose, (number, proposal)));
-        assertTrue(!done, "proposed");
-        (done,) = address(rewards).call(abi.encodeCall(rewards.sweep, (number)));
-        assertTrue(!done, "swept");
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotInPhase.selector, 0));
-        scoreboard.epochAt(GENESIS - 1);
-        assertEq(rewards.reserve(), uint256(EMISSION) * 1000);
-    }
-
-    /// An epoch that ended before anybody had a stake has no reports and no weights, and who came later does
-    /// not change that.
-    function test_noStakeNoQuorum() public {
-        for (uint256 i = 0; i < 3; i++) {
-            vm.prank(validators[i]);
-            registry.unstake(STAKE);
-        }
+    function test_noAccountHasTwoSeats() public {
         toCommit(0);
-        (uint128 counted, uint128 total, bool quorum) = scoreboard.stakesOf(0);
-        assertEq(counted, 0);
-        assertEq(total, 0);
-        assertTrue(!quorum, "nobody is no quorum");
-        (uint32 least, uint32 greatest) = scoreboard.medianOf(0, P1, new IScoreboard.ReportOpening[](0));
-        assertEq(least, 0);
-        assertEq(greatest, 1_000_000);
-        bytes32 root = keccak256("root");
-        bytes32 commitment = scoreboard.commitmentOf(0, validators[0], root, salt(0));
-        vm.warp(block.timestamp + 1);
-        vm.prank(validators[0]);
-        registry.stake(STAKE);
-        vm.prank(validators[0]);
+        commitAs(0, 0);
+        address next = vm.addr(0x516);
+        bytes memory consent = signed(0x516, registry.consentDigest(validators[0]));
+        bytes32 commitment = scoreboard.commitmentOf(0, next, ROOT, 0);
+        vm.prank(next);
         scoreboard.commit(0, commitment);
         toReveal(0);
+        revealAs(0, 0);
         vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotValidator.selector, validators[0]));
-        scoreboard.reveal(0, root, salt(0));
-        toVoid(0);
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(EpochBook.NotRevealed.selector, 0, validators[0]));
-        scoreboard.voteWithheld(0, validators[0]);
-        toPropose(0);
-        IScoreboard.Proposal memory proposal;
-        proposal.emission = EMISSION;
-        vm.prank(validators[0]);
-        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NoQuorum.selector, 0, 0));
-        scoreboard.propose(0, proposal);
+        registry.setSigner(next, consent);
+        vm.prank(next);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.StakeTooSmall.selector, 0, 9000));
+        scoreboard.reveal(0, ROOT, 0);
     }
 
-    /// As large as the fields are: accepted or refused by rule, never by an overflow, and nothing can be
-    /// opened from it that is not there.
-    function test_proposalsOfExtremes() public {
-        IScoreboard.ScoreLeaf[][3] memory all = threeReports();
-        report(0, roots(all));
-        toPropose(0);
-        IScoreboard.Proposal memory proposal = IScoreboard.Proposal({
-            count: type(uint32).max,
-            totalWeight: uint64(type(uint32).max) * 1_000_000 + 1,
-            emission: EMISSION,
-            thresholdRemainder: type(uint64).max,
-            thresholdProvider: address(type(uint160).max),
-            root: keccak256("anything")
-        });
-        vm.prank(validators[0]);
-        vm.expectRevert(IScoreboard.WrongProposal.selector);
-        scoreboard.propose(0, proposal);
-        proposal.totalWeight--;
-        propose(0, 0, proposal);
-        IScoreboard.WeightOpening[] memory one = new IScoreboard.WeightOpening[](1);
-        one[0].index = type(uint32).max - 1;
-        one[0].leaf = IScoreboard.WeightLeaf(P1, type(uint32).max, type(uint64).max, type(uint128).max);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeShape(0, proposal, one);
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeWeight(0, proposal, P1, one, openings(all, P1));
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeShape(0, proposal, new IScoreboard.WeightOpening[](0));
-        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
-        scoreboard.challengeWeight(0, proposal, P1, new IScoreboard.WeightOpening[](0), openings(all, P1));
-        bytes32 digest = scoreboard.proposalDigest(0, proposal);
-        for (uint256 i = 1; i < 3; i++) {
+    // --- post
+
+    function test_postWindow() public {
+        Facts memory facts = publish(0, sampleReports());
+        IScoreboard.Weights memory weights = right(facts).weights;
+        bytes32[2][] memory all = signatures(weights, 3);
+        vm.warp(endOf(0) + 2 * WINDOW - 1);
+        notInPhase(0);
+        scoreboard.post(weights, facts.seats, 7, all);
+        vm.warp(endOf(0) + 3 * WINDOW);
+        notInPhase(0);
+        scoreboard.post(weights, facts.seats, 7, all);
+        vm.warp(endOf(0) + 3 * WINDOW - 1);
+        scoreboard.post(weights, facts.seats, 7, all);
+        (WeightsId id, uint64 finalAt, uint128 total, bool any,) = scoreboard.postedOf(0);
+        assertEq(WeightsId.unwrap(id), WeightsId.unwrap(scoreboard.weightsId(weights)));
+        assertEq(finalAt, endOf(0) + 3 * WINDOW - 1 + DISPUTE);
+        assertEq(total, weights.paid);
+        assertTrue(!any, "it is the first");
+    }
+
+    function test_finalFromTheMomentOn() public {
+        (, Statement memory it) = settleFirst();
+        (WeightsId id, uint64 finalAt,,,) = scoreboard.postedOf(0);
+        vm.warp(finalAt - 1);
+        assertTrue(!scoreboard.isFinal(it.weights), "too early");
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.NotFinal.selector, id));
+        scoreboard.finalTotalOf(it.weights);
+        vm.warp(finalAt);
+        assertTrue(scoreboard.isFinal(it.weights), "final");
+        assertEq(scoreboard.finalTotalOf(it.weights), it.weights.paid);
+        it.weights.paid++;
+        assertTrue(!scoreboard.isFinal(it.weights), "others are not");
+    }
+
+    function settleFirst() private returns (Facts memory facts, Statement memory it) {
+        return settle(0, sampleReports(), facts, it);
+    }
+
+    function test_postRefusesWhatIsNotSignedByAQuorum() public {
+        vm.prank(validators[2]);
+        registry.stake(1000);
+        Facts memory facts = publish(0, sampleReports());
+        IScoreboard.Weights memory w = right(facts).weights;
+        bytes32[2][] memory two = signatures(w, 2);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.QuorumMissing.selector, 6000, 10_000));
+        scoreboard.post(w, facts.seats, 3, two);
+        // One that is named but has not signed, in its place or at the end.
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.SignatureInvalid.selector, 2));
+        scoreboard.post(w, facts.seats, 7, two);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.SignatureInvalid.selector, 2));
+        scoreboard.post(w, facts.seats, 5, two);
+        (two[0], two[1]) = (two[1], two[0]);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.SignatureInvalid.selector, 0));
+        scoreboard.post(w, facts.seats, 3, two);
+        bytes32[2][] memory three = signatures(w, 3);
+        vm.expectRevert(IScoreboard.SignaturesSpare.selector);
+        scoreboard.post(w, facts.seats, 3, three);
+        vm.expectRevert(IScoreboard.SignaturesSpare.selector);
+        scoreboard.post(w, facts.seats, 15, three);
+        three[2] = three[1];
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.SignatureInvalid.selector, 2));
+        scoreboard.post(w, facts.seats, 7, three);
+        three[2] = [bytes32(0), bytes32(0)];
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.SignatureInvalid.selector, 2));
+        scoreboard.post(w, facts.seats, 7, three);
+        // Seven tenths: two of the three.
+        bytes32[2][] memory right_ = new bytes32[2][](2);
+        (right_[0], right_[1]) = (signatures(w, 3)[0], signatures(w, 3)[2]);
+        scoreboard.post(w, facts.seats, 5, right_);
+    }
+
+    /// 400,000 of 599,999 is enough, of 600,000 it is not.
+    function test_theQuorumToTheUnit() public {
+        uint128[3] memory more = [uint128(397_000), 97_000, 96_999];
+        for (uint256 i = 0; i < 3; i++) {
             vm.prank(validators[i]);
-            scoreboard.voteUnavailable(0, digest);
+            registry.stake(more[i]);
         }
-        // A tree of one leaf whose every number is the greatest is misshapen, and says so without
-        // overflowing.
-        IScoreboard.WeightLeaf[] memory leaves = new IScoreboard.WeightLeaf[](1);
-        leaves[0] = one[0].leaf;
-        proposal.count = 1;
-        proposal.totalWeight = 1;
-        (proposal.root,) = TreeKit.climb(TreeKit.hashes(leaves), 0);
-        propose(1, 0, proposal);
-        one[0] = TreeKit.weightAt(leaves, 0);
-        scoreboard.challengeShape(0, proposal, one);
-        leaves[0].weightPpm = 1_000_000;
-        (proposal.root,) = TreeKit.climb(TreeKit.hashes(leaves), 0);
-        propose(2, 0, proposal);
-        one[0] = TreeKit.weightAt(leaves, 0);
-        scoreboard.challengeShape(0, proposal, one);
-        assertEq(registry.slashableOf(validators[0]), STAKE);
+        for (uint64 epoch = 0; epoch < 2; epoch++) {
+            Facts memory facts = publish(epoch, sampleReports());
+            facts.set = 1;
+            IScoreboard.Weights memory w = right(facts).weights;
+            bytes32[2][] memory one = signatures(w, 1);
+            if (epoch == 1) vm.expectRevert(IScoreboard.SetInvalid.selector);
+            scoreboard.post(w, facts.seats, 1, one);
+            vm.prank(validators[1]);
+            registry.stake(1);
+        }
+    }
+
+    function test_postRefusesASetWithoutQuorumOrSeats() public {
+        Facts memory facts = publish(0, sampleReports());
+        uint64[4] memory sets = [uint64(0), 3, 15, 7 | 1 << 63];
+        for (uint256 i = 0; i < 4; i++) {
+            IScoreboard.Weights memory w = right(facts).weights;
+            w.set = sets[i];
+            bytes32[2][] memory all = signatures(w, 3);
+            vm.expectRevert(IScoreboard.SetInvalid.selector);
+            scoreboard.post(w, facts.seats, 7, all);
+        }
+    }
+
+    function test_postRefusesAnotherListOfSeats() public {
+        Facts memory facts = publish(0, sampleReports());
+        IScoreboard.Weights memory w = right(facts).weights;
+        bytes32[2][] memory all = signatures(w, 3);
+        facts.seats[1].stake += 1;
+        vm.expectRevert(IScoreboard.SeatsMismatch.selector);
+        scoreboard.post(w, facts.seats, 7, all);
+        facts.seats[1].stake -= 1;
+        facts.seats[2].root = facts.seats[1].root;
+        vm.expectRevert(IScoreboard.SeatsMismatch.selector);
+        scoreboard.post(w, facts.seats, 7, all);
+        IScoreboard.Seat[] memory two = new IScoreboard.Seat[](2);
+        (two[0], two[1]) = (facts.seats[0], facts.seats[1]);
+        all = signatures(w, 2);
+        vm.expectRevert(IScoreboard.SeatsMismatch.selector);
+        scoreboard.post(w, two, 3, all);
+    }
+
+    function test_postRefusesMoreThanThePot() public {
+        Facts memory facts = publish(0, sampleReports());
+        Statement memory it = right(facts);
+        assertEq(facts.pot, 3000);
+        it.weights.paid = 3001;
+        bytes32[2][] memory all = signatures(it.weights, 3);
+        vm.expectRevert(abi.encodeWithSelector(IScoreboard.PaidTooMuch.selector, 3000));
+        scoreboard.post(it.weights, facts.seats, 7, all);
+        it.weights.paid = 3000;
+        postAll(facts, it.weights);
+    }
+
+    function test_epochsAscendAndContinueTheHead() public {
+        (Facts memory facts, Statement memory first) = settleFirst();
+        bytes32[2][] memory all = signatures(first.weights, 3);
+        vm.expectRevert(abi.encodeWithSelector(EpochBook.NotAfterHead.selector, 0));
+        scoreboard.post(first.weights, facts.seats, 7, all);
+        Facts memory next = publish(1, sampleReports());
+        Statement memory other = right(next);
+        WeightsId head = scoreboard.weightsId(first.weights);
+        vm.expectRevert(abi.encodeWithSelector(EpochBook.WrongBase.selector, head));
+        this.postThem(next, other.weights);
+        (next.base, next.baseLeaves) = (first.weights, first.leaves);
+        next.pot = scoreboard.potOf(1, first.weights.paid);
+        Statement memory it = right(next);
+        postAll(next, it.weights);
+        (bool any, uint64 epoch) = scoreboard.head();
+        assertTrue(any && epoch == 1, "the head");
+        uint64 previous;
+        (,,, any, previous) = scoreboard.postedOf(1);
+        assertTrue(any && previous == 0, "continues");
+        // Another statement of the same epoch comes too late.
+        other.weights.base = head;
+        vm.expectRevert(abi.encodeWithSelector(EpochBook.NotAfterHead.selector, 1));
+        this.postThem(next, other.weights);
+    }
+
+    function postThem(Facts memory facts, IScoreboard.Weights memory weights) external {
+        postAll(facts, weights);
+    }
+
+    /// Signatures are for one contract on one chain.
+    function test_idsFollowDomainAndEveryField() public {
+        IScoreboard.Weights memory w = IScoreboard.Weights(1, WeightsId.wrap(0), 7, 1, 2, 3, bytes32(uint256(4)));
+        bytes32 id = WeightsId.unwrap(scoreboard.weightsId(w));
+        Scoreboard other = this.deployWith(scoreboardParams());
+        assertTrue(id != WeightsId.unwrap(other.weightsId(w)), "contract");
+        vm.chainId(7);
+        assertTrue(id != WeightsId.unwrap(scoreboard.weightsId(w)), "chain");
+    }
+
+    // --- drops
+
+    /// Epochs 0, 1 and 2 posted, each on the one before; the second is a lie.
+    function threeWithALie() private returns (Facts[3] memory facts, Statement[3] memory all) {
+        (facts[0], all[0]) = settleFirst();
+        (facts[1]) = publish(1, sampleReports());
+        (facts[1].base, facts[1].baseLeaves) = (all[0].weights, all[0].leaves);
+        facts[1].pot = scoreboard.potOf(1, all[0].weights.paid);
+        all[1] = right(facts[1]);
+        all[1].leaves[0].total += 1;
+        rooted(all[1]);
+        postAll(facts[1], all[1].weights);
+        (facts[2], all[2]) = settle(2, sampleReports(), facts[1], all[1]);
+    }
+
+    function test_aLieIsDroppedWithAllThatContinuesIt_andTheNextEpochGoesOn() public {
+        // Longer than the windows, so that the lie is not final when the next is posted.
+        IScoreboard.Params memory params = scoreboardParams();
+        assertTrue(params.challengeSeconds < EPOCH, "the sample needs epochs that overlap");
+        useLongDisputes();
+        (Facts[3] memory facts, Statement[3] memory all) = threeWithALie();
+        assertTrue(challengedTotal(facts[1], all[1], all[1].leaves[0].account), "the lie");
+        (bool any, uint64 head) = scoreboard.head();
+        assertTrue(any && head == 0, "the head is the last right one");
+        (WeightsId id,,,,) = scoreboard.postedOf(2);
+        assertEq(WeightsId.unwrap(id), 0);
+        (id,,,,) = scoreboard.postedOf(1);
+        assertEq(WeightsId.unwrap(id), 0);
+        (id,,,,) = scoreboard.postedOf(0);
+        assertEq(WeightsId.unwrap(id), WeightsId.unwrap(scoreboard.weightsId(all[0].weights)));
+        // Neither comes back.
+        id = scoreboard.weightsId(all[1].weights);
+        vm.expectRevert(abi.encodeWithSelector(EpochBook.WrongBase.selector, scoreboard.weightsId(all[0].weights)));
+        this.postThem(facts[2], all[2].weights);
+        vm.warp(block.timestamp + 2 * EPOCH);
+        assertTrue(!scoreboard.isFinal(all[1].weights) && !scoreboard.isFinal(all[2].weights), "dropped for ever");
+        assertTrue(scoreboard.isFinal(all[0].weights), "what was right stands");
+        // Who signed the third signed what followed from its base: no fault.
+        assertSame(challenged(facts[2], all[2]), "");
+        Statement memory last;
+        Facts memory next = facts[0];
+        (next, last) = settle(5, sampleReports(), facts[0], all[0]);
+        (any, head) = scoreboard.head();
+        assertTrue(any && head == 5, "the next epoch is not blocked");
+    }
+
+    function useLongDisputes() private {
+        IScoreboard.Params memory params = scoreboardParams();
+        params.challengeSeconds = 3 * EPOCH;
+        deployLong(params);
+    }
+
+    /// The network anew, with these params.
+    function deployLong(IScoreboard.Params memory params) private {
+        _params = params;
+        deploy();
+    }
+
+    IScoreboard.Params private _params;
+
+    function deployParams() internal view override returns (IScoreboard.Params memory) {
+        return _params.epochSeconds == 0 ? scoreboardParams() : _params;
+    }
+
+    function test_aLieInTheSignWindowCanBeReplacedByTheTruth() public {
+        Facts memory facts = publish(0, sampleReports());
+        Statement memory it = right(facts);
+        Statement memory lie = copyOf(it);
+        lie.leaves[0].total += 1;
+        rooted(lie);
+        postAll(facts, lie.weights);
+        assertTrue(challengedTotal(facts, lie, lie.leaves[0].account), "the lie");
+        WeightsId id = scoreboard.weightsId(lie.weights);
+        vm.expectRevert(abi.encodeWithSelector(EpochBook.AlreadyProven.selector, id));
+        this.postThem(facts, lie.weights);
+        postAll(facts, it.weights);
+        (bool any, uint64 head) = scoreboard.head();
+        assertTrue(any && head == 0, "posted");
+    }
+
+    function test_whatIsFinalStaysButItsSignersArePunished() public {
+        Facts memory facts = publish(0, sampleReports());
+        Statement memory lie = right(facts);
+        lie.leaves[0].total += 1;
+        rooted(lie);
+        postAll(facts, lie.weights);
+        (, uint64 finalAt,,,) = scoreboard.postedOf(0);
+        vm.warp(finalAt);
+        assertTrue(challengedTotal(facts, lie, lie.leaves[0].account), "the lie");
+        assertTrue(scoreboard.isFinal(lie.weights), "stays");
+        scoreboard.punish(lie.weights, signatures(lie.weights, 3));
+        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
+        // The next can only continue it.
+        (facts,) = settle(1, sampleReports(), facts, lie);
+    }
+
+    function test_oneSecondBeforeFinalItIsDropped() public {
+        Facts memory facts = publish(0, sampleReports());
+        Statement memory lie = right(facts);
+        lie.leaves[0].total += 1;
+        rooted(lie);
+        postAll(facts, lie.weights);
+        (, uint64 finalAt,,,) = scoreboard.postedOf(0);
+        vm.warp(finalAt - 1);
+        assertTrue(challengedTotal(facts, lie, lie.leaves[0].account), "the lie");
+        (bool any,) = scoreboard.head();
+        assertTrue(!any, "nothing stands");
+    }
+
+    // --- punishments
+
+    uint128 private firstPaid;
+
+    function wrongOf(uint64 epoch) private returns (IScoreboard.Weights memory w) {
+        Facts memory facts = publish(epoch, sampleReports());
+        w = right(facts).weights;
+        w.set = 8;
+        scoreboard.challengeSet(w, facts.seats, new IScoreboard.ReportOpening[](0), SALT);
+        // Another lie of the same epoch, proven too.
+        firstPaid = w.paid;
+        w.paid = 1;
+        scoreboard.challengeSet(w, facts.seats, new IScoreboard.ReportOpening[](0), SALT);
+    }
+
+    function test_signersArePunishedOnceAnEpoch() public {
+        IScoreboard.Weights memory w = wrongOf(0);
+        bytes32[2][] memory one = signatures(w, 1);
+        scoreboard.punish(w, one);
+        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
+        assertTrue(scoreboard.isPunished(0, validators[0]), "punished");
+        vm.expectRevert(IScoreboard.NothingToPunish.selector);
+        scoreboard.punish(w, one);
+        // Who is punished already does not keep others from it.
+        scoreboard.punish(w, signatures(w, 3));
+        for (uint256 i = 0; i < 3; i++) assertEq(registry.slashableOf(validators[i]), STAKE / 2);
+        w.paid = firstPaid;
+        one = signatures(w, 3);
+        vm.expectRevert(IScoreboard.NothingToPunish.selector);
+        scoreboard.punish(w, one);
+        // One of the next epoch costs again.
+        w = wrongOf(1);
+        scoreboard.punish(w, signatures(w, 1));
+        assertEq(registry.slashableOf(validators[0]), STAKE / 4);
+    }
+
+    function test_onlyProvenLiesAndOnlyTheirSignersArePunished() public {
+        (, Statement memory it) = settleFirst();
+        bytes32[2][] memory all = signatures(it.weights, 3);
+        vm.expectRevert(abi.encodeWithSelector(EpochBook.NotProven.selector, scoreboard.weightsId(it.weights)));
+        scoreboard.punish(it.weights, all);
+        IScoreboard.Weights memory w = wrongOf(1);
+        // Signatures of something else are of nobody.
+        vm.expectRevert(IScoreboard.NothingToPunish.selector);
+        scoreboard.punish(w, all);
+        bytes32[2][] memory others = new bytes32[2][](2);
+        others[0] = signature(PROVIDER_KEY, scoreboard.weightsId(w));
+        others[1] = signature(0xDEAD, scoreboard.weightsId(w));
+        vm.expectRevert(IScoreboard.NothingToPunish.selector);
+        scoreboard.punish(w, others);
+        vm.expectRevert(IScoreboard.NothingToPunish.selector);
+        scoreboard.punish(w, new bytes32[2][](0));
+        for (uint256 i = 0; i < 3; i++) assertEq(registry.slashableOf(validators[i]), STAKE);
+        assertEq(registry.slashableOf(provider), 1000);
+    }
+
+    /// What was signed does not escape with the key, nor with the stake on its way out.
+    function test_aLiarCannotSlipAwayByAnotherKeyOrByLeaving() public {
+        IScoreboard.Weights memory w = wrongOf(0);
+        bytes32[2][] memory all = signatures(w, 2);
+        bytes memory consent = signed(0x516, registry.consentDigest(validators[0]));
+        vm.prank(validators[0]);
+        registry.setSigner(vm.addr(0x516), consent);
+        vm.prank(validators[1]);
+        registry.unstake(STAKE);
+        scoreboard.punish(w, all);
+        assertEq(registry.slashableOf(validators[0]), STAKE / 2);
         assertEq(registry.slashableOf(validators[1]), STAKE / 2);
-        assertEq(registry.slashableOf(validators[2]), STAKE / 2);
     }
 
-    function deployWith(IScoreboard.Params memory params) external {
-        new Scoreboard(registryOfTheNext(), address(1), params);
+    /// L1 of the audit: nobody takes a small punishment in advance.
+    function test_nobodyIsPunishedForAnEpochThatIsNotOver() public {
+        IScoreboard.Weights memory w;
+        (w.epoch, w.set) = (5, 1);
+        IScoreboard.Seat[] memory nobody;
+        notInPhase(5);
+        scoreboard.challengeSet(w, nobody, new IScoreboard.ReportOpening[](0), SALT);
     }
 
-    /// A registry that names the contract which this one makes after it.
-    function registryOfTheNext() private returns (Registry) {
-        address next = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        return new Registry(token, next, next, next, address(this), registry.params());
-    }
-
-    function test_paramsThatCannotWorkAreRefused() public {
-        IScoreboard.Params memory good = scoreboard.params();
-        this.deployWith(good);
-        // Not where the Registry says it is.
-        vm.expectRevert(IScoreboard.ParamsInvalid.selector);
-        new Scoreboard(registry, address(1), good);
-        for (uint256 i = 0; i < 12; i++) {
-            IScoreboard.Params memory bad = scoreboard.params();
-            if (i == 0) bad.epochSeconds = 0;
-            if (i == 1) bad.epochSeconds = 365 days + 1;
-            if (i == 2) bad.genesis = GENESIS * 1000;
-            if (i == 3) bad.commitSeconds = 0;
-            if (i == 4) bad.revealSeconds = 0;
-            if (i == 5) bad.voidSeconds = 0;
-            if (i == 6) bad.challengeSeconds = 0;
-            if (i == 7) bad.challengeSeconds = type(uint64).max;
-            if (i == 8) bad.quorumPpm = 500_000;
-            if (i == 9) bad.quorumPpm = 1_000_001;
-            if (i == 10) bad.proposerSlashPpm = 0;
-            if (i == 11) bad.proposerSlashPpm = 1_000_001;
-            vm.expectRevert(IScoreboard.ParamsInvalid.selector);
-            this.deployWith(bad);
+    function test_whoAnnouncedInAnEarlierBlockGetsItsShare_othersNothing() public {
+        for (uint64 epoch = 0; epoch < 3; epoch++) {
+            Facts memory facts = publish(epoch, sampleReports());
+            IScoreboard.Weights memory w = right(facts).weights;
+            w.set = 8;
+            bytes32 id = WeightsId.unwrap(scoreboard.weightsId(w));
+            // Announced in an earlier block; not at all; in the same block.
+            if (epoch != 1) scoreboard.announce(scoreboard.announcementOf(ACCUSER, id, SALT));
+            if (epoch != 2) vm.roll(block.number + 1);
+            uint256 before = token.balanceOf(ACCUSER);
+            vm.prank(ACCUSER);
+            scoreboard.challengeSet(w, facts.seats, new IScoreboard.ReportOpening[](0), SALT);
+            uint128 taken = registry.slashableOf(validators[epoch]) / 2;
+            bytes32[2][] memory one = new bytes32[2][](1);
+            one[0] = signature(keys[epoch], WeightsId.wrap(id));
+            scoreboard.punish(w, one);
+            assertEq(token.balanceOf(ACCUSER) - before, epoch == 0 ? taken / 5 : 0);
         }
     }
 
-    function test_anEmptyEpochIsAProposalToo() public {
-        IScoreboard.ScoreLeaf[][3] memory none;
-        report(0, roots(none));
-        vm.expectRevert(IScoreboard.ReportHolds.selector);
-        scoreboard.voidMalformed(0, IScoreboard.ReportOpening(validators[0], 0, new IScoreboard.ScoreOpening[](0)));
-        toPropose(0);
-        IScoreboard.Proposal memory proposal;
-        proposal.emission = EMISSION;
-        propose(0, 0, proposal);
-        IScoreboard.ReportOpening[] memory proof = openings(none, P1);
-        vm.expectRevert(IScoreboard.ProposalHolds.selector);
-        scoreboard.challengeWeight(0, proposal, P1, new IScoreboard.WeightOpening[](0), proof);
+    // --- pots
+
+    function test_aPotIsFixedBeforeTheEpochEnds() public {
+        vm.warp(endOf(0) - 1);
+        uint128 before = scoreboard.potOf(0, 0);
+        assertEq(before, 3000);
+        rewards.fund(1e9);
+        vm.warp(endOf(0));
+        // M3 of the audit: what is sent later changes nothing.
+        uint128 most = rewards.fundedAt(endOf(0) - 1);
+        rewards.fund(1);
+        assertEq(rewards.fundedAt(endOf(0) - 1), most);
+        assertEq(scoreboard.potOf(0, most - 7), 7);
+        assertEq(scoreboard.potOf(0, most), 0);
+        assertEq(scoreboard.potOf(0, type(uint128).max), 0);
+        // More stake, more pot, up to the emission.
+        vm.prank(validators[0]);
+        registry.stake(900_000_000);
+        vm.warp(endOf(1));
+        assertEq(scoreboard.potOf(1, 0), uint256(900_009_000) * 666_667 / 1e6 / 2);
     }
 }
