@@ -15,7 +15,7 @@ import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
-import { auditTerms } from "../../src/market/epochs/audit-scores.ts";
+import { auditTerms } from "../../src/market/audit/audit-scores.ts";
 import { given } from "../../src/market/scores/recompute.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";

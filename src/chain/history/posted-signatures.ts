@@ -3,6 +3,7 @@
 // validators' files have them.
 import { decodeFunctionData, type Hex } from "viem";
 import type { Seat, WeightsSignature } from "../../protocol/chain/epoch-shapes.ts";
+import { expandSignature } from "../../protocol/chain/typed-data.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import type { Contracts } from "../contracts/contracts.ts";
 
@@ -22,7 +23,7 @@ export async function readPostedSignatures(
 	const signatures = postedSignatures(input as Hex);
 	const signers = post.seats.filter((_, seat) => (post.signers >> BigInt(seat)) & 1n).map(({ signer }) => signer);
 	if (signatures?.length !== signers.length) return null;
-	return signers.map((signer, i) => ({ signer, signature: unpacked(signatures[i]!) }));
+	return signers.map((signer, i) => ({ signer, signature: expandSignature(signatures[i]!) }));
 }
 
 function postedSignatures(input: Hex): readonly (readonly [Hex, Hex])[] | null {
@@ -32,11 +33,4 @@ function postedSignatures(input: Hex): readonly (readonly [Hex, Hex])[] | null {
 	} catch {
 		return null;
 	}
-}
-
-/** EIP-2098 (the highest bit of s is v) as 65 bytes. */
-function unpacked([r, vs]: readonly [Hex, Hex]): Hex {
-	const word = BigInt(vs);
-	const s = (word & ((1n << 255n) - 1n)).toString(16).padStart(64, "0");
-	return `${r}${s}${word >> 255n === 0n ? "1b" : "1c"}`;
 }

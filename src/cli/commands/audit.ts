@@ -4,6 +4,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readAccountFor } from "../../chain/contracts/registry.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { accuseSigners } from "../../validator/audit/accuse-signers.ts";
@@ -123,7 +124,7 @@ async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingCha
 	if (isVerified) return audit;
 	const own = existsSync(folders[0]!) ? await ownAccount(folder) : null;
 	if (own === null) return null;
-	const self = own.address.toLowerCase();
+	const self = await readAccountFor(contracts, own.address);
 	return { check: async (one) => (one.validator === self ? audit.check(one) : null) };
 }
 

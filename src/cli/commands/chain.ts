@@ -2,10 +2,17 @@
 // another chain, tokens, devices. Each verb but status has a file. Not here: running an embedded chain
 // (`assay up`).
 
-import { read } from "../../chain/contracts/contracts.ts";
-import { ROLES, readAccount, readDevicesOf } from "../../chain/contracts/registry.ts";
-import { readPot } from "../../chain/contracts/rewards.ts";
-import { readEpochParams, readProposal, readRevealed, windowsOf } from "../../chain/contracts/scoreboard.ts";
+import { type Contracts, read } from "../../chain/contracts/contracts.ts";
+import { ROLES, readAccount, readAccountFor, readDevicesOf } from "../../chain/contracts/registry.ts";
+import {
+	type EpochParams,
+	readEpochParams,
+	readHead,
+	readPosted,
+	readSeats,
+	readStated,
+	windowsOf,
+} from "../../chain/contracts/scoreboard.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
 import { withChain } from "../chain/chain-connection.ts";
@@ -26,9 +33,9 @@ interface EpochLine {
 	readonly epoch: number;
 	readonly endsAt: number;
 	readonly reports: number;
-	readonly state: string;
-	readonly pot: bigint;
-	readonly paid: bigint;
+	readonly state: "being reported" | "to be signed" | "posted" | "final" | "none";
+	/** By all, in the epoch; 0 without weights. */
+	readonly earned: bigint;
 }
 
 const columns: readonly Column<EpochLine>[] = [
@@ -36,8 +43,7 @@ const columns: readonly Column<EpochLine>[] = [
 	left("ended", ({ endsAt }) => new Date(endsAt * 1000).toISOString().slice(0, 16).replace("T", " ")),
 	right("reports", ({ reports }) => String(reports)),
 	left("weights", ({ state }) => state),
-	right("pays", ({ pot }) => formatTokens(pot)),
-	right("claimed", ({ paid }) => formatTokens(paid)),
+	right("earned", ({ earned }) => formatTokens(earned)),
 ];
 
 export const chainCommand = command({
@@ -162,16 +168,12 @@ async function readStatus({ contracts, account, url }: ChainHome, count: number)
 	const nowS = Math.max(Number(head.timestamp), Math.floor(Date.now() / 1000));
 	const epoch = Math.max(0, Math.floor((nowS - params.genesis) / params.epochSeconds));
 	const epochs: EpochLine[] = [];
-	for (let one = epoch - 1; one >= 0 && epochs.length < count; one--) {
-		const { digest, finalAt } = await readProposal(contracts, one);
-		const revealed = await readRevealed(contracts, one);
-		const { pot, paid } = await readPot(contracts, one);
-		const { endsAt, proposesAt } = windowsOf(params, one);
-		const pending = nowS < proposesAt ? "being reported" : "none";
-		const state = digest === null ? pending : nowS >= finalAt ? "final" : "proposed";
-		epochs.push({ epoch: one, endsAt, reports: revealed.filter(({ voided }) => !voided).length, state, pot, paid });
-	}
-	const { stake, unbonding, unlockAt, endpoint } = await readAccount(contracts, account.address);
+	for (let one = epoch - 1; one >= 0 && epochs.length < count; one--)
+		epochs.push(await readEpochLine(contracts, params, one, nowS));
+	const newest = await readHead(contracts);
+	const earned = newest === null ? 0n : ((await readPosted(contracts, newest))?.total ?? 0n);
+	const owner = await readAccountFor(contracts, account.address);
+	const { stake, unbonding, unlockAt, endpoint } = await readAccount(contracts, owner);
 	const balance = await read(contracts, "token", "balanceOf", account.address);
 	const coins = await client.viem.getBalance({ address: account.address });
 	return {
@@ -180,9 +182,26 @@ async function readStatus({ contracts, account, url }: ChainHome, count: number)
 		block: Number(head.number),
 		contracts: addresses,
 		params,
-		reserve: await read(contracts, "rewards", "reserve"),
-		validator: { account: account.address, stake, unbonding, unlockAt, balance, coins, endpoint },
+		reserve: (await read(contracts, "rewards", "fundedAt", BigInt(nowS))) - earned,
+		earned,
+		claimed: await read(contracts, "rewards", "claimedTotal"),
+		validator: { account: account.address, owner, stake, unbonding, unlockAt, balance, coins, endpoint },
 		epoch,
 		epochs,
 	};
+}
+
+async function readEpochLine(
+	contracts: Contracts,
+	params: EpochParams,
+	epoch: number,
+	nowS: number,
+): Promise<EpochLine> {
+	const { endsAt, signsAt, signsUntil } = windowsOf(params, epoch);
+	const posted = await readPosted(contracts, epoch);
+	const earned = posted === null ? 0n : ((await readStated(contracts, epoch, posted.id))?.weights.paid ?? 0n);
+	const reports = (await readSeats(contracts, epoch)).length;
+	const pending = nowS < signsAt ? "being reported" : nowS < signsUntil ? "to be signed" : "none";
+	const state = posted === null ? pending : nowS >= posted.finalAt ? "final" : "posted";
+	return { epoch, endsAt, reports, state, earned };
 }

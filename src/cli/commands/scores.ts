@@ -36,7 +36,7 @@ const scoreColumns: readonly Column<ProviderSummary>[] = [
 const weightColumns: readonly Column<ChainWeight>[] = [
 	left("provider", ({ providerId, account }) => shortId(providerId ?? account)),
 	right("weight", ({ weightPpm }) => formatScore(weightPpm)),
-	right("share", ({ share }) => (share === null ? "–" : formatTokens(BigInt(share)))),
+	right("earned", ({ earned }) => (earned === null ? "–" : formatTokens(BigInt(earned)))),
 ];
 
 const isFinal = ({ phase }: { readonly phase: string }) => phase === "final";
@@ -47,7 +47,7 @@ export const scoresCommand = command({
 came from. Anyone with the evidence can recompute it: docs/scores.md.`,
 	takes: "[PROVIDER]",
 	options: {
-		epoch: text("N", "weights of that epoch of the chain and each provider's share; last: the newest final epoch"),
+		epoch: text("N", "weights of that epoch of the chain and what each account earned; last: the newest final epoch"),
 		limit: whole("N", "rows, at most 500", [1, 500], 50),
 		...watchOptions,
 		...apiOptions,
@@ -81,8 +81,8 @@ async function ofEpoch(
 	const page = await client.listChainWeights({ params: { number }, query: { limit } });
 	const provider = subject === undefined ? null : await findProvider(client, subject);
 	const rows = provider === null ? page.rows : page.rows.filter(({ providerId }) => providerId === provider.id);
-	const pays = formatTokens(BigInt(epoch.pot ?? 0));
-	const head = `epoch ${number}, ${epoch.phase}; ${plural(epoch.reports, "report")}; pays ${pays}`;
+	const [earned, pot] = [epoch.earned ?? "0", epoch.pot].map((amount) => formatTokens(BigInt(amount)));
+	const head = `epoch ${number}, ${epoch.phase}; ${plural(epoch.reports, "report")}; earned ${earned} of at most ${pot}`;
 	return {
 		json: { epoch, ...page, rows },
 		text: (paint) => `${head}\n${table(weightColumns, rows, paint, "no weights")}`,
