@@ -1,48 +1,39 @@
-// `assay claim` over an embedded chain that another program runs, on a clock of the test's own: what is final
-// is claimed and paid in one go, what was only claimed is paid with it, what was paid stays paid, what nobody
-// claimed in time has lapsed.
-
+// `assay claim` over an embedded chain that another program runs, on a clock of the test's own: all that an account
+// has earned in any number of epochs is paid in one transaction, to its payout address; what was paid stays paid;
+// nothing lapses; weights that may still be proven wrong pay nobody.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { rewardsAbi } from "../../src/chain/abi/rewards-abi.ts";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { approveCall, registerCall } from "../../src/chain/contracts/registry.ts";
-import { claimCall, readEmission, readOwed } from "../../src/chain/contracts/rewards.ts";
-import * as board from "../../src/chain/contracts/scoreboard.ts";
+import { claimCall, readClaims } from "../../src/chain/contracts/rewards.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import type { ChainAccount } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
-import { createScoreReport } from "../../src/market/epochs/score-report.ts";
-import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
+import { type SettledEpoch, settleByHand } from "../../src/validator/audit/settle-epoch.test-kit.ts";
 import { type ChainHome, openChainHome, treasurerOf } from "../../src/validator/settlement/home.ts";
-import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
+import { createReportArchive, type ReportArchive } from "../../src/validator/settlement/report-archive.ts";
 import { chainDefaults } from "../../src/validator/settlement/settings.ts";
 
-const DAY_S = 86_400;
-const EPOCH_S = 600;
 const STAKE = 5000n * 10n ** 18n;
 const PROVIDERS: readonly Hex[] = [`0x${"1a".repeat(20)}`, `0x${"2b".repeat(20)}`, `0x${"3c".repeat(20)}`];
+const PAYOUT: Hex = `0x${"4d".repeat(20)}`;
 const scratch = mkdtempSync(join(tmpdir(), "assay-claim-"));
 const data = join(scratch, "data");
-/**
- * The command asks the real clock which epochs are the last ones: the chain's starts 100 days before it and
- * ends there.
- */
-const realS = Math.floor(Date.now() / 1000);
-let nowS = realS - 100 * DAY_S;
+let nowS = Math.floor(Date.now() / 1000);
 let home: ChainHome;
 let treasurer: ChainAccount;
-let params: board.EpochParams;
+let archive: ReportArchive;
+let self: Hex;
 
 before(async () => {
 	home = await openChainHome({
 		dataDir: data,
-		settings: { ...chainDefaults, epochSeconds: EPOCH_S },
+		settings: { ...chainDefaults, epochSeconds: 600, windowSeconds: 20 },
 		mayDeploy: true,
 		nowMs: () => 1000 * nowS,
 		randomBytes: (size) => new Uint8Array(randomBytes(size)),
@@ -50,13 +41,16 @@ before(async () => {
 	const { contracts, account } = home;
 	const { client } = contracts;
 	treasurer = (await treasurerOf(home))!;
+	archive = createReportArchive(join(home.folder, "epochs"));
+	self = account.address.toLowerCase() as Hex;
 	await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
 	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, STAKE));
 	await sendCall(client, account, approveCall(contracts, STAKE));
 	const signingKey = `0x${"ab".repeat(32)}` as const;
 	const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: "", amount: STAKE } as const;
 	await sendCall(client, account, registerCall(contracts, registration));
-	params = await board.readEpochParams(contracts);
+	// The validator's own rewards go elsewhere.
+	await sendCall(client, account, callOf(contracts, "registry", "setPayout", PAYOUT));
 });
 after(async () => {
 	await home.close();
@@ -74,131 +68,108 @@ async function assayClaim(...args: string[]) {
 	assert.equal(code, 0, said.err);
 	return said.out;
 }
-
-/** From the epoch's end to final weights, all providers in it. */
-async function settle(epoch: number): Promise<WeightProposal> {
-	const { contracts, account, folder } = home;
-	const { client } = contracts;
-	const validator = account.address;
-	const evidenceSha256 = `0x${"00".repeat(32)}` as const;
-	const leaves = PROVIDERS.map((provider, n) => ({ provider, scorePpm: 100_000 * (n + 1) + epoch, evidenceSha256 }));
-	const report = createScoreReport(leaves);
-	const [number, root, salt] = [BigInt(epoch), report.reportRoot, evidenceSha256];
-	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, epoch);
-	nowS = Math.max(nowS, endsAt);
-	const commitment = await read(contracts, "scoreboard", "commitmentOf", number, validator, root, salt);
-	await sendCall(client, account, callOf(contracts, "scoreboard", "commit", number, commitment));
-	nowS = revealsAt;
-	await sendCall(client, account, callOf(contracts, "scoreboard", "reveal", number, root, salt));
-	nowS = proposesAt;
-	const weights = createWeightProposal([{ validator, stake: STAKE, report }], await readEmission(contracts, epoch));
-	await createReportArchive(join(folder, "epochs")).putWeights(epoch, validator.toLowerCase() as Hex, weights.leaves);
-	await sendCall(client, account, callOf(contracts, "scoreboard", "propose", number, weights.proposal));
-	nowS += params.challengeSeconds;
-	return weights;
+interface Told {
+	readonly epoch: number | null;
+	readonly isWithheld: boolean;
+	readonly claims: readonly {
+		readonly [name in "account" | "to" | "total" | "claimed" | "claimable" | "state"]: string;
+	}[];
 }
+const told = async (...args: string[]) => JSON.parse(await assayClaim("--json", ...args)) as Told;
 
-const share = (weights: WeightProposal, n: number) => shareOf(weights.proposal, weights.leaves[n]!);
-const balances = () => Promise.all(PROVIDERS.map((provider) => read(home.contracts, "token", "balanceOf", provider)));
-
-/**
- * How many claims each transaction to Rewards that claimed or paid had, oldest first. None costs more than
- * 90,000 gas a claim.
- */
-async function sentByClaim(): Promise<readonly number[]> {
-	const { contracts } = home;
-	const { client } = contracts;
-	const logs = await client.viem.getContractEvents({
-		address: contracts.addresses.rewards,
-		abi: rewardsAbi,
-		fromBlock: 0n,
-		strict: true,
-	});
-	const events = logs.filter(({ eventName }) => eventName === "Claimed" || eventName === "Collected");
-	const hashes = [...new Set(events.map(({ transactionHash }) => transactionHash))];
-	return Promise.all(
-		hashes.map(async (hash) => {
-			const of = events.filter(({ eventName, transactionHash }) => eventName === "Claimed" && transactionHash === hash);
-			const { gasUsed } = await client.viem.getTransactionReceipt({ hash });
-			assert.ok(gasUsed < 90_000 * Math.max(1, of.length), `${of.length} claims for ${gasUsed} gas`);
-			return of.length;
-		}),
+/** From the epoch's end to posted weights, all providers in it. */
+const settle = (epoch: number): Promise<SettledEpoch> =>
+	settleByHand(
+		{
+			contracts: home.contracts,
+			account: home.account,
+			archive,
+			at: (second) => {
+				nowS = Math.max(nowS, second);
+			},
+		},
+		epoch,
+		PROVIDERS.map((provider, n) => ({
+			provider,
+			scorePpm: 100_000 * (n + 1) + epoch,
+			evidenceSha256: `0x${"00".repeat(32)}`,
+		})),
 	);
-}
+const totalOf = ({ leaves }: SettledEpoch, account: Hex) => leaves.find((leaf) => leaf.account === account)!.total;
+const balanceOf = (account: Hex) => read(home.contracts, "token", "balanceOf", account);
 
-test("claims and pays in one go; shows first with --dry-run; a second time there is nothing to pay", async () => {
-	const old = await settle(0);
-	const current = Math.floor((realS - params.genesis) / params.epochSeconds);
-	const recent = [await settle(current - 6), await settle(current - 5)];
-	const due = PROVIDERS.map((_, n) => share(recent[0]!, n) + share(recent[1]!, n));
-
-	const dry = JSON.parse(await assayClaim("--dry-run", "--json"));
+test("all of many epochs in one transaction an account; shown first with --dry-run; nothing before weights are final", async () => {
+	assert.equal(await assayClaim(), "  nothing to claim\n");
+	const first = await settle(0);
+	assert.deepEqual(await told(), { epoch: null, claims: [], isWithheld: false }, "posted, and not final");
+	nowS = first.finalAt;
+	const second = await settle(1);
+	const early = await told("--dry-run");
 	assert.deepEqual(
-		dry.claims.map(({ state }: { state: string }) => state),
-		Array.from({ length: 6 }, () => "can be claimed"),
+		[early.epoch, early.claims.find(({ account }) => account === PROVIDERS[0])!.total],
+		[0, String(totalOf(first, PROVIDERS[0]!))],
+		"the newest may still be proven wrong: by those before it",
 	);
-	assert.deepEqual(
-		dry.collected,
-		PROVIDERS.map((provider, n) => ({ provider, amount: String(due[n]) })),
-	);
-	assert.deepEqual(await balances(), [0n, 0n, 0n]);
+	nowS = second.finalAt;
 
-	const one = JSON.parse(await assayClaim("--json", "--provider", PROVIDERS[1]!));
+	const dry = await told("--dry-run");
 	assert.deepEqual(
-		one.claims.map(({ epoch, amount, state }: { epoch: number; amount: string; state: string }) => [
-			epoch,
-			amount,
-			state,
-		]),
-		recent.map((weights, i) => [current - 6 + i, String(share(weights, 1)), "paid"]),
+		dry.claims,
+		[...PROVIDERS, self].sort().map((account) => ({
+			account,
+			to: account === self ? PAYOUT : account,
+			total: String(totalOf(second, account)),
+			claimed: "0",
+			claimable: String(totalOf(second, account)),
+			state: "can be claimed",
+		})),
 	);
-	assert.deepEqual(await balances(), [0n, due[1]!, 0n]);
+	assert.deepEqual(await readClaims(home.contracts), []);
 
-	// One epoch of an account that never had a token: both slots are new, so claim and payment are a
-	// transaction each.
-	await assayClaim("--provider", PROVIDERS[2]!, "--epoch", String(current - 6));
-	assert.deepEqual(await balances(), [0n, due[1]!, share(recent[0]!, 2)]);
-	assert.deepEqual((await sentByClaim()).slice(-2), [1, 0]);
+	const one = await told("--account", PROVIDERS[1]!);
+	assert.deepEqual(
+		one.claims.map(({ account, state }) => [account, state]),
+		[[PROVIDERS[1], "paid"]],
+	);
+	assert.equal(await balanceOf(PROVIDERS[1]!), totalOf(second, PROVIDERS[1]!));
 
 	const text = await assayClaim();
 	assert.match(text, /already paid/);
-	assert.match(text, /paid \S+ to 0x1a/);
-	assert.doesNotMatch(text, /paid \S+ to 0x2b/);
-	assert.deepEqual(await balances(), due);
+	assert.match(text, /paid \S+, by the weights of epoch 1/);
+	assert.equal(await balanceOf(PROVIDERS[0]!), totalOf(second, PROVIDERS[0]!));
+	assert.equal(await balanceOf(PAYOUT), totalOf(second, self), "a validator earns too, and is paid where it said");
+	assert.equal(await balanceOf(self), 0n);
+	assert.equal((await readClaims(home.contracts)).length, 4, "one transaction an account");
 
-	// Claimed by anybody, not paid yet: the next claim pays it along, whatever epoch it asks for.
-	const next = await settle(current - 3);
+	const again = await told();
+	assert.ok(again.claims.every(({ state, claimable }) => state === "was paid" && claimable === "0"));
+	assert.match(await assayClaim(), /nothing to pay/);
+});
+
+test("claimed by anybody meanwhile is no failure; a year later it is still there; a false file pays nobody", async () => {
+	const third = await settle(2);
+	nowS = third.finalAt;
 	const { contracts } = home;
-	const { client } = contracts;
-	await sendCall(
-		client,
-		treasurer,
-		claimCall(contracts, { epoch: current - 3, proposal: next.proposal, opening: next.open(0) }),
+	// Anyone may claim for anyone; the account of the leaf is paid.
+	const [opening] = third.openAccount(PROVIDERS[0]!);
+	await sendCall(contracts.client, treasurer, claimCall(contracts, { weights: third.weights, opening: opening! }));
+	assert.equal(await balanceOf(PROVIDERS[0]!), totalOf(third, PROVIDERS[0]!));
+
+	await archive.putRewards(
+		2,
+		third.id,
+		third.leaves.map((leaf) => ({ ...leaf, total: leaf.total + 1n })),
 	);
-	assert.equal((await readOwed(contracts, PROVIDERS[0]!, current)).length, 1);
-	const along = JSON.parse(await assayClaim("--json", "--provider", PROVIDERS[0]!, "--epoch", "0"));
-	assert.deepEqual(along.claims, [
-		{ epoch: 0, provider: PROVIDERS[0], amount: String(share(old, 0)), state: "lapsed" },
-	]);
-	assert.deepEqual(along.collected, [{ provider: PROVIDERS[0], amount: String(share(next, 0)) }]);
-	assert.deepEqual(await balances(), [due[0]! + share(next, 0), due[1]!, due[2]!]);
+	assert.deepEqual(await told(), { epoch: 2, claims: [], isWithheld: true });
+	assert.match(await assayClaim(), /^ {2}the weights of epoch 2 are not here, and no validator serves them/);
+	await archive.putRewards(2, third.id, third.leaves);
 
-	// A file that is not what the root says is no file, and nothing of that epoch is claimed.
-	const archive = createReportArchive(join(home.folder, "epochs"));
-	const self = home.account.address.toLowerCase() as Hex;
-	await archive.putWeights(current - 3, self, recent[0]!.leaves);
-	assert.deepEqual(JSON.parse(await assayClaim("--json")).withheld, [current - 3]);
-	assert.match(await assayClaim("--epoch", String(current - 3)), /^ {2}the weights of epoch \d+ are not here/);
-	assert.deepEqual((await balances())[2], due[2]);
-	await archive.putWeights(current - 3, self, next.leaves);
-
-	await assayClaim();
+	nowS += 366 * 86_400;
+	const late = await told("--account", PROVIDERS[2]!);
 	assert.deepEqual(
-		await balances(),
-		PROVIDERS.map((_, n) => due[n]! + share(next, n)),
+		late.claims.map(({ total, claimed, state }) => [BigInt(total) > BigInt(claimed), BigInt(claimed) > 0n, state]),
+		[[true, true, "paid"]],
+		"nothing lapses",
 	);
-	const again = JSON.parse(await assayClaim("--json"));
-	assert.deepEqual(again.collected, []);
-	assert.ok(again.claims.every(({ state }: { state: string }) => state === "was paid"));
-	assert.deepEqual(await sentByClaim(), [2, 1, 0, 2, 1, 1, 0, 1, 1]);
+	assert.equal(await balanceOf(PROVIDERS[2]!), totalOf(third, PROVIDERS[2]!));
 });

@@ -9,18 +9,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Contracts, callOf } from "../../../chain/contracts/contracts.ts";
-import { deployContracts } from "../../../chain/contracts/deploy.ts";
+import { deployContracts, fundRewards } from "../../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../../chain/contracts/registry.ts";
+import { claimCall } from "../../../chain/contracts/rewards.ts";
 import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../../chain/node/chain-client.ts";
 import type { Rpc } from "../../../chain/node/rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../../chain/node/toy-node.test-kit.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import { accountOf } from "../../../chain/sending/sign.ts";
+import { createWeights } from "../../../market/epochs/weights.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { signChainKey } from "../../../protocol/chain/key-binding.ts";
 import { createSigner } from "../../../protocol/probe/signer.ts";
+import { accuseSigners } from "../../audit/accuse-signers.ts";
+import { auditEpoch } from "../../audit/audit-epoch.ts";
+import { archiveSource } from "../../audit/audit-source.ts";
+import { factsByHand, postByHand, reportByHand } from "../../audit/settle-epoch.test-kit.ts";
 import type { ChainHome } from "../../settlement/home.ts";
+import { createReportArchive } from "../../settlement/report-archive.ts";
+import { ChainAccounts } from "./accounts.ts";
 import { chainHandlers } from "./handlers.ts";
 import { createChainViews } from "./views.ts";
 
@@ -34,13 +42,19 @@ let contracts: Contracts;
 before(async () => {
 	node = await createToyNode();
 	client = await createChainClient(node.rpc, { confirmations: 1, pollMs: 1 });
-	contracts = await deployContracts(client, TREASURER, { genesis: TOY_GENESIS_S, epochSeconds: EPOCH_S });
+	contracts = await deployContracts(client, TREASURER, {
+		genesis: TOY_GENESIS_S,
+		epochSeconds: EPOCH_S,
+		windowSeconds: 50,
+	});
+	await fundRewards(contracts, TREASURER, 10n ** 22n);
 	const amount = 1000n * 10n ** 18n;
 	await sendCall(client, TREASURER, approveCall(contracts, amount));
 	const keyProof = signChainKey(signer, {
 		chainId: contracts.addresses.chainId,
 		registry: contracts.addresses.registry,
 		account: self,
+		number: 0,
 	});
 	const registration = { role: "validator", signingKey: `0x${signer.key}`, keyProof, endpoint: "x", amount } as const;
 	await sendCall(client, TREASURER, registerCall(contracts, registration));
@@ -97,11 +111,11 @@ test("a flood of requests is a handful of questions, and none while the newest b
 	const { validator, chainId, epoch, inFlight, rpcUrl } = await views.chain();
 	assert.deepEqual(
 		[validator, chainId, epoch],
-		[{ account: self, stake: String(10n ** 21n), unbonding: "0", isValidator: true }, 7373, 0],
+		[{ account: self, signer: self, stake: String(10n ** 21n), unbonding: "0", isValidator: true }, 7373, 0],
 	);
 	assert.deepEqual(
 		inFlight.map(({ number, phase }) => [number, phase]),
-		[[0, "running"]],
+		[[0, "open"]],
 	);
 	assert.equal(rpcUrl, null, "a node's address may have a password in it");
 });
@@ -116,7 +130,7 @@ test("a dead node and one that never answers are CHAIN_UNREACHABLE at once, for 
 	assert.equal(counted.length, asked, "not asked again within the second");
 	node.down = false;
 	pass(1_100_000);
-	assert.equal((await views.epoch(0)).phase, "running");
+	assert.equal((await views.epoch(0)).phase, "open");
 
 	const hung = await openViews(() => new Promise(() => {}));
 	const waiting = hung.views.chain();
@@ -179,7 +193,7 @@ test("too many events: whole old epochs go, and are unknown from then on", async
 	await history.refresh();
 	assert.equal(history.oldestEpoch(), 1);
 	assert.equal(history.epoch(0).events.length, 0);
-	assert.equal(history.epoch(1).reports.size, 1);
+	assert.equal(history.epoch(1).commits.size, 1);
 	assert.deepEqual(history.validators(), [self], "who is registered is not forgotten");
 });
 
@@ -188,12 +202,116 @@ test("a fork that takes back a commitment, seen by one that had seen it", async 
 	const history = new ChainHistory({ ...contracts, client: deep });
 	await history.refresh();
 	const before_ = history.version();
-	assert.equal(history.epoch(1).reports.get(self)?.committed?.hash.length, 66);
+	assert.equal(history.epoch(1).commits.get(self)?.hash.length, 66);
 	await node.fork(1);
 	await history.refresh();
 	assert.ok(history.version() > before_);
-	assert.equal(history.epoch(1).reports.size, 0);
-	assert.equal(history.epoch(0).reports.size, 2, "older blocks stand");
+	assert.equal(history.epoch(1).commits.size, 0);
+	assert.equal(history.epoch(0).commits.size, 2, "older blocks stand");
+});
+
+test("weights that stand, and some that were proven wrong: who signed, who showed it, who lost what; earned and paid", async () => {
+	const { views, pass } = await openViews();
+	const archive = createReportArchive(join(folder, "epochs"));
+	const hand = { contracts, account: TREASURER, archive, at: (second: number) => node.at(second) };
+	const paid = `0x${"0b".repeat(20)}` as const;
+	const leaves = [{ provider: paid, scorePpm: 500_000, evidenceSha256: toHex(new Uint8Array(32)) }];
+	const facts = await factsByHand(hand, 2, await reportByHand(hand, 2, leaves));
+	const wrong = createWeights(1n, { ...facts, pot: facts.pot - 7n });
+	const { id } = await postByHand(hand, 2, wrong);
+	const epoch = async () => {
+		pass(1_100_000);
+		return views.epoch(2);
+	};
+	const before_ = await epoch();
+	assert.deepEqual([before_.phase, before_.posted?.id, before_.wrong], ["challenge", id, []]);
+	const { view, wrong: found } = await auditEpoch({
+		contracts,
+		epoch: 2,
+		source: archiveSource(archive),
+		evidence: null,
+	});
+	const challenger = accountOf(`0x${"77".repeat(32)}`);
+	await accuseSigners(contracts, challenger, { view, wrong: found, secret: new Uint8Array(32).fill(3) });
+	const after_ = await epoch();
+	assert.deepEqual([after_.phase, after_.posted], ["sign", null]);
+	assert.deepEqual(
+		after_.wrong.map(({ at: _, ...one }) => one),
+		[
+			{
+				id,
+				reason: "earned",
+				isPosted: true,
+				by: challenger.address.toLowerCase(),
+				punished: [{ account: self, amount: String(500n * 10n ** 18n) }],
+			},
+		],
+	);
+	assert.deepEqual(
+		after_.dropped.map((one) => one.id),
+		[id],
+	);
+	const right = await postByHand(hand, 2, createWeights(1n, facts));
+	const stands = await epoch();
+	assert.deepEqual(
+		[stands.posted!.id, stands.posted!.leaves, stands.posted!.signatures!.length, stands.earned, stands.pot],
+		[right.id, "right", 1, String(right.weights.paid), String(facts.pot)],
+	);
+	const [own] = stands.reportsOf;
+	assert.deepEqual([own!.account, own!.seat, own!.isCounted, own!.hasSigned], [self, 0, true, true]);
+	const accounts = new ChainAccounts({ keptAccountOf: null } as never, views, { providers: {} } as never, {
+		nowMs: () => node.nowS * 1000,
+		ratesClockUs: () => 0,
+		after: () => () => {},
+	});
+	const [leaf] = right.openAccount(paid);
+	const earned = String(leaf!.leaf.total);
+	const rewards = async () => {
+		pass(1_100_000);
+		const { earned: all, pending, claimed, claimable } = await accounts.view(paid, "x");
+		return [all, pending, claimed, claimable];
+	};
+	assert.deepEqual(await rewards(), ["0", earned, "0", "0"], "not before they are final");
+	await node.at(right.finalAt);
+	assert.deepEqual(await rewards(), [earned, "0", "0", earned]);
+	await sendCall(client, challenger, claimCall(contracts, { weights: right.weights, opening: leaf! }));
+	assert.deepEqual(await rewards(), [earned, "0", earned, "0"]);
+	assert.deepEqual(
+		(await views.transactions(2, 0, 10)).rows.map(({ what }) => what),
+		["post", "punish", "wrong", "drop", "post", "reveal", "commit"],
+	);
+	assert.equal((await epoch()).phase, "final");
+	// An epoch in which nobody reported.
+	await node.at(TOY_GENESIS_S + 4 * EPOCH_S + 500);
+	pass(1_100_000);
+	assert.deepEqual([(await views.epoch(3)).phase, (await views.epoch(3)).posted], ["lapsed", null]);
+});
+
+test("an old proof of a key takes nothing back: of several the highest number counts", async () => {
+	const other = accountOf(`0x${"77".repeat(32)}`);
+	const register = async (number: number) => {
+		const stake = 10n * 10n ** 18n;
+		await sendCall(client, TREASURER, callOf(contracts, "token", "transfer", other.address, stake));
+		await sendCall(client, other, approveCall(contracts, stake));
+		const named = { ...contracts.addresses, account: other.address, number };
+		const keyProof = signChainKey(signer, named);
+		const registration = {
+			role: "provider",
+			signingKey: `0x${signer.key}`,
+			keyNumber: number,
+			keyProof,
+			endpoint: "",
+		} as const;
+		await sendCall(client, other, registerCall(contracts, { ...registration, amount: stake }));
+	};
+	await register(9);
+	const history = new ChainHistory(contracts);
+	await history.refresh();
+	assert.equal(history.accountOfKey(signer.key), other.address.toLowerCase());
+	const again = signChainKey(signer, { ...contracts.addresses, account: self, number: 8 });
+	await sendCall(client, TREASURER, callOf(contracts, "registry", "setSigningKey", `0x${signer.key}`, 8n, again));
+	await history.refresh();
+	assert.equal(history.accountOfKey(signer.key), other.address.toLowerCase(), "8 is older than 9");
 });
 
 test("without a chain: null, and CHAIN_NONE for everything else", async () => {
