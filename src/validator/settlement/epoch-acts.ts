@@ -307,8 +307,12 @@ async function punish(game: Game, { epoch, id, seats }: Move & { readonly kind: 
 	if (one === undefined) return null;
 	const whom = open.seats.flatMap(({ validator }, seat) => (isInSet(seats, seat) ? [validator] : []));
 	const signatures = seatsOf(seats).map((seat) => one.signatures.get(seat)!);
+	const isPunished = (account: Hex) => read(game.contracts, "scoreboard", "isPunished", BigInt(epoch), account);
 	return {
-		intent: { call: punishCall(game.contracts, one.weights, signatures), isDone: async () => false },
+		intent: {
+			call: punishCall(game.contracts, one.weights, signatures),
+			isDone: async () => (await Promise.all(whom.map(isPunished))).every((done) => done),
+		},
 		told: { kind: "punished", detail: whom.join(", ") },
 	};
 }

@@ -53,8 +53,9 @@ export interface Game extends EpochGameOptions {
 	readonly leaves: Map<Hex, { readonly weights: Weights; readonly leaves: readonly RewardLeaf[] }>;
 	readonly waits: Map<string, number>;
 	readonly failures: Map<string, number>;
-	/** What never changes once it was read. */
+	/** What never changes once it was read; and what does not in the newest block. */
 	readonly known: Map<string, unknown>;
+	readonly inBlock: Map<string, unknown>;
 	/** Epochs with nothing left to do. */
 	readonly settled: Set<number>;
 	/** Our account; the signer itself until it is registered. */
@@ -80,6 +81,7 @@ export async function createEpochGame(options: EpochGameOptions) {
 		waits: new Map(),
 		failures: new Map(),
 		known: new Map(),
+		inBlock: new Map(),
 		settled: new Set(),
 		self,
 		nowS_: 0,

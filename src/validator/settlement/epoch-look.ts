@@ -37,17 +37,18 @@ export async function lookAt(game: Game, nowS: number): Promise<SettlementView> 
 		(epoch) => !settled.has(epoch),
 	);
 	const epochs: EpochView[] = [];
+	await newHead(game);
 	if (open.length > 0) {
 		game.self = await ownAccount(game);
-		const boardOf = await game.log.look(windowsOf(params, open[0]!).endsAt);
+		const boardOf = await now(game, `log/${open[0]}`, () => game.log.look(windowsOf(params, open[0]!).endsAt));
 		for (const epoch of open) {
 			const seen = await lookAtEpoch(game, epoch, boardOf(epoch), nowS);
 			epochs.push(seen);
 			if (isSettled(seen, nowS)) settled.add(epoch);
 		}
 	}
-	const headEpoch = open.length === 0 ? null : await readHead(contracts);
-	const id = headEpoch === null ? null : ((await readPosted(contracts, headEpoch))?.id ?? null);
+	const headEpoch = open.length === 0 ? null : await now(game, "head", () => readHead(contracts));
+	const id = headEpoch === null ? null : ((await postedOf(game, headEpoch))?.id ?? null);
 	const head = headEpoch === null || id === null ? null : { epoch: headEpoch, id };
 	if (head !== null && !game.leaves.has(head.id)) await leavesOfHead(game, head);
 	return {
@@ -88,6 +89,21 @@ async function once<T>(game: Game, key: string, isFixed: boolean, readIt: () => 
 	return found;
 }
 
+/** What was read in a block is not read again in the same one: turns come more often than blocks. */
+async function now<T>(game: Game, key: string, readIt: () => Promise<T>): Promise<T> {
+	if (!game.inBlock.has(key)) game.inBlock.set(key, await readIt());
+	return game.inBlock.get(key) as T;
+}
+
+async function newHead(game: Game): Promise<void> {
+	const { hash } = await game.contracts.client.viem.getBlock();
+	if (game.inBlock.get("hash") !== hash) game.inBlock.clear();
+	game.inBlock.set("hash", hash);
+}
+
+const postedOf = (game: Game, epoch: number): Promise<PostedWeights | null> =>
+	now(game, `posted/${epoch}`, () => readPosted(game.contracts, epoch));
+
 async function ownAccount({ contracts, account, known, self }: Game): Promise<Hex> {
 	if (known.has("self")) return self;
 	const found = (await read(contracts, "registry", "accountOfSigner", account.address)).toLowerCase() as Hex;
@@ -102,14 +118,27 @@ async function lookAtEpoch(game: Game, epoch: number, board: BoardEpoch, nowS: n
 	const { seats } = board;
 	const held = await heldOf(game, epoch);
 	// By the last second of the epoch; the newest block may be older than that.
-	const stakes = await once(game, `stakes/${epoch}`, nowS >= windows.revealsAt, () =>
-		read(contracts, "registry", "seatOf", contracts.addresses.scoreboard, account.address, BigInt(windows.endsAt - 1)),
+	const [, ownStake, totalStake] = await once(game, `stakes/${epoch}`, nowS >= windows.revealsAt, () =>
+		now(game, `stakes/${epoch}`, () =>
+			read(
+				contracts,
+				"registry",
+				"seatOf",
+				contracts.addresses.scoreboard,
+				account.address,
+				BigInt(windows.endsAt - 1),
+			),
+		),
 	);
-	const [, ownStake, totalStake] = stakes;
 	const ownSeat = seats.findIndex(({ validator }) => validator === game.self);
 	const isEarly = nowS < windows.signsAt && ownSeat === -1 && ownStake > 0n;
-	const isCommitted = isEarly && BigInt((await readReport(contracts, epoch, account.address)).digest) !== 0n;
-	const posted = nowS < windows.signsAt ? null : await readPosted(contracts, epoch);
+	const isCommitted =
+		isEarly &&
+		(await now(game, `committed/${epoch}`, async () => {
+			const { digest } = await readReport(contracts, epoch, account.address);
+			return BigInt(digest) !== 0n;
+		}));
+	const posted = nowS < windows.signsAt ? null : await postedOf(game, epoch);
 	const areSeatsFirm = nowS >= windows.signsAt && (await areFirm(game, epoch, seats, windows.signsAt));
 	const reports = await Promise.all(seats.map((seat) => stateOf(game, held, seat)));
 	if (areSeatsFirm) {
@@ -238,6 +267,8 @@ async function knownOf(
 	},
 ): Promise<KnownStatement> {
 	const { id, weights, verdict, judgedWith } = one;
+	// There are none to fetch.
+	if (weights.count === 0) game.leaves.set(id, { weights, leaves: [] });
 	const signers = held.signersOf(one);
 	const isProven = board.proven.has(id);
 	const isReady =
@@ -246,7 +277,10 @@ async function knownOf(
 		(verdict === "right" && isQuorum(stakeOfSet(signers, seats), totalStake, game.params.quorumPpm));
 	if (isReady) one.sinceS ??= nowS;
 	if (verdict === "provable" && !isProven && !one.isAnnounced)
-		one.isAnnounced = (await read(game.contracts, "scoreboard", "announcedAt", announcement(game, id).hash)) !== 0n;
+		one.isAnnounced = await now(game, `announced/${id}`, async () => {
+			const { hash } = announcement(game, id);
+			return (await read(game.contracts, "scoreboard", "announcedAt", hash)) !== 0n;
+		});
 	return {
 		...{ id, weights, signers, verdict, judgedWith, isProven },
 		sinceS: isReady ? one.sinceS : null,
