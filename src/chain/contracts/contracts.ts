@@ -23,6 +23,7 @@ import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
+import { RpcRefusal } from "../node/rpc.ts";
 import type { Call } from "../sending/sign.ts";
 
 export interface ContractAddresses {
@@ -47,23 +48,36 @@ export interface Contracts {
 export async function contractsOn(client: ChainClient, addresses: ContractAddresses): Promise<Contracts> {
 	mustBeComplete(addresses);
 	const isChain = addresses.chainId === client.chainId;
-	if (isChain && (await client.viem.getCode({ address: addresses.scoreboard })) !== undefined)
+	if (isChain && (await client.viem.getCode({ address: addresses.scoreboard })) !== undefined) {
+		await mustBeOfThisVersion({ client, addresses });
 		return { client, addresses };
+	}
 	throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
 		hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}. Name others with --contracts.`,
 	});
 }
 
-/** A deployment of an earlier version lacks contracts, and its Registry would not let them slash: none can be added. */
+/** A deployment of an earlier version lacks contracts, and none can be added. */
 export function mustBeComplete(addresses: Partial<ContractAddresses>): asserts addresses is ContractAddresses {
 	const absent = Object.keys(ABIS).find((name) => addresses[name as Name] === undefined);
-	if (absent === undefined) return;
-	throw new AssayError("CHAIN_MISSING", `an earlier version deployed these contracts: there is no ${absent}`, {
+	if (absent !== undefined) throw ofEarlierVersion(`there is no ${absent}`);
+}
+
+/** Or its contracts are others: those before had no announcements. */
+async function mustBeOfThisVersion(contracts: Contracts): Promise<void> {
+	const nothing: Hex = `0x${"0".repeat(64)}`;
+	await read(contracts, "scoreboard", "announcedAt", nothing).catch((error: unknown) => {
+		const isRefused = error instanceof BaseError && error.walk((one) => one instanceof RpcRefusal) !== null;
+		throw isRefused ? ofEarlierVersion("the Scoreboard is another") : error;
+	});
+}
+
+const ofEarlierVersion = (what: string): AssayError =>
+	new AssayError("CHAIN_MISSING", `an earlier version deployed these contracts: ${what}`, {
 		hint:
 			"Move the folder `chain` of the data folder away: the next start begins a new embedded chain, with new stakes and epochs." +
 			" On another chain: `assay chain deploy`, or --contracts FILE of a network that has them.",
 	});
-}
 
 const ABIS = {
 	token: assayTokenAbi,

@@ -111,6 +111,8 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 	return {
 		/** Of the provider with this key; null: it has none, or has left. */
 		accountOf: (key: string): Hex | null => byKey.get(key) ?? null,
+		/** Accounts that are there now: no report lists more. */
+		count: (): number => accounts.size,
 		/** Whether it ever had a provider's account, also one that has left or lost its stake. */
 		isKnown: (key: string): boolean => known.has(key),
 		/** What an account has at stake, 0 when it is not registered. */

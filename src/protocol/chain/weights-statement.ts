@@ -26,7 +26,7 @@ export const isWeightsSigned = (id: Hex, { signer, signature }: WeightsSignature
 /** IScoreboard.Seat: h₀ = 0, hᵢ₊₁ = keccak(hᵢ ‖ signer ‖ stake (12) ‖ root). */
 export const seatsHash = (seats: readonly Omit<Seat, "validator">[]): Hex =>
 	toHex(
-		seats.reduce(
+		seats.reduce<Uint8Array>(
 			(hash, { signer, stake, root }) => keccak(hash, fromHex(signer, 20), packed(stake, 12), fromHex(root, 32)),
 			new Uint8Array(32),
 		),

@@ -13,6 +13,8 @@ import * as board from "../../chain/contracts/scoreboard.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type Call, type ChainAccount } from "../../chain/sending/sign.ts";
 import { createScoreReport } from "../../market/epochs/score-report.ts";
+import type { Explanation } from "../../market/scores/explanation.ts";
+import { given, mismatchesOf } from "../../market/scores/recompute.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";
@@ -83,7 +85,7 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	assert.equal(existsSync(join(home.folder, "epochs")), false);
 	const again = await board.readEpochParams(home.contracts);
 	// The count goes on where it was.
-	const { endsAt, revealsAt, voidsAt } = board.windowsOf(again, 1);
+	const { endsAt, revealsAt, signsAt, signsUntil } = board.windowsOf(again, 1);
 	assert.equal(endsAt, nowS + 60);
 	await stake(home);
 
@@ -100,9 +102,13 @@ test("the first epoch ends a minute after the deployment, and is given again unt
 	assert.deepEqual(home.contracts.addresses, second, "it can still be revealed");
 	await send(callOf(home.contracts, "scoreboard", "reveal", 1n, root, salt));
 	await home.close();
-	nowS = voidsAt + 1000;
+	nowS = signsAt + 1;
 	home = await open();
-	assert.deepEqual(home.contracts.addresses, second, "a revealed report can be proposed from at any time");
+	assert.deepEqual(home.contracts.addresses, second, "its weights can still be posted");
+	await home.close();
+	nowS = signsUntil;
+	home = await open();
+	assert.notEqual(home.contracts.addresses.scoreboard, second.scoreboard, "nothing came of it, and nothing can");
 	await home.close();
 });
 
@@ -154,8 +160,8 @@ test("contracts of an earlier version are refused, with what to do", async () =>
 	}
 });
 
-test("a report waits for the first score until a quarter of the window is left, and for nothing once there is one", async () => {
-	const params = { genesis: 0, epochSeconds: 1000, commitSeconds: 20, revealSeconds: 20, voidSeconds: 20 };
+test("H6: a report waits for the first score until a quarter of the window is left, and for nothing once there is one; no score is higher than its stake stands for", async () => {
+	const params = { genesis: 0, epochSeconds: 1000, commitSeconds: 20, revealSeconds: 20, signSeconds: 20 };
 	assert.equal(waitsUntil(params, 0), 1015);
 	assert.equal(waitsUntil({ ...params, commitSeconds: 432 }, 1), 2324);
 	assert.ok(waitsUntil({ ...params, commitSeconds: 1 }, 0) < 1000, "a window that is too short is not waited in");
@@ -163,23 +169,28 @@ test("a report waits for the first score until a quarter of the window is left, 
 	let seconds = 1000;
 	let standing: "there" | "left" | "never came" = "there";
 	const providerId = "a1".repeat(32);
-	const terms = { evidence: null };
+	let mostPpm = 1_000_000;
+	let reasons: readonly Explanation[] = [];
+	const explained = () => ({ evidence: null, providerId, scorePpm, why: "", root: given("score", "ppm", scorePpm) });
 	const scores = createReportScores({
 		store: {
 			scores: {
 				all: async () => [{ providerId, scorePpm }],
-				list: async () => ({ rows: [{ providerId, scorePpm, terms }], cursor: null }),
+				list: async () => ({ rows: [{ providerId, scorePpm, terms: explained() }], cursor: null }),
 			},
 		} as never,
 		book: {
 			refresh: async () => {},
 			accountOf: () => (standing === "there" ? "0x00000000000000000000000000000000000000a1" : null),
 			isKnown: () => standing !== "never came",
+			limitOf: () => ({ mostPpm, why: mostPpm === 1_000_000 ? null : "its stake stands for no higher score" }),
 		},
 		keptAccountOf: () => accountOf(`0x${"09".repeat(32)}`),
 		archive: {
-			async putReasons(_, reasons) {
-				for await (const [account] of reasons) assert.ok(account);
+			async putReasons(_, entries) {
+				const all: Explanation[] = [];
+				for await (const [account, reason] of entries) if (account) all.push(reason);
+				reasons = all;
 			},
 		},
 		params,
@@ -201,6 +212,21 @@ test("a report waits for the first score until a quarter of the window is left, 
 		[0],
 		"a late report is still a report",
 	);
+
+	// H6: a cheat would lose less than it gains if its score could be higher than its stake stands for.
+	scorePpm = 900_000;
+	mostPpm = 400_000;
+	assert.deepEqual(
+		(await scores(0))?.map((leaf) => leaf.scorePpm),
+		[400_000],
+	);
+	assert.deepEqual([reasons[0]!.scorePpm, mismatchesOf(reasons[0]!)], [400_000, []], "the reasons say so too");
+	mostPpm = 0;
+	assert.equal((await scores(0))?.[0]?.scorePpm, 0);
+	assert.match(reasons[0]!.why, /stake/);
+	mostPpm = 900_000;
+	assert.equal((await scores(0))?.[0]?.scorePpm, 900_000);
+	scorePpm = 0;
 
 	standing = "left";
 	assert.deepEqual(await scores(0), [], "who left is left out");

@@ -42,10 +42,10 @@ export interface Stranded {
 }
 
 /**
- * Whether an embedded chain waits for most of an epoch although it never had a report: its owner stopped
- * before the first epoch's windows and came back after them. Null when anybody but its owner registered, when
- * a report was revealed, or while one still can be. `owned`: this validator's account, then its own
- * provider's.
+ * Whether an embedded chain waits for most of an epoch although nothing ever came of it: its owner stopped
+ * before weights of the first epoch were posted and came back when they no longer could be. Null when anybody
+ * but its owner registered, when weights were posted, or while they still can be. `owned`: this validator's
+ * account, then its own provider's.
  */
 export async function findStranded(
 	contracts: Contracts,
@@ -59,12 +59,11 @@ export async function findStranded(
 	// It comes about as soon by itself.
 	if (endsAt - nowS <= firstEpochSeconds) return null;
 	if (current > 0) {
-		const { revealsAt, signsAt } = board.windowsOf(params, current - 1);
+		const { revealsAt, signsAt, signsUntil } = board.windowsOf(params, current - 1);
 		if (nowS < revealsAt) return null;
-		const { digest } = await board.readReport(contracts, current - 1, owned[0]!);
-		if (nowS < signsAt && BigInt(digest) !== 0n) return null;
+		const { digest, revealed } = await board.readReport(contracts, current - 1, owned[0]!);
+		if (BigInt(digest) !== 0n && nowS < (revealed ? signsUntil : signsAt)) return null;
 	}
-	if ((await readEvents(contracts, "scoreboard", "Revealed")).length > 0) return null;
 	const known = new Set(owned.map((account) => account.toLowerCase()));
 	const registered = await readEvents(contracts, "registry", "Registered");
 	return registered.every(({ args }) => known.has(args.account.toLowerCase())) ? { epoch: current } : null;

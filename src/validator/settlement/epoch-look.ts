@@ -1,7 +1,5 @@
 // What a validator knows of the open epochs, as the rules want it: the chain's state and events beside what is
 // held. Reads and remembers; sends and decides nothing. docs/epochs.md §4.
-import { decodeFunctionData } from "viem";
-import { scoreboardAbi } from "../../chain/abi/scoreboard-abi.ts";
 import { read } from "../../chain/contracts/contracts.ts";
 import {
 	type PostedWeights,
@@ -12,13 +10,14 @@ import {
 	windowsOf,
 } from "../../chain/contracts/scoreboard.ts";
 import type { BoardEpoch } from "../../chain/history/board-log.ts";
+import { readPostedSignatures } from "../../chain/history/posted-signatures.ts";
 import type { EpochView, KnownStatement, ReportState, SettlementView } from "../../market/epochs/epoch-view.ts";
 import { readScoreReport } from "../../market/epochs/score-report.ts";
 import { isInSet, isQuorum, stakeOfSet } from "../../market/epochs/seat-set.ts";
 import { openRewards } from "../../market/epochs/weights.ts";
 import type { RewardLeaf, Seat, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { expandSignature } from "../../protocol/chain/typed-data.ts";
+import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
 import { seatsHash } from "../../protocol/chain/weights-statement.ts";
 import type { Game } from "./epoch-game.ts";
 import { announcement } from "./epoch-salts.ts";
@@ -217,13 +216,17 @@ async function stateOf(game: Game, held: HeldEpoch, { validator, root }: Seat): 
 /** What this or an earlier process knew to be signed. */
 async function recallStatements(game: Game, held: HeldEpoch, seats: readonly Seat[]): Promise<void> {
 	await once(game, `recalled/${held.epoch}`, true, async () => {
-		for (const one of (await game.archive.statements(held.epoch)) ?? [])
-			try {
-				held.learn(one, seats, null);
-			} catch (error) {
-				if (!(error instanceof RangeError)) throw error;
-			}
+		for (const one of (await game.archive.statements(held.epoch)) ?? []) learnOwn(held, one, seats);
 	});
+}
+
+/** From the chain or our own disk: what is spoilt there is left out. */
+function learnOwn(held: HeldEpoch, one: SignedWeights, seats: readonly Seat[]): void {
+	try {
+		held.learn(one, seats, null);
+	} catch (error) {
+		if (!(error instanceof RangeError)) throw error;
+	}
 }
 
 /** What was posted, with the signatures that its transaction shows. */
@@ -231,22 +234,13 @@ async function learnPosted(
 	game: Game,
 	held: HeldEpoch,
 	seats: readonly Seat[],
-	{ weights, transaction }: { readonly weights: Weights; readonly transaction: Hex },
+	{ weights, signers, transaction }: { readonly weights: Weights; readonly signers: bigint; readonly transaction: Hex },
 ): Promise<void> {
 	held.statement(weights);
 	await once(game, `posted/${transaction}/${held.epoch}`, true, async () => {
-		const { input } = await game.contracts.client.viem.getTransaction({ hash: transaction });
-		try {
-			const call = decodeFunctionData({ abi: scoreboardAbi, data: input });
-			if (call.functionName !== "post") return;
-			const [stated, , signers, signatures] = call.args;
-			const signed = seats
-				.filter((_, seat) => isInSet(signers, seat))
-				.map(({ signer }, i) => ({ signer, signature: expandSignature(signatures[i]!) }));
-			held.learn({ weights: stated, signatures: signed }, seats, null);
-		} catch {
-			// Sent by way of another contract: whoever signed gives its signatures out, or is not found.
-		}
+		const signatures = await readPostedSignatures(game.contracts, { hash: transaction, signers, seats });
+		// Sent by way of another contract: whoever signed gives its signatures out, or is not found.
+		if (signatures !== null) learnOwn(held, { weights, signatures }, seats);
 	});
 }
 

@@ -15,19 +15,19 @@ import {
 } from "../../../tests/validator/toy-agent.test-kit.ts";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
-import { claimAndCollectCall } from "../../chain/contracts/rewards.ts";
+import { claimCall } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc } from "../../chain/node/http-rpc.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf } from "../../chain/sending/sign.ts";
-import { createScoreReport } from "../../market/epochs/score-report.ts";
-import { createWeightProposal, shareOf } from "../../market/epochs/weight-proposal.ts";
+import { openRewards } from "../../market/epochs/weights.ts";
 import { given } from "../../market/scores/recompute.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
-import { archiveSource, auditEpoch } from "../audit/audit-epoch.ts";
+import { auditEpoch } from "../audit/audit-epoch.ts";
+import { archiveSource } from "../audit/audit-source.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "./home.ts";
 import { createReportArchive } from "./report-archive.ts";
 
@@ -96,16 +96,13 @@ test("the first epoch is published and claimable, and all is kept over a restart
 
 	const self = validator.chain!.account.toLowerCase() as Hex;
 	const params = await board.readEpochParams(first);
-	const { endsAt, revealsAt, proposesAt } = board.windowsOf(params, 0);
+	const { endsAt, revealsAt, signsAt } = board.windowsOf(params, 0);
 	goTo(endsAt);
 	await eventually(async () => BigInt((await board.readReport(first, 0, self)).digest) !== 0n);
 	goTo(revealsAt);
 	await eventually(async () => (await board.readReport(first, 0, self)).revealed);
-	goTo(proposesAt);
-	const standing = await eventually(async () => {
-		const one = await board.readProposal(first, 0);
-		return one.digest !== null && one;
-	});
+	goTo(signsAt);
+	const standing = await eventually(() => board.readPosted(first, 0));
 	const report = await fetch(`${validator.url}/chain/0/report-${self}.json`);
 	assert.equal(report.status, 200);
 	const published = (await report.json()) as { leaves: [Hex, number, Hex][] };
@@ -120,26 +117,23 @@ test("the first epoch is published and claimable, and all is kept over a restart
 	const contracts = await reach();
 	const { client } = contracts;
 	assert.deepEqual(contracts.addresses, first.addresses);
-	assert.deepEqual(await board.readProposal(contracts, 0), standing);
+	assert.deepEqual(await board.readPosted(contracts, 0), standing);
 	goTo(standing.finalAt);
 	const [provider] = published.leaves.find(([, score]) => score > 0)!;
-	const leaves = published.leaves.map(([provider, scorePpm, evidenceSha256]) => ({
-		provider,
-		scorePpm,
-		evidenceSha256,
-	}));
-	const right = createWeightProposal(
-		[{ validator: self, stake: 1n, report: createScoreReport(leaves) }],
-		1000n * 10n ** 18n,
-	);
-	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
-	const claims = [{ epoch: 0, proposal: right.proposal, opening: right.open(0) }];
-	await sendCall(client, treasurer, claimAndCollectCall(contracts, provider, claims));
-	assert.equal(await read(contracts, "token", "balanceOf", provider), shareOf(right.proposal, right.leaves[0]!));
-	assert.equal(await read(contracts, "rewards", "isClaimed", 0n, provider), true);
 	const archive = createReportArchive(join(chainFolder(data.path), "epochs"));
+	const leaves = (await archive.rewards(0, standing.id))!;
+	const { weights } = (await board.readStated(contracts, 0, standing.id))!;
+	const tree = openRewards(leaves);
+	const opening = tree.open(tree.indexOf(provider)!);
+	const treasurer = (await treasurerOf({ folder: chainFolder(data.path), isEmbedded: true }))!;
+	await eventually(async () => validator.chain!.newestFinal()?.epoch === 0);
+	assert.equal(validator.chain!.newestFinal()!.claimable, weights.paid);
+	await sendCall(client, treasurer, claimCall(contracts, { weights, opening }));
+	// The providers' part of an emission, all of it to the only one with a score; the rest is the validator's.
+	assert.equal(await read(contracts, "token", "balanceOf", provider), 900n * 10n ** 18n);
+	assert.equal(tree.leaves.find(({ account }) => account === self)?.total, 100n * 10n ** 18n);
 	const found = await auditEpoch({ contracts, epoch: 0, source: archiveSource(archive), evidence: null });
-	assert.deepEqual([found.differences, found.claims, found.providers], [[], 1, 2]);
+	assert.deepEqual([found.differences, found.paid, found.providers], [[], 1, 2]);
 });
 
 test("a second validator, with a database of its own, joins over JSON-RPC: each fetches the other's leaves", async () => {
@@ -165,24 +159,22 @@ test("a second validator, with a database of its own, joins over JSON-RPC: each 
 		const registration = { role: "validator", signingKey, keyProof: "0x", endpoint: other.url, amount } as const;
 		await sendCall(client, account, registerCall(contracts, registration));
 		const epoch = 1;
-		const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(contracts), epoch);
+		const { endsAt, revealsAt, signsAt } = board.windowsOf(await board.readEpochParams(contracts), epoch);
 		const both = [validator.chain!.account, other.chain!.account] as Hex[];
 		const states = () => Promise.all(both.map((one) => board.readReport(contracts, epoch, one)));
 		goTo(endsAt);
 		await eventually(async () => (await states()).every(({ digest }) => BigInt(digest) !== 0n));
 		goTo(revealsAt);
 		await eventually(async () => (await states()).every(({ revealed }) => revealed));
-		goTo(proposesAt);
-		const { proposer } = await eventually(async () => {
-			const one = await board.readProposal(contracts, epoch);
-			return one.digest !== null && one;
-		});
-		assert.ok(both.some((one) => one === proposer));
-		// Whoever proposed had to fetch the other's report to do so.
-		const folder = proposer === both[0] ? data.path : place.path;
+		goTo(signsAt);
+		const posted = await eventually(() => board.readPosted(contracts, epoch));
+		const stated = (await board.readStated(contracts, epoch, posted.id))!;
+		assert.deepEqual([stated.weights.set, stated.signers], [3n, 3n], "both reports, both signatures");
+		// Whoever posted had to fetch the other's report, and its signature, to do so.
+		const folder = stated.sender === both[0]!.toLowerCase() ? data.path : place.path;
 		const archive = createReportArchive(join(chainFolder(folder), "epochs"));
 		const found = await auditEpoch({ contracts, epoch, source: archiveSource(archive), evidence: null });
-		assert.deepEqual([found.validators, found.proposal, found.differences], [2, "open", []]);
+		assert.deepEqual([found.validators, found.weights, found.differences], [2, "posted", []]);
 	} finally {
 		await other.stop();
 		await place.remove();
