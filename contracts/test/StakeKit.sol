@@ -41,7 +41,7 @@ abstract contract StakeKit is Cheats {
             minValidatorStake: 1000,
             unbondingSeconds: 7 days,
             deviceSeconds: 3 days,
-            devicePpm: 333_333,
+            devicePpm: 333_334,
             accuserPpm: 200_000
         });
     }

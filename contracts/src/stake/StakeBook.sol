@@ -43,9 +43,9 @@ library StakeBook {
     /// The signer has consented. INVARIANT: `signerSince` moves at every change, so that two keys of one
     /// account never both had the seat of one moment.
     function setSigner(Book storage book, address who, address signer) internal {
+        IRegistry.Account storage account = known(book, who);
         address taken = book.signers[signer];
         if (taken != address(0) && taken != who) revert IRegistry.SignerTaken(signer, taken);
-        IRegistry.Account storage account = known(book, who);
         book.signers[signer] = who;
         account.signer = signer;
         account.signerSince = uint64(block.timestamp);
