@@ -25,7 +25,7 @@ function receiptsOf(refresh: () => Promise<void> = async () => {}) {
 		dataDir: folder,
 		folder: join(folder, "chain"),
 		domain,
-		book: { refresh, accountOf: (key) => accounts.get(key) ?? null },
+		book: { refresh, accountOf: (key) => accounts.get(key) ?? null, signerOf: (account) => account },
 		hasEvidence: async (sha256) => sha256 !== ELSEWHERE,
 		after(_, run) {
 			clock.alarms.push(run);
@@ -38,7 +38,7 @@ function receiptsOf(refresh: () => Promise<void> = async () => {}) {
 
 const file: ReceiptFile = {
 	format: "assay-receipts",
-	version: 1,
+	version: 2,
 	evidence: EVIDENCE,
 	probeId: PROBE,
 	...domain,
@@ -46,8 +46,7 @@ const file: ReceiptFile = {
 	receipts: [
 		{
 			...{ challenge: 0, precision: 0, m: 128, n: 512, k: 128, rounds: 2 },
-			seed: `0x${"04".repeat(32)}`,
-			end: `0x${"05".repeat(32)}`,
+			tree: `0x${"04".repeat(32)}`,
 			signature: `0x${"06".repeat(65)}`,
 		},
 	],
