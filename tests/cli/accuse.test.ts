@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { type Contracts, callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { deployContracts } from "../../src/chain/contracts/deploy.ts";
 import { approveCall, readAccount, registerCall } from "../../src/chain/contracts/registry.ts";
-import { isReceiptSigned, signReceipt } from "../../src/chain/contracts/slashing.ts";
+import { receiptSigner, signReceipt } from "../../src/chain/contracts/slashing.ts";
 import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
 import { type RpcServer, serveRpc } from "../../src/chain/node/serve-rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../src/chain/node/toy-node.test-kit.ts";
@@ -20,7 +20,13 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
-import { factsOfGemm, parseReceiptFile, type ReceiptFile, receiptOf } from "../../src/protocol/chain/probe-receipt.ts";
+import {
+	factsOfGemm,
+	parseReceiptFile,
+	type ReceiptDomain,
+	type ReceiptFile,
+	receiptOf,
+} from "../../src/protocol/chain/probe-receipt.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
 import type { StageReceipts } from "../../src/validator/probe/provider-word.ts";
@@ -53,13 +59,13 @@ after(async () => {
 	rmSync(scratch, { recursive: true, force: true });
 });
 
-async function stakedAccount(n: number): Promise<ChainAccount> {
+async function stakedAccount(n: number, allowances?: readonly []): Promise<ChainAccount> {
 	const account = accountOf(keyOf(n));
 	await sendCall(client, TREASURER, { to: account.address, data: "0x", value: UNIT });
 	await sendCall(client, TREASURER, callOf(contracts, "token", "transfer", account.address, STAKE));
 	await sendCall(client, account, approveCall(contracts, STAKE));
 	const registration = { role: "provider", signingKey: keyOf(n), keyProof: "0x", endpoint: "", amount: STAKE } as const;
-	await sendCall(client, account, registerCall(contracts, registration));
+	await sendCall(client, account, registerCall(contracts, { ...registration, ...(allowances && { allowances }) }));
 	return account;
 }
 
@@ -76,9 +82,12 @@ const GEMM: GemmSpec = {
 };
 const PROBE = "5a".repeat(16);
 
+const collectorOf = ({ address }: ChainAccount) =>
+	createReceiptCollector({ domain: contracts.addresses, provider: address, signer: address, probeId: PROBE });
+
 /** A probe of a toy, its roots signed by this account between commitment and opening, as an agent would. */
 async function signedProbe(account: ChainAccount, probe: Partial<ToyProbe> = {}) {
-	const collector = createReceiptCollector({ domain: contracts.addresses, provider: account.address, probeId: PROBE });
+	const collector = collectorOf(account);
 	const gemms: CommittedGemm[] = [];
 	const { evidence, verdict } = await probeToy({
 		stages: [[GEMM]],
@@ -107,6 +116,7 @@ function keeperOf(held: { evidence: Uint8Array; file: ReceiptFile }, journal = m
 			contracts,
 			account: accuser,
 			journal,
+			saltSecret: new Uint8Array(32).fill(9),
 			receipts: {
 				notes: async () => [...notes.values()],
 				get: async () => held.file,
@@ -130,7 +140,8 @@ test("a keeper that dies in mid-accusation is followed by one that ends it, once
 	// The node takes the transaction and the answer is lost: nobody knows.
 	const mined = node.sent;
 	const rpc = node.rpc;
-	const isLost = (method: string) => method === "eth_sendRawTransaction";
+	const isLost = (method: string) => method === "eth_sendRawTransaction" && node.sent > lostAfter;
+	let lostAfter = mined;
 	const lossy: ChainClient = await createChainClient(
 		async (method, params) => {
 			const answer = await rpc(method, params);
@@ -143,16 +154,19 @@ test("a keeper that dies in mid-accusation is followed by one that ends it, once
 	const good = contracts;
 	contracts = { ...good, client: lossy };
 	await assert.rejects(make().turn(), { code: "CHAIN_UNREACHABLE" });
+	assert.deepEqual([notes.size, journal.size(), told.length, node.sent], [1, 1, 0, mined + 1], "announced");
+	// It is handed in once more, then the proof.
+	lostAfter = mined + 2;
+	await assert.rejects(make().turn(), { code: "CHAIN_UNREACHABLE" });
 	contracts = good;
-	assert.deepEqual([notes.size, journal.size(), told.length], [1, 1, 0]);
-	assert.equal(node.sent, mined + 1);
+	assert.deepEqual([notes.size, journal.size(), told.length, node.sent], [1, 1, 0, mined + 3], "and proven");
 	const other = { evidence: "ff".repeat(32), probeId: PROBE, providerId: "p" };
 	notes.set(other.evidence, other);
 	await make().turn();
 	assert.deepEqual([[...notes.keys()], journal.size(), told.length, left], [[other.evidence], 0, 1, []]);
-	assert.deepEqual([told[0]!.slashed?.amount, told[0]!.slashed?.toAccuser], [STAKE / 2n, STAKE / 4n]);
+	assert.deepEqual([told[0]!.slashed?.amount, told[0]!.slashed?.toAccuser], [STAKE / 2n, STAKE / 20n]);
 	assert.equal(await stakeOf(account), STAKE / 2n);
-	assert.equal(await read(contracts, "token", "balanceOf", accuser.address), before + STAKE / 4n);
+	assert.equal(await read(contracts, "token", "balanceOf", accuser.address), before + STAKE / 20n);
 
 	await make().turn();
 	assert.deepEqual([notes.size, told.length, told[1]?.slashed], [0, 2, null]);
@@ -165,8 +179,9 @@ test("a keeper that dies in mid-accusation is followed by one that ends it, once
 	assert.equal(await stakeOf(account), STAKE / 2n);
 });
 
-test("nobody is accused who did right, signed nothing, signed for another chain or has nothing", async () => {
-	const account = accountOf(keyOf(22));
+test("nobody is accused who did right, signed nothing, signed for another chain, is a stranger or allows nothing", async () => {
+	const account = await stakedAccount(22, []);
+	const stranger = await signedProbe(accountOf(keyOf(27)), { cheat: "unchained-rounds" });
 	const sent = node.sent;
 	const honest = await signedProbe(account);
 	assert.equal(honest.verdict.status, "valid");
@@ -189,6 +204,7 @@ test("nobody is accused who did right, signed nothing, signed for another chain 
 			},
 			/SignatureInvalid/,
 		],
+		[stranger, /SignatureInvalid/],
 		[cheat, /NothingToSlash/],
 	] as const) {
 		const { make, notes, told, left } = keeperOf(held);
@@ -199,7 +215,7 @@ test("nobody is accused who did right, signed nothing, signed for another chain 
 	assert.equal(node.sent, sent);
 });
 
-test("wrong elements are found in every kind of file, by the shortest proof", async () => {
+test("wrong elements are found in every kind of file, each by a path of its round", async () => {
 	const account = accountOf(keyOf(23));
 	const of = async (probe: Partial<ToyProbe>) => {
 		const { evidence, verdict } = await signedProbe(account, probe);
@@ -207,8 +223,9 @@ test("wrong elements are found in every kind of file, by the shortest proof", as
 	};
 	const three = await of({ cheat: "unchained-rounds" });
 	// The first round is right: its seed is the challenge's own.
-	assert.ok(three.found.length === 1 && three.found[0]!.round > 0);
-	assert.equal(three.found[0]!.fraud.roots.length, 3 - three.found[0]!.round);
+	const { round, roundPath } = three.found[0]!.fraud;
+	assert.ok(three.found.length === 1 && round > 0);
+	assert.equal(roundPath.length, round === 2 ? 1 : 2);
 	const sustained = await of({ cheat: "smaller-k", stages: [[{ ...GEMM, rounds: 0 }]], stopAfterMs: 1 });
 	assert.equal(sustained.found.length, 1);
 	assert.ok(sustained.found[0]!.facts.rounds >= 1);
@@ -229,7 +246,10 @@ test("a signature that only libraries take is none", async () => {
 	const account = accountOf(keyOf(24));
 	const receipt = receiptOf(account.address, PROBE, factsOfGemm(0, GEMM, new Uint8Array(32), [new Uint8Array(32)]));
 	const signature = await signReceipt(account, contracts.addresses, receipt);
-	assert.equal(isReceiptSigned(contracts.addresses, receipt, signature), true);
+	const signerOf = (domain: ReceiptDomain, of: typeof receipt, by: string) => receiptSigner(domain, of, by as Hex);
+	const { addresses } = contracts;
+	const own = account.address.toLowerCase();
+	assert.equal(signerOf(addresses, receipt, signature), own);
 	const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 	const flipped = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, "0");
 	const v = Number.parseInt(signature.slice(130), 16);
@@ -242,22 +262,15 @@ test("a signature that only libraries take is none", async () => {
 		`0x${"00".repeat(65)}`,
 		"0x",
 	])
-		assert.equal(isReceiptSigned(contracts.addresses, receipt, other as Hex), false, other);
+		assert.notEqual(signerOf(addresses, receipt, other), own, other);
 	for (const field of ["challenge", "precision", "m", "n", "k", "rounds"] as const)
-		assert.equal(
-			isReceiptSigned(contracts.addresses, { ...receipt, [field]: receipt[field] + 1 }, signature),
-			false,
-			field,
-		);
-	for (const field of ["provider", "probeId", "seed", "end"] as const) {
+		assert.notEqual(signerOf(addresses, { ...receipt, [field]: receipt[field] + 1 }, signature), own, field);
+	for (const field of ["provider", "probeId", "tree"] as const) {
 		const changed = { ...receipt, [field]: receipt[field].replace(/.$/, (last) => (last === "0" ? "1" : "0")) };
-		assert.equal(isReceiptSigned(contracts.addresses, changed, signature), false, field);
+		assert.notEqual(signerOf(addresses, changed, signature), own, field);
 	}
-	assert.equal(isReceiptSigned({ ...contracts.addresses, chainId: 1 }, receipt, signature), false);
-	assert.equal(
-		isReceiptSigned({ ...contracts.addresses, slashing: contracts.addresses.registry }, receipt, signature),
-		false,
-	);
+	assert.notEqual(signerOf({ ...addresses, chainId: 1 }, receipt, signature), own);
+	assert.notEqual(signerOf({ ...addresses, slashing: addresses.registry }, receipt, signature), own);
 });
 
 test("whatever a provider answers, what it did not sign for is missing, and why is written down", async () => {
@@ -285,19 +298,20 @@ test("whatever a provider answers, what it did not sign for is missing, and why 
 		[null, [], all("silent")],
 	];
 	for (const [answer, right, missing] of outcomes) {
-		const collector = createReceiptCollector({
-			domain: contracts.addresses,
-			provider: account.address,
-			probeId: PROBE,
-		});
+		const collector = collectorOf(account);
 		collector.onCommitted(committed, answer);
 		const file = collector.file("00".repeat(32));
 		assert.deepEqual([file.receipts.map(({ challenge }) => challenge), file.missing], [right, missing]);
 	}
 	// Another account's word for the same facts.
-	const other = createReceiptCollector({ domain: contracts.addresses, provider: accuser.address, probeId: PROBE });
+	const other = collectorOf(accuser);
 	other.onCommitted(committed, [first, second]);
 	assert.deepEqual(other.file("00".repeat(32)).missing, all("wrong"));
+	// M2: one root that did not come here, in any round, is another tree.
+	const swapped = committed.map((one) => ({ ...one, roots: [...one.roots, new Uint8Array(32).fill(1)] }));
+	const lied = collectorOf(account);
+	lied.onCommitted(swapped, [first, second]);
+	assert.deepEqual(lied.file("00".repeat(32)).missing, all("wrong"));
 });
 
 test("assay accuse: proves, tells what was taken, and says why not", async () => {
@@ -347,11 +361,14 @@ test("assay accuse: proves, tells what was taken, and says why not", async () =>
 	assert.equal(await stakeOf(account), STAKE);
 	const proven = await assay(bad, receipts);
 	assert.equal(proven.code, 0, proven.err);
-	assert.match(proven.out, /ELEMENT_WRONG[\s\S]*should be \d+\n[\s\S]*loses 40 tokens: 20 to 0x/);
+	assert.match(proven.out, /ELEMENT_WRONG[\s\S]*should be \d+\n[\s\S]*loses 40 tokens: 4 to 0x/);
 	assert.equal(await stakeOf(account), STAKE / 2n);
 	const again = await assay(bad, receipts, "--json");
 	assert.deepEqual([again.code, JSON.parse(again.out).error.code], [69, "FRAUD_PUNISHED"]);
-	const poor = await signedProbe(accountOf(keyOf(26)), { cheat: "smaller-k" });
+	const stranger = await signedProbe(accountOf(keyOf(27)), { cheat: "smaller-k" });
+	const strange = await assay(put("far.assay", stranger.evidence), put("far.json", JSON.stringify(stranger.file)));
+	assert.deepEqual([strange.code, /FRAUD_NO_STAKE/.test(strange.err)], [69, true], strange.err);
+	const poor = await signedProbe(await stakedAccount(26, []), { cheat: "smaller-k" });
 	const none = await assay(put("poor.assay", poor.evidence), put("poor.json", JSON.stringify(poor.file)));
 	assert.deepEqual([none.code, /FRAUD_NO_STAKE/.test(none.err)], [69, true], none.err);
 });

@@ -186,7 +186,7 @@ test("receipts by the provider's account, each challenge of a probe once; withou
 		async (door, { when }, far) => {
 			const domain = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
 			const receipts = async (provider: `0x${string}`) => {
-				const collector = createReceiptCollector({ domain, provider, probeId: PROBE.probe });
+				const collector = createReceiptCollector({ domain, provider, signer: provider, probeId: PROBE.probe });
 				const openLink = () => far.openLink({ ...PROBE, receipts: collector.wanted });
 				const more = { openLink, onCommitted: collector.onCommitted, probeId: PROBE.probe };
 				assert.equal((await probe(far, door.signer, more)).verdict.status, "valid");

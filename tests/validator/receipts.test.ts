@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { approveCall, readAccount, registerCall } from "../../src/chain/contracts/registry.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
-import { isReceiptSigned, receiptDigest } from "../../src/chain/contracts/slashing.ts";
+import { receiptSigner } from "../../src/chain/contracts/slashing.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
@@ -21,7 +21,7 @@ import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
-import { factsOfGemm, receiptOf } from "../../src/protocol/chain/probe-receipt.ts";
+import { factsOfGemm, receiptOf, roundTree } from "../../src/protocol/chain/probe-receipt.ts";
 import { nextSeed, seedChain } from "../../src/protocol/probe/challenge-seed.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import { decodeOpenings, decodeRoots } from "../../src/protocol/probe/records.ts";
@@ -31,6 +31,8 @@ import { createProvider, type Provider } from "../../src/provider/create-provide
 import { createReceiptSigner } from "../../src/provider/sign-receipts.ts";
 import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
+import { readAnswers } from "../../src/verify/hardware/answers.ts";
+import { probeSeeds } from "../../src/verify/hardware/probe-seeds.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -91,10 +93,11 @@ async function stakedHome(signer: Signer) {
 	await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, STAKE));
 	await sendCall(client, account, approveCall(contracts, STAKE));
 	const { chainId, registry } = contracts.addresses;
-	const keyProof = signChainKey(signer, { chainId, registry, account: account.address });
+	const keyProof = signChainKey(signer, { chainId, registry, account: account.address, number: 1 });
 	const registration = {
 		role: "provider",
 		signingKey: `0x${signer.key}`,
+		keyNumber: 1,
 		keyProof,
 		endpoint: "",
 		amount: STAKE,
@@ -174,7 +177,7 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.equal(told.providerId, cheat.key);
 	const stakeOf = async (account: Hex) => (await readAccount(contracts, account)).stake;
 	assert.equal(await stakeOf(cheatHome.account.address), STAKE / 2n);
-	assert.equal(await read(contracts, "token", "balanceOf", self), ownBefore + STAKE / 4n);
+	assert.equal(await read(contracts, "token", "balanceOf", self), ownBefore + STAKE / 20n);
 	for (const { account } of [honestHome, muteHome]) assert.equal(await stakeOf(account.address), STAKE);
 
 	// What everybody can see of it.
@@ -190,11 +193,14 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.ok(roots.ok && challenge!.spec.kind === "gemm");
 	const allRoots = roots.records.map(({ root }) => root);
 	const [signed] = file.receipts;
-	const facts = factsOfGemm(0, challenge!.spec, Buffer.from(signed!.seed.slice(2), "hex"), allRoots);
+	const answers = readAnswers(envelope.body, attachments);
+	assert.ok(answers.ok);
+	const first = probeSeeds(envelope.body, answers.answers).first(0);
+	const facts = factsOfGemm(0, challenge!.spec, first, allRoots);
 	assert.deepEqual({ ...facts, signature: signed!.signature }, signed);
 	const account = honestHome.account.address.toLowerCase() as Hex;
 	const receipt = receiptOf(account, good.id, facts);
-	assert.equal(isReceiptSigned(contracts.addresses, receipt, signed!.signature as Hex), true);
+	assert.equal(receiptSigner(contracts.addresses, receipt, signed!.signature as Hex), account);
 	assert.deepEqual((await receipts(unsigned.id)).missing, [{ challenge: 0, why: "refused" }]);
 	assert.deepEqual((await receipts(unsigned.id)).receipts, []);
 	assert.equal((await receipts(bad.id)).receipts.length, 1);
@@ -232,8 +238,10 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.ok(opened);
 	const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString("hex")}`;
 	const fraud = (leaf: Uint8Array) => ({
-		seed: hex(seedChain(Buffer.from(signed!.seed.slice(2), "hex"), allRoots, nextSeed)[opened.round]!),
-		roots: allRoots.slice(opened.round).map(hex),
+		round: opened.round,
+		seed: hex(seedChain(first, allRoots, nextSeed)[opened.round]!),
+		root: hex(allRoots[opened.round]!),
+		roundPath: roundTree(first, allRoots).path(opened.round).map(hex),
 		leaf: opened.index,
 		column: 3,
 		leafBytes: hex(leaf),
@@ -245,11 +253,11 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 		sendCall(
 			client,
 			muteHome.account,
-			callOf(contracts, "slashing", "proveGemm", receipt, signed!.signature as Hex, fraud(leaf)),
+			callOf(contracts, "slashing", "proveGemm", receipt, signed!.signature as Hex, fraud(leaf), hex(randomBytes(32))),
 		);
 	await assert.rejects(accuse(opened.leaf), /ElementRight/);
 	await assert.rejects(accuse(forged), /RootMismatch/);
-	assert.equal(await read(contracts, "slashing", "isPunished", receiptDigest(contracts.addresses, receipt)), false);
+	assert.equal(await read(contracts, "slashing", "isPunished", account, receipt.probeId), false);
 	assert.equal(await stakeOf(account), STAKE);
 
 	// A toy's figures are worth nothing; here all three are worth the same.

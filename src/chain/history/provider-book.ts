@@ -115,8 +115,6 @@ export async function openProviderBook(contracts: Contracts, keeper: BookKeeper)
 		count: (): number => accounts.size,
 		/** Whether it ever had a provider's account, also one that has left or lost its stake. */
 		isKnown: (key: string): boolean => known.has(key),
-		/** How many providers there are. */
-		count: (): number => [...accounts.values()].filter(({ role }) => role === ROLES.provider).length,
 		/** What an account has at stake, 0 when it is not registered. */
 		stakeOf: (account: Hex): bigint => accounts.get(account.toLowerCase() as Hex)?.stake ?? 0n,
 		/** The key that speaks for an account now; null when it is not registered. */
