@@ -18,6 +18,8 @@ export interface ToyNode {
 	price(wei: bigint): Promise<void>;
 	/** Runs once, when the next raw transaction was taken and before its block is made. */
 	hold: (() => Promise<void>) | null;
+	/** Transactions wait for the next block that is mined, as elsewhere. */
+	isPooling: boolean;
 	/** So many raw transactions are taken and forgotten. */
 	lose: number;
 	/** True: every request fails as over a dead line. "after": it is carried out and its answer lost. */
@@ -46,6 +48,7 @@ export async function createToyNode(): Promise<ToyNode> {
 	const node: ToyNode = {
 		down: false,
 		hold: null,
+		isPooling: false,
 		lose: 0,
 		sent: 0,
 		nowS: TOY_GENESIS_S,
@@ -58,6 +61,7 @@ export async function createToyNode(): Promise<ToyNode> {
 					node.lose--;
 					return keccak256(params[0] as `0x${string}`);
 				}
+				if (node.isPooling) return evm(method, params);
 				const at = { id: await evm("evm_snapshot", []), nowS: node.nowS };
 				answer = await evm(method, params);
 				const held = node.hold;

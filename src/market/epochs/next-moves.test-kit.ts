@@ -107,7 +107,7 @@ export function simulate({ seats, bad, latencyS, mayPost = true }: SimOptions): 
 	const later = (atS: number, act: () => void) => due.set(atS, [...(due.get(atS) ?? []), act]);
 	let posted: Hex | null = null;
 	let postedAtS: number | null = null;
-	let senders = 0;
+	const senders = new Set<number>();
 
 	function carryOut(node: SimNode, move: Move, nowS: number): void {
 		const own = waits.get(node.index)!;
@@ -147,7 +147,7 @@ export function simulate({ seats, bad, latencyS, mayPost = true }: SimOptions): 
 			const judgedWith = { set: move.set, hadLeaves: true };
 			node.statements.set(one.id, { ...one, verdict: "right", judgedWith });
 		} else if (move.kind === "post" && mayPost) {
-			senders++;
+			senders.add(node.index);
 			// A block.
 			later(nowS + 3, () => {
 				posted ??= move.id;
@@ -197,7 +197,7 @@ export function simulate({ seats, bad, latencyS, mayPost = true }: SimOptions): 
 			for (const move of nextMoves(view, nowS)) carryOut(node, move, nowS);
 		}
 	}
-	return { nodes: [...nodes.values()], postedAtS, posted, senders };
+	return { nodes: [...nodes.values()], postedAtS, posted, senders: senders.size };
 }
 
 const createNode = (seats: readonly Seat[], index: number): SimNode => ({

@@ -190,8 +190,11 @@ export function rankOf({ epoch, seats }: Pick<EpochView, "epoch" | "seats">, acc
 }
 
 /** `acts`: transactions, one after the other, that each has time for. */
-const isTurn = (view: SettlementView, open: EpochView, { sinceS }: KnownStatement, nowS: number, acts = 1): boolean =>
-	sinceS !== null && nowS >= sinceS + rankOf(open, view.self) * acts * turnSeconds(open.windows);
+function isTurn(view: SettlementView, open: EpochView, { sinceS }: KnownStatement, nowS: number, acts = 1): boolean {
+	if (sinceS === null) return false;
+	const eachS = acts * turnSeconds(open.windows);
+	return nowS >= sinceS + open.seats.length * eachS || nowS >= sinceS + rankOf(open, view.self) * eachS;
+}
 
 /** The largest set that a quorum has signed and that we computed too. */
 function postMoves(view: SettlementView, open: EpochView, nowS: number): Move[] {

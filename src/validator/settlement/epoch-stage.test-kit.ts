@@ -85,7 +85,12 @@ let stages = 0;
 
 export async function createStage(
 	stakes: readonly bigint[],
-	more: { readonly schedule?: Partial<Schedule>; readonly fundTokens?: bigint } = {},
+	more: {
+		readonly schedule?: Partial<Schedule>;
+		readonly fundTokens?: bigint;
+		/** What the members' programs wait for blocks with; absent: each transaction is a block. */
+		readonly slow?: { readonly confirmations: number; readonly sleep: () => Promise<void> };
+	} = {},
 ): Promise<Stage> {
 	const node = await createToyNode();
 	const requests: Stage["requests"] = [];
@@ -103,8 +108,14 @@ export async function createStage(
 	await fundRewards(contracts, TREASURER, (more.fundTokens ?? 100_000n) * UNIT);
 	const name = `stage-${stages++}`;
 	const members: Member[] = [];
+	const slow = more.slow && { ...contracts, client: await createChainClient(rpc, more.slow) };
 	for (const [index, stake] of stakes.entries()) {
-		const member = await createMember({ node, contracts, folder: join(folder, name, String(index)), index });
+		const member = await createMember({
+			node,
+			contracts: slow ?? contracts,
+			folder: join(folder, name, String(index)),
+			index,
+		});
 		const { account, url } = member;
 		const amount = stake * UNIT;
 		await sendCall(client, TREASURER, { to: account.address, data: "0x", value: 10n * UNIT });
@@ -116,6 +127,7 @@ export async function createStage(
 		members.push(member);
 	}
 	for (const member of members) await member.restart();
+	node.isPooling = more.slow !== undefined;
 	return { node, client, contracts, members, requests, params: await board.readEpochParams(contracts) };
 }
 
