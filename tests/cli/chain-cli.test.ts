@@ -87,7 +87,7 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 		(await assay("unstake", "500.5", "--data", mine)).out,
 		/^stake {5}3000\nunstaking 500\.5, can be withdrawn from /,
 	);
-	assert.match((await assay("unstake", "--withdraw", "--data", mine)).err, /StillLocked/);
+	assert.match((await assay("unstake", "--withdraw", "--data", mine)).err, /StillUnbonding/);
 	const shown = await assay("chain", "status", "--data", mine);
 	assert.equal(shown.code, 0);
 	assert.match(shown.out, /stake {6}3000, 500\.5 being unstaked/);

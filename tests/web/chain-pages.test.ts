@@ -1,5 +1,5 @@
 // The chain's pages in a real Chromium against a real validator, PostgreSQL and the embedded chain with its contracts. The clock is moved, never waited for: an epoch
-// goes from running to final before the visitor's eyes, rewards are claimed, and an audit in the browser names the row that somebody changed on disk.
+// goes from open to final before the visitor's eyes, rewards are claimed, and an audit in the browser names the row that somebody changed on disk.
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -7,19 +7,20 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { ensureBuilt } from "../../scripts/build-web.ts";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
-import { approveCall, registerCall, signDevice } from "../../src/chain/contracts/registry.ts";
-import { claimCall } from "../../src/chain/contracts/rewards.ts";
+import { approveCall, registerCall, signDevice, statementOf } from "../../src/chain/contracts/registry.ts";
+import { claimCall, readClaimed } from "../../src/chain/contracts/rewards.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { createScoreReport } from "../../src/market/epochs/score-report.ts";
-import { createWeightProposal, shareOf, type WeightProposal } from "../../src/market/epochs/weight-proposal.ts";
+import { createWeights, type SignableWeights } from "../../src/market/epochs/weights.ts";
 import { given } from "../../src/market/scores/recompute.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
+import { weightsId } from "../../src/protocol/chain/weights-statement.ts";
 import { withoutLogin } from "../../src/protocol/network/without-login.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { exactAmount, shortAccount, shortAmount } from "../../web/chain/chain-format.ts";
@@ -89,7 +90,8 @@ async function reach() {
 	return { contracts: { client, addresses }, treasurer };
 }
 const self = () => validator.chain!.account.toLowerCase() as Hex;
-const token = { decimals: 18 };
+const EMISSION = 1000n * 10n ** 18n;
+const shown = (amount: bigint) => `${shortAmount(String(amount), 18)} ASSAY`;
 
 /** The last provider registers with a stake of its own and binds a device that this validator vouches for. */
 async function bindDevice(): Promise<void> {
@@ -103,6 +105,7 @@ async function bindDevice(): Promise<void> {
 		chainId: contracts.addresses.chainId,
 		registry: contracts.addresses.registry,
 		account: ownAccount.address,
+		number: 1,
 	};
 	await sendCall(
 		client,
@@ -110,6 +113,7 @@ async function bindDevice(): Promise<void> {
 		registerCall(contracts, {
 			role: "provider",
 			signingKey: `0x${own.key}`,
+			keyNumber: 1,
 			keyProof: signChainKey(own, named),
 			endpoint: "",
 			amount: stake,
@@ -123,24 +127,33 @@ async function bindDevice(): Promise<void> {
 		issuedAt: BigInt(Math.floor(nowMs() / 1000)),
 	};
 	const signature = await signDevice(accountOf(toHex(secret)), contracts.addresses, attestation);
-	await sendCall(client, ownAccount, callOf(contracts, "registry", "bindDevice", attestation, signature));
+	const statement = statementOf(contracts.addresses, attestation);
+	await sendCall(client, ownAccount, callOf(contracts, "registry", "bindDevice", statement, [signature]));
 }
 
-/** What the epoch must come to, from its published leaves and the chain alone: the chain has its digest. */
-async function rightProposal(epoch: number): Promise<WeightProposal> {
+/** What the epoch must come to, from its published leaves and the chain alone: the chain has its id. */
+async function rightWeights(epoch: number): Promise<SignableWeights> {
 	const { contracts } = await reach();
 	const published = await fetch(`${validator.url}/chain/${epoch}/report-${self()}.json`);
 	const { leaves } = (await published.json()) as { leaves: [Hex, number, Hex][] };
 	const report = createScoreReport(
 		leaves.map(([provider, scorePpm, evidenceSha256]) => ({ provider, scorePpm, evidenceSha256 })),
 	);
-	const right = createWeightProposal([{ validator: self(), stake: 1n, report }], 1000n * 10n ** 18n);
-	const standing = await board.readProposal(contracts, epoch);
-	assert.equal(standing.digest, await read(contracts, "scoreboard", "proposalDigest", BigInt(epoch), right.proposal));
+	const params = await board.readEpochParams(contracts);
+	const right = createWeights(1n, {
+		epoch: BigInt(epoch),
+		base: null,
+		seats: await board.readSeats(contracts, epoch),
+		reports: [report],
+		pot: EMISSION,
+		totalStake: 14_000n * 10n ** 18n,
+		rules: { ...params, targetWeight: BigInt(params.targetWeight) },
+	});
+	assert.equal((await board.readPosted(contracts, epoch))!.id, weightsId(contracts.addresses, right.weights));
 	return right;
 }
 
-test("an epoch goes from running to final before the visitor's eyes, with weights and shares as the chain has them", async () => {
+test("an epoch goes from open to final before the visitor's eyes, with weights and rewards as the chain has them", async () => {
 	const { contracts, treasurer } = await reach();
 	const { client } = contracts;
 	// Another validator that has stake and never reports: less than a third.
@@ -156,18 +169,14 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 
 	const overview = await browser.open(`${validator.url}/`);
 	await overview.getByText(String(contracts.addresses.chainId)).waitFor();
-	await overview
-		.getByRole("list", { name: "Epoch 0, step by step" })
-		.locator("li.is-now")
-		.getByText("running")
-		.waitFor();
+	await overview.getByRole("list", { name: "Epoch 0, step by step" }).locator("li.is-now").getByText("open").waitFor();
 	const page = await browser.open(`${validator.url}/epochs/0`);
 	const now = page.getByRole("list", { name: "Epoch 0, step by step" }).locator("[aria-current=step]");
-	await now.getByText("running").waitFor();
+	await now.getByText("open").waitFor();
 	await page.getByText("No weights yet").waitFor();
 	await page.getByText("Nothing was sent for this epoch yet").waitFor();
 
-	const { endsAt, revealsAt, proposesAt } = board.windowsOf(await board.readEpochParams(contracts), 0);
+	const { endsAt, revealsAt, signsAt } = board.windowsOf(await board.readEpochParams(contracts), 0);
 	const reports = page.getByRole("region", { name: "Reports of all validators" });
 	goTo(endsAt * 1000);
 	await reports.getByText("committed").waitFor();
@@ -183,32 +192,35 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 			.count(),
 		1,
 	);
-	goTo(proposesAt * 1000);
+	goTo(signsAt * 1000);
 	await now.getByText("challenge").waitFor();
-	const { finalAt } = await board.readProposal(contracts, 0);
+	await reports.getByText("✓ in the set").waitFor();
+	await reports.getByText("✓ signed").waitFor();
+	await page.getByRole("region", { name: "Weights", exact: true }).getByText("71.4 % of the stake").first().waitFor();
+	const { finalAt } = (await board.readPosted(contracts, 0))!;
 	goTo(finalAt * 1000);
 	await page.locator(".rail .is-final.is-done").waitFor();
 	await overview.getByRole("list", { name: "Epoch 0, step by step" }).waitFor({ state: "detached" });
 
-	const right = await rightProposal(0);
-	const table = page.getByRole("region", { name: "Weights and rewards of all providers" });
-	for (const leaf of right.leaves) {
-		const row = table.getByRole("row").filter({ hasText: shortAccount(leaf.provider) });
-		const share = shareOf(right.proposal, leaf);
-		const score = (leaf.weightPpm / 1e6).toFixed(4);
+	const right = await rightWeights(0);
+	const table = page.getByRole("region", { name: "Weights and rewards of all accounts" });
+	assert.equal(right.leaves.length, 4, "three providers and the validator, which earns too");
+	for (const { account, weightPpm, earned, total } of right.leaves) {
+		const row = table.getByRole("row").filter({ hasText: shortAccount(account) });
+		const score = (weightPpm / 1e6).toFixed(4);
 		const cells = (await row.getByRole("cell").allTextContents()).map((text) => text.trim());
-		const reward = `${shortAmount(String(share), token.decimals)} ASSAY`;
-		assert.deepEqual(cells.slice(1), [score, score, score, reward, "not yet"]);
-		assert.equal(await row.locator(".amount").getAttribute("title"), `${exactAmount(String(share), 18)} ASSAY`);
+		const said = account === self() ? "–" : score;
+		assert.deepEqual(cells.slice(1), [said, score, score, shown(earned), shown(total), "not yet"]);
+		assert.equal(
+			await row.locator(".amount").first().getAttribute("title"),
+			`${exactAmount(String(earned), 18)} ASSAY`,
+		);
 	}
-	const shares = right.leaves.map((leaf) => shareOf(right.proposal, leaf));
-	assert.equal(
-		shares.reduce((sum, share) => sum + share, 0n),
-		1000n * 10n ** 18n,
-	);
+	const { paid } = right.weights;
+	assert.ok(paid <= EMISSION && EMISSION - paid < 4n, "all of it but what does not divide");
 	// Of all that was sent: block, gas, age.
 	const sent = page.getByRole("region", { name: "Transactions, newest first" });
-	for (const what of ["committed to a report", "revealed its root", "proposed weights"]) {
+	for (const what of ["committed to a report", "revealed its root", "posted weights"]) {
 		const cells = await sent.getByRole("row").filter({ hasText: what }).getByRole("cell").allTextContents();
 		assert.match(cells[3]!, /^\d+$/);
 		assert.match(cells[4]!, /^\d{2,3}\u202f\d{3}$/);
@@ -217,32 +229,31 @@ test("an epoch goes from running to final before the visitor's eyes, with weight
 	assert.equal(await page.locator("main b").count(), 0, "an endpoint is text");
 });
 
-test("a claimed reward shows as claimed, in the epoch and on the provider's page", async () => {
+test("a paid reward shows as paid, in the epoch and on the provider's page", async () => {
 	const { contracts, treasurer } = await reach();
 	const { client } = contracts;
-	const right = await rightProposal(0);
-	const { account } = (await validator.client.getProviderChain({ params: { id: idOf(0) } })).account!;
-	const share = String(shareOf(right.proposal, right.leaves[right.indexOf(account)!]!));
+	const right = await rightWeights(0);
+	const account = (await validator.client.getProviderChain({ params: { id: idOf(0) } })).account!.account as Hex;
+	const [opening] = right.openAccount(account);
+	const { earned } = opening!.leaf;
 	const page = await browser.open(`${validator.url}/providers/${idOf(0)}`);
 	const panel = page.getByRole("region", { name: "On chain" });
-	await panel.getByText("of epoch 0").waitFor();
+	await panel.getByText("one claim pays all of it").waitFor();
 	const tile = (name: string) => panel.locator(".tile").filter({ has: page.getByText(name, { exact: true }) });
-	const shown = `${shortAmount(share, 18)} ASSAY`;
-	assert.equal(await tile("To be claimed").locator(".tile-value").textContent(), shown);
-	assert.equal(await tile("Rewards claimed").locator(".tile-value").textContent(), "0 ASSAY");
+	const figureOf = (name: string) => tile(name).locator(".tile-value").textContent();
+	assert.deepEqual(
+		[await figureOf("Earned"), await figureOf("To be claimed"), await figureOf("Paid")],
+		[shown(earned), shown(earned), "0 ASSAY"],
+	);
 	assert.deepEqual(await seriousFindings(page), []);
 
-	await sendCall(
-		client,
-		treasurer,
-		claimCall(contracts, { epoch: 0, proposal: right.proposal, opening: right.open(right.indexOf(account)!) }),
-	);
-	assert.equal(await read(contracts, "rewards", "isClaimed", 0n, account as Hex), true);
+	await sendCall(client, treasurer, claimCall(contracts, { weights: right.weights, opening: opening! }));
+	assert.equal(await readClaimed(contracts, account), earned);
 	// Nobody reloads.
-	await tile("Rewards claimed").getByText(shown).first().waitFor();
+	await tile("Paid").getByText(shown(earned)).first().waitFor();
 	await panel.getByText("nothing waits").waitFor();
 	await panel.getByText("kept by the embedded chain’s owner").waitFor();
-	await panel.getByRole("region", { name: "Claimed for it" }).getByRole("link", { name: "Epoch 0" }).waitFor();
+	await panel.getByRole("region", { name: "Paid to it" }).getByText(shown(earned)).waitFor();
 	assert.equal(await panel.getByText("Devices bound to it").count(), 0);
 	await page.goto(`${validator.url}/providers/${own.key}`);
 	await panel.getByText(shortAccount(ownAccount.address.toLowerCase())).waitFor();
@@ -254,9 +265,8 @@ test("a claimed reward shows as claimed, in the epoch and on the provider's page
 	assert.deepEqual(await seriousFindings(page), []);
 	await page.goto(`${validator.url}/epochs/0`);
 	const row = page.getByRole("row").filter({ hasText: shortAccount(account) });
-	await row.getByText("✓ claimed").waitFor();
-	await row.getByText("claimed a reward").waitFor();
-	assert.equal(await page.getByText("✓ claimed").count(), 1);
+	await row.getByText("✓ all paid").waitFor();
+	assert.equal(await page.getByText("✓ all paid").count(), 1);
 });
 
 test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it names the row", async () => {
@@ -273,18 +283,25 @@ test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it
 		"Report of",
 		"Scores of",
 		"Quorum",
+		"Base",
+		"Id",
+		"Set",
+		"Signatures",
+		"Stake behind them",
 		"Published weights",
+		"Root",
+		"Sums",
 		"Medians",
-		"Proposal",
-		"Digest",
-		"Shares",
-		"Claims",
+		"Earned",
+		"Totals",
+		"Payments",
+		"Table",
 	])
 		assert.equal(await checks.locator(".is-equal .audit-title", { hasText: new RegExp(`^${what}`) }).count(), 1, what);
 	await page.getByText("Without this validator’s word").click();
 	await page.getByText("assay audit 0", { exact: true }).waitFor();
 	// The commands ask the chain for what the page says it has.
-	const { digest } = (await validator.client.getChainEpoch({ params: { number: 0 } })).proposal!;
+	const { id } = (await validator.client.getChainEpoch({ params: { number: 0 } })).posted!;
 	const command = await page.locator("pre").nth(1).textContent();
 	const [, body] = / -d '(.*)'$/.exec(command!)!;
 	const asked = await fetch(withoutLogin(validator.chain!.url), {
@@ -292,11 +309,14 @@ test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it
 		body: body!,
 		headers: { "content-type": "application/json" },
 	});
-	assert.ok(((await asked.json()) as { result: string }).result.startsWith(digest));
+	assert.ok(((await asked.json()) as { result: string }).result.startsWith(id));
 	assert.deepEqual(await seriousFindings(page), []);
 
-	for (const kind of ["report", "weights"]) {
-		const path = join(chainFolder(data.path), "epochs", "0", `${kind}-${self()}.json`);
+	for (const [kind, name] of [
+		["report", self()],
+		["rewards", id],
+	]) {
+		const path = join(chainFolder(data.path), "epochs", "0", `${kind}-${name}.json`);
 		const whole = await readFile(path, "utf8");
 		const file = JSON.parse(whole) as { leaves: [string, number, ...string[]][] };
 		const leaf = file.leaves[1]!;
@@ -312,8 +332,6 @@ test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it
 			await rows.filter({ hasText: what }).getByText(String(leaf[1]), { exact: true }).waitFor();
 			const root = kind === "report" ? "leaves give" : "another root";
 			assert.equal(await found.getByRole("row").filter({ hasText: root }).count(), 1);
-			const unsigned = await found.getByRole("row").filter({ hasText: "it did not sign these leaves" }).count();
-			assert.equal(unsigned, kind === "report" ? 1 : 0);
 			for (const [other] of file.leaves.filter((one) => one !== leaf))
 				assert.equal(await found.getByText(shortAccount(other)).count(), 0, "nobody else is named");
 		} finally {
@@ -348,7 +366,7 @@ test("the epochs' list, an unknown epoch, a phone in the dark: nothing spills ov
 
 test("a node that is silent: the pages say so, and what was there stays", async () => {
 	const page = await browser.open(`${validator.url}/epochs/0`);
-	await page.getByText("✓ claimed").waitFor();
+	await page.getByText("✓ all paid").waitFor();
 	// The API's own answer is serving/chain/views.test.ts; here it is what a visitor sees of it.
 	const problem = {
 		type: "x",
@@ -364,7 +382,7 @@ test("a node that is silent: the pages say so, and what was there stays", async 
 	);
 	browser.allow(/503/);
 	await page.getByText("does not answer").waitFor();
-	assert.equal(await page.getByText("✓ claimed").count(), 1);
+	assert.equal(await page.getByText("✓ all paid").count(), 1);
 	await page.goto(`${validator.url}/epochs`);
 	await page.getByRole("alert").getByText("CHAIN_UNREACHABLE").waitFor();
 	await page.unroute("**/v1/chain**");
@@ -376,10 +394,10 @@ test("the API: pages of epochs, weights and transactions; cursors and numbers th
 	const { client } = validator;
 	const one = await client.listChainWeights({ params: { number: 0 }, query: { limit: 2 } });
 	const two = await client.listChainWeights({ params: { number: 0 }, query: { limit: 2, cursor: one.cursor! } });
-	assert.deepEqual([one.rows.length, two.rows.length, two.cursor], [2, 1, null]);
+	assert.deepEqual([one.rows.length, two.rows.length, two.cursor], [2, 2, null]);
 	assert.deepEqual(
 		[...one.rows, ...two.rows].map(({ providerId }) => providerId),
-		[idOf(0), idOf(1), idOf(2)],
+		[idOf(0), idOf(1), idOf(2), null],
 	);
 	const epochs = await client.listChainEpochs({ query: { limit: 1 } });
 	const older = await client.listChainEpochs({ query: { limit: 1, cursor: epochs.cursor! } });
@@ -387,7 +405,7 @@ test("the API: pages of epochs, weights and transactions; cursors and numbers th
 	const sent = await client.listChainTransactions({ params: { number: 0 }, query: { limit: 3 } });
 	assert.deepEqual(
 		sent.rows.map(({ what }) => what),
-		["claim", "propose", "reveal"],
+		["post", "reveal", "commit"],
 	);
 	await assert.rejects(client.listChainEpochs({ query: { cursor: "abc" } }), { code: "CURSOR_BAD" });
 	await assert.rejects(client.getChainEpoch({ params: { number: 2 } }), { code: "EPOCH_UNKNOWN" });
