@@ -124,6 +124,7 @@ function honest(): { epoch: ChainEpoch; rows: ChainWeight[]; files: Map<string, 
 	const rows = RIGHT.leaves.map(
 		({ account: who, weightPpm, earned, total }): ChainWeight => ({
 			account: who,
+			isValidator: false,
 			providerId: null,
 			name: null,
 			scores: [],

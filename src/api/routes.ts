@@ -173,12 +173,16 @@ export const routes = {
 		waitsFor: "chain",
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "CURSOR_BAD"],
 	}),
-	getChainEpoch: read("/v1/chain/epochs/:number", "One epoch of the chain: windows, reports, who signed, weights, what was proven wrong", {
-		params: byEpoch,
-		reply: chain.chainEpoch,
-		waitsFor: "chain",
-		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN"],
-	}),
+	getChainEpoch: read(
+		"/v1/chain/epochs/:number",
+		"One epoch of the chain: windows, reports, who signed, weights, what was proven wrong",
+		{
+			params: byEpoch,
+			reply: chain.chainEpoch,
+			waitsFor: "chain",
+			problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "EPOCH_UNKNOWN"],
+		},
+	),
 	listChainWeights: read(
 		"/v1/chain/epochs/:number/weights",
 		"Each validator's score of each provider, with median, weight and what it earned; highest first",

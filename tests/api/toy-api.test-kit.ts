@@ -432,6 +432,7 @@ export const toyHandlers: Handlers = {
 		rows: [
 			{
 				account: accountOf("b"),
+				isValidator: false,
 				providerId: provider.id,
 				name: provider.name,
 				scores: [5],

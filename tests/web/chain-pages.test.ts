@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { ensureBuilt } from "../../scripts/build-web.ts";
-import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { callOf } from "../../src/chain/contracts/contracts.ts";
 import { approveCall, registerCall, signDevice, statementOf } from "../../src/chain/contracts/registry.ts";
 import { claimCall, readClaimed } from "../../src/chain/contracts/rewards.ts";
 import * as board from "../../src/chain/contracts/scoreboard.ts";

@@ -94,9 +94,13 @@ function AccountView({ account, chain, skewMs }: { account: ChainAccountView; ch
 					name="Paid"
 					value={<Amount amount={account.claimed} token={token} />}
 					note={
-						<>
-							to <Account account={account.payout} />
-						</>
+						account.payout === account.account ? (
+							"to this account"
+						) : (
+							<>
+								to <Account account={account.payout} />
+							</>
+						)
 					}
 				/>
 				<Tile

@@ -100,8 +100,9 @@ function columnsOf({
 	];
 }
 
-const providerCell = ({ providerId, name, account }: ChainWeight) => (
+const providerCell = ({ providerId, name, account, isValidator }: ChainWeight) => (
 	<>
+		{isValidator ? <span class="dim">validator </span> : null}
 		{providerId === null ? null : <a href={`/providers/${providerId}`}>{name || shortId(providerId)}</a>}{" "}
 		<span class={providerId === null ? "" : "dim minor"}>
 			<Account account={account} />

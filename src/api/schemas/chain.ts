@@ -174,6 +174,7 @@ export const chainEpoch = z.object({
 
 export const chainWeight = z.object({
 	account,
+	isValidator: z.boolean().describe("It earns for its report, not for hosts"),
 	providerId: providerId.nullable().describe("Where this validator knows it"),
 	name: said.nullable(),
 	scores: z.array(ppm.nullable()).describe("In the order of `validators`; null where a report leaves it out"),

@@ -157,6 +157,10 @@ export class ChainHistory {
 		return [...this.everValidators].sort();
 	}
 
+	isValidator(account: Hex): boolean {
+		return this.everValidators.has(account);
+	}
+
 	/** Of the account: registrations, stakes, devices, claims. In order. */
 	account(account: Hex): readonly HistoryEvent[] {
 		return this.byAccount.get(account) ?? [];

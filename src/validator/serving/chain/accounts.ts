@@ -68,6 +68,10 @@ export class ChainAccounts {
 		);
 	}
 
+	isValidator(account: Hex): boolean {
+		return this.history().isValidator(account);
+	}
+
 	async view(account: Hex, providerId: string | null): Promise<ChainAccountView> {
 		const { reader } = this.views;
 		await reader.head();
@@ -79,7 +83,7 @@ export class ChainAccounts {
 		const claims = this.history().claims(account);
 		const claimed = this.history().claimedOf(account);
 		const { finalEpoch, final, posted } = await this.views.earnedBy(account);
-		const id = providerId ?? (state.role === ROLES.validator ? null : this.idOf(account));
+		const id = providerId ?? this.idOf(account);
 		const slashed = events.filter(({ name }) => name === "Slashed").map(({ args }) => args.amount as bigint);
 		return {
 			account,
@@ -108,6 +112,7 @@ export class ChainAccounts {
 	}
 
 	private idOf(account: Hex): string | null {
+		if (this.isValidator(account)) return null;
 		return this.providerOf.get(account) ?? this.history().keyOfAccount(account);
 	}
 

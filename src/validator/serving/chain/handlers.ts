@@ -52,6 +52,7 @@ export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "st
 				validators,
 				rows: wanted.map(({ earned, total, ...row }) => ({
 					...row,
+					isValidator: accounts.isValidator(row.account),
 					providerId: providers.get(row.account)?.id ?? null,
 					name: providers.get(row.account)?.name ?? null,
 					earned: earned === null ? null : String(earned),
