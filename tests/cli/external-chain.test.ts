@@ -12,13 +12,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { signDevice } from "../../src/chain/contracts/registry.ts";
-import { signReport } from "../../src/chain/contracts/slashing.ts";
+import { signWeights } from "../../src/chain/contracts/scoreboard.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { packageRoot } from "../../src/engine/builds.ts";
-import { createScoreReport } from "../../src/market/epochs/score-report.ts";
 import { given } from "../../src/market/scores/recompute.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { deviceCommitment } from "../../src/protocol/chain/device-commitment.ts";
@@ -169,17 +168,19 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 	);
 	await goTo(endsAt + params.commitSeconds);
 	await reach(({ reports }) => reports === 1);
-	await goTo(endsAt + params.commitSeconds + params.revealSeconds + params.voidSeconds);
-	await reach(({ state }) => state === "proposed" || state === "final");
-	await goTo((await scoreboard.readProposal({ client: chain, addresses }, epoch)).finalAt);
-	assert.match(await done("claim", "--epoch", String(epoch)), /1000/);
+	await goTo(endsAt + params.commitSeconds + params.revealSeconds);
+	await reach(({ state }) => state === "posted" || state === "final");
+	await goTo((await scoreboard.readPosted({ client: chain, addresses }, epoch))!.finalAt);
+	// What signers of a lie would lose bounds the pot: half of two thirds of 2,000. The provider's stake stands for a
+	// tenth of a whole weight, the validator gets its tenth of the pot.
+	assert.match(await done("claim"), /paid 126\.66\d*, by the weights of epoch/);
 
 	// Nobody's folder, the addresses as the validator tells them.
 	const contracts = join(scratch, "told.json");
 	writeFileSync(contracts, await (await fetch(`${validator.url}/chain/contracts.json`)).text());
 	const stranger = ["--contracts", contracts, "--data", join(scratch, "nobody"), "--json"];
 	const all = JSON.parse(await done("audit", String(epoch), ...stranger));
-	assert.deepEqual([all.differences, all.validators, all.scores, all.claims, all.proposal], [[], 1, 2, 1, "final"]);
+	assert.deepEqual([all.differences, all.validators, all.scores, all.paid, all.weights], [[], 1, 2, 2, "final"]);
 	const proven = JSON.parse(
 		await done("audit", String(epoch), ...stranger, "--evidence", "--provider", provider.account),
 	);
@@ -195,7 +196,7 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 
 	await validator.stop();
 	validator = await start();
-	assert.match(await done("claim", "--epoch", String(epoch)), /nothing to claim|already paid/);
+	assert.match(await done("claim"), /nothing to pay/);
 	await done("chain", "endpoint", validator.url);
 	assert.deepEqual(JSON.parse(await done("audit", String(epoch), ...stranger)).differences, []);
 });
@@ -264,7 +265,7 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 	}
 });
 
-test("a validator that gives out another signed report than it revealed: anyone takes its stake", async () => {
+test("a validator that signed wrong weights, though nobody posted them: anyone takes its stake", async () => {
 	const told = ["--contracts", join(scratch, "told.json"), "--data", join(scratch, "nobody")];
 	const addresses = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
 	const account = accountOf(`0x${readFileSync(join(network, "chain", "account.key"), "utf8").trim()}`);
@@ -273,13 +274,19 @@ test("a validator that gives out another signed report than it revealed: anyone 
 	assert.deepEqual(JSON.parse((await audit()).out).accused, [], "an honest one is left alone");
 
 	const archive = createReportArchive(join(network, "chain", "epochs"));
-	const lie = createScoreReport([{ provider: self, scorePpm: 1, evidenceSha256: `0x${"0".repeat(64)}` }]);
-	const report = { validator: self, epoch: BigInt(published), root: lie.reportRoot };
-	await archive.putReport(published, self, lie.leaves, await signReport(account, addresses, report));
+	const [right] = (await archive.statements(published))!;
+	const lie = { ...right!.weights, set: 3n };
+	const signature = await signWeights(account, addresses, lie);
+	await archive.putStatements(published, [right!, { weights: lie, signatures: [{ signer: self, signature }] }]);
 	const needy = await audit();
 	assert.deepEqual([needy.code, /--accuse needs an account/.test(needy.err)], [64, true]);
 	const found = await audit("--key-file", "dev.key");
-	assert.deepEqual([found.code, JSON.parse(found.out).accused], [1, [self]], found.err);
-	assert.equal(JSON.parse(await done("chain", "status", "--json")).validator.stake, "0");
+	assert.equal(found.code, 1, found.err);
+	const { accused, differences } = JSON.parse(found.out);
+	assert.deepEqual(
+		[accused, differences.map(({ code, who }: { code: string; who: string }) => [code, who])],
+		[[self], [["STATEMENT_WRONG", self]]],
+	);
+	assert.equal(JSON.parse(await done("chain", "status", "--json")).validator.stake, String(1000n * 10n ** 18n));
 	assert.deepEqual(JSON.parse((await audit("--key-file", "dev.key")).out).accused, [], "once");
 });
