@@ -243,7 +243,7 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 		const { chainId, registry } = addresses;
 		const { account: provider } = second;
 		response.end(
-			JSON.stringify({ version: 1, chainId, registry, validator: attester.address, provider, attestations: [one] }),
+			JSON.stringify({ version: 2, chainId, registry, signer: attester.address, provider, statements: [one] }),
 		);
 	});
 	await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));

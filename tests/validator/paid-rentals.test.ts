@@ -64,8 +64,8 @@ before(async () => {
 	}
 	await sendCall(client, host, approveCall(contracts, 100n * UNIT));
 	const { chainId, registry } = contracts.addresses;
-	const keyProof = signChainKey(PROVIDER, { chainId, registry, account: host.address });
-	const registration = { role: "provider", endpoint: "", amount: 100n * UNIT, keyProof } as const;
+	const keyProof = signChainKey(PROVIDER, { chainId, registry, account: host.address, number: 1 });
+	const registration = { role: "provider", endpoint: "", amount: 100n * UNIT, keyNumber: 1, keyProof } as const;
 	await sendCall(client, host, registerCall(contracts, { ...registration, signingKey: `0x${PROVIDER.key}` }));
 	agent = await startToyAgent({ url: validator.url, signer: PROVIDER, rentable: true, name: "paid for" });
 	const offer = await offered();

@@ -136,23 +136,27 @@ const leaving = (unbonding: bigint): string => (unbonding > 0n ? `, ${formatToke
 async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<number> {
 	return withProviderChain(values, io, async ({ contracts, account, url }, signer, folder) => {
 		const { client, addresses } = contracts;
-		const { address } = account;
-		const { role, stake, unbonding, unlockAt, signingKey } = await readAccount(contracts, address);
+		const owner = await readAccountFor(contracts, account.address);
+		const isOwner = owner === account.address.toLowerCase();
+		const address = isOwner ? account.address : owner;
+		const { role, stake, unbonding, locked, unlockAt, payout, signingKey } = await readAccount(contracts, address);
 		const isRegistered = role === ROLES.provider && signingKey === `0x${signer.key}`;
 		const [tokens, wei, devices] = [
 			await read(contracts, "token", "balanceOf", address),
 			await client.viem.getBalance({ address }),
 			await readDevicesOf(contracts, address),
 		];
-		const who = { provider: signer.key, account: address, isRegistered };
+		const who = { provider: signer.key, account: address, signer: account.address, payout, isRegistered };
 		const found = { chainId: client.chainId, url: withoutLogin(url), contracts: addresses, ...who };
-		return printResult(values, io, { ...found, stake, unbonding, unlockAt, tokens, wei, devices }, () => {
+		return printResult(values, io, { ...found, stake, unbonding, locked, unlockAt, tokens, wei, devices }, () => {
 			const lines = [
 				`chain      ${client.chainId}, ${found.url}`,
 				`provider   ${signer.key}, in ${folder}`,
 				`account    ${address}, ${formatTokens(tokens)} tokens, ${formatTokens(wei)} coins for gas`,
+				...(isOwner ? [] : [`signer     ${account.address}, this folder's key`]),
+				...(isRegistered && payout.toLowerCase() !== owner ? [`payout     ${payout}`] : []),
 				isRegistered
-					? `stake      ${formatTokens(stake)}${leaving(unbonding)}`
+					? `stake      ${formatTokens(stake)}${leaving(unbonding)}${locked > 0n ? `, ${formatTokens(locked)} locked` : ""}`
 					: "stake      none: not registered; register with assay stake TOKENS --provider",
 				...devices.map(({ device, until }) => `device     ${device}, until ${new Date(until * 1000).toISOString()}`),
 			];

@@ -4,7 +4,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type ContractAddresses, type Contracts, callOf, contractsOn } from "../../chain/contracts/contracts.ts";
-import { approveCall, ROLES, readAccount, registerCall } from "../../chain/contracts/registry.ts";
+import { approveCall, ROLES, readAccount, readAccountFor, registerCall } from "../../chain/contracts/registry.ts";
 import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
 import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/node/embedded-chain.ts";
@@ -262,7 +262,7 @@ export async function ensureStaked(
 	const { contracts, account } = home;
 	const treasurer = await treasurerOf(home);
 	const { client, addresses } = contracts;
-	const { role, stake } = await readAccount(contracts, account.address);
+	const { role, stake } = await readAccount(contracts, await readAccountFor(contracts, account.address));
 	if (role === ROLES.validator && stake > 0n) return true;
 	if (treasurer === null || role !== ROLES.none) return false;
 	const amount = BigInt(stakeTokens) * UNIT;
@@ -284,7 +284,7 @@ export async function ensureStaked(
  */
 export async function keepEndpoint({ contracts, account, isEmbedded }: ChainHome, url: string): Promise<void> {
 	if (!isEmbedded) return;
-	const { role, endpoint } = await readAccount(contracts, account.address);
+	const { role, endpoint } = await readAccount(contracts, await readAccountFor(contracts, account.address));
 	if (role === ROLES.validator && endpoint !== url)
 		await sendCall(contracts.client, account, callOf(contracts, "registry", "setEndpoint", url));
 }
