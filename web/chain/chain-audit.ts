@@ -2,9 +2,10 @@
 // API gives it. The chain's own words come over that API too and are hostile: chain-elsewhere.ts says how to ask
 // any node. Loaded when somebody audits: hashing and curves stay out of the first view.
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
-import { type AuditView, auditEpoch, type EpochFiles } from "../../src/market/audit/audit-epoch.ts";
+import { auditEpoch } from "../../src/market/audit/audit-epoch.ts";
 import type { AuditCheck } from "../../src/market/audit/audit-log.ts";
 import type { AuditDifference } from "../../src/market/audit/audit-scores.ts";
+import type { AuditView, EpochFiles } from "../../src/market/audit/audit-view.ts";
 import { parseReasons, type ReportReasons } from "../../src/market/epochs/reasons-file.ts";
 import type { Weights, WeightsSignature } from "../../src/protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";

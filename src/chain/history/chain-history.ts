@@ -48,7 +48,7 @@ export interface PastPost {
 }
 
 /** A statement that was proven wrong, posted or not. */
-export interface PastWrong {
+interface PastWrong {
 	readonly id: Hex;
 	readonly challenger: Hex;
 	/** keccak256 of the challenge's name. */

@@ -8,7 +8,8 @@ import type { Hex } from "../../protocol/chain/hex.ts";
 import { weightsId } from "../../protocol/chain/weights-statement.ts";
 import { readScoreReport } from "../epochs/score-report.ts";
 import { createWeights } from "../epochs/weights.ts";
-import { auditEpoch, type PostedWeights } from "./audit-epoch.ts";
+import { auditEpoch } from "./audit-epoch.ts";
+import type { PostedWeights } from "./audit-view.ts";
 import {
 	account,
 	BASE,

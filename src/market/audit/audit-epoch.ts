@@ -2,82 +2,18 @@
 // their terms (audit-reports.ts), the posted weights in all their parts (audit-posted.ts), and whatever else
 // validators have signed. Every difference is told, and what could not be checked as well. Pure: whoever asks brings
 // the chain's word (AuditView) and the public files, which are hostile. docs/epochs.md §6.
-import type { RewardLeaf, ScoreLeaf, Seat, Weights, WeightsSignature } from "../../protocol/chain/epoch-shapes.ts";
+import type { RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
-import { isWeightsSigned, type WeightsDomain, weightsId } from "../../protocol/chain/weights-statement.ts";
-import type { ReportReasons } from "../epochs/reasons-file.ts";
+import { isWeightsSigned, weightsId } from "../../protocol/chain/weights-statement.ts";
 import { potOf } from "../epochs/reward-shares.ts";
-import type { EpochFacts, WeightRules } from "../epochs/weights.ts";
+import type { EpochFacts } from "../epochs/weights.ts";
 import { faultOf, type ProvableFault } from "../epochs/weights-fault.ts";
-import type { Params } from "../params.ts";
-import type { Explanation } from "../scores/explanation.ts";
 import { AuditLog } from "./audit-log.ts";
 import { auditBase, auditPosted } from "./audit-posted.ts";
 import { type AuditedReports, auditReports } from "./audit-reports.ts";
-import { type AuditDifference, difference } from "./audit-scores.ts";
-
-export interface PostedWeights {
-	readonly id: Hex;
-	readonly weights: Weights;
-	/** Bit i: seat i has signed. */
-	readonly signers: bigint;
-	/** As they were posted; null: the node no longer tells. */
-	readonly signatures: readonly WeightsSignature[] | null;
-	/** What all accounts have earned with them. */
-	readonly total: bigint;
-}
-
-/** What the chain says of an epoch. Accounts in lower case. */
-export interface AuditView {
-	readonly epoch: number;
-	readonly domain: WeightsDomain;
-	readonly rules: WeightRules & { readonly signerSlashPpm: number; readonly emissionPerEpoch: bigint };
-	readonly seats: readonly Seat[];
-	/** All voting stake, and all that was funded, the second before the epoch's end. */
-	readonly totalStake: bigint;
-	readonly funded: bigint;
-	/** Null: none are. */
-	readonly posted: PostedWeights | null;
-	/**
-	 * What the posted ones continue, or would; `total` is what all accounts have earned with them. Null: there are none
-	 * before.
-	 */
-	readonly base: { readonly id: Hex; readonly weights: Weights; readonly total: bigint } | null;
-	/** What accounts were paid in all, before the next weights were posted. */
-	readonly payments: readonly { readonly account: Hex; readonly amount: bigint }[];
-	/** What somebody shows of the leaves; empty: nobody does. */
-	readonly shown: readonly Pick<RewardLeaf, "account" | "weightPpm" | "earned" | "total">[];
-}
-
-/** Where files come from: a data folder, the validators' servers. Hostile, all of it. Null: it cannot be had. */
-export interface EpochFiles {
-	report(validator: Hex): Promise<readonly ScoreLeaf[] | "unreadable" | null>;
-	/** Leaves of weights. */
-	rewards(epoch: number, id: Hex): Promise<readonly RewardLeaf[] | "unreadable" | null>;
-	reasons(validator: Hex): Promise<ReportReasons | null>;
-	/** Whatever validators have signed, posted or not. */
-	statements(): Promise<readonly SignedWeights[]>;
-}
-
-export interface EvidenceSteps {
-	/** Which leaves' evidence is looked at. */
-	choose(leaves: readonly ScoreLeaf[]): readonly ScoreLeaf[];
-	check(one: {
-		readonly validator: Hex;
-		readonly chosen: readonly ScoreLeaf[];
-		readonly reasons: ReadonlyMap<Hex, Explanation>;
-		/** The validator's own; null when it states none that can be used. */
-		readonly params: Params | null;
-	}): Promise<readonly AuditDifference[]>;
-}
-
-export interface AuditSteps {
-	/** Before whatever may take a while. */
-	readonly onStep: (title: string) => void | Promise<void>;
-	/** Null: evidence is not looked at. */
-	readonly evidence: EvidenceSteps | null;
-}
+import { difference } from "./audit-scores.ts";
+import type { AuditSteps, AuditView, EpochFiles } from "./audit-view.ts";
 
 /** Weights that a validator signed and that can be proven wrong on chain. */
 export interface WrongWeights extends SignedWeights {

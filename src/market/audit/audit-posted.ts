@@ -6,9 +6,9 @@ import { isWeightsSigned, weightsId } from "../../protocol/chain/weights-stateme
 import { malformedAt } from "../epochs/score-report.ts";
 import { isInSet, isQuorum, seatsOf, stakeOfSet } from "../epochs/seat-set.ts";
 import { createWeights, type EpochFacts, openRewards } from "../epochs/weights.ts";
-import type { AuditView, EpochFiles, PostedWeights } from "./audit-epoch.ts";
 import { type AuditLog, NOT_HAD, PPM, percent, short } from "./audit-log.ts";
 import { type AuditDifference, difference } from "./audit-scores.ts";
+import type { AuditView, EpochFiles, PostedWeights } from "./audit-view.ts";
 import { auditEarned, auditMedians, auditSums, auditTotals } from "./audit-weights.ts";
 
 const wrongOf = (found: readonly unknown[], all: number): string => `${found.length} of ${all} are wrong`;

@@ -7,9 +7,9 @@ import { malformedAt, readScoreReport, type ScoreReport } from "../epochs/score-
 import { isInSet, isQuorum } from "../epochs/seat-set.ts";
 import { createParams, DEFAULT_PARAMS, type Params } from "../params.ts";
 import type { Explanation } from "../scores/explanation.ts";
-import type { AuditSteps, AuditView, EpochFiles } from "./audit-epoch.ts";
 import { type AuditLog, NOT_HAD, PPM, percent, short } from "./audit-log.ts";
 import { auditTerms, difference } from "./audit-scores.ts";
+import type { AuditSteps, AuditView, EpochFiles } from "./audit-view.ts";
 
 export interface AuditedReports {
 	/** By seat; null where the leaves are not here or not those that were revealed. Malformed ones are here. */

@@ -15,7 +15,7 @@ import { potOf } from "../epochs/reward-shares.ts";
 import { createScoreReport } from "../epochs/score-report.ts";
 import { seatsOf, setOf } from "../epochs/seat-set.ts";
 import { createWeights, type EpochFacts, openRewards } from "../epochs/weights.ts";
-import type { AuditView, EpochFiles, PostedWeights } from "./audit-epoch.ts";
+import type { AuditView, EpochFiles, PostedWeights } from "./audit-view.ts";
 
 const UNIT = 10n ** 18n;
 export const EPOCH = 7;

@@ -6,7 +6,8 @@ import { announce, announcementSalt } from "../../chain/sending/announce.ts";
 import { memoryIntents } from "../../chain/sending/publish.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
-import type { AuditView, WrongWeights } from "../../market/audit/audit-epoch.ts";
+import type { WrongWeights } from "../../market/audit/audit-epoch.ts";
+import type { AuditView } from "../../market/audit/audit-view.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 /** Accounts whose stake was taken by this. */

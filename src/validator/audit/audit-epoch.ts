@@ -6,14 +6,9 @@ import { readAccount } from "../../chain/contracts/registry.ts";
 import { readClaims } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { readPostedSignatures } from "../../chain/history/posted-signatures.ts";
-import {
-	type AuditedEpoch,
-	type AuditView,
-	auditEpoch as auditView,
-	type EpochFiles,
-	type EvidenceSteps,
-} from "../../market/audit/audit-epoch.ts";
+import { type AuditedEpoch, auditEpoch as auditView } from "../../market/audit/audit-epoch.ts";
 import type { AuditDifference } from "../../market/audit/audit-scores.ts";
+import type { AuditView, EpochFiles, EvidenceSteps } from "../../market/audit/audit-view.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { EvidenceAudit, ProofTime } from "./audit-evidence.ts";
 import type { AuditSource } from "./audit-source.ts";
