@@ -6,11 +6,12 @@
  */
 export async function fetchBounded(
 	url: URL,
-	{ mostBytes, withinMs }: { readonly mostBytes: number; readonly withinMs: number },
+	o: { readonly mostBytes: number; readonly withinMs: number; readonly signal?: AbortSignal | undefined },
 ): Promise<Buffer | null> {
 	// ATTACK: a redirect could lead to an address that only this machine can reach.
-	const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(withinMs) });
-	if (response.ok) return await readBounded(response.body ?? [], mostBytes);
+	const signal = AbortSignal.any([AbortSignal.timeout(o.withinMs), ...(o.signal === undefined ? [] : [o.signal])]);
+	const response = await fetch(url, { redirect: "error", signal });
+	if (response.ok) return await readBounded(response.body ?? [], o.mostBytes);
 	await response.body?.cancel();
 	if (response.status === 429 || response.status === 503) throw new Error(`the server is busy (${response.status})`);
 	return null;

@@ -14,7 +14,7 @@ import {
 import type { EpochView } from "../../market/epochs/epoch-view.ts";
 import type { Move } from "../../market/epochs/next-moves.ts";
 import { createScoreReport, readScoreReport, type ScoreReport } from "../../market/epochs/score-report.ts";
-import { isInSet, isQuorum, seatsOf } from "../../market/epochs/seat-set.ts";
+import { bitOf, isInSet, isQuorum, seatsOf, setOf } from "../../market/epochs/seat-set.ts";
 import { type Base, createWeights, type EpochFacts } from "../../market/epochs/weights.ts";
 import { faultOf } from "../../market/epochs/weights-fault.ts";
 import { NO_BASE, type Seat, type Weights } from "../../protocol/chain/epoch-shapes.ts";
@@ -165,11 +165,24 @@ async function factsOf(game: Game, { open, held }: ReturnType<typeof openOf>, ba
 		epoch: BigInt(open.epoch),
 		base,
 		seats: open.seats,
-		reports: open.seats.map(({ root }) => held.reports.get(root) ?? null),
+		reports: await reportsOf(game, open, held),
 		pot,
 		totalStake: open.totalStake,
 		rules: { quorumPpm, validatorPpm, targetWeight: BigInt(params.targetWeight) },
 	};
+}
+
+/** By seat, from memory or from disk. Null: not held. */
+async function reportsOf(game: Game, { epoch, seats }: EpochView, held: HeldEpoch): Promise<(ScoreReport | null)[]> {
+	const found: (ScoreReport | null)[] = [];
+	for (const { validator, root } of seats) {
+		const known = held.reports.get(root) ?? null;
+		const leaves = known !== null || !held.states.has(root) ? null : await game.archive.report(epoch, validator);
+		const report = known ?? (leaves === null ? null : readScoreReport(leaves));
+		if (report !== null && report.reportRoot === root) held.hold(report);
+		found.push(held.reports.get(root) ?? null);
+	}
+	return found;
 }
 
 /** What all accounts have earned up to these weights: the chain's word while they stand. */
@@ -213,10 +226,7 @@ async function judge(game: Game, epoch: number, id: Hex): Promise<void> {
 	const { weights } = one;
 	const facts = await factsOf(game, at, weights.base);
 	if (facts === null) return;
-	const known = open.seats.reduce(
-		(set, { root }, seat) => (held.reports.has(root) ? set | (1n << BigInt(seat)) : set),
-		0n,
-	);
+	const known = open.seats.reduce((set, { root }, seat) => (held.states.has(root) ? set | bitOf(seat) : set), 0n);
 	const hadLeaves = game.leaves.has(id);
 	const leaves = weights.count === 0 ? [] : (game.leaves.get(id)?.leaves ?? (await rightLeaves(game, one, facts)));
 	const fault = faultOf(weights, leaves, facts);
@@ -246,7 +256,7 @@ async function post(game: Game, epoch: number, id: Hex): Promise<Sending | null>
 	if (one === undefined) return null;
 	const { seats, totalStake } = open;
 	const chosen = enough(one, seats, totalStake, params.quorumPpm);
-	const signers = chosen.reduce((set, seat) => set | (1n << BigInt(seat)), 0n);
+	const signers = setOf(chosen);
 	const signatures = chosen.map((seat) => one.signatures.get(seat)!);
 	return {
 		intent: {

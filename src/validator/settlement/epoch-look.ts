@@ -144,6 +144,9 @@ async function lookAtEpoch(game: Game, epoch: number, board: BoardEpoch, nowS: n
 		await recallStatements(game, held, seats);
 		for (const [, one] of board.posted) await learnPosted(game, held, seats, one);
 	}
+	// What stands is what we computed: nothing needs the reports, unless somebody shows something else.
+	const isRight = posted !== null && held.statements.get(posted.id)?.verdict === "right";
+	if (isRight && [...held.statements.values()].every(({ verdict }) => verdict !== "unknown")) held.reports.clear();
 	const statements: KnownStatement[] = [];
 	for (const one of held.statements.values())
 		statements.push(await knownOf(game, held, one, { board, seats, totalStake, nowS }));
@@ -209,8 +212,7 @@ async function stateOf(game: Game, held: HeldEpoch, { validator, root }: Seat): 
 		held.hold(report);
 		if (validator === game.self) held.isPublished = true;
 	});
-	if (held.malformed.has(root)) return "malformed";
-	return held.reports.has(root) ? "held" : "absent";
+	return held.states.get(root) ?? "absent";
 }
 
 /** What this or an earlier process knew to be signed. */

@@ -26,18 +26,39 @@ export function askAct(game: Game, move: Asking): LocalAct {
 	if (move.kind === "fetch-report") {
 		const { seat } = move;
 		const key = askKey.report(from, epoch, seat);
-		return { kind: "local", id: key, lane, run: () => ask(game, from, key, () => fetchReport(game, move)) };
+		return {
+			kind: "local",
+			id: key,
+			lane,
+			run: (signal) => ask(game, from, key, signal, () => fetchReport(game, move, signal)),
+		};
 	}
 	if (move.kind === "fetch-leaves") {
 		const key = askKey.leaves(from, move.id);
-		return { kind: "local", id: key, lane, run: () => ask(game, from, key, () => fetchLeaves(game, move)) };
+		return {
+			kind: "local",
+			id: key,
+			lane,
+			run: (signal) => ask(game, from, key, signal, () => fetchLeaves(game, move, signal)),
+		};
 	}
 	const key = askKey.statements(from, epoch);
-	return { kind: "local", id: key, lane, run: () => ask(game, from, key, () => fetchStatements(game, move, key)) };
+	return {
+		kind: "local",
+		id: key,
+		lane,
+		run: (signal) => ask(game, from, key, signal, () => fetchStatements(game, move, key, signal)),
+	};
 }
 
 /** `fetchIt`: false when the peer has none. */
-async function ask(game: Game, from: Hex, key: string, fetchIt: () => Promise<boolean>): Promise<void> {
+async function ask(
+	game: Game,
+	from: Hex,
+	key: string,
+	signal: AbortSignal,
+	fetchIt: () => Promise<boolean>,
+): Promise<void> {
 	const { signSeconds } = game.params;
 	const wait = (who: string, mostS: number) => {
 		const failures = (game.failures.get(who) ?? 0) + 1;
@@ -50,6 +71,7 @@ async function ask(game: Game, from: Hex, key: string, fetchIt: () => Promise<bo
 		if (isThere) game.failures.delete(key);
 		else wait(key, signSeconds / 128);
 	} catch (error) {
+		if (signal.aborted) return;
 		wait(askKey.peer(from), signSeconds / 8);
 		game.onError(key, error);
 	}
@@ -68,16 +90,17 @@ const mostRows = ({ providers }: Game, isNamed: boolean): number =>
 async function fetchReport(
 	game: Game,
 	{ epoch, seat, from, isNamed }: Asking & { readonly kind: "fetch-report" },
+	signal: AbortSignal,
 ): Promise<boolean> {
 	const of = game.view.epochs.find((one) => one.epoch === epoch)?.seats[seat];
 	const held = game.held.get(epoch);
-	if (of === undefined || held === undefined || held.reports.has(of.root)) return true;
+	if (of === undefined || held === undefined || held.states.has(of.root)) return true;
 	const mostBytes = HEAD_BYTES + SCORE_BYTES * mostRows(game, isNamed);
-	const leaves = await game.fetched.report(epoch, of.validator, { from, mostBytes, withinMs: withinMs(game) });
+	const leaves = await game.fetched.report(epoch, of.validator, { from, mostBytes, withinMs: withinMs(game), signal });
 	if (leaves === null) return false;
 	const report = readScoreReport(leaves);
 	if (report.reportRoot !== of.root) throw new Error(`not the report that ${of.validator} revealed`);
-	if (held.reports.has(of.root)) return true;
+	if (held.states.has(of.root)) return true;
 	// Others ask us for it too.
 	await game.archive.putReport(epoch, of.validator, leaves);
 	held.hold(report);
@@ -87,6 +110,7 @@ async function fetchReport(
 async function fetchLeaves(
 	game: Game,
 	{ epoch, id, from }: Asking & { readonly kind: "fetch-leaves" },
+	signal: AbortSignal,
 ): Promise<boolean> {
 	const weights = await weightsOf(game, epoch, id);
 	if (weights === null || game.leaves.has(id)) return true;
@@ -94,7 +118,7 @@ async function fetchLeaves(
 	// Those that stand have a quorum behind their count.
 	const most = game.view.head?.id === id ? weights.count : rows;
 	const mostBytes = HEAD_BYTES + REWARD_BYTES * most;
-	const leaves = await game.fetched.rewards(epoch, id, { from, mostBytes, withinMs: withinMs(game) });
+	const leaves = await game.fetched.rewards(epoch, id, { from, mostBytes, withinMs: withinMs(game), signal });
 	if (leaves === null) return false;
 	if (!holdLeaves(game, id, weights, leaves)) throw new Error("not the leaves of these weights");
 	await game.archive.putRewards(epoch, id, leaves);
@@ -105,12 +129,13 @@ async function fetchStatements(
 	game: Game,
 	{ epoch, from }: Asking & { readonly kind: "fetch-statements" },
 	key: string,
+	signal: AbortSignal,
 ): Promise<boolean> {
 	const open = game.view.epochs.find((one) => one.epoch === epoch);
 	const held = game.held.get(epoch);
 	if (open === undefined || held === undefined) return true;
 	// None is no failure: it signs later.
-	const found = (await game.fetched.statements(epoch, { from, withinMs: withinMs(game) })) ?? [];
+	const found = (await game.fetched.statements(epoch, { from, withinMs: withinMs(game), signal })) ?? [];
 	let isNew = false;
 	try {
 		for (const one of found) isNew = held.learn(one, open.seats, from) || isNew;

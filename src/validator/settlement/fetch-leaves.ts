@@ -16,6 +16,8 @@ export interface FetchFrom {
 	readonly from: Hex;
 	readonly mostBytes?: number;
 	readonly withinMs?: number;
+	/** Ends it. */
+	readonly signal?: AbortSignal;
 }
 
 export type LeafFetcher = ReturnType<typeof createLeafFetcher>;
@@ -26,13 +28,13 @@ const FETCH_WITHIN_MS = 20_000;
 export function createLeafFetcher(contracts: Contracts) {
 	async function fetchFile<T>(
 		path: string,
-		{ from, mostBytes = MAX_ARCHIVE_BYTES, withinMs = FETCH_WITHIN_MS }: FetchFrom,
+		{ from, mostBytes = MAX_ARCHIVE_BYTES, withinMs = FETCH_WITHIN_MS, signal }: FetchFrom,
 		parse: (bytes: Uint8Array) => T | Promise<T | null> | null,
 	): Promise<T | null> {
 		const { endpoint } = await readAccount(contracts, from);
 		if (!/^https?:\/\//.test(endpoint)) throw new Error(`${from} has no address on chain`);
 		// The address is whatever its owner wrote.
-		const bytes = await fetchBounded(new URL(path, endpoint), { mostBytes, withinMs });
+		const bytes = await fetchBounded(new URL(path, endpoint), { mostBytes, withinMs, signal });
 		const found = bytes === null ? null : await parse(bytes);
 		if (bytes !== null && found === null) throw new Error(`${from} gives something else out as ${path}`);
 		return found;

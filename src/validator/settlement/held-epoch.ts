@@ -1,7 +1,7 @@
 // What this validator holds of one epoch: reports whose leaves give a root on chain, and statements of weights
 // with signatures that it has checked. In memory; files are report-archive.ts's. Whatever comes in is hostile:
 // nothing is kept that the chain or a signature does not bear out, and of one signer only so much.
-import type { KnownStatement, Verdict } from "../../market/epochs/epoch-view.ts";
+import type { KnownStatement, ReportState, Verdict } from "../../market/epochs/epoch-view.ts";
 import { malformedAt, type ScoreReport } from "../../market/epochs/score-report.ts";
 import { bitOf, seatsOf, stakeOfSet } from "../../market/epochs/seat-set.ts";
 import type { ProvableFault } from "../../market/epochs/weights-fault.ts";
@@ -24,14 +24,18 @@ export interface HeldStatement {
 	isAnnounced: boolean;
 }
 
-/** An honest one signs a set, and a larger one now and then. Who signs more is not listened to for long. */
-const MOST_OF_A_SIGNER = 16;
+/**
+ * An honest one signs a set, and a larger one now and then: of one signer the largest sets are kept. ATTACK: who
+ * signs a thousand statements would have each of them computed.
+ */
+const MOST_OF_A_SIGNER = 8;
 
 export class HeldEpoch {
 	readonly epoch: number;
-	/** By root. */
+	/** By root, of those whose leaves are on disk. */
+	readonly states = new Map<Hex, Exclude<ReportState, "absent">>();
+	/** By root, as long as they are in use: 10,000 providers are 5 MB a report. */
 	readonly reports = new Map<Hex, ScoreReport>();
-	readonly malformed = new Set<Hex>();
 	readonly statements = new Map<Hex, HeldStatement>();
 	hasDraft = false;
 	isPublished = false;
@@ -45,7 +49,7 @@ export class HeldEpoch {
 	/** Its root is on chain: the caller has looked. */
 	hold(report: ScoreReport): void {
 		this.reports.set(report.reportRoot, report);
-		if (malformedAt(report) !== null) this.malformed.add(report.reportRoot);
+		this.states.set(report.reportRoot, malformedAt(report) === null ? "held" : "malformed");
 	}
 
 	/** Of what was posted, or is about to be signed; without any signature. */
@@ -79,8 +83,11 @@ export class HeldEpoch {
 		for (const { signer, signature } of signatures) {
 			const seat = seats.findIndex((one) => one.signer === signer);
 			if (seat === -1 || this.statements.get(id)?.signatures.has(seat)) continue;
-			if (this.countOf(seat) >= MOST_OF_A_SIGNER) continue;
+			const spare = this.spareOf(seat, stakeOfSet(weights.set, seats), seats);
+			if (spare === "full") continue;
 			if (!isWeightsSigned(id, { signer, signature })) throw new RangeError(`not a signature of ${signer}`);
+			spare?.signatures.delete(seat);
+			if (spare?.signatures.size === 0 && spare.verdict !== "provable") this.statements.delete(spare.id);
 			this.statement(weights).signatures.set(seat, signature);
 			isNew = true;
 		}
@@ -88,10 +95,14 @@ export class HeldEpoch {
 		return isNew;
 	}
 
-	private countOf(seat: number): number {
-		let count = 0;
-		for (const { signatures } of this.statements.values()) if (signatures.has(seat)) count++;
-		return count;
+	/** What makes room for one more of this signer's: null where there is room, "full" where nothing may go. */
+	private spareOf(seat: number, stake: bigint, seats: readonly Seat[]): HeldStatement | "full" | null {
+		const own = [...this.statements.values()].filter(({ signatures }) => signatures.has(seat));
+		if (own.length < MOST_OF_A_SIGNER) return null;
+		const least = own
+			.map((one) => ({ one, stake: stakeOfSet(one.weights.set, seats) }))
+			.reduce((a, b) => (b.stake < a.stake ? b : a));
+		return least.stake < stake ? least.one : "full";
 	}
 
 	signersOf({ signatures }: HeldStatement): bigint {
