@@ -4,7 +4,7 @@ import type { Seat, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
 /** Seconds since 1970; each window ends where the next begins. */
-export interface EpochWindows {
+interface EpochWindows {
 	readonly endsAt: number;
 	readonly revealsAt: number;
 	/** From here on weights are signed and posted. */

@@ -139,7 +139,7 @@ const whose = (seats: readonly Seat[], reports: EpochView["reports"], state: "he
  * then on a set only grows, by what a peer has signed for and we hold: so all honest ones come to one set, and
  * nobody's late report is added that no signature asks for.
  */
-export function signedSet(view: SettlementView, open: EpochView, nowS: number): bigint | null {
+function signedSet(view: SettlementView, open: EpochView, nowS: number): bigint | null {
 	const { seats, reports, windows, statements } = open;
 	const ownSeat = seats.findIndex(({ validator }) => validator === view.self);
 	if (!open.areSeatsFirm || ownSeat === -1 || nowS < windows.signsAt || nowS >= windows.signsUntil) return null;

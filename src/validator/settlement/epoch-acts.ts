@@ -20,10 +20,10 @@ import { faultOf } from "../../market/epochs/weights-fault.ts";
 import { NO_BASE, type Seat, type Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { weightsId } from "../../protocol/chain/weights-statement.ts";
-import type { Game } from "./epoch-game.ts";
 import { holdLeaves } from "./epoch-look.ts";
 import { announcement, commitSalt } from "./epoch-salts.ts";
 import { askAct } from "./exchange.ts";
+import type { Game } from "./game-state.ts";
 import type { HeldEpoch, HeldStatement } from "./held-epoch.ts";
 import type { Act, LocalAct, SendAct } from "./player.ts";
 

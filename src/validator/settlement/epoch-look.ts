@@ -19,8 +19,8 @@ import type { RewardLeaf, Seat, Weights } from "../../protocol/chain/epoch-shape
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
 import { seatsHash } from "../../protocol/chain/weights-statement.ts";
-import type { Game } from "./epoch-game.ts";
 import { announcement } from "./epoch-salts.ts";
+import type { Game } from "./game-state.ts";
 import { HeldEpoch, type HeldStatement } from "./held-epoch.ts";
 
 const MAX_EPOCHS_BACK = 64;
@@ -66,7 +66,8 @@ function forget(game: Game, epoch: number): void {
 	for (const [id, { weights }] of game.leaves)
 		if (Number(weights.epoch) < epoch && id !== game.view.head?.id) game.leaves.delete(id);
 	for (const key of game.known.keys()) if (key.endsWith(`/${epoch}`)) game.known.delete(key);
-	for (const [key, untilS] of game.waits) if (untilS < game.nowS_ - game.params.epochSeconds) game.waits.delete(key);
+	for (const [key, untilS] of game.waits)
+		if (untilS < game.lookedAtS - game.params.epochSeconds) game.waits.delete(key);
 	for (const key of game.failures.keys()) if (!game.waits.has(key)) game.failures.delete(key);
 }
 

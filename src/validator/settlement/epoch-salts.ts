@@ -2,7 +2,7 @@
 // crash finds them again, and nobody else does.
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
-import type { Game } from "./epoch-game.ts";
+import type { Game } from "./game-state.ts";
 
 type Salted = Pick<Game, "saltSecret" | "contracts" | "account">;
 

@@ -24,8 +24,9 @@ import type { RewardLeaf, ScoreLeaf, Seat } from "../../protocol/chain/epoch-sha
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
 import { weightsId } from "../../protocol/chain/weights-statement.ts";
-import { type ChainEvent, createEpochGame, type EpochGame } from "./epoch-game.ts";
+import { createEpochGame, type EpochGame } from "./epoch-game.ts";
 import { createLeafFetcher, type LeafFetcher } from "./fetch-leaves.ts";
+import type { ChainEvent } from "./game-state.ts";
 import { createReportArchive, type ReportArchive } from "./report-archive.ts";
 
 export const UNIT = 10n ** 18n;

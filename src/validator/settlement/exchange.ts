@@ -5,8 +5,8 @@ import { askKey } from "../../market/epochs/epoch-view.ts";
 import { type Move, waitSeconds } from "../../market/epochs/next-moves.ts";
 import { readScoreReport } from "../../market/epochs/score-report.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import type { Game } from "./epoch-game.ts";
 import { holdLeaves, weightsOf } from "./epoch-look.ts";
+import type { Game } from "./game-state.ts";
 import type { LocalAct } from "./player.ts";
 
 type Asking = Extract<Move, { readonly kind: "fetch-report" | "fetch-statements" | "fetch-leaves" }>;
@@ -63,7 +63,7 @@ async function ask(
 	const wait = (who: string, mostS: number) => {
 		const failures = (game.failures.get(who) ?? 0) + 1;
 		game.failures.set(who, failures);
-		game.waits.set(who, game.nowS_ + waitSeconds(failures, mostS));
+		game.waits.set(who, game.lookedAtS + waitSeconds(failures, mostS));
 	};
 	try {
 		const isThere = await fetchIt();
@@ -144,6 +144,6 @@ async function fetchStatements(
 		if (isNew) await game.archive.putStatements(epoch, held.toFile(open.seats, ownSeat, open.posted?.id ?? null));
 	}
 	const everyS = Math.min(MOST_POLL_S, Math.max(1, game.params.signSeconds / 256));
-	game.waits.set(key, game.nowS_ + (open.posted === null ? everyS : 6 * everyS));
+	game.waits.set(key, game.lookedAtS + (open.posted === null ? everyS : 6 * everyS));
 	return true;
 }

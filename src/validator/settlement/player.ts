@@ -2,7 +2,6 @@
 // time, one for each lane, bounded in number; transactions through the journal, each once, all at the same time.
 // Nothing waits for anything else: an act that hangs keeps only its own lane. An act that fails is left alone
 // for a while, longer each time. What to do is decided elsewhere, again and again, from what is there then.
-import type { TransactionReceipt } from "viem";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type Intent, type IntentJournal, publish } from "../../chain/sending/publish.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
@@ -23,7 +22,7 @@ export interface SendAct {
 	/** Null: there is nothing to send after all. */
 	intent(): Promise<Omit<Intent, "id"> | null>;
 	/** It was ours that did it. */
-	done?(receipt: TransactionReceipt): void;
+	done?(): void;
 }
 
 export type Act = LocalAct | SendAct;
@@ -55,8 +54,7 @@ export function createPlayer({ client, account, journal, nowMs, onError, most = 
 	async function send(act: SendAct): Promise<void> {
 		const intent = await act.intent();
 		if (intent === null) return;
-		const receipt = await publish(client, account, journal, { id: act.id, ...intent });
-		if (receipt !== null) act.done?.(receipt);
+		if ((await publish(client, account, journal, { id: act.id, ...intent })) !== null) act.done?.();
 	}
 
 	function start(act: Act): void {
