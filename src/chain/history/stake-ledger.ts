@@ -35,7 +35,7 @@ export interface LedgerAccount {
 	readonly allowances: ReadonlyMap<Hex, LedgerAllowance>;
 }
 
-export interface LedgerAllowance {
+interface LedgerAllowance {
 	readonly mostPpm: number;
 	/** Seconds since 1970; 0 without end. */
 	readonly endsAt: number;

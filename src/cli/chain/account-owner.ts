@@ -1,9 +1,10 @@
 // Who moves an account's stake: its owner, whose key may be elsewhere (--owner-key) while the data folder's key only
 // speaks for it. Without the option the two are one. docs/chain.md §2.
-import type { Hex } from "viem";
+
 import { readAccountFor, signConsent } from "../../chain/contracts/registry.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
 import type { CliIo } from "../command.ts";
 import { text } from "../options.ts";
 import { readKeyFile } from "./chain-key.ts";
