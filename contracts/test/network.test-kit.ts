@@ -1,4 +1,4 @@
-// The contracts on an embedded chain with a clock of its own, three validators of equal stake and one
+// The contracts on an embedded chain with a clock of its own, validators of equal stake (three unless told) and one
 // provider: for tests that send real transactions. Through src/chain, so that what is measured here is what a
 // validator pays.
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,15 +23,19 @@ export interface TestNetwork {
 	readonly contracts: Contracts;
 	readonly validators: readonly PrivateKeyAccount[];
 	readonly provider: PrivateKeyAccount;
+	/** Has all other tokens. */
+	readonly treasurer: PrivateKeyAccount;
 	/** Gas of the transaction. */
 	send(from: PrivateKeyAccount, call: Call): Promise<number>;
-	/** To the moment `windows` windows after the end of the epoch: 0 commit, 1 reveal, 2 void, 3 propose, 4 final. */
+	/** To the moment `windows` windows after the end of the epoch: 0 commit, 1 reveal, 2 sign, 3 too late for all of it. */
 	goTo(epoch: number, windows: number): void;
 	wait(seconds: number): void;
 	close(): Promise<void>;
 }
 
-export async function openTestNetwork(): Promise<TestNetwork> {
+const hex2 = (n: number) => n.toString(16).padStart(2, "0");
+
+export async function openTestNetwork(count = 3): Promise<TestNetwork> {
 	const folder = mkdtempSync(join(tmpdir(), "assay-contracts-"));
 	let nowMs = GENESIS_S * 1000;
 	const treasurer = accountOf(`0x${"11".repeat(32)}`);
@@ -44,13 +48,11 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 	const contracts = await deployContracts(client, treasurer, {
 		genesis: GENESIS_S,
 		epochSeconds: EPOCH_S,
+		windowSeconds: WINDOW_S,
 		rollCalls: { every: 2 },
 	});
 	await fundRewards(contracts, treasurer, 1_000_000n * UNIT);
-	// Sorted by address: the chain wants each validator once, in that order.
-	const validators = [1, 2, 3]
-		.map((n) => accountOf(`0x${`a${n}`.repeat(32)}`))
-		.sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
+	const validators = Array.from({ length: count }, (_, n) => accountOf(`0x${"a1".repeat(31)}${hex2(n)}`));
 	const provider = accountOf(`0x${"b0".repeat(32)}`);
 	for (const account of [...validators, provider]) {
 		await sendCall(client, treasurer, { to: account.address, data: "0x", value: 10n ** 21n });
@@ -68,6 +70,7 @@ export async function openTestNetwork(): Promise<TestNetwork> {
 		contracts,
 		validators,
 		provider,
+		treasurer,
 		send: async (from, call) => Number((await sendCall(client, from, call)).gasUsed),
 		goTo(epoch, windows) {
 			nowMs = 1000 * (GENESIS_S + (epoch + 1) * EPOCH_S + windows * WINDOW_S);

@@ -3,29 +3,37 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { rewardShares } from "../../src/market/epochs/reward-shares.ts";
 import { createScoreReport } from "../../src/market/epochs/score-report.ts";
-import { createWeightProposal } from "../../src/market/epochs/weight-proposal.ts";
 import { weightedMedian } from "../../src/market/epochs/weighted-median.ts";
+import { type Base, createWeights } from "../../src/market/epochs/weights.ts";
+import { NO_BASE } from "../../src/protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { chainVectors } from "../vectors/generate.ts";
 
 interface Vectors {
 	readonly trees: { providers: Hex[]; scores: number[]; evidence: Hex[]; roots: Hex[] };
 	readonly medians: { scores: number[]; stakes: number[]; results: number[] };
-	readonly shares: {
+	readonly weights: {
+		validators: Hex[];
+		stakes: number[];
 		providers: Hex[];
+		scores: number[];
+		absent: number;
+		pot: string;
+		baseAccounts: Hex[];
+		baseTotals: string[];
+		accounts: Hex[];
 		weights: number[];
-		emission: string;
-		amounts: string[];
-		thresholdRemainder: string;
-		thresholdProvider: Hex;
+		earned: string[];
+		totals: string[];
+		totalWeight: number;
+		paid: string;
 		root: Hex;
 	};
 }
 
 const file = readFileSync(new URL("../vectors/chain.json", import.meta.url), "utf8");
-const { trees, medians, shares } = JSON.parse(file) as Vectors;
+const { trees, medians, weights: known } = JSON.parse(file) as Vectors;
 
 test("the file is what the generator makes", () => {
 	assert.equal(file, chainVectors());
@@ -51,23 +59,50 @@ test("medians", () => {
 	}
 });
 
-test("shares and the proposal they make", () => {
-	const emission = BigInt(shares.emission);
-	const weights = shares.providers.map((provider, i) => ({ provider, weightPpm: shares.weights[i]! }));
-	const paid = rewardShares(weights, emission);
-	assert.deepEqual(
-		paid.map(({ amount }) => String(amount)),
-		shares.amounts,
+test("weights of an epoch", () => {
+	const zeros: Hex = `0x${"00".repeat(32)}`;
+	const reports = known.validators.map((_, seat) =>
+		createScoreReport(
+			known.providers
+				.map((provider, i) => ({ provider, scorePpm: known.scores[9 * seat + i]!, evidenceSha256: zeros }))
+				.filter(({ scorePpm }) => scorePpm !== known.absent),
+		),
 	);
-	const report = createScoreReport(
-		weights.map(({ provider, weightPpm }) => ({
-			provider,
-			scorePpm: weightPpm,
-			evidenceSha256: `0x${"00".repeat(32)}`,
+	const none = { weightPpm: 0, weightBefore: 0n, earned: 0n, earnedBefore: 0n };
+	const leaves = known.baseAccounts.map((account, i) => ({ ...none, account, total: BigInt(known.baseTotals[i]!) }));
+	const stated = { epoch: 0n, base: NO_BASE, set: 7n, count: 3, totalWeight: 0n, paid: 0n, root: zeros };
+	const base: Base = { id: zeros, weights: stated, leaves };
+	const made = createWeights(7n, {
+		epoch: 1n,
+		base,
+		seats: known.validators.map((validator, i) => ({
+			validator,
+			signer: validator,
+			stake: BigInt(known.stakes[i]!),
+			root: reports[i]!.reportRoot,
 		})),
+		reports,
+		pot: BigInt(known.pot),
+		totalStake: 12_000n,
+		rules: { quorumPpm: 666_667, validatorPpm: 100_000, targetWeight: 0n },
+	});
+	const column = (of: (leaf: (typeof made.leaves)[number]) => unknown) => made.leaves.map(of);
+	assert.deepEqual(
+		column(({ account }) => account),
+		known.accounts,
 	);
-	const { proposal } = createWeightProposal([{ validator: `0x${"01".repeat(20)}`, stake: 1n, report }], emission);
-	assert.equal(proposal.root, shares.root);
-	assert.equal(String(proposal.thresholdRemainder), shares.thresholdRemainder);
-	assert.equal(proposal.thresholdProvider, shares.thresholdProvider);
+	assert.deepEqual(
+		column(({ weightPpm }) => weightPpm),
+		known.weights,
+	);
+	assert.deepEqual(
+		column(({ earned }) => String(earned)),
+		known.earned,
+	);
+	assert.deepEqual(
+		column(({ total }) => String(total)),
+		known.totals,
+	);
+	const { root, totalWeight, paid } = made.weights;
+	assert.deepEqual([root, Number(totalWeight), String(paid)], [known.root, known.totalWeight, known.paid]);
 });

@@ -1,4 +1,4 @@
-// Golden data for the keccak trees, medians and shares of docs/chain.md: made from that page alone, nothing
+// Golden data for the keccak trees, medians and weights of docs/epochs.md: made from that page alone, nothing
 // imported from src/, written for reading. Solidity (contracts/test/epochs/Vectors.t.sol) and TypeScript
 // (contracts/test/vectors.test.ts) both read chain.json. Lists run in parallel, so that Solidity can parse
 // them.
@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { concat, type Hex, keccak256, numberToHex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 
 const random = (text: string): Hex => `0x${createHash("sha256").update(text).digest("hex")}`;
 const number = (text: string, below: number): number => Number(BigInt(random(text)) % BigInt(below));
@@ -37,14 +38,6 @@ function trees() {
 /** Rows of five votes: the least score at or below which half of the stake lies. */
 function medians() {
 	const [scores, stakes, results]: [number[], number[], number[]] = [[], [], []];
-	const median = (votes: readonly { score: number; stake: number }[]): number => {
-		const half = votes.reduce((sum, { stake }) => sum + stake, 0) / 2;
-		const enough = votes.filter(
-			({ score, stake }) =>
-				stake > 0 && votes.filter((other) => other.score <= score).reduce((sum, o) => sum + o.stake, 0) >= half,
-		);
-		return Math.min(...enough.map(({ score }) => score));
-	};
 	for (let row = 0; row < 60; row++) {
 		const spread = row % 3 === 0 ? 5 : 1_000_001;
 		const votes = Array.from({ length: 5 }, (_, i) => ({
@@ -53,53 +46,81 @@ function medians() {
 		}));
 		scores.push(...votes.map(({ score }) => score));
 		stakes.push(...votes.map(({ stake }) => stake));
-		results.push(median(votes));
+		results.push(medianOf(votes.map(({ score, stake }) => ({ score, stake: BigInt(stake) }))));
 	}
 	return { scores, stakes, results };
 }
 
-/** Largest remainders, ties to the lower provider; the weights' tree with its running sums. */
-function shares() {
+/** Of a list of scores with their stakes: the least at or below which half of the stake lies. */
+const medianOf = (votes: readonly { score: number; stake: bigint }[]): number => {
+	const sumOf = (list: typeof votes) => list.reduce((sum, { stake }) => sum + stake, 0n);
+	const enough = votes.filter(({ score }) => 2n * sumOf(votes.filter((one) => one.score <= score)) >= sumOf(votes));
+	return Math.min(...enough.map(({ score }) => score));
+};
+
+/** Three seats, nine providers, two of three reports naming each, and a base that gave some of them something. */
+function weights() {
+	// The validators of contracts/test/StakeKit.sol.
+	const validators = [0xa1, 0xa2, 0xa3]
+		.map((key) => privateKeyToAccount(bytes(key, 32)).address.toLowerCase() as Hex)
+		.sort();
+	const stakes = [3000n, 5000n, 4000n];
 	const providers = Array.from({ length: 9 }, (_, i) => `0x${random(`paid ${i}`).slice(2, 42)}` as Hex).sort();
-	// Equal weights make ties.
-	const weights = providers.map((_, i) => (i % 3 === 0 ? 333_333 : 1 + number(`weight ${i}`, 1_000_000)));
-	const emission = 10n ** 21n + 7n;
-	const total = BigInt(weights.reduce((sum, weight) => sum + weight, 0));
-	const parts = providers.map((provider, i) => {
-		const exact = emission * BigInt(weights[i]!);
-		return { provider, amount: exact / total, remainder: exact % total };
-	});
-	let left = emission - parts.reduce((sum, { amount }) => sum + amount, 0n);
-	const order = [...parts].sort((a, b) =>
-		a.remainder === b.remainder ? (a.provider < b.provider ? -1 : 1) : a.remainder > b.remainder ? -1 : 1,
+	const scores = validators.map((_, seat) =>
+		providers.map((_, i) => (i % 4 === seat ? ABSENT : number(`score ${seat} ${i}`, 1_000_001))),
 	);
-	let threshold = { provider: bytes(0, 20), remainder: total };
-	for (const part of order) {
-		if (left === 0n) break;
-		part.amount += 1n;
-		threshold = part;
-		left -= 1n;
-	}
-	let [weightBefore, amountBefore] = [0n, 0n];
-	const hashes = parts.map(({ provider, amount }, i) => {
-		const weight = weights[i]!;
-		const leaf = concat(["0x00", provider, bytes(weight, 4), bytes(weightBefore, 8), bytes(amountBefore, 16)]);
+	const pot = 10n ** 21n + 7n;
+	const forValidators = pot / 10n;
+	const medians = new Map(
+		providers.map((provider, i) => {
+			const score = (seat: number) => (scores[seat]![i] === ABSENT ? 0 : scores[seat]![i]!);
+			return [provider, medianOf(stakes.map((stake, seat) => ({ score: score(seat), stake })))];
+		}),
+	);
+	const totalWeight = BigInt([...medians.values()].reduce((sum, weight) => sum + weight, 0));
+	// One who earns nothing now, one who does, one validator.
+	const before = new Map<Hex, bigint>([
+		[`0x${"77".repeat(20)}`, 5n],
+		[providers[2]!, 10n ** 20n],
+		[validators[1]!, 3n],
+	]);
+	const accounts = [...new Set([...providers, ...validators, ...before.keys()])].sort();
+	let [weightBefore, earnedBefore] = [0n, 0n];
+	const leaves = accounts.flatMap((account) => {
+		const weight = medians.get(account) ?? 0;
+		const stake = stakes[validators.indexOf(account)] ?? 0n;
+		const earned = ((pot - forValidators) * BigInt(weight)) / totalWeight + (forValidators * stake) / 12_000n;
+		const total = (before.get(account) ?? 0n) + earned;
+		if (total === 0n && weight === 0) return [];
+		const sums = [bytes(weightBefore, 8), bytes(earned, 16), bytes(earnedBefore, 16), bytes(total, 16)];
+		const hash = keccak256(concat(["0x00", account, bytes(weight, 4), ...sums]));
 		weightBefore += BigInt(weight);
-		amountBefore += amount;
-		return keccak256(leaf);
+		earnedBefore += earned;
+		return [{ account, weight, earned, total, hash }];
 	});
 	return {
+		validators,
+		stakes: stakes.map(Number),
 		providers,
-		weights,
-		emission: String(emission),
-		amounts: parts.map(({ amount }) => String(amount)),
-		thresholdRemainder: String(threshold.remainder),
-		thresholdProvider: threshold.provider,
-		root: treeRoot(hashes),
+		scores: scores.flat(),
+		absent: ABSENT,
+		pot: String(pot),
+		baseAccounts: [...before.keys()],
+		baseTotals: [...before.values()].map(String),
+		accounts: leaves.map(({ account }) => account),
+		weights: leaves.map(({ weight }) => weight),
+		earned: leaves.map(({ earned }) => String(earned)),
+		totals: leaves.map(({ total }) => String(total)),
+		totalWeight: Number(totalWeight),
+		paid: String(earnedBefore),
+		root: treeRoot(leaves.map(({ hash }) => hash)),
 	};
 }
 
+/** In place of a score: the report does not name the provider. */
+const ABSENT = 2 ** 32 - 1;
+
 export const chainVectors = (): string =>
-	`${JSON.stringify({ trees: trees(), medians: medians(), shares: shares() }, null, "\t")}\n`;
+	`${JSON.stringify({ trees: trees(), medians: medians(), weights: weights() }, null, "\t")}\n`;
 
 if (import.meta.main) writeFileSync(new URL("chain.json", import.meta.url), chainVectors());

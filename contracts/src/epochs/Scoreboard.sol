@@ -108,7 +108,7 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
         if (!seats.exist(weights.set) || !isQuorum(seats.stakeOf(weights.set), total)) revert SetInvalid();
         if (WeightTree.isHollow(weights)) revert StatementHollow();
         WeightsId id = weightsId(weights);
-        uint128 signed = stakeSigned(id, seats, signers, signatures);
+        uint128 signed = seats.signedBy(signers, id, signatures);
         if (!isQuorum(signed, total)) revert QuorumMissing(signed, total);
         uint128 allocated = _book.allocated(weights.base);
         uint128 pot = potFrom(end, total, allocated);
@@ -277,11 +277,13 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
         return _book.epochs[epoch].punished[account];
     }
 
-    /// In 256 bits: an epoch that ends after all time has no end.
+    /// An epoch that ends after all time has no end. Products of 64 bits do not overflow 256.
     function epochEnd(uint64 epoch) public view returns (uint64) {
-        uint256 end = GENESIS + (uint256(epoch) + 1) * EPOCH_SECONDS;
-        if (end > type(uint48).max) revert NotInPhase(epoch);
-        return uint64(end);
+        unchecked {
+            uint256 end = GENESIS + (uint256(epoch) + 1) * EPOCH_SECONDS;
+            if (end > type(uint48).max) revert NotInPhase(epoch);
+            return uint64(end);
+        }
     }
 
     function weightsId(Weights calldata weights) public view returns (WeightsId) {
@@ -308,7 +310,10 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
     }
 
     function within(uint64 epoch, uint64 from, uint64 length) private view {
-        if (block.timestamp < from || block.timestamp >= from + length) revert NotInPhase(epoch);
+        unchecked {
+            // Before: wraps around, and is more than any length.
+            if (block.timestamp - from >= length) revert NotInPhase(epoch);
+        }
     }
 
     function mustBeSeats(uint64 epoch, Seat[] calldata seats) private view {
@@ -318,24 +323,6 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
     /// INVARIANT: no electorate without stake has a quorum: else nobody's signature would do.
     function isQuorum(uint128 stake, uint128 total) private view returns (bool) {
         return total != 0 && uint256(stake) * PPM >= uint256(total) * QUORUM_PPM;
-    }
-
-    /// Stake of the seats that have signed. Each that `signers` names must have.
-    function stakeSigned(WeightsId id, Seat[] calldata seats, uint64 signers, bytes32[2][] calldata signatures)
-        private
-        pure
-        returns (uint128 stake)
-    {
-        uint256 used = 0;
-        for (uint256 i = 0; i < seats.length; i++) {
-            if (!SeatList.has(signers, i)) continue;
-            if (used == signatures.length || SeatList.signerOf(id, signatures[used]) != seats[i].signer) {
-                revert SignatureInvalid(i);
-            }
-            used++;
-            stake += seats[i].stake;
-        }
-        if (used != signatures.length || !seats.exist(signers)) revert SignaturesSpare();
     }
 
     function potFrom(uint64 end, uint128 total, uint128 allocated) private view returns (uint128 pot) {

@@ -21,14 +21,15 @@ interface IRegistry {
         Role role;
         /// Bonded: counts as stake, can be slashed.
         uint128 stake;
+        /// When all of `unbonding` may be withdrawn, in seconds since 1970.
+        uint64 unlockAt;
         /// On its way out: counts for nothing, can still be slashed until withdrawn.
         uint128 unbonding;
         /// Held by lockers for a purpose (a job's bond): counts for no vote, can be slashed.
         uint128 locked;
-        /// When all of `unbonding` may be withdrawn, in seconds since 1970.
-        uint64 unlockAt;
         address signer;
-        /// Since when: a signer takes a seat only in epochs that end later, so that an account never has two.
+        /// Since when: a signer takes a seat only in epochs that end later, so that an account never has two. In one
+        /// slot with the signer, because every reveal reads both.
         uint64 signerSince;
         address payout;
         /// Of a validator: the contract (a Scoreboard) that it votes in and that may slash all of it. 0 for a

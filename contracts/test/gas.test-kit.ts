@@ -1,0 +1,60 @@
+// What each act costs in gas, as contracts/gas.json keeps it: a test measures whole transactions, compares, and holds
+// the limits. `GAS=write` writes the file's part anew.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+
+const FILE = new URL("../gas.json", import.meta.url);
+/** Which test measures what: nothing in the file is of nobody. */
+const ACTS = {
+	epochs: [
+		"challengeEarned",
+		"challengeReport",
+		"challengeSet",
+		"challengeShape",
+		"challengeTotal",
+		"challengeWeight",
+		"challengeWeight64",
+		"claim",
+		"claimAgain",
+		"claimFirstEver",
+		"commit",
+		"post",
+		"post64",
+		"punish64",
+		"reveal",
+		"revealFirst",
+	],
+	others: [
+		"answerOpening",
+		"answerOpeningLargest",
+		"demandExpire",
+		"demandOpening",
+		"proveGemmFp16",
+		"proveGemmInt8",
+		"rentalClose",
+		"rentalExtend",
+		"rentalOpen",
+		"rentalWithdraw",
+		"rollCallCommit",
+	],
+} as const;
+type Part = keyof typeof ACTS;
+
+export function checkGas(part: Part, measured: Readonly<Record<string, number>>): void {
+	const read = () => JSON.parse(readFileSync(FILE, "utf8")) as Record<string, number>;
+	if (process.env.GAS === "write") {
+		const known = new Set<string>(Object.values(ACTS).flat());
+		const kept = Object.entries({ ...read(), ...measured }).filter(([act]) => known.has(act));
+		const sorted = Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)));
+		writeFileSync(FILE, `${JSON.stringify(sorted, null, "\t")}\n`);
+	}
+	const golden = read();
+	assert.deepEqual(Object.keys(measured).sort(), [...ACTS[part]]);
+	assert.deepEqual(Object.keys(golden), Object.values(ACTS).flat().sort());
+	// Random bytes cost 16 gas, zeros 4, and large inputs 40 and 10: addresses and hashes that differ by a zero byte
+	// move a figure by some units.
+	for (const [act, used] of Object.entries(measured)) {
+		const slack = Math.max(500, golden[act]! / 500);
+		assert.ok(Math.abs(used - golden[act]!) <= slack, `${act}: ${used}, golden ${golden[act]}`);
+	}
+}
