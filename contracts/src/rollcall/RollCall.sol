@@ -81,8 +81,9 @@ contract RollCall is IRollCall, EIP712 {
             if (!isRollCall(beta)) revert NoCall(call);
         }
         // By account: another signer of it is no other validator.
-        if (_commitments[validator][call] != 0) revert AlreadyCommitted(validator, call);
-        _commitments[validator][call] = commitmentHash(root, count, beta, uint64(block.number));
+        mapping(uint64 => bytes32) storage own = _commitments[validator];
+        if (own[call] != 0) revert AlreadyCommitted(validator, call);
+        own[call] = commitmentHash(root, count, beta, uint64(block.number));
         emit Committed(validator, call, root, count);
     }
 
@@ -211,7 +212,7 @@ contract RollCall is IRollCall, EIP712 {
     }
 
     function seatOf(address signer) private view returns (address validator, uint128 weight) {
-        (validator, weight,) = registry.seatOf(electorate, signer, uint64(block.timestamp));
+        return registry.voiceOf(electorate, signer);
     }
 
     function mustBeCommitted(Commitment calldata made, LeafProof calldata proof) private view {

@@ -276,6 +276,8 @@ interface IRegistry {
         external
         view
         returns (address account, uint128 weight, uint128 total);
+    /// For whom a key speaks in an electorate now, and with what weight. Less to read than `seatOf`.
+    function voiceOf(address electorate, address signer) external view returns (address account, uint128 weight);
     /// Whom a device belongs to now; the zero address once the binding has run out.
     function deviceOf(address electorate, bytes32 schema, DeviceId device)
         external

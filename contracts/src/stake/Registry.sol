@@ -260,6 +260,10 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
         return _stakes.totalVotingAt(electorate, time);
     }
 
+    function voiceOf(address electorate, address signer) external view returns (address, uint128) {
+        return _stakes.voiceNow(electorate, signer);
+    }
+
     function seatOf(address electorate, address signer, uint64 time)
         external
         view

@@ -161,6 +161,16 @@ library StakeBook {
         if (account.signer == signer && account.signerSince <= time) weight = votingAt(book, electorate, who, time);
     }
 
+    /// The account, and its weight now if this key is its signer now.
+    function voiceNow(Book storage book, address electorate, address signer)
+        internal
+        view
+        returns (address who, uint128 weight)
+    {
+        who = book.signers[signer];
+        if (book.accounts[who].signer == signer) weight = uint128(book.voting[electorate][who].latest());
+    }
+
     function lesser(uint128 a, uint128 b) internal pure returns (uint128) {
         return a < b ? a : b;
     }
