@@ -8,6 +8,7 @@ import * as board from "../../chain/contracts/scoreboard.ts";
 import { TREASURER } from "../../chain/node/toy-node.test-kit.ts";
 import { refusedBecause } from "../../chain/sending/refusal.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
+import { seatsOf } from "../../market/epochs/seat-set.ts";
 import { NO_BASE } from "../../protocol/chain/epoch-shapes.ts";
 import { encodeReport } from "../../protocol/chain/leaf-files.ts";
 import { weightsId } from "../../protocol/chain/weights-statement.ts";
@@ -223,6 +224,60 @@ test("M7: events are asked for from the block at the epoch's end, not from the d
 	const logs = s.requests.filter(({ method }) => method === "eth_getLogs");
 	const from = logs.map(({ params }) => Number((params[0] as { fromBlock: string }).fromBlock));
 	assert.ok(from.length > 0 && from.every((block) => block >= first), `from ${Math.min(...from)}, not ${first}`);
+});
+
+test("leaves that another did not reveal are taken from nobody, and who gives them out is not asked again soon", async () => {
+	const s = await createStage([3400n, 3400n, 1700n, 1500n]);
+	const [, , liar, author] = s.members;
+	author!.answer = hangs;
+	liar!.answer = (url, response) => {
+		if (!url.includes("report")) return false;
+		response.writeHead(200).end(encodeReport(LOOT));
+		return true;
+	};
+	const { signsAt } = await reported(s, 0);
+	await playUntil(s, signsAt + s.params.signSeconds / 4 + 60, 10);
+	const { leaves, weights } = await postedOf(s, 0);
+	assert.deepEqual(providerWeights(leaves), HONEST);
+	assert.equal(seatsOf(weights.set).length, 2);
+	assert.ok(s.members[0]!.errors.some(({ error }) => /not the report/.test(String(error))));
+	const times = liar!.asked.filter((url) => url.includes("report")).length;
+	assert.ok(times < 50, `asked ${times} times`);
+});
+
+test("a node that leaves a reveal out makes nobody sign for the wrong seats", async () => {
+	const s = await createStage([4000n, 3500n, 3000n]);
+	const { signsAt } = await reported(s, 0);
+	// Reveals of everybody but the first: each report would have the number of the one before it.
+	const [first] = await board.readSeats(s.contracts, 0);
+	const topic = `0x${first!.signer.slice(2).padStart(64, "0")}`;
+	s.lie = (method, answer) =>
+		method === "eth_getLogs" ? (answer as { topics: string[] }[]).filter(({ topics }) => topics[3] !== topic) : answer;
+	for (const member of s.members) await member.restart();
+	await playUntil(s, signsAt + 60);
+	assert.deepEqual(kindsOf(s.members, "signed"), []);
+	s.lie = null;
+	for (const member of s.members) await member.restart();
+	await playUntil(s, signsAt + 120);
+	assert.equal((await postedOf(s, 0)).weights.set, 7n);
+});
+
+test("nobody signs before the reveals are so deep that no reorganisation changes a seat", async () => {
+	const s = await createStage([4000n], { slow: { confirmations: 12, sleep: async () => {} } });
+	s.node.isPooling = false;
+	const { signsAt } = await reported(s, 0);
+	s.node.nowS = signsAt;
+	await s.node.mine(10);
+	const { game, events } = s.members[0]!;
+	const turn = async () => {
+		while (await game.turn()) await game.player.idle();
+		return events.filter(({ kind }) => kind === "signed").length;
+	};
+	assert.equal(await turn(), 0);
+	await s.node.mine(2);
+	assert.equal(await turn(), 1);
+	await s.node.mine(12);
+	await game.player.idle();
 });
 
 /** Everybody through commit and reveal; then nobody has signed yet. */

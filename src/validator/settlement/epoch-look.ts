@@ -132,12 +132,9 @@ async function lookAtEpoch(game: Game, epoch: number, board: BoardEpoch, nowS: n
 	);
 	const ownSeat = seats.findIndex(({ validator }) => validator === game.self);
 	const isEarly = nowS < windows.signsAt && ownSeat === -1 && ownStake > 0n;
-	const isCommitted =
-		isEarly &&
-		(await now(game, `committed/${epoch}`, async () => {
-			const { digest } = await readReport(contracts, epoch, account.address);
-			return BigInt(digest) !== 0n;
-		}));
+	const own = isEarly
+		? await now(game, `own/${epoch}`, () => readReport(contracts, epoch, account.address))
+		: { digest: "0x0", revealed: false };
 	const posted = nowS < windows.signsAt ? null : await postedOf(game, epoch);
 	const areSeatsFirm = nowS >= windows.signsAt && (await areFirm(game, epoch, seats, windows.signsAt));
 	const reports = await Promise.all(seats.map((seat) => stateOf(game, held, seat)));
@@ -158,9 +155,10 @@ async function lookAtEpoch(game: Game, epoch: number, board: BoardEpoch, nowS: n
 		ownStake,
 		own: {
 			hasDraft: held.hasDraft,
-			isCommitted: isCommitted || ownSeat !== -1,
-			isRevealed: ownSeat !== -1,
-			isPublished: held.isPublished,
+			isCommitted: BigInt(own.digest) !== 0n || ownSeat !== -1,
+			isRevealed: own.revealed || ownSeat !== -1,
+			// Not before the events show it too.
+			isPublished: held.isPublished || ownSeat === -1,
 		},
 		seats,
 		areSeatsFirm,

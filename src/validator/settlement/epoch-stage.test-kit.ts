@@ -65,6 +65,8 @@ export interface Stage {
 	readonly params: board.EpochParams;
 	/** Whatever the node was asked. */
 	readonly requests: { readonly method: string; readonly params: readonly unknown[] }[];
+	/** A node that does not tell the truth. */
+	lie: ((method: string, answer: unknown) => unknown) | null;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "assay-epochs-"));
@@ -95,10 +97,12 @@ export async function createStage(
 ): Promise<Stage> {
 	const node = await createToyNode();
 	const requests: Stage["requests"] = [];
-	const rpc: Rpc = (method, params) => {
+	const rpc: Rpc = async (method, params) => {
 		requests.push({ method, params });
-		return node.rpc(method, params);
+		const answer = await node.rpc(method, params);
+		return stage.lie === null ? answer : stage.lie(method, answer);
 	};
+	const stage = { lie: null as Stage["lie"] };
 	const client = await createChainClient(rpc, { confirmations: 1, sleep: async () => {} });
 	const contracts = await deployContracts(client, TREASURER, {
 		genesis: TOY_GENESIS_S,
@@ -129,7 +133,8 @@ export async function createStage(
 	}
 	for (const member of members) await member.restart();
 	node.isPooling = more.slow !== undefined;
-	return { node, client, contracts, members, requests, params: await board.readEpochParams(contracts) };
+	const params = await board.readEpochParams(contracts);
+	return Object.assign(stage, { node, client, contracts, members, requests, params });
 }
 
 async function createMember(o: {

@@ -72,6 +72,8 @@ async function ask(
 		else wait(key, signSeconds / 128);
 	} catch (error) {
 		if (signal.aborted) return;
+		// For this even longer: an answer to something else must not make good for it.
+		wait(key, signSeconds / 8);
 		wait(askKey.peer(from), signSeconds / 8);
 		game.onError(key, error);
 	}
