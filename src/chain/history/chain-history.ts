@@ -101,6 +101,7 @@ export class ChainHistory {
 	private count = 0;
 	private changes = 0;
 	private oldest = 0;
+	private posted: { readonly version: number; readonly epochs: readonly number[] } | null = null;
 	private running: Promise<void> | null = null;
 
 	constructor(contracts: Contracts, maxEvents = MAX_EVENTS) {
@@ -137,19 +138,21 @@ export class ChainHistory {
 
 	/** The newest epoch below `before` whose weights stand; null: none does. */
 	lastPosted(before = Number.POSITIVE_INFINITY): number | null {
-		let found: number | null = null;
-		for (const number of this.byEpoch.keys())
-			if (number < before && number > (found ?? -1) && standing(this.epoch(number)) !== null) found = number;
-		return found;
+		return this.postedEpochs().findLast((number) => number < before) ?? null;
 	}
 
 	/** The oldest epoch above this one whose weights stand; null: none does. */
 	nextPosted(after: number): number | null {
-		let found: number | null = null;
-		for (const number of this.byEpoch.keys())
-			if (number > after && number < (found ?? Number.POSITIVE_INFINITY) && standing(this.epoch(number)) !== null)
-				found = number;
-		return found;
+		return this.postedEpochs().find((number) => number > after) ?? null;
+	}
+
+	/** Ascending. */
+	private postedEpochs(): readonly number[] {
+		if (this.posted?.version !== this.changes) {
+			const epochs = [...this.byEpoch.keys()].filter((number) => standing(this.epoch(number)) !== null);
+			this.posted = { version: this.changes, epochs: epochs.sort((a, b) => a - b) };
+		}
+		return this.posted.epochs;
 	}
 
 	/** Accounts that registered as validators at any time. */

@@ -20,14 +20,19 @@ import {
 	PROVIDERS,
 	REPORTS,
 	RIGHT,
+	rooted,
 	type Scene,
 	SEATS,
 	sceneOf,
 	signedBy,
+	signedByStranger,
 	VALIDATORS,
+	weightsIf,
 } from "./epoch-scene.test-kit.ts";
 
 const run = ({ view, files }: Scene) => auditEpoch(view, files, { onStep() {}, evidence: null });
+const changedAt = (who: Hex, change: (leaf: RewardLeaf) => Partial<RewardLeaf>) =>
+	RIGHT.leaves.map((leaf) => (leaf.account === who ? { ...leaf, ...change(leaf) } : leaf));
 const leafOf = (who: Hex): RewardLeaf => RIGHT.leaves.find((leaf) => leaf.account === who)!;
 
 test("an honest epoch: every check is equal, nothing is missing, nothing can be proven wrong", async () => {
@@ -45,19 +50,7 @@ test("an honest epoch: every check is equal, nothing is missing, nothing can be 
 const SIGNED: [string, () => { weights: Weights; leaves: readonly RewardLeaf[] }, string, Hex | "id", string][] = [
 	[
 		"a weight above the median, earned by it",
-		() => {
-			const odd = FACTS.reports.map((report) =>
-				report === null
-					? null
-					: {
-							...report,
-							leaves: report.leaves.map((one) =>
-								one.provider === PROVIDERS[1] ? { ...one, scorePpm: one.scorePpm + 9 } : one,
-							),
-						},
-			);
-			return createWeights(7n, { ...FACTS, reports: odd });
-		},
+		() => weightsIf(PROVIDERS[1]!, (scorePpm) => scorePpm + 9),
 		"WEIGHT_WRONG",
 		PROVIDERS[1]!,
 		"weight",
@@ -83,16 +76,89 @@ const SIGNED: [string, () => { weights: Weights; leaves: readonly RewardLeaf[] }
 		VALIDATORS[1]!,
 		"total",
 	],
-	["a sum", () => forged(() => ({}), { totalWeight: RIGHT.weights.totalWeight + 1n }), "SUMS_WRONG", "id", "shape"],
+	[
+		"a weight below the median",
+		() => weightsIf(PROVIDERS[1]!, (scorePpm) => scorePpm - 9),
+		"WEIGHT_WRONG",
+		PROVIDERS[1]!,
+		"weight",
+	],
+	["a provider left out", () => weightsIf(PROVIDERS[4]!, () => null), "WEIGHT_WRONG", PROVIDERS[4]!, "weight"],
+	[
+		"a validator left out",
+		() => {
+			const left = forged((leaf) => (leaf.account === VALIDATORS[0] ? { earned: 0n } : {}));
+			const { paid } = left.weights;
+			return rooted(
+				left.leaves.filter((leaf) => leaf.account !== VALIDATORS[0]),
+				{ paid },
+			);
+		},
+		"EARNED_WRONG",
+		VALIDATORS[0]!,
+		"earned",
+	],
+	[
+		"somebody with earlier rewards left out",
+		() => rooted(RIGHT.leaves.filter((leaf) => leaf.account !== account(9))),
+		"TOTAL_WRONG",
+		account(9),
+		"total",
+	],
+	[
+		"the sum of weights",
+		() => forged(() => ({}), { totalWeight: RIGHT.weights.totalWeight + 1n }),
+		"SUMS_WRONG",
+		"id",
+		"shape",
+	],
+	["the sum of what is paid", () => forged(() => ({}), { paid: RIGHT.weights.paid - 1n }), "SUMS_WRONG", "id", "shape"],
+	[
+		"a running sum of weights",
+		() => rooted(changedAt(PROVIDERS[3]!, ({ weightBefore }) => ({ weightBefore: weightBefore + 1n }))),
+		"SUMS_WRONG",
+		PROVIDERS[3]!,
+		"shape",
+	],
+	[
+		"a running sum of rewards",
+		() => rooted(changedAt(PROVIDERS[3]!, ({ earnedBefore }) => ({ earnedBefore: earnedBefore + 1n }))),
+		"SUMS_WRONG",
+		PROVIDERS[3]!,
+		"shape",
+	],
+	[
+		"one that has nothing",
+		() => {
+			const { weightBefore, earnedBefore } = leafOf(account(9));
+			const nobody = { account: account(8), weightPpm: 0, weightBefore, earned: 0n, earnedBefore, total: 0n };
+			const at = RIGHT.leaves.findIndex((leaf) => leaf.account === account(9));
+			return rooted(RIGHT.leaves.toSpliced(at, 0, nobody));
+		},
+		"SUMS_WRONG",
+		account(8),
+		"shape",
+	],
+	[
+		"one listed twice",
+		() => {
+			const at = RIGHT.leaves.findIndex((leaf) => leaf.account === account(9));
+			return rooted(RIGHT.leaves.toSpliced(at, 0, leafOf(account(9))));
+		},
+		"SUMS_WRONG",
+		account(9),
+		"shape",
+	],
 	["a seat that nobody has", () => forged(() => ({}), { set: 15n }), "SET_WRONG", "id", "set"],
 	["a set without a quorum", () => createWeights(6n, FACTS), "SET_WRONG", "id", "set"],
 ];
 for (const [what, make, code, who, kind] of SIGNED)
 	test(`signed by a quorum, and wrong: ${what}`, async () => {
 		const lie = make();
-		const found = await run(await sceneOf(lie));
+		const scene = await sceneOf(lie);
+		const found = await run({ ...scene, view: { ...scene.view, payments: [] } });
 		const id = weightsId(DOMAIN, lie.weights);
-		// A changed sum also changes what everybody's share of it is.
+		// A changed sum also changes what everybody's share of it is, and what all have earned.
 		const named = found.differences.filter((one) => kind !== "shape" || one.code === "SUMS_WRONG");
 		assert.deepEqual(
 			named.map((one) => [one.code, one.who]),
@@ -182,6 +248,30 @@ const CHANGED: [string, (scene: Scene) => void | Promise<void>, [string, Hex | "
 		[["BASE_WRONG", "id"]],
 	],
 	[
+		"weights that they continue, of an epoch that is no earlier",
+		async (scene) => {
+			const later = { ...BASE.weights, epoch: BigInt(EPOCH) };
+			const weights = { ...RIGHT.weights, base: weightsId(DOMAIN, later) };
+			posted(scene, { weights, id: weightsId(DOMAIN, weights), signatures: await signedBy(weights, 3n) });
+			scene.view = { ...scene.view, base: { ...BASE, id: weights.base, weights: later } };
+			const { rewards } = scene.files;
+			const right = { [weights.base]: BASE.id, [scene.view.posted!.id]: weightsId(DOMAIN, RIGHT.weights) };
+			scene.files = { ...scene.files, rewards: (epoch, id) => rewards(epoch, right[id]!) };
+		},
+		[["BASE_WRONG", "id"]],
+	],
+	[
+		"weights that they continue, others than those that stood",
+		async (scene) => {
+			const weights = { ...RIGHT.weights, base: weightsId(DOMAIN, RIGHT.weights) };
+			posted(scene, { weights, id: weightsId(DOMAIN, weights), signatures: await signedBy(weights, 3n) });
+			const { rewards } = scene.files;
+			const of = scene.view.posted!.id;
+			scene.files = { ...scene.files, rewards: (epoch, id) => rewards(epoch, id === of ? weights.base : id) };
+		},
+		[["BASE_WRONG", "id"]],
+	],
+	[
 		"a pot that was not funded",
 		(scene) => {
 			scene.view = { ...scene.view, funded: BASE.total };
@@ -250,6 +340,7 @@ test("a wrong statement that was signed and never posted names its signer; one t
 			[await signedBy(lie.weights, 4n), [["STATEMENT_WRONG", VALIDATORS[2]]]],
 			[(await signedBy(lie.weights, 4n)).map((one) => ({ ...one, signer: account(0x99) })), []],
 			[await signedBy(RIGHT.weights, 4n), []],
+			[[await signedByStranger(lie.weights)], []],
 		] as const) {
 			const scene = await sceneOf();
 			const { rewards } = scene.files;
@@ -266,6 +357,20 @@ test("a wrong statement that was signed and never posted names its signer; one t
 			);
 			assert.equal(found.wrong.length, accused.length);
 		}
+});
+
+test("statements of other epochs are not looked at; who did not sign is not accused with those who did", async () => {
+	const scene = await sceneOf();
+	const other = { ...RIGHT.weights, epoch: 8n, set: 15n };
+	const signatures = await signedBy(other, 4n);
+	scene.files = { ...scene.files, statements: async () => [{ weights: other, signatures }] };
+	const found = await run(scene);
+	assert.deepEqual([found.differences, found.wrong], [[], []]);
+	const lie = forged(() => ({}), { set: 15n });
+	const posted_ = await sceneOf(lie);
+	const [first, second] = await signedBy(lie.weights, 3n);
+	posted(posted_, { signatures: [first!, { ...second!, signature: first!.signature }] });
+	assert.deepEqual((await run(posted_)).wrong[0]!.signatures, [first]);
 });
 
 test("right statements besides the posted one are no fault: sets grow", async () => {

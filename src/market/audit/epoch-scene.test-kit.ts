@@ -105,6 +105,32 @@ export function forged(change: (leaf: RewardLeaf) => Partial<RewardLeaf>, stated
 	return { leaves, weights: { ...RIGHT.weights, totalWeight: weightBefore, paid: earnedBefore, root, ...stated } };
 }
 
+/** Leaves as they are, under a root and a count of their own. */
+export const rooted = (leaves: readonly RewardLeaf[], stated: Partial<Weights> = {}) => ({
+	leaves,
+	weights: { ...RIGHT.weights, count: leaves.length, root: toHex(openRewards(leaves).root), ...stated },
+});
+
+/** Right weights of reports in which one provider's scores are others; null: it is left out. */
+export function weightsIf(provider: Hex, changed: (scorePpm: number) => number | null) {
+	const reports = REPORTS.map(({ leaves }) =>
+		createScoreReport(
+			leaves.flatMap((leaf) => {
+				const scorePpm = leaf.provider === provider ? changed(leaf.scorePpm) : leaf.scorePpm;
+				return scorePpm === null ? [] : [{ ...leaf, scorePpm }];
+			}),
+		),
+	);
+	return createWeights(7n, { ...FACTS, reports });
+}
+
+/** Somebody without a seat. */
+export async function signedByStranger(weights: Weights): Promise<WeightsSignature> {
+	const key = privateKeyToAccount(`0x${"a4".repeat(32)}`);
+	const signature = await key.sign({ hash: weightsId(DOMAIN, weights) });
+	return { signer: key.address.toLowerCase() as Hex, signature };
+}
+
 /** By those who have the seats. */
 export const signedBy = (weights: Weights, signers = 7n): Promise<readonly WeightsSignature[]> =>
 	Promise.all(

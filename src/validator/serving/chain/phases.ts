@@ -103,7 +103,11 @@ export class ChainPhases {
 			return nowMs < finalAtMs ? { phase: "challenge", nextAtMs: finalAtMs } : { phase: "final", nextAtMs: null };
 		// Epochs ascend: weights of a later one leave this one without any.
 		const isOpen = nowMs < signsUntil * 1000 && (this.reader.history().lastPosted() ?? -1) < number;
-		const canSign = isOpen && isQuorum(chainConstants, reportedStake(past), await this.totalAtEnd(endsAt));
+		// Nobody revealed: then the node's newest block may be older than the epoch's end, and stakes not settled.
+		const canSign =
+			isOpen &&
+			past.seats.length > 0 &&
+			isQuorum(chainConstants, reportedStake(past), await this.totalAtEnd(endsAt));
 		return canSign ? { phase: "sign", nextAtMs: signsUntil * 1000 } : { phase: "lapsed", nextAtMs: null };
 	}
 }
