@@ -231,14 +231,19 @@ async function reportedIn(
 	const account = host.address.toLowerCase() as `0x${string}`;
 	const report = createReportScores({
 		store,
-		book: { refresh: async () => {}, accountOf: (id) => (id === providerId ? account : null), isKnown: () => true },
+		book: {
+			refresh: async () => {},
+			accountOf: (id) => (id === providerId ? account : null),
+			isKnown: () => true,
+			limitOf: () => ({ mostPpm: 1_000_000, why: null }),
+		},
 		keptAccountOf: null,
 		archive: {
 			async putReasons(_, reasons) {
 				for await (const [reported] of reasons) assert.equal(reported, account);
 			},
 		},
-		params: { genesis: 0, epochSeconds: 1000, commitSeconds: 20, revealSeconds: 20, voidSeconds: 20 },
+		params: { genesis: 0, epochSeconds: 1000, commitSeconds: 20, revealSeconds: 20, signSeconds: 20 },
 		maxAgeMs: PARAMS.maxAgeMs,
 		nowMs,
 	});

@@ -36,7 +36,7 @@ export type ProvableFault =
 	  });
 
 /** Nothing to prove, but nothing to sign either. */
-export type UnknownFault =
+type UnknownFault =
 	/** It continues other weights than the facts do. */
 	| { readonly kind: "base" }
 	/** Its leaves are not there, or not what its root commits to. */
