@@ -105,9 +105,7 @@ export class ChainPhases {
 		const isOpen = nowMs < signsUntil * 1000 && (this.reader.history().lastPosted() ?? -1) < number;
 		// Nobody revealed: then the node's newest block may be older than the epoch's end, and stakes not settled.
 		const canSign =
-			isOpen &&
-			past.seats.length > 0 &&
-			isQuorum(chainConstants, reportedStake(past), await this.totalAtEnd(endsAt));
+			isOpen && past.seats.length > 0 && isQuorum(chainConstants, reportedStake(past), await this.totalAtEnd(endsAt));
 		return canSign ? { phase: "sign", nextAtMs: signsUntil * 1000 } : { phase: "lapsed", nextAtMs: null };
 	}
 }
