@@ -93,7 +93,7 @@ test("another provider registers by hand; what it lacks is named, and how to sen
 	assert.match((await assay("stake", "10.5", ...where)).out, /stake {2}60\.5\n$/);
 	assert.match((await assay("unstake", "55", ...where)).err, /StakeTooSmall/);
 	assert.match((await assay("unstake", "60.5", ...where)).out, /^stake {5}0\nunstaking 60\.5, can be withdrawn from /);
-	assert.match((await assay("unstake", "--withdraw", ...where)).err, /StillLocked/);
+	assert.match((await assay("unstake", "--withdraw", ...where)).err, /StillUnbonding/);
 	const shown = await assay("chain", "status", ...where);
 	assert.match(shown.out, /stake {6}0, 60\.5 being unstaked/);
 });

@@ -28,8 +28,7 @@ interface IRegistry {
         /// Held by lockers for a purpose (a job's bond): counts for no vote, can be slashed.
         uint128 locked;
         address signer;
-        /// Since when: a signer takes a seat only in epochs that end later, so that an account never has two. In one
-        /// slot with the signer, because every reveal reads both.
+        /// Since when: a signer takes a seat only in epochs that end later, so that an account never has two.
         uint64 signerSince;
         address payout;
         /// Of a validator: the contract (a Scoreboard) that it votes in and that may slash all of it. 0 for a

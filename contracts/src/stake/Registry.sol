@@ -102,7 +102,7 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
     function setEndpoint(string calldata endpoint) external {
         address account = msg.sender;
         if (_stakes.accounts[account].role == Role.None) {
-            account = _stakes.signers[msg.sender];
+            account = _stakes.signers[msg.sender].account;
             if (_stakes.known(account).signer != msg.sender) revert NotRegistered(msg.sender);
         }
         _stakes.accounts[account].endpoint = endpoint;
@@ -231,7 +231,7 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
     }
 
     function accountOfSigner(address signer) external view returns (address) {
-        return _stakes.signers[signer];
+        return _stakes.signers[signer].account;
     }
 
     function payoutOf(address account) external view returns (address) {

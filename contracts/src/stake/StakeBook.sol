@@ -12,10 +12,16 @@ library StakeBook {
 
     uint32 internal constant PPM = 1_000_000;
 
+    /// In one slot: whoever commits or reveals pays for reading it.
+    struct Signer {
+        address account;
+        uint64 since;
+    }
+
     struct Book {
         mapping(address => IRegistry.Account) accounts;
-        // INVARIANT: an address signs for one account, for ever.
-        mapping(address => address) signers;
+        // INVARIANT: an address signs for one account, for ever; `since` is not 0 for the one key that does now.
+        mapping(address => Signer) signers;
         /// How often an account was closed: what others were allowed, and hold, ends with it.
         mapping(address => uint64) lives;
         mapping(address electorate => mapping(address => Checkpoints.Trace208)) voting;
@@ -40,13 +46,14 @@ library StakeBook {
         bond(book, who, entry.amount, least);
     }
 
-    /// The signer has consented. INVARIANT: `signerSince` moves at every change, so that two keys of one
-    /// account never both had the seat of one moment.
+    /// The signer has consented. INVARIANT: `since` moves at every change, so that two keys of one account never both
+    /// had the seat of one moment.
     function setSigner(Book storage book, address who, address signer) internal {
         IRegistry.Account storage account = known(book, who);
-        address taken = book.signers[signer];
+        address taken = book.signers[signer].account;
         if (taken != address(0) && taken != who) revert IRegistry.SignerTaken(signer, taken);
-        book.signers[signer] = who;
+        book.signers[account.signer].since = 0;
+        book.signers[signer] = Signer(who, uint64(block.timestamp));
         account.signer = signer;
         account.signerSince = uint64(block.timestamp);
     }
@@ -156,9 +163,10 @@ library StakeBook {
         view
         returns (address who, uint128 weight)
     {
-        who = book.signers[signer];
-        IRegistry.Account storage account = book.accounts[who];
-        if (account.signer == signer && account.signerSince <= time) weight = votingAt(book, electorate, who, time);
+        Signer storage entry = book.signers[signer];
+        who = entry.account;
+        uint64 since = entry.since;
+        if (since != 0 && since <= time) weight = votingAt(book, electorate, who, time);
     }
 
     /// The account, and its weight now if this key is its signer now.
@@ -167,8 +175,9 @@ library StakeBook {
         view
         returns (address who, uint128 weight)
     {
-        who = book.signers[signer];
-        if (book.accounts[who].signer == signer) weight = uint128(book.voting[electorate][who].latest());
+        Signer storage entry = book.signers[signer];
+        who = entry.account;
+        if (entry.since != 0) weight = uint128(book.voting[electorate][who].latest());
     }
 
     function lesser(uint128 a, uint128 b) internal pure returns (uint128) {
@@ -183,6 +192,7 @@ library StakeBook {
     /// Nothing is left, so nothing else would ever close it: the address may come back in another role.
     function closeEmpty(Book storage book, address who, IRegistry.Account storage account) private {
         if (account.stake != 0 || account.unbonding != 0 || account.locked != 0) return;
+        book.signers[account.signer].since = 0;
         delete book.accounts[who];
         book.lives[who]++;
     }
