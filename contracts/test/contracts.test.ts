@@ -334,6 +334,6 @@ test("a rental is deposited, extended, closed and paid to the second", async () 
 test("gas is what contracts/gas.json says, and within its limits", () => {
 	checkGas("others", gas);
 	// Two slots more than where owner and signer were one: whose signer it is, and whether it still is.
-	assert.ok(gas.rollCallCommit! <= 61_000);
+	assert.ok(gas.rollCallCommit! <= 60_000);
 	assert.ok(gas.proveGemmInt8! < 3_000_000 && gas.proveGemmFp16! < 3_000_000);
 });
