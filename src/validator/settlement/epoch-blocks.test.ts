@@ -32,7 +32,7 @@ test("H1: ten validators, three of them silent, lying and slow, on blocks of 12 
 	const [silent, slow, liar] = s.members.slice(7) as [Stage["members"][0], Stage["members"][0], Stage["members"][0]];
 	silent.answer = hangs;
 	let slowUntil = Number.POSITIVE_INFINITY;
-	slow.answer = () => s.node.nowS < slowUntil;
+	slow.answer = (url, response) => s.node.nowS < slowUntil && hangs(url, response);
 	liar.scores = scoresOf(...HONEST.map(() => 1_000_000));
 	const turning = new Map<number, Promise<unknown>>();
 
@@ -74,13 +74,17 @@ test("H1: ten validators, three of them silent, lying and slow, on blocks of 12 
 	assert.equal(s.members.flatMap(({ events }) => events.filter(({ kind }) => kind === "signed")).length, 0);
 	await until(signsAt + 6 * BLOCK_S);
 	await pass(quarter - 2 * BLOCK_S);
-	await until(quarter + 12 * BLOCK_S);
+	await until(quarter + 8 * BLOCK_S);
+	// On a busy machine somebody may be some blocks behind.
+	const liarStake = async () => (await readAccount(s.contracts, liar.address)).stake;
+	const isOver = async () => (await board.readPosted(s.contracts, 0)) !== null && (await liarStake()) < 3000n * UNIT;
+	while (!(await isOver()) && s.node.nowS < signsAt + (3 * s.params.signSeconds) / 4) await block();
 	const { weights, leaves } = await postedOf(s, 0);
 	assert.deepEqual(providerWeights(leaves), HONEST);
 	const seats = await board.readSeats(s.contracts, 0);
 	const has = (who: Stage["members"][0]) =>
 		(weights.set >> BigInt(seats.findIndex(({ validator }) => validator === who.address))) & 1n;
 	assert.deepEqual([has(silent), has(slow), has(liar)], [0n, 1n, 1n], "only who was silent is not paid");
-	assert.equal((await readAccount(s.contracts, liar.address)).stake, 1500n * UNIT, "and who lied pays");
+	assert.equal(await liarStake(), 1500n * UNIT, "and who lied pays");
 	for (const { events } of s.members.slice(0, 7)) assert.ok(events.some(({ kind }) => kind === "signed"));
 });

@@ -25,7 +25,7 @@ import type { Hex } from "../../protocol/chain/hex.ts";
 import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
 import { weightsId } from "../../protocol/chain/weights-statement.ts";
 import { createEpochGame, type EpochGame } from "./epoch-game.ts";
-import { createLeafFetcher, type LeafFetcher } from "./fetch-leaves.ts";
+import { createLeafFetcher } from "./fetch-leaves.ts";
 import type { ChainEvent } from "./game-state.ts";
 import { createReportArchive, type ReportArchive } from "./report-archive.ts";
 
@@ -76,8 +76,11 @@ after(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-/** Never answers. */
-export const hangs: Member["answer"] = () => true;
+/** Never answers; the line is gone after a while, as tests have no 20 s for it. */
+export const hangs: Member["answer"] = (_, response) => {
+	setTimeout(() => response.destroy(), 100);
+	return true;
+};
 /** Has nothing. */
 export const hides: Member["answer"] = (_, response) => {
 	response.writeHead(404).end();
@@ -171,7 +174,7 @@ async function createMember(o: {
 			nowS: () => o.node.nowS,
 			nowMs: () => o.node.nowS * 1000,
 			scores: async () => member.scores,
-			fetched: impatient(createLeafFetcher(o.contracts)),
+			fetched: createLeafFetcher(o.contracts),
 			providers: () => 100,
 			tell: (event) => member.events.push(event),
 			onError: (what, error) => member.errors.push({ what, error }),
@@ -187,17 +190,6 @@ async function createMember(o: {
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	return Object.assign(member, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
-
-/** Who hangs, hangs; but tests have no 20 s for it. */
-const impatient = (fetched: LeafFetcher): LeafFetcher => {
-	const soon = { withinMs: 250 };
-	return {
-		report: (epoch, validator, from) => fetched.report(epoch, validator, { ...from, ...soon }),
-		rewards: (epoch, id, from) => fetched.rewards(epoch, id, { ...from, ...soon }),
-		statements: (epoch, from) => fetched.statements(epoch, { ...from, ...soon }),
-		reasons: fetched.reasons,
-	};
-};
 
 /** Everybody who is awake does what is due, again and again, until this second of the chain's clock. */
 export async function playUntil({ node, members }: Stage, untilS: number, stepS = 5): Promise<void> {
