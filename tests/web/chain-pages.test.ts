@@ -22,7 +22,11 @@ import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
 import { weightsId } from "../../src/protocol/chain/weights-statement.ts";
 import { withoutLogin } from "../../src/protocol/network/without-login.ts";
+import { accuseSigners } from "../../src/validator/audit/accuse-signers.ts";
+import { auditEpoch } from "../../src/validator/audit/audit-epoch.ts";
+import { archiveSource } from "../../src/validator/audit/audit-source.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
+import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
 import { exactAmount, shortAccount, shortAmount } from "../../web/chain/chain-format.ts";
 import {
 	eventually,
@@ -209,8 +213,8 @@ test("an epoch goes from open to final before the visitor's eyes, with weights a
 		const row = table.getByRole("row").filter({ hasText: shortAccount(account) });
 		const score = (weightPpm / 1e6).toFixed(4);
 		const cells = (await row.getByRole("cell").allTextContents()).map((text) => text.trim());
-		const said = account === self() ? "–" : score;
-		assert.deepEqual(cells.slice(1), [said, score, score, shown(earned), shown(total), "not yet"]);
+		const figures = account === self() ? ["–", "–", "–"] : [score, score, score];
+		assert.deepEqual(cells.slice(1), [...figures, shown(earned), shown(total), "not yet"]);
 		assert.equal(
 			await row.locator(".amount").first().getAttribute("title"),
 			`${exactAmount(String(earned), 18)} ASSAY`,
@@ -414,4 +418,30 @@ test("the API: pages of epochs, weights and transactions; cursors and numbers th
 	const own = await client.getChainAccount({ params: { account: self() } });
 	assert.deepEqual([own.role, own.stake, own.providerId], ["validator", String(10_000n * 10n ** 18n), null]);
 	await eventually(async () => (await client.getChain()).chain !== null);
+});
+
+test("weights that somebody signed and that are wrong: who proved it, who lost what", async () => {
+	const { contracts, treasurer } = await reach();
+	const secret = await loadChainKey(chainFolder(data.path), "account", () => new Uint8Array(8));
+	const signer = accountOf(toHex(secret));
+	const weights = { ...(await rightWeights(0)).weights, set: 3n };
+	const signature = await board.signWeights(signer, contracts.addresses, weights);
+	const kept = archiveSource(createReportArchive(join(chainFolder(data.path), "epochs")));
+	const { view, wrong } = await auditEpoch({
+		contracts,
+		epoch: 0,
+		source: { ...kept, statements: async () => [{ weights, signatures: [{ signer: self(), signature }] }] },
+		evidence: null,
+	});
+	assert.deepEqual(await accuseSigners(contracts, treasurer, { view, wrong, secret: new Uint8Array(32) }), [self()]);
+	const page = await browser.open(`${validator.url}/epochs/0`);
+	const panel = page.getByRole("region", { name: "Proven wrong" });
+	await panel.getByText("signed and not posted").waitFor();
+	await panel.getByText("the set of reports is wrong").waitFor();
+	await panel.getByText(shown(5000n * 10n ** 18n)).waitFor();
+	await page.getByRole("row").filter({ hasText: "signer punished" }).waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	await page.setViewportSize({ width: 390, height: 800 });
+	assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+	assert.equal(await page.locator(".rail .is-final.is-done").count(), 1, "what was final stays so");
 });

@@ -112,6 +112,8 @@ const REPORT = {
 	committed: ["committed", "running"],
 	revealed: ["revealed", "valid"],
 } as const;
+/** Once the reveals are over. */
+const MISSED = { none: "none", committed: "not revealed", revealed: "revealed" } as const;
 const LEAVES = {
 	none: <span class="dim">not here</span>,
 	right: <span class="agrees">✓ give the root</span>,
@@ -119,6 +121,7 @@ const LEAVES = {
 };
 
 function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] }) {
+	const isLate = !["open", "commit", "reveal"].includes(epoch.phase);
 	return (
 		<Panel
 			title="Reports"
@@ -146,7 +149,7 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 									<Amount amount={one.stake} token={token} />
 								</td>
 								<td>
-									<Badge tone={REPORT[one.state][1]}>{REPORT[one.state][0]}</Badge>
+									<Badge tone={REPORT[one.state][1]}>{isLate ? MISSED[one.state] : REPORT[one.state][0]}</Badge>
 								</td>
 								<td>
 									<Mark is={one.isCounted} yes="in the set" no="left out" />

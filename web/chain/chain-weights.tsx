@@ -75,13 +75,13 @@ function columnsOf({
 				minor,
 			),
 		),
-		column("median", "Median", 4.5, (row) => score(row.medianPpm), minor),
+		column("median", "Median", 4.5, (row) => score(row.isValidator ? null : row.medianPpm), minor),
 		column(
 			"weight",
 			"Weight",
 			9,
 			(row) =>
-				row.weightPpm === null ? (
+				row.weightPpm === null || row.isValidator ? (
 					none
 				) : (
 					<span class="weight">
