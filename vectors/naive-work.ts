@@ -65,62 +65,65 @@ export interface Program {
 export const NONE = 65535;
 export const count = (dims: readonly number[]): number => dims.reduce((a, b) => a * b, 1);
 export const keccak = (...parts: readonly Bytes[]): Bytes => toBytes(keccak256(Buffer.concat(parts)));
-const big = (value: number | bigint, size: number): Bytes =>
-	Buffer.from(
-		BigInt.asUintN(8 * size, BigInt(value))
-			.toString(16)
-			.padStart(2 * size, "0"),
-		"hex",
-	);
-export const be = big;
+/** Big-endian, two's complement. */
+function big(value: number | bigint, size: number): number[] {
+	const bytes: number[] = new Array(size).fill(0);
+	if (typeof value === "number" && size <= 4)
+		for (let at = size - 1, rest = value | 0; at >= 0; at--, rest >>= 8) bytes[at] = rest & 0xff;
+	else {
+		let rest = BigInt.asUintN(64, BigInt(value));
+		for (let at = size - 1; at >= 0 && rest > 0n; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn);
+	}
+	return bytes;
+}
+export const be = (value: number | bigint, size: number): Bytes => Uint8Array.from(big(value, size));
+const join = (...parts: readonly ArrayLike<number>[]): number[] => {
+	const all: number[] = [];
+	for (const part of parts) for (let i = 0; i < part.length; i++) all.push(part[i]!);
+	return all;
+};
 const u8 = (...values: number[]): Bytes => Uint8Array.from(values);
-const join = (...parts: readonly Bytes[]): Bytes => new Uint8Array(Buffer.concat(parts));
 
-const dimBytes = (dims: readonly number[]) => join(u8(dims.length), ...dims.map((dim) => big(dim, 4)));
+const dimBytes = (dims: readonly number[]) => join([dims.length], ...dims.map((dim) => big(dim, 4)));
 const ends = ({ lo, hi }: { lo: bigint; hi: bigint }) => join(big(lo, 8), big(hi, 8));
 
 function tensorLeaf(t: Tensor): Bytes {
 	const name = Buffer.from(t.name, "ascii");
-	return join(u8(t.kind, t.type), dimBytes(t.dims), ends(t), u8(name.length), name, t.root ?? u8());
+	return Uint8Array.from(join([t.kind, t.type], dimBytes(t.dims), ends(t), [name.length], name, t.root ?? []));
 }
 
-function placeBytes({ edge, register, constant, terms }: Place): Bytes {
-	const listed = terms.map(({ variable, times }) => join(u8(variable), big(times, 4)));
-	const head = register === null ? u8(edge) : u8(edge + 4, register);
-	return join(head, big(constant, 4), u8(terms.length), ...listed);
+function placeBytes({ edge, register, constant, terms }: Place): number[] {
+	const listed = terms.map(({ variable, times }) => [variable, ...big(times, 4)]);
+	const head = register === null ? [edge] : [edge + 4, register];
+	return join(head, big(constant, 4), [terms.length], ...listed);
 }
 
-function instructionBytes(i: Instruction): Bytes {
-	if (i.x === 0) return join(u8(0, i.operand!), ...i.places!.map(placeBytes));
-	if (i.x === 1) return join(u8(1), big(i.v!, 8));
-	if (i.x === 2) return u8(2, i.axis!);
-	if (i.x < 6) return u8(i.x);
-	if (i.x === 6) return join(u8(6, i.a!), big(i.domain!, 4));
-	return u8(...[i.x, i.a, i.b, i.c, i.bits].filter((one) => one !== undefined));
+function instructionBytes(i: Instruction): number[] {
+	if (i.x === 0) return join([0, i.operand!], ...i.places!.map(placeBytes));
+	if (i.x === 1) return [1, ...big(i.v!, 8)];
+	if (i.x === 2) return [2, i.axis!];
+	if (i.x < 6) return [i.x];
+	if (i.x === 6) return [6, i.a!, ...big(i.domain!, 4)];
+	return [i.x, i.a, i.b, i.c, i.bits].filter((one) => one !== undefined);
 }
 
-function codeBytes({ turns, carried, before, body, after }: Code): Bytes {
+function codeBytes({ turns, carried, before, body, after }: Code): number[] {
 	const sizes = [before, body, after].map(({ length }) => big(length, 2));
-	const listed = carried.map((one) => join(u8(one.from, one.next), ends(one)));
-	return join(
-		big(turns, 2),
-		u8(carried.length),
-		...sizes,
-		...listed,
-		...[...before, ...body, ...after].map(instructionBytes),
-	);
+	const listed = carried.map((one) => [one.from, one.next, ...ends(one)]);
+	const code = [...before, ...body, ...after].map(instructionBytes);
+	return join(big(turns, 2), [carried.length], ...sizes, ...listed, ...code);
 }
 
 function opLeaf(op: Op, phase: number): Bytes {
-	const operands = op.operands.map((one) => join(u8(one.source), big(one.number, 2), u8(one.type), dimBytes(one.dims)));
-	const tail = op.code ? codeBytes(op.code) : op.which === undefined ? u8() : u8(op.which);
-	const head = join(u8(op.operator, phase, op.type), dimBytes(op.dims), ends(op), big(op.target, 2));
-	return join(head, u8(op.operands.length), ...operands, tail);
+	const operands = op.operands.map((one) => [one.source, ...big(one.number, 2), one.type, ...dimBytes(one.dims)]);
+	const tail = op.code ? codeBytes(op.code) : op.which === undefined ? [] : [op.which];
+	const head = join([op.operator, phase, op.type], dimBytes(op.dims), ends(op), big(op.target, 2));
+	return Uint8Array.from(join(head, [op.operands.length], ...operands, tail));
 }
 
 function head(p: Program): Bytes {
 	const counts = [p.tensors, p.init, p.step].map(({ length }) => big(length, 2));
-	return join(Buffer.from("ASSAYPR1"), big(1, 2), big(p.k, 4), ...counts);
+	return Uint8Array.from(join(Buffer.from("ASSAYPR1"), big(1, 2), big(p.k, 4), ...counts));
 }
 
 const leaves = (p: Program) => ({
@@ -128,7 +131,10 @@ const leaves = (p: Program) => ({
 	ops: [...p.init.map((op) => opLeaf(op, 0)), ...p.step.map((op) => opLeaf(op, 1))],
 });
 
-export const programBytes = (p: Program): Bytes => join(head(p), ...leaves(p).tensors, ...leaves(p).ops);
+export function programBytes(p: Program): Bytes {
+	const { tensors, ops } = leaves(p);
+	return Uint8Array.from(join(head(p), ...tensors, ...ops));
+}
 
 /** Tree of docs/chain.md over leaf hashes. */
 export function keccakRoot(hashes: readonly Bytes[]): Bytes {
@@ -148,8 +154,7 @@ export const programRoot = (p: Program): Bytes =>
 	keccak(u8(3), head(p), leafRoot(leaves(p).tensors), leafRoot(leaves(p).ops));
 
 function tensorBytes(values: readonly bigint[], type: number): Bytes {
-	const size = 2 ** type;
-	return join(...values.map((value) => Uint8Array.from(big(value, size)).reverse()));
+	return Uint8Array.from(join(...values.map((value) => big(value, 2 ** type).reverse())));
 }
 export function tensorRoot(values: readonly bigint[], type: number): Bytes {
 	const bytes = tensorBytes(values, type);
@@ -162,10 +167,10 @@ export function tensorRoot(values: readonly bigint[], type: number): Bytes {
 }
 
 const stateHash = (j: number, state: readonly Bytes[], results: readonly Bytes[]): Bytes =>
-	keccak(u8(4), big(j, 8), leafRoot(state), leafRoot(results));
+	keccak(u8(4), be(j, 8), leafRoot(state), leafRoot(results));
 const inputsHash = (seed: Bytes, roots: readonly Bytes[]): Bytes => keccak(u8(5), seed, leafRoot(roots));
 export const traceLeaf = (i: number, n: number, inputs: readonly Bytes[], output: Bytes): Bytes =>
-	keccak(u8(0), big(i, 4), big(n, 4), ...inputs, output);
+	keccak(u8(0), be(i, 4), be(n, 4), ...inputs, output);
 
 const floor = (a: bigint, b: bigint) => (a - (((a % b) + b) % b)) / b;
 const round = (a: bigint, b: bigint) => floor(2n * a + b, 2n * b);

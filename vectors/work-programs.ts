@@ -349,9 +349,15 @@ export const givenOf = (p: Program, seed: Uint8Array): Map<number, bigint[]> =>
 
 export const seedOf = (name: string): Uint8Array => label(`work seed ${name}`);
 
+function clone<T>(value: T): T {
+	if (Array.isArray(value)) return value.map(clone) as T;
+	if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, clone(one)])) as T;
+}
+
 /** Somewhere in the program one number becomes another that its field can hold. What can be read stays so. */
 export function mutateProgram(p: Program, draw: Draw): Program {
-	const copy = structuredClone(p);
+	const copy = clone(p);
 	const pick = <T>(list: readonly T[]): T => list[draw(list.length)]!;
 	const ops = [...copy.init, ...copy.step];
 	const op = pick(ops);

@@ -264,6 +264,8 @@ function malformedRows(): Row[] {
 		["rank 7", put(TENSOR + 2, 7), "LIMIT", { tensor: 0 }],
 		["an axis of 0", put(TENSOR + 3, 0, 0, 0, 0), "LIMIT", { tensor: 0 }],
 		["an axis of 2^31", put(TENSOR + 3, 0x80), "LIMIT", { tensor: 0 }],
+		["a metric of 1025", put(TENSOR, 5, 2, 1, 0, 0, 4, 1), "LIMIT", { tensor: 0 }],
+		["a metric of 1024 that is no state", put(TENSOR, 5, 2, 1, 0, 0, 4, 0), "TARGET", op],
 		["no name", put(OP - 2, 0), "MALFORMED", { tensor: 0 }],
 		["a name of 65", put(OP - 2, 65), "LIMIT", { tensor: 0 }],
 		["a name with a space", put(OP - 1, 32), "MALFORMED", { tensor: 0 }],

@@ -131,7 +131,7 @@ export class Expression {
 	}
 }
 
-function constant(value: Operandish): Expression {
+export function constant(value: Operandish): Expression {
 	return value instanceof Expression ? value : new Expression({ op: "const", args: [], value: BigInt(value) });
 }
 

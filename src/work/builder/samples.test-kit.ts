@@ -1,5 +1,4 @@
-// Programs of the kind that training needs, small: the checker must accept them with the numbers of docs/work.md §9, and their values are
-// compared with plain BigInt formulas. Real models are made in src/work/models/.
+// Small programs for tests: an MLP that learns, and one with every operator, edge and kind of tensor. Real models are made elsewhere.
 import { createElements, type Elements, elementCount, type TensorType } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
 import { tensorRoot } from "../trace/tensor-tree.ts";

@@ -1,6 +1,7 @@
 // Reads a program, or one op's leaf, from hostile bytes, docs/work.md §6. Whatever decodes, encodes to the same bytes again.
 // Not here: whether it may run (check-program.ts).
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import { elementCount } from "../operators/tensor-type.ts";
 import { ByteReader, Unreadable } from "./byte-reader.ts";
 import { readCode } from "./decode-code.ts";
 import { MAGIC, NO_TARGET, VERSION } from "./encode.ts";
@@ -24,6 +25,7 @@ function readTensor(reader: ByteReader): Tensor {
 	const kind = reader.oneOf(TENSOR_KINDS, "kind of tensor");
 	const type = reader.type();
 	const dims = reader.dims();
+	if (kind === "metric") reader.atMost(elementCount(dims), LIMITS.metricElements, "elements of a metric");
 	const interval = reader.interval();
 	// Byte by byte, so that no decoding of text can lose one.
 	const name = String.fromCharCode(...reader.raw(reader.atMost(reader.u8(), LIMITS.nameBytes, "bytes of a name")));

@@ -107,6 +107,7 @@ export const LIMITS = {
 	/** Products or terms of one sum, elements of one reduction. */
 	summed: 2 ** 20,
 	nameBytes: 64,
+	metricElements: 1024,
 	segment: 2 ** 31 - 1,
 	/** Of the steps of a job; the number above is that of the init phase. */
 	globalStep: 2 ** 32 - 2,

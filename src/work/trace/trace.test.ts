@@ -14,11 +14,11 @@ import { createMachine, type Machine } from "../program/run-program.ts";
 import type { Op, Phase } from "../program/shapes.ts";
 import { type Ask, accuse, type OwnRun } from "./accuse.ts";
 import type { TraceLeaf } from "./commitments.ts";
-import { type Contradiction, judgeElement, type Question, type Words } from "./judge.ts";
+import { type Contradiction, judgeElement, type Question, type ShownLeaf, type Words } from "./judge.ts";
 import { chunkEnds, loadCount } from "./layout.ts";
 import { endOrigin, type Origin, operandOrigins } from "./origins.ts";
 import { machineState, traceSegment } from "./run-trace.ts";
-import { tensorRoot, tensorTree } from "./tensor-tree.ts";
+import { type TensorTree, tensorRoot, tensorTree } from "./tensor-tree.ts";
 import {
 	createSpanTranscript,
 	createTranscript,
@@ -121,16 +121,19 @@ test("state hashes differ by segment and by every state and result tensor", () =
 	assert.equal(seen.size, 4 + 3);
 });
 
+const trees = new WeakMap<Elements, TensorTree>();
+function leafOf(elements: Elements, leaf: number): ShownLeaf {
+	const tree = trees.get(elements) ?? tensorTree(elements);
+	trees.set(elements, tree);
+	return { bytes: tree.leaf(leaf), path: tree.path(leaf) };
+}
+
 /** Everything that can be shown against a transcript, with leaves of the honest tensors. */
 function* allShown({ op, inputs, output }: Traced, element: number): Generator<Contradiction> {
-	const shown = (elements: Elements, leaf: number) => {
-		const tree = tensorTree(elements);
-		return { bytes: tree.leaf(leaf), path: tree.path(leaf) };
-	};
 	const leaves = (elements: Elements) => Math.ceil(elements.byteLength / 1024);
 	for (let leaf = 0; leaf < leaves(output); leaf++) {
-		yield { kind: "value", leaf: shown(output, leaf) };
-		yield { kind: "filling", leaf: shown(output, leaf) };
+		yield { kind: "value", leaf: leafOf(output, leaf) };
+		yield { kind: "filling", leaf: leafOf(output, leaf) };
 	}
 	if (op.operator === "map") {
 		yield { kind: "end" };
@@ -140,15 +143,15 @@ function* allShown({ op, inputs, output }: Traced, element: number): Generator<C
 				yield { kind: "load", section, load, leaf: null };
 				for (const elements of inputs)
 					for (let leaf = 0; leaf < leaves(elements); leaf++)
-						yield { kind: "load", section, load, leaf: shown(elements, leaf) };
+						yield { kind: "load", section, load, leaf: leafOf(elements, leaf) };
 			}
 	} else
 		for (let chunk = 0; chunk < chunkEnds(op, element).length; chunk++)
 			for (let a = 0; a < leaves(inputs[0]!); a++) {
-				if (inputs.length === 1) yield { kind: "chunk", chunk, leaves: [shown(inputs[0]!, a)] };
+				if (inputs.length === 1) yield { kind: "chunk", chunk, leaves: [leafOf(inputs[0]!, a)] };
 				else
 					for (let b = 0; b < leaves(inputs[1]!); b++)
-						yield { kind: "chunk", chunk, leaves: [shown(inputs[0]!, a), shown(inputs[1]!, b)] };
+						yield { kind: "chunk", chunk, leaves: [leafOf(inputs[0]!, a), leafOf(inputs[1]!, b)] };
 			}
 }
 
@@ -283,4 +286,96 @@ test("bytes after the end of a tensor that are not zero convict", () => {
 	assert.equal(found.contradiction.kind, "filling");
 	assert.equal(judgeElement(questionOf(run, 0, filled.root), found.words, found.contradiction).convicts, true);
 	assert.equal(judgeElement(questionOf(run, 0), found.words, found.contradiction).convicts, false);
+});
+
+const flipped = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
+
+/** Every field of what is shown, changed: none of it may convict. */
+function* tampered(
+	question: Question,
+	words: Words,
+	shown: Contradiction,
+): Generator<[field: string, question: Question, words: Words, shown: Contradiction]> {
+	const leaves = "leaves" in shown ? shown.leaves : "leaf" in shown && shown.leaf !== null ? [shown.leaf] : [];
+	const withLeaves = (all: readonly ShownLeaf[]): Contradiction =>
+		("leaves" in shown ? { ...shown, leaves: all } : { ...shown, leaf: all[0] ?? null }) as Contradiction;
+	for (const [i, { bytes, path }] of leaves.entries()) {
+		const put = (leaf: ShownLeaf) => withLeaves(leaves.map((one, n) => (n === i ? leaf : one)));
+		yield ["leaf byte", question, words, put({ bytes: flipped(bytes, 0), path })];
+		yield ["leaf's last byte", question, words, put({ bytes: flipped(bytes, 1023), path })];
+		yield ["leaf length", question, words, put({ bytes: bytes.subarray(0, 1023), path })];
+		yield ["path longer", question, words, put({ bytes, path: [...path, new Uint8Array(32)] })];
+		if (path.length > 0) {
+			yield ["path node", question, words, put({ bytes, path: [flipped(path[0]!, 31), ...path.slice(1)] })];
+			yield ["path shorter", question, words, put({ bytes, path: path.slice(1) })];
+			yield ["path node length", question, words, put({ bytes, path: [path[0]!.subarray(1), ...path.slice(1)] })];
+		}
+	}
+	if (leaves.length > 0) {
+		const isOutput = shown.kind === "value" || shown.kind === "filling";
+		if (isOutput) yield ["output root", { ...question, output: flipped(question.output, 3) }, words, shown];
+		else yield ["input roots", { ...question, inputs: question.inputs.map((root) => flipped(root, 3)) }, words, shown];
+		if (shown.kind === "chunk") {
+			yield ["one leaf more", question, words, withLeaves([...leaves, leaves[0]!])];
+			yield ["one leaf less", question, words, withLeaves(leaves.slice(1))];
+		}
+	}
+	if (question.inputs.length > 0)
+		yield ["root missing", { ...question, inputs: question.inputs.slice(1) }, words, shown];
+	else yield ["a root", { ...question, inputs: [question.output] }, words, shown];
+	for (const element of [-1, 0.5, Number.NaN, 2 ** 41]) yield ["element", { ...question, element }, words, shown];
+	if (shown.kind === "filling") return;
+	yield ["transcript shorter", question, { ...words, transcript: words.transcript.slice(0, -1) }, shown];
+	yield ["transcript longer", question, { ...words, transcript: [...words.transcript, 0n] }, shown];
+	if (shown.kind === "chunk")
+		for (const chunk of [-1, 0.5, Number.NaN, 10_000]) yield ["chunk", question, words, { ...shown, chunk }];
+	if (shown.kind === "load") {
+		for (const load of [-1, 0.5, Number.NaN, 300]) yield ["load", question, words, { ...shown, load }];
+		yield [
+			"leaf given or not",
+			question,
+			words,
+			{ ...shown, leaf: shown.leaf === null ? { bytes: new Uint8Array(1024), path: [] } : null },
+		];
+	}
+	const { path, spans } = words;
+	if (path === undefined || spans === undefined) {
+		yield ["path of nothing", question, { ...words, path: [0], spans: [] }, shown];
+		return;
+	}
+	yield ["span missing", question, { ...words, spans: spans.slice(1) }, shown];
+	yield ["no path", question, { ...words, path: [], spans: [] }, shown];
+	yield ["path too deep", question, { ...words, path: [...path, 0], spans: [...spans, []] }, shown];
+	yield ["part", question, { ...words, path: [99, ...path.slice(1)] }, shown];
+	yield ["part", question, { ...words, path: [-1, ...path.slice(1)] }, shown];
+	yield ["span longer", question, { ...words, spans: [...spans.slice(0, -1), [...spans.at(-1)!, 0n]] }, shown];
+}
+
+test("a tamper list: whatever field of a conviction is changed, it convicts no longer", () => {
+	const fields = new Map<string, number>();
+	for (const [name, sample] of SAMPLES.slice(0, 2)) {
+		const draw = numbersFrom(23);
+		for (const run of traced(sample).runs) {
+			const element = draw(run.output.length);
+			const output = changed(run.output, element);
+			const tree = tensorTree(output);
+			const leaf = Math.floor((element * output.BYTES_PER_ELEMENT) / 1024);
+			const length = createTranscript(run.op, element, run.moment, run.inputs).length;
+			for (const place of new Set([0, 1, length - 1, length, Math.floor(length / 2)])) {
+				const ask = liar(run, { path: [], place }, BigInt(output[element]!));
+				const { words, contradiction } = accuse(run, leaf, { bytes: tree.leaf(leaf), path: tree.path(leaf) }, ask)!;
+				const question = questionOf(run, element, tree.root);
+				assert.equal(judgeElement(question, words, contradiction).convicts, true);
+				for (const [field, ...changedWords] of tampered(question, words, contradiction)) {
+					assert.equal(
+						judgeElement(...changedWords).convicts,
+						false,
+						`${name} ${run.op.operator} ${contradiction.kind}: ${field}`,
+					);
+					fields.set(field, (fields.get(field) ?? 0) + 1);
+				}
+			}
+		}
+	}
+	assert.ok(fields.size >= 22, [...fields.keys()].join());
 });
