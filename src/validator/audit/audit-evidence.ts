@@ -1,6 +1,6 @@
 // The evidence behind one leaf of a report, checked as a stranger would: is the file the one that the leaf
 // names, does verify/ find it valid, did this validator sign it, is it of this provider, do its figures give
-// the score; and between which two moments it was made. docs/epochs.md §4 says what this cannot show.
+// the score; and between which two moments it was made. docs/epochs.md §6 says what this cannot show.
 import { createHash } from "node:crypto";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type AuditCode, type AuditDifference, difference } from "../../market/audit/audit-scores.ts";
