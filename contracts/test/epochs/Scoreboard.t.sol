@@ -493,6 +493,38 @@ contract ScoreboardTest is EpochKit {
         assertTrue(any && head == 5, "the next epoch is not blocked");
     }
 
+    /// As many epochs as can stand without being final, and the lie is the first of them: dropping them all costs a
+    /// challenge no more than 800,000 gas, whatever its proof costs.
+    function test_theLongestChainIsDroppedWithinTheLimit() public {
+        IScoreboard.Params memory params = scoreboardParams();
+        (params.challengeSeconds, params.signSeconds) = (62 * EPOCH, EPOCH);
+        deployLong(params);
+        IScoreboard.ScoreLeaf[][] memory reports = new IScoreboard.ScoreLeaf[][](3);
+        Facts memory first = publish(0, reports);
+        Statement memory lie;
+        (lie.weights.set, lie.weights.base) = (7, WeightsId.wrap(0));
+        // As late as may be.
+        vm.warp(block.timestamp + EPOCH - 1);
+        postAll(first, lie.weights);
+        IScoreboard.Weights memory last = lie.weights;
+        uint64 epochs = 1;
+        (, uint64 finalAt,,,) = scoreboard.postedOf(0);
+        for (; endOf(epochs) + 2 * WINDOW < finalAt; epochs++) {
+            Facts memory facts = publish(epochs, reports);
+            IScoreboard.Weights memory next;
+            (next.epoch, next.set, next.base) = (epochs, 7, scoreboard.weightsId(last));
+            postAll(facts, next);
+            last = next;
+        }
+        assertTrue(epochs > 60 && epochs <= 64, "the longest chain");
+        IScoreboard.RewardOpening[] memory none;
+        uint256 before = gasleft();
+        scoreboard.challengeEarned(lie.weights, first.seats, validators[0], none, SALT);
+        assertTrue(before - gasleft() < 800_000, "gas");
+        (bool any,) = scoreboard.head();
+        assertTrue(!any, "all of it");
+    }
+
     function useLongDisputes() private {
         IScoreboard.Params memory params = scoreboardParams();
         params.challengeSeconds = 3 * EPOCH;
