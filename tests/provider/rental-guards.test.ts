@@ -11,7 +11,7 @@ import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import type { EnvironmentMaker } from "../../src/provider/rental/environment.ts";
 import { findEnvironments } from "../../src/provider/rental/find-environments.ts";
 import { mountsOf } from "../../src/provider/rental/remove-tree.ts";
-import { lookForGuards } from "../../src/provider/rental/rental-guards.ts";
+import { lookForGuards, makeGroup } from "../../src/provider/rental/rental-guards.ts";
 import { createRentalRooms } from "../../src/provider/rental/rental-room.ts";
 import { createSshClient, needRoot, type SshClient, type TestKey } from "./ssh-client.test-kit.ts";
 
@@ -206,4 +206,30 @@ test("N19: a renter has no crontab, whose programs no bound would hold", async (
 	assert.equal(statSync(join(folder, access.user)).uid, 0);
 	await maker.remove(made.pop()!);
 	assert.equal(existsSync(join(folder, access.user)), false);
+});
+
+test("what a host cannot guard is said: root without the rights to mount and to set rules", () => {
+	const look = `import("${new URL("../../src/provider/rental/rental-guards.ts", import.meta.url)}")
+		.then(async ({ lookForGuards }) => console.log(JSON.stringify(await lookForGuards())))`;
+	const seen = (...less: string[]) => {
+		const out = execFileSync("setpriv", [...less, "--", process.execPath, "--input-type=module", "-e", look]);
+		return JSON.parse(out.toString()) as typeof guards;
+	};
+	const { disk, metadata } = seen("--bounding-set=-sys_admin,-net_admin", "--inh-caps=-all");
+	assert.deepEqual([disk !== null, metadata !== null], [true, true]);
+});
+
+test("control groups of version 2: bounds are switched on for groups below the root, and written", () => {
+	const root = join(client.folder, "cgroup");
+	mkdirSync(root);
+	writeFileSync(join(root, "cgroup.controllers"), "cpu memory pids\n");
+	writeFileSync(join(root, "cgroup.subtree_control"), "cpu\n");
+	assert.deepEqual(makeGroup("one", 1000, 7, root), [join(root, "one/cgroup.procs")]);
+	const read = (name: string) => readFileSync(join(root, name), "utf8");
+	assert.deepEqual([read("one/memory.max"), read("one/pids.max")], ["1000", "7"]);
+	assert.equal(read("cgroup.subtree_control"), "+memory +pids");
+	// Where they are on already, nothing is written: a container's own tree would refuse it.
+	writeFileSync(join(root, "cgroup.subtree_control"), "cpu memory pids\n");
+	makeGroup("two", 1000, 7, root);
+	assert.equal(read("cgroup.subtree_control"), "cpu memory pids\n");
 });

@@ -32,10 +32,9 @@ const METADATA: readonly (readonly [family: "-4" | "-6", to: string])[] = [
 ];
 /** Before the host's own rules, after the one for its own addresses. */
 const RULE_PRIORITY = "77";
-const NET_ADMIN = 12n;
 const GROUPS = "/sys/fs/cgroup";
 
-/** Looks only; changes nothing. */
+/** Looks and tries, and leaves nothing behind. */
 export async function lookForGuards(): Promise<Guards> {
 	if (process.getuid?.() !== 0) return { memory: "needs root", disk: "needs root", metadata: "needs root" };
 	return { memory: whyNoGroup(), disk: await whyNoDisk(), metadata: await whyNoRules() };
@@ -49,26 +48,37 @@ function whyNoGroup(): string | null {
 }
 
 /** Of control groups below the root. */
-function hasBounds(): boolean {
-	const given = readFileSync(join(GROUPS, "cgroup.subtree_control"), "utf8").trim().split(" ");
+function hasBounds(root = GROUPS): boolean {
+	const given = readFileSync(join(root, "cgroup.subtree_control"), "utf8").trim().split(" ");
 	return ["memory", "pids"].every((kind) => given.includes(kind));
 }
+
+/** Tries it, with a small file and for itself alone: that there are devices does not mean that one may use them. */
+const TRY_DISK = `file=$(mktemp) || exit 1
+trap 'rm -f "$file"' EXIT
+truncate -s 8M "$file" && mkfs.ext4 -q -F "$file" && unshare --mount --ipc mount -o loop "$file" /mnt`;
 
 async function whyNoDisk(): Promise<string | null> {
 	if (!existsSync("/dev/loop-control")) return "there are no loop devices";
 	if ((await runProgram("mkfs.ext4", ["-V"])).code !== 0) return "there is no mkfs.ext4";
-	return (await runProgram("unshare", ["--mount", "--ipc", "true"])).code === 0 ? null : "mounting is not allowed here";
+	return (await runProgram("/bin/sh", ["-c", TRY_DISK])).code === 0 ? null : "mounting is not allowed here";
 }
 
+/** Tried in a network of nobody's: a kernel may know no such rules, or this process may not set them. */
 async function whyNoRules(): Promise<string | null> {
-	const rights = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
-	if (((BigInt(`0x${rights}`) >> NET_ADMIN) & 1n) === 0n) return "the right to set rules of routing is missing";
-	const { code } = await runProgram("ip", ["-4", "rule", "show"]);
-	return code === 0 ? null : "there is no `ip rule` (iproute2)";
+	if ((await runProgram("ip", ["-V"])).code !== 0) return "there is no `ip` (iproute2)";
+	const [program, ...args] = ["unshare", "--net", "--", "ip", ...ruleOf(METADATA[0]!, RENTERS)];
+	return (await runProgram(program!, args)).code === 0 ? null : "rules of routing cannot be set here";
 }
+
+const RENTERS = ["uidrange", `${FIRST_RENTAL_ID}-${LAST_RENTAL_ID}`];
+const ruleOf = ([family, to]: (typeof METADATA)[number], whose: readonly string[]) => [
+	...[family, "rule", "add", "to", to, ...whose],
+	...["ipproto", "tcp", "priority", RULE_PRIORITY, "prohibit"],
+];
 
 /** No renter reaches a cloud's metadata from now on, in any rental. The rules stay: they are about renters only. */
-export const closeMetadata = () => addRules([], ["uidrange", `${FIRST_RENTAL_ID}-${LAST_RENTAL_ID}`]);
+export const closeMetadata = () => addRules([], RENTERS);
 
 /** The same for all in a container, by its first process. */
 export async function closeMetadataOf(pid: number): Promise<void> {
@@ -80,16 +90,15 @@ export async function closeMetadataOf(pid: number): Promise<void> {
 }
 
 async function addRules(where: readonly string[], whose: readonly string[]): Promise<void> {
-	for (const [family, to] of METADATA) {
-		if (family === "-6" && !existsSync("/proc/net/if_inet6")) continue;
-		const rule = ["to", to, ...whose, "ipproto", "tcp", "priority", RULE_PRIORITY, "prohibit"];
-		const [program, ...args] = [...where, "ip", family, "rule", "add", ...rule];
+	for (const one of METADATA) {
+		if (one[0] === "-6" && !existsSync("/proc/net/if_inet6")) continue;
+		const [program, ...args] = [...where, "ip", ...ruleOf(one, whose)];
 		const { code, stderr } = await runProgram(program!, args);
 		if (code !== 0 && !/exists/i.test(stderr)) throw failed(`ip rule failed (${code}): ${stderr}`);
 	}
 }
 
-const isUnified = () => existsSync(join(GROUPS, "cgroup.controllers"));
+const isUnified = (root = GROUPS) => existsSync(join(root, "cgroup.controllers"));
 function isWritable(folder: string): boolean {
 	try {
 		accessSync(folder, constants.W_OK);
@@ -100,19 +109,19 @@ function isWritable(folder: string): boolean {
 }
 
 /** A control group with bounds; whoever writes its process id into all of `files` is in it, with what it starts. */
-export function makeGroup(name: string, memoryBytes: number, processes: number): readonly string[] {
-	const bounds: readonly (readonly [folder: string, file: string, value: number])[] = isUnified()
+export function makeGroup(name: string, memoryBytes: number, processes: number, root = GROUPS): readonly string[] {
+	const bounds: readonly (readonly [folder: string, file: string, value: number])[] = isUnified(root)
 		? [
-				[join(GROUPS, name), "memory.max", memoryBytes],
-				[join(GROUPS, name), "memory.swap.max", 0],
-				[join(GROUPS, name), "pids.max", processes],
+				[join(root, name), "memory.max", memoryBytes],
+				[join(root, name), "memory.swap.max", 0],
+				[join(root, name), "pids.max", processes],
 			]
 		: [
-				[join(GROUPS, "memory", name), "memory.limit_in_bytes", memoryBytes],
-				[join(GROUPS, "pids", name), "pids.max", processes],
+				[join(root, "memory", name), "memory.limit_in_bytes", memoryBytes],
+				[join(root, "pids", name), "pids.max", processes],
 			];
 	try {
-		if (isUnified() && !hasBounds()) writeFileSync(join(GROUPS, "cgroup.subtree_control"), "+memory +pids");
+		if (isUnified(root) && !hasBounds(root)) writeFileSync(join(root, "cgroup.subtree_control"), "+memory +pids");
 		for (const [folder, file, value] of bounds) {
 			mkdirSync(folder, { recursive: true });
 			// A host without swap has no file for it.
