@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { RentedAccess } from "../../src/engine/agent/agent-calls.ts";
@@ -31,19 +40,21 @@ before(async () => {
 	execFileSync("chmod", ["755", client.folder]);
 	customer = client.makeKey("customer");
 	rentals = join(client.folder, "rentals");
-	maker = await findEnvironments({
-		want: "user",
+	maker = await findEnvironments({ ...optionsOf(), sshPort: await freePort() });
+});
+function optionsOf() {
+	return {
+		want: "user" as const,
 		dataFolder: join(client.folder, "data"),
 		rentalsFolder: rentals,
-		sshPort: await freePort(),
 		sshListen: ["127.0.0.1"],
 		containerImage: "",
 		providerKey: randomBytes(32).toString("hex"),
 		gpus: () => [],
 		memoryBytes: 256 * MIB,
 		diskBytes: 128 * MIB,
-	});
-});
+	};
+}
 afterEach(async () => {
 	for (const name of made.splice(0)) await maker.remove(name);
 	await maker.rest();
@@ -59,7 +70,10 @@ async function rent(): Promise<RentedAccess & { readonly home: string }> {
 	return { host: "127.0.0.1", port: maker.port, ...access, home };
 }
 const at = (access: RentedAccess, command: string) => client.run(access, customer, command);
-const homes = () => join(rentals, readdirSync(rentals).find((name) => name !== "last-user-id")!, "homes");
+const homesLeft = () =>
+	readdirSync(rentals)
+		.filter((name) => name !== "last-user-id")
+		.flatMap((name) => readdirSync(join(rentals, name, "homes")));
 
 test(
 	"N19: mounts in a renter's home neither block its removal nor lose what is theirs",
@@ -90,7 +104,7 @@ test(
 		} finally {
 			holder.kill("SIGKILL");
 		}
-		assert.deepEqual(readdirSync(homes()), []);
+		assert.deepEqual(homesLeft(), []);
 		assert.equal(readFileSync(join(outside, "kept"), "utf8"), "the owner's");
 		assert.doesNotMatch(readFileSync("/proc/self/mountinfo", "latin1"), new RegExp(access.user));
 	},
@@ -145,6 +159,30 @@ test(
 		assert.match(options, /nosuid/);
 		assert.match(options, /nodev/);
 		assert.equal((await at(access, "sudo -n mount -o remount,suid ~")).code === 0, false);
+	},
+);
+
+test(
+	"a provider whose data folder is below /tmp serves as well, and shows nothing of it",
+	skipped(guards.disk),
+	async () => {
+		const data = mkdtempSync("/tmp/assay-data-");
+		const below = await findEnvironments({ ...optionsOf(), dataFolder: data, sshPort: await freePort() });
+		const name = `assay-${randomBytes(4).toString("hex")}`;
+		try {
+			const publicKey = customer.line.split(" ").slice(0, 2).join(" ");
+			const access = await below.create({ name, publicKey, devices: [], untilMs: Date.now() + 3_600_000 });
+			const said = await at(
+				{ host: "127.0.0.1", port: below.port, ...access },
+				`echo in; cat ${data}/rental/*; rmdir ${data}`,
+			);
+			assert.equal(said.stdout, "in\n");
+			assert.deepEqual(await below.health(name), { healthy: true, detail: "" });
+		} finally {
+			await below.remove(name);
+			await below.rest();
+			rmSync(data, { recursive: true });
+		}
 	},
 );
 

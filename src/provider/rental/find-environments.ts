@@ -87,7 +87,7 @@ export async function findEnvironments(options: FindEnvironmentsOptions): Promis
 		groupName: `assay-rental-${mark}`,
 		memoryBytes,
 		rentalsFolder,
-		endsFolder: folder,
+		ownFolder: folder,
 		mark: `assay rental ${mark}`,
 		gpus,
 	});

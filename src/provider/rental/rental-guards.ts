@@ -12,7 +12,7 @@ import {
 	rmdirSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { rentalFailed as failed, type Guards } from "./environment.ts";
 import { runProgram } from "./run-program.ts";
@@ -146,27 +146,37 @@ export async function removeGroup(name: string): Promise<void> {
 }
 
 /** What is in memory and in no process would be killed by nobody: shared memory is bounded, or goes with its last user. */
-const WRAPPER = `temp=$1 var_temp=$2 shm=$3
-shift 3
+const WRAPPER = `temp=$1 var_temp=$2 shm=$3 own=$4
+shift 4
 while [ "$1" != -- ]; do
 	echo $$ >"$1" || exit 1
 	shift
 done
 shift
 if [ -n "$temp" ]; then
-	mount --bind "$temp" /tmp && mount --bind "$var_temp" /var/tmp || exit 1
+	# The server's own files stay where they are, also when that is below /tmp.
+	case $own in
+	/tmp/*) inner=$temp\${own#/tmp} ;;
+	/var/tmp/*) inner=$var_temp\${own#/var/tmp} ;;
+	*) inner= ;;
+	esac
+	[ -z "$inner" ] || { mkdir -p "$inner" && mount --bind "$own" "$inner"; } || exit 1
+	mount --rbind "$temp" /tmp && mount --rbind "$var_temp" /var/tmp || exit 1
 	mount -t tmpfs -o "nosuid,nodev,mode=1777,size=$shm" tmpfs /dev/shm || exit 1
 	echo 1 >/proc/sys/kernel/shm_rmid_forced
 fi
 exec "$@"`;
 
-/** The beginning of a command line: what follows runs in these groups, with these folders as /tmp and /var/tmp, and half of the memory as /dev/shm. */
+/**
+ * The beginning of a command line: what follows runs in these groups, with these folders as /tmp and /var/tmp, half of the memory as /dev/shm,
+ * and sees its own folder.
+ */
 export function guarded(
 	groups: readonly string[],
 	temp: readonly [string, string] | null,
-	memoryBytes: number,
+	{ memoryBytes, ownFolder }: { readonly memoryBytes: number; readonly ownFolder: string },
 ): readonly string[] {
 	const apart = temp === null ? [] : ["unshare", "--mount", "--ipc", "--propagation", "slave", "--"];
 	const shm = String(Math.floor(memoryBytes / 2));
-	return [...apart, "/bin/sh", "-c", WRAPPER, "sh", ...(temp ?? ["", ""]), shm, ...groups, "--"];
+	return [...apart, "/bin/sh", "-c", WRAPPER, "sh", ...(temp ?? ["", ""]), shm, resolve(ownFolder), ...groups, "--"];
 }

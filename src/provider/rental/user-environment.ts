@@ -33,8 +33,8 @@ export interface UserEnvironmentOptions {
 	readonly memoryBytes: number;
 	/** Of all providers on this host: remembers the user ids that were given. */
 	readonly rentalsFolder: string;
-	/** Of this provider, for it only: what waits for the ends of rentals. */
-	readonly endsFolder: string;
+	/** Of this provider, for it only: its SSH server, and what waits for the ends of rentals. */
+	readonly ownFolder: string;
 	/** Marks our users in /etc/passwd: another provider's are left alone. Letters, digits and spaces. */
 	readonly mark: string;
 	/** GPUs of the host; a rental gets all of them or none of this kind. */
@@ -59,7 +59,7 @@ interface PasswdEntry {
 
 export function createUserEnvironments(options: UserEnvironmentOptions): EnvironmentMaker {
 	const { sshd, rooms, guards, groupName, mark } = options;
-	const end = new RentalEnd(options.endsFolder);
+	const end = new RentalEnd(options.ownFolder);
 
 	async function mustFind(name: string): Promise<PasswdEntry> {
 		checkName(name);
@@ -77,7 +77,8 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 	/** What the SSH server, and so everybody who logs in, runs under. */
 	function under(name: string): readonly string[] {
 		const groups = guards.memory === null ? makeGroup(groupName, options.memoryBytes, MAX_PROCESSES) : [];
-		return guarded(groups, guards.disk === null ? rooms.tempOf(name) : null, options.memoryBytes);
+		const temp = guards.disk === null ? rooms.tempOf(name) : null;
+		return guarded(groups, temp, { memoryBytes: options.memoryBytes, ownFolder: options.ownFolder });
 	}
 
 	return {
