@@ -21,7 +21,7 @@ const WARM_UP_MS = 3000;
 /** docs/network.md §4. */
 const MOST = { memoryMiB: 800, healthP99Ms: 100, readsP99Ms: 200, stopS: 5 };
 
-const FLOODS: Readonly<Record<FloodName | "nobody", string>> = {
+const FLOODS: Readonly<Partial<Record<FloodName | "nobody", string>>> = {
 	nobody: "no flood, to compare with",
 	readersAndRoutes: "2,000 readers that do not read and 100 requests a second on every route, one address",
 	slowReaders: "2,000 readers of evidence that do not read, one address",

@@ -73,13 +73,16 @@ test("four at a time; beside a build only what has no deadlines", async () => {
 			task("deadline-2", {}, "deadline-4"),
 			task("deadline-3", {}, "deadline-4"),
 			task("deadline-4"),
+			task("alone-1", { isAlone: true }),
 			task("deadline-5"),
+			task("alone-2", { isAlone: true }),
 		],
 		{ cwd, print: () => {} },
 	);
 	assert.deepEqual(failed, []);
 	const lines = readFileSync(log, "utf8").trim().split("\n");
-	assert.equal(lines.length, 16);
+	assert.equal(lines.length, 20);
+	assert.deepEqual(lines.slice(16), ["+alone-1", "-alone-1", "+alone-2", "-alone-2"]);
 	const now = new Set<string>();
 	for (const line of lines) {
 		if (line.startsWith("+")) now.add(line.slice(1));
@@ -89,7 +92,7 @@ test("four at a time; beside a build only what has no deadlines", async () => {
 	}
 });
 
-test("`test` runs every test file and the engine once; `check` only what knows no clock; `deep` what is random", () => {
+test("`test` runs every test file and the engine once; `check` only what knows no clock; `deep` what is random, attacks and loads", () => {
 	const root = fileURLToPath(new URL("..", import.meta.url));
 	const names = tasksOf(root, ["test"]).tasks.map(({ name }) => name);
 	const tracked = spawnSync("git", ["ls-files", "*.test.ts"], { cwd: root, encoding: "utf8" })
@@ -103,7 +106,10 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 	assert.ok(quick.every(({ isPure, isBuild }) => isPure && !isBuild));
 	assert.ok(quick.some(({ name }) => name === "src/verify/hardware/mutation.test.ts"));
 	const deep = tasksOf(root, ["deep"]).tasks.map(({ name }) => name);
-	for (const name of ["engine", "src/verify/hardware/mutation.test.ts", "tests/api/hostile.test.ts"])
+	for (const name of [
+		...["engine", "src/verify/hardware/mutation.test.ts", "tests/api/hostile.test.ts"],
+		...["tests/validator/floods.test.ts", "bench/floods.ts", "bench/faults.ts"],
+	])
 		assert.ok(deep.includes(name), name);
 	assert.deepEqual(tasksOf(root, ["no-such-name"]).tasks, []);
 });

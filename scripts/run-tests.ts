@@ -1,7 +1,8 @@
 // Runs one tier of the tests, each file in a process of its own.
 //   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O: under a minute
 //   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
-//   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; results in bench/results/
+//   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an audit; loads and faults with
+//                                        their figures; results in bench/results/
 //   node scripts/run-tests.ts PART…      the test files whose path contains one of the parts
 // Node's own runner waits for ever for a file whose process does not end, and sorts the files itself; hence this one.
 // Not here: what is tested; set-up (scripts/setup.sh).
@@ -20,6 +21,8 @@ export interface Task {
 	readonly isBuild?: boolean;
 	/** Its outcome cannot depend on how busy the machine is. */
 	readonly isPure?: boolean;
+	/** It measures: nothing else runs beside it, and all others come first. */
+	readonly isAlone?: boolean;
 	/** After so long it hangs, and is killed. */
 	readonly limitMs?: number;
 }
@@ -50,6 +53,8 @@ export async function runTasks(
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
 	const seconds: Record<string, number> = {};
 	const mayStart = (task: Task): boolean => {
+		if ([...running.keys()].some(({ isAlone }) => isAlone)) return false;
+		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
 		const isBuilding = [...running.keys(), ...waiting].some(({ isBuild }) => isBuild);
 		return running.size < AT_ONCE && (!isBuilding || task.isBuild === true || task.isPure === true);
 	};
@@ -123,6 +128,12 @@ const MUTANTS: Task = {
 	limitMs: 4 * 3_600_000,
 };
 const tool = (name: string, ...command: [string, ...string[]]): Task => ({ name, command, isPure: true });
+/** Loads and faults, with figures: docs/network.md §6. */
+const LOADS: readonly Task[] = ["floods", "faults"].map((name) => ({
+	name: `bench/${name}.ts`,
+	command: [process.execPath, `bench/${name}.ts`],
+	isAlone: true,
+}));
 const STATIC: readonly Task[] = [
 	tool("types", "tsc", "-p", "."),
 	tool("lint and format", "biome", "check", "--error-on-warnings"),
@@ -146,6 +157,10 @@ export function testFiles(cwd: string): Task[] {
 const isRandom = (cwd: string, file: string): boolean =>
 	/fuzz\.test-kit|ASSAY_FUZZ/.test(readFileSync(join(cwd, file), "utf8"));
 
+/** A test of an attack that was found by an audit is named by its number. */
+const isAttack = (cwd: string, file: string): boolean =>
+	/\btest\(\s*["'`][A-Z]\d+\b/.test(readFileSync(join(cwd, file), "utf8"));
+
 export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[]; scale: number } {
 	const files = testFiles(cwd);
 	const [tier] = words;
@@ -154,8 +169,10 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 		return { tasks: [...STATIC, ...quick], scale: 0.1 };
 	}
 	if (tier === "test") return { tasks: [...STATIC, ENGINE, ...files], scale: 1 };
-	if (tier === "deep")
-		return { tasks: [ENGINE, MUTANTS, ...files.filter(({ name }) => isRandom(cwd, name))], scale: DEEP_SCALE };
+	if (tier === "deep") {
+		const chosen = files.filter(({ name }) => isRandom(cwd, name) || isAttack(cwd, name));
+		return { tasks: [ENGINE, MUTANTS, ...chosen, ...LOADS], scale: DEEP_SCALE };
+	}
 	return { tasks: [...files, ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
 }
 

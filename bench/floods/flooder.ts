@@ -54,6 +54,16 @@ async function slowReader(target: FloodTarget, address: string, counts: Counts):
 	}
 }
 
+/** Says nothing; dials again when it is thrown out. */
+async function holdIdle(target: FloodTarget, address: string, counts: Counts): Promise<never> {
+	for (;;) {
+		const socket = dial(target, address, counts).resume();
+		await new Promise((resolve) => socket.once("close", resolve));
+		more(counts, "closed");
+		await sleep(1000);
+	}
+}
+
 /** As a client sends them: one connection a route, as many requests as it says, without waiting for answers. */
 async function floodRoute(target: FloodTarget, request: string, counts: Counts, address = ONE): Promise<never> {
 	for (;;) {
@@ -142,19 +152,19 @@ export const floods = {
 	},
 	/** N13: sockets that say nothing, from a hundred addresses; whoever is closed dials again. */
 	async idleConnections(target, counts) {
-		const hold = async (address: string) => {
-			for (;;) {
-				const socket = dial(target, address, counts).resume();
-				await new Promise((resolve) => socket.once("close", resolve));
-				more(counts, "closed");
-				await sleep(1000);
-			}
-		};
 		for (let n = 0; n < 12_000; n++) {
-			void hold(`127.0.10.${(n % 100) + 1}`);
+			void holdIdle(target, `127.0.10.${(n % 100) + 1}`, counts);
 			if (n % 200 === 0) await sleep(20);
 		}
 		await new Promise(() => {});
+	},
+	/** N13: more than a process of 1,024 descriptors can hold. */
+	async fewIdle(target, counts) {
+		await Promise.all(Array.from({ length: 1500 }, (_, n) => holdIdle(target, `127.0.13.${(n % 100) + 1}`, counts)));
+	},
+	/** N12: honest agents that are busy with something else. */
+	async busyAgents(target, counts) {
+		await Promise.all(Array.from({ length: 10 }, () => dialProven(target, counts)));
 	},
 	/** Heads that never end, from one address. */
 	async slowHeads(target, counts) {

@@ -61,19 +61,6 @@ export function createGuests(limits: ApiLimits, proxies: Proxies) {
 		return false;
 	}
 
-	/** Gives the function that takes it off again, once. */
-	function count(group: string): () => void {
-		held.set(group, (held.get(group) ?? 0) + 1);
-		let isCounted = true;
-		return () => {
-			if (!isCounted) return;
-			isCounted = false;
-			const others = held.get(group)! - 1;
-			if (others > 0) held.set(group, others);
-			else held.delete(group);
-		};
-	}
-
 	return {
 		most,
 		/** For each new connection; one that may not come is closed. */
@@ -84,7 +71,7 @@ export function createGuests(limits: ApiLimits, proxies: Proxies) {
 				socket.destroy();
 				return;
 			}
-			const leave = isProxy ? () => {} : count(group);
+			const leave = isProxy ? () => {} : countOne(held, group);
 			guests.set(socket, { isBusy: false, line: [], leave });
 			socket.once("close", () => {
 				leave();
@@ -133,5 +120,18 @@ export function createGuests(limits: ApiLimits, proxies: Proxies) {
 		},
 		/** For tests. */
 		ofAddress: (address: string) => held.get(addressGroup(address)) ?? 0,
+	};
+}
+
+/** Gives the function that takes it off again, once. */
+function countOne(held: Map<string, number>, group: string): () => void {
+	held.set(group, (held.get(group) ?? 0) + 1);
+	let isCounted = true;
+	return () => {
+		if (!isCounted) return;
+		isCounted = false;
+		const others = held.get(group)! - 1;
+		if (others > 0) held.set(group, others);
+		else held.delete(group);
 	};
 }
