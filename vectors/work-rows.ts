@@ -16,6 +16,7 @@ import {
 } from "./naive-work.ts";
 import { arithmeticRange, type Fault, firstFault, type Range } from "./naive-work-check.ts";
 import { hex, label, type Row } from "./rows.ts";
+import { faultRows } from "./work-faults.ts";
 import { type Draw, givenOf, mutateProgram, quickNumbers, randomProgram, seedOf } from "./work-programs.ts";
 
 const NAMES =
@@ -78,8 +79,10 @@ export function intervalRows(): Row[] {
 				return p < q ? [p, q] : [q, p];
 			};
 			const bits = SHIFTS.includes(x) ? 1 + draw(62) : 0;
-			const [a, c] = [range(), range()];
+			const [first, c] = [range(), range()];
 			let b = range();
+			// Squares that fit, with both signs.
+			const a: Range = x === 9 && i % 3 === 0 ? [-BigInt(draw(2 ** 31)), BigInt(draw(2 ** 31))] : first;
 			if (x === 17 && draw(4) > 0) b = [BigInt(draw(40)) - 31n, BigInt(9 + draw(54))];
 			if ((x === 18 || x === 19) && b[0] < 1n && draw(4) > 0) b = [1n, b[1] < 1n ? 7n : b[1]];
 			const isSquare = x === 9 && i % 3 === 0;
@@ -194,7 +197,7 @@ function changedRows(): Row[] {
 		const program = mutateProgram(base!, draw);
 		const fault = firstFault(program);
 		const code = fault?.code ?? "";
-		const most = code === "" ? 12 : 8;
+		const most = code === "" ? 6 : 4;
 		if ((seen.get(code) ?? 0) >= most) continue;
 		seen.set(code, (seen.get(code) ?? 0) + 1);
 		rows.push({ program: hex(programBytes(program)), code, ...placeOf(fault ?? {}) });
@@ -301,7 +304,7 @@ function malformedRows(): Row[] {
 	}));
 }
 
-export const refusedRows = (): Row[] => [...malformedRows(), ...changedRows()];
+export const refusedRows = (): Row[] => [...malformedRows(), ...faultRows(), ...changedRows()];
 
 export function claimRows(): Row[] {
 	return allCases()

@@ -160,8 +160,9 @@ test("nothing that can be shown convicts an honest transcript", () => {
 	for (const [name, sample] of SAMPLES) {
 		const draw = numbersFrom(7);
 		for (const run of traced(sample).runs) {
-			const element = draw(run.output.length);
 			const { op, moment, inputs } = run;
+			// The first element of the map with turns has a load outside its operand.
+			const element = op.operator === "map" && op.code.turns > 0 ? 0 : draw(run.output.length);
 			const transcript = createTranscript(op, element, moment, inputs);
 			assert.deepEqual(decodeTranscript(encodeTranscript(transcript)), transcript);
 			assert.equal(transcript[0], BigInt(run.output[element]!));
