@@ -194,14 +194,16 @@ test("M3: units sent in front of a post change no pot: it was fixed when the epo
 test("M6: a report of 30 MiB is cut off at the size that a report can have, and keeps nobody from anything", async () => {
 	const s = await createStage([4000n, 3500n, 3000n]);
 	const liar = s.members[2]!;
-	let given = 0;
+	let most = 0;
 	liar.answer = (url, response) => {
 		if (!url.includes("report")) return false;
 		const row = Buffer.from(encodeReport(scoresOf(...Array.from({ length: 500 }, () => 5))));
 		response.writeHead(200);
+		let given = 0;
 		const more = () => {
 			while (!response.destroyed && given < 30 << 20) {
 				given += row.length;
+				most = Math.max(most, given);
 				if (!response.write(row)) return void response.once("drain", more);
 			}
 			response.end();
@@ -214,7 +216,8 @@ test("M6: a report of 30 MiB is cut off at the size that a report can have, and 
 	await playUntil(s, signsAt + s.params.signSeconds / 4 + 120, 30);
 	assert.deepEqual(providerWeights((await postedOf(s, 0)).leaves), HONEST);
 	const times = asked.filter((url) => url.includes("report")).length;
-	assert.ok(given / times < 8 << 20, `${given} bytes in ${times} answers`);
+	// What the system's buffers hold was not read.
+	assert.ok(most < 16 << 20, `${most} bytes in an answer`);
 	assert.ok(times < 60, `asked ${times} times`);
 });
 
@@ -255,9 +258,9 @@ test("leaves that another did not reveal are taken from nobody, and who gives th
 });
 
 test("a node that leaves a reveal out makes nobody sign for the wrong seats", async () => {
-	const s = await createStage([4000n, 3500n, 3000n]);
+	const s = await createStage([3000n, 3000n, 3000n, 3000n]);
 	const { signsAt } = await reported(s, 0);
-	// Reveals of everybody but the first: each report would have the number of the one before it.
+	// Reveals of everybody but the first, still a quorum: each report would have the number of the one before it.
 	const [first] = await board.readSeats(s.contracts, 0);
 	const topic = `0x${first!.signer.slice(2).padStart(64, "0")}`;
 	s.lie = (method, answer) =>
@@ -268,7 +271,7 @@ test("a node that leaves a reveal out makes nobody sign for the wrong seats", as
 	s.lie = null;
 	for (const member of s.members) await member.restart();
 	await playUntil(s, signsAt + 120);
-	assert.equal((await postedOf(s, 0)).weights.set, 7n);
+	assert.equal((await postedOf(s, 0)).weights.set, 15n);
 });
 
 test("nobody signs before the reveals are so deep that no reorganisation changes a seat", async () => {
