@@ -521,6 +521,22 @@ contract RollCallTest is StakeKit {
         assertEq(rollCall.owedTo(DEMANDER), demand.deposit);
     }
 
+    /// ATTACK: leave, and come back with a smaller allowance, so that the demand can never be closed.
+    function test_aSmallerAllowanceKeepsNoDeposit() public {
+        IRollCall.Demand memory demand = demandBy(DEMANDER);
+        vm.startPrank(provider);
+        registry.unstake(1000);
+        vm.warp(block.timestamp + 7 days);
+        registry.withdraw(provider);
+        IRegistry.Registration memory entry = registration(provider, IRegistry.Role.Provider, 1000);
+        entry.allowances[1].mostPpm = 50_000;
+        registry.register(entry);
+        vm.stopPrank();
+        rollCall.expire(demand);
+        assertEq(registry.slashableOf(provider), 950);
+        assertEq(rollCall.owedTo(DEMANDER), demand.deposit);
+    }
+
     /// An answer signed by a key that was replaced since is still its account's.
     function test_aFormerSignersAnswerIsDemanded() public {
         bytes memory consent = signed(0x52, registry.consentDigest(provider));

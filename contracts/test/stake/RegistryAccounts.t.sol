@@ -230,6 +230,24 @@ contract RegistryAccountsTest is StakeKit {
         assertEq(seat(OWNER, end + 10), 1000);
     }
 
+    /// ATTACK: slashed to nothing, then reveal with the stake of the epoch's end, with nothing left to lose.
+    function test_whoHasNothingLeftHasNoSeatOfThePast() public {
+        entered(IRegistry.Role.Validator, 1000);
+        uint64 end = uint64(block.timestamp) + 100;
+        vm.warp(end + 10);
+        registry.slash(OWNER, 1_000_000, address(0), "why");
+        assertEq(seat(signer, end - 1), 0);
+        (address who, uint128 weight) = registry.voiceOf(address(this), signer);
+        assertEq(who, OWNER);
+        assertEq(weight, 0);
+        // Nor when it comes back.
+        entered(IRegistry.Role.Validator, 1000);
+        assertEq(seat(signer, end - 1), 0);
+        assertEq(seat(signer, end + 10), 1000);
+        (, weight) = registry.voiceOf(address(this), signer);
+        assertEq(weight, 1000);
+    }
+
     function testFuzz_atMostOneSeatAMoment(uint8[8] calldata changes, uint16 ask) public {
         entered(IRegistry.Role.Validator, 1000);
         uint64 start = uint64(block.timestamp);

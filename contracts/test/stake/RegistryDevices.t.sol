@@ -127,6 +127,24 @@ contract RegistryDevicesTest is StakeKit {
         bind(stated(provider, start));
     }
 
+    /// Exactly the share is too little.
+    function test_moreThanTheShareMustSign() public {
+        IRegistry.Params memory params = registry.params();
+        params.devicePpm = 500_000;
+        registry = new Registry(token, address(this), params);
+        for (uint256 i = 0; i < 2; i++) join(validators[i], IRegistry.Role.Validator, 1000);
+        join(provider, IRegistry.Role.Provider, 100);
+        IRegistry.DeviceStatement memory said = stated(provider, start);
+        bytes32 digest = registry.statementDigest(said);
+        refused(said, signatures(digest, 1), abi.encodeWithSelector(IRegistry.TooFewSigners.selector, 1000, 2000));
+        vm.prank(validators[0]);
+        registry.stake(1);
+        bytes[] memory one = signatures(digest, 1);
+        vm.prank(provider);
+        registry.bindDevice(said, one);
+        belongs(provider, start + 3 days);
+    }
+
     /// Signatures of validators that have left since count for nothing.
     function test_stakeOfNowSigns() public {
         IRegistry.DeviceStatement memory said = stated(provider, start);
