@@ -8,7 +8,14 @@ import { formatTokens } from "../print/tokens.ts";
 import type { ChainActor } from "./provider-chain.ts";
 
 /** Gas of all that a command sends, with room to spare; contracts/gas.json has single transactions. */
-export const GAS = { register: 600_000n, stake: 200_000n, small: 150_000n, deploy: 24_000_000n } as const;
+export const GAS = {
+	register: 600_000n,
+	stake: 200_000n,
+	small: 150_000n,
+	deploy: 24_000_000n,
+	/** An announcement, a challenge, and a punishment of a few signers. */
+	accuse: 3_000_000n,
+} as const;
 
 /** Throws CHAIN_FUNDS. */
 export async function requireFunds(

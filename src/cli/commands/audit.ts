@@ -139,7 +139,7 @@ async function accuse(
 	const { contracts, folder } = chain;
 	const sender = (await readKeyOption(values, io)) ?? (await ownAccount(folder));
 	if (sender === null) throw usageError("--accuse needs an account: --key-file, or a validator's data folder");
-	await requireGas(contracts.client, sender, GAS.stake);
+	await requireGas(contracts.client, sender, GAS.accuse);
 	return accuseSigners(contracts, sender, { view, wrong, secret: randomBytes(32) });
 }
 

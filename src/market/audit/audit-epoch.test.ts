@@ -373,6 +373,22 @@ test("statements of other epochs are not looked at; who did not sign is not accu
 	assert.deepEqual((await run(posted_)).wrong[0]!.signatures, [first]);
 });
 
+test("one that signs a thousand wrong statements is named once", async () => {
+	const scene = await sceneOf();
+	const lies = await Promise.all(
+		Array.from({ length: 40 }, async (_, i) => {
+			const { weights } = forged(() => ({}), { set: 15n + BigInt(i) * 16n });
+			return { weights, signatures: await signedBy(weights, 4n) };
+		}),
+	);
+	const found = await run({ ...scene, files: { ...scene.files, statements: async () => lies } });
+	assert.deepEqual(
+		found.differences.map(({ code, who }) => [code, who]),
+		[["STATEMENT_WRONG", VALIDATORS[2]]],
+	);
+	assert.equal(found.wrong.length, 1);
+});
+
 test("right statements besides the posted one are no fault: sets grow", async () => {
 	const scene = await sceneOf();
 	const fewer = createWeights(3n, FACTS);

@@ -46,11 +46,13 @@ export async function auditEpoch(o: AuditOptions): Promise<EpochAudit> {
 	const view = await readView(contracts, epoch);
 	const seen: Seen = { made: [], evidenceFiles: 0 };
 	const peers = view.seats.map(({ validator }) => validator);
+	// First, of all at once: who is silent is known then, and nobody waits for it again.
+	const statements = await source.statements(epoch, peers);
 	const files: EpochFiles = {
 		report: (who) => source.report(epoch, who, peers),
 		rewards: (of, id) => source.rewards(of, id, peers),
 		reasons: (who) => source.reasons(epoch, who),
-		statements: () => source.statements(epoch, peers),
+		statements: async () => statements,
 	};
 	const found = await auditView(view, files, { onStep() {}, evidence: evidenceSteps(o, view, seen) });
 	const nowS = Number((await contracts.client.viem.getBlock({ blockTag: "latest" })).timestamp);

@@ -29,9 +29,13 @@ export const archiveSource = (archive: ReportArchive): AuditSource => ({
 
 /** From the validators: a report from its author, or from others that hold it. */
 export function peerSource(fetched: LeafFetcher, onFailure: (from: Hex, error: unknown) => void): AuditSource {
+	/** ATTACK: who is silent costs one wait, not one for each file. */
+	const silent = new Set<Hex>();
 	async function first<T>(peers: readonly Hex[], ask: (from: FetchFrom) => Promise<T | null>): Promise<T | null> {
-		for (const from of [...new Set(peers)].slice(0, MOST_PEERS)) {
+		const asked = [...new Set(peers)].filter((peer) => !silent.has(peer)).slice(0, MOST_PEERS);
+		for (const from of asked) {
 			const found = await ask({ from }).catch((error: unknown) => {
+				silent.add(from);
 				onFailure(from, error);
 				return null;
 			});
