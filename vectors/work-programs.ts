@@ -357,10 +357,13 @@ function clone<T>(value: T): T {
 
 /** Somewhere in the program one number becomes another that its field can hold. What can be read stays so. */
 export function mutateProgram(p: Program, draw: Draw): Program {
-	const copy = clone(p);
 	const pick = <T>(list: readonly T[]): T => list[draw(list.length)]!;
-	const ops = [...copy.init, ...copy.step];
-	const op = pick(ops);
+	const tensors = p.tensors.map((t) => ({ ...t, dims: [...t.dims] }));
+	const copy: Program = { k: p.k, tensors, init: [...p.init], step: [...p.step] };
+	const number = draw(p.init.length + p.step.length);
+	const [ops, at] = number < p.init.length ? [copy.init, number] : [copy.step, number - p.init.length];
+	const op = clone(ops[at]!);
+	ops[at] = op;
 	const near = (value: bigint): bigint =>
 		BigInt.asIntN(64, pick([value + 1n, value - 1n, -value, value * 2n, value / 2n, 0n, 2n ** 62n, -(2n ** 63n)]));
 	const bounds = (one: { lo: bigint; hi: bigint }) => {
