@@ -146,6 +146,10 @@ export const codes = {
 		"The provider answered a stage and then did not sign what it had answered.",
 		"Probe again; use the same release at both ends.",
 	),
+	OPENING_CUT: inconclusive(
+		"The connection ended after the provider had committed and before it had answered for it.",
+		"A host that was killed or lost its network is probed again. Once more before ten valid proofs, and it counts as failed.",
+	),
 	CHALLENGE_SILENT: inconclusive(
 		"No commitment came before the deadline, or the link broke.",
 		"Check the connection and probe again.",

@@ -76,7 +76,8 @@ test("cheaters get their codes and no score; inconclusive ones are not accused",
 	const expected = {
 		"wrong-leaf": ["invalid", "ROOT_MISMATCH", 1],
 		"smaller-k": ["invalid", "ELEMENT_WRONG", 1],
-		"hang-up-on-draw": ["invalid", "OPENING_WITHHELD", 0],
+		"hang-up-on-draw": ["inconclusive", "OPENING_CUT", 0],
+		"refuses-draw": ["invalid", "OPENING_WITHHELD", 0],
 		silence: ["inconclusive", "LINK_SILENT", 0],
 		"giant-frame": ["inconclusive", "FRAME_TOO_LARGE", 0],
 	} as const;

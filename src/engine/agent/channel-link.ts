@@ -81,6 +81,7 @@ export function createChannelLink(socket: AgentSocket, facts: ChannelFacts): Cha
 			closing ??= end();
 			return closing;
 		},
+		isClosing: () => closing !== undefined,
 	};
 	return {
 		link,

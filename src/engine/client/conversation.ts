@@ -217,12 +217,14 @@ export class Conversation {
 	private lost(atUs: number): void {
 		if (this.dead) return;
 		const where = this.reader.midFrame ? "in the middle of a frame" : "before the answer was complete";
-		this.dead = { end: "silent", code: "LINK_CLOSED", detail: `the connection ended ${where}` };
+		// A host that we hung up on, because it took too long, is not gone.
+		const how = this.link.isClosing?.() ? "silent" : "cut";
+		this.dead = { end: how, code: "LINK_CLOSED", detail: `the connection ended ${where}` };
 		const lastWords = new Promise<null>((resolve) => setTimeout(resolve, LAST_WORDS_MS, null));
 		void Promise.race([this.link.closed, lastWords]).then((end) => {
 			const exit = end?.signal ? `; killed by ${end.signal}` : end?.code != null ? `; exit code ${end.code}` : "";
 			const stderr = end?.stderrTail ? `; it said: ${printable(end.stderrTail.slice(-300), 300)}` : "";
-			this.bury({ end: "silent", code: "LINK_CLOSED", detail: `${this.dead?.detail}${exit}${stderr}` }, atUs);
+			this.bury({ end: how, code: "LINK_CLOSED", detail: `${this.dead?.detail}${exit}${stderr}` }, atUs);
 		});
 	}
 

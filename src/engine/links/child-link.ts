@@ -96,6 +96,7 @@ export function createChildLink(child: ChildProcessWithoutNullStreams, facts: Ch
 			closing ??= end();
 			return closing;
 		},
+		isClosing: () => closing !== undefined,
 	};
 }
 

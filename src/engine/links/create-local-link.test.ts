@@ -74,9 +74,18 @@ test("the end of an engine in the middle of a request is told with its last word
 	const link = await start(shellEngine("head -c 9 >/dev/null\necho 'bad \u001b[31mluck' >&2\nexit 3"));
 	const engine = await createEngineClient(link, client);
 	const answer = await engine.gemm(gemm, { deadlineMs: 60_000 });
-	assert.equal(answer.end, "silent");
+	assert.equal(answer.end, "cut");
 	assert.equal(answer.code, "LINK_CLOSED");
 	assert.match(answer.detail, /exit code 3; it said: bad \[31mluck/);
+});
+
+test("an engine that we hang up on is not gone by itself", async () => {
+	const link = await start(shellEngine("cat >/dev/null"));
+	const engine = await createEngineClient(link, client);
+	const running = engine.gemm(gemm, { deadlineMs: 60_000 });
+	await link.close();
+	const answer = await running;
+	assert.deepEqual([answer.end, answer.code], ["silent", "LINK_CLOSED"]);
 });
 
 test("endless stderr is drained and only its tail is kept; endless stdout is garbage", async () => {

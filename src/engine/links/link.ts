@@ -49,4 +49,6 @@ export interface Link {
 	readonly closed: Promise<LinkEnd>;
 	/** Ends the engine and waits until it is gone. May be called more than once. */
 	close(): Promise<void>;
+	/** Whether we closed it: then its end says nothing of the host. Absent: never known. */
+	readonly isClosing?: () => boolean;
 }

@@ -132,6 +132,43 @@ test("late once is asked again, late twice counts; late beside other suspects co
 	assert.equal(countOf(together("STREAM_WITHHELD")), "nothing");
 });
 
+test("N15: a host that is killed between its roots and its openings has failed nothing; a second time soon it has", () => {
+	const { counts, pauses, state } = run("inconclusive", "OPENING_CUT", 3);
+	assert.deepEqual(counts, ["nothing", "failure", "failure"]);
+	assert.equal(state.failures, 2);
+	assert.deepEqual(pauses.slice(0, 2), [MIN + 10_000, 2 * MIN + 10_000]);
+	const together = nextProbe(fresh, { ...outcome("inconclusive", "OPENING_CUT"), together: true }, P, 0.5);
+	assert.equal(countOf(together), "nothing");
+	assert.equal(
+		countOf(after(state, "inconclusive", "CHALLENGE_SILENT")),
+		"nothing",
+		"a link that breaks before counts for nothing",
+	);
+});
+
+test("N15: nobody gains by hanging up: in whatever row of probes it counts as withholding does", () => {
+	const kinds = fc.constantFrom("valid", "silent", "wrong", "withheld");
+	fc.assert(
+		fc.property(fc.array(kinds, { maxLength: 60 }), (row) => {
+			let [hangsUp, withholds] = [fresh, fresh];
+			for (const kind of row) {
+				const same = (
+					{
+						valid: ["valid", null],
+						silent: ["inconclusive", "CHALLENGE_SILENT"],
+						wrong: ["invalid", "ELEMENT_WRONG"],
+					} as const
+				)[kind as "valid"];
+				const a = after(hangsUp, ...(same ?? (["inconclusive", "OPENING_CUT"] as const)));
+				const b = after(withholds, ...(same ?? (["invalid", "OPENING_WITHHELD"] as const)));
+				assert.equal(a.counts, b.counts);
+				[hangsUp, withholds] = [a.state, b.state];
+				assert.deepEqual({ ...hangsUp, lastVerdict: null }, { ...withholds, lastVerdict: null });
+			}
+		}),
+	);
+});
+
 test("who hangs up whenever the draw hits is not forgiven again and again", () => {
 	let state = after(fresh, "invalid", "OPENING_WITHHELD").state;
 	// An inconclusive in between, which costs nothing, does not wash it off.
@@ -201,7 +238,7 @@ test("whatever happens in whatever order: never due while resting, always due wh
 	const event = fc.oneof(
 		fc.record({
 			status: fc.constantFrom("valid", "invalid", "inconclusive"),
-			code: fc.constantFrom(null, "OPENING_WITHHELD", "ELEMENT_WRONG"),
+			code: fc.constantFrom(null, "OPENING_WITHHELD", "OPENING_CUT", "ELEMENT_WRONG"),
 			random01: fc.double({ min: 0, max: 0.999, noNaN: true }),
 		}),
 		fc.constantFrom("changed", "rented", "paused"),
@@ -223,7 +260,8 @@ test("whatever happens in whatever order: never due while resting, always due wh
 						what.random01,
 					);
 					state = decision.state;
-					if (what.status === "inconclusive") assert.equal(state.failures, before.failures);
+					if (what.status === "inconclusive" && what.code !== "OPENING_CUT")
+						assert.equal(state.failures, before.failures);
 				}
 				assert.equal(state.nextProbeAtMs !== null, isProbed(state));
 				assert.ok(

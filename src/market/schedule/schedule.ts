@@ -6,14 +6,16 @@ import type { Decision, Outcome, ScheduleState } from "./schedule-state.ts";
 import { isBackedOff, pauseMs, turnOf } from "./turns.ts";
 
 /**
- * What an honest host can cause on a bad day, and a cheater causes every time: an engine that crashes looks like one that hangs up when it sees the
+ * What an honest host can cause on a bad day, and a cheater causes every time: a host that is killed looks like one that hangs up when it sees the
  * draw; a packet that is lost in mid-stream (a fifth of a second until it is sent again) looks like bytes that were fetched.
  */
 const MISHAPS: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"];
+/** The one that proves nothing and yet counts: else a cheater would hang up instead of withholding. */
+const CUT = "OPENING_CUT";
 
 /** In a simultaneous probe lateness is the very sign that was looked for. */
 function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | "together">): boolean {
-	if (status !== "invalid" || code === null) return false;
+	if (status !== "invalid" || code === null) return status === "inconclusive" && code === CUT;
 	return MISHAPS.includes(code) && !(together === true && code === "STREAM_LATE");
 }
 
@@ -66,6 +68,14 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 	const mayRetry = state.retried < params.retries && !isBackedOff(state, params);
 	const pauseMs = params.retryFirstMs * 2 ** state.retried;
 	const { status, code } = outcome;
+	if (status !== "valid" && isMishap(outcome)) {
+		// Repeated means: before enough valid proofs came in between. An inconclusive one in between does not help.
+		const since = state.validSinceWithheld;
+		const isForgiven = since === null || since >= params.forgiveAfterValid;
+		const failures = isForgiven ? state.failures : state.failures + 1;
+		const patch = { lastVerdict: { status, code }, failures, validSinceWithheld: 0 };
+		return { counts: isForgiven ? "nothing" : "failure", again: mayRetry, pauseMs, patch };
+	}
 	switch (status) {
 		case "inconclusive":
 			return { counts: "nothing", again: mayRetry, pauseMs, patch: { lastVerdict: { status, code } } };
@@ -79,14 +89,8 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 			return { counts: "success", again: false, pauseMs: 0, patch };
 		}
 		case "invalid": {
-			const lastVerdict = { status, code };
-			const failed = { lastVerdict, failures: state.failures + 1 };
-			if (!isMishap(outcome)) return { counts: "failure", again: false, pauseMs: 0, patch: failed };
-			// Repeated means: before enough valid proofs came in between. An inconclusive one in between does not help.
-			const since = state.validSinceWithheld;
-			const isForgiven = since === null || since >= params.forgiveAfterValid;
-			const patch = { ...(isForgiven ? { lastVerdict } : failed), validSinceWithheld: 0 };
-			return { counts: isForgiven ? "nothing" : "failure", again: mayRetry, pauseMs, patch };
+			const patch = { lastVerdict: { status, code }, failures: state.failures + 1 };
+			return { counts: "failure", again: false, pauseMs: 0, patch };
 		}
 	}
 }

@@ -122,9 +122,10 @@ const specOfVersion1 = variants("kind", { gemm, fma, stream: object(streamOfVers
 
 /**
  * How the answer to a request ended: `complete` (DONE, reason 0), `stopped` (DONE, reason 1, after the verifier's CANCEL),
- * `refused` (an ERROR frame), `silent` (deadline passed or the link broke), `garbage` (frames that break FRAMES.md).
+ * `refused` (an ERROR frame), `silent` (a deadline passed, or the verifier hung up), `cut` (the far side is gone), `garbage` (frames that
+ * break FRAMES.md). Files of before have `silent` for `cut`.
  */
-const end = oneOf("complete", "stopped", "refused", "silent", "garbage");
+const end = oneOf("complete", "stopped", "refused", "silent", "cut", "garbage");
 export type End = Typed<typeof end>;
 
 /** One OPEN request and what came back. `attachment` holds opening records as received, see evidence-codec.ts. */

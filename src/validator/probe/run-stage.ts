@@ -64,9 +64,9 @@ export async function runStage(context: StageContext, step: StageStep, stage: nu
 		context.onEvent({ kind: "answered", challenge: first + i, end, detail });
 		if (end === "complete" || end === "stopped") context.held.add(first + i);
 	});
-	// Silence and garbage end the whole link: what cannot be sent must not look like a draw that was left
+	// Silence, a cut and garbage end the whole link: what cannot be sent must not look like a draw that was left
 	// unanswered.
-	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "garbage");
+	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "cut" && end !== "garbage");
 	if (linkIsUp) {
 		const nonce = await askWord(context, first);
 		if (nonce === "none") return { end: "broken" };

@@ -65,12 +65,13 @@ export async function countProbe(
 
 /**
  * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault
- * only, and a cheater could put a cheaper one before it: so every invalid probe is looked through. Noted
+ * only, and a cheater could put a cheaper one before it, or hang up: so every such probe is looked through. Noted
  * before it is counted, so that no crash loses it; twice is the same note.
  */
 async function noteFraud(receipts: ValidatorContext["receipts"], ended: EndedProbe): Promise<void> {
 	const { verdict, evidence, probeId, providerId } = ended;
-	if (receipts === null || evidence === null || verdict.status !== "invalid") return;
+	const mayHide = verdict.status === "invalid" || (verdict.status === "inconclusive" && verdict.code === "OPENING_CUT");
+	if (receipts === null || evidence === null || !mayHide) return;
 	await receipts.note({ evidence: evidence.sha256, probeId, providerId });
 }
 

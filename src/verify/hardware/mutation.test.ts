@@ -146,6 +146,7 @@ function otherValue(value: Loose, random: (below: number) => number): Loose {
 		"stopped",
 		"refused",
 		"silent",
+		"cut",
 		"garbage",
 		"leaves",
 		"digests",

@@ -93,6 +93,45 @@ test("a challenge without a commitment is inconclusive; a commitment that is not
 	assert.equal("code" in unopened && unopened.code, "CHALLENGE_SILENT");
 });
 
+test("N15: a connection that ended after the draw proves nothing, for nobody; a lie elsewhere is still a lie", () => {
+	const cuts: readonly Change[] = [
+		(a) => {
+			a.splice(4);
+			Object.assign(writable(a[3]!.opens[0]), { end: "cut" });
+		},
+		(a) => {
+			a.splice(3);
+			Object.assign(writable(a[2]), { end: "cut", opens: [] });
+		},
+		// The first of two openings, and the second.
+		...[0, 1].map(
+			(open): Change =>
+				(a) => {
+					a.splice(3);
+					writable(a[2]).opens.splice(open + 1);
+					Object.assign(writable(a[2]!.opens[open]), { end: "cut" });
+				},
+		),
+	];
+	for (const cut of cuts) {
+		const verdict = verifyEvidence(sign(spoiled(cut)));
+		assert.deepEqual([verdict.status, "code" in verdict && verdict.code], ["inconclusive", "OPENING_CUT"]);
+		expectCode("ELEMENT_WRONG", "challenges[0].opens[0].record[0]", (a) => {
+			cut(a);
+			writable(a[0]!.spec).precision = "fp8";
+		});
+	}
+	// Asked on after the end; and a commitment that was never opened, without a word on why.
+	expectCode("OPENS_WRONG", "challenges[2].opens[1]", (a) => {
+		a.splice(3);
+		Object.assign(writable(a[2]!.opens[0]), { end: "cut" });
+	});
+	expectCode("OPENS_MISSING", "challenges[3].opens[0]", (a) => {
+		a.splice(4);
+		writable(a[3]).opens.pop();
+	});
+});
+
 test("a stream of a gemm that did not end well", () => {
 	expectCode("SPEC_OF", "challenges[2].spec.of", (a) => {
 		a.splice(3);

@@ -223,6 +223,7 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	caught("body.challenges.0.roots", 1, "ATTACHMENT_ORDER"),
 	caught("body.challenges.0.end", "stopped", "END_WRONG"),
 	caught("body.challenges.2.end", "silent", "OPENS_WRONG"),
+	caught("body.challenges.2.end", "cut", "OPENS_WRONG"),
 	caught("body.challenges.0.opens.0.what", "digests", "OPENS_WRONG"),
 	caught("body.challenges.0.opens.0.sentAtUs", plus(-100), "COMMITMENT_AFTER_OPENING"),
 	word("challenges.0.opens.0.sentAtUs", plus(1)),
@@ -230,6 +231,7 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	word("challenges.0.opens.0.receivedAtUs", plus(1)),
 	caught("body.challenges.0.opens.0.attachment", 2, "ATTACHMENT_ORDER"),
 	caught("body.challenges.0.opens.0.end", "silent", "OPENING_WITHHELD"),
+	caught("body.challenges.0.opens.0.end", "cut", "OPENING_CUT"),
 
 	caught("body.readings.0.device", 4, "SPEC_DEVICE"),
 	reading("device", 1),

@@ -17,7 +17,7 @@ import { checkFills } from "./checks/check-fills.ts";
 import { checkFma } from "./checks/check-fma.ts";
 import { checkGemm } from "./checks/check-gemm.ts";
 import { checkIdentity, identitiesOf, identityFindings, judgeCards } from "./checks/check-identity.ts";
-import { checkOpens } from "./checks/check-opens.ts";
+import { checkOpens, wasCut } from "./checks/check-opens.ts";
 import { checkReadings } from "./checks/check-readings.ts";
 import { checkRoots } from "./checks/check-roots.ts";
 import { checkExpectations, checkSignature } from "./checks/check-signature.ts";
@@ -113,6 +113,11 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);
 	if (found !== null) return invalid(found);
+	const cut = answers.find(wasCut);
+	if (cut !== undefined) {
+		const detail = `the connection ended before ${cut.record.spec.kind} on device ${cut.record.spec.device} was answered for`;
+		return { status: "inconclusive", code: "OPENING_CUT", where: cut.where, detail };
+	}
 	const unfinished = answers.find((answer) => !isCommitted(answer));
 	if (unfinished !== undefined) return inconclusive(unfinished);
 	const wordless = withoutWord(answers, body);
@@ -151,13 +156,13 @@ function inconclusive({ where, record: { end, spec } }: Answered): Verdict {
 }
 
 /**
- * Silence and garbage end the whole link; what else the stage had committed could not be opened any more. Nor is a stage opened on which
+ * Silence, a cut and garbage end the whole link; what else the stage had committed could not be opened any more. Nor is a stage opened on which
  * the provider gave no word.
  */
 function couldNotBeOpened(answer: Answered, answers: readonly Answered[], { countersign }: EvidenceBody): boolean {
 	if (countersign && answer.record.stage >= countersign.stages.length) return true;
 	return answers.some(
-		({ record }) => record.stage === answer.record.stage && (record.end === "silent" || record.end === "garbage"),
+		({ record }) => record.stage === answer.record.stage && ["silent", "cut", "garbage"].includes(record.end),
 	);
 }
 
@@ -180,7 +185,8 @@ function checkContents(
 	const scratch = createRowScratch();
 	const seeds = probeSeeds(body, answers);
 	for (const answer of answers) {
-		if (!isCommitted(answer) || answer.opens.length === 0) continue;
+		// Of a cut one not all has come that could be checked, and it proves nothing.
+		if (!isCommitted(answer) || answer.opens.length === 0 || wasCut(answer)) continue;
 		onCheck("contents", answer.where);
 		const of = answer.opens[0]!.openings.length;
 		let done = 0;
