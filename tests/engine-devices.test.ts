@@ -134,3 +134,17 @@ test("what the engine refuses to read", async () => {
 	assert.equal(toCpu.end, "refused", "a processor is no disk");
 	await client.close();
 });
+
+test("N5: when the owner allows no more writing today the disk is left out, and the probe is valid", async () => {
+	for (const [args, isAsked] of [
+		[["--disk-writes", "0"], false],
+		[[], true],
+	] as const) {
+		const { verdict, evidence } = await runProbe(options(["--threads", "2", ...args], {}));
+		assert.equal(verdict.status, "valid", JSON.stringify(verdict).slice(0, 300));
+		const decoded = decodeEvidence(evidence!);
+		assert.ok(decoded.ok);
+		const kinds = decoded.evidence.envelope.body.challenges.map(({ spec }) => spec.kind);
+		assert.equal(kinds.includes("copy"), isAsked, kinds.join(" "));
+	}
+});

@@ -14,6 +14,8 @@ import { AssayError } from "../protocol/assay-error.ts";
 import { readU32 } from "../protocol/bytes/bytes.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
+import { openDiskBudget } from "./disk-budget.ts";
+import type { TurnRules } from "./engine-turns.ts";
 import { hostTraces, startHostWatch } from "./host-watch.ts";
 import { EngineLender } from "./lend-engine.ts";
 import { errorToEvent, type ProviderEvent } from "./provider-event.ts";
@@ -42,6 +44,10 @@ export interface ProviderOptions {
 	readonly env: Readonly<Record<string, string | undefined>>;
 	/** The most that a validator may ask for. */
 	readonly limits: EngineLimits;
+	/** What engines may write to the disk in a day, of all validators together. Null: no limit. */
+	readonly diskBytesPerDay: number | null;
+	/** For tests: see engine-turns.ts. */
+	readonly turns?: TurnRules;
 	/** Null: nothing to rent, and no earlier rental to look after. */
 	readonly rental: null | {
 		/** False: no new rentals, only what the book still has. */
@@ -90,7 +96,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 	const traces = await hostTraces(engine.command).catch(() => "");
 	let rentals: HostRentals | null = null;
 	const isRented = () => rentals !== null && rentals.rentals.length > 0;
-	const lender = new EngineLender(options, isRented);
+	const lender = new EngineLender({ ...options, disk: await diskBudgetOf(options) }, isRented);
 	let claim = await lender.readClaim();
 	const connections = new Set<ValidatorConnection>();
 	const stopping = new AbortController();
@@ -190,6 +196,12 @@ function tellUnguarded({ guards }: EnvironmentMaker, onEvent: ProviderOptions["o
 		const detail = `nothing guards this host's ${guard} from renters: ${why}`;
 		onEvent({ kind: "trouble", code: "RENTAL_UNGUARDED", detail });
 	}
+}
+
+async function diskBudgetOf({ dataFolder, diskBytesPerDay: bytesPerDay, validators, nowMs }: ProviderOptions) {
+	if (bytesPerDay === null) return null;
+	const path = join(dataFolder, "disk-writes.json");
+	return openDiskBudget({ path, bytesPerDay, validators: validators.length, nowMs });
 }
 
 function offerOf({ name, pricePerHourMicros, rental }: ProviderOptions, maker: EnvironmentMaker | null): AgentOffer {

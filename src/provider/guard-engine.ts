@@ -1,5 +1,5 @@
 // One engine for one validator, within limits: killed when its minutes are over or its memory passes what was
-// agreed, whatever it is doing. Memory is watched, not reserved: a limit on address space would stop every
+// agreed, whatever it is doing. What it wrote to the disk is told at its end. Memory is watched, not reserved: a limit on address space would stop every
 // GPU driver, which maps far more than it uses.
 
 import { readFileSync } from "node:fs";
@@ -21,8 +21,15 @@ export interface GuardedEngine {
 	readonly minuteMs?: number;
 }
 
+export interface GuardedLink extends Link {
+	/** Ends the engine at once, and tells why. */
+	kill(why: string): void;
+	/** Bytes that it has written to the disk, once it is gone. */
+	readonly written: Promise<number>;
+}
+
 /** Throws AssayError ENGINE_NOT_STARTED. */
-export async function openGuardedEngine(options: GuardedEngine): Promise<Link> {
+export async function openGuardedEngine(options: GuardedEngine): Promise<GuardedLink> {
 	let pid = 0;
 	const link = await createLocalLink({
 		command: options.command,
@@ -35,9 +42,14 @@ export async function openGuardedEngine(options: GuardedEngine): Promise<Link> {
 	// When the host runs out of memory, the engine goes before anything of its owner's.
 	await writeFile(`/proc/${pid}/oom_score_adj`, "1000").catch(() => {});
 	let gone = false;
+	let seenBytes = 0;
+	const look = () => {
+		seenBytes = Math.max(seenBytes, writtenBytes(pid));
+	};
 	const kill = (why: string) => {
 		if (gone) return;
 		gone = true;
+		look();
 		try {
 			process.kill(-pid, "SIGKILL");
 		} catch {
@@ -48,15 +60,28 @@ export async function openGuardedEngine(options: GuardedEngine): Promise<Link> {
 	const { memoryBytes, minutes } = options.limits;
 	const end = setTimeout(() => kill(`its ${minutes} min were over`), minutes * (options.minuteMs ?? 60_000));
 	const watch = setInterval(() => {
+		look();
 		const bytes = residentBytes(pid);
 		if (bytes > memoryBytes) kill(`it took ${bytes} bytes of memory, ${memoryBytes} were agreed`);
 	}, options.everyMs ?? 500);
-	void link.closed.then(() => {
+	const written = link.closed.then(({ stderrTail }) => {
 		gone = true;
 		clearTimeout(end);
 		clearInterval(watch);
+		// Its own last line is exact; one that was killed has none, nor one that wrote nothing.
+		const said = /(\d{1,15}) bytes written to the disk\s*$/.exec(stderrTail)?.[1];
+		return said === undefined ? seenBytes : Number(said);
 	});
-	return link;
+	return { ...link, kill, written };
+}
+
+/** By the kernel's count; 0 when the process is gone, or not to be looked at. */
+function writtenBytes(pid: number): number {
+	try {
+		return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1] ?? 0);
+	} catch {
+		return 0;
+	}
 }
 
 /** 0 when the process is gone. */

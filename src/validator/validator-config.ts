@@ -28,6 +28,8 @@ const PROBE = {
 	 * H200 takes 12 s, a slow 8-card host a few minutes.
 	 */
 	totalMs: 15 * 60_000,
+	/** How long a host whose engine is in use is asked again, before the probe is given up. */
+	busyMs: 20_000,
 	/** What a provider's engine may use. */
 	limits: { memoryBytes: 64 * GiB, minutes: 20 },
 	/** How long the probes of a group wait for each other before each of the stages that must overlap. */
@@ -148,6 +150,7 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 	"rollCalls.keepFilesMs": [60_000, 3650 * DAY],
 	"probe.sustainMs": [0, DAY],
 	"probe.totalMs": [100, DAY],
+	"probe.busyMs": [0, 600_000],
 	"probe.togetherWaitMs": [1, 600_000],
 	"probe.limits.minutes": [1, 1440],
 	"probe.limits.memoryBytes": [1, Number.MAX_SAFE_INTEGER],

@@ -45,7 +45,10 @@ test("every cheater is caught, no honest provider is accused", async (t) => {
 	for (const { kind, isHonest, accused, unproven, outcomes } of report.kinds) {
 		if (isHonest) continue;
 		assert.equal(accused + unproven, 1, kind);
-		const isInconclusive = Object.keys(outcomes).every((outcome) => outcome.startsWith("inconclusive"));
+		// Who hangs up after the draw is proven nothing, and counts as failed all the same.
+		const isInconclusive = Object.keys(outcomes).every(
+			(outcome) => outcome.startsWith("inconclusive") && outcome !== "inconclusive OPENING_CUT",
+		);
 		assert.equal(unproven === 1, isInconclusive, `${kind}: ${JSON.stringify(outcomes)}`);
 	}
 });

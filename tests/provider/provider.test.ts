@@ -78,6 +78,7 @@ async function startProvider(
 		engine: { command: engine, args: [] },
 		env: process.env,
 		limits: LIMITS,
+		diskBytesPerDay: null,
 		rental: null,
 		clockUs,
 		nowMs: () => Date.now(),

@@ -51,7 +51,14 @@ async function withProvider(
 	const dataFolder = join(folder, `data${nextData++}`);
 	const provider = await createProvider({
 		...{ signer: makeSigner(), validators: doors.map(({ url }) => url), trust: [], dataFolder, name: "host" },
-		...{ pricePerHourMicros: 0, engine: { command: engine, args: [] }, env: process.env, limits: LIMITS, rental: null },
+		...{
+			pricePerHourMicros: 0,
+			engine: { command: engine, args: [] },
+			env: process.env,
+			limits: LIMITS,
+			diskBytesPerDay: null,
+			rental: null,
+		},
 		...{ clockUs, nowMs: () => Date.now(), randomBytes: random, retry: { firstMs: 20, capMs: 100 } },
 		...{ onEvent: (event) => void events.push(event), rollCalls: { leastBetweenMs: more.leastBetweenMs ?? 0 } },
 		chain: more.chain ?? null,

@@ -118,6 +118,7 @@ async function startCheat(signer: Signer, dataFolder: string): Promise<void> {
 		engine: { command: process.execPath, args: ["--input-type=module", "-e", CHEATING_ENGINE] },
 		env: process.env,
 		limits: { memoryBytes: 1e12, minutes: 60 },
+		diskBytesPerDay: null,
 		rental: null,
 		clockUs: env.clockUs,
 		nowMs: Date.now,

@@ -57,6 +57,7 @@ const SETTINGS = {
 	params: { rollCallLeastMs: 2500, maxAgeMs: 36_000_000 },
 	chain: { epochSeconds: 3600, rollCalls: { every: 1, windowSeconds: 4 } },
 	rollCalls: { openMs: 4000, restMs: 0 },
+	probe: { busyMs: 0 },
 };
 
 /** Slow when it is probed, so that toys of one event loop can answer together: they have proven little. */
@@ -157,7 +158,14 @@ async function startReal(): Promise<Provider> {
 			engine: { command: (await findEngine(hostPlatform())).path, args: [] },
 			env: process.env,
 		},
-		...{ limits: { memoryBytes: 1e11, minutes: 60 }, rental: null, clockUs: env.clockUs, nowMs: Date.now, chain },
+		...{
+			limits: { memoryBytes: 1e11, minutes: 60 },
+			diskBytesPerDay: null,
+			rental: null,
+			clockUs: env.clockUs,
+			nowMs: Date.now,
+			chain,
+		},
 		...{ randomBytes: env.randomBytes, onEvent: (event) => void told.push(event), demands: { everyMs: 200 } },
 		rollCalls: { leastBetweenMs: 0 },
 	});

@@ -26,6 +26,7 @@ class DiskRoom {
   const std::string& path() const { return path_; }  // without links
   int any_file() const { return files_[0]; }         // for questions about the file system
   uint64_t written() const { return written_; }
+  uint64_t may_still_write() const { return may_write_ - written_; }
   // Counted when it is promised, not when it is done. Throws no_memory.
   void charge(uint64_t bytes);
 

@@ -59,7 +59,7 @@ class DiskDevice final : public Device, public ProductCopies {
     claim.name = info.name;
     claim.uuid = info.uuid;
     claim.memory_bytes = info.bytes;
-    claim.free_bytes = info.free_bytes;
+    claim.free_bytes = std::min(info.free_bytes, room_->may_still_write());
     claim.units = 1;
     return claim;
   }

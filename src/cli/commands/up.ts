@@ -41,6 +41,7 @@ const options = {
 	"no-provider": flag("do not offer this machine itself"),
 	name: { ...name, help: "how this machine is listed (default: its host name)" },
 	price: number("AMOUNT", "price of an hour of it (default 0)", [0, 1e9]),
+	"disk-writes-per-day": number("GB", "what engines may write to its disk in 24 hours (default 200)", [0, 1e6]),
 	"no-rent": flag("not for rent; otherwise, as root and with an OpenSSH server, it can be rented from this machine"),
 	quick,
 	param,
@@ -269,6 +270,7 @@ async function offer(
 		dataFolder: join(dataDir, "provider"),
 		name: values.name,
 		pricePerHour: values.price === undefined ? undefined : String(values.price),
+		diskWritesPerDay: values["disk-writes-per-day"]?.toString(),
 		// Of an external chain its owner names the contracts, to `assay provide` on each host.
 		chain: isEmbedded ? { rpc: running.chain!.url, contracts: join(dataDir, "chain", "contracts.json") } : null,
 		rentable: !values["no-rent"],

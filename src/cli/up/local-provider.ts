@@ -25,6 +25,8 @@ export interface LocalProviderOptions {
 	readonly dataFolder: string;
 	readonly name: string | undefined;
 	readonly pricePerHour: string | undefined;
+	/** GB; undefined: the default of `assay provide`. */
+	readonly diskWritesPerDay: string | undefined;
 	readonly env: CliIo["env"];
 	/** The chain that its answers to roll calls stand for; null: none. */
 	readonly chain: { readonly rpc: string; readonly contracts: string } | null;
@@ -80,6 +82,7 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 	if (options.chain !== null) args.push("--contracts", options.chain.contracts);
 	if (options.name !== undefined) args.push("--name", options.name);
 	if (options.pricePerHour !== undefined) args.push("--price", options.pricePerHour);
+	if (options.diskWritesPerDay !== undefined) args.push("--disk-writes-per-day", options.diskWritesPerDay);
 	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
 		// Not as an argument: the address has the secret of the chain's owner.
 		env: { ...options.env, ...(options.chain && { ASSAY_RPC: options.chain.rpc }) } as NodeJS.ProcessEnv,

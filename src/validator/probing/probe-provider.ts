@@ -12,6 +12,7 @@ import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { DueProbe } from "../../store/queue/due-probes.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
+import { untilFree } from "../agents/until-free.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
 import { type ProbeResult, runProbe } from "../probe/run-probe.ts";
 import type { ProbeHold } from "../roll-call/probe-hold.ts";
@@ -119,7 +120,10 @@ class ProviderProbe {
 			target: isAgent ? `agent:${provider.id}` : provider.target,
 			openLink: async () => {
 				this.link = await withDeadline(
-					() => openProviderLink(this.context, provider, probeId, receipts?.wanted ?? null),
+					() =>
+						untilFree(() => openProviderLink(this.context, provider, probeId, receipts?.wanted ?? null), {
+							...{ env, patienceMs: config.probe.busyMs, everyMs: BUSY_EVERY_MS, signal },
+						}),
 					{
 						totalMs: config.probe.totalMs,
 						after: env.after,
@@ -233,6 +237,9 @@ class ProviderProbe {
 		this.context.log.warn({ provider: this.provider.id, probe: this.probeId, err }, message);
 	}
 }
+
+/** A host keeps the place of one that comes again. */
+const BUSY_EVERY_MS = 1000;
 
 /** A lasting load is ordered of the cards and then of the CPU. */
 const orderedMs = (sustainMs: number): number => 2 * sustainMs;

@@ -1,14 +1,15 @@
 // What customers can do with rentals: find what is for rent, reserve it and have its environment made, extend
 // it, give it back. The rules are market's; every change is guarded by the store, so any process can do it.
+
 import type { CallReply, CallRequest } from "../../engine/agent/agent-calls.ts";
 import { checkCustomer, type HeldRentals, LOOK_BACK_MS } from "../../market/rentals/customer-limits.ts";
 import { activate, extend, refuse, release, reserve } from "../../market/rentals/rental-rules.ts";
-import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { ProviderQuery } from "../../store/provider-query.ts";
 import type { Provider } from "../../store/providers.ts";
+import { untilFree } from "../agents/until-free.ts";
 import { keepCalls } from "../scoring/counted-calls.ts";
 import { failure } from "../validator-context.ts";
 import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
@@ -175,18 +176,10 @@ export class Rentals {
 	}
 
 	/** A probe or a roll call has the host's engine for seconds; a customer is not sent away for that. */
-	private async askUntilFree(providerId: string, request: CallRequest<"rent">): Promise<CallReply<"rent">> {
+	private askUntilFree(providerId: string, request: CallRequest<"rent">): Promise<CallReply<"rent">> {
 		const { asker, env } = this.context;
-		const untilMs = env.nowMs() + BUSY_PATIENCE_MS;
-		for (;;) {
-			try {
-				return await asker.ask(providerId, "rent", request);
-			} catch (error) {
-				const isBusy = error instanceof AssayError && error.code === "PROVIDER_BUSY";
-				if (!isBusy || env.nowMs() >= untilMs) throw error;
-				await sleep(BUSY_EVERY_MS, undefined, env.after);
-			}
-		}
+		const patience = { env, patienceMs: BUSY_PATIENCE_MS, everyMs: BUSY_EVERY_MS };
+		return untilFree(() => asker.ask(providerId, "rent", request), patience);
 	}
 
 	private async mustFind(id: string): Promise<Rental> {

@@ -5,10 +5,10 @@ import { createEngineClient, type EngineClient } from "../../engine/client/creat
 import type { OpeningRecord } from "../../engine/client/engine-answers.ts";
 import { openRollAnswer, type RolledOpenings, runRollAnswer } from "../../engine/client/roll-call-run.ts";
 import type { Link } from "../../engine/links/link.ts";
-import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { makeRollCallFile, type RollCallBody } from "../../protocol/roll-call/roll-file.ts";
+import { untilFree } from "../agents/until-free.ts";
 import { openProviderLink, withDeadline } from "../probing/open-provider-link.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import type { CommittedTree, TreeEntry } from "./committed-tree.ts";
@@ -36,20 +36,11 @@ const BUSY_EVERY_MS = 500;
 export async function openHost(context: OpenContext, call: OpenedCall, entry: TreeEntry): Promise<readonly HostFile[]> {
 	const { env, config } = context;
 	const { openMs } = config.rollCalls;
+	const provider = { id: entry.providerId, link: "agent", target: "" } as const;
 	// Its own words, rather than that the time is over.
-	const untilMs = env.nowMs() + openMs - 2 * BUSY_EVERY_MS;
-	const open = async (): Promise<Link> => {
-		for (;;) {
-			try {
-				const provider = { id: entry.providerId, link: "agent", target: "" } as const;
-				return await openProviderLink(context, provider, bytesToHex(env.randomBytes(16)));
-			} catch (error) {
-				const isBusy = error instanceof AssayError && error.code === "PROVIDER_BUSY";
-				if (!isBusy || env.nowMs() >= untilMs) throw error;
-				await sleep(BUSY_EVERY_MS, undefined, env.after);
-			}
-		}
-	};
+	const patience = { env, patienceMs: openMs - 2 * BUSY_EVERY_MS, everyMs: BUSY_EVERY_MS };
+	const open = (): Promise<Link> =>
+		untilFree(() => openProviderLink(context, provider, bytesToHex(env.randomBytes(16))), patience);
 	const link = await withDeadline(open, { totalMs: openMs, after: env.after, onDeadline: () => {} });
 	const { clockUs, randomBytes } = env;
 	const client = await createEngineClient(link, { clockUs, readyDeadlineMs: READY_MS, randomBytes });
