@@ -3,6 +3,7 @@
 
 #include "kernels.hpp"
 #include "launch_shape.hpp"
+#include "limb_shape.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -55,6 +56,8 @@ void Context::load_all() {
   if (!has_warpgroups_) return;
   load(warpgroup_module());
   for (const char* kernel : kWarpgroups) allow(kernel, kWarpgroupSharedBytes);
+  load(limb_module());
+  for (const char* kernel : kLimbs) allow(kernel, limb_shared_bytes(kernel[5] - '0', kernel[8] - '0'));
 }
 
 void Context::make_streams() {
@@ -106,7 +109,7 @@ void Context::launch_raw(const Launch& what, void** arguments) const {
     const LaunchConfig config{{what.blocks, 1, 1}, {what.threads, 1, 1}, what.shared_bytes, kMain, &cluster, 1};
     result = driver().cuLaunchKernelEx(&config, found->second, arguments, nullptr);
   } else {
-    result = driver().cuLaunchKernel(found->second, what.blocks, 1, 1, what.threads, 1, 1, what.shared_bytes,
+    result = driver().cuLaunchKernel(found->second, what.blocks, what.rows, 1, what.threads, 1, 1, what.shared_bytes,
                                      what.where == Where::aside ? aside_ : kMain, arguments, nullptr);
   }
   if (result != kCudaSuccess) check(result, (std::string("launching ") + what.kernel).c_str());

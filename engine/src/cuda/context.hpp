@@ -20,6 +20,7 @@ struct Launch {
   const char* kernel;
   uint32_t blocks, threads, shared_bytes = 0;
   Where where = Where::main;
+  uint32_t rows = 1;  // of blocks
 };
 
 class Context {
@@ -49,6 +50,10 @@ class Context {
   void launch(const Launch& what, const Arguments&... arguments) const {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launch_raw(what, pointers);
+  }
+  template <typename... Arguments>
+  void launch_2d(const char* kernel, uint32_t blocks, uint32_t rows, uint32_t threads, const Arguments&... arguments) const {
+    launch({kernel, blocks, threads, 0, Where::main, rows}, arguments...);
   }
   void aside_waits_for_main() const;
   void main_waits_for_aside() const;

@@ -82,6 +82,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   void hash_round(const CudaKept& kept, uint32_t slot);
   void run_lanes(const FmaSpec& spec, const Seed& seed, const std::atomic<bool>& stop);
   const Context& context() const { return *context_; }
+  std::shared_ptr<const Context> shared_context() const { return context_; }
   // Tests and the bench turn Hopper's own path off, to have both; true when it is on now.
   bool use_warpgroups(bool use) { return use_warpgroups_ = use && context_->has_warpgroups(); }
 

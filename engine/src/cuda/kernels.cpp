@@ -13,18 +13,22 @@ ASSAY_EMBED(gemm_mma)
 ASSAY_EMBED(gemm_wgmma)
 ASSAY_EMBED(generate)
 ASSAY_EMBED(hash)
+ASSAY_EMBED(limb_wgmma)
 ASSAY_EMBED(scalar)
+ASSAY_EMBED(work)
 
 std::span<const KernelModule> kernel_modules() {
   static constexpr KernelModule kModules[] = {
       {assay_gemm_mma, kMultiply}, {assay_generate, kGenerate}, {assay_hash, kHash}, {assay_scalar, kScalar},
-      {assay_chase, kChase}};
+      {assay_chase, kChase},       {assay_work, kWork}};
   return kModules;
 }
 KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
+KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
 #else
 std::span<const KernelModule> kernel_modules() { return {}; }
 KernelModule warpgroup_module() { return {}; }
+KernelModule limb_module() { return {}; }
 #endif
 
 }  // namespace assay::cuda

@@ -1,0 +1,89 @@
+#include "cpu_work.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine_error.hpp"
+#include "kept_memory.hpp"
+#include "sha256_host.hpp"
+#include "tree.hpp"
+
+namespace assay {
+namespace {
+
+using namespace work;
+
+// Work of one piece of an op, in elements computed or products summed: long enough to be worth handing over.
+constexpr uint64_t kPieceWork = 1 << 16;
+
+class CpuWorkMemory : public WorkMemory {
+ public:
+  CpuWorkMemory(ThreadPool& pool, const CheckedProgram& checked, uint64_t bytes)
+      : pool_(pool), memory_(std::max<uint64_t>(bytes, 1)) {
+    for (const Op& op : checked.program.init) ops_.push_back(&op);
+    for (const Op& op : checked.program.step) ops_.push_back(&op);
+  }
+
+  void write(Address at, std::span<const uint8_t> bytes) override { std::memcpy(memory_.data() + at, bytes.data(), bytes.size()); }
+  void read(Address at, std::span<uint8_t> bytes) override { std::memcpy(bytes.data(), memory_.data() + at, bytes.size()); }
+  void clear(Address at, uint64_t bytes) override { std::memset(memory_.data() + at, 0, bytes); }
+  void copy(Address from, Address to, uint64_t bytes) override { std::memcpy(memory_.data() + to, memory_.data() + from, bytes); }
+  void finish() override {}
+
+  void run(uint32_t number, std::span<const Address> operands, Address out, const Moment& moment) override {
+    const Op& op = *ops_[number];
+    const void* from[kMostOperands];
+    for (size_t i = 0; i < operands.size(); ++i) from[i] = memory_.data() + operands[i];
+    const uint64_t count = element_count(op.dims), grain = grain_of(op), pieces_grain = piece_of(op, grain);
+    pool_.run((count + pieces_grain - 1) / pieces_grain, [&](uint64_t i) {
+      const uint64_t first = i * pieces_grain;
+      run_op(op, from, memory_.data() + out, moment, {first, std::min(count, first + pieces_grain)});
+    });
+  }
+
+  Root hash(Address at, uint64_t bytes) override {
+    const uint8_t* from = memory_.data() + at;
+    const auto hashes = [&](uint64_t first, uint32_t count, Hash* out) {
+      for (uint64_t leaf = first; leaf < first + count; ++leaf) {
+        const uint64_t begin = leaf * 1024, size = std::min<uint64_t>(1024, bytes - begin);
+        uint8_t last[1024] = {};
+        if (size < 1024) std::memcpy(last, from + begin, size);
+        out[leaf - first] = leaf_hash(size < 1024 ? last : from + begin);
+      }
+    };
+    const std::atomic<bool> stop = false;
+    const Hash root = ChunkedTree(pool_, (bytes + 1023) / 1024, kMaxChunkLog2, hashes, stop).root();
+    Root found;
+    static_assert(sizeof root == sizeof found);
+    std::memcpy(found.data(), &root, sizeof found);
+    return found;
+  }
+
+ private:
+  // Elements of a piece, a multiple of `grain`.
+  uint64_t piece_of(const Op& op, uint64_t grain) const {
+    uint64_t work = 1;
+    if (op.op == Operator::matmul) work = op.operands[0].dims[2];
+    if (op.op == Operator::reduce) work = op.operands[0].dims[1];
+    if (op.op == Operator::map) work = op.code.registers() + uint64_t{op.code.turns} * op.code.body.size();
+    // Every thread reads all indices: as many pieces as there are threads, no more.
+    if (op.op == Operator::scatter_add) return (op.dims[0] + pool_.threads() - 1) / pool_.threads() * grain;
+    return std::max<uint64_t>(grain, kPieceWork / work);
+  }
+
+  ThreadPool& pool_;
+  KeptMemory memory_;
+  std::vector<const Op*> ops_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkMemory> CpuWork::prepare(const CheckedProgram& checked, uint64_t bytes) {
+  try {
+    return std::make_unique<CpuWorkMemory>(pool_, checked, bytes);
+  } catch (const std::bad_alloc&) {
+    throw EngineError(ErrorCode::no_memory, "no room for " + std::to_string(bytes) + " bytes of a program");
+  }
+}
+
+}  // namespace assay

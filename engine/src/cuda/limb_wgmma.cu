@@ -1,0 +1,214 @@
+// Exact products of integers of up to 32 bits on Hopper's tensor cores, docs/work.md §2: C[b,i,j] = Σ A[b,i,k]·B[b,j,k]. Operands come as
+// planes of bytes (work.cu); one launch multiplies one or two planes of A with one or two of B, byte by byte, into 32-bit sums by weight,
+// and puts them together in 64 bits. i16 × i16 is four products of bytes into three sums. Built for sm_90a alone.
+//
+// One thread copies slices of K into a ring of stages; two warpgroups multiply 64 rows of a tile each. Two blocks of a cluster make tiles
+// one below the other and share what they read of B. Rows and columns beyond the matrix are read as zeros and not written.
+#include "limb_shape.hpp"
+#include "warpgroup.cuh"
+
+namespace assay::cuda {
+
+#define LIMB_R4(D, I) "+r"(D[I]), "+r"(D[I + 1]), "+r"(D[I + 2]), "+r"(D[I + 3])
+#define LIMB_R16(D, I) LIMB_R4(D, I), LIMB_R4(D, I + 4), LIMB_R4(D, I + 8), LIMB_R4(D, I + 12)
+#define LIMB_R32(D, I) LIMB_R16(D, I), LIMB_R16(D, I + 16)
+#define LIMB_P32                                                                                                  \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
+  "%30,%31,"
+#define LIMB_P64                                                                                                  \
+  LIMB_P32 "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
+           "%57,%58,%59,%60,%61,%62,%63"
+#define LIMB_P96                                                                                                  \
+  LIMB_P64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88," \
+           "%89,%90,%91,%92,%93,%94,%95"
+#define LIMB_128(TYPES)                                                                                           \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k32.s32." TYPES " {"  \
+               LIMB_P64 "}, %64, %65, p; }"                                                                       \
+               : LIMB_R32(d, 0), LIMB_R32(d, 32)                                                                  \
+               : "l"(a), "l"(b), "r"(add))
+#define LIMB_192(TYPES)                                                                                           \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %98, 0;\nwgmma.mma_async.sync.aligned.m64n192k32.s32." TYPES " {"  \
+               LIMB_P96 "}, %96, %97, p; }"                                                                       \
+               : LIMB_R32(d, 0), LIMB_R32(d, 32), LIMB_R32(d, 64)                                                 \
+               : "l"(a), "l"(b), "r"(add))
+#define LIMB_MULTIPLY(SUMS, WIDTH)                                                                                \
+  template <bool A_SIGNED, bool B_SIGNED>                                                                         \
+  __device__ __forceinline__ void multiply_bytes(int32_t (&d)[SUMS], uint64_t a, uint64_t b, uint32_t add) {      \
+    if constexpr (A_SIGNED && B_SIGNED) WIDTH("s8.s8");                                                           \
+    else if constexpr (A_SIGNED) WIDTH("s8.u8");                                                                  \
+    else if constexpr (B_SIGNED) WIDTH("u8.s8");                                                                  \
+    else WIDTH("u8.u8");                                                                                          \
+  }
+// d = a·bᵀ (+ d when `add`): 64 rows by 128 or 192 columns over 32 bytes of K.
+LIMB_MULTIPLY(64, LIMB_128)
+LIMB_MULTIPLY(96, LIMB_192)
+
+// PA, PB: planes of the group; SA, SB: whether its top plane is signed.
+template <int PA, int PB, bool SA, bool SB>
+struct Limbs {
+  static constexpr uint32_t kN = limb_tile_n(PA, PB), kStages = limb_stages(PA, PB), kStageBytes = limb_stage_bytes(PA, PB);
+  static constexpr uint32_t kABytes = kLimbTileM * kLimbTileK, kBBytes = kN * kLimbTileK;
+  static constexpr int kSums = kN / 2;
+
+  const LimbProduct& what;
+  uint32_t stages, barriers, rank, lane;
+  uint32_t row_pairs, columns, tiles, slices;
+  int32_t high[kSums], middle[PA + PB > 2 ? kSums : 1], low[PA + PB > 3 ? kSums : 1];
+
+  __device__ __forceinline__ uint32_t filled(uint32_t stage) const { return barriers + 8 * stage; }
+  __device__ __forceinline__ uint32_t emptied(uint32_t stage) const { return barriers + 8 * (kStages + stage); }
+
+  struct At {
+    uint32_t batch, row, column;
+  };
+  __device__ __forceinline__ At place(uint32_t tile) const {
+    constexpr uint32_t kBand = 8;
+    const uint32_t per_batch = row_pairs * columns, batch = tile / per_batch, in = tile - batch * per_batch;
+    const uint32_t band = in / (kBand * columns), first = band * kBand, rest = in - band * kBand * columns;
+    const uint32_t height = row_pairs - first < kBand ? row_pairs - first : kBand;
+    return {batch, (first + rest % height) * 2 * kLimbTileM + rank * kLimbTileM, rest / height * kN};
+  }
+
+  __device__ __forceinline__ void copy(const LimbMaps& maps) const {
+    uint32_t stage = 0, parity = 1;
+#pragma unroll 1
+    for (uint32_t tile = blockIdx.x / 2; tile < tiles; tile += gridDim.x / 2) {
+      const At at = place(tile);
+#pragma unroll 1
+      for (uint32_t slice = 0; slice < slices; ++slice) {
+        barrier_wait(emptied(stage), parity);
+        const uint32_t full = filled(stage), to = stages + stage * kStageBytes, k = what.k_first + slice * kLimbTileK;
+        barrier_expect(full, kStageBytes);
+#pragma unroll
+        for (int p = 0; p < PA; ++p) copy_box_3d(to + p * kABytes, &maps.a[p], k, at.row, at.batch / what.a_share, full);
+#pragma unroll
+        for (int p = 0; p < PB; ++p)
+          copy_box_3d_to_both(to + PA * kABytes + p * kBBytes + rank * (kBBytes / 2), &maps.b[p], k, at.column + rank * (kN / 2),
+                              at.batch / what.b_share, full);
+        if (++stage == kStages) stage = 0, parity ^= 1;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void release(uint32_t stage) const {
+    if (lane < 2) barrier_arrive_at(emptied(stage), lane);
+  }
+
+  __device__ __forceinline__ void multiply_slice(uint32_t at, uint32_t half, uint32_t first) {
+    uint64_t a[PA], b[PB];
+#pragma unroll
+    for (int p = 0; p < PA; ++p) a[p] = operand_descriptor(at + p * kABytes + half * 64 * kLimbTileK);
+#pragma unroll
+    for (int p = 0; p < PB; ++p) b[p] = operand_descriptor(at + PA * kABytes + p * kBBytes);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (uint32_t step = 0; step < kLimbTileK / 32; ++step) {
+      const uint32_t add = first && step == 0 ? 0 : 1, at_k = 2 * step;
+      multiply_bytes<SA, SB>(high, a[0] + at_k, b[0] + at_k, add);
+      if constexpr (PB > 1) multiply_bytes<SA, false>(middle, a[0] + at_k, b[1] + at_k, add);
+      if constexpr (PA > 1) multiply_bytes<false, SB>(middle, a[1] + at_k, b[0] + at_k, PB > 1 ? 1 : add);
+      if constexpr (PA > 1 && PB > 1) multiply_bytes<false, false>(low, a[1] + at_k, b[1] + at_k, add);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+
+  __device__ __forceinline__ int64_t value(int i) const {
+    int64_t sum = high[i];
+    if constexpr (PA + PB == 3) sum = (sum << 8) + middle[i];
+    if constexpr (PA + PB == 4) sum = (sum << 16) + (static_cast<int64_t>(middle[i]) << 8) + low[i];
+    return sum << what.shift;
+  }
+
+  template <typename T>
+  __device__ __forceinline__ void store(const At& at, uint32_t half, T* out) const {
+    const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), column = at.column + 2 * (lane & 3);
+    T* to = out + (static_cast<uint64_t>(at.batch) * what.m + row) * what.n + column;
+#pragma unroll
+    for (int j = 0; j < static_cast<int>(kN) / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const uint32_t r = e / 2 * 8, c = 8 * j + e % 2;
+        if (row + r >= what.m || column + c >= what.n) continue;
+        T* place = to + static_cast<uint64_t>(r) * what.n + c;
+        const int64_t sum = value(4 * j + e);
+        *place = static_cast<T>(what.adds ? *place + sum : sum);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply(uint32_t half, void* out) {
+    uint32_t stage = 0, parity = 0, before = 0;
+#pragma unroll 1
+    for (uint32_t tile = blockIdx.x / 2; tile < tiles; tile += gridDim.x / 2) {
+#pragma unroll 1
+      for (uint32_t slice = 0; slice < slices; ++slice) {
+        barrier_wait(filled(stage), parity);
+        multiply_slice(stages + stage * kStageBytes, half, slice == 0);
+        warpgroup_wait<1>();  // the slice before this one is done with its stage
+        if (slice > 0) release(before);
+        before = stage;
+        if (++stage == kStages) stage = 0, parity ^= 1;
+      }
+      warpgroup_wait<0>();
+      settle(high);
+      settle(middle);
+      settle(low);
+      release(before);
+      const At at = place(tile);
+      if (what.is_wide) store(at, half, static_cast<int64_t*>(out));
+      else store(at, half, static_cast<int32_t*>(out));
+    }
+  }
+};
+
+template <int PA, int PB, bool SA, bool SB>
+__device__ __forceinline__ void limb_product(const LimbMaps& maps, const LimbProduct& what, void* out) {
+  using L = Limbs<PA, PB, SA, SB>;
+  extern __shared__ __align__(1024) uint8_t shared[];
+  __shared__ __align__(8) uint64_t barriers[2 * L::kStages];
+  L limbs{what};
+  limbs.stages = (shared_address(shared) + 1023) & ~1023u;  // the swizzle counts from multiples of 1024
+  limbs.barriers = shared_address(barriers);
+  limbs.lane = threadIdx.x & 31;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(limbs.rank));
+  limbs.row_pairs = (what.m + 2 * kLimbTileM - 1) / (2 * kLimbTileM);
+  limbs.columns = (what.n + L::kN - 1) / L::kN;
+  limbs.tiles = what.batch * limbs.row_pairs * limbs.columns;
+  limbs.slices = (what.k_end - what.k_first + kLimbTileK - 1) / kLimbTileK;
+  if (threadIdx.x == 0) {
+    for (uint32_t stage = 0; stage < L::kStages; ++stage) {
+      barrier_init(limbs.filled(stage), 1);
+      barrier_init(limbs.emptied(stage), 16);  // the warps of both blocks' consumers
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  cluster_sync();
+  if (threadIdx.x < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    if (threadIdx.x == 0) limbs.copy(maps);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    limbs.multiply(threadIdx.x / 128 - 1, out);
+  }
+  cluster_sync();  // neither block may leave while the other still copies into it or arrives at its barriers
+}
+
+}  // namespace assay::cuda
+
+using namespace assay::cuda;
+
+#define ASSAY_LIMBS(NAME, PA, PB, SA, SB)                                                                         \
+  extern "C" __global__ void __launch_bounds__(kLimbThreads, 1)                                                   \
+      limb_##NAME(const __grid_constant__ LimbMaps maps, const __grid_constant__ LimbProduct what, void* out) {   \
+    limb_product<PA, PB, SA, SB>(maps, what, out);                                                                \
+  }
+// Planes of A and B, and whether the top one is signed.
+ASSAY_LIMBS(1s_1s, 1, 1, true, true)
+ASSAY_LIMBS(1s_2s, 1, 2, true, true)
+ASSAY_LIMBS(2s_1s, 2, 1, true, true)
+ASSAY_LIMBS(2s_2s, 2, 2, true, true)
+ASSAY_LIMBS(1s_2u, 1, 2, true, false)
+ASSAY_LIMBS(2u_1s, 2, 1, false, true)
+ASSAY_LIMBS(2s_2u, 2, 2, true, false)
+ASSAY_LIMBS(2u_2s, 2, 2, false, true)
+ASSAY_LIMBS(2u_2u, 2, 2, false, false)

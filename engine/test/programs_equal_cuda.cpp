@@ -1,0 +1,91 @@
+// Programs on the CPU and on every GPU, compared bit for bit: random ops of every kind, on tensor cores and on plain ALUs; the CPU is the
+// reference (work_test.cpp). Then exact products beside what they are measured against.
+// Usage: programs_equal_cuda [cases]     Exit code 0: all passed; 1: not; 77: no GPU.
+#include <chrono>
+#include <thread>
+
+#include "check.hpp"
+#include "cpu/cpu_work.hpp"
+#include "cuda/cuda_device.hpp"
+#include "cuda/cuda_work.hpp"
+#include "devices.hpp"
+#include "random_programs.hpp"
+#include "work/runner.hpp"
+
+using namespace assay;
+using namespace assay_test;
+
+namespace {
+
+struct Outcome {
+  std::vector<uint8_t> bytes;
+  work::Root root;
+};
+
+Outcome run_on(WorkKernels& kernels, const Program& program, const std::vector<std::vector<uint8_t>>& inputs) {
+  Runner runner(kernels, check_program(program), PhiloxKey{7, 11});
+  for (uint32_t i = 0; i < inputs.size(); ++i) runner.write(i, 0, inputs[i]);
+  runner.run_init();
+  for (int i = 0; i < 2; ++i) runner.run_segment();
+  const auto result = static_cast<uint32_t>(program.tensors.size()) - 1;
+  const Tensor& tensor = program.tensors[result];
+  Outcome found{std::vector<uint8_t>(element_count(tensor.dims) * bytes_of(tensor.type)), runner.root(result)};
+  runner.read(result, 0, found.bytes);
+  return found;
+}
+
+void compare(RandomPrograms& random, WorkKernels& cpu, std::span<WorkKernels* const> gpus, Program program, const std::string& what) {
+  std::vector<std::vector<uint8_t>> inputs;
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.kind == TensorKind::input) inputs.push_back(random.elements(tensor));
+  const Outcome right = run_on(cpu, program, inputs);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const Outcome found = run_on(*gpus[i], program, inputs);
+    check(found.bytes == right.bytes && found.root == right.root, what + (i == 0 ? "" : " on plain ALUs"));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint64_t cases = argc > 1 ? std::stoull(argv[1]) : 500;
+  FoundDevices found = find_cuda_devices();
+  if (found.devices.empty()) {
+    printf("no GPU: %s\n", found.driver.why_none.c_str());
+    return 77;
+  }
+  ThreadPool pool(std::max(2u, std::thread::hardware_concurrency()));
+  CpuWork cpu(pool);
+  for (const auto& device : found.devices) {
+    const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
+    cuda::CudaWork fast(context), plain(context, false);
+    WorkKernels* const gpus[] = {&fast, &plain};
+    RandomPrograms random(2);
+    try {
+      for (uint64_t i = 0; i < cases; ++i) {
+        const std::string number = std::to_string(i);
+        compare(random, cpu, gpus, random.map(4000), "map " + number);
+        compare(random, cpu, gpus, random.reduce(3000), "reduce " + number);
+        compare(random, cpu, gpus, random.scatter(200), "scatter_add " + number);
+        compare(random, cpu, gpus, random.matmul(i % 8 == 0 ? 700 : 90, i % 16 == 0 ? 5000 : 700), "matmul " + number);
+      }
+      // Sums that no 32 bits hold: K beyond a chunk.
+      for (const uint32_t depth : {16384u, 16500u, 33000u, 70000u}) {
+        Program program = random.matmul(40, 2);
+        for (size_t i = 0; i < 2; ++i) {
+          program.step[0].operands[i].dims[2] = depth;
+          program.step[0].operands[i].type = Type::i16;
+          program.tensors[i].dims[2] = depth;
+          program.tensors[i].type = Type::i16;
+          program.tensors[i].interval = RandomPrograms::full(Type::i16);
+        }
+        program.step[0].type = program.tensors[2].type = Type::i64;
+        program.step[0].interval = program.tensors[2].interval = RandomPrograms::full(Type::i64);
+        compare(random, cpu, gpus, program, "matmul of depth " + std::to_string(depth));
+      }
+    } catch (const EngineError& error) {
+      check(false, std::string("no error: ") + error.what());
+    }
+  }
+  return report();
+}
