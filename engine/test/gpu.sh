@@ -7,10 +7,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=${OUT:-build/gpu} status=0
 mkdir -p "$out"
-ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a} engine/build.sh --test cpu_equals_cuda
+ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a} engine/build.sh --test cpu_equals_cuda --test programs_equal_cuda
 case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 test=$built/cpu_equals_cuda
 $test 2>&1 | tee "$out/cpu_equals_cuda.log" || status=1
+$built/programs_equal_cuda 2>&1 | tee "$out/programs_equal_cuda.log" || status=1
 command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer here: skipped" && exit $status; }
 for tool in "memcheck --leak-check full" racecheck; do
   # shellcheck disable=SC2086 # the tool comes with its own flags

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 engine/build.sh --tests "$@"
 # What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
-engine/build.sh --sanitize --test maths_test "$@"
+engine/build.sh --sanitize --test maths_test --test work_test "$@"
 case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 checked=$built-sanitize disk=build/engine/disk
 mkdir -p $disk/{plain,checked,cpu} # of a real file system: direct I/O is tested there; a folder each
@@ -38,7 +38,9 @@ suite $built/devices_test $built/assay-engine $disk/plain
 suite $built/frames_test $built/assay-engine vectors
 suite $built/cpu_device_test vectors $disk/cpu
 suite $checked/maths_test vectors
+suite $checked/work_test vectors 40
 suite $built/maths_test vectors
+suite $built/work_test vectors "$half"
 wait || true
 
 passed=0 failed=0

@@ -1,10 +1,12 @@
-// Programs on the host (docs/work.md): every operator against sums and instructions worked out element by element in 128 bits, threads
-// against one, what is planned against what is used. Vectors of programs are read by the TypeScript tests through the engine.
+// Programs on the host (docs/work.md): reader, checker and every operator against vectors/work-*.json, which come from the page alone; and
+// random ops against sums and instructions worked out element by element in 128 bits.
+// Usage: work_test VECTORS [cases]
 #include <cmath>
 
 #include "check.hpp"
 #include "cpu/cpu_work.hpp"
 #include "random_programs.hpp"
+#include "vector_file.hpp"
 #include "work/runner.hpp"
 
 using namespace assay;
@@ -224,12 +226,75 @@ void check_case(WorkKernels& kernels, const Case& one, const std::string& what) 
   check(true, what);
 }
 
+// What a program is refused for; empty: it may run.
+Fault verdict_on(std::span<const uint8_t> bytes) {
+  try {
+    check_program(read_program(bytes));
+    return {"", "", -1, -1, -1, -1};
+  } catch (const Fault& fault) {
+    return fault;
+  }
+}
+
+void check_refused(const std::string& folder) {
+  for (const Row& row : read_vectors(folder, "work-refused")) {
+    const Fault found = verdict_on(from_hex(row.text("program")));
+    check(found.code == row.text("code") && found.tensor == row.number("tensor") && found.phase == row.number("phase") &&
+              found.op == row.number("op") && found.instruction == row.number("instruction"),
+          "verdict " + row.text("code") + ", found " + found.code + " " + std::to_string(found.op) + " " +
+              std::to_string(found.instruction));
+  }
+}
+
+// Elements of inputs and constants as vectors/README.md has them.
+std::vector<uint8_t> given_elements(const Tensor& tensor, uint32_t number, const PhiloxKey& key) {
+  const uint32_t size = bytes_of(tensor.type);
+  std::vector<uint8_t> bytes(element_count(tensor.dims) * size);
+  const unsigned __int128 span = static_cast<unsigned __int128>(Wide{tensor.interval.hi} - tensor.interval.lo) + 1;
+  for (uint64_t e = 0; e * size < bytes.size(); ++e) {
+    const Philox4 block = philox4x32_10(key, static_cast<uint32_t>(e), 11, number, 0);
+    const uint64_t word = block.w[0] | uint64_t{block.w[1]} << 32;
+    const auto value = static_cast<uint64_t>(tensor.interval.lo + static_cast<Wide>(word % span));
+    for (uint32_t b = 0; b < size; ++b) bytes[e * size + b] = static_cast<uint8_t>(value >> (8 * b));
+  }
+  return bytes;
+}
+
+void check_programs(WorkKernels& kernels, const std::string& folder) {
+  for (const Row& row : read_vectors(folder, "work-programs")) {
+    const std::vector<uint8_t> bytes = from_hex(row.text("program")), seed = from_hex(row.text("seed"));
+    const PhiloxKey key = philox_key(seed.data());
+    Runner runner(kernels, check_program(read_program(bytes)), key);
+    const Program& program = runner.checked().program;
+    for (uint32_t i = 0; i < program.tensors.size(); ++i)
+      if (program.tensors[i].kind <= TensorKind::input) runner.write(i, 0, given_elements(program.tensors[i], i, key));
+    runner.run_init();
+    runner.run_segment();
+    std::string outputs;
+    runner.trace_segment([&](uint32_t step, uint32_t, const Root& root) {
+      if (step == program.k - 1) outputs += to_hex(root.data(), root.size());
+    });
+    check(outputs == row.text("outputs"), "outputs of " + row.text("name"));
+    // The same without a trace, and again from what the state was.
+    Runner second(kernels, check_program(read_program(bytes)), key);
+    for (uint32_t i = 0; i < program.tensors.size(); ++i)
+      if (program.tensors[i].kind <= TensorKind::input) second.write(i, 0, given_elements(program.tensors[i], i, key));
+    second.run_init();
+    for (int segment = 0; segment < 2; ++segment) second.run_segment();
+    for (uint32_t i = 0; i < program.tensors.size(); ++i)
+      if (program.tensors[i].kind != TensorKind::scratch) check(runner.root(i) == second.root(i), "tensors of " + row.text("name"));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const uint64_t cases = argc > 1 ? std::stoull(argv[1]) : 150;
+  if (argc < 2) return 64;
+  const uint64_t cases = argc > 2 ? std::stoull(argv[2]) : 150;
   ThreadPool pool(3);
   CpuWork kernels(pool);
+  check_refused(argv[1]);
+  check_programs(kernels, argv[1]);
   RandomPrograms random(1);
   for (uint64_t i = 0; i < cases; ++i) {
     const std::string number = std::to_string(i);
