@@ -37,7 +37,7 @@ Context::Context(CUdevice device, Which which) : device_(device), which_(which) 
   }
 }
 
-void Context::load(const KernelModule& embedded) {
+void Context::load(const KernelModule& embedded) const {
   CUmodule& module = modules_.emplace_back(nullptr);
   ASSAY_CUDA_CALL(cuModuleLoadData, &module, embedded.image);
   for (const char* kernel : embedded.kernels) ASSAY_CUDA_CALL(cuModuleGetFunction, &kernels_[kernel], module, kernel);
@@ -56,8 +56,19 @@ void Context::load_all() {
   if (!has_warpgroups_) return;
   load(warpgroup_module());
   for (const char* kernel : kWarpgroups) allow(kernel, kWarpgroupSharedBytes);
-  load(limb_module());
-  for (const char* kernel : kLimbs) allow(kernel, limb_shared_bytes(kernel[5] - '0', kernel[8] - '0'));
+}
+
+void Context::load_work() const {
+  enter();
+  std::call_once(work_, [this] {
+    load(work_module());
+    if (!has_warpgroups_) return;
+    load(limb_module());
+    for (const char* kernel : kLimbs) {
+      const uint32_t shared = limb_shared_bytes(kernel[5] - '0', kernel[8] - '0');
+      ASSAY_CUDA_CALL(cuFuncSetAttribute, kernels_[kernel], kFunctionMaxDynamicShared, static_cast<int>(shared));
+    }
+  });
 }
 
 void Context::make_streams() {

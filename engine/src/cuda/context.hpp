@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ class Context {
   uint32_t units() const { return units_; }
   uint64_t free_bytes() const;
 
+  // The kernels of programs, which a probe does without: loaded with the first of them.
+  void load_work() const;
+
   // Hopper's own instructions: the card has them, and the driver can describe matrices.
   bool has_warpgroups() const { return has_warpgroups_; }
   // Arguments must have exactly the kernel's parameter types. Launches to one place run in order.
@@ -62,7 +66,7 @@ class Context {
   void wait_for_mark(uint32_t place) const { ASSAY_CUDA_CALL(cuEventSynchronize, places_[place]); }
 
  private:
-  void load(const KernelModule& embedded);
+  void load(const KernelModule& embedded) const;
   void load_all();
   static constexpr CUstream kMain = nullptr;
   void make_streams();
@@ -73,12 +77,13 @@ class Context {
   CUdevice device_;
   Which which_;
   CUcontext context_ = nullptr;
-  std::vector<CUmodule> modules_;
+  mutable std::vector<CUmodule> modules_;
   CUstream aside_ = nullptr;
   CUevent order_ = nullptr, places_[2] = {nullptr, nullptr};
   uint32_t compute_ = 0, units_ = 0;
   bool has_warpgroups_ = false;
-  std::map<std::string, CUfunction, std::less<>> kernels_;
+  mutable std::map<std::string, CUfunction, std::less<>> kernels_;
+  mutable std::once_flag work_;
 };
 
 // Device memory. Keeps the context alive, so owners may die in any order and on any thread.

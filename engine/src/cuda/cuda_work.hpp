@@ -10,7 +10,9 @@ class CudaWork : public work::WorkKernels {
  public:
   // Without `tensor_cores` products run on plain ALUs: the twin that tests compare.
   explicit CudaWork(std::shared_ptr<const Context> context, bool tensor_cores = true)
-      : context_(std::move(context)), tensor_cores_(tensor_cores && context_->has_warpgroups()) {}
+      : context_(std::move(context)), tensor_cores_(tensor_cores && context_->has_warpgroups()) {
+    context_->load_work();
+  }
   std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, uint64_t bytes) override;
   uint64_t extra_bytes(const work::CheckedProgram& checked) override;
 

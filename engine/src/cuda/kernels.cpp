@@ -20,14 +20,16 @@ ASSAY_EMBED(work)
 std::span<const KernelModule> kernel_modules() {
   static constexpr KernelModule kModules[] = {
       {assay_gemm_mma, kMultiply}, {assay_generate, kGenerate}, {assay_hash, kHash}, {assay_scalar, kScalar},
-      {assay_chase, kChase},       {assay_work, kWork}};
+      {assay_chase, kChase}};
   return kModules;
 }
 KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
+KernelModule work_module() { return {assay_work, kWork}; }
 KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
 #else
 std::span<const KernelModule> kernel_modules() { return {}; }
 KernelModule warpgroup_module() { return {}; }
+KernelModule work_module() { return {}; }
 KernelModule limb_module() { return {}; }
 #endif
 

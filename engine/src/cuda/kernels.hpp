@@ -23,6 +23,7 @@ struct KernelModule {
 };
 
 std::span<const KernelModule> kernel_modules();  // those of every card; empty in a build without nvcc
+KernelModule work_module();                      // of programs
 // For compute capability 9.0 alone.
 KernelModule warpgroup_module();
 KernelModule limb_module();
