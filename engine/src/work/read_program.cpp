@@ -87,6 +87,7 @@ Tensor read_tensor(Reader& reader) {
   tensor.kind = reader.one_of<TensorKind>(6, "kind of tensor");
   tensor.type = reader.type();
   tensor.dims = reader.dims();
+  if (tensor.kind == TensorKind::metric) Reader::at_most(element_count(tensor.dims), kMostMetric, "elements of a metric");
   tensor.interval = reader.interval();
   const auto name = reader.raw(Reader::at_most(reader.u8(), kMostName, "bytes of a name"));
   tensor.name.assign(name.begin(), name.end());
