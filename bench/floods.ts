@@ -50,7 +50,9 @@ async function runFlood(name: FloodName | "nobody", data: DataFolder) {
 		await flooder?.ask("start", { name, target });
 		await sleep(1000);
 		await watcher.ask("start", target);
+		const fromS = service.cpuS();
 		await sleep(SECONDS * 1000);
+		const coresUsed = Number(((service.cpuS() - fromS) / SECONDS).toFixed(2));
 		const { health, reads } = await watcher.ask<Watched>("stop");
 		const memoryMiB = service.memoryMiB();
 		const answered = (await flooder?.ask<Record<string, number>>("counts")) ?? {};
@@ -62,7 +64,7 @@ async function runFlood(name: FloodName | "nobody", data: DataFolder) {
 			Object.keys({ ...health.failed, ...reads.failed }).length > 0 && "others were refused",
 			(stopS > MOST.stopS || ending !== 0) && `stop ${stopS} s, ${ending}`,
 		].filter((one) => one !== false);
-		return { name, what: FLOODS[name], memoryMiB, health, reads, stopS, answered, wrong };
+		return { name, what: FLOODS[name], memoryMiB, coresUsed, health, reads, stopS, answered, wrong };
 	} finally {
 		flooder?.kill("SIGKILL");
 		watcher.kill("SIGKILL");
@@ -78,9 +80,9 @@ try {
 	for (const name of Object.keys(FLOODS) as (keyof typeof FLOODS)[]) {
 		if (only && !only.includes(name)) continue;
 		const row = await runFlood(name, data);
-		const { health, reads, memoryMiB, stopS, wrong } = row;
+		const { health, reads, memoryMiB, coresUsed, stopS, wrong } = row;
 		console.error(
-			`${name}: health p50 ${health.p50Ms} p99 ${health.p99Ms} ms, reads p50 ${reads.p50Ms} p99 ${reads.p99Ms} ms, ${memoryMiB} MiB, stop ${stopS} s; ` +
+			`${name}: health p50 ${health.p50Ms} p99 ${health.p99Ms} ms, reads p50 ${reads.p50Ms} p99 ${reads.p99Ms} ms, ${memoryMiB} MiB, ${coresUsed} cores, stop ${stopS} s; ` +
 				`${JSON.stringify(row.answered)} ${JSON.stringify({ ...health.failed, ...reads.failed })} ${wrong.join(", ") || "ok"}`,
 		);
 		rows.push(row);

@@ -15,8 +15,9 @@ const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const PROVIDERS = 300;
 /** As large as an H200's. */
 const EVIDENCE_BYTES = 3 << 20;
+const TICKS_PER_S = 100;
 /** A service that does not stop by itself is killed then, and that is its figure. */
-const STOP_MS = 12_000;
+const STOP_MS = 60_000;
 
 /** What there is to ask for. */
 export interface Known {
@@ -70,6 +71,8 @@ export interface Service {
 	readonly adminToken: string;
 	/** The most it has held so far. */
 	memoryMiB(): number;
+	/** Of one core, until now. */
+	cpuS(): number;
 	/** Seconds until it was gone, and how it ended. */
 	stop(): Promise<{ readonly stopS: number; readonly ending: number | string | null }>;
 	kill(): Promise<void>;
@@ -116,6 +119,11 @@ export async function startService(
 		pid: child.pid!,
 		adminToken: readFileSync(adminTokenFile!, "utf8").trim(),
 		memoryMiB: () => Math.round(status("VmHWM") / 1024),
+		cpuS() {
+			const stat = readFileSync(`/proc/${child.pid}/stat`, "utf8");
+			const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+			return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+		},
 		stop: () => stop(child),
 		async kill() {
 			child.kill("SIGKILL");
