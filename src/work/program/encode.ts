@@ -32,7 +32,7 @@ class Writer {
 		const lo = isSigned ? -(1n << (bits - 1n)) : 0n;
 		if (big === null || big < lo || big >= lo + (1n << bits))
 			throw new AssayError("PROGRAM_MALFORMED", `${value} does not fit a field of ${size} bytes`, {
-				hint: "Report this: it is a mistake in what made the program.",
+				hint: "docs/work.md §6 has the width of every field.",
 			});
 		for (let at = bits - 8n; at >= 0n; at -= 8n) this.bytes.push(Number((big >> at) & 0xffn));
 		return this;

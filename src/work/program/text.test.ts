@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { mlpSample } from "../builder/samples.test-kit.ts";
+import { sealProgram } from "./open-program.ts";
 import { parseProgram } from "./parse-text.ts";
 import { printProgram } from "./print-text.ts";
 
@@ -79,4 +80,25 @@ test("what is wrong is named by its line", () => {
 			`${from} → ${to}`,
 		);
 	}
+});
+
+test("numbers that no field holds are refused with a sentence", () => {
+	const small = "program k 1\nresult out i8[2] 0..1\ninit\nstep\n%0 = map() i8[2] 0..1 -> out {\n  r0 = iota 0\n}\n";
+	assert.equal(sealProgram(parseProgram(small)).ok, true);
+	for (const [from, to] of [
+		["i8[2] 0..1 ->", "i8[9999999999] 0..1 ->"],
+		["0..1 ->", "0..99999999999999999999 ->"],
+		["iota 0", "iota 300"],
+		["iota 0", "const 9223372036854775808"],
+	] as const) {
+		assert.ok(small.includes(from));
+		assert.throws(
+			() => sealProgram(parseProgram(small.replace(from, to))),
+			(error) =>
+				error instanceof AssayError && error.code === "PROGRAM_MALFORMED" && /does not fit/.test(error.message),
+			to,
+		);
+	}
+	const limited = sealProgram(parseProgram(small.replace("k 1", "k 70000")));
+	assert.equal(limited.ok ? "" : limited.fault.code, "PROGRAM_LIMIT");
 });
