@@ -11,7 +11,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test("N12: a clock that is 96 days or years ahead does not delete the leaves that claims stand on", async () => {
 	const archive = createReportArchive(folder);
-	for (let epoch = 7; epoch <= 12; epoch++) await archive.putReport(epoch, `0x${"11".repeat(20)}`, [], null);
+	for (let epoch = 7; epoch <= 12; epoch++) await archive.putReport(epoch, `0x${"11".repeat(20)}`, []);
 	const kept = () =>
 		readdirSync(folder)
 			.map(Number)
