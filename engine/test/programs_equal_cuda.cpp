@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "cpu/cpu_work.hpp"
 #include "cuda/cuda_device.hpp"
-#include "cuda/cuda_work.hpp"
+#include "cuda/work/cuda_work.hpp"
 #include "devices.hpp"
 #include "random_programs.hpp"
 #include "work/runner.hpp"

@@ -3,7 +3,7 @@
 
 #include "kernels.hpp"
 #include "launch_shape.hpp"
-#include "limb_shape.hpp"
+#include "work/limb_shape.hpp"
 
 namespace assay::cuda {
 namespace {

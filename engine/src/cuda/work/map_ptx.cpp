@@ -1,4 +1,4 @@
-#include "map_ptx.hpp"
+#include "cuda/work/map_ptx.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "launch_shape.hpp"
+#include "cuda/launch_shape.hpp"
 
 namespace assay::cuda {
 

@@ -4,8 +4,8 @@
 //
 // One thread copies slices of K into a ring of stages; two warpgroups multiply 64 rows of a tile each. Two blocks of a cluster make tiles
 // one below the other and share what they read of B. Rows and columns beyond the matrix are read as zeros and not written.
-#include "limb_shape.hpp"
-#include "warpgroup.cuh"
+#include "cuda/work/limb_shape.hpp"
+#include "cuda/warpgroup.cuh"
 
 namespace assay::cuda {
 

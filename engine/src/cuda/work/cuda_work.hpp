@@ -1,7 +1,7 @@
 // Programs (docs/work.md) on a card: maps as PTX that the driver compiles, products on tensor cores where they are, the other operators as
 // kernels of work.cu. Must equal cpu/cpu_work.cpp bit for bit.
 #pragma once
-#include "context.hpp"
+#include "cuda/context.hpp"
 #include "work/work_device.hpp"
 
 namespace assay::cuda {

@@ -1,6 +1,6 @@
 // The operators of docs/work.md besides maps, which are made as PTX (map_ptx.cpp): products on plain ALUs, the split into planes of bytes
 // for products on tensor cores (limb_wgmma.cu), reductions, scattered sums. Sums of integers need no order, so atomics give the same bits.
-#include "work_shape.hpp"
+#include "cuda/work/work_shape.hpp"
 
 namespace assay::cuda {
 

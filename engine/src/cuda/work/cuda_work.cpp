@@ -1,14 +1,14 @@
 // See cuda_work.hpp.
-#include "cuda_work.hpp"
+#include "cuda/work/cuda_work.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
-#include "limb_shape.hpp"
-#include "map_ptx.hpp"
-#include "tree.hpp"
-#include "work_shape.hpp"
+#include "cuda/work/limb_shape.hpp"
+#include "cuda/work/map_ptx.hpp"
+#include "cuda/tree.hpp"
+#include "cuda/work/work_shape.hpp"
 
 namespace assay::cuda {
 namespace {
