@@ -28,12 +28,12 @@ test("every rule of a small contract, at its place", () => {
 		"less: < → <=",
 		"or: || → &&",
 		"not: ! → ",
-		"write: _kept[a] = b + 1; → ;",
+		"write: _kept[a] = b + 1; → {}",
 		"plus: + → -",
-		"write: _sum += a; → ;",
+		"write: _sum += a; → {}",
 		"add to: += → -=",
-		"call: check(a, b); → ;",
-		"deletion: delete _kept[b]; → ;",
+		"call: check(a, b); → {}",
+		"deletion: delete _kept[b]; → {}",
 		"true: true → false",
 	]);
 });

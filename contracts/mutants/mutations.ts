@@ -37,13 +37,17 @@ const RULES: readonly Rule[] = [
 	["false", /\b(false)\b/g, "true"],
 	// A check, or a branch, that is never taken.
 	["branch", /\bif (\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))/g, "(false)"],
-	// A write, a deletion or a call that is left out. Declarations have a type before the name.
-	["write", /(?<=[;{}]\s+)((?:_\w+|\w+[.[])[^;={}()!<>]*(?:\([^;={}]*\)[^;={}()!<>]*)?(?: =|\+=|-=|\|=) [^;]+;)/g, ";"],
-	["deletion", /(?<=[;{}]\s+)(delete [^;]+;)/g, ";"],
+	// A write, a deletion or a call that is left out: Solidity has no empty statement, but an empty block. Declarations have a type before the name.
+	[
+		"write",
+		/(?<=[;{}]\s+)((?:_\w+|\w+[.[])[^;={}()!<>]*(?:\([^;={}]*\)[^;={}()!<>]*)?(?: =|\+=|-=|\|=) [^;]+;)/g,
+		"{}",
+	],
+	["deletion", /(?<=[;{}]\s+)(delete [^;]+;)/g, "{}"],
 	[
 		"call",
 		/(?<=[;{})]\s+)((?!revert|return|emit|if|for|while|else|delete|using|import|unchecked|assembly)\w+(?:\.\w+)*\([^;{}=]*\);)/g,
-		";",
+		"{}",
 	],
 ];
 

@@ -3,6 +3,7 @@
 //   node contracts/mutants/run.ts                 a sample of each file, drawn by ASSAY_SEED
 //   node contracts/mutants/run.ts --count 500     more of them
 //   node contracts/mutants/run.ts --all stake/    every one, of the files whose path contains the word
+//   node contracts/mutants/run.ts --rule write    of one rule of mutations.ts alone
 // A mutant that does not compile counts for nothing. First only the tests of its own subject run, then all of them. Each
 // worker has a copy of the contracts under build/mutants/. Part of `npm run test:deep`; results in bench/results/.
 import { spawn } from "node:child_process";
@@ -84,7 +85,10 @@ function test(folder: string, files: readonly string[]): Promise<string | null> 
 			stream.setEncoding("utf8").on("data", (text) => {
 				output += text;
 			});
-		const limit = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
+		const limit = setTimeout(() => {
+			output += "\n1 failing: it did not end";
+			child.kill("SIGKILL");
+		}, LIMIT_MS);
 		child.on("close", (code) => {
 			clearTimeout(limit);
 			resolve(code === 0 ? null : output);
@@ -111,12 +115,17 @@ async function tryOut(folder: string, mutant: Mutant): Promise<Fate> {
 
 async function main(): Promise<void> {
 	const { values, positionals } = parseArgs({
-		options: { all: { type: "boolean" }, count: { type: "string" }, workers: { type: "string" } },
+		options: {
+			all: { type: "boolean" },
+			count: { type: "string" },
+			rule: { type: "string", multiple: true },
+			workers: { type: "string" },
+		},
 		allowPositionals: true,
 	});
 	const seed = Number(process.env.ASSAY_SEED ?? Date.now() % 2 ** 31);
 	console.log(`ASSAY_SEED=${seed}`);
-	const all = allMutants(positionals);
+	const all = allMutants(positionals).filter(({ rule }) => values.rule?.includes(rule) ?? true);
 	const waiting = values.all ? [...all] : sampleOf(all, Number(values.count ?? 100), seed);
 	const reasons: readonly Survivor[] = JSON.parse(readFileSync(new URL("survivors.json", import.meta.url), "utf8"));
 	const fates: (Mutant & { fate: Fate; reason: string | null })[] = [];

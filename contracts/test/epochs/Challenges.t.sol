@@ -320,6 +320,17 @@ contract ChallengesTest is EpochKit {
         assertTrue(challengedWeight(facts, it, address(0x10), 5), "two thirds below");
     }
 
+    /// Before the first leaf, and behind the last one.
+    function test_whoIsLeftOutAtEitherEndIsShown() public {
+        (Facts memory facts, Statement memory it) = second();
+        uint256 last = it.leaves.length - 1;
+        IScoreboard.RewardLeaf[] memory later = new IScoreboard.RewardLeaf[](last);
+        IScoreboard.RewardLeaf[] memory earlier = new IScoreboard.RewardLeaf[](last);
+        for (uint256 i = 0; i < last; i++) (later[i], earlier[i]) = (it.leaves[i + 1], it.leaves[i]);
+        assertTrue(challengedWeight(facts, stated(facts, later), it.leaves[0].account, 7), "the first");
+        assertTrue(challengedEarned(facts, stated(facts, earlier), it.leaves[last].account), "the last");
+    }
+
     function test_openingsOfAnotherTreeOrOrderAreRefused() public {
         (Facts memory facts, Statement memory it) = second();
         IScoreboard.RewardOpening[] memory opened = TreeKit.open(it.leaves, address(0x10));

@@ -142,7 +142,8 @@ function epochsOf({ genesis, epochSeconds, windowSeconds, epochs = {} }: Schedul
 		signSeconds: isTrial ? window : epochSeconds,
 		// The contract allows 62 epochs at most.
 		challengeSeconds: isTrial ? window : Math.min(Math.max(4 * HOUR, epochSeconds), 62 * epochSeconds),
-		quorumPpm: 666_667,
+		// Two of three equal ones are enough.
+		quorumPpm: 666_666,
 		signerSlashPpm: 500_000,
 		validatorPpm: 100_000,
 		targetWeight: isTrial ? 0 : 1_000_000,

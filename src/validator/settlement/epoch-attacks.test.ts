@@ -133,7 +133,7 @@ test("H5: a pot is never worth more than what its signers stand to lose", async 
 	const { signsAt } = await report(s, 0);
 	await playUntil(s, signsAt + 30);
 	const { weights } = await postedOf(s, 0);
-	assert.ok(weights.paid <= (2000n * UNIT * 666_667n * 500_000n) / 10n ** 12n);
+	assert.ok(weights.paid <= (2000n * UNIT * 666_666n * 500_000n) / 10n ** 12n);
 	assert.ok(weights.paid < EMISSION);
 });
 
