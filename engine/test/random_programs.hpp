@@ -32,7 +32,7 @@ class RandomPrograms {
     if (bits < 8 * bytes_of(type) - 1) all = {-(int64_t{1} << bits), (int64_t{1} << bits) - 1};
     if (chance(2)) return all;
     const uint64_t fewer = below(bits + 1);
-    const int64_t high = (int64_t{1} << fewer) - 1;
+    const auto high = static_cast<int64_t>((uint64_t{1} << fewer) - 1);
     return chance(3) ? Interval{0, high} : Interval{-high - 1, high};
   }
 

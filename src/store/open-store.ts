@@ -6,8 +6,10 @@
 // are arguments, with one exception: leases expire by the database's clock, the only one that processes on
 // several machines have in common. Text from providers is stored as given, within limits; whoever shows it
 // makes it safe (protocol/bytes/safe-text).
+
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createChainStore } from "./chain.ts";
 import { integer, name } from "./check-input.ts";
 import { createConnections } from "./connections.ts";
@@ -151,7 +153,13 @@ async function connect(
 	return {
 		database,
 		async disconnect() {
-			const stops = isEmbedded && o.keepServer !== true && (await isLast());
+			const mayStop = isEmbedded && o.keepServer !== true;
+			let stops = mayStop && (await isLast());
+			// A connection that was ended a moment ago is still listed.
+			for (let left = 3; mayStop && !stops && left > 0; left--) {
+				await sleep(100);
+				stops = await isLast();
+			}
 			await database.close();
 			if (stops) await stopEmbeddedServer(folder);
 		},

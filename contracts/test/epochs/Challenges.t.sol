@@ -331,6 +331,22 @@ contract ChallengesTest is EpochKit {
         assertTrue(challengedEarned(facts, stated(facts, earlier), it.leaves[last].account), "the last");
     }
 
+    /// ATTACK: a leaf of one's own making contradicts any sums.
+    function test_aShapeIsShownByLeavesOfTheTreeAlone() public {
+        (, Statement memory it) = second();
+        Statement memory forged = copyOf(it);
+        forged.leaves[0].weightPpm = 1_000_001;
+        IScoreboard.RewardOpening[] memory opened = TreeKit.open(forged.leaves, forged.leaves[0].account);
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeShape(it.weights, opened, SALT);
+        // Nor by the first of two leaves that is none.
+        IScoreboard.RewardOpening[] memory two = new IScoreboard.RewardOpening[](2);
+        two[0] = opened[0];
+        two[1] = TreeKit.open(it.leaves, it.leaves[1].account)[0];
+        vm.expectRevert(IScoreboard.OpeningInvalid.selector);
+        scoreboard.challengeShape(it.weights, two, SALT);
+    }
+
     function test_openingsOfAnotherTreeOrOrderAreRefused() public {
         (Facts memory facts, Statement memory it) = second();
         IScoreboard.RewardOpening[] memory opened = TreeKit.open(it.leaves, address(0x10));

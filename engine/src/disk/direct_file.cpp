@@ -40,14 +40,15 @@ int open_nameless(const std::string& directory) {
 // One for each session (FRAMES.md), and one that takes the place of another.
 constexpr size_t kFiles = 65;
 
-std::string real_path(const std::string& path) {
+// As given where there is no such path.
+std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), &free);
   return real ? real.get() : path;
 }
 
 }  // namespace
 
-DiskRoom::DiskRoom(const std::string& directory, uint64_t may_write) : path_(real_path(directory)), may_write_(may_write) {
+DiskRoom::DiskRoom(const std::string& directory, uint64_t may_write) : path_(resolved(directory)), may_write_(may_write) {
   while (files_.size() < kFiles) {
     const int fd = open_nameless(directory);
     if (fd < 0 && files_.empty()) fail("making a file for direct I/O", errno);
