@@ -1,7 +1,7 @@
 // Times every part of the CUDA backend on each GPU, on random data as the challenges make it, and prints one
 // JSON object a line. Times are the host's, around work that was waited for; what a verifier measures comes
 // from a probe, not from here.
-// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream]…  these figures only
+// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream | exact]…  these figures only
 //   --quick  products of n = 8192 only, and no filling of the card unless it is named
 //   --plain  also products by mma.sync, where Hopper's own path is the one in use
 #include <algorithm>
@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "cuda/cuda_device.hpp"
+#include "cuda/work/cuda_work.hpp"
 #include "devices.hpp"
+#include "work/plan.hpp"
 
 using namespace assay;
 using cuda::CudaDevice;
@@ -78,6 +80,33 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n, bool plain) {
     print("gemm_kernel_mma_sync", name(p), n, by_mma, "tops", ops / by_mma / 1e12);
     device.use_warpgroups(true);
   }
+}
+
+// A product of a program (docs/work.md) as it runs: both operands split into planes of bytes, then multiplied, sums of 64 bits out.
+void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n) {
+  using namespace work;
+  const auto all = [](Type type) {
+    const int64_t half = int64_t{1} << (8 * bytes_of(type) - 1);
+    return Interval{-half, half - 1};
+  };
+  Program program;
+  const Dims dims{1, n, n};
+  program.tensors = {{TensorKind::input, a, dims, all(a), "a", {}},
+                     {TensorKind::input, b, dims, all(b), "b", {}},
+                     {TensorKind::result, Type::i64, dims, all(Type::i64), "c", {}}};
+  program.step.push_back({Operator::matmul, Type::i64, dims, all(Type::i64), 2, {{Source::input, 0, a, dims}, {Source::input, 1, b, dims}}, {}, {}});
+  const CheckedProgram checked = check_program(std::move(program));
+  const MemoryPlan plan = plan_memory(checked.program);
+  cuda::CudaWork kernels(device.shared_context());
+  const auto memory = kernels.prepare(checked, plan.bytes);
+  std::vector<uint8_t> bytes(uint64_t{n} * n * 2);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(fmix32(static_cast<uint32_t>(i) + 1));
+  for (const size_t operand : {0, 1}) memory->write(plan.tensors[operand], {bytes.data(), uint64_t{n} * n * bytes_of(operand == 0 ? a : b)});
+  const Address operands[] = {plan.tensors[0], plan.tensors[1]};
+  const double seconds = time_s(device, [&] { memory->run(0, operands, plan.step[0].out, {1, 0, 1, {}}); }, kSpanS, kRestS, kWarmS);
+  static constexpr const char* kNames[] = {"i8", "i16", "i32"};
+  const std::string types = std::string(kNames[static_cast<size_t>(a)]) + "*" + kNames[static_cast<size_t>(b)];
+  print("exact_product", types, n, seconds, "tops", 2.0 * n * n * n / seconds / 1e12);
 }
 
 // After the products: the load of writing all that would weigh on the power that they are granted.
@@ -183,6 +212,11 @@ int main(int argc, char** argv) {
       for (const uint32_t n : sizes) time_gemm(device, p, n, plain);
       for (const uint32_t n : sizes) time_generate(device, p, n);
     }
+    if (named("exact"))
+      for (const uint32_t n : {4096u, 8192u}) {
+        time_exact(device, work::Type::i16, work::Type::i16, n);
+        time_exact(device, work::Type::i8, work::Type::i16, n);
+      }
     if (asked("hash")) time_hash(device);
     if (quick ? named("stream") : asked("stream")) time_fill_and_stream(device);
   }
