@@ -636,6 +636,15 @@ export const codes = {
 		"Mend the data, or declare the interval that it has.",
 	),
 	SEGMENT_OUT_OF_RANGE: error("A segment has a number that no job reaches.", "docs/work.md §4 has the limit."),
+	// Job files and their data, docs/training.md
+	JOB_FIELD: error(
+		"A field of a job file is missing, surplus or wrong.",
+		"docs/training.md has every field; the message names the one.",
+	),
+	DATA_FORMAT: error(
+		"A data file is not of the format that it should have.",
+		"Arrays are .npy files of finite little-endian numbers in C order; docs/training.md.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

@@ -1,0 +1,65 @@
+// From a job file to the workload that runs. Files come through the caller, who knows where they lie.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
+import { readNpy } from "../formats/npy.ts";
+import { createElements, type Elements, elementCount } from "../operators/tensor-type.ts";
+import { decodeProgram } from "../program/decode.ts";
+import { orThrow } from "../program/fault.ts";
+import { sealProgram } from "../program/open-program.ts";
+import { parseProgram } from "../program/parse-text.ts";
+import type { Program, Tensor } from "../program/shapes.ts";
+import { type JobSpec, type ProgramSpec, wrongField } from "./read-job.ts";
+import type { Workload } from "./workload.ts";
+
+/** The bytes of a file that the job names, relative to the job file. */
+export type Files = (name: string) => Promise<Uint8Array> | Uint8Array;
+
+const MAGIC = new TextEncoder().encode("ASSAYPR1");
+
+/** Bytes begin with a word that no text begins with. */
+function readProgram(bytes: Uint8Array): Program {
+	const isBytes = MAGIC.every((byte, i) => bytes[i] === byte);
+	return isBytes ? orThrow(decodeProgram(bytes)) : parseProgram(new TextDecoder().decode(bytes));
+}
+
+/** An array's numbers as elements of a tensor: whole, inside its interval, as many as it has. */
+function elementsFor({ name, type, dims, lo, hi }: Tensor, file: string, bytes: Uint8Array): Elements {
+	const { values } = readNpy(bytes, file);
+	const elements = createElements(type, elementCount(dims));
+	if (values.length !== elements.length)
+		throw new AssayError("TENSOR_SIZE", `${file} has ${values.length} numbers, ${name} ${elements.length}`, {
+			hint: codes.TENSOR_SIZE.hint,
+		});
+	for (let i = 0; i < elements.length; i++) {
+		const value = values[i]!;
+		if ((typeof value === "number" && !Number.isInteger(value)) || value < lo || value > hi)
+			throw new AssayError("TENSOR_RANGE", `element ${i} of ${file} is ${value}; ${name} holds ${lo}..${hi}`, {
+				hint: codes.TENSOR_RANGE.hint,
+			});
+		if (elements instanceof BigInt64Array) elements[i] = BigInt(value);
+		else elements[i] = Number(value);
+	}
+	return elements;
+}
+
+async function programWorkload(spec: ProgramSpec, files: Files): Promise<Workload> {
+	const { program } = orThrow(sealProgram(readProgram(await files(spec.program))));
+	const wanted = program.tensors.filter(({ kind }) => kind === "constant" || kind === "input");
+	const given: Record<string, Elements> = {};
+	for (const tensor of wanted) {
+		const file = Object.hasOwn(spec.inputs, tensor.name) ? spec.inputs[tensor.name] : undefined;
+		if (file === undefined) throw wrongField(`inputs.${tensor.name}`, "is missing");
+		given[tensor.name] = elementsFor(tensor, file, await files(file));
+	}
+	const surplus = Object.keys(spec.inputs).find((name) => !Object.hasOwn(given, name));
+	if (surplus !== undefined) throw wrongField("inputs", "names a tensor that the program is not given");
+	const metrics = program.tensors
+		.filter(({ kind }) => kind === "metric")
+		.map(({ name }) => ({ name, label: name, unit: "", read: (elements: Elements) => Number(elements[0]!) }));
+	return { program, seed: spec.seed, given, segments: spec.segments, metrics, weights: [] };
+}
+
+export async function buildWorkload(spec: JobSpec, files: Files): Promise<Workload> {
+	if (spec.workload === "program") return await programWorkload(spec, files);
+	throw wrongField("workload", "train is not built yet");
+}
