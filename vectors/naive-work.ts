@@ -166,6 +166,7 @@ export function tensorRoot(values: readonly bigint[], type: number): Bytes {
 	return tree(cut).root;
 }
 
+/** Roots come with their tensors' numbers before them. */
 const stateHash = (j: number, state: readonly Bytes[], results: readonly Bytes[]): Bytes =>
 	keccak(u8(4), be(j, 8), leafRoot(state), leafRoot(results));
 const inputsHash = (seed: Bytes, roots: readonly Bytes[]): Bytes => keccak(u8(5), seed, leafRoot(roots));
@@ -410,7 +411,7 @@ export interface Ran {
 	output: bigint[];
 }
 
-/** Runs segments 0 … last; tells of every op. `given` by tensor. */
+/** Runs segments 0 … last; tells of every op. `given` by tensor. What is committed is a tensor's number and its root. */
 export function run(
 	p: Program,
 	seed: Bytes,
@@ -421,7 +422,9 @@ export function run(
 	const zeros = (t: Tensor) => Array.from({ length: count(t.dims) }, () => 0n);
 	const now = p.tensors.map((t, i) => given.get(i) ?? zeros(t));
 	const committed = (kind: number) =>
-		p.tensors.flatMap((t, i) => (t.kind === kind ? [tensorRoot(now[i]!, t.type)] : []));
+		p.tensors.flatMap((t, i) =>
+			t.kind === kind ? [Uint8Array.from(join(be(i, 2), tensorRoot(now[i]!, t.type)))] : [],
+		);
 	const states = [stateHash(0, committed(2), committed(4))];
 	for (let segment = 0; segment <= last; segment++) {
 		for (const [i, t] of p.tensors.entries()) if (t.kind === 3) now[i] = zeros(t);

@@ -56,15 +56,25 @@ test("a claim binds every field", () => {
 
 test("state, inputs and trace leaves bind order, number and side", () => {
 	const [a, b, c] = [bytes(1), bytes(2), bytes(3)] as const;
+	const of = (...roots: readonly Uint8Array[]) => roots.map((root, tensor) => ({ tensor, root }));
 	assertApart([
-		stateHash(0, [a, b], [c]),
-		stateHash(1, [a, b], [c]),
-		stateHash(0, [b, a], [c]),
-		stateHash(0, [a], [b, c]),
-		stateHash(0, [a, b, c], []),
+		stateHash(0, of(a, b), of(c)),
+		stateHash(1, of(a, b), of(c)),
+		stateHash(0, of(b, a), of(c)),
+		stateHash(0, of(a), of(b, c)),
+		stateHash(0, of(a, b, c), []),
 		stateHash(0, [], []),
+		stateHash(
+			0,
+			[
+				{ tensor: 1, root: a },
+				{ tensor: 0, root: b },
+			],
+			of(c),
+		),
 	]);
-	assertApart([inputsHash(a, [b, c]), inputsHash(b, [b, c]), inputsHash(a, [c, b]), inputsHash(a, [])]);
+	assertApart([inputsHash(a, of(b, c)), inputsHash(b, of(b, c)), inputsHash(a, of(c, b)), inputsHash(a, [])]);
+	assertApart([inputsHash(a, [{ tensor: 3, root: b }]), inputsHash(a, [{ tensor: 4, root: b }])]);
 	const leaf = { step: 1, op: 2, inputs: [a, b], output: c };
 	assertApart(
 		[

@@ -15,15 +15,23 @@ function be(value: number | bigint, size: number): Uint8Array {
 	return bytes;
 }
 
+/** A tensor's number in the program and its root. The number is hashed with it: a judge of one leaf knows whose it is without knowing which tensors come before. */
+export interface TensorRoot {
+	readonly tensor: number;
+	readonly root: Uint8Array;
+}
+
+const tensorRootHash = ({ tensor, root }: TensorRoot): Uint8Array => keccakLeaf(concatBytes(be(tensor, 2), root));
+
 /** Over the roots of tensors, in the program's order. */
-export const rootsTree = (roots: readonly Uint8Array[]): KeccakTree => keccakTree(roots.map(keccakLeaf));
+export const rootsTree = (roots: readonly TensorRoot[]): KeccakTree => keccakTree(roots.map(tensorRootHash));
 
 /** S_j: what state and result tensors hold before segment j. */
-export function stateHash(segment: number, state: readonly Uint8Array[], results: readonly Uint8Array[]): Uint8Array {
+export function stateHash(segment: number, state: readonly TensorRoot[], results: readonly TensorRoot[]): Uint8Array {
 	return keccak(STATE, be(segment, 8), rootsTree(state).root, rootsTree(results).root);
 }
 
-export function inputsHash(seed: Uint8Array, inputs: readonly Uint8Array[]): Uint8Array {
+export function inputsHash(seed: Uint8Array, inputs: readonly TensorRoot[]): Uint8Array {
 	return keccak(INPUTS, seed, rootsTree(inputs).root);
 }
 

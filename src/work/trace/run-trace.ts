@@ -3,7 +3,7 @@ import { type KeccakTree, keccakTree } from "../../protocol/hash/keccak-tree.ts"
 import type { Elements } from "../operators/tensor-type.ts";
 import type { Machine } from "../program/run-program.ts";
 import type { TensorKind } from "../program/shapes.ts";
-import { inputsHash, rootsTree, stateHash, type TraceLeaf, traceLeafHash } from "./commitments.ts";
+import { inputsHash, rootsTree, stateHash, type TensorRoot, type TraceLeaf, traceLeafHash } from "./commitments.ts";
 import { tensorRoot } from "./tensor-tree.ts";
 
 export interface Trace {
@@ -32,8 +32,10 @@ export function traceSegment(
 	return { leaves, tree: keccakTree(leaves.map(traceLeafHash)) };
 }
 
-function rootsOf({ checked, tensors }: Machine, kind: TensorKind): Uint8Array[] {
-	return checked.program.tensors.flatMap((tensor, i) => (tensor.kind === kind ? [tensorRoot(tensors[i]!)] : []));
+function rootsOf({ checked, tensors }: Machine, kind: TensorKind): TensorRoot[] {
+	return checked.program.tensors.flatMap(({ kind: own }, tensor) =>
+		own === kind ? [{ tensor, root: tensorRoot(tensors[tensor]!) }] : [],
+	);
 }
 
 /** S_j for the machine's next segment j. */
