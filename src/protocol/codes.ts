@@ -635,6 +635,20 @@ export const codes = {
 		"An element of an input or constant lies outside the declared interval.",
 		"Mend the data, or declare the interval that it has.",
 	),
+	DEVICE_NO_ROOM: error(
+		"The device has no room for the program.",
+		"Use a device with more free memory, or a smaller batch or model; the message has both numbers.",
+	),
+	BLOB_MISSING: error("The engine's store has no bytes with this root.", "Save or upload them first; check --store."),
+	BLOB_CUT: error(
+		"What lies in the engine's store under a root is not what the root names.",
+		"Delete that file and load an earlier checkpoint; the disk may be failing.",
+	),
+	BLOB_DISK_FULL: error(
+		"There is no room to save the state.",
+		"Free space on that disk or save less often; what was saved before is whole.",
+	),
+	BLOB_DISK_FAILED: error("The engine's store could not be read or written.", "Check the folder and its rights."),
 	SEGMENT_OUT_OF_RANGE: error("A segment has a number that no job reaches.", "docs/work.md §4 has the limit."),
 	// Job files and their data, docs/training.md
 	JOB_FIELD: error(
