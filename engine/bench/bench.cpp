@@ -98,7 +98,7 @@ void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n) {
   const CheckedProgram checked = check_program(std::move(program));
   const MemoryPlan plan = plan_memory(checked.program);
   cuda::CudaWork kernels(device.shared_context());
-  const auto memory = kernels.prepare(checked, plan.bytes);
+  const auto memory = kernels.prepare(checked, plan);
   std::vector<uint8_t> bytes(uint64_t{n} * n * 2);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(fmix32(static_cast<uint32_t>(i) + 1));
   for (const size_t operand : {0, 1}) memory->write(plan.tensors[operand], {bytes.data(), uint64_t{n} * n * bytes_of(operand == 0 ? a : b)});

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine_error.hpp"
+#include "work/plan.hpp"
 #include "kept_memory.hpp"
 #include "sha256_host.hpp"
 #include "tree.hpp"
@@ -78,11 +79,11 @@ class CpuWorkMemory : public WorkMemory {
 
 }  // namespace
 
-std::unique_ptr<WorkMemory> CpuWork::prepare(const CheckedProgram& checked, uint64_t bytes) {
+std::unique_ptr<WorkMemory> CpuWork::prepare(const CheckedProgram& checked, const MemoryPlan& plan) {
   try {
-    return std::make_unique<CpuWorkMemory>(pool_, checked, bytes);
+    return std::make_unique<CpuWorkMemory>(pool_, checked, plan.bytes);
   } catch (const std::bad_alloc&) {
-    throw EngineError(ErrorCode::no_memory, "no room for " + std::to_string(bytes) + " bytes of a program");
+    throw EngineError(ErrorCode::no_memory, "no room for " + std::to_string(plan.bytes) + " bytes of a program");
   }
 }
 

@@ -9,8 +9,8 @@ class CpuWork : public work::WorkKernels {
  public:
   // The pool outlives it and what it prepares.
   explicit CpuWork(ThreadPool& pool) : pool_(pool) {}
-  std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, uint64_t bytes) override;
-  uint64_t extra_bytes(const work::CheckedProgram&) override { return 0; }
+  std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
+  uint64_t extra_bytes(const work::CheckedProgram&, const work::MemoryPlan&) override { return 0; }
 
  private:
   ThreadPool& pool_;

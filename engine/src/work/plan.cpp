@@ -1,66 +1,11 @@
 #include "work/plan.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace assay::work {
 namespace {
 
-// Kernels read whole vectors, and leaves are hashed by 1 KiB.
-constexpr uint64_t kAlign = 1024;
-uint64_t aligned(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 uint64_t bytes_of_op(const Op& op) { return element_count(op.dims) * bytes_of(op.type); }
-
-// Free stretches by address; the smallest that fits is taken.
-class Arena {
- public:
-  explicit Arena(Address first) : end_(first), peak_(first) {}
-  uint64_t peak() const { return peak_; }
-
-  Address take(uint64_t bytes) {
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
-    if (best == free_.end()) {
-      // What is free at the end grows.
-      if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second == end_) {
-        const Address at = free_.rbegin()->first;
-        free_.erase(at);
-        return grow(at, bytes);
-      }
-      return grow(end_, bytes);
-    }
-    const auto [at, size] = *best;
-    free_.erase(best);
-    if (size > bytes) free_.emplace(at + bytes, size - bytes);
-    return at;
-  }
-
-  void give_back(Address at, uint64_t bytes) {
-    auto next = free_.lower_bound(at);
-    if (next != free_.end() && at + bytes == next->first) {
-      bytes += next->second;
-      next = free_.erase(next);
-    }
-    if (next != free_.begin()) {
-      const auto before = std::prev(next);
-      if (before->first + before->second == at) {
-        before->second += bytes;
-        return;
-      }
-    }
-    free_.emplace(at, bytes);
-  }
-
- private:
-  Address grow(Address at, uint64_t bytes) {
-    end_ = at + bytes;
-    peak_ = std::max(peak_, end_);
-    return at;
-  }
-  std::map<Address, uint64_t> free_;
-  Address end_, peak_;
-};
 
 bool reads_elsewhere(const Op& op) {
   for (size_t i = 0; i < op.operands.size(); ++i) {
@@ -85,16 +30,57 @@ std::vector<OpPlan> plan_ops(const std::vector<Op>& ops, const std::vector<Addre
     const Op& op = ops[n];
     if (op.target && !reads_elsewhere(op)) plans[n].out = tensors[*op.target];
     else {
-      plans[n] = {arena.take(aligned(bytes_of_op(op))), op.target.has_value()};
+      plans[n] = {arena.take(place_bytes(bytes_of_op(op))), op.target.has_value()};
       in_arena[n] = true;
     }
     for (const size_t dead : dying[n])
-      if (in_arena[dead]) arena.give_back(plans[dead].out, aligned(bytes_of_op(ops[dead])));
+      if (in_arena[dead]) arena.give_back(plans[dead].out, place_bytes(bytes_of_op(ops[dead])));
   }
   return plans;
 }
 
 }  // namespace
+
+Address Arena::take(uint64_t bytes) {
+  auto best = free_.end();
+  for (auto it = free_.begin(); it != free_.end(); ++it)
+    if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
+  if (best == free_.end()) {
+    // What is free at the end grows.
+    if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second == end_) {
+      const Address at = free_.rbegin()->first;
+      free_.erase(at);
+      return grow(at, bytes);
+    }
+    return grow(end_, bytes);
+  }
+  const auto [at, size] = *best;
+  free_.erase(best);
+  if (size > bytes) free_.emplace(at + bytes, size - bytes);
+  return at;
+}
+
+void Arena::give_back(Address at, uint64_t bytes) {
+  auto next = free_.lower_bound(at);
+  if (next != free_.end() && at + bytes == next->first) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == at) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(at, bytes);
+}
+
+Address Arena::grow(Address at, uint64_t bytes) {
+  end_ = at + bytes;
+  peak_ = std::max(peak_, end_);
+  return at;
+}
 
 bool is_elementwise(const Op& op, size_t operand) {
   if (op.op != Operator::map || op.operands[operand].dims != op.dims) return false;
@@ -116,8 +102,9 @@ MemoryPlan plan_memory(const Program& program) {
   MemoryPlan plan;
   for (const Tensor& tensor : program.tensors) {
     plan.tensors.push_back(plan.bytes);
-    plan.bytes += aligned(element_count(tensor.dims) * bytes_of(tensor.type));
+    plan.bytes += place_bytes(element_count(tensor.dims) * bytes_of(tensor.type));
   }
+  plan.free = plan.bytes;
   // Both phases use the same stretch, one after the other.
   Arena init(plan.bytes), step(plan.bytes);
   plan.init = plan_ops(program.init, plan.tensors, init);

@@ -10,7 +10,7 @@ uint64_t bytes_of_tensor(const Tensor& tensor) { return element_count(tensor.dim
 }  // namespace
 
 Runner::Runner(WorkKernels& kernels, CheckedProgram checked, PhiloxKey key)
-    : checked_(std::move(checked)), plan_(plan_memory(checked_.program)), key_(key), memory_(kernels.prepare(checked_, plan_.bytes)) {}
+    : checked_(std::move(checked)), plan_(plan_memory(checked_.program)), key_(key), memory_(kernels.prepare(checked_, plan_)) {}
 
 void Runner::write(uint32_t tensor, uint64_t offset, std::span<const uint8_t> bytes) {
   memory_->write(plan_.tensors[tensor] + offset, bytes);
@@ -19,6 +19,12 @@ void Runner::write(uint32_t tensor, uint64_t offset, std::span<const uint8_t> by
 void Runner::read(uint32_t tensor, uint64_t offset, std::span<uint8_t> bytes) { memory_->read(plan_.tensors[tensor] + offset, bytes); }
 
 Root Runner::root(uint32_t tensor) { return memory_->hash(plan_.tensors[tensor], bytes_of_tensor(checked_.program.tensors[tensor])); }
+
+std::vector<Root> Runner::roots(std::span<const uint32_t> tensors) {
+  std::vector<Stretch> all;
+  for (const uint32_t tensor : tensors) all.push_back({plan_.tensors[tensor], bytes_of_tensor(checked_.program.tensors[tensor])});
+  return memory_->hash_all(all);
+}
 
 Address Runner::address_of(Phase phase, const Operand& operand) const {
   if (operand.source != Source::op) return plan_.tensors[operand.index];
@@ -29,6 +35,7 @@ Address Runner::address_of(Phase phase, const Operand& operand) const {
 }
 
 void Runner::run_ops(Phase phase, const Moment& moment, const OnOp& on_op) {
+  if (!on_op && memory_->run_phase(phase, moment)) return;
   const auto& ops = checked_.program.ops(phase);
   const auto first = static_cast<uint32_t>(phase == Phase::init ? 0 : checked_.program.init.size());
   for (uint32_t n = 0; n < ops.size(); ++n) {

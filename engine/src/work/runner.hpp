@@ -17,6 +17,8 @@ class Runner {
   void write(uint32_t tensor, uint64_t offset, std::span<const uint8_t> bytes);
   void read(uint32_t tensor, uint64_t offset, std::span<uint8_t> bytes);
   Root root(uint32_t tensor);
+  // Of all of them, with one wait for the device.
+  std::vector<Root> roots(std::span<const uint32_t> tensors);
   // State as it was after this many segments: the caller has written it.
   void resume_after(uint64_t segment) { segment_ = segment; }
 

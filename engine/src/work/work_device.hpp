@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "work/run_op.hpp"
 
@@ -13,6 +14,11 @@ namespace assay::work {
 using Root = std::array<uint8_t, 32>;
 // Bytes from the start of a session's memory.
 using Address = uint64_t;
+struct Stretch {
+  Address at;
+  uint64_t bytes;
+};
+struct MemoryPlan;  // plan.hpp
 
 // Memory and compiled ops of one program on one device. Calls run in order; only read, hash and finish wait for them.
 class WorkMemory {
@@ -26,17 +32,26 @@ class WorkMemory {
   virtual void run(uint32_t number, std::span<const Address> operands, Address out, const Moment& moment) = 0;
   // Root of the tagged tree over 1 KiB leaves, the last one filled with zeros.
   virtual Root hash(Address at, uint64_t bytes) = 0;
+  // The same for each of them, in order.
+  virtual std::vector<Root> hash_all(std::span<const Stretch> all) {
+    std::vector<Root> roots;
+    for (const auto& [at, bytes] : all) roots.push_back(hash(at, bytes));
+    return roots;
+  }
+  // All ops of a phase once, in a way of the device's own: it leaves in every tensor what `run` op by op would, and what ops give beside
+  // that nowhere. False: it has no such way.
+  virtual bool run_phase(Phase, const Moment&) { return false; }
   virtual void finish() = 0;
 };
 
 class WorkKernels {
  public:
   virtual ~WorkKernels() = default;
-  // Memory of this many bytes, at zero, and every op of the program made ready: those of init, then those of step. Throws EngineError
-  // no_memory. `checked` outlives what is returned.
-  virtual std::unique_ptr<WorkMemory> prepare(const CheckedProgram& checked, uint64_t bytes) = 0;
-  // What the device needs beside `bytes` to run this program.
-  virtual uint64_t extra_bytes(const CheckedProgram& checked) = 0;
+  // Memory as planned, at zero, and every op of the program made ready: those of init, then those of step. Throws EngineError no_memory.
+  // `checked` and `plan` outlive what is returned.
+  virtual std::unique_ptr<WorkMemory> prepare(const CheckedProgram& checked, const MemoryPlan& plan) = 0;
+  // What the device needs beside the plan's bytes to run this program.
+  virtual uint64_t extra_bytes(const CheckedProgram& checked, const MemoryPlan& plan) = 0;
 };
 
 }  // namespace assay::work

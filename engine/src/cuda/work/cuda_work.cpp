@@ -9,6 +9,7 @@
 #include "cuda/work/map_ptx.hpp"
 #include "cuda/tree.hpp"
 #include "cuda/work/work_shape.hpp"
+#include "work/plan.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -287,7 +288,7 @@ void CudaWorkMemory::scatter(const Op& op, std::span<const Address> operands, Ad
 
 }  // namespace
 
-uint64_t CudaWork::extra_bytes(const CheckedProgram& checked) {
+uint64_t CudaWork::extra_bytes(const CheckedProgram& checked, const MemoryPlan&) {
   const Program& program = checked.program;
   uint64_t most = 1024;
   for (const Tensor& tensor : program.tensors)
@@ -303,8 +304,8 @@ uint64_t CudaWork::extra_bytes(const CheckedProgram& checked) {
   return most;
 }
 
-std::unique_ptr<WorkMemory> CudaWork::prepare(const CheckedProgram& checked, uint64_t bytes) {
-  return std::make_unique<CudaWorkMemory>(context_, tensor_cores_, checked, bytes, extra_bytes(checked));
+std::unique_ptr<WorkMemory> CudaWork::prepare(const CheckedProgram& checked, const MemoryPlan& plan) {
+  return std::make_unique<CudaWorkMemory>(context_, tensor_cores_, checked, plan.bytes, extra_bytes(checked, plan));
 }
 
 }  // namespace assay::cuda

@@ -13,8 +13,8 @@ class CudaWork : public work::WorkKernels {
       : context_(std::move(context)), tensor_cores_(tensor_cores && context_->has_warpgroups()) {
     context_->load_work();
   }
-  std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, uint64_t bytes) override;
-  uint64_t extra_bytes(const work::CheckedProgram& checked) override;
+  std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
+  uint64_t extra_bytes(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
 
  private:
   std::shared_ptr<const Context> context_;
