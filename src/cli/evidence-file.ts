@@ -6,16 +6,18 @@ import { AssayError } from "../protocol/assay-error.ts";
 /** The largest file worth reading; a default probe of an H200 leaves about 2 MB. */
 const maxFileBytes = 64 * 1024 * 1024;
 
-export function readEvidence(path: string): Uint8Array {
+export const readEvidence = (path: string): Uint8Array =>
+	readInput(path, maxFileBytes, "Give the path of an evidence file, as `assay probe` writes it.");
+
+/** A file of at most so many bytes. Throws FILE_UNREADABLE with the hint. */
+export function readInput(path: string, mostBytes: number, hint: string): Uint8Array {
 	try {
 		const { size } = statSync(path);
-		if (size > maxFileBytes) throw new Error(`it has ${size} bytes, at most ${maxFileBytes} are read`);
+		if (size > mostBytes) throw new Error(`it has ${size} bytes, at most ${mostBytes} are read`);
 		return readFileSync(path);
 	} catch (cause) {
-		throw new AssayError("FILE_UNREADABLE", `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-			hint: "Give the path of an evidence file, as `assay probe` writes it.",
-			cause,
-		});
+		const message = `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`;
+		throw new AssayError("FILE_UNREADABLE", message, { hint, cause });
 	}
 }
 

@@ -3,24 +3,15 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { readNpy } from "../formats/npy.ts";
 import { createElements, type Elements, elementCount } from "../operators/tensor-type.ts";
-import { decodeProgram } from "../program/decode.ts";
 import { orThrow } from "../program/fault.ts";
 import { sealProgram } from "../program/open-program.ts";
-import { parseProgram } from "../program/parse-text.ts";
-import type { Program, Tensor } from "../program/shapes.ts";
+import { readProgram } from "../program/read-program.ts";
+import type { Tensor } from "../program/shapes.ts";
 import { type JobSpec, type ProgramSpec, wrongField } from "./read-job.ts";
 import type { Workload } from "./workload.ts";
 
 /** The bytes of a file that the job names, relative to the job file. */
 export type Files = (name: string) => Promise<Uint8Array> | Uint8Array;
-
-const MAGIC = new TextEncoder().encode("ASSAYPR1");
-
-/** Bytes begin with a word that no text begins with. */
-function readProgram(bytes: Uint8Array): Program {
-	const isBytes = MAGIC.every((byte, i) => bytes[i] === byte);
-	return isBytes ? orThrow(decodeProgram(bytes)) : parseProgram(new TextDecoder().decode(bytes));
-}
 
 /** An array's numbers as elements of a tensor: whole, inside its interval, as many as it has. */
 function elementsFor({ name, type, dims, lo, hi }: Tensor, file: string, bytes: Uint8Array): Elements {
