@@ -8,7 +8,7 @@ import { encodeProgram } from "../../work/program/encode.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { sealProgram } from "../../work/program/open-program.ts";
 import { createMachine } from "../../work/program/run-program.ts";
-import { stateHash } from "../../work/trace/commitments.ts";
+import { stateHashOf } from "../../work/trace/commitments.ts";
 import { machineState, traceSegment } from "../../work/trace/run-trace.ts";
 import { rootOfLeaf, tensorTree } from "../../work/trace/tensor-tree.ts";
 import { type ToyWork, toyWork } from "./toy-work-session.test-kit.ts";
@@ -37,7 +37,8 @@ for (const [name, make] of Object.entries(SAMPLES)) {
 			first: 0,
 			count,
 			onMetric: (line) => metrics.push(line),
-			onSegment: ({ segment, stateRoots, resultRoots }) => states.push(stateHash(segment + 1, stateRoots, resultRoots)),
+			onSegment: ({ segment, stateRoots, resultRoots }) =>
+				states.push(stateHashOf(sample.program, segment + 1, stateRoots, resultRoots)),
 		});
 		for (let segment = 0; segment < count; segment++) {
 			machine.runSegment();

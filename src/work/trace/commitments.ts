@@ -1,6 +1,7 @@
 // What a run commits to, docs/work.md §7: state hashes, inputs, claim, trace leaves. Integers are big-endian, as contracts pack them.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { type KeccakTree, keccak, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
+import type { Program, TensorKind } from "../program/shapes.ts";
 
 const STATE = Uint8Array.of(4);
 const INPUTS = Uint8Array.of(5);
@@ -26,9 +27,26 @@ const tensorRootHash = ({ tensor, root }: TensorRoot): Uint8Array => keccakLeaf(
 /** Over the roots of tensors, in the program's order. */
 export const rootsTree = (roots: readonly TensorRoot[]): KeccakTree => keccakTree(roots.map(tensorRootHash));
 
+/** Roots of all tensors of a kind, in the program's order, with their numbers. */
+function numbered({ tensors }: Program, kind: TensorKind, roots: readonly Uint8Array[]): TensorRoot[] {
+	const numbers = tensors.flatMap((tensor, i) => (tensor.kind === kind ? [i] : []));
+	if (numbers.length !== roots.length) throw new RangeError(`${roots.length} roots of ${numbers.length} tensors`);
+	return numbers.map((tensor, i) => ({ tensor, root: roots[i]! }));
+}
+
 /** S_j: what state and result tensors hold before segment j. */
 export function stateHash(segment: number, state: readonly TensorRoot[], results: readonly TensorRoot[]): Uint8Array {
 	return keccak(STATE, be(segment, 8), rootsTree(state).root, rootsTree(results).root);
+}
+
+/** S_j from the roots of all state and all result tensors, in the program's order. */
+export function stateHashOf(
+	program: Program,
+	segment: number,
+	stateRoots: readonly Uint8Array[],
+	resultRoots: readonly Uint8Array[],
+): Uint8Array {
+	return stateHash(segment, numbered(program, "state", stateRoots), numbered(program, "result", resultRoots));
 }
 
 export function inputsHash(seed: Uint8Array, inputs: readonly TensorRoot[]): Uint8Array {
