@@ -2,7 +2,7 @@
 # Builds build/engine/<platform>/assay-engine with CMake and Ninja, or with g++ alone for the CPU alone.
 #   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize|--tsan] [--tests|--test NAME]… [--no-cuda]
 #   --sanitize, --tsan  into <platform>-sanitize (AddressSanitizer and UBSan) or <platform>-tsan
-#   --tests, --test     also the test programs and the bench, or one of them
+#   --tests, --test     also the test programs and the benches, or one of them
 # Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone; ASSAY_JOBS parallel compilers; NVCC.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do
     --platform) platform=${2-} && shift ;;
     --sanitize | --tsan) variant=-${1#--} ;;
     --tests) targets+=(tests) ;;
-    --test) [ -f "test/${2-}.cpp" ] || [ "${2-}" = bench ] || usage; targets+=("$2") && shift ;;
+    --test) [ -f "test/${2-}.cpp" ] || [ -f "bench/${2-}.cpp" ] || usage; targets+=("$2") && shift ;;
     --no-cuda) nvcc=off ;;
     *) usage ;;
   esac

@@ -2,6 +2,7 @@
 // random ops against sums and instructions worked out element by element in 128 bits.
 // Usage: work_test VECTORS [cases]
 #include <cmath>
+#include <cstring>
 
 #include "check.hpp"
 #include "cpu/cpu_work.hpp"
@@ -226,6 +227,38 @@ void check_case(WorkKernels& kernels, const Case& one, const std::string& what) 
   check(true, what);
 }
 
+// Products beyond one chunk of k and one filling of the packing room, against plain sums.
+void check_large_products(WorkKernels& kernels, RandomPrograms& random, const std::string& set) {
+  struct Shape {
+    uint32_t batch, a, b, m, n, k;
+    Type x, y;
+  };
+  const Shape shapes[] = {{1, 1, 1, 3, 3, 1025, Type::i16, Type::i16},       {2, 1, 2, 9, 17, 3001, Type::i32, Type::i8},
+                          {1, 1, 1, 4100, 5, 1030, Type::i16, Type::i8},     {1, 1, 1, 5, 4200, 1030, Type::i8, Type::i16},
+                          {12, 4, 6, 130, 70, 33, Type::i32, Type::i32},     {6, 3, 2, 1500, 3, 1024, Type::i16, Type::i16},
+                          {4, 2, 1, 3, 2200, 1024, Type::i8, Type::i32},     {140000, 70000, 140000, 3, 3, 2, Type::i8, Type::i16}};
+  for (const Shape& shape : shapes) {
+    Program program;
+    Op op{Operator::matmul, Type::i64, {shape.batch, shape.m, shape.n}, RandomPrograms::full(Type::i64), 2, {}, {}, {}};
+    const auto add = [&](Type type, Dims dims) {
+      const Interval interval = type == Type::i32 && shape.x == shape.y ? Interval{0, 1 << 26} : RandomPrograms::full(type);
+      program.tensors.push_back({TensorKind::input, type, dims, interval, "in" + std::to_string(program.tensors.size()), {}});
+      op.operands.push_back({Source::input, static_cast<uint16_t>(op.operands.size()), type, std::move(dims)});
+    };
+    add(shape.x, {shape.a, shape.m, shape.k});
+    add(shape.y, {shape.b, shape.n, shape.k});
+    program.tensors.push_back({TensorKind::result, op.type, op.dims, op.interval, "result", {}});
+    program.step = {op};
+    const Case one = make_case(random, std::move(program));
+    std::vector<int64_t> right(element_count(op.dims));
+    const void* const operands[] = {one.inputs[0].data(), one.inputs[1].data()};
+    run_op(op, operands, right.data(), {}, {0, right.size()});
+    const std::vector<uint8_t> found = run_on(kernels, one);
+    check(std::memcmp(found.data(), right.data(), found.size()) == 0,
+          "product of " + std::to_string(shape.m) + " by " + std::to_string(shape.n) + " over " + std::to_string(shape.k) + ", " + set);
+  }
+}
+
 // What a program is refused for; empty: it may run.
 Fault verdict_on(std::span<const uint8_t> bytes) {
   try {
@@ -292,11 +325,17 @@ int main(int argc, char** argv) {
   if (argc < 2) return 64;
   const uint64_t cases = argc > 2 ? std::stoull(argv[2]) : 150;
   ThreadPool pool(3);
-  CpuWork kernels(pool);
   check_refused(argv[1]);
-  check_programs(kernels, argv[1]);
   RandomPrograms random(1);
+  const assay_kernels::Kernels* sets[assay_kernels::kMaxSets];
+  const size_t count = assay_kernels::usable_kernels(sets);
+  for (size_t set = 0; set < count; ++set) {
+    CpuWork kernels(pool, *sets[set]);
+    check_programs(kernels, argv[1]);
+    if (cases >= 100) check_large_products(kernels, random, sets[set]->name);
+  }
   for (uint64_t i = 0; i < cases; ++i) {
+    CpuWork kernels(pool, *sets[i % count]);
     const std::string number = std::to_string(i);
     check_case(kernels, make_case(random, random.matmul(20, 70)), "matmul " + number);
     check_case(kernels, make_case(random, random.reduce(60)), "reduce " + number);

@@ -1,5 +1,6 @@
-// Programs on the host's cores: the reference for docs/work.md. Each op is shared among the threads by ranges of its output.
+// Programs on the host's cores, docs/work.md: products by work/exact_product, the rest shared among the threads by ranges of its output.
 #pragma once
+#include "kernels.hpp"
 #include "thread_pool.hpp"
 #include "work/work_device.hpp"
 
@@ -8,12 +9,13 @@ namespace assay {
 class CpuWork : public work::WorkKernels {
  public:
   // The pool outlives it and what it prepares.
-  explicit CpuWork(ThreadPool& pool) : pool_(pool) {}
+  explicit CpuWork(ThreadPool& pool, const assay_kernels::Kernels& kernels = assay_kernels::best_kernels()) : pool_(pool), kernels_(kernels) {}
   std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
-  uint64_t extra_bytes(const work::CheckedProgram&, const work::MemoryPlan&) override { return 0; }
+  uint64_t extra_bytes(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
 
  private:
   ThreadPool& pool_;
+  const assay_kernels::Kernels& kernels_;
 };
 
 }  // namespace assay

@@ -19,6 +19,7 @@ namespace {
 using namespace assay;
 #include "kernels_fma.inc"
 #include "kernels_gemm.inc"
+#include "kernels_exact.inc"
 #include "kernels_mix.inc"
 }  // namespace
 
@@ -28,6 +29,7 @@ const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA) = {
     ASSAY_TEXT(ASSAY_ISA),
     {Dot8::mr, Dot8::nr, Dot8::kg, Dot8::entry_bytes, pack<Dot8>, Dot8::tile},
     {Dot16::mr, Dot16::nr, Dot16::kg, Dot16::entry_bytes, pack<Dot16>, Dot16::tile},
+    {ExactDigits::mr, ExactDigits::nr, ExactDigits::kg, sizeof(ExactDigits::Entry), pack_exact<ExactDigits>, tile_exact<ExactDigits>},
     mix_leaves,
     hop_chains,
     run_lanes,

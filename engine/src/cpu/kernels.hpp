@@ -18,10 +18,22 @@ struct GemmKernel {
   void (*tile)(const void* a, const void* b, uint32_t k_count, bool add, uint16_t* c, size_t stride);
 };
 
+// Exact products of programs, kernels_exact.inc: operands as planes of signed bytes, digits to the base 256, packed like those above.
+struct ExactKernel {
+  uint32_t mr, nr, kg, entry_bytes;
+  // `rows` rows of k elements, `stride` elements apart, as a panel of panel_rows (mr or nr): the digits of x + add, each less 128.
+  void (*pack)(const void* from, uint32_t type_bytes, size_t stride, uint32_t rows, uint32_t panel_rows, uint32_t k, uint32_t add,
+               uint32_t digits, void* out);
+  // Sums of the products of what two panels stand for, over `runs` runs of kg entries: mr rows of nr, modulo 2^64. 32 bits must hold the
+  // sum over the products of digits of any one weight.
+  void (*tile)(const void* a, const void* b, uint32_t runs, uint32_t a_digits, uint32_t b_digits, uint64_t* sums);
+};
+
 struct Kernels {
   const char* name;
   GemmKernel gemm8;   // entries of 8 bits: int8, fp8
   GemmKernel gemm16;  // entries of 16 bits: fp16, bf16, tf32
+  ExactKernel exact;
   // One 64-bit digest a leaf of 1024 bytes: digests[2i], [2i+1] of the leaves from kept_leaf on.
   void (*mix)(const uint8_t nonce[32], const uint8_t* leaves, uint32_t kept_leaf, uint32_t count, uint32_t* digests);
   // 64 hops of each of the chains (at most 4), side by side: `states` before and after; `targets` may be null, else

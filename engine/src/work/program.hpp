@@ -105,6 +105,11 @@ struct Program {
   const std::vector<Op>& ops(Phase phase) const { return phase == Phase::init ? init : step; }
 };
 
+// The declared interval of what an operand reads.
+inline const Interval& interval_of(const Program& program, Phase phase, const Operand& operand) {
+  return operand.source == Source::op ? program.ops(phase)[operand.index].interval : program.tensors[operand.index].interval;
+}
+
 constexpr uint32_t kMostBytes = 1u << 20, kMostSteps = 65536, kMostTensors = 4096, kMostOps = 65535, kMostRank = 6, kMostOperands = 8,
                    kMostRegisters = 256, kMostTurns = 4096, kMostCarried = 16, kMostTerms = 9, kMostSummed = 1u << 20, kMostName = 64,
                    kMostBits = 62, kMostMetric = 1024;
