@@ -39,6 +39,8 @@ interface Retry {
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
+/** A server that does not let a connection go by then is not waited for. */
+const GOODBYE_MS = 5000;
 const ONCE: Retry = { attempts: 1, may: () => false, waitMs: () => 0 };
 const LOST: Retry = { attempts: 4, may: connectionLost, waitMs: (attempt) => 50 * 2 ** attempt };
 /** At random, so that two that clashed do not meet again. */
@@ -59,11 +61,16 @@ function clientConfig({ address, schema, applicationName }: DatabaseOptions): pg
 }
 
 export function openDatabase(o: DatabaseOptions): Database {
+	/** The ends of connections that are still there. */
+	const ends = new Set<Promise<void>>();
 	class FreshClient extends pg.Client {
 		constructor() {
 			super(clientConfig(o));
 			// A connection may be cut in the very bytes that say it is ready, before whoever asked for it can listen.
 			this.on("error", () => {});
+			const end = new Promise<void>((resolve) => this.once("end", resolve));
+			ends.add(end);
+			void end.then(() => ends.delete(end));
 		}
 	}
 	const pool = new pg.Pool({
@@ -138,7 +145,10 @@ export function openDatabase(o: DatabaseOptions): Database {
 		async close() {
 			closed = true;
 			await Promise.all(listeners.map((end) => end()));
+			// It does not wait for its connections. The server ends a socket when its own side is gone: then nobody who asks
+			// finds us connected any more.
 			await pool.end();
+			await Promise.race([Promise.all(ends), sleep(GOODBYE_MS, undefined, { ref: false })]);
 		},
 	};
 }

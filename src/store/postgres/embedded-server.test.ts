@@ -93,6 +93,26 @@ test("connections that are cut are replaced; listeners hear that they may have m
 	assert.equal(await readRunningServer(data), null);
 });
 
+test("who has closed is connected no more: whoever leaves next sees that nobody else is there", async () => {
+	const client = new pg.Client(await start());
+	await client.connect();
+	try {
+		const store = await openStore({ dataDir, schema: "gone", keepServer: true });
+		const listed = async () =>
+			(
+				await client.query("SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = $1", [
+					`assay/${store.process}`,
+				])
+			).rows[0].n;
+		await Promise.all(Array.from({ length: 30 }, () => store.ready()));
+		assert.ok((await listed()) >= 10);
+		await store.close();
+		assert.equal(await listed(), 0);
+	} finally {
+		await client.end();
+	}
+});
+
 test("a process id in a stale file that belongs to something else does not keep it from starting", async () => {
 	await start();
 	const lines = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");

@@ -2,7 +2,7 @@
 // killed. Run as a program with its options as JSON. It prints OVERLAP when it meets another live process at
 // the same provider.
 import { randomBytes } from "node:crypto";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store, StoreOptions } from "../open-store.ts";
@@ -30,14 +30,20 @@ function isAlive(pid: number): boolean {
 	}
 }
 
-/** The mark of a live process here means that two probe one host at once. */
+/**
+ * The mark of a live process here means that two probe one host at once. It is made beside and put into place whole: who is killed
+ * meanwhile leaves no mark without a process in it.
+ */
 function enter(file: string, providerId: string): void {
+	const draft = `${file}-${process.pid}`;
+	writeFileSync(draft, String(process.pid));
 	try {
-		writeFileSync(file, String(process.pid), { flag: "wx" });
+		linkSync(draft, file);
+		rmSync(draft);
 	} catch {
 		const other = Number(readFileSync(file, "utf8"));
 		if (isAlive(other)) console.log(`OVERLAP ${providerId} ${other} ${process.pid}`);
-		writeFileSync(file, String(process.pid));
+		renameSync(draft, file);
 	}
 }
 
