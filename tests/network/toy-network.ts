@@ -7,6 +7,7 @@ import { join } from "node:path";
 import pg from "pg";
 import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
+import { copyCluster } from "../../src/store/postgres/cluster.test-kit.ts";
 import { ensureEmbeddedServer, stopEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { debianBinaries } from "../../src/store/postgres/postgres-binaries.ts";
 import { urlOf } from "../../src/store/postgres/servers.test-kit.ts";
@@ -65,7 +66,10 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 	const folder = o.external ? join(dataDir, "external") : serverFolder(dataDir);
 	const binaries = o.external ? await debianBinaries() : null;
 	if (o.external && !binaries) throw new Error("needs Debian's PostgreSQL: apt-get install postgresql");
-	const address = await ensureEmbeddedServer({ folder, ...(binaries && { binaries }) });
+	const programs = binaries === null ? {} : { binaries };
+	// As a real one: figures are measured on it too.
+	await copyCluster(folder, { durable: true, ...programs });
+	const address = await ensureEmbeddedServer({ folder, ...programs });
 	const sql = new pg.Client({ ...address, options: "-c search_path=assay,public", application_name: "watcher" });
 	await sql.connect();
 	const children = new Set<ChildProgram>();

@@ -14,6 +14,8 @@ import { type Environment, realEnvironment } from "../../src/platform/environmen
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { ChallengeSpec, HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
+import { serverFolder } from "../../src/store/open-store.ts";
+import { copyCluster } from "../../src/store/postgres/cluster.test-kit.ts";
 import { createValidator, type DoorSettings, type RunningValidator } from "../../src/validator/create-validator.ts";
 import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
@@ -157,6 +159,7 @@ export async function startToyValidator(
 		surroundings,
 		{ knocksPerS: 1000, perAddress: 1000, ...door },
 	);
+	if (settings.databaseUrl === undefined) await copyCluster(serverFolder(settings.dataDir), { durable: false });
 	const running = await validator.start();
 	const client = createApiClient({ baseUrl: running.url });
 	return { ...running, stop: validator.stop, client };

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, describe } from "node:test";
 import type { Store, StoreOptions } from "../open-store.ts";
 import { openStore, serverFolder } from "../open-store.ts";
+import { copyCluster } from "./cluster.test-kit.ts";
 import { ensureEmbeddedServer, stopEmbeddedServer } from "./embedded-server.ts";
 import { debianBinaries } from "./postgres-binaries.ts";
 import type { ServerAddress } from "./postgres-role.ts";
@@ -43,10 +44,12 @@ export function onBothServers(suite: (server: TestServer) => void): void {
 				rmSync(dataDir, { recursive: true, force: true });
 			});
 			const start = async (): Promise<ServerAddress> => {
-				if (name === "embedded") return await ensureEmbeddedServer({ folder: serverFolder(dataDir), durable: false });
-				const binaries = await debianBinaries();
-				assert.ok(binaries, "these tests need Debian's PostgreSQL: apt-get install postgresql");
-				return await ensureEmbeddedServer({ folder: external, binaries, durable: false });
+				const folder = name === "embedded" ? serverFolder(dataDir) : external;
+				const binaries = name === "embedded" ? undefined : await debianBinaries();
+				assert.ok(binaries !== null, "these tests need Debian's PostgreSQL: apt-get install postgresql");
+				const programs = binaries === undefined ? {} : { binaries };
+				await copyCluster(folder, { durable: false, ...programs });
+				return await ensureEmbeddedServer({ folder, ...programs });
 			};
 			const connection = async (): Promise<string> => {
 				started ??= start();

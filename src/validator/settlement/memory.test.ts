@@ -5,7 +5,8 @@ import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
 import { accountOf, type SignedTransaction } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { Store } from "../../store/open-store.ts";
-import { openStore } from "../../store/open-store.ts";
+import { openStore, serverFolder } from "../../store/open-store.ts";
+import { copyCluster } from "../../store/postgres/cluster.test-kit.ts";
 import { openChainMemory } from "./memory.ts";
 
 const LEASE = "chain";
@@ -14,6 +15,7 @@ const account = accountOf(`0x${"31".repeat(32)}`);
 const data = makeDataDir();
 let store: Store;
 before(async () => {
+	await copyCluster(serverFolder(data.path), { durable: false });
 	store = await openStore({ dataDir: data.path });
 });
 after(async () => {
