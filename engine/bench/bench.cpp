@@ -2,6 +2,7 @@
 // JSON object a line. Times are the host's, around work that was waited for; what a verifier measures comes
 // from a probe, not from here.
 // Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream | exact]…  these figures only
+//        bench program FILE…    programs (docs/work.md) on random inputs: steps, roots, trace, kernels
 //   --quick  products of n = 8192 only, and no filling of the card unless it is named
 //   --plain  also products by mma.sync, where Hopper's own path is the one in use
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/work/cuda_work.hpp"
 #include "devices.hpp"
+#include "program_times.hpp"
 #include "work/plan.hpp"
 
 using namespace assay;
@@ -202,6 +204,10 @@ int main(int argc, char** argv) {
     const DeviceClaim claim = device.claim();
     std::printf("{\"figure\":\"device\",\"name\":\"%s\",\"free_bytes\":%llu}\n", claim.name.c_str(),
                 static_cast<unsigned long long>(claim.free_bytes));
+    if (!figures.empty() && figures[0] == "program") {
+      for (size_t i = 1; i < figures.size(); ++i) time_program(device, figures[i], 5);
+      continue;
+    }
     for (const Precision p : claim.precisions) {
       if (!asked(name(p))) continue;
       if (!is_gemm_precision(p)) {

@@ -1,7 +1,10 @@
 // Programs on the CPU and on every GPU, compared bit for bit: random ops of every kind, on tensor cores and on plain ALUs; the CPU is the
 // reference (work_test.cpp). Then exact products beside what they are measured against.
-// Usage: programs_equal_cuda [cases]     Exit code 0: all passed; 1: not; 77: no GPU.
-#include <chrono>
+// Programs of many ops are run fused and recorded, fused, op by op, and on plain ALUs. FILE: bytes of programs, on random inputs; small
+// ones on the CPU too.
+// Usage: programs_equal_cuda [cases [FILE…]]     Exit code 0: all passed; 1: not; 77: no GPU.
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "check.hpp"
@@ -9,7 +12,7 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/work/cuda_work.hpp"
 #include "devices.hpp"
-#include "random_programs.hpp"
+#include "random_chains.hpp"
 #include "work/runner.hpp"
 
 using namespace assay;
@@ -45,6 +48,56 @@ void compare(RandomPrograms& random, WorkKernels& cpu, std::span<WorkKernels* co
   }
 }
 
+// ---- programs of many ops: fused, recorded, op by op, traced
+std::vector<work::Root> roots_after(Runner& runner, int segments, bool traced) {
+  const auto& tensors = runner.checked().program.tensors;
+  std::vector<uint32_t> kept;
+  for (uint32_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].kind == TensorKind::state || tensors[i].kind == TensorKind::result || tensors[i].kind == TensorKind::metric) kept.push_back(i);
+  runner.run_init();
+  for (int i = 0; i < segments; ++i) {
+    if (traced) runner.trace_segment([](uint32_t, uint32_t, const work::Root&) {});
+    else runner.run_segment();
+  }
+  std::vector<work::Root> roots = runner.roots(kept);
+  for (size_t i = 0; i < kept.size(); ++i) check(roots[i] == runner.root(kept[i]), "roots of many tensors are those of each");
+  return roots;
+}
+
+template <typename Elements>
+void compare_chains(const Program& program, WorkKernels* reference, std::span<WorkKernels* const> gpus, Elements elements, const std::string& what) {
+  std::vector<std::pair<uint32_t, std::vector<uint8_t>>> given;
+  for (uint32_t i = 0; i < program.tensors.size(); ++i)
+    if (program.tensors[i].kind == TensorKind::input || program.tensors[i].kind == TensorKind::constant)
+      given.push_back({i, elements(program.tensors[i])});
+  std::vector<work::Root> right;
+  const auto run = [&](WorkKernels& kernels, bool traced) {
+    Runner runner(kernels, check_program(program), PhiloxKey{3, 5});
+    for (const auto& [tensor, bytes] : given) runner.write(tensor, 0, bytes);
+    return roots_after(runner, 2, traced);
+  };
+  if (reference != nullptr) right = run(*reference, false);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const auto found = run(*gpus[i], false);
+    if (right.empty()) right = found;
+    check(found == right, what + ", way " + std::to_string(i));
+  }
+  check(run(*gpus[0], true) == right, what + ", traced");
+}
+
+// Few enough multiplications for the CPU.
+bool is_small(const Program& program) {
+  double products = 0;
+  for (const Op& op : program.step)
+    if (op.op == Operator::matmul) products += static_cast<double>(element_count(op.dims)) * op.operands[0].dims[2];
+  return products * program.k < 1e9;
+}
+
+std::vector<uint8_t> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,8 +111,8 @@ int main(int argc, char** argv) {
   CpuWork cpu(pool);
   for (const auto& device : found.devices) {
     const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
-    cuda::CudaWork fast(context), plain(context, false);
-    WorkKernels* const gpus[] = {&fast, &plain};
+    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), plain(context, {.tensor_cores = false});
+    WorkKernels *const gpus[] = {&fast, &plain}, *const ways[] = {&fast, &launched, &single, &plain};
     RandomPrograms random(2);
     try {
       for (uint64_t i = 0; i < cases; ++i) {
@@ -82,6 +135,14 @@ int main(int argc, char** argv) {
         program.step[0].type = program.tensors[2].type = Type::i64;
         program.step[0].interval = program.tensors[2].interval = RandomPrograms::full(Type::i64);
         compare(random, cpu, gpus, program, "matmul of depth " + std::to_string(depth));
+      }
+      RandomChains chains(3);
+      for (uint64_t i = 0; i < cases / 2; ++i)
+        compare_chains(chains.next(), &cpu, ways, [&](const Tensor& tensor) { return chains.elements(tensor); }, "chain " + std::to_string(i));
+      for (int i = 2; i < argc; ++i) {
+        const Program program = read_program(read_file(argv[i]));
+        compare_chains(program, is_small(program) ? &cpu : nullptr, std::span(ways).first(3),
+                       [&](const Tensor& tensor) { return random.elements(tensor); }, argv[i]);
       }
     } catch (const EngineError& error) {
       check(false, std::string("no error: ") + error.what());

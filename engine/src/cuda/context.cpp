@@ -117,11 +117,11 @@ void Context::launch_raw(const Launch& what, void** arguments) const {
     cluster.id = kLaunchCluster;
     cluster.dimensions[0] = 2;
     cluster.dimensions[1] = cluster.dimensions[2] = 1;
-    const LaunchConfig config{{what.blocks, 1, 1}, {what.threads, 1, 1}, what.shared_bytes, kMain, &cluster, 1};
+    const LaunchConfig config{{what.blocks, 1, 1}, {what.threads, 1, 1}, what.shared_bytes, what.stream, &cluster, 1};
     result = driver().cuLaunchKernelEx(&config, found->second, arguments, nullptr);
   } else {
     result = driver().cuLaunchKernel(found->second, what.blocks, what.rows, 1, what.threads, 1, 1, what.shared_bytes,
-                                     what.where == Where::aside ? aside_ : kMain, arguments, nullptr);
+                                     what.where == Where::aside ? aside_ : what.stream, arguments, nullptr);
   }
   if (result != kCudaSuccess) check(result, (std::string("launching ") + what.kernel).c_str());
 }

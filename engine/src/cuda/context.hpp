@@ -21,7 +21,8 @@ struct Launch {
   const char* kernel;
   uint32_t blocks, threads, shared_bytes = 0;
   Where where = Where::main;
-  uint32_t rows = 1;  // of blocks
+  uint32_t rows = 1;          // of blocks
+  CUstream stream = nullptr;  // in place of the main one
 };
 
 class Context {

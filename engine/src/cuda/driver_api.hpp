@@ -16,6 +16,8 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphExec = struct CUgraphExec_st*;
 struct CUuuid {
   unsigned char bytes[16];
 };
@@ -58,6 +60,10 @@ enum : int {
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                       \
   X(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void*, size_t))                                            \
   X(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void*, CUdeviceptr, size_t))                                                  \
+  X(cuMemsetD32Async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                                \
+  X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void*, CUdeviceptr, size_t, CUstream))                              \
+  X(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                         \
+  X(cuEventElapsedTime, cuEventElapsedTime, (float*, CUevent, CUevent))                                           \
   X(cuMemsetD8Async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                              \
   X(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                        \
   X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                     \
@@ -92,12 +98,19 @@ struct LaunchConfig {
 constexpr int kLaunchCluster = 4;
 
 // Null where they are not: drivers before CUDA 12 lack the first two, and the engine then does without wgmma;
-// the others make a context beside the primary one, for tests that need two on a card.
+// those of graphs (before CUDA 11.4) let the steps of a program start as one; the others make a context beside the primary one, for tests
+// that need two on a card.
 #define ASSAY_OPTIONAL_DRIVER_CALLS(X)                                                                            \
   X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                               \
     (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,            \
      const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int promotion, int fill)) \
   X(cuLaunchKernelEx, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void** arguments, void** extra))        \
+  X(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream, int mode))                                          \
+  X(cuStreamEndCapture, cuStreamEndCapture, (CUstream, CUgraph*))                                                 \
+  X(cuGraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))                 \
+  X(cuGraphLaunch, cuGraphLaunch, (CUgraphExec, CUstream))                                                        \
+  X(cuGraphDestroy, cuGraphDestroy, (CUgraph))                                                                    \
+  X(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec))                                                        \
   X(cuCtxCreate, cuCtxCreate_v2, (CUcontext*, unsigned, CUdevice))                                                \
   X(cuCtxDestroy, cuCtxDestroy_v2, (CUcontext))
 

@@ -9,7 +9,8 @@ inline constexpr const char* kGenerate[] = {"generate_int8", "generate_fp8", "ge
 inline constexpr const char* kMultiply[] = {"gemm_int8", "gemm_fp8", "gemm_fp16", "gemm_bf16", "gemm_tf32"};
 inline constexpr const char* kWarpgroups[] = {"gemm_wgmma_int8", "gemm_wgmma_fp8", "gemm_wgmma_fp16", "gemm_wgmma_bf16",
                                               "gemm_wgmma_tf32"};
-inline constexpr const char* kHash[] = {"hash_leaves", "hash_pairs", "hash_levels", "hash_top", "open_leaves"};
+inline constexpr const char* kHash[] = {"hash_leaves", "hash_pairs", "hash_levels", "hash_top", "open_leaves",
+                                        "hash_leaves_of_all", "hash_levels_of_all", "hash_tops_of_all"};
 inline constexpr const char* kScalar[] = {"mix_leaves", "fma_fp32", "fma_fp64", "fma_int32"};
 inline constexpr const char* kChase[] = {"chase", "hop_targets"};
 inline constexpr const char* kWork[] = {"split_planes", "multiply_plain", "reduce_rows", "scatter_rows", "narrow_sums"};

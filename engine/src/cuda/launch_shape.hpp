@@ -90,6 +90,12 @@ struct ChunkAsk {
   uint32_t width, at;  // leaves of the chunk, and which of them is opened
 };
 
+// One of many trees that are made at once: leaves, the level that is at work, how many nodes it has, and the first block or thread of it.
+struct TreeWork {
+  uint64_t leaves, level;
+  uint32_t count, first;
+};
+
 // Slots of a stream that one launch reads and one hashes: 8 GiB of 16384 × 16384 products, 2 ms on an H200.
 constexpr uint32_t kSlotsPerBatch = 16;
 struct SlotBatch {

@@ -1,24 +1,27 @@
-// Programs (docs/work.md) on a card: maps as PTX that the driver compiles, products on tensor cores where they are, the other operators as
-// kernels of work.cu. Must equal cpu/cpu_work.cpp bit for bit.
+// Programs (docs/work.md) on a card: maps and reductions as PTX that the driver compiles, fused where that saves memory traffic, products
+// on tensor cores where they are, the other operators as kernels of work.cu. Must equal cpu/cpu_work.cpp bit for bit.
 #pragma once
 #include "cuda/context.hpp"
 #include "work/work_device.hpp"
 
 namespace assay::cuda {
 
+// What tests switch off, to compare what is fast with its plain twin.
+struct WorkOptions {
+  bool tensor_cores = true;  // else products run on plain ALUs
+  bool fuses = true;         // else every op runs for itself
+  bool graphs = true;        // else every kernel is launched for itself
+};
+
 class CudaWork : public work::WorkKernels {
  public:
-  // Without `tensor_cores` products run on plain ALUs: the twin that tests compare.
-  explicit CudaWork(std::shared_ptr<const Context> context, bool tensor_cores = true)
-      : context_(std::move(context)), tensor_cores_(tensor_cores && context_->has_warpgroups()) {
-    context_->load_work();
-  }
+  explicit CudaWork(std::shared_ptr<const Context> context, WorkOptions options = {});
   std::unique_ptr<work::WorkMemory> prepare(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
   uint64_t extra_bytes(const work::CheckedProgram& checked, const work::MemoryPlan& plan) override;
 
  private:
   std::shared_ptr<const Context> context_;
-  bool tensor_cores_;
+  WorkOptions options_;
 };
 
 }  // namespace assay::cuda

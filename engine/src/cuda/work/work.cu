@@ -22,19 +22,28 @@ __device__ __forceinline__ void put(void* to, uint32_t type, uint64_t index, int
   }
 }
 
-// Bytes `plane` … of four neighbours along K, little-endian, into as many planes: planes[p] has rows of `pitch` bytes.
+// Four neighbours along K, little-endian, into planes of bytes: planes[p] has rows of `pitch` bytes.
 template <typename T>
-__device__ __forceinline__ void split_row(const T* from, uint32_t k, const PlaneSplit& to, uint64_t row) {
-  const uint32_t at = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
-  if (at >= k) return;
-  uint32_t values[4];
+__device__ __forceinline__ void split_row(const T* from, uint64_t k, const PlaneSplit& to, uint64_t row) {
+  const uint64_t step = 4ull * gridDim.x * blockDim.x;
+  for (uint64_t at = 4ull * (static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x); at < k; at += step) {
+    uint32_t values[4];
+    const T* here = from + row * k + at;
+    if (k % 4 == 0) {
+      struct alignas(4 * sizeof(T)) Four {
+        T of[4];
+      };
+      const Four four = *reinterpret_cast<const Four*>(here);
 #pragma unroll
-  for (uint32_t i = 0; i < 4; ++i) values[i] = at + i < k ? static_cast<uint32_t>(static_cast<int32_t>(from[row * k + at + i])) : 0;
-  for (uint32_t p = 0; p < to.count; ++p) {
-    uint32_t bytes = 0;
+      for (uint32_t i = 0; i < 4; ++i) values[i] = static_cast<uint32_t>(static_cast<int32_t>(four.of[i]));
+    } else {
 #pragma unroll
-    for (uint32_t i = 0; i < 4; ++i) bytes |= (values[i] >> (8 * p) & 0xFF) << (8 * i);
-    *reinterpret_cast<uint32_t*>(to.planes[p] + row * to.pitch + at) = bytes;  // pitch is a multiple of 16
+      for (uint32_t i = 0; i < 4; ++i) values[i] = at + i < k ? static_cast<uint32_t>(static_cast<int32_t>(here[i])) : 0;
+    }
+    for (uint32_t p = 0; p < to.count; ++p) {
+      const uint32_t low = __byte_perm(values[0], values[1], p | (4 + p) << 4), high = __byte_perm(values[2], values[3], p | (4 + p) << 4);
+      *reinterpret_cast<uint32_t*>(to.planes[p] + row * to.pitch + at) = __byte_perm(low, high, 0x5410);  // pitch is a multiple of 16
+    }
   }
 }
 
@@ -42,7 +51,7 @@ __device__ __forceinline__ void split_row(const T* from, uint32_t k, const Plane
 
 using namespace assay::cuda;
 
-extern "C" __global__ void __launch_bounds__(128) split_planes(const void* from, uint32_t type, uint64_t rows, uint32_t k, PlaneSplit to) {
+extern "C" __global__ void __launch_bounds__(128) split_planes(const void* from, uint32_t type, uint64_t rows, uint64_t k, PlaneSplit to) {
   for (uint64_t row = blockIdx.y; row < rows; row += gridDim.y) {
     if (type == 0) split_row(static_cast<const int8_t*>(from), k, to, row);
     else if (type == 1) split_row(static_cast<const int16_t*>(from), k, to, row);

@@ -1,0 +1,33 @@
+// Products of whole numbers as products of bytes: which planes are multiplied by which kernel, over which part of K. Planes lie ready
+// (kernel_ptx.cpp writes them, or split_planes of work.cu). Not here: who makes them.
+#pragma once
+#include <vector>
+
+#include "cuda/context.hpp"
+#include "cuda/work/ptx/kernel_ptx.hpp"
+#include "cuda/work/limb_shape.hpp"
+
+namespace assay::cuda {
+
+struct LimbOperand {
+  CUdeviceptr at;
+  PlaneLayout layout;
+};
+
+// One launch: a group of one or two planes of each operand.
+struct LimbLaunch {
+  const char* kernel;
+  uint32_t blocks, shared_bytes;
+  LimbMaps maps;
+  LimbProduct what;
+};
+
+bool has_limb_kernels(const Context& context);
+// In order: the first replaces what is there, the others add to it.
+std::vector<LimbLaunch> limb_launches(const Context& context, const work::Op& op, const LimbOperand& a, const LimbOperand& b);
+void run_limbs(const Context& context, const std::vector<LimbLaunch>& launches, CUdeviceptr out, CUstream stream);
+
+// Elements as planes.
+void split_planes(const Context& context, CUdeviceptr from, work::Type type, uint64_t count, const LimbOperand& to, CUstream stream);
+
+}  // namespace assay::cuda

@@ -1,0 +1,51 @@
+// Kernels of maps and reductions as PTX: one or several ops that share their elements' places, so that what one gives the next takes from
+// a register. Which ops go together is fuse.cpp's choice; the code of maps is map_ptx.cpp's.
+#pragma once
+#include "cuda/work/ptx/map_ptx.hpp"
+
+namespace assay::cuda {
+
+// Bytes of whole numbers by weight, for products on tensor cores: plane p holds byte p of every element, in rows of k with a pitch.
+struct PlaneLayout {
+  uint32_t count = 0;  // of planes
+  uint64_t k = 0, pitch = 0, plane_bytes = 0;
+};
+
+struct KernelOp {
+  const work::Op* op;
+  const std::vector<work::Interval>* intervals;  // of a map's registers
+  bool is_row = false;                           // gives one element for each row: a reduction, or a map of such
+  // Of each operand: the kernel's op that makes it, or a pointer's number.
+  struct From {
+    int op = -1;
+    uint32_t pointer = 0;
+  };
+  std::vector<From> from;
+  // Pointers' numbers where it is stored.
+  int elements = -1, planes = -1;
+  PlaneLayout layout;
+};
+
+struct KernelPlan {
+  std::vector<KernelOp> ops;  // in an order in which they can run
+  uint32_t pointers = 0;
+  uint64_t count = 0;  // elements of an op that is not by row
+  uint32_t width = 0;  // elements of a row; 0: no op is by row
+};
+
+// Rows up to this long stay in registers, so a map may follow a reduction of its own row.
+constexpr uint32_t kMostKeptWidth = 4096;
+bool keeps_rows(uint32_t width);
+
+struct KernelText {
+  std::string ptx;
+  uint64_t blocks = 0;
+  uint32_t threads = 0;
+};
+// The entry is called `name`. Its parameters: the address of the moment (segment, step, third word of rand's counter, key, 32 bits each),
+// then the pointers.
+KernelText kernel_ptx(const KernelPlan& plan, const std::string& name);
+// Before entries: version and target.
+std::string ptx_head();
+
+}  // namespace assay::cuda

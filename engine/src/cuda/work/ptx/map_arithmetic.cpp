@@ -1,0 +1,160 @@
+// The instructions of maps that compute, docs/work.md §3.2 and §3.4; places and loads are map_ptx.cpp's.
+#include "cuda/work/ptx/map_ptx.hpp"
+
+namespace assay::cuda {
+
+using namespace work;
+
+// Philox4x32-10, the first word: core/philox.hpp.
+Value MapEmitter::random(const Instruction& one) {
+  const Value x = as(true, frame().values[one.a]);
+  std::array<std::string, 4> c{r(), r(), "%when", r()};
+  line("mov.b64 {", c[0], ", ", c[1], "}, ", x.name);
+  line("mov.b32 ", c[3], ", ", std::to_string(one.domain));
+  std::string k0 = "%key0", k1 = "%key1";
+  for (int round = 0; round < 10; ++round) {
+    const std::string lo0 = r(), hi0 = r(), lo1 = r(), hi1 = r(), n0 = r(), n2 = r();
+    line("mul.lo.u32 ", lo0, ", ", c[0], ", 0xD2511F53");
+    line("mul.hi.u32 ", hi0, ", ", c[0], ", 0xD2511F53");
+    line("mul.lo.u32 ", lo1, ", ", c[2], ", 0xCD9E8D57");
+    line("mul.hi.u32 ", hi1, ", ", c[2], ", 0xCD9E8D57");
+    line("xor.b32 ", n0, ", ", hi1, ", ", c[1]);
+    line("xor.b32 ", n0, ", ", n0, ", ", k0);
+    line("xor.b32 ", n2, ", ", hi0, ", ", c[3]);
+    line("xor.b32 ", n2, ", ", n2, ", ", k1);
+    c = {n0, lo1, n2, lo0};
+    const std::string next0 = r(), next1 = r();
+    line("add.u32 ", next0, ", ", k0, ", 0x9E3779B9");
+    line("add.u32 ", next1, ", ", k1, ", 0xBB67AE85");
+    k0 = next0, k1 = next1;
+  }
+  const Value out = fresh(true);
+  line("cvt.u64.u32 ", out.name, ", ", c[0]);
+  return out;
+}
+
+// (x >> k) + (x >> (k − 1) & 1): to the nearest, halves upwards.
+Value MapEmitter::rounded_shift(const Value& x, const std::string& k, const std::string& k_less_one) {
+  const bool w = x.is_wide;
+  const Value whole = two("shr", s(w), w, x, k), half = two("shr", s(w), w, x, k_less_one);
+  const Value bit = two("and", b(w), w, half, "1");
+  return two("add", s(w), w, whole, bit.name);
+}
+
+Value MapEmitter::shift_by_register(const Value& x, const Value& k) {
+  const Value wide = as(true, x), by = as(false, k);
+  const Value right = two("max", ".s32 ", false, by, "1"), less = two("sub", ".s32 ", false, right, "1");
+  const Value shifted = rounded_shift(wide, right.name, less.name);
+  const Value negative = fresh(false);
+  line("neg.s32 ", negative.name, ", ", by.name);
+  const Value left = two("max", ".s32 ", false, negative, "0");
+  const Value raised = two("shl", ".b64 ", true, wide, left.name);
+  const std::string is_right = p();
+  line("setp.gt.s32 ", is_right, ", ", by.name, ", 0");
+  const Value out = fresh(true);
+  line("selp.b64 ", out.name, ", ", shifted.name, ", ", raised.name, ", ", is_right);
+  return out;
+}
+
+// ⌊a / b⌋, or to the nearest with halves upwards; b ≥ 1.
+Value MapEmitter::divide(const Value& a, const Value& b, bool rounds) {
+  const bool w = a.is_wide || b.is_wide;
+  const Value x = as(w, a), y = as(w, b);
+  const Value q = two("div", s(w), w, x, y.name);
+  Value rest = fresh(w), product = two("mul.lo", s(w), w, q, y.name);
+  line("sub", s(w), rest.name, ", ", x.name, ", ", product.name);
+  const std::string below = p();
+  line("setp.lt", s(w), below, ", ", rest.name, ", 0");
+  line("@", below, " add", s(w), q.name, ", ", q.name, ", -1");
+  if (rounds) {
+    line("@", below, " add", s(w), rest.name, ", ", rest.name, ", ", y.name);
+    const Value left = fresh(w);
+    line("sub", s(w), left.name, ", ", y.name, ", ", rest.name);
+    const std::string up = p();
+    line("setp.ge", s(w), up, ", ", rest.name, ", ", left.name);
+    line("@", up, " add", s(w), q.name, ", ", q.name, ", 1");
+  }
+  return q;
+}
+
+// ⌊√x⌋: the nearest double is off by one at most.
+Value MapEmitter::root(const Value& x) {
+  const Value wide = as(true, x), out = fresh(true), square = fresh(true), next = fresh(true);
+  line("cvt.rn.f64.s64 %f0, ", wide.name);
+  line("sqrt.rn.f64 %f0, %f0");
+  line("cvt.rzi.s64.f64 ", out.name, ", %f0");
+  const std::string above = p(), below = p();
+  line("mul.lo.u64 ", square.name, ", ", out.name, ", ", out.name);
+  line("setp.gt.u64 ", above, ", ", square.name, ", ", wide.name);
+  line("@", above, " add.s64 ", out.name, ", ", out.name, ", -1");
+  line("add.s64 ", next.name, ", ", out.name, ", 1");
+  line("mul.lo.u64 ", square.name, ", ", next.name, ", ", next.name);
+  line("setp.le.u64 ", below, ", ", square.name, ", ", wide.name);
+  line("@", below, " mov.b64 ", out.name, ", ", next.name);
+  return out;
+}
+
+Value MapEmitter::digits(const Value& x) {
+  const Value size = fresh(x.is_wide), zeros = fresh(false), out = fresh(false);
+  line("abs", s(x.is_wide), size.name, ", ", x.name);
+  line("clz", b(x.is_wide), zeros.name, ", ", size.name);
+  line("sub.s32 ", out.name, ", ", x.is_wide ? "64" : "32", ", ", zeros.name);
+  return out;
+}
+
+Value MapEmitter::clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide) {
+  return signed_two("min", is_wide, signed_two("max", is_wide, x, lo), hi);
+}
+
+Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
+  const Value &a = frame().values[one.a], &b = frame().values[one.b], &c = frame().values[one.c];
+  // Wide enough for what goes in and what comes out.
+  const bool w = is_wide || a.is_wide, w2 = w || b.is_wide;
+  const std::string bits = std::to_string(one.bits);
+  switch (one.code) {
+    case Code::add: return signed_two("add", w2, a, b);
+    case Code::sub: return signed_two("sub", w2, a, b);
+    case Code::mul:
+      if (is_wide && !a.is_wide && !b.is_wide) return two("mul.wide", ".s32 ", true, a, b.name);
+      return signed_two("mul.lo", w2, a, b);
+    case Code::neg:
+    case Code::abs: {
+      const Value out = fresh(w);
+      line(one.code == Code::neg ? "neg" : "abs", s(w), out.name, ", ", as(w, a).name);
+      return out;
+    }
+    case Code::min: return signed_two("min", w2, a, b);
+    case Code::max: return signed_two("max", w2, a, b);
+    case Code::shl: return two("shl", MapEmitter::b(w), w, as(w, a), bits);
+    case Code::shr: return two("shr", s(a.is_wide), a.is_wide, a, bits);
+    case Code::rsh: return rounded_shift(a, bits, std::to_string(one.bits - 1));
+    case Code::rshv: return shift_by_register(a, b);
+    case Code::div: return divide(a, b, false);
+    case Code::rdiv: return divide(a, b, true);
+    case Code::isqrt: return root(a);
+    case Code::bitlen: return digits(a);
+    case Code::eq:
+    case Code::lt: {
+      const bool wide = a.is_wide || b.is_wide;
+      const std::string is = p();
+      line(one.code == Code::eq ? "setp.eq" : "setp.lt", s(wide), is, ", ", as(wide, a).name, ", ", as(wide, b).name);
+      const Value out = fresh(false);
+      line("selp.b32 ", out.name, ", 1, 0, ", is);
+      return out;
+    }
+    case Code::and_: return two("and", MapEmitter::b(w2), w2, as(w2, a), as(w2, b).name);
+    case Code::or_: return two("or", MapEmitter::b(w2), w2, as(w2, a), as(w2, b).name);
+    case Code::xor_: return two("xor", MapEmitter::b(w2), w2, as(w2, a), as(w2, b).name);
+    case Code::select: {
+      const std::string is = p();
+      line("setp.ne", s(a.is_wide), is, ", ", a.name, ", 0");
+      const Value out = fresh(is_wide);
+      const Value yes = as(is_wide, b), no = as(is_wide, c);
+      line("selp", MapEmitter::b(is_wide), out.name, ", ", yes.name, ", ", no.name, ", ", is);
+      return out;
+    }
+    default: return clamp(a, b, c, w2 || c.is_wide);
+  }
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,126 @@
+// The code of `map`s (docs/work.md §3) as PTX, which the driver compiles for its card: no toolkit is needed on the host. Registers whose
+// interval fits 32 bits are 32 bits wide. For checked programs only. Not here: which threads make which elements, and where they are
+// stored (kernel_ptx.cpp).
+#pragma once
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "work/program.hpp"
+
+namespace assay::cuda {
+
+inline bool fits_32(const work::Interval& x) { return x.lo >= -(int64_t{1} << 31) && x.hi < (int64_t{1} << 31); }
+
+// A value in a PTX register: %r… (32 bits) or %d… (64 bits), both signed.
+struct Value {
+  std::string name;
+  bool is_wide = false;
+};
+
+// One element of a map that is being made. A thread makes several at once.
+struct Frame {
+  Value index;  // in the output
+  Value row;    // of the output, where it is known: all axes but the last
+  std::array<Value, work::kMostRank> coordinates;
+  std::vector<Value> values;
+  Value turn;
+};
+
+// Where an operand comes from.
+struct Input {
+  std::string base;                           // a register with its address
+  const std::vector<Frame>* made = nullptr;   // or made by the same thread: the last value of the frame
+};
+
+struct MapToEmit {
+  const work::Op& op;
+  const std::vector<work::Interval>& intervals;
+  std::vector<Input> inputs;
+  // The frames are neighbours along the last axis, the first at a multiple of 4; else each is anywhere.
+  bool neighbours = false;
+};
+
+class MapEmitter {
+ public:
+  // ---- text and fresh registers
+  template <typename... Parts>
+  void line(const Parts&... parts) {
+    text_ += '\t';
+    ((text_ += parts), ...);
+    text_ += ";\n";
+  }
+  void place_label(const std::string& name) { text_ += name + ":\n"; }
+  std::string r() { return "%r" + std::to_string(r_++); }
+  std::string d() { return "%d" + std::to_string(d_++); }
+  std::string p() { return "%p" + std::to_string(p_++); }
+  std::string label() { return "L" + std::to_string(labels_++); }
+  Value fresh(bool is_wide) { return {is_wide ? d() : r(), is_wide}; }
+  Value number(int64_t value, bool is_wide);
+  static const char* s(bool is_wide) { return is_wide ? ".s64 " : ".s32 "; }
+  static const char* b(bool is_wide) { return is_wide ? ".b64 " : ".b32 "; }
+  Value as(bool is_wide, const Value& x);
+  Value two(const char* op, const char* type, bool is_wide, const Value& a, const std::string& b);
+  Value signed_two(const char* op, bool is_wide, const Value& a, const Value& b) {
+    return two(op, s(is_wide), is_wide, as(is_wide, a), as(is_wide, b).name);
+  }
+  // base + index·size
+  std::string address(const std::string& base, const Value& index, uint32_t size);
+  std::string declarations() const;
+  const std::string& text() const { return text_; }
+
+  // What was loaded is loaded again: another way leads here.
+  void forget_loads() { loaded_.clear(); }
+  // All elements of `frames`; the last value of each is the output's.
+  void run(const MapToEmit& map, std::vector<Frame>& frames);
+
+ private:
+  void run_section(const std::vector<work::Instruction>& section, std::vector<Frame>& frames);
+  void run_turns(std::vector<Frame>& frames);
+  bool varies(const work::Instruction& one, const std::vector<bool>& known) const;
+  Value run(const work::Instruction& one, uint32_t number);
+  Value arithmetic(const work::Instruction& one, bool is_wide);
+  Value random(const work::Instruction& one);
+  Value rounded_shift(const Value& x, const std::string& k, const std::string& k_less_one);
+  Value shift_by_register(const Value& x, const Value& k);
+  Value divide(const Value& a, const Value& b, bool rounds);
+  Value root(const Value& x);
+  Value digits(const Value& x);
+  Value clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide);
+
+  // ---- loads
+  Value load(const work::Instruction& one, bool is_wide);
+  bool load_neighbours(const work::Instruction& one, bool is_wide, std::vector<Frame>& frames);
+  Value variable(uint8_t of);
+  Value coordinate(uint32_t axis);
+  Value place(const work::Place& place, bool is_wide);
+  Value affine_index(const work::Instruction& one, const work::Operand& operand);
+  Value edged_index(const work::Instruction& one, const work::Operand& operand, std::string& outside);
+
+  std::string text_;
+  uint32_t r_ = 0, d_ = 0, p_ = 0, labels_ = 0;
+  // What is being made.
+  const MapToEmit* map_ = nullptr;
+  std::vector<Frame>* frames_ = nullptr;
+  size_t at_ = 0;  // the frame
+  Frame& frame() { return (*frames_)[at_]; }
+  std::vector<bool> varying_;  // by register: differs between frames
+  // By base and index: several ops of a kernel read the same element once.
+  std::map<std::pair<std::string, std::string>, std::vector<Value>> loaded_;
+};
+
+// The flat index that a load reads, where it moves evenly: constant + Σ steps[variable]·variable.
+struct FlatPlace {
+  int64_t constant = 0;
+  std::array<int64_t, 9> steps{};
+};
+std::optional<FlatPlace> flat_place(const work::Op& op, const work::Instruction& one);
+// It reads the output's own place; or the place of its row, in an operand of one element a row.
+bool is_own_place(const work::Op& op, const work::Instruction& one);
+bool is_row_place(const work::Op& op, const work::Instruction& one);
+// An axis before the last along which neighbours of the output are neighbours of an operand, although along the last they are not.
+std::optional<uint32_t> turned_axis(const work::Op& op);
+
+}  // namespace assay::cuda
