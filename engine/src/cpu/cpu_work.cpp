@@ -4,11 +4,13 @@
 #include <cstring>
 
 #include "cpu/work/exact_product.hpp"
+#include "cpu/work/map_run.hpp"
+#include "cpu/work/row_sums.hpp"
 #include "engine_error.hpp"
-#include "work/plan.hpp"
 #include "kept_memory.hpp"
 #include "sha256_host.hpp"
 #include "tree.hpp"
+#include "work/plan.hpp"
 
 namespace assay {
 namespace {
@@ -16,38 +18,42 @@ namespace {
 using namespace work;
 using assay_kernels::Kernels;
 
-// Work of one piece of an op, in elements computed or products summed: long enough to be worth handing over.
-constexpr uint64_t kPieceWork = 1 << 16;
+// Work of one piece of an op, in instructions run or products summed: long enough to be worth handing over.
+constexpr uint64_t kPieceWork = 1 << 18;
 
 // An op and what was worked out for it beforehand.
 struct Ready {
   const Op* op;
   ExactProduct product{};
+  MapPlan map{};
 };
 
-std::vector<Ready> make_ready(const Program& program) {
+std::vector<Ready> make_ready(const CheckedProgram& checked) {
+  const Program& program = checked.program;
   std::vector<Ready> found;
   for (const Phase phase : {Phase::init, Phase::step})
-    for (const Op& op : program.ops(phase)) {
+    for (size_t number = 0; number < program.ops(phase).size(); ++number) {
+      const Op& op = program.ops(phase)[number];
       Ready ready{&op};
-      if (op.op == Operator::matmul)
-        ready.product = exact_product(op, interval_of(program, phase, op.operands[0]), interval_of(program, phase, op.operands[1]));
+      if (op.op == Operator::matmul) ready.product = exact_product(program, phase, op);
+      if (op.op == Operator::map) ready.map = plan_map(op, checked.registers(phase, number), phase, program.k);
       found.push_back(std::move(ready));
     }
   return found;
 }
 
-uint64_t room_for(const Kernels& kernels, const std::vector<Ready>& all) {
+uint64_t room_for(const Kernels& kernels, const Program& program) {
   uint64_t most = 0;
-  for (const Ready& ready : all)
-    if (ready.op->op == Operator::matmul) most = std::max(most, ExactRoom::bytes_for(kernels.exact, *ready.op, ready.product));
+  for (const Phase phase : {Phase::init, Phase::step})
+    for (const Op& op : program.ops(phase))
+      if (op.op == Operator::matmul) most = std::max(most, ExactRoom::bytes_for(kernels.exact, op, exact_product(program, phase, op)));
   return most;
 }
 
 class CpuWorkMemory : public WorkMemory {
  public:
   CpuWorkMemory(ThreadPool& pool, const Kernels& kernels, const CheckedProgram& checked, uint64_t bytes)
-      : pool_(pool), kernels_(kernels), memory_(std::max<uint64_t>(bytes, 1)), ops_(make_ready(checked.program)), room_(room_for(kernels, ops_)) {}
+      : pool_(pool), kernels_(kernels), memory_(std::max<uint64_t>(bytes, 1)), ops_(make_ready(checked)), room_(room_for(kernels, checked.program)) {}
 
   void write(Address at, std::span<const uint8_t> bytes) override { std::memcpy(memory_.data() + at, bytes.data(), bytes.size()); }
   void read(Address at, std::span<uint8_t> bytes) override { std::memcpy(bytes.data(), memory_.data() + at, bytes.size()); }
@@ -60,13 +66,17 @@ class CpuWorkMemory : public WorkMemory {
     const Op& op = *ready.op;
     const void* from[kMostOperands];
     for (size_t i = 0; i < operands.size(); ++i) from[i] = memory_.data() + operands[i];
-    if (op.op == Operator::matmul && !ready.product.is_plain)
-      return multiply_exact(pool_, kernels_.exact, op, ready.product, from[0], from[1], memory_.data() + out, room_);
-    const uint64_t count = element_count(op.dims), grain = grain_of(op), pieces_grain = piece_of(op, grain);
-    pool_.run((count + pieces_grain - 1) / pieces_grain, [&](uint64_t i) {
-      const uint64_t first = i * pieces_grain;
-      run_op(op, from, memory_.data() + out, moment, {first, std::min(count, first + pieces_grain)});
-    });
+    void* to = memory_.data() + out;
+    switch (op.op) {
+      case Operator::matmul:
+        if (!ready.product.is_plain) return multiply_exact(pool_, kernels_.exact, op, ready.product, from[0], from[1], to, room_);
+        return by_ranges(op, op.operands[0].dims[2], 1, [&](Part part) { run_op(op, from, to, moment, part); });
+      case Operator::map:
+        return by_ranges(op, op.code.registers() + uint64_t{op.code.turns} * op.code.body.size(), ready.map.block,
+                         [&](Part part) { run_planned_map(ready.map, kernels_.lanes, op, from, to, moment, part); });
+      case Operator::reduce: return reduce_rows(pool_, kernels_.lanes, op, from[0], to);
+      case Operator::scatter_add: return scatter_rows(pool_, op, from[0], from[1], to);
+    }
   }
 
   Root hash(Address at, uint64_t bytes) override {
@@ -88,15 +98,11 @@ class CpuWorkMemory : public WorkMemory {
   }
 
  private:
-  // Elements of a piece, a multiple of `grain`.
-  uint64_t piece_of(const Op& op, uint64_t grain) const {
-    uint64_t work = 1;
-    if (op.op == Operator::matmul) work = op.operands[0].dims[2];
-    if (op.op == Operator::reduce) work = op.operands[0].dims[1];
-    if (op.op == Operator::map) work = op.code.registers() + uint64_t{op.code.turns} * op.code.body.size();
-    // Every thread reads all indices: as many pieces as there are threads, no more.
-    if (op.op == Operator::scatter_add) return (op.dims[0] + pool_.threads() - 1) / pool_.threads() * grain;
-    return std::max<uint64_t>(grain, kPieceWork / work);
+  // Ranges of the output, each a multiple of `block`; `work` is that of one element.
+  void by_ranges(const Op& op, uint64_t work, uint64_t block, const std::function<void(Part)>& body) {
+    const uint64_t count = element_count(op.dims), blocks = (count + block - 1) / block;
+    const uint64_t grain = std::clamp<uint64_t>(kPieceWork / (work * block), 1, std::max<uint64_t>(1, blocks / (2 * pool_.threads()))) * block;
+    share(pool_, (count + grain - 1) / grain, [&](uint64_t i) { body({i * grain, std::min(count, (i + 1) * grain)}); });
   }
 
   ThreadPool& pool_;
@@ -108,7 +114,7 @@ class CpuWorkMemory : public WorkMemory {
 
 }  // namespace
 
-uint64_t CpuWork::extra_bytes(const CheckedProgram& checked, const MemoryPlan&) { return room_for(kernels_, make_ready(checked.program)); }
+uint64_t CpuWork::extra_bytes(const CheckedProgram& checked, const MemoryPlan&) { return room_for(kernels_, checked.program); }
 
 std::unique_ptr<WorkMemory> CpuWork::prepare(const CheckedProgram& checked, const MemoryPlan& plan) {
   try {

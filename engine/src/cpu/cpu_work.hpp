@@ -1,4 +1,4 @@
-// Programs on the host's cores, docs/work.md: products by work/exact_product, the rest shared among the threads by ranges of its output.
+// Programs on the host's cores, docs/work.md; how each operator runs is in work/.
 #pragma once
 #include "kernels.hpp"
 #include "thread_pool.hpp"

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <type_traits>
+
 #include "core/chase.hpp"
 #include "core/entries.hpp"
 #include "core/recurrence.hpp"
@@ -20,6 +22,7 @@ using namespace assay;
 #include "kernels_fma.inc"
 #include "kernels_gemm.inc"
 #include "kernels_exact.inc"
+#include "kernels_lanes.inc"
 #include "kernels_mix.inc"
 }  // namespace
 
@@ -30,6 +33,7 @@ const Kernels ASSAY_JOIN(kernels_, ASSAY_ISA) = {
     {Dot8::mr, Dot8::nr, Dot8::kg, Dot8::entry_bytes, pack<Dot8>, Dot8::tile},
     {Dot16::mr, Dot16::nr, Dot16::kg, Dot16::entry_bytes, pack<Dot16>, Dot16::tile},
     {ExactDigits::mr, ExactDigits::nr, ExactDigits::kg, sizeof(ExactDigits::Entry), pack_exact<ExactDigits>, tile_exact<ExactDigits>},
+    lane_kernels(),
     mix_leaves,
     hop_chains,
     run_lanes,

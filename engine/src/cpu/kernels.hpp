@@ -29,11 +29,30 @@ struct ExactKernel {
   void (*tile)(const void* a, const void* b, uint32_t runs, uint32_t a_digits, uint32_t b_digits, uint64_t* sums);
 };
 
+// Maps and reductions of programs, kernels_lanes.inc: loops over lane arrays of 32 (0) or 64 (1) bits. Input and output never overlap.
+// Types and reductions by their codes in docs/work.md.
+struct LaneKernels {
+  // By code of the instruction and widths: bit 0 of a, bit 1 of b (and c), bit 2 of the output. Null: not in this mix; 0 and 7 always are.
+  void (*op[29][8])(const void* a, const void* b, const void* c, void* out, uint32_t count, int64_t bits);
+  // Elements of a type, `stride` apart, into lanes; those at index[i], 0 where that is negative; those at base + index[i].
+  void (*load[4][2])(const void* from, int64_t stride, uint32_t count, void* out);
+  void (*gather[4][2])(const void* from, const int64_t* index, uint32_t count, void* out);
+  void (*look_up[4][2])(const void* from, int64_t base, const int32_t* index, uint32_t count, void* out);
+  void (*store[2][4])(const void* lane, uint32_t count, void* out);
+  // Clamped, from one width to another.
+  void (*within[2][2])(const void* from, int64_t lo, int64_t hi, uint32_t count, void* out);
+  void (*ramp[2])(int64_t first, int64_t by, uint32_t count, void* out);
+  // Into 64 bits.
+  void (*rand[2])(uint32_t key0, uint32_t key1, uint32_t when, uint32_t domain, const void* a, uint32_t count, void* out);
+  int64_t (*reduce[4][5])(const void* row, uint32_t count);
+};
+
 struct Kernels {
   const char* name;
   GemmKernel gemm8;   // entries of 8 bits: int8, fp8
   GemmKernel gemm16;  // entries of 16 bits: fp16, bf16, tf32
   ExactKernel exact;
+  LaneKernels lanes;
   // One 64-bit digest a leaf of 1024 bytes: digests[2i], [2i+1] of the leaves from kept_leaf on.
   void (*mix)(const uint8_t nonce[32], const uint8_t* leaves, uint32_t kept_leaf, uint32_t count, uint32_t* digests);
   // 64 hops of each of the chains (at most 4), side by side: `states` before and after; `targets` may be null, else

@@ -1,5 +1,5 @@
-// The four operators on the host, docs/work.md §2–3: the reference that every device must equal bit for bit. For checked programs
-// only: nothing here asks whether an index lies inside or a sum fits. Not here: where tensors live, and in which order ops run.
+// The four operators on the host the plain way, docs/work.md §2–3: what devices are compared with. For checked programs only: nothing here
+// asks whether an index lies inside or a sum fits. Not here: where tensors live, in which order ops run, and speed (cpu/work/).
 #pragma once
 #include "core/philox.hpp"
 #include "work/program.hpp"
@@ -13,14 +13,11 @@ struct Moment {
   PhiloxKey key{};
 };
 
-// The elements first … end of an op's output, in row-major order: threads share an op by such ranges. `operands`: where the elements of
+// The elements first … end of an op's output, in row-major order; of scatter_add whole rows. `operands`: where the elements of
 // each operand lie; `out`: where those of the whole output do.
 struct Part {
   uint64_t first, end;
 };
 void run_op(const Op& op, const void* const* operands, void* out, const Moment& moment, Part part);
-
-// How many elements must not be parted: a row of what scatter_add writes is one thread's. 1 for the others.
-inline uint64_t grain_of(const Op& op) { return op.op == Operator::scatter_add ? op.dims[1] : 1; }
 
 }  // namespace assay::work

@@ -1,7 +1,8 @@
 #include "cpu/work/exact_product.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "cpu/work/row_sums.hpp"
 
 namespace assay {
 namespace {
@@ -100,10 +101,6 @@ class Multiplication {
   }
 
  private:
-  void share(uint64_t count, const std::function<void(uint64_t)>& body) {
-    if (count == 1) body(0);
-    else pool_.run(count, body);
-  }
   uint32_t panels_of(const Side& side, uint32_t block) const {
     return std::min(side.block_panels, parts(side.rows, side.panel_rows) - block * side.block_panels);
   }
@@ -114,7 +111,7 @@ class Multiplication {
     side.terms.assign(uint64_t{count} * panels * side.panel_rows, 0);
     // A few panels are one thread's.
     const uint64_t all = uint64_t{count} * panels, grain = std::max<uint64_t>(1, (1 << 16) / side.panel_bytes);
-    share(parts(all, grain), [&](uint64_t piece) {
+    share(pool_, parts(all, grain), [&](uint64_t piece) {
       for (uint64_t i = piece * grain; i < std::min(all, (piece + 1) * grain); ++i) {
         const uint64_t matrix = first + i / panels, row = (uint64_t{block} * side.block_panels + i % panels) * side.panel_rows;
         const auto rows = static_cast<uint32_t>(std::min<uint64_t>(side.panel_rows, side.rows - row));
@@ -132,7 +129,7 @@ class Multiplication {
   void multiply(uint32_t a_block, uint32_t b_block) {
     const uint32_t a_panels = panels_of(a_, a_block), b_panels = panels_of(b_, b_block);
     const uint32_t across = parts(b_panels, kColumnPanels), down = parts(a_panels, kRowPanels);
-    share(uint64_t{end_ - first_} * down * across, [&](uint64_t piece) {
+    share(pool_, uint64_t{end_ - first_} * down * across, [&](uint64_t piece) {
       const auto in = static_cast<uint32_t>(first_ + piece / (uint64_t{down} * across));
       const auto i0 = static_cast<uint32_t>(piece / across % down) * kRowPanels, j0 = static_cast<uint32_t>(piece % across) * kColumnPanels;
       const uint64_t a_first = uint64_t{in / a_.share - first_ / a_.share} * a_panels;
@@ -180,8 +177,9 @@ ExactDigits exact_digits(const Interval& interval) {
   return found;
 }
 
-ExactProduct exact_product(const Op& op, const Interval& a, const Interval& b) {
-  return {exact_digits(a), exact_digits(b), std::min(op.dims[1], op.dims[2]) <= 2};
+ExactProduct exact_product(const Program& program, Phase phase, const Op& op) {
+  const auto digits = [&](size_t operand) { return exact_digits(interval_of(program, phase, op.operands[operand])); };
+  return {digits(0), digits(1), std::min(op.dims[1], op.dims[2]) <= 2};
 }
 
 uint64_t ExactRoom::bytes_for(const ExactKernel& kernel, const Op& op, const ExactProduct& product) {

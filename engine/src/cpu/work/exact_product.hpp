@@ -21,7 +21,7 @@ struct ExactProduct {
   // Too few rows or columns to be worth packing: each element is a plain sum.
   bool is_plain = false;
 };
-ExactProduct exact_product(const work::Op& op, const work::Interval& a, const work::Interval& b);
+ExactProduct exact_product(const work::Program& program, work::Phase phase, const work::Op& op);
 
 // Where operands are packed; one product at a time.
 class ExactRoom {
