@@ -659,6 +659,22 @@ export const codes = {
 		"A data file is not of the format that it should have.",
 		"Arrays are .npy files of finite little-endian numbers in C order; docs/training.md.",
 	),
+	DATA_CUT: error(
+		"A data file ends in the middle of a number.",
+		"Copy the file again, or say how many bytes a token has.",
+	),
+	DATA_RANGE: error(
+		"A token, label or feature of the data lies outside what the model takes.",
+		"Mend the data, or give the model a larger vocabulary or more classes.",
+	),
+	DATA_SHORT: error(
+		"The data is too short, or not of a length that the order of batches wants.",
+		"Give more data, a smaller context, or another order.",
+	),
+	WEIGHTS_FILE: error(
+		"A file of weights is not a safetensors file as it should be.",
+		"Give a whole safetensors file of F32 tensors; the message names what is wrong.",
+	),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

@@ -28,12 +28,12 @@ interface OutputOptions {
 }
 
 /** A declared tensor; what may be read is a Value too. */
-interface TensorHandle extends Value {
+export interface TensorHandle extends Value {
 	readonly tensor: number;
 }
 
 /** The ops of one phase. */
-interface PhaseBuilder {
+export interface PhaseBuilder {
 	matmul(a: Value, b: Value, options?: OutputOptions): Value;
 	/** `element` gets one Index for each axis of the output. */
 	map(dims: readonly number[], element: (...axes: Index[]) => Expression, options?: OutputOptions): Value;

@@ -7,11 +7,9 @@ import { orThrow } from "../program/fault.ts";
 import { sealProgram } from "../program/open-program.ts";
 import { readProgram } from "../program/read-program.ts";
 import type { Tensor } from "../program/shapes.ts";
-import { type JobSpec, type ProgramSpec, wrongField } from "./read-job.ts";
+import { type Files, type JobSpec, type ProgramSpec, wrongField } from "./read-job.ts";
+import { trainWorkload } from "./train-workload.ts";
 import type { Workload } from "./workload.ts";
-
-/** The bytes of a file that the job names, relative to the job file. */
-export type Files = (name: string) => Promise<Uint8Array> | Uint8Array;
 
 /** An array's numbers as elements of a tensor: whole, inside its interval, as many as it has. */
 function elementsFor({ name, type, dims, lo, hi }: Tensor, file: string, bytes: Uint8Array): Elements {
@@ -51,6 +49,5 @@ async function programWorkload(spec: ProgramSpec, files: Files): Promise<Workloa
 }
 
 export async function buildWorkload(spec: JobSpec, files: Files): Promise<Workload> {
-	if (spec.workload === "program") return await programWorkload(spec, files);
-	throw wrongField("workload", "train is not built yet");
+	return await (spec.workload === "program" ? programWorkload(spec, files) : trainWorkload(spec, files));
 }

@@ -15,6 +15,7 @@ import {
 	variants,
 } from "../../protocol/bytes/shape.ts";
 import { codes } from "../../protocol/codes.ts";
+import { isWholeBeta, type Optimizer } from "../models/optimizer.ts";
 import { LIMITS } from "../program/shapes.ts";
 
 /** A number in [min, max]; JSON has no NaN and no infinity. */
@@ -110,40 +111,21 @@ const program = partial({
 
 const job = variants("workload", { train, program });
 
-type GptModel = Typed<typeof gpt>;
-type MlpModel = Typed<typeof mlp>;
+export type GptModel = Typed<typeof gpt>;
+export type MlpModel = Typed<typeof mlp>;
 type DataSpec = Typed<typeof data>;
 
-interface Rates {
-	readonly rate: number;
-	readonly warmup: number;
-	readonly floor: number;
-}
 interface ExactSgd {
 	readonly kind: "exact-sgd";
 	/** The rate is 2^-shift. */
 	readonly shift: number;
 }
-interface Sgd extends Rates {
-	readonly kind: "sgd";
-}
-interface Momentum extends Rates {
-	readonly kind: "momentum";
-	readonly momentum: number;
-}
-interface AdamW extends Rates {
-	readonly kind: "adamw";
-	readonly beta1: number;
-	readonly beta2: number;
-	readonly decay: number;
-}
-type Optimizer = ExactSgd | Sgd | Momentum | AdamW;
 
-interface TrainSpec {
+export interface TrainSpec {
 	readonly workload: "train";
 	readonly model: GptModel | MlpModel;
 	readonly data: DataSpec;
-	readonly optimizer: Optimizer;
+	readonly optimizer: ExactSgd | Optimizer;
 	readonly batch: number;
 	readonly steps: number;
 	readonly seed: Uint8Array;
@@ -160,9 +142,12 @@ export interface ProgramSpec {
 	readonly seed: Uint8Array;
 }
 
+/** The bytes of a file that the job names, relative to the job file. */
+export type Files = (name: string) => Promise<Uint8Array> | Uint8Array;
+
 export type JobSpec = TrainSpec | ProgramSpec;
 
-const RATES: Rates = { rate: 0.001, warmup: 0, floor: 1 };
+const RATES = { rate: 0.001, warmup: 0, floor: 1 };
 const DEFAULTS = {
 	"exact-sgd": { shift: 8 },
 	sgd: { ...RATES, rate: 0.05 },
@@ -186,6 +171,10 @@ function checkTrain({ model: of, data: from, optimizer: by, order, steps, stepsP
 			throw wrongField("model.heads", "must divide the width into parts of at least 4");
 		if (by.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
 	} else if (of.sizes.length < 2) throw wrongField("model.sizes", "must name at least inputs and outputs");
+	if (by.kind === "adamw")
+		for (const name of ["beta1", "beta2"] as const)
+			if (!isWholeBeta(by[name]))
+				throw wrongField(`optimizer.${name}`, "must be 1 − 1/n for a whole number n, as 0.9 or 0.999 are");
 	const kinds = [from.text, from.tokens, from.features, from.generated].filter((one) => one !== undefined);
 	if (kinds.length !== 1) throw wrongField("data", "must have one of text, tokens, features with labels, generated");
 	if ((from.features === undefined) !== (from.labels === undefined))
@@ -218,7 +207,7 @@ export function readJob(json: unknown): JobSpec {
 	const { optimizer: by, order = "affine", stepsPerSegment = null, seed: _, ...rest } = json as Typed<typeof train>;
 	const spec = {
 		...(rest as Omit<TrainSpec, "optimizer" | "order" | "stepsPerSegment" | "seed">),
-		optimizer: { ...DEFAULTS[by!.kind!], ...by } as Optimizer,
+		optimizer: { ...DEFAULTS[by!.kind!], ...by } as TrainSpec["optimizer"],
 		order,
 		stepsPerSegment,
 		seed: key,

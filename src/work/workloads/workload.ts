@@ -11,10 +11,11 @@ interface WorkloadMetric {
 	read(elements: Elements): number;
 }
 
-/** A state tensor as floats: value = element / scale. */
-interface WorkloadWeight {
+/** Elements of a state tensor, from `first`, as floats: value = element / scale. */
+export interface WorkloadWeight {
 	readonly name: string;
 	readonly tensor: string;
+	readonly first: number;
 	readonly dims: readonly number[];
 	readonly scale: number;
 }

@@ -1,0 +1,187 @@
+// Causal attention, forwards and backwards, docs/training.md §4. Weights stay unnormalised (row maximum one, i16 at 2^15), so early
+// rows lose nothing to late ones; 1/Z comes after the product. The gradient of the scores is shifted once, from its widest product.
+import { at, constant, type Expression, type Index, type Value, view } from "../builder/expression.ts";
+import { type Activation, activationOf, PRODUCT } from "./linear.ts";
+import { clampI16, clampI32, I16, type Net, rescale, rowMax, SCALE, shiftFor, turned, wholeMax } from "./numbers.ts";
+import { type ExpTables, expOf } from "./softmax.ts";
+import { inverseRoot } from "./tables.ts";
+
+/** 1/√(head size) at 2^16. */
+const ROOT = 16;
+/** e at 2^15; 1/Z at 2^25. */
+const E = 15;
+const INVERSE = 25;
+/** p·dP: 2^24 each. */
+const SCORE_GRADIENT = 2 * SCALE.gradient;
+
+export interface AttentionShape {
+	readonly batch: number;
+	readonly context: number;
+	readonly heads: number;
+	/** Numbers a head. */
+	readonly size: number;
+}
+
+interface Pair {
+	readonly rows: Value;
+	readonly turned: Value;
+}
+
+interface Forward {
+	readonly q: Pair;
+	readonly k: Pair;
+	readonly v: Pair;
+	readonly e: Value;
+	readonly inverse: Value;
+	readonly out: Activation;
+}
+
+export class Attention {
+	readonly net: Net;
+	readonly shape: AttentionShape;
+	readonly tables: ExpTables;
+	made: Forward | null = null;
+
+	constructor(net: Net, shape: AttentionShape, tables: ExpTables) {
+		this.net = net;
+		this.shape = shape;
+		this.tables = tables;
+	}
+
+	/** For products: the heads of all samples as one batch. */
+	#flat(x: Value): Value {
+		const [batch, heads, rows, columns] = x.dims as [number, number, number, number];
+		return view(x, batch * heads, rows, columns);
+	}
+
+	/** `qkv`: [rows, 3·width] at 2^25; `bias` of a column, at 2^24. Gives the heads' outputs, [rows, width]. */
+	forward(qkv: Value, bias: (column: Index) => Expression): Activation {
+		const { net, tables } = this;
+		const { s, rows } = net;
+		const { batch, context, heads, size } = this.shape;
+		const width = heads * size;
+		const parts = view(qkv, batch, context, 3, heads, size);
+		const part = (n: number): Pair => {
+			const x = s.map([batch, heads, context, size], (b, h, t, c) =>
+				clampI16(
+					rescale(
+						at(parts, b!, t!, n, h!, c!).add(
+							bias(
+								h!
+									.times(size)
+									.plus(c!)
+									.plus(n * width),
+							).shl(PRODUCT - SCALE.weight),
+						),
+						PRODUCT,
+						SCALE.activation,
+					),
+				),
+			);
+			return { rows: x, turned: turned(net, x) };
+		};
+		const [q, k, v] = [part(0), part(1), part(2)];
+		const all = [batch, heads, context, context];
+		const scores = view(s.matmul(this.#flat(q.rows), this.#flat(k.rows)), ...all);
+		const factor = inverseRoot(size, ROOT);
+		const limit = 2 ** 24;
+		const l = s.map(all, (b, h, t, j) => {
+			const x = rescale(at(scores, b!, h!, t!, j!).mul(factor), 2 * SCALE.activation + ROOT, SCALE.exponent);
+			return t!
+				.value()
+				.lt(j!.value())
+				.select(-2 * limit, x.clamp(-limit, limit));
+		});
+		const top = s.reduce("max", l);
+		const e = s.map(all, (b, h, t, j) => expOf(tables, at(top, b!, h!, t!).sub(at(l, b!, h!, t!, j!)), E).min(I16));
+		const sum = s.reduce("sum", e);
+		const inverse = s.map([batch, heads, context], (b, h, t) =>
+			constant(2 ** (E + INVERSE)).div(at(sum, b!, h!, t!).max(2 ** (E - 1))),
+		);
+		const mixed = view(s.matmul(this.#flat(e), this.#flat(v.turned)), batch, heads, context, size);
+		const out = s.map([batch, context, heads, size], (b, t, h, c) =>
+			clampI16(
+				at(mixed, b!, h!, t!, c!)
+					.rsh(12)
+					.mul(at(inverse, b!, h!, t!))
+					.rsh(28),
+			),
+		);
+		this.made = { q, k, v, e, inverse, out: activationOf(net, view(out, rows, width)) };
+		return this.made.out;
+	}
+
+	/** `d`: gradient of the output at 2^24. Gives that of qkv: i32 [rows, 3·width] at 2^24. */
+	backward(d: (row: Index, column: Index) => Expression): Value {
+		const { net } = this;
+		const { s, rows } = net;
+		const { batch, context, heads, size } = this.shape;
+		const width = heads * size;
+		const { q, k, v, e, inverse, out } = this.made!;
+		const whole = s.map([rows, width], (r, c) => clampI32(d(r!, c!)));
+		const dOut = view(whole, batch, context, heads, size);
+		const max = view(rowMax(net, dOut), batch, context, heads);
+		const most = wholeMax(net, max);
+		const byRow = s.map([batch, heads, context, size], (b, h, t, c) =>
+			clampI16(at(dOut, b!, t!, h!, c!).rshv(shiftFor(at(max, b!, t!, h!)))),
+		);
+		const dOutTurned = s.map([batch, heads, size, context], (b, h, c, t) =>
+			clampI16(at(dOut, b!, t!, h!, c!).rshv(shiftFor(at(most, 0)))),
+		);
+		// Σ_j p·dP of a row is also Σ_c dO·O.
+		const products = s.map([rows, width], (r, c) => at(whole, r!, c!).mul(at(out.rows, r!, c!)));
+		const sums = s.reduce("sum", view(products, batch, context, heads, size));
+		const all = [batch, heads, context, context];
+		const dP = view(s.matmul(this.#flat(byRow), this.#flat(v.rows)), ...all);
+		const dScore = (b: Index, h: Index, t: Index, j: Index): Expression => {
+			const p = at(e, b, h, t, j)
+				.mul(at(inverse, b, h, t))
+				.rsh(E + INVERSE - SCALE.gradient);
+			const back = shiftFor(at(max, b, t, h))
+				.neg()
+				.add(SCALE.activation);
+			const rest = at(dP, b, h, t, j)
+				.rshv(back)
+				.sub(at(sums, b, t, h).rsh(SCALE.activation));
+			return p.mul(rest.clamp(-(2 ** 37), 2 ** 37));
+		};
+		const magnitudes = s.map(all, (b, h, t, j) => dScore(b!, h!, t!, j!).abs());
+		const scoreMax = s.reduce("max", magnitudes);
+		const headMax = s.reduce("max", scoreMax);
+		const dS = s.map(all, (b, h, t, j) => clampI16(dScore(b!, h!, t!, j!).rshv(shiftFor(at(scoreMax, b!, h!, t!)))));
+		const dSTurned = s.map(all, (b, h, j, t) => clampI16(dScore(b!, h!, t!, j!).rshv(shiftFor(at(headMax, b!, h!)))));
+		const pTurned = s.map(all, (b, h, j, t) =>
+			at(e, b!, h!, t!, j!)
+				.mul(at(inverse, b!, h!, t!))
+				.rsh(INVERSE)
+				.min(I16),
+		);
+		const split = (x: Value): Value => view(x, 1, batch, heads, context, size);
+		const dQ = split(s.matmul(this.#flat(dS), this.#flat(k.turned)));
+		const dK = split(s.matmul(this.#flat(dSTurned), this.#flat(q.turned)));
+		const dV = split(s.matmul(this.#flat(pTurned), this.#flat(dOutTurned)));
+		const factor = inverseRoot(size, ROOT);
+		const from = SCORE_GRADIENT + SCALE.activation + ROOT - SCALE.gradient;
+		const merged = s.map([batch, context, 3, heads, size], (b, t, n, h, c) => {
+			// Outside its part each is zero.
+			const mine = (x: Value, part: number): Expression => at(x, n!.plus(-part).zero(), b!, h!, t!, c!);
+			const forQ = mine(dQ, 0)
+				.mul(factor)
+				.rshv(
+					shiftFor(at(scoreMax, b!, h!, t!))
+						.neg()
+						.add(from),
+				);
+			const forK = mine(dK, 1)
+				.mul(factor)
+				.rshv(
+					shiftFor(at(headMax, b!, h!))
+						.neg()
+						.add(from),
+				);
+			const forV = mine(dV, 2).rshv(shiftFor(at(most, 0)).neg().add(E));
+			return clampI32(forQ.add(forK).add(forV));
+		});
+		return view(merged, rows, 3 * width);
+	}
+}

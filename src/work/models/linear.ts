@@ -1,0 +1,70 @@
+// A linear layer y = x·Wᵀ + b, forwards and backwards, docs/training.md §4. Products are exact; a gradient enters one as i16 after one
+// shift, by its row's maximum where the row's result is a row, by the tensor's where rows are summed.
+import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
+import { clampI16, type Net, rowMax, SCALE, shiftFor, turned, wholeMax } from "./numbers.ts";
+import { type Copies, copiesOf, type Parameter, type Parameters } from "./optimizer.ts";
+
+/** i16 at 2^11: [rows, K] and turned, [K, rows]. */
+export interface Activation {
+	readonly rows: Value;
+	readonly turned: Value;
+}
+
+export const activationOf = (net: Net, rows: Value): Activation => ({ rows, turned: turned(net, rows) });
+
+/** Scale of a product of activations and weights. */
+export const PRODUCT = SCALE.activation + SCALE.copy;
+
+export interface LinearGradients {
+	/** Gradient of the layer's input at 2^24, as an expression of row and column. */
+	readonly input: (row: Index, column: Index) => Expression;
+	/** [N]: of the bias, as the optimiser takes it. */
+	readonly bias: Value;
+}
+
+export class Linear {
+	readonly net: Net;
+	readonly parameters: Parameters;
+	readonly weight: Parameter;
+	readonly copies: Copies;
+	x: Activation | null = null;
+
+	constructor(net: Net, parameters: Parameters, weight: Parameter) {
+		this.net = net;
+		this.parameters = parameters;
+		this.weight = weight;
+		this.copies = copiesOf(net, weight);
+	}
+
+	/** [rows, N] at 2^25, without bias. */
+	forward(x: Activation): Value {
+		this.x = x;
+		return this.net.s.matmul(x.rows, this.copies.rows);
+	}
+
+	/** `d`: gradient of the output, i32 [rows, N] at 2^24. Moves the weight. */
+	backward(d: Value): LinearGradients {
+		const { net, parameters, weight, copies } = this;
+		const { s, rows } = net;
+		const [outputs, inputs] = weight.w.dims as [number, number];
+		const max = rowMax(net, d);
+		const most = wholeMax(net, max);
+		const byRow = s.map([rows, outputs], (r, c) => clampI16(at(d, r!, c!).rshv(shiftFor(at(max, r!)))));
+		const whole = s.map([outputs, rows], (c, r) => clampI16(at(d, r!, c!).rshv(shiftFor(at(most, 0)))));
+		const product = s.matmul(byRow, copies.turned);
+		const sums = s.matmul(whole, this.x!.turned);
+		const from = SCALE.gradient + SCALE.activation;
+		const g = s.map([outputs, inputs], (i, j) =>
+			parameters.gradient(at(sums, i!, j!), shiftFor(at(most, 0)).neg().add(from)),
+		);
+		const columns = s.reduce("sum", whole);
+		const bias = s.map([outputs], (i) =>
+			parameters.gradient(at(columns, i!), shiftFor(at(most, 0)).neg().add(SCALE.gradient)),
+		);
+		parameters.apply(weight, g);
+		return {
+			input: (r, c) => at(product, r, c).rshv(shiftFor(at(max, r)).neg().add(SCALE.copy)),
+			bias,
+		};
+	}
+}

@@ -1,0 +1,90 @@
+// exp by two tables, and the cross-entropy of a batch with its gradient, docs/training.md §4.
+import { at, constant, type Expression, type Index, type Value, view } from "../builder/expression.ts";
+import { constantOf, type Net, SCALE } from "./numbers.ts";
+import { expCoarse, expFine, logTable } from "./tables.ts";
+
+export interface ExpTables {
+	readonly coarse: Value;
+	readonly fine: Value;
+}
+
+export const expTables = (net: Net): ExpTables => ({
+	coarse: constantOf(net, "exp_coarse", expCoarse),
+	fine: constantOf(net, "exp_fine", expFine),
+});
+
+/** exp(−x) at 2^bits, x from 0 at 2^12. */
+export function expOf({ coarse, fine }: ExpTables, x: Expression, bits: number): Expression {
+	const inside = x.clamp(0, 65_535);
+	return at(coarse, inside.shr(8))
+		.mul(at(fine, inside.and(255)))
+		.rsh(60 - bits);
+}
+
+/** Above this many classes small probabilities weigh too much for 15 bits: they enter products with 23. */
+const MANY = 4096;
+
+/** 2^30 as a sum's unit. */
+const UNIT = 30;
+
+/** ln of a sum at 2^30, one at least, at 2^16: digits of the sum, then a table with straight lines between. */
+function logOf(table: Value, sum: Expression): Expression {
+	const digits = sum.bitlen();
+	const rest = sum.rshv(digits.sub(17).clamp(0, 46)).sub(65_536).clamp(0, 65_535);
+	const [low, part] = [rest.shr(8), rest.and(255)];
+	const line = at(table, low)
+		.mul(constant(256).sub(part))
+		.add(at(table, low.add(1)).mul(part))
+		.rsh(12);
+	// ln 2 at 2^16 is 45,426.09.
+	return digits
+		.sub(UNIT + 1)
+		.mul(45_426)
+		.add(line);
+}
+
+export interface CrossEntropy {
+	/** Gradient of the summed loss, [rows, classes]: an operand of products. */
+	readonly gradient: Value;
+	/** Scale of the gradient. */
+	readonly scale: number;
+}
+
+/** `logit`: at 2^12, as an expression of row and class; `label`: class of a row. Writes the metric `loss`: the sum at 2^16. */
+export function crossEntropy(
+	net: Net,
+	tables: ExpTables,
+	classes: number,
+	logit: (row: Index, column: Index) => Expression,
+	label: Value,
+): CrossEntropy {
+	const { b, s, rows } = net;
+	const logs = constantOf(net, "log", logTable);
+	const scale = classes > MANY ? 23 : 15;
+	const limit = 2 ** 23;
+	const l = s.map([rows, classes], (r, c) => logit(r!, c!).clamp(-limit, limit));
+	const top = s.reduce("max", l);
+	const e = (r: Index, c: Index) => expOf(tables, at(top, r).sub(at(l, r, c)), UNIT);
+	const sum = s.reduce(
+		"sum",
+		s.map([rows, classes], (r, c) => e(r!, c!)),
+	);
+	const inverse = s.map([rows], (r) => constant(2n ** 62n).div(at(sum, r!).max(2 ** UNIT)));
+	const gradient = s.map([rows, classes], (r, c) =>
+		e(r!, c!)
+			.mul(at(inverse, r!))
+			.rsh(62 - scale)
+			.sub(c!.value().eq(at(label, r!)).shl(scale))
+			.clamp(-(2 ** scale) + 1, 2 ** scale - 1),
+	);
+	const losses = s.map([rows], (r) =>
+		at(top, r!)
+			.sub(at(l, r!, at(label, r!)))
+			.shl(SCALE.loss - SCALE.exponent)
+			.add(logOf(logs, at(sum, r!).max(2 ** UNIT)))
+			.clamp(0, 2 ** 30),
+	);
+	const loss = b.tensor("metric", "loss", "i64", [1], 0, BigInt(rows) << 30n);
+	s.reduce("sum", view(losses, rows), { to: loss });
+	return { gradient, scale };
+}
