@@ -78,13 +78,14 @@ export class Norm {
 		const sum = s.reduce("sum", h);
 		const product = s.map([rows, width], (r, c) => at(h, r!, c!).mul(at(normed, r!, c!)));
 		const along = s.reduce("sum", product);
-		const means = s.map([rows, 2], (r, i) => i!.value().select(at(along, r!), at(sum, r!)).rdiv(width));
+		const mean = s.map([rows], (r) => at(sum, r!).rdiv(width));
+		const meanAlong = s.map([rows], (r) => at(along, r!).rdiv(width));
 		const x = s.map([rows, width], (r, c) => {
 			const part = at(normed, r!, c!)
-				.mul(at(means, r!, 1))
+				.mul(at(meanAlong, r!))
 				.rsh(2 * SCALE.activation);
 			const rest = at(h, r!, c!)
-				.sub(at(means, r!, 0))
+				.sub(at(mean, r!))
 				.sub(part)
 				.clamp(-(2 ** 32), 2 ** 32);
 			const own = rest.mul(at(inverse, r!)).rsh(INVERSE);
