@@ -85,7 +85,7 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n, bool plain) {
 }
 
 // A product of a program (docs/work.md) as it runs: both operands split into planes of bytes, then multiplied, sums of 64 bits out.
-void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n) {
+void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n, bool warpgroups) {
   using namespace work;
   const auto all = [](Type type) {
     const int64_t half = int64_t{1} << (8 * bytes_of(type) - 1);
@@ -99,7 +99,7 @@ void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n) {
   program.step.push_back({Operator::matmul, Type::i64, dims, all(Type::i64), 2, {{Source::input, 0, a, dims}, {Source::input, 1, b, dims}}, {}, {}});
   const CheckedProgram checked = check_program(std::move(program));
   const MemoryPlan plan = plan_memory(checked.program);
-  cuda::CudaWork kernels(device.shared_context());
+  cuda::CudaWork kernels(device.shared_context(), {.warpgroups = warpgroups});
   const auto memory = kernels.prepare(checked, plan);
   std::vector<uint8_t> bytes(uint64_t{n} * n * 2);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(fmix32(static_cast<uint32_t>(i) + 1));
@@ -108,7 +108,7 @@ void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n) {
   const double seconds = time_s(device, [&] { memory->run(0, operands, plan.step[0].out, {1, 0, 1, {}}); }, kSpanS, kRestS, kWarmS);
   static constexpr const char* kNames[] = {"i8", "i16", "i32"};
   const std::string types = std::string(kNames[static_cast<size_t>(a)]) + "*" + kNames[static_cast<size_t>(b)];
-  print("exact_product", types, n, seconds, "tops", 2.0 * n * n * n / seconds / 1e12);
+  print(warpgroups ? "exact_product" : "exact_product_mma_sync", types, n, seconds, "tops", 2.0 * n * n * n / seconds / 1e12);
 }
 
 // After the products: the load of writing all that would weigh on the power that they are granted.
@@ -219,10 +219,11 @@ int main(int argc, char** argv) {
       for (const uint32_t n : sizes) time_generate(device, p, n);
     }
     if (named("exact"))
-      for (const uint32_t n : {4096u, 8192u}) {
-        time_exact(device, work::Type::i16, work::Type::i16, n);
-        time_exact(device, work::Type::i8, work::Type::i16, n);
-      }
+      for (const uint32_t n : {4096u, 8192u})
+        for (const work::Type a : {work::Type::i16, work::Type::i8}) {
+          time_exact(device, a, work::Type::i16, n, true);
+          if (plain) time_exact(device, a, work::Type::i16, n, false);
+        }
     if (asked("hash")) time_hash(device);
     if (quick ? named("stream") : asked("stream")) time_fill_and_stream(device);
   }

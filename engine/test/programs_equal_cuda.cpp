@@ -44,7 +44,8 @@ void compare(RandomPrograms& random, WorkKernels& cpu, std::span<WorkKernels* co
   const Outcome right = run_on(cpu, program, inputs);
   for (size_t i = 0; i < gpus.size(); ++i) {
     const Outcome found = run_on(*gpus[i], program, inputs);
-    check(found.bytes == right.bytes && found.root == right.root, what + (i == 0 ? "" : " on plain ALUs"));
+    const char* how[] = {"", " on plain ALUs", " by mma.sync, interpreted"};
+    check(found.bytes == right.bytes && found.root == right.root, what + how[i]);
   }
 }
 
@@ -111,8 +112,9 @@ int main(int argc, char** argv) {
   CpuWork cpu(pool);
   for (const auto& device : found.devices) {
     const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
-    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), plain(context, {.tensor_cores = false});
-    WorkKernels *const gpus[] = {&fast, &plain}, *const ways[] = {&fast, &launched, &single, &plain};
+    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), plain(context, {.tensor_cores = false}),
+        by_warps(context, {.warpgroups = false}), interpreted(context, {.warpgroups = false, .interprets = true});
+    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &plain, &by_warps, &interpreted};
     RandomPrograms random(2);
     try {
       for (uint64_t i = 0; i < cases; ++i) {

@@ -58,16 +58,27 @@ void Context::load_all() {
   for (const char* kernel : kWarpgroups) allow(kernel, kWarpgroupSharedBytes);
 }
 
-void Context::load_work() const {
+void Context::load_work(bool by_mma) const {
   enter();
-  std::call_once(work_, [this] {
+  // A kernel's name ends with its planes, like 2s_1u.
+  const auto allow = [this](const std::string& kernel, auto shared_bytes) {
+    const size_t at = kernel.size() - 5;
+    const uint32_t shared = shared_bytes(kernel[at] - '0', kernel[at + 3] - '0');
+    ASSAY_CUDA_CALL(cuFuncSetAttribute, kernels_[kernel], kFunctionMaxDynamicShared, static_cast<int>(shared));
+  };
+  std::call_once(work_, [&] {
     load(work_module());
+    load(interpret_module());
     if (!has_warpgroups_) return;
     load(limb_module());
-    for (const char* kernel : kLimbs) {
-      const uint32_t shared = limb_shared_bytes(kernel[5] - '0', kernel[8] - '0');
-      ASSAY_CUDA_CALL(cuFuncSetAttribute, kernels_[kernel], kFunctionMaxDynamicShared, static_cast<int>(shared));
-    }
+    // A narrow one asks for no more than its wide twin.
+    for (const char* kernel : kLimbs) allow(kernel, [](uint32_t a, uint32_t b) { return limb_shared_bytes(a, b, limb_tile_n(a, b)); });
+  });
+  if (!by_mma) return;
+  std::call_once(work_by_mma_, [&] {
+    load(limb_mma_module());
+    for (const char* kernel : kLimbsByMma)
+      allow(kernel, [this](uint32_t a, uint32_t b) { return limb_mma_shared_bytes(a, b, compute_); });
   });
 }
 

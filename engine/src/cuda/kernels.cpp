@@ -13,6 +13,8 @@ ASSAY_EMBED(gemm_mma)
 ASSAY_EMBED(gemm_wgmma)
 ASSAY_EMBED(generate)
 ASSAY_EMBED(hash)
+ASSAY_EMBED(interpret)
+ASSAY_EMBED(limb_mma)
 ASSAY_EMBED(limb_wgmma)
 ASSAY_EMBED(scalar)
 ASSAY_EMBED(work)
@@ -26,11 +28,15 @@ std::span<const KernelModule> kernel_modules() {
 KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
 KernelModule work_module() { return {assay_work, kWork}; }
 KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
+KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
+KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 #else
 std::span<const KernelModule> kernel_modules() { return {}; }
 KernelModule warpgroup_module() { return {}; }
 KernelModule work_module() { return {}; }
 KernelModule limb_module() { return {}; }
+KernelModule limb_mma_module() { return {}; }
+KernelModule interpret_module() { return {}; }
 #endif
 
 }  // namespace assay::cuda

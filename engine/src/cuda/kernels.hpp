@@ -13,10 +13,14 @@ inline constexpr const char* kHash[] = {"hash_leaves", "hash_pairs", "hash_level
                                         "hash_leaves_of_all", "hash_levels_of_all", "hash_tops_of_all"};
 inline constexpr const char* kScalar[] = {"mix_leaves", "fma_fp32", "fma_fp64", "fma_int32"};
 inline constexpr const char* kChase[] = {"chase", "hop_targets"};
+inline constexpr const char* kInterpret[] = {"interpret_map"};
 inline constexpr const char* kWork[] = {"split_planes", "multiply_plain", "reduce_rows", "scatter_rows", "narrow_sums"};
 // Planes of A and of B, and whether the top one is signed.
 inline constexpr const char* kLimbs[] = {"limb_1s_1s", "limb_1s_2s", "limb_2s_1s", "limb_2s_2s", "limb_1s_2u",
-                                         "limb_2u_1s", "limb_2s_2u", "limb_2u_2s", "limb_2u_2u"};
+                                         "limb_2u_1s", "limb_2s_2u", "limb_2u_2s", "limb_2u_2u", "limb_narrow_2s_2s"};
+
+inline constexpr const char* kLimbsByMma[] = {"limb_mma_1s_1s", "limb_mma_1s_2s", "limb_mma_2s_1s", "limb_mma_2s_2s", "limb_mma_1s_2u",
+                                              "limb_mma_2u_1s", "limb_mma_2s_2u", "limb_mma_2u_2s", "limb_mma_2u_2u"};
 
 struct KernelModule {
   const unsigned char* image = nullptr;  // a fat binary
@@ -25,6 +29,8 @@ struct KernelModule {
 
 std::span<const KernelModule> kernel_modules();  // those of every card; empty in a build without nvcc
 KernelModule work_module();                      // of programs
+KernelModule interpret_module();
+KernelModule limb_mma_module();
 // For compute capability 9.0 alone.
 KernelModule warpgroup_module();
 KernelModule limb_module();

@@ -6,8 +6,8 @@
 namespace assay::cuda {
 
 CudaWork::CudaWork(std::shared_ptr<const Context> context, WorkOptions options) : context_(std::move(context)), options_(options) {
-  options_.tensor_cores = options_.tensor_cores && has_limb_kernels(*context_);
-  context_->load_work();
+  options_.warpgroups = options_.warpgroups && context_->has_warpgroups();
+  context_->load_work(options_.tensor_cores && !options_.warpgroups);
 }
 
 uint64_t CudaWork::extra_bytes(const work::CheckedProgram& checked, const work::MemoryPlan& plan) {

@@ -9,6 +9,8 @@ namespace assay::cuda {
 // What tests switch off, to compare what is fast with its plain twin.
 struct WorkOptions {
   bool tensor_cores = true;  // else products run on plain ALUs
+  bool warpgroups = true;    // else those on tensor cores run by mma.sync, as on cards without wgmma
+  bool interprets = false;   // maps are interpreted, as where the driver compiles none; then every op runs for itself
   bool fuses = true;         // else every op runs for itself
   bool graphs = true;        // else every kernel is launched for itself
 };

@@ -74,7 +74,9 @@ CudaWorkMemory::CudaWorkMemory(std::shared_ptr<const Context> context, const Wor
   // Waits for copies on the default stream, and they for it.
   ASSAY_CUDA_CALL(cuStreamCreateWithPriority, &stream_, 0u, 0);
   clear(0, plan_.bytes);
-  for (const Phase phase : {Phase::init, Phase::step}) make_phase(phase);
+  if (options_.interprets) interpreter_ = std::make_unique<Interpreter>(context_, checked_.program);
+  for (const Phase phase : {Phase::init, Phase::step})
+    if (!interpreter_) make_phase(phase);
 }
 
 CudaWorkMemory::~CudaWorkMemory() {
@@ -156,7 +158,13 @@ std::vector<CudaWorkMemory::Kernel> CudaWorkMemory::compile(const std::vector<Ke
     text += one;
   }
   CUmodule& module = modules_.emplace_back(nullptr);
-  ASSAY_CUDA_CALL(cuModuleLoadData, &module, text.c_str());
+  const CUresult loaded = driver().cuModuleLoadData(&module, text.c_str());
+  if (lacks_compiler(loaded)) {
+    modules_.pop_back();
+    interpreter_ = std::make_unique<Interpreter>(context_, checked_.program);
+    return kernels;
+  }
+  check(loaded, "cuModuleLoadData");
   number = 0;
   for (const auto& [ptx, of] : users) {
     CUfunction function = nullptr;
@@ -179,7 +187,7 @@ void CudaWorkMemory::make_phase(Phase phase) {
     const Op& op = checked_.program.ops(phase)[group.ops[0]];
     if (group.is_kernel || !options_.tensor_cores || !wants_tensor_cores(op)) continue;
     const auto at = [&](int i) { return LimbOperand{memory_.at(group.planes[i].at), group.planes[i].layout}; };
-    made.products.back() = limb_launches(*context_, op, at(0), at(1));
+    made.products.back() = limb_launches(*context_, options_.warpgroups, op, at(0), at(1));
   }
   made.kernels = compile(texts);
 }
@@ -214,11 +222,12 @@ void CudaWorkMemory::launch(const Kernel& kernel, std::span<const Address> point
 // ---- ops
 void CudaWorkMemory::run(uint32_t number, std::span<const Address> operands, Address out, const Moment& moment) {
   context_->enter();
-  make_singles();
+  if (!interpreter_) make_singles();
   const Op& one = op(number);
   const Phase phase = number < checked_.program.init.size() ? Phase::init : Phase::step;
   if (one.op == Operator::map) {
     set_moment(moment);
+    if (interpreter_) return interpret(number, operands, out);
     std::vector<Address> pointers(operands.begin(), operands.end());
     pointers.push_back(out);
     launch(singles_[number], pointers);
@@ -240,7 +249,14 @@ void CudaWorkMemory::run_group(const PhaseKernels& phase, size_t number) {
   for (const Group::Copy& one : group.copies) copy(one.from, one.to, one.bytes);
 }
 
+void CudaWorkMemory::interpret(uint32_t number, std::span<const Address> operands, Address out) {
+  CUdeviceptr at[kMostOperands];
+  for (size_t i = 0; i < operands.size(); ++i) at[i] = memory_.at(operands[i]);
+  interpreter_->run(number, {at, operands.size()}, memory_.at(out), moment_.at(), stream_);
+}
+
 bool CudaWorkMemory::run_phase(Phase phase, const Moment& moment) {
+  if (interpreter_) return false;
   context_->enter();
   PhaseKernels& made = phases_[index_of(phase)];
   set_moment(moment);
@@ -297,7 +313,7 @@ void CudaWorkMemory::multiply_limbs(const Op& op, Phase phase, std::span<const A
     at += planes[i].layout.count * planes[i].layout.plane_bytes;
     split_planes(*context_, memory_.at(operands[i]), operand.type, element_count(operand.dims), planes[i], stream_);
   }
-  run_limbs(*context_, limb_launches(*context_, op, planes[0], planes[1]), memory_.at(out), stream_);
+  run_limbs(*context_, limb_launches(*context_, options_.warpgroups, op, planes[0], planes[1]), memory_.at(out), stream_);
 }
 
 void CudaWorkMemory::run_plain(const Op& op, std::span<const Address> operands, Address out) {

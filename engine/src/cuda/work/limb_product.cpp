@@ -1,7 +1,6 @@
 #include "cuda/work/limb_product.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "cuda/work/work_shape.hpp"
 
@@ -14,6 +13,8 @@ using namespace work;
 struct PlaneGroup {
   uint32_t first, count;  // plane numbers, the lowest byte is 0
   bool is_signed;
+  // The higher plane first; where there is one, twice.
+  uint32_t plane(uint32_t p) const { return first + (p < count ? count - 1 - p : 0); }
 };
 std::vector<PlaneGroup> groups_of(uint32_t planes) {
   if (planes <= 2) return {{0, planes, true}};
@@ -29,47 +30,84 @@ TensorMap plane_map(CUdeviceptr at, const Dims& dims, uint64_t pitch, uint32_t b
   return map;
 }
 
-const char* limb_kernel(const PlaneGroup& a, const PlaneGroup& b) {
-  static const std::map<std::array<uint32_t, 4>, const char*> kernels = {
-      {{1, 1, 1, 1}, "limb_1s_1s"}, {{1, 1, 2, 1}, "limb_1s_2s"}, {{2, 1, 1, 1}, "limb_2s_1s"},
-      {{2, 1, 2, 1}, "limb_2s_2s"}, {{1, 1, 2, 0}, "limb_1s_2u"}, {{2, 0, 1, 1}, "limb_2u_1s"},
-      {{2, 1, 2, 0}, "limb_2s_2u"}, {{2, 0, 2, 1}, "limb_2u_2s"}, {{2, 0, 2, 0}, "limb_2u_2u"}};
-  return kernels.at({a.count, a.is_signed, b.count, b.is_signed});
+std::string kernel_of(const char* family, const PlaneGroup& a, const PlaneGroup& b) {
+  const auto name = [](const PlaneGroup& one) { return "_" + std::to_string(one.count) + (one.is_signed ? "s" : "u"); };
+  return family + name(a) + name(b);
+}
+
+uint64_t tiles_of(const LimbProduct& what, uint32_t rows, uint32_t columns) {
+  return uint64_t{what.batch} * ((what.m + rows - 1) / rows) * ((what.n + columns - 1) / columns);
+}
+
+// Where tiles do not fill the card evenly, blocks share K too, by `places` at once. Their sums meet in memory: they need no order.
+uint32_t share_depth(LimbProduct& what, uint64_t tiles, uint64_t places) {
+  constexpr uint64_t kLeast = 512, kMost = 64;  // of K for a part; parts
+  constexpr uint64_t kStore = 1024;             // storing a tile takes as long as multiplying about so much of K
+  const uint64_t k = what.k_end - what.k_first;
+  const auto cost = [&](uint64_t parts) { return (tiles * parts + places - 1) / places * ((k + parts - 1) / parts + (parts > 1 ? kStore : 0)); };
+  uint64_t best = 1;
+  for (uint64_t parts = 2; parts <= std::min(kMost, k / kLeast); ++parts)
+    if (cost(parts) < cost(best)) best = parts;
+  what.k_part = static_cast<uint32_t>((k + best - 1) / best + kLimbTileK - 1) / kLimbTileK * kLimbTileK;
+  return limb_parts(what);
+}
+
+LimbLaunch by_warpgroups(const Context& context, const Op& op, const PlaneGroup& a, const LimbOperand& left, const PlaneGroup& b,
+                         const LimbOperand& right, LimbProduct what) {
+  const bool is_narrow = what.n <= kLimbNarrowN && a.count == 2 && b.count == 2 && a.is_signed && b.is_signed;
+  const uint32_t tile_n = is_narrow ? kLimbNarrowN : limb_tile_n(a.count, b.count);
+  LimbMaps maps{};
+  for (uint32_t p = 0; p < 2; ++p) {
+    maps.a[p] = plane_map(left.at + a.plane(p) * left.layout.plane_bytes, op.operands[0].dims, left.layout.pitch, kLimbTileM);
+    maps.b[p] = plane_map(right.at + b.plane(p) * right.layout.plane_bytes, op.operands[1].dims, right.layout.pitch, tile_n / 2);
+  }
+  const uint64_t pairs = tiles_of(what, 2 * kLimbTileM, tile_n), all = pairs * share_depth(what, pairs, std::max(1u, context.units() / 2));
+  const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(2 * all, context.units() & ~1u));
+  return {kernel_of(is_narrow ? "limb_narrow" : "limb", a, b), true, blocks, 1, limb_shared_bytes(a.count, b.count, tile_n), maps, {}, what, 0};
+}
+
+LimbLaunch by_warps(const Context& context, const PlaneGroup& a, const LimbOperand& left, const PlaneGroup& b, const LimbOperand& right,
+                    LimbProduct what) {
+  LimbPlanes planes{{}, {}, left.layout.pitch};
+  for (uint32_t p = 0; p < 2; ++p) {
+    planes.a[p] = reinterpret_cast<const uint8_t*>(left.at + a.plane(p) * left.layout.plane_bytes);
+    planes.b[p] = reinterpret_cast<const uint8_t*>(right.at + b.plane(p) * right.layout.plane_bytes);
+  }
+  const uint64_t blocks = tiles_of(what, kLimbTileM, limb_mma_shape(a.count, b.count, context.compute()).n());
+  if (blocks > INT32_MAX) throw EngineError(ErrorCode::unsupported, "a product too large for this card");
+  const uint32_t parts = share_depth(what, blocks, context.units());
+  return {kernel_of("limb_mma", a, b), false, static_cast<uint32_t>(blocks), parts, limb_mma_shared_bytes(a.count, b.count, context.compute()), {},
+          planes, what, 0};
 }
 
 }  // namespace
 
-bool has_limb_kernels(const Context& context) { return context.has_warpgroups(); }
-
-std::vector<LimbLaunch> limb_launches(const Context& context, const Op& op, const LimbOperand& left, const LimbOperand& right) {
+std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, const Op& op, const LimbOperand& left, const LimbOperand& right) {
   const Dims &a_dims = op.operands[0].dims, &b_dims = op.operands[1].dims;
   const uint32_t k = a_dims[2];
   std::vector<LimbLaunch> launches;
   for (const PlaneGroup& a : groups_of(left.layout.count))
     for (const PlaneGroup& b : groups_of(right.layout.count)) {
       const uint32_t chunk = a.is_signed && b.is_signed ? kLimbChunk : kLimbChunkUnsigned;
-      const uint32_t tile_n = limb_tile_n(a.count, b.count);
-      LimbMaps maps{};
-      for (uint32_t p = 0; p < 2; ++p) {
-        // The higher plane first.
-        const uint32_t in_a = a.first + (p < a.count ? a.count - 1 - p : 0), in_b = b.first + (p < b.count ? b.count - 1 - p : 0);
-        maps.a[p] = plane_map(left.at + in_a * left.layout.plane_bytes, a_dims, left.layout.pitch, kLimbTileM);
-        maps.b[p] = plane_map(right.at + in_b * right.layout.plane_bytes, b_dims, right.layout.pitch, tile_n / 2);
-      }
       for (uint32_t first = 0; first < k; first += chunk) {
-        const LimbProduct what{op.dims[0], op.dims[1], op.dims[2], first, std::min(k, first + chunk), op.dims[0] / a_dims[0],
+        const LimbProduct what{op.dims[0], op.dims[1], op.dims[2], first, std::min(k, first + chunk), 0, op.dims[0] / a_dims[0],
                                op.dims[0] / b_dims[0], 8 * (a.first + b.first), !launches.empty(), op.type == Type::i64};
-        const uint64_t tiles = uint64_t{what.batch} * ((what.m + 2 * kLimbTileM - 1) / (2 * kLimbTileM)) * ((what.n + tile_n - 1) / tile_n);
-        const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(2 * tiles, context.units() & ~1u));
-        launches.push_back({limb_kernel(a, b), blocks, limb_shared_bytes(a.count, b.count), maps, what});
+        launches.push_back(warpgroups ? by_warpgroups(context, op, a, left, b, right, what) : by_warps(context, a, left, b, right, what));
+        LimbLaunch& made = launches.back();
+        if (limb_parts(made.what) > 1 && !made.what.adds) made.clears = element_count(op.dims) * bytes_of(op.type);
       }
     }
   return launches;
 }
 
 void run_limbs(const Context& context, const std::vector<LimbLaunch>& launches, CUdeviceptr out, CUstream stream) {
-  for (const LimbLaunch& one : launches)
-    context.launch({one.kernel, one.blocks, kLimbThreads, one.shared_bytes, Where::main_in_pairs, 1, stream}, one.maps, one.what, out);
+  for (const LimbLaunch& one : launches) {
+    if (one.clears > 0) ASSAY_CUDA_CALL(cuMemsetD8Async, out, uint8_t{0}, one.clears, stream);
+    const Where where = one.by_warpgroups ? Where::main_in_pairs : Where::main;
+    const Launch how{one.kernel.c_str(), one.blocks, one.by_warpgroups ? kLimbThreads : kGemmThreads, one.shared_bytes, where, one.rows, stream};
+    if (one.by_warpgroups) context.launch(how, one.maps, one.what, out);
+    else context.launch(how, one.planes, one.what, out);
+  }
 }
 
 void split_planes(const Context& context, CUdeviceptr from, Type type, uint64_t count, const LimbOperand& to, CUstream stream) {

@@ -1,6 +1,7 @@
 // Products of whole numbers as products of bytes: which planes are multiplied by which kernel, over which part of K. Planes lie ready
 // (kernel_ptx.cpp writes them, or split_planes of work.cu). Not here: who makes them.
 #pragma once
+#include <string>
 #include <vector>
 
 #include "cuda/context.hpp"
@@ -14,17 +15,19 @@ struct LimbOperand {
   PlaneLayout layout;
 };
 
-// One launch: a group of one or two planes of each operand.
+// One launch: a group of one or two planes of each operand, by wgmma (limb_wgmma.cu) or mma.sync (limb_mma.cu).
 struct LimbLaunch {
-  const char* kernel;
-  uint32_t blocks, shared_bytes;
-  LimbMaps maps;
+  std::string kernel;
+  bool by_warpgroups;
+  uint32_t blocks, rows, shared_bytes;
+  LimbMaps maps;      // by warpgroups
+  LimbPlanes planes;  // otherwise
   LimbProduct what;
+  uint64_t clears;  // so many bytes of the output first: blocks add to it
 };
 
-bool has_limb_kernels(const Context& context);
 // In order: the first replaces what is there, the others add to it.
-std::vector<LimbLaunch> limb_launches(const Context& context, const work::Op& op, const LimbOperand& a, const LimbOperand& b);
+std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, const work::Op& op, const LimbOperand& a, const LimbOperand& b);
 void run_limbs(const Context& context, const std::vector<LimbLaunch>& launches, CUdeviceptr out, CUstream stream);
 
 // Elements as planes.

@@ -15,12 +15,20 @@ namespace assay::cuda {
 #define LIMB_P32                                                                                                  \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
   "%30,%31,"
+#define LIMB_P32_ALONE                                                                                            \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
+  "%30,%31"
 #define LIMB_P64                                                                                                  \
   LIMB_P32 "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
            "%57,%58,%59,%60,%61,%62,%63"
 #define LIMB_P96                                                                                                  \
   LIMB_P64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88," \
            "%89,%90,%91,%92,%93,%94,%95"
+#define LIMB_64(TYPES)                                                                                            \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64k32.s32." TYPES " {"   \
+               LIMB_P32_ALONE "}, %32, %33, p; }"                                                                 \
+               : LIMB_R32(d, 0)                                                                                   \
+               : "l"(a), "l"(b), "r"(add))
 #define LIMB_128(TYPES)                                                                                           \
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k32.s32." TYPES " {"  \
                LIMB_P64 "}, %64, %65, p; }"                                                                       \
@@ -39,34 +47,38 @@ namespace assay::cuda {
     else if constexpr (B_SIGNED) WIDTH("u8.s8");                                                                  \
     else WIDTH("u8.u8");                                                                                          \
   }
-// d = a·bᵀ (+ d when `add`): 64 rows by 128 or 192 columns over 32 bytes of K.
+// d = a·bᵀ (+ d when `add`): 64 rows by 64, 128 or 192 columns over 32 bytes of K.
+LIMB_MULTIPLY(32, LIMB_64)
 LIMB_MULTIPLY(64, LIMB_128)
 LIMB_MULTIPLY(96, LIMB_192)
 
 // PA, PB: planes of the group; SA, SB: whether its top plane is signed.
-template <int PA, int PB, bool SA, bool SB>
+template <int PA, int PB, bool SA, bool SB, uint32_t N>
 struct Limbs {
-  static constexpr uint32_t kN = limb_tile_n(PA, PB), kStages = limb_stages(PA, PB), kStageBytes = limb_stage_bytes(PA, PB);
+  static constexpr uint32_t kN = N, kStages = limb_stages(PA, PB, N), kStageBytes = limb_stage_bytes(PA, PB, N);
   static constexpr uint32_t kABytes = kLimbTileM * kLimbTileK, kBBytes = kN * kLimbTileK;
   static constexpr int kSums = kN / 2;
 
   const LimbProduct& what;
   uint32_t stages, barriers, rank, lane;
-  uint32_t row_pairs, columns, tiles, slices;
+  uint32_t row_pairs, columns, tiles;
   int32_t high[kSums], middle[PA + PB > 2 ? kSums : 1], low[PA + PB > 3 ? kSums : 1];
 
   __device__ __forceinline__ uint32_t filled(uint32_t stage) const { return barriers + 8 * stage; }
   __device__ __forceinline__ uint32_t emptied(uint32_t stage) const { return barriers + 8 * (kStages + stage); }
 
   struct At {
-    uint32_t batch, row, column;
+    uint32_t batch, row, column, k, slices;
   };
   __device__ __forceinline__ At place(uint32_t tile) const {
     constexpr uint32_t kBand = 8;
-    const uint32_t per_batch = row_pairs * columns, batch = tile / per_batch, in = tile - batch * per_batch;
+    const uint32_t per_batch = row_pairs * columns, part = tile / (per_batch * what.batch);
+    tile -= part * per_batch * what.batch;
+    const uint32_t batch = tile / per_batch, in = tile - batch * per_batch;
+    const uint32_t k = what.k_first + part * what.k_part, k_end = min(k + what.k_part, what.k_end);
     const uint32_t band = in / (kBand * columns), first = band * kBand, rest = in - band * kBand * columns;
     const uint32_t height = row_pairs - first < kBand ? row_pairs - first : kBand;
-    return {batch, (first + rest % height) * 2 * kLimbTileM + rank * kLimbTileM, rest / height * kN};
+    return {batch, (first + rest % height) * 2 * kLimbTileM + rank * kLimbTileM, rest / height * kN, k, (k_end - k + kLimbTileK - 1) / kLimbTileK};
   }
 
   __device__ __forceinline__ void copy(const LimbMaps& maps) const {
@@ -75,9 +87,9 @@ struct Limbs {
     for (uint32_t tile = blockIdx.x / 2; tile < tiles; tile += gridDim.x / 2) {
       const At at = place(tile);
 #pragma unroll 1
-      for (uint32_t slice = 0; slice < slices; ++slice) {
+      for (uint32_t slice = 0; slice < at.slices; ++slice) {
         barrier_wait(emptied(stage), parity);
-        const uint32_t full = filled(stage), to = stages + stage * kStageBytes, k = what.k_first + slice * kLimbTileK;
+        const uint32_t full = filled(stage), to = stages + stage * kStageBytes, k = at.k + slice * kLimbTileK;
         barrier_expect(full, kStageBytes);
 #pragma unroll
         for (int p = 0; p < PA; ++p) copy_box_3d(to + p * kABytes, &maps.a[p], k, at.row, at.batch / what.a_share, full);
@@ -119,19 +131,37 @@ struct Limbs {
     return sum << what.shift;
   }
 
-  template <typename T>
+  // Two neighbours at a time: four lanes then fill 64 bytes of a row of i64.
+  template <typename Atomic, typename T>
   __device__ __forceinline__ void store(const At& at, uint32_t half, T* out) const {
+    struct alignas(2 * sizeof(T)) Two {
+      T of[2];
+    };
+    const bool is_shared = limb_parts(what) > 1, is_even = what.n % 2 == 0;
     const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), column = at.column + 2 * (lane & 3);
     T* to = out + (static_cast<uint64_t>(at.batch) * what.m + row) * what.n + column;
 #pragma unroll
     for (int j = 0; j < static_cast<int>(kN) / 8; ++j) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const uint32_t r = e / 2 * 8, c = 8 * j + e % 2;
+      for (int e = 0; e < 4; e += 2) {
+        const uint32_t r = 4 * e, c = 8 * j;
         if (row + r >= what.m || column + c >= what.n) continue;
         T* place = to + static_cast<uint64_t>(r) * what.n + c;
-        const int64_t sum = value(4 * j + e);
-        *place = static_cast<T>(what.adds ? *place + sum : sum);
+        Two sums{{static_cast<T>(value(4 * j + e)), static_cast<T>(value(4 * j + e + 1))}};
+        if (is_even && !is_shared) {
+          if (what.adds) {
+            const Two before = *reinterpret_cast<const Two*>(place);
+            sums.of[0] += before.of[0], sums.of[1] += before.of[1];
+          }
+          *reinterpret_cast<Two*>(place) = sums;
+          continue;
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < 2; ++i) {
+          if (column + c + i >= what.n) continue;
+          if (is_shared) atomicAdd(reinterpret_cast<Atomic*>(place + i), static_cast<Atomic>(sums.of[i]));
+          else place[i] = what.adds ? place[i] + sums.of[i] : sums.of[i];
+        }
       }
     }
   }
@@ -140,8 +170,9 @@ struct Limbs {
     uint32_t stage = 0, parity = 0, before = 0;
 #pragma unroll 1
     for (uint32_t tile = blockIdx.x / 2; tile < tiles; tile += gridDim.x / 2) {
+      const At at = place(tile);
 #pragma unroll 1
-      for (uint32_t slice = 0; slice < slices; ++slice) {
+      for (uint32_t slice = 0; slice < at.slices; ++slice) {
         barrier_wait(filled(stage), parity);
         multiply_slice(stages + stage * kStageBytes, half, slice == 0);
         warpgroup_wait<1>();  // the slice before this one is done with its stage
@@ -154,16 +185,15 @@ struct Limbs {
       settle(middle);
       settle(low);
       release(before);
-      const At at = place(tile);
-      if (what.is_wide) store(at, half, static_cast<int64_t*>(out));
-      else store(at, half, static_cast<int32_t*>(out));
+      if (what.is_wide) store<unsigned long long>(at, half, static_cast<int64_t*>(out));
+      else store<unsigned int>(at, half, static_cast<int32_t*>(out));
     }
   }
 };
 
-template <int PA, int PB, bool SA, bool SB>
+template <int PA, int PB, bool SA, bool SB, uint32_t N = limb_tile_n(PA, PB)>
 __device__ __forceinline__ void limb_product(const LimbMaps& maps, const LimbProduct& what, void* out) {
-  using L = Limbs<PA, PB, SA, SB>;
+  using L = Limbs<PA, PB, SA, SB, N>;
   extern __shared__ __align__(1024) uint8_t shared[];
   __shared__ __align__(8) uint64_t barriers[2 * L::kStages];
   L limbs{what};
@@ -173,8 +203,7 @@ __device__ __forceinline__ void limb_product(const LimbMaps& maps, const LimbPro
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(limbs.rank));
   limbs.row_pairs = (what.m + 2 * kLimbTileM - 1) / (2 * kLimbTileM);
   limbs.columns = (what.n + L::kN - 1) / L::kN;
-  limbs.tiles = what.batch * limbs.row_pairs * limbs.columns;
-  limbs.slices = (what.k_end - what.k_first + kLimbTileK - 1) / kLimbTileK;
+  limbs.tiles = what.batch * limbs.row_pairs * limbs.columns * limb_parts(what);
   if (threadIdx.x == 0) {
     for (uint32_t stage = 0; stage < L::kStages; ++stage) {
       barrier_init(limbs.filled(stage), 1);
@@ -197,10 +226,10 @@ __device__ __forceinline__ void limb_product(const LimbMaps& maps, const LimbPro
 
 using namespace assay::cuda;
 
-#define ASSAY_LIMBS(NAME, PA, PB, SA, SB)                                                                         \
+#define ASSAY_LIMBS(NAME, ...)                                                                                    \
   extern "C" __global__ void __launch_bounds__(kLimbThreads, 1)                                                   \
       limb_##NAME(const __grid_constant__ LimbMaps maps, const __grid_constant__ LimbProduct what, void* out) {   \
-    limb_product<PA, PB, SA, SB>(maps, what, out);                                                                \
+    limb_product<__VA_ARGS__>(maps, what, out);                                                                   \
   }
 // Planes of A and B, and whether the top one is signed.
 ASSAY_LIMBS(1s_1s, 1, 1, true, true)
@@ -212,3 +241,4 @@ ASSAY_LIMBS(2u_1s, 2, 1, false, true)
 ASSAY_LIMBS(2s_2u, 2, 2, true, false)
 ASSAY_LIMBS(2u_2s, 2, 2, false, true)
 ASSAY_LIMBS(2u_2u, 2, 2, false, false)
+ASSAY_LIMBS(narrow_2s_2s, 2, 2, true, true, kLimbNarrowN)
