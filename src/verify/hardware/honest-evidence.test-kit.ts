@@ -2,11 +2,10 @@
 // point and then spoil. Two GPUs, a CPU and a disk, every kind of challenge. Times are invented, and such
 // that a stream is early enough.
 import { chaseOf } from "../../../tests/toy/toy-chase.ts";
-import { bytesToHex, concatBytes, writeU16 } from "../../protocol/bytes/bytes.ts";
+import { productOf } from "../../../tests/toy/toy-maths.ts";
+import { bytesToHex, concatBytes } from "../../protocol/bytes/bytes.ts";
 import { leafHash, merkleLevels, merklePath } from "../../protocol/hash/merkle.ts";
 import { mixKeys, mixLeaf } from "../../protocol/hash/mix.ts";
-import { DOMAIN, philoxKey } from "../../protocol/hash/philox.ts";
-import { fillRow } from "../../protocol/maths/entries.ts";
 import { laneBytes } from "../../protocol/maths/recurrence.ts";
 import { type Beacon, firstSeed, nextNonce, nextSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import {
@@ -142,25 +141,6 @@ function commitLabels(labels: readonly Uint8Array[], spoil: (bytes: Uint8Array) 
 	return { leaves, levels, root: levels.at(-1)![0]! };
 }
 
-export function gemmBytes({ precision, m, n, k }: GemmSpec, seed: Uint8Array): Uint8Array {
-	const key = philoxKey(seed);
-	const rows = (domain: number, count: number) =>
-		Array.from({ length: count }, (_, row) => {
-			const out = new Int16Array(k);
-			fillRow(precision, key, domain, row, k, out);
-			return out;
-		});
-	const b = rows(DOMAIN.b, n);
-	const bytes = new Uint8Array(2 * m * n);
-	for (const [row, a] of rows(DOMAIN.a, m).entries())
-		for (const [column, other] of b.entries()) {
-			let sum = 0;
-			for (let i = 0; i < k; i++) sum = (sum + Math.imul(a[i]!, other[i]!)) | 0;
-			writeU16(bytes, 2 * (row * n + column), sum);
-		}
-	return bytes;
-}
-
 function fmaBytes({ precision, lanes, steps }: FmaSpec, seed: Uint8Array): Uint8Array {
 	return concatBytes(...Array.from({ length: lanes }, (_, lane) => laneBytes(precision, seed, lane, steps)));
 }
@@ -287,7 +267,7 @@ function workRounds(spec: GemmSpec | FmaSpec, first: Uint8Array, spoil: (bytes: 
 	const made: Committed[] = [];
 	let seed = first;
 	for (let round = 0; round < (spec.rounds === 0 ? SUSTAINED_ROUNDS : spec.rounds); round++) {
-		const bytes = spec.kind === "gemm" ? gemmBytes(spec, seed) : fmaBytes(spec, seed);
+		const bytes = spec.kind === "gemm" ? productOf(spec, seed) : fmaBytes(spec, seed);
 		spoil(bytes);
 		const committed = commit(bytes);
 		made.push(committed);

@@ -1,5 +1,6 @@
 // A roll call in memory at toy sizes: a chain of made-up blocks, a host that answers honestly or not, a validator's tree, and the public
 // file. Tests take it as their starting point and spoil it.
+import { productOf } from "../../../tests/toy/toy-maths.ts";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak, keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import { leafHash, merkleLevels, merklePath } from "../../protocol/hash/merkle.ts";
@@ -31,7 +32,6 @@ import {
 	roundAtS,
 	type StatedBlock,
 } from "../../protocol/roll-call/roll-file.ts";
-import { gemmBytes } from "../hardware/honest-evidence.test-kit.ts";
 import type { ChainFacts } from "./chain-facts.ts";
 
 export const HOST: Signer = createSigner(new Uint8Array(32).fill(21));
@@ -109,7 +109,7 @@ export function work(beta0: Uint8Array, host: RollHost, spec: RollSpec = SPEC, s
 	const rounds: Tree[] = [];
 	let seed = rollSeed(beta0, host, spec);
 	for (let round = 0; round < spec.rounds; round++) {
-		const bytes = gemmBytes(gemm, seed);
+		const bytes = productOf(gemm, seed);
 		spoil(bytes, round);
 		rounds.push(treeOf(bytes));
 		seed = nextSeed(seed, rounds.at(-1)!.root);
