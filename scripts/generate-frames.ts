@@ -27,6 +27,7 @@ interface FrameShape {
 const CPP: Partial<Record<FieldType, readonly [type: string, start: string]>> = {
 	u16: ["uint16_t", " = 0"],
 	u32: ["uint32_t", " = 0"],
+	u64: ["uint64_t", " = 0"],
 	hash: ["Hash", "{}"],
 	gemmPrecision: ["Precision", "{}"],
 	fmaPrecision: ["Precision", "{}"],
@@ -39,6 +40,10 @@ const CPP: Partial<Record<FieldType, readonly [type: string, start: string]>> = 
 	versionText: ["std::string", ""],
 	claimText: ["std::string", ""],
 	messageText: ["std::string", ""],
+	programBytes: ["std::vector<uint8_t>", ""],
+	pieceBytes: ["std::vector<uint8_t>", ""],
+	metricBytes: ["std::vector<uint8_t>", ""],
+	rootBytes: ["std::vector<uint8_t>", ""],
 };
 
 const snake = (name: string) => name.replace("MHz", "Mhz").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -98,7 +103,7 @@ export function frameHeader(): string {
 		`constexpr uint16_t kProtocolVersion = ${PROTOCOL_VERSION};`,
 		`constexpr uint32_t kFrameOverhead = ${MIN_LENGTH};  // kind and id, counted by \`length\``,
 		`constexpr uint32_t kMaxFrameToEngine = ${MAX_LENGTH_TO_ENGINE};  // of \`length\``,
-		`constexpr uint32_t kMaxPlaces = ${MAX_PLACES}, kMaxClaimBytes = ${REST.claimText.max}, kMaxErrorBytes = ${REST.messageText.max};`,
+		`constexpr uint32_t kMaxPlaces = ${MAX_PLACES}, kMaxPieceBytes = ${REST.pieceBytes.max}, kMaxClaimBytes = ${REST.claimText.max}, kMaxErrorBytes = ${REST.messageText.max};`,
 		`constexpr char kMagic[] = "${MAGIC}";`,
 		`constexpr const char* kPrecisionNames[] = {${PRECISIONS.map((name) => `"${name}"`).join(", ")}};`,
 		"",
@@ -159,6 +164,7 @@ function fieldText(name: string, type: FieldType): string {
 			return "u16 path nodes";
 		case "u16":
 		case "u32":
+		case "u64":
 			return `${type} ${name}`;
 		default:
 			return `u8 ${name}`;
@@ -181,7 +187,7 @@ export function framesPage(page: string): string {
 	const parts = {
 		requests: tableOf(REQUESTS, "replies"),
 		replies: tableOf(REPLIES, "remark"),
-		codes: `${codes.slice(0, 6).join(", ")},\n${codes.slice(6).join(", ")}.`,
+		codes: `${[codes.slice(0, 6), codes.slice(6, 12), codes.slice(12)].map((line) => line.join(", ")).join(",\n")}.`,
 	};
 	for (const [name, text] of Object.entries(parts)) {
 		const [begin, end] = [`<!-- generated: ${name} -->`, "<!-- end -->"];

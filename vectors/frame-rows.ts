@@ -17,7 +17,7 @@ const number =
 		bytes: little(size, value),
 		text: `${name}=${value}`,
 	});
-const [u8, u16, u32] = [number(1), number(2), number(4)];
+const [u8, u16, u32, u64] = [number(1), number(2), number(4), number(8)];
 const fixed = (bytes: string): Part => ({ bytes });
 const raw = (name: string, bytes: string): Part => ({ bytes, text: `${name}=${bytes}` });
 const hash = (name: string): Part => raw(name, hex(label(`frames ${name}`)));
@@ -40,7 +40,7 @@ const magic = fixed(hex(Buffer.from("assay-engine")));
 
 type Good = readonly [kind: number, name: string, ...parts: Part[]];
 const toEngine: readonly Good[] = [
-	[0x01, "hello", u16("version", 2)],
+	[0x01, "hello", u16("version", 3)],
 	[
 		0x02,
 		"gemm",
@@ -88,9 +88,26 @@ const toEngine: readonly Good[] = [
 	[0x09, "copy", u32("session", 11), u16("device", 2), fixed("0000"), u32("newest", 9), hash("nonce")],
 	[0x0a, "read", u16("device", 515)],
 	[0x0b, "chase", u32("session", 12), u32("newest", 3), u32("intervals", 65536), hash("nonce")],
+	[0x0c, "program", u32("session", 13), u16("device", 1), hash("seed"), raw("program", "41535341")],
+	[0x0d, "tensor", u32("session", 13), u16("tensor", 4095), u64("offset", 2 ** 52 + 1), raw("bytes", "00ff")],
+	[0x0e, "hash", u32("session", 13), u16("tensor", 3)],
+	[0x0f, "load", u32("session", 13), u16("tensor", 3), hash("root")],
+	[0x10, "run", u32("session", 13), u32("first", 2 ** 31 - 1), u32("count", 1), u32("saveEvery", 16)],
+	[0x11, "save", u32("session", 13)],
+	[0x12, "fetch", u32("session", 13), u16("tensor", 3), u64("offset", 1024), u64("length", 2 ** 40)],
+	[0x13, "trace", u32("session", 13), u32("segment", 77)],
+	[
+		0x14,
+		"ask",
+		u32("session", 13),
+		u32("segment", 77),
+		u32("step", 65535),
+		u32("op", 65534),
+		places([0, 7], [255, 2 ** 32 - 1]),
+	],
 ];
 const toVerifier: readonly Good[] = [
-	[0x80, "ready", magic, u16("version", 2), text("engineVersion", "0.1.0+é")],
+	[0x80, "ready", magic, u16("version", 3), text("engineVersion", "0.1.0+é")],
 	[0x80, "ready", magic, u16("version", 65535), text("engineVersion", "v".repeat(64))],
 	[0x81, "claim", text("json", '{"devices":[]}')],
 	[0x82, "root", u32("index", 9), hash("root")],
@@ -109,6 +126,11 @@ const toVerifier: readonly Good[] = [
 		u32("temperatureC", 71),
 		u32("throttle", 4),
 	],
+	[0x88, "plan", u64("peakBytes", 2 ** 53 - 1), u64("stateBytes", 0), u32("initOps", 2), u32("stepOps", 65533)],
+	[0x89, "metric", u32("segment", 77), u32("step", 3), u16("tensor", 9), raw("bytes", "0102")],
+	[0x8a, "segment", u32("segment", 77), u8("saved", 1), raw("roots", hex(label("a")) + hex(label("b")))],
+	[0x8a, "segment", u32("segment", 0), u8("saved", 0), raw("roots", "")],
+	[0x8b, "bytes", raw("bytes", "00")],
 	[0xff, "error", u16("code", 4), text("message", "no room")],
 	[0xff, "error", u16("code", 10), text("message", "")],
 ];
@@ -139,6 +161,11 @@ function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
 
 const badToEngine: readonly Bad[] = [
 	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read", "chase"]),
+	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask"]),
+	["program, nothing after the seed", 0x0c, payloadOf(toEngine, "program").slice(0, -8)],
+	["tensor, no bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -4)],
+	["tensor, an offset of seven bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -6)],
+	["ask, fewer places than said", 0x14, withByte(toEngine, "ask", 16, "03")],
 	["ping of 65 bytes", 0x07, "00".repeat(65)],
 	["gemm, reserved byte", 0x02, withByte(toEngine, "gemm", 7, "01")],
 	["fma, reserved byte", 0x04, withByte(toEngine, "fma", 7, "80")],
@@ -150,7 +177,7 @@ const badToEngine: readonly Bad[] = [
 	["open, more places than said", 0x05, withByte(toEngine, "open", 8, "01")],
 	["open, fewer places than said", 0x05, withByte(toEngine, "open", 8, "03")],
 	["unknown kind 0", 0x00, ""],
-	["unknown kind 12", 0x0c, ""],
+	["unknown kind 21", 0x15, ""],
 	["unknown kind 119", 0x77, "00"],
 	["a reply as a request", 0x82, payloadOf(toVerifier, "root")],
 ];
@@ -163,20 +190,24 @@ const valuesToEngine: readonly Bad[] = [
 	["open of nothing", 0x05, "09000000" + "00000000" + "00000000"],
 ];
 const badToVerifier: readonly Bad[] = [
-	...sizes(toVerifier, ["root", "progress", "done", "opening", "reading"]),
+	...sizes(toVerifier, ["root", "progress", "done", "opening", "reading", "plan"]),
+	["metric without elements", 0x89, payloadOf(toVerifier, "metric").slice(0, -4)],
+	["metric of more than 8 KiB", 0x89, `${payloadOf(toVerifier, "metric")}${"00".repeat(8192)}`],
+	["segment, neither saved nor not", 0x8a, withByte(toVerifier, "segment", 4, "02")],
+	["bytes without any", 0x8b, ""],
 	["done, neither complete nor cancelled", 0x84, "0000000002"],
 	["opening, a longer leaf than said", 0x85, withByte(toVerifier, "opening", 8, "29")],
 	["opening, a shorter path than said", 0x85, withByte(toVerifier, "opening", 10, "01")],
 	["ready, another magic", 0x80, withByte(toVerifier, "ready", 11, "45")],
-	["ready without an engine version", 0x80, `${magic.bytes}0200`],
-	["ready, a version of 65 bytes", 0x80, `${magic.bytes}0200${"76".repeat(65)}`],
+	["ready without an engine version", 0x80, `${magic.bytes}0300`],
+	["ready, a version of 65 bytes", 0x80, `${magic.bytes}0300${"76".repeat(65)}`],
 	["claim that is not UTF-8", 0x81, "ff"],
 	["pong of 65 bytes", 0x86, "00".repeat(65)],
 	["error without a code", 0xff, "04"],
 	["error, a message of 1025 bytes", 0xff, `0400${"20".repeat(1025)}`],
 	["error, a message that is not UTF-8", 0xff, "0400c3"],
-	["unknown kind 136", 0x88, ""],
-	["a request as a reply", 0x01, "0200"],
+	["unknown kind 140", 0x8c, ""],
+	["a request as a reply", 0x01, "0300"],
 ];
 
 /** `refused`: nothing; `frame` for bytes that are no such frame, `value` for a word that is not known, `length` for the length itself. */
@@ -203,7 +234,7 @@ export function frameRows(): Row[] {
 		...good("engine", toEngine),
 		...bad("engine", "frame", badToEngine),
 		...bad("engine", "value", valuesToEngine),
-		...lengths("engine", 2 ** 20),
+		...lengths("engine", 2 ** 20 + 64),
 		...good("verifier", toVerifier),
 		...bad("verifier", "frame", badToVerifier),
 		...lengths("verifier", 4 * 2 ** 20),

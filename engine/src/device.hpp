@@ -39,6 +39,9 @@ struct DeviceClaim {
 
 class ProbeKernels;
 class ProductCopies;
+namespace work {
+class WorkKernels;
+}
 
 class Device {
  public:
@@ -50,6 +53,7 @@ class Device {
   // Its capabilities, which live as long as the device; null where it has none such.
   virtual ProbeKernels* probe_kernels() { return nullptr; }    // probe/probe_kernels.hpp
   virtual ProductCopies* product_copies() { return nullptr; }  // probe/product_copies.hpp
+  virtual work::WorkKernels* work_kernels() { return nullptr; }  // work/work_device.hpp
 };
 
 }  // namespace assay

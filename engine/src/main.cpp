@@ -32,6 +32,8 @@ void print_help() {
       "  --disk-dir PATH  the disk to present (default: that of $TMPDIR, /var/tmp or the current directory)\n"
       "  --no-disk     present no disk\n"
       "  --disk-writes N  the most bytes to write to that disk (up to 18 digits, default: no limit)\n"
+      "  --work        run programs (docs/work.md) for whoever sends them\n"
+      "  --store DIR   the same, with blobs read from this folder and saved there\n"
       "  --no-sandbox  keep the rights it was started with: for debuggers and sanitizers\n"
       "  --sandbox-check  print what the sandbox holds on this host and exit\n"
       "  --version     print the version and exit\n"
@@ -59,7 +61,8 @@ bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) 
 
 int main(int argc, char** argv) {
   assay::DeviceOptions options;
-  std::string disk_directory;  // empty: search
+  std::string disk_directory, store_directory;  // empty: search; none
+  assay::WorkSettings work;
   uint64_t disk_writes = UINT64_MAX;
   bool with_disk = true, with_sandbox = kSandboxByDefault, checks_sandbox = false;
   unsigned idle_s = 120;
@@ -82,6 +85,11 @@ int main(int argc, char** argv) {
       good = path != nullptr && *path != 0;
       if (good) disk_directory = path;
     } else if (!strcmp(flag, "--disk-writes")) good = parse_bytes(argv[++i], disk_writes);
+    else if (!strcmp(flag, "--store")) {
+      const char* path = argv[++i];
+      good = work.is_allowed = path != nullptr && *path != 0;
+      if (good) store_directory = path;
+    } else if (!strcmp(flag, "--work")) work.is_allowed = good = true;
     else if (!strcmp(flag, "--no-disk")) with_disk = false, good = true;
     else if (!strcmp(flag, "--no-sandbox")) with_sandbox = false, good = true;
     else if (!strcmp(flag, "--sandbox-check")) checks_sandbox = good = true;
@@ -96,14 +104,17 @@ int main(int argc, char** argv) {
     std::string why;
     if (with_disk) options.disk = assay::open_disk_room(disk_directory, disk_writes, why);
     if (with_disk && !options.disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
+    if (!store_directory.empty()) work.store = std::make_unique<assay::work::BlobStore>(store_directory);
     // Before anything of a validator's is read, and before the first thread.
-    const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox() : assay::Sandbox{};
+    const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox(work.store ? work.store->folder() : -1) : assay::Sandbox{};
     if (!sandbox.missing.empty()) fprintf(stderr, "assay-engine: %s\n", sandbox.missing.c_str());
+    if (work.store) work.store->sweep();
     // Frames only on stdout: anything else that prints (a driver library, say) is sent to stderr.
     const int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (out_fd < 0) return 0;  // stdout is closed: nobody to answer
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    assay::Server server(STDIN_FILENO, out_fd, idle_s, [&] { return assay::find_devices(options); }, assay::run_command);
+    assay::Server server(STDIN_FILENO, out_fd, idle_s, [&] { return assay::find_devices(options); },
+                         [&](assay::Server& to, const assay::Frame& frame) { assay::run_command(to, frame, work); });
     const int code = server.run();
     // Whoever keeps a budget of the disk's wear reads this: the last line.
     if (options.disk && options.disk->written() > 0)

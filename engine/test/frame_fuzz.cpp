@@ -150,9 +150,13 @@ bool well_formed(const Frame& frame) {
       }
       case Kind::pong: read_payload<PongReply>(frame.payload); return true;
       case Kind::reading: read_payload<ReadingReply>(frame.payload); return true;
+      case Kind::plan: read_payload<PlanReply>(frame.payload); return true;
+      case Kind::metric: read_payload<MetricReply>(frame.payload); return true;
+      case Kind::segment: return read_payload<SegmentReply>(frame.payload).roots.size() % 32 == 0;
+      case Kind::bytes: read_payload<BytesReply>(frame.payload); return true;
       case Kind::error: {
         const uint16_t code = read_payload<ErrorReply>(frame.payload).code;
-        return code >= 1 && code <= 10;
+        return code >= 1 && code <= 18;
       }
       default: return false;
     }
@@ -220,7 +224,8 @@ void run_once(const std::string& program, uint32_t seed) {
     malformed += !well_formed(*frame);
     if (frame->id != 0) unasked += !asked.contains(frame->id);
     const Kind kind = static_cast<Kind>(frame->kind);
-    if (kind == Kind::done || kind == Kind::error || kind == Kind::claim || kind == Kind::pong || kind == Kind::reading)
+    if (kind == Kind::done || kind == Kind::error || kind == Kind::claim || kind == Kind::pong || kind == Kind::reading ||
+        kind == Kind::plan)
       twice += ++ended[frame->id] > asked[frame->id] && frame->id != 0;
   }
   check(frames > 0 && malformed == 0 && unasked == 0 && twice == 0, name + ": frames that came are well formed and were asked for");

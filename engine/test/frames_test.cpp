@@ -286,6 +286,15 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::copy: return check_good_frame<CopyRequest>(frame, row);
     case Kind::read: return check_good_frame<ReadRequest>(frame, row);
     case Kind::chase: return check_good_frame<ChaseRequest>(frame, row);
+    case Kind::program: return check_good_frame<ProgramRequest>(frame, row);
+    case Kind::tensor: return check_good_frame<TensorRequest>(frame, row);
+    case Kind::hash: return check_good_frame<HashRequest>(frame, row);
+    case Kind::load: return check_good_frame<LoadRequest>(frame, row);
+    case Kind::run: return check_good_frame<RunRequest>(frame, row);
+    case Kind::save: return check_good_frame<SaveRequest>(frame, row);
+    case Kind::fetch: return check_good_frame<FetchRequest>(frame, row);
+    case Kind::trace: return check_good_frame<TraceRequest>(frame, row);
+    case Kind::ask: return check_good_frame<AskRequest>(frame, row);
     case Kind::ready: return check_good_frame<ReadyReply>(frame, row);
     case Kind::claim: return check_good_frame<ClaimReply>(frame, row);
     case Kind::root: return check_good_frame<RootReply>(frame, row);
@@ -294,6 +303,10 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::opening: return check_good_frame<OpeningReply>(frame, row);
     case Kind::pong: return check_good_frame<PongReply>(frame, row);
     case Kind::reading: return check_good_frame<ReadingReply>(frame, row);
+    case Kind::plan: return check_good_frame<PlanReply>(frame, row);
+    case Kind::metric: return check_good_frame<MetricReply>(frame, row);
+    case Kind::segment: return check_good_frame<SegmentReply>(frame, row);
+    case Kind::bytes: return check_good_frame<BytesReply>(frame, row);
     case Kind::error: return check_good_frame<ErrorReply>(frame, row);
   }
   check(false, "frames.json " + row.text("name") + ": a kind of its own");

@@ -219,7 +219,7 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 	"silence-after-claim": { request: (_toy, _id, request) => request.kind !== "hello" },
 	trickle: {
 		async start(toy) {
-			const ready = encodeReply(0, { kind: "ready", version: 2, engineVersion: "toy" });
+			const ready = encodeReply(0, { kind: "ready", version: 3, engineVersion: "toy" });
 			for (const byte of ready) {
 				toy.raw(Uint8Array.of(byte));
 				await sleep(200);

@@ -27,6 +27,9 @@ export type RunAsk = GemmAsk | FmaAsk | StreamAsk | CopyAsk | ChaseAsk;
 export type OpeningOut = Extract<Reply, { kind: "opening" }>;
 export type RootOut = Extract<Reply, { kind: "root" }>;
 
+const PROBES = new Set<string>(["gemm", "fma", "stream", "copy", "chase", "open"]);
+const isProbe = (request: Request): request is RunAsk | OpenAsk => PROBES.has(request.kind);
+
 /** One run of rounds (gemm, fma), and the passes of the last stream over it. */
 export interface Session {
 	readonly ask: GemmAsk | FmaAsk;
@@ -206,6 +209,8 @@ export class ToyEngine {
 			const said = { coreMHz: 1500, memoryMHz: 2000, powerMw: 300_000, temperatureC: 50, throttle: 0 };
 			const nothing = { coreMHz: 0, memoryMHz: 0, powerMw: 0, temperatureC: 0, throttle: 0 };
 			this.send(id, { kind: "reading", ...(isGpu ? said : nothing) });
+		} else if (!isProbe(request)) {
+			this.send(id, { kind: "error", code: ERROR_CODE.unsupported, message: "a toy runs no programs" });
 		} else {
 			// Openings of a stream run where its bytes lie; the order on the wire keeps them behind it.
 			const device =

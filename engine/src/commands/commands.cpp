@@ -39,7 +39,7 @@ void run(void (*command)(Server&, uint32_t, const Asked&), Server& server, const
 
 }  // namespace
 
-void run_command(Server& server, const Frame& frame) {
+void run_command(Server& server, const Frame& frame, const WorkSettings& work) {
   switch (static_cast<Kind>(frame.kind)) {
     case Kind::hello: return run(hello_command, server, frame);
     case Kind::ping: return run(ping_command, server, frame);
@@ -52,6 +52,19 @@ void run_command(Server& server, const Frame& frame) {
     case Kind::open: return run(open_command, server, frame);
     case Kind::copy: return run(copy_command, server, frame);
     case Kind::chase: return run(chase_command, server, frame);
+    case Kind::program: {
+      const auto asked = read_payload<ProgramRequest>(frame.payload);
+      server.check_id(frame.id);
+      return program_command(server, frame.id, asked, work);
+    }
+    case Kind::tensor: return run(tensor_command, server, frame);
+    case Kind::hash: return run(hash_command, server, frame);
+    case Kind::load: return run(load_command, server, frame);
+    case Kind::run: return run(run_segments_command, server, frame);
+    case Kind::save: return run(save_command, server, frame);
+    case Kind::fetch: return run(fetch_command, server, frame);
+    case Kind::trace: return run(trace_command, server, frame);
+    case Kind::ask: return run(ask_command, server, frame);
     default: throw EngineError(ErrorCode::bad_frame, "unknown kind " + std::to_string(frame.kind));
   }
 }

@@ -2,11 +2,12 @@
 // its payload read and its id checked; it checks the values (bad_request), then queues the work or answers.
 #pragma once
 #include "server/server.hpp"
+#include "work/work_commands.hpp"
 
 namespace assay {
 
 // Which kind is which command.
-void run_command(Server& server, const Frame& frame);
+void run_command(Server& server, const Frame& frame, const WorkSettings& work);
 
 void hello_command(Server& server, uint32_t id, const HelloRequest& asked);
 

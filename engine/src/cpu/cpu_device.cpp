@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 
+#include "cpu_work.hpp"
 #include "devices.hpp"
 #include "host_info.hpp"
 #include "kept_memory.hpp"
@@ -124,11 +125,13 @@ class CpuDevice final : public Device, public ProbeKernels {
  public:
   // Number `number` of `count` that share the ledger.
   CpuDevice(unsigned threads, int nice, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
-      : kernels_(kernels), pool_(threads, nice), ledger_(std::move(ledger)), number_(number), count_(count) {}
+      : kernels_(kernels), pool_(threads, nice), ledger_(std::move(ledger)), number_(number), count_(count),
+        work_(pool_, kernels_, ledger_, number_) {}
 
   DeviceKind kind() const override { return DeviceKind::cpu; }
   Gauge gauge() const override { return read_cpu_gauge; }
   ProbeKernels* probe_kernels() override { return this; }
+  work::WorkKernels* work_kernels() override { return &work_; }
 
   DeviceClaim claim() override {
     const HostInfo host = read_host_info();
@@ -328,6 +331,7 @@ class CpuDevice final : public Device, public ProbeKernels {
   FmaMemory fma_memory_;
   std::shared_ptr<MemoryLedger> ledger_;
   uint32_t number_, count_;
+  CpuWork work_;
 };
 
 }  // namespace

@@ -52,8 +52,11 @@ uint64_t room_for(const Kernels& kernels, const Program& program) {
 
 class CpuWorkMemory : public WorkMemory {
  public:
-  CpuWorkMemory(ThreadPool& pool, const Kernels& kernels, const CheckedProgram& checked, uint64_t bytes)
-      : pool_(pool), kernels_(kernels), memory_(std::max<uint64_t>(bytes, 1)), ops_(make_ready(checked)), room_(room_for(kernels, checked.program)) {}
+  CpuWorkMemory(ThreadPool& pool, const Kernels& kernels, std::unique_ptr<HeldMemory> held, const CheckedProgram& checked, uint64_t bytes)
+      : pool_(pool), kernels_(kernels), held_(std::move(held)), memory_(std::max<uint64_t>(bytes, 1)), ops_(make_ready(checked)),
+        room_(room_for(kernels, checked.program)) {
+    if (held_) take_pages(bytes);
+  }
 
   void write(Address at, std::span<const uint8_t> bytes) override { std::memcpy(memory_.data() + at, bytes.data(), bytes.size()); }
   void read(Address at, std::span<uint8_t> bytes) override { std::memcpy(bytes.data(), memory_.data() + at, bytes.size()); }
@@ -98,6 +101,15 @@ class CpuWorkMemory : public WorkMemory {
   }
 
  private:
+  // All of them at once: a host that has promised more than it has says so now, and not in the middle of a run.
+  void take_pages(uint64_t bytes) {
+    constexpr uint64_t kPiece = 64 << 20;
+    pool_.run((bytes + kPiece - 1) / kPiece, [&](uint64_t i) {
+      std::memset(memory_.data() + i * kPiece, 0, std::min(kPiece, bytes - i * kPiece));
+    });
+    held_->touch_all();
+  }
+
   // Ranges of the output, each a multiple of `block`; `work` is that of one element.
   void by_ranges(const Op& op, uint64_t work, uint64_t block, const std::function<void(Part)>& body) {
     const uint64_t count = element_count(op.dims), blocks = (count + block - 1) / block;
@@ -107,6 +119,7 @@ class CpuWorkMemory : public WorkMemory {
 
   ThreadPool& pool_;
   const Kernels& kernels_;
+  std::unique_ptr<HeldMemory> held_;  // before the memory: nothing is mapped that does not fit
   KeptMemory memory_;
   std::vector<Ready> ops_;
   ExactRoom room_;
@@ -118,7 +131,14 @@ uint64_t CpuWork::extra_bytes(const CheckedProgram& checked, const MemoryPlan&) 
 
 std::unique_ptr<WorkMemory> CpuWork::prepare(const CheckedProgram& checked, const MemoryPlan& plan) {
   try {
-    return std::make_unique<CpuWorkMemory>(pool_, kernels_, checked, plan.bytes);
+    std::unique_ptr<HeldMemory> held;
+    if (ledger_) {
+      const uint64_t bytes = plan.bytes + extra_bytes(checked, plan), free = ledger_->allocatable(device_);
+      if (bytes > free)
+        throw EngineError(ErrorCode::no_memory, "the program needs " + std::to_string(bytes) + " bytes, " + std::to_string(free) + " are free");
+      held = std::make_unique<HeldMemory>(ledger_, device_, bytes);
+    }
+    return std::make_unique<CpuWorkMemory>(pool_, kernels_, std::move(held), checked, plan.bytes);
   } catch (const std::bad_alloc&) {
     throw EngineError(ErrorCode::no_memory, "no room for " + std::to_string(plan.bytes) + " bytes of a program");
   }

@@ -59,6 +59,7 @@ class HeldMemory {
   }
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
+  void touch_all() { touch(untouched_); }
   // So many more of its bytes are about to be written for the first time.
   void touch(uint64_t bytes) {
     const std::lock_guard lock(ledger_->mutex_);

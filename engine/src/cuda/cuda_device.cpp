@@ -97,6 +97,14 @@ std::unique_ptr<Kept> CudaDevice::keep(const GemmSpec& spec, uint32_t slots) {
   return std::make_unique<CudaKept>(context_, spec, slots);
 }
 
+work::WorkKernels* CudaDevice::work_kernels() {
+  context_->enter();
+  lanes_ = Buffer();
+  peer_.reset();
+  if (!work_) work_ = std::make_unique<CudaWork>(context_);
+  return work_.get();
+}
+
 void CudaDevice::generate(const CudaKept& kept, const Seed& seed) {
   const GemmSpec& spec = kept.spec();
   const auto precision = static_cast<size_t>(spec.precision);

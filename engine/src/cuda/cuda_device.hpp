@@ -6,6 +6,7 @@
 #include "context.hpp"
 #include "probe/probe_kernels.hpp"
 #include "tree.hpp"
+#include "cuda/work/cuda_work.hpp"
 
 namespace assay::cuda {
 
@@ -62,6 +63,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   Gauge gauge() const override;
   DeviceClaim claim() override;
   ProbeKernels* probe_kernels() override { return this; }
+  work::WorkKernels* work_kernels() override;
 
   std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
   Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
@@ -109,6 +111,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   };
   std::deque<FmaRound> fma_rounds_;  // the last ones
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
+  std::unique_ptr<CudaWork> work_;  // made by the first program
   std::shared_ptr<PeerReader> peer_;  // made by the first pass over another card's products; given up likewise
 };
 

@@ -68,11 +68,13 @@ struct ProbeSession final : SessionContent {
   std::optional<Chase> chase;  // the last one
 };
 
-// Of a session that stands, in its turn; all of them are a probe's. At the end of the program the session's
-// own device frees it while another device's thread may still wait for the turn: that one finds it empty.
+// Of a session that stands, in its turn. At the end of the program the session's own device frees it while
+// another device's thread may still wait for the turn: that one finds it empty.
 inline ProbeSession& probe_session(Session& session) {
   if (!session.content) throw EngineError(ErrorCode::no_session, "the session was freed");
-  return static_cast<ProbeSession&>(*session.content);
+  auto* probe = dynamic_cast<ProbeSession*>(session.content.get());
+  if (probe == nullptr) throw EngineError(ErrorCode::bad_request, "this needs the session of a GEMM or FMA");
+  return *probe;
 }
 
 }  // namespace assay

@@ -22,6 +22,7 @@ constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr uint32_t kAskVersion = 1, kPathBeneath = 1;
 
 constexpr uint64_t kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDir = 1u << 3, kTruncate = 1u << 14, kDeviceCalls = 1u << 15;
+constexpr uint64_t kRemoveFile = 1u << 5, kMakeFile = 1u << 8;
 constexpr uint64_t kRead = kReadFile | kReadDir;
 // What each version can take away: everything that it knows is taken.
 constexpr uint64_t kFilesOf[] = {0, (1u << 13) - 1, (1u << 14) - 1, (1u << 15) - 1, (1u << 15) - 1, (1u << 16) - 1};
@@ -56,6 +57,11 @@ class Rules {
       syscall(kAddRule, fd_, kPathBeneath, &rule, 0);
     }
     if (at >= 0) close(at);
+  }
+  // A folder that is open already.
+  void allow(int folder, uint64_t rights) {
+    const Rule rule{rights & files_, folder};
+    syscall(kAddRule, fd_, kPathBeneath, &rule, 0);
   }
   bool hold() const { return fd_ >= 0 && syscall(kRestrictSelf, fd_, 0) == 0; }
 
@@ -95,7 +101,7 @@ std::vector<std::string> gpu_nodes() {
   return nodes;
 }
 
-int confine_files() {
+int confine_files(int store) {
   const long version = syscall(kCreateRuleset, nullptr, 0, kAskVersion);
   if (version < 1) return 0;
   Rules rules(static_cast<int>(version));
@@ -110,6 +116,7 @@ int confine_files() {
   for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom"}) rules.allow(path, kReadFile);
   rules.allow("/dev/null", kReadFile | kWriteFile);
   for (const std::string& path : gpu_nodes()) rules.allow(path, kRead | kWriteFile | kDeviceCalls);
+  if (store >= 0) rules.allow(store, kRead | kWriteFile | kTruncate | kMakeFile | kRemoveFile);
   return rules.hold() ? static_cast<int>(version) : 0;
 }
 

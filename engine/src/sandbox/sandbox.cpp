@@ -66,15 +66,25 @@ struct User {
   std::vector<gid_t> groups;
 };
 
-bool choose_user(User& user, std::string& why) {
+bool choose_user(User& user, int store, std::string& why) {
   if (!node_groups(user.groups)) {
     why = "the GPUs are for root alone";
     return false;
+  }
+  struct stat folder {};
+  const bool has_folder = store >= 0 && fstat(store, &folder) == 0;
+  if (has_folder && folder.st_uid != 0) {
+    user.id = folder.st_uid;
+    return true;
   }
   const unsigned start = static_cast<unsigned>(getpid()) % kUsers;
   for (unsigned i = 0; i < 16 && user.id == kNobody; ++i) {
     const unsigned candidate = kFirstUser + (start + i) % kUsers;
     if (!is_known_user(candidate)) user.id = candidate;
+  }
+  if (has_folder && fchown(store, user.id, user.id) != 0) {
+    why = "the store's folder cannot be given away";
+    return false;
   }
   return true;
 }
@@ -100,17 +110,17 @@ bool drop_rights() {
 
 }  // namespace
 
-Sandbox enter_sandbox() {
+Sandbox enter_sandbox(int store) {
   Sandbox sandbox;
   make_gpu_nodes();
   const bool with_gpus = !gpu_nodes().empty(), is_root = geteuid() == 0;
   User user;
   std::string why;
-  const bool may_change = is_root && choose_user(user, why);
+  const bool may_change = is_root && choose_user(user, store, why);
   const bool no_way_back = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   for (int right = 0; prctl(PR_CAPBSET_READ, right) >= 0; ++right) prctl(PR_CAPBSET_DROP, right);
   const auto leave_out = [&](std::string_view what) { sandbox.missing.append(sandbox.missing.empty() ? "" : "; ").append(what); };
-  sandbox.landlock = confine_files();
+  sandbox.landlock = confine_files(store);
   if (is_root && !(may_change && become(user, why))) leave_out("it stays root: " + why);
   sandbox.user = geteuid();
   sandbox.no_rights = drop_rights() && no_way_back;

@@ -18,13 +18,15 @@ struct Sandbox {
 
 // Before the first thread: threads that are there already would stay as they are. From then on it may read
 // libraries, /proc and /sys, use the GPUs' device nodes, and open nothing else. Files that are open stay usable.
-Sandbox enter_sandbox();
+// `store`: a folder that stays its own to read and write, -1 for none. As root it becomes that folder's owner, and
+// of a folder of root's it makes one first.
+Sandbox enter_sandbox(int store = -1);
 
 // Tries what must not work and prints a line of JSON for each part: for tests and `assay doctor`.
 int print_sandbox_check(const Sandbox& sandbox);
 
 // ---- parts; each does without where it cannot be had
-int confine_files();                // Landlock's version, 0 without
+int confine_files(int store);       // Landlock's version, 0 without
 bool filter_calls(bool with_gpus);
 
 // Device nodes of NVIDIA's driver, by name.

@@ -17,7 +17,7 @@ constexpr int kExitFrame = 65, kExitSoftware = 70;
 }
 
 Server::Server(int in_fd, int out_fd, unsigned idle_s, std::function<FoundDevices()> find_devices, RunCommand run_command)
-    : in_fd_(in_fd), out_fd_(out_fd), idle_s_(idle_s), find_devices_(std::move(find_devices)), run_command_(run_command),
+    : in_fd_(in_fd), out_fd_(out_fd), idle_s_(idle_s), find_devices_(std::move(find_devices)), run_command_(std::move(run_command)),
       output_(out_fd, in_fd, idle_s) {}
 
 Server::~Server() {

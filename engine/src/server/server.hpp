@@ -22,7 +22,7 @@ constexpr size_t kMaxHeldFrames = 64;  // that came before the devices were foun
 
 class Server;
 // Carries out one request, or throws what its ERROR should say; on the reader thread.
-using RunCommand = void (*)(Server& server, const Frame& frame);
+using RunCommand = std::function<void(Server& server, const Frame& frame)>;
 
 class Server {
  public:

@@ -11,10 +11,10 @@
 
 namespace assay {
 
-constexpr uint16_t kProtocolVersion = 2;
+constexpr uint16_t kProtocolVersion = 3;
 constexpr uint32_t kFrameOverhead = 5;  // kind and id, counted by `length`
-constexpr uint32_t kMaxFrameToEngine = 1048576;  // of `length`
-constexpr uint32_t kMaxPlaces = 4096, kMaxClaimBytes = 65536, kMaxErrorBytes = 1024;
+constexpr uint32_t kMaxFrameToEngine = 1048640;  // of `length`
+constexpr uint32_t kMaxPlaces = 4096, kMaxPieceBytes = 1048576, kMaxClaimBytes = 65536, kMaxErrorBytes = 1024;
 constexpr char kMagic[] = "assay-engine";
 constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 
@@ -30,6 +30,15 @@ enum class Kind : uint8_t {
   copy = 0x09,
   read = 0x0A,
   chase = 0x0B,
+  program = 0x0C,
+  tensor = 0x0D,
+  hash = 0x0E,
+  load = 0x0F,
+  run = 0x10,
+  save = 0x11,
+  fetch = 0x12,
+  trace = 0x13,
+  ask = 0x14,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -38,6 +47,10 @@ enum class Kind : uint8_t {
   opening = 0x85,
   pong = 0x86,
   reading = 0x87,
+  plan = 0x88,
+  metric = 0x89,
+  segment = 0x8A,
+  bytes = 0x8B,
   error = 0xFF,
 };
 
@@ -52,6 +65,14 @@ enum class ErrorCode : uint16_t {
   cancelled = 8,
   unsupported = 9,
   version = 10,
+  bad_program = 11,
+  tensor_size = 12,
+  tensor_range = 13,
+  tensor_root = 14,
+  blob_missing = 15,
+  blob_cut = 16,
+  disk_full = 17,
+  disk_failed = 18,
 };
 
 struct Place {
@@ -163,6 +184,81 @@ struct ChaseRequest {
   static void visit(auto& self, auto& to) { to(self.session, self.newest, self.intervals, self.nonce); }
 };
 
+struct ProgramRequest {
+  static constexpr Kind kKind = Kind::program;
+  static constexpr char kFields[] = "session device seed program";
+  uint32_t session = 0;
+  uint16_t device = 0;
+  Hash seed{};
+  std::vector<uint8_t> program;
+  static void visit(auto& self, auto& to) { to(self.session, self.device, self.seed, Rest{self.program, 1, 1048576}); }
+};
+
+struct TensorRequest {
+  static constexpr Kind kKind = Kind::tensor;
+  static constexpr char kFields[] = "session tensor offset bytes";
+  uint32_t session = 0;
+  uint16_t tensor = 0;
+  uint64_t offset = 0;
+  std::vector<uint8_t> bytes;
+  static void visit(auto& self, auto& to) { to(self.session, self.tensor, self.offset, Rest{self.bytes, 1, 1048576}); }
+};
+
+struct HashRequest {
+  static constexpr Kind kKind = Kind::hash;
+  static constexpr char kFields[] = "session tensor";
+  uint32_t session = 0;
+  uint16_t tensor = 0;
+  static void visit(auto& self, auto& to) { to(self.session, self.tensor); }
+};
+
+struct LoadRequest {
+  static constexpr Kind kKind = Kind::load;
+  static constexpr char kFields[] = "session tensor root";
+  uint32_t session = 0;
+  uint16_t tensor = 0;
+  Hash root{};
+  static void visit(auto& self, auto& to) { to(self.session, self.tensor, self.root); }
+};
+
+struct RunRequest {
+  static constexpr Kind kKind = Kind::run;
+  static constexpr char kFields[] = "session first count saveEvery";
+  uint32_t session = 0, first = 0, count = 0, save_every = 0;
+  static void visit(auto& self, auto& to) { to(self.session, self.first, self.count, self.save_every); }
+};
+
+struct SaveRequest {
+  static constexpr Kind kKind = Kind::save;
+  static constexpr char kFields[] = "session";
+  uint32_t session = 0;
+  static void visit(auto& self, auto& to) { to(self.session); }
+};
+
+struct FetchRequest {
+  static constexpr Kind kKind = Kind::fetch;
+  static constexpr char kFields[] = "session tensor offset length";
+  uint32_t session = 0;
+  uint16_t tensor = 0;
+  uint64_t offset = 0, length = 0;
+  static void visit(auto& self, auto& to) { to(self.session, self.tensor, self.offset, self.length); }
+};
+
+struct TraceRequest {
+  static constexpr Kind kKind = Kind::trace;
+  static constexpr char kFields[] = "session segment";
+  uint32_t session = 0, segment = 0;
+  static void visit(auto& self, auto& to) { to(self.session, self.segment); }
+};
+
+struct AskRequest {
+  static constexpr Kind kKind = Kind::ask;
+  static constexpr char kFields[] = "session segment step op places";
+  uint32_t session = 0, segment = 0, step = 0, op = 0;
+  std::vector<Place> places;
+  static void visit(auto& self, auto& to) { to(self.session, self.segment, self.step, self.op, self.places); }
+};
+
 struct ReadyReply {
   static constexpr Kind kKind = Kind::ready;
   static constexpr char kFields[] = "version engineVersion";
@@ -222,6 +318,39 @@ struct ReadingReply {
   static constexpr char kFields[] = "coreMHz memoryMHz powerMw temperatureC throttle";
   uint32_t core_mhz = 0, memory_mhz = 0, power_mw = 0, temperature_c = 0, throttle = 0;
   static void visit(auto& self, auto& to) { to(self.core_mhz, self.memory_mhz, self.power_mw, self.temperature_c, self.throttle); }
+};
+
+struct PlanReply {
+  static constexpr Kind kKind = Kind::plan;
+  static constexpr char kFields[] = "peakBytes stateBytes initOps stepOps";
+  uint64_t peak_bytes = 0, state_bytes = 0;
+  uint32_t init_ops = 0, step_ops = 0;
+  static void visit(auto& self, auto& to) { to(self.peak_bytes, self.state_bytes, self.init_ops, self.step_ops); }
+};
+
+struct MetricReply {
+  static constexpr Kind kKind = Kind::metric;
+  static constexpr char kFields[] = "segment step tensor bytes";
+  uint32_t segment = 0, step = 0;
+  uint16_t tensor = 0;
+  std::vector<uint8_t> bytes;
+  static void visit(auto& self, auto& to) { to(self.segment, self.step, self.tensor, Rest{self.bytes, 1, 8192}); }
+};
+
+struct SegmentReply {
+  static constexpr Kind kKind = Kind::segment;
+  static constexpr char kFields[] = "segment saved roots";
+  uint32_t segment = 0;
+  bool saved = false;
+  std::vector<uint8_t> roots;
+  static void visit(auto& self, auto& to) { to(self.segment, self.saved, Rest{self.roots, 0, 131072}); }
+};
+
+struct BytesReply {
+  static constexpr Kind kKind = Kind::bytes;
+  static constexpr char kFields[] = "bytes";
+  std::vector<uint8_t> bytes;
+  static void visit(auto& self, auto& to) { to(Rest{self.bytes, 1, 1048576}); }
 };
 
 struct ErrorReply {

@@ -33,6 +33,10 @@ class PayloadReader {
   void take(uint8_t& v) { v = *bytes(1); }
   void take(uint16_t& v);
   void take(uint32_t& v) { v = load_le32(bytes(4)); }
+  void take(uint64_t& v) {
+    v = load_le32(bytes(4));
+    v |= uint64_t{load_le32(bytes(4))} << 32;
+  }
   void take(bool& v);
   void take(Precision& v) { v = static_cast<Precision>(*bytes(1)); }
   void take(Hash& v);
@@ -73,6 +77,7 @@ class PayloadWriter {
   void put(uint8_t v) { out_.push_back(v); }
   void put(uint16_t v);
   void put(uint32_t v);
+  void put(uint64_t v) { (*this)(static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)); }
   void put(bool v) { put(static_cast<uint8_t>(v ? 1 : 0)); }
   void put(Precision v) { put(static_cast<uint8_t>(v)); }
   void put(const Hash& v) { add(out_, v.b, sizeof v.b); }

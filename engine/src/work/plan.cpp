@@ -15,6 +15,12 @@ bool reads_elsewhere(const Op& op) {
   return false;
 }
 
+bool reads_its_target(const Op& op) {
+  return op.target && std::ranges::any_of(op.operands, [&](const Operand& operand) {
+           return operand.source != Source::op && operand.index == *op.target;
+         });
+}
+
 std::vector<OpPlan> plan_ops(const std::vector<Op>& ops, const std::vector<Address>& tensors, Arena& arena) {
   std::vector<size_t> last(ops.size());
   for (size_t n = 0; n < ops.size(); ++n) {
@@ -28,11 +34,15 @@ std::vector<OpPlan> plan_ops(const std::vector<Op>& ops, const std::vector<Addre
   std::vector<bool> in_arena(ops.size(), false);
   for (size_t n = 0; n < ops.size(); ++n) {
     const Op& op = ops[n];
-    if (op.target && !reads_elsewhere(op)) plans[n].out = tensors[*op.target];
-    else {
-      plans[n] = {arena.take(place_bytes(bytes_of_op(op))), op.target.has_value()};
+    const uint64_t bytes = place_bytes(bytes_of_op(op));
+    if (op.target && !reads_elsewhere(op)) {
+      plans[n].out = tensors[*op.target];
+      if (reads_its_target(op)) plans[n].spare = arena.take(bytes);
+    } else {
+      plans[n] = {arena.take(bytes), op.target.has_value(), {}};
       in_arena[n] = true;
     }
+    if (plans[n].spare) arena.give_back(*plans[n].spare, bytes);
     for (const size_t dead : dying[n])
       if (in_arena[dead]) arena.give_back(plans[dead].out, place_bytes(bytes_of_op(ops[dead])));
   }

@@ -11,6 +11,8 @@ struct OpPlan {
   Address out;
   // Copied there once the op has run: it reads its target at other places than it writes.
   bool copies_to_target = false;
+  // It writes over what it reads. Who wants to look at both lets it write here.
+  std::optional<Address> spare;
 };
 
 struct MemoryPlan {

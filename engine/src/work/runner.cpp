@@ -5,7 +5,7 @@
 namespace assay::work {
 namespace {
 
-uint64_t bytes_of_tensor(const Tensor& tensor) { return element_count(tensor.dims) * bytes_of(tensor.type); }
+uint64_t bytes_of_output(const Op& op) { return element_count(op.dims) * bytes_of(op.type); }
 
 }  // namespace
 
@@ -34,44 +34,91 @@ Address Runner::address_of(Phase phase, const Operand& operand) const {
   return plan.copies_to_target ? plan_.tensors[*from.target] : plan.out;
 }
 
+void Runner::clear_tensors(std::initializer_list<TensorKind> kinds) {
+  for (size_t i = 0; i < checked_.program.tensors.size(); ++i)
+    for (const TensorKind kind : kinds)
+      if (checked_.program.tensors[i].kind == kind) memory_->clear(plan_.tensors[i], bytes_of_tensor(checked_.program.tensors[i]));
+}
+
+void Runner::run_op(Phase phase, uint32_t number, const Moment& moment, Address out) {
+  const Op& op = checked_.program.ops(phase)[number];
+  const auto first = static_cast<uint32_t>(phase == Phase::init ? 0 : checked_.program.init.size());
+  Address operands[kMostOperands];
+  for (size_t i = 0; i < op.operands.size(); ++i) operands[i] = address_of(phase, op.operands[i]);
+  memory_->run(first + number, {operands, op.operands.size()}, out, moment);
+}
+
 void Runner::run_ops(Phase phase, const Moment& moment, const OnOp& on_op) {
   if (!on_op && memory_->run_phase(phase, moment)) return;
   const auto& ops = checked_.program.ops(phase);
-  const auto first = static_cast<uint32_t>(phase == Phase::init ? 0 : checked_.program.init.size());
   for (uint32_t n = 0; n < ops.size(); ++n) {
-    const Op& op = ops[n];
     const OpPlan& plan = plan_.ops(phase)[n];
-    Address operands[kMostOperands];
-    for (size_t i = 0; i < op.operands.size(); ++i) operands[i] = address_of(phase, op.operands[i]);
-    memory_->run(first + n, {operands, op.operands.size()}, plan.out, moment);
-    const uint64_t bytes = element_count(op.dims) * bytes_of(op.type);
-    if (plan.copies_to_target) memory_->copy(plan.out, plan_.tensors[*op.target], bytes);
+    const uint64_t bytes = bytes_of_output(ops[n]);
+    run_op(phase, n, moment, plan.out);
+    if (plan.copies_to_target) memory_->copy(plan.out, plan_.tensors[*ops[n].target], bytes);
     if (on_op) on_op(moment.step, n, memory_->hash(plan.out, bytes));
   }
 }
 
-void Runner::run_init() {
-  for (size_t i = 0; i < checked_.program.tensors.size(); ++i) {
-    const Tensor& tensor = checked_.program.tensors[i];
-    if (tensor.kind == TensorKind::state) memory_->clear(plan_.tensors[i], bytes_of_tensor(tensor));
-  }
-  run_ops(Phase::init, {0, 0, checked_.program.k, key_}, {});
+void Runner::run_init(const OnOp& on_op) {
+  clear_tensors({TensorKind::state, TensorKind::result});
+  run_ops(Phase::init, {0, 0, checked_.program.k, key_}, on_op);
   segment_ = 0;
   memory_->finish();
 }
 
-void Runner::run_segment(const std::function<void(uint32_t)>& on_step) {
-  trace_segment({});
-  if (on_step) on_step(checked_.program.k - 1);
+void Runner::run_segment(const std::function<void(uint32_t)>& on_step) { trace_segment({}, on_step); }
+
+void Runner::trace_segment(const OnOp& on_op, const std::function<void(uint32_t)>& on_step) {
+  clear_tensors({TensorKind::scratch});
+  ++segment_;
+  for (uint32_t step = 0; step < checked_.program.k; ++step) {
+    run_ops(Phase::step, {segment_, step, checked_.program.k, key_}, on_op);
+    if (on_step) on_step(step);
+  }
+  memory_->finish();
 }
 
-void Runner::trace_segment(const OnOp& on_op) {
-  const Program& program = checked_.program;
-  for (size_t i = 0; i < program.tensors.size(); ++i)
-    if (program.tensors[i].kind == TensorKind::scratch) memory_->clear(plan_.tensors[i], bytes_of_tensor(program.tensors[i]));
-  ++segment_;
-  for (uint32_t step = 0; step < program.k; ++step) run_ops(Phase::step, {segment_, step, program.k, key_}, on_op);
-  memory_->finish();
+// Leaves in the tensors what the op would have left there without anyone looking, and goes to the next.
+void Runner::pass_op(Walk& walk) {
+  const Phase phase = phase_of(walk);
+  const Op& op = checked_.program.ops(phase)[walk.op];
+  const OpPlan& plan = plan_.ops(phase)[walk.op];
+  if (!walk.has_run) run_op(phase, walk.op, walk.moment, plan.out);
+  const bool in_spare = walk.has_run && plan.spare;
+  if (in_spare || plan.copies_to_target)
+    memory_->copy(in_spare ? *plan.spare : plan.out, plan_.tensors[*op.target], bytes_of_output(op));
+  walk.has_run = false;
+  if (++walk.op < checked_.program.ops(phase).size()) return;
+  walk.op = 0;
+  ++walk.moment.step;
+}
+
+void Runner::walk_to(uint64_t segment, uint32_t step, uint32_t op, const std::atomic<bool>& stop) {
+  if (!walk_) {
+    if (segment == 0) clear_tensors({TensorKind::state, TensorKind::result});
+    clear_tensors({TensorKind::scratch});
+    walk_ = Walk{{segment, 0, checked_.program.k, key_}};
+  }
+  while (walk_->moment.step != step || walk_->op != op) {
+    throw_if(stop);
+    pass_op(*walk_);
+  }
+}
+
+Stretch Runner::operand_here(size_t number) const {
+  const Phase phase = phase_of(*walk_);
+  const Operand& operand = checked_.program.ops(phase)[walk_->op].operands[number];
+  return {address_of(phase, operand), element_count(operand.dims) * bytes_of(operand.type)};
+}
+
+Stretch Runner::output_here() {
+  const Phase phase = phase_of(*walk_);
+  const OpPlan& plan = plan_.ops(phase)[walk_->op];
+  const Address out = plan.spare.value_or(plan.out);
+  if (!walk_->has_run) run_op(phase, walk_->op, walk_->moment, out);
+  walk_->has_run = true;
+  return {out, bytes_of_output(checked_.program.ops(phase)[walk_->op])};
 }
 
 }  // namespace assay::work

@@ -58,7 +58,7 @@ async function talking(
 	const link = await far.openLink({ probe: PROBE, limits: LIMITS, receipts });
 	const asked = new Promise((resolve) => puppet.link.input.once("data", resolve));
 	link.input.write(
-		Buffer.concat([encodeRequest(1, { kind: "hello", version: 2 }), encodeRequest(2, { kind: "gemm", ...gemm })]),
+		Buffer.concat([encodeRequest(1, { kind: "hello", version: 3 }), encodeRequest(2, { kind: "gemm", ...gemm })]),
 	);
 	await asked;
 	const answered = new Promise((resolve) => link.output.once("data", resolve));

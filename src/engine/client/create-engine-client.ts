@@ -22,8 +22,10 @@ import {
 } from "../wire/frame-table.ts";
 import { Conversation, type Outcome, violation } from "./conversation.ts";
 import type { Answer, Ending, EngineClientOptions, OpenAnswer, RunOptions, Within } from "./engine-answers.ts";
+import { openWorkSession } from "./open-work-session.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
+import type { OpenWork, WorkSession } from "./work-session.ts";
 
 /** Recorded beyond what was asked, so that evidence can show the surplus; more is a flood. */
 const MAX_SURPLUS = 16;
@@ -35,6 +37,8 @@ const PING_BYTES = 16;
 const DEFAULT_KEEP_ALIVE_MS = 30_000;
 /** A link on which an echo takes longer than this is of no use for timing anything. */
 const KEEP_ALIVE_DEADLINE_MS = 60_000;
+/** Names of work sessions: far above those that a probe chooses. */
+const FIRST_WORK_SESSION = 2 ** 31;
 const COMPLETE: Ending = { end: "complete", code: null, detail: "" };
 
 type ReplyOf<K extends Reply["kind"]> = Extract<Reply, { kind: K }>;
@@ -91,6 +95,7 @@ export class EngineClient {
 	private readonly options: EngineClientOptions;
 	private readonly keepAlive: NodeJS.Timeout | undefined;
 	private isPinging = false;
+	private nextWork = FIRST_WORK_SESSION;
 
 	constructor(talk: Conversation, version: string, options: EngineClientOptions) {
 		this.talk = talk;
@@ -160,6 +165,11 @@ export class EngineClient {
 	async release(session: number, { deadlineMs }: Within): Promise<Ending> {
 		const check = (reply: ReplyOf<"done">) => doneEnding(reply, 0);
 		return (await this.askOne({ kind: "release", session }, "done", deadlineMs, check)).ending;
+	}
+
+	/** Throws AssayError: the program's fault (PROGRAM_…), DEVICE_NO_ROOM, or that this engine runs no programs. */
+	openWork(work: OpenWork): Promise<WorkSession> {
+		return openWorkSession(this.talk, this.nextWork++, work);
 	}
 
 	async close(): Promise<void> {

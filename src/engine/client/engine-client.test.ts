@@ -18,7 +18,7 @@ const options = {
 	randomBytes: (n: number) => new Uint8Array(n).fill(n),
 	keepAliveMs: 0,
 };
-const ready = encodeReply(0, { kind: "ready", version: 2, engineVersion: "0.1.0" });
+const ready = encodeReply(0, { kind: "ready", version: 3, engineVersion: "0.1.0" });
 const root = (fill: number) => new Uint8Array(32).fill(fill);
 const gemm = {
 	session: 1,
@@ -440,7 +440,7 @@ test("without READY there is no client", async () => {
 		["text", (peer) => peer.send(Buffer.from("Last login: today\n")), "FRAME_TOO_LARGE"],
 		["exit", (peer) => peer.exit({ code: 127 }), "LINK_CLOSED"],
 		["another frame", (peer) => peer.reply(0, { kind: "progress", done: 0, total: 0 }), "REPLY_WRONG"],
-		["another id", (peer) => peer.reply(1, { kind: "ready", version: 2, engineVersion: "x" }), "REPLY_UNASKED"],
+		["another id", (peer) => peer.reply(1, { kind: "ready", version: 3, engineVersion: "x" }), "REPLY_UNASKED"],
 		["another version", (peer) => peer.reply(0, { kind: "ready", version: 1, engineVersion: "x" }), "ENGINE_VERSION"],
 	];
 	for (const [name, act, code] of cases) {

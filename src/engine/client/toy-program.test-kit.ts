@@ -12,7 +12,7 @@ function toOctal(bytes: Uint8Array): string {
 
 /** Says READY from /bin/sh, which every host has; `then` is what it does afterwards. */
 export function shellEngine(then: string): string {
-	const ready = encodeReply(0, { kind: "ready", version: 2, engineVersion: "toy" });
+	const ready = encodeReply(0, { kind: "ready", version: 3, engineVersion: "toy" });
 	return `#!/bin/sh\nprintf '${toOctal(ready)}'\n${then}\n`;
 }
 
@@ -25,7 +25,7 @@ import { decodeRequest, encodeReply } from ${JSON.stringify(new URL("../wire/fra
 import { FrameReader } from ${JSON.stringify(new URL("../wire/frame-reader.ts", import.meta.url).href)};
 import { MAX_LENGTH_TO_ENGINE } from ${JSON.stringify(new URL("../wire/frame-table.ts", import.meta.url).href)};
 const send = (id, reply) => process.stdout.write(encodeReply(id, reply));
-send(0, { kind: "ready", version: 2, engineVersion: "toy" });
+send(0, { kind: "ready", version: 3, engineVersion: "toy" });
 const reader = new FrameReader(MAX_LENGTH_TO_ENGINE);
 process.stdin.on("data", (chunk) => reader.push(chunk, (frame) => {
 	const request = decodeRequest(frame);

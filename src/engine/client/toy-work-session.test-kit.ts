@@ -46,7 +46,7 @@ type Run = Parameters<NonNullable<Parameters<Machine["runSegment"]>[0]>>[0];
 
 const refused = (message: string): AssayError =>
 	new AssayError("ENGINE_REFUSED", message, { hint: codes.ENGINE_REFUSED.hint });
-const wrong = (code: "TENSOR_SIZE" | "TENSOR_RANGE" | "TENSOR_ROOT" | "BLOB_MISSING", message: string): AssayError =>
+const wrong = (code: "TENSOR_SIZE" | "TENSOR_RANGE" | "BLOB_MISSING" | "BLOB_CUT", message: string): AssayError =>
 	new AssayError(code, message, { hint: codes[code].hint });
 
 function lie({ output }: Op, elements: Elements, { element, value }: Cheat): void {
@@ -119,7 +119,8 @@ class ToySession implements WorkSession {
 		const { name, dims, type } = this.checked.program.tensors[tensor]!;
 		const elements = blob.length === whole.length ? bytesToElements(blob, type, elementCount(dims)) : null;
 		if (elements === null) throw wrong("TENSOR_SIZE", `${blob.length} bytes for ${name}, which has ${whole.length}`);
-		if (bytesToHex(tensorRoot(elements)) !== bytesToHex(root)) throw wrong("TENSOR_ROOT", `${name} has another root`);
+		if (bytesToHex(tensorRoot(elements)) !== bytesToHex(root))
+			throw wrong("BLOB_CUT", `the store has other bytes for ${name} under this root`);
 		await this.write(tensor, blob);
 	}
 

@@ -20,8 +20,8 @@ export class FieldWriter {
 	private readonly parts: Uint8Array[] = [];
 	private readonly last: Uint8Array[] = [];
 
-	uint(size: 1 | 2 | 4, value: number): this {
-		if (!Number.isInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
+	uint(size: 1 | 2 | 4 | 8, value: number): this {
+		if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
 			throw new RangeError(`${value} is no u${8 * size}`);
 		}
 		const bytes = new Uint8Array(size);
@@ -70,6 +70,11 @@ export class FieldReader {
 	}
 	u32(): number {
 		return this.view.getUint32(this.take(4), true);
+	}
+	u64(): number {
+		const value = Number(this.view.getBigUint64(this.take(8), true));
+		if (!Number.isSafeInteger(value)) throw badFrame("a number is larger than any host has");
+		return value;
 	}
 	zeros(count: number): undefined {
 		for (let i = 0; i < count; i++) if (this.u8() !== 0) throw badFrame("a reserved byte is not 0");

@@ -4,11 +4,12 @@
 // request does, which the page says in words.
 import type { FmaPrecision, GemmPrecision } from "../../protocol/maths/precision.ts";
 
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Bounds of a frame's `length` field: it counts kind, id and payload. */
 export const MIN_LENGTH = 5;
-export const MAX_LENGTH_TO_ENGINE = 1 << 20;
+/** A program or a piece of a tensor, each 1 MiB at most, and what stands before it. */
+export const MAX_LENGTH_TO_ENGINE = (1 << 20) + 64;
 export const MAX_LENGTH_TO_VERIFIER = 4 << 20;
 export const HASH_BYTES = 32;
 export const MAGIC = "assay-engine";
@@ -28,6 +29,14 @@ export const ERROR_CODE = {
 	cancelled: 8,
 	unsupported: 9,
 	version: 10,
+	bad_program: 11,
+	tensor_size: 12,
+	tensor_range: 13,
+	tensor_root: 14,
+	blob_missing: 15,
+	blob_cut: 16,
+	disk_full: 17,
+	disk_failed: 18,
 } as const;
 
 /** Fields that take the rest of the payload: how many bytes they may have. */
@@ -36,6 +45,11 @@ export const REST = {
 	versionText: { is: "text", min: 1, max: 64 },
 	claimText: { is: "text", min: 0, max: 64 << 10 },
 	messageText: { is: "text", min: 0, max: 1024 },
+	programBytes: { is: "bytes", min: 1, max: 1 << 20 },
+	pieceBytes: { is: "bytes", min: 1, max: 1 << 20 },
+	metricBytes: { is: "bytes", min: 1, max: 8 << 10 },
+	/** 32 bytes each. */
+	rootBytes: { is: "bytes", min: 0, max: 128 << 10 },
 } as const;
 
 /**
@@ -45,6 +59,8 @@ export const REST = {
 export interface FieldValues {
 	u16: number;
 	u32: number;
+	/** Up to 2^53 − 1 here: what is beyond no host has. */
+	u64: number;
 	hash: Uint8Array;
 	gemmPrecision: GemmPrecision;
 	fmaPrecision: FmaPrecision;
@@ -59,6 +75,10 @@ export interface FieldValues {
 	versionText: string;
 	claimText: string;
 	messageText: string;
+	programBytes: Uint8Array;
+	pieceBytes: Uint8Array;
+	metricBytes: Uint8Array;
+	rootBytes: Uint8Array;
 }
 export type FieldType = keyof FieldValues | "magic" | "zeros1" | "zeros2" | "zeros3";
 
@@ -129,6 +149,35 @@ export const REQUESTS = {
 		fields: { session: "u32", newest: "u32", intervals: "u32", nonce: "hash" },
 		says: "ROOT × 1, DONE",
 	},
+	program: {
+		kind: 0x0c,
+		fields: { session: "u32", device: "u16", seed: "hash", program: "programBytes" },
+		says: "PLAN, or ERROR `bad_program`",
+	},
+	tensor: {
+		kind: 0x0d,
+		fields: { session: "u32", tensor: "u16", offset: "u64", bytes: "pieceBytes" },
+		says: "DONE",
+	},
+	hash: { kind: 0x0e, fields: { session: "u32", tensor: "u16" }, says: "ROOT × 1, DONE" },
+	load: { kind: 0x0f, fields: { session: "u32", tensor: "u16", root: "hash" }, says: "DONE" },
+	run: {
+		kind: 0x10,
+		fields: { session: "u32", first: "u32", count: "u32", saveEvery: "u32" },
+		says: "METRIC for each step and metric tensor, SEGMENT for each segment, DONE",
+	},
+	save: { kind: 0x11, fields: { session: "u32" }, says: "ROOT × state and result tensors, DONE" },
+	fetch: {
+		kind: 0x12,
+		fields: { session: "u32", tensor: "u16", offset: "u64", length: "u64" },
+		says: "BYTES, as many as it takes, DONE",
+	},
+	trace: { kind: 0x13, fields: { session: "u32", segment: "u32" }, says: "ROOT × steps · ops, DONE" },
+	ask: {
+		kind: 0x14,
+		fields: { session: "u32", segment: "u32", step: "u32", op: "u32", places: "places" },
+		says: "OPENING × count in the order asked, DONE",
+	},
 } as const satisfies Record<string, FrameShape>;
 
 export const REPLIES = {
@@ -138,13 +187,21 @@ export const REPLIES = {
 		says: "the first frame, sent before anything is read",
 	},
 	claim: { kind: 0x81, fields: { json: "claimText" }, says: "JSON: see below" },
-	root: { kind: 0x82, fields: { index: "u32", root: "hash" }, says: "`index` of the round or pass, counting from 0" },
+	root: {
+		kind: 0x82,
+		fields: { index: "u32", root: "hash" },
+		says: "`index` of the round or pass, counting from 0; of the tensor; in a trace step · ops + op",
+	},
 	progress: {
 		kind: 0x83,
 		fields: { done: "u32", total: "u32" },
 		says: "rounds or passes, at most 10 a second, advisory: never evidence",
 	},
-	done: { kind: 0x84, fields: { count: "u32", cancelled: "flag" }, says: "`count` of roots or openings sent" },
+	done: {
+		kind: 0x84,
+		fields: { count: "u32", cancelled: "flag" },
+		says: "`count` of roots, openings, segments or pieces sent",
+	},
 	opening: {
 		kind: 0x85,
 		fields: { round: "u32", index: "u32", leaf: "leaf", path: "path" },
@@ -156,6 +213,22 @@ export const REPLIES = {
 		fields: { coreMHz: "u32", memoryMHz: "u32", powerMw: "u32", temperatureC: "u32", throttle: "u32" },
 		says: "`throttle`: NVML's bits, 0 for none",
 	},
+	plan: {
+		kind: 0x88,
+		fields: { peakBytes: "u64", stateBytes: "u64", initOps: "u32", stepOps: "u32" },
+		says: "what the session takes on its device; what SAVE writes",
+	},
+	metric: {
+		kind: 0x89,
+		fields: { segment: "u32", step: "u32", tensor: "u16", bytes: "metricBytes" },
+		says: "a metric tensor as it is after the step",
+	},
+	segment: {
+		kind: 0x8a,
+		fields: { segment: "u32", saved: "flag", roots: "rootBytes" },
+		says: "after it: roots of all state tensors, then of all results, in the order of the program",
+	},
+	bytes: { kind: 0x8b, fields: { bytes: "pieceBytes" }, says: "the next ones, in order" },
 	error: { kind: 0xff, fields: { code: "u16", message: "messageText" }, says: "ends the request" },
 } as const satisfies Record<string, FrameShape>;
 

@@ -95,9 +95,9 @@ interface Codec<T> {
 	read(from: FieldReader): T | Later | undefined;
 }
 
-const uint = (size: 2 | 4): Codec<number> => ({
+const uint = (size: 2 | 4 | 8): Codec<number> => ({
 	write: (to, value) => to.uint(size, value),
-	read: (from) => (size === 2 ? from.u16() : from.u32()),
+	read: (from) => (size === 2 ? from.u16() : size === 4 ? from.u32() : from.u64()),
 });
 const zeros = (count: number): Codec<undefined> => ({
 	write: (to) => to.raw(new Uint8Array(count)),
@@ -112,9 +112,13 @@ const sized = (unit: number): Codec<Uint8Array> => ({
 	write: (to, value) => to.uint(2, value.length / unit).later(value),
 	read: (from) => new Later(from.u16() * unit),
 });
-const bytes = ({ max }: { readonly max: number }): Codec<Uint8Array> => ({
+const bytes = ({ min, max }: { readonly min: number; readonly max: number }): Codec<Uint8Array> => ({
 	write: (to, value) => to.raw(atMost(value, max)),
-	read: (from) => from.rest(max),
+	read(from) {
+		const value = from.rest(max);
+		if (value.length < min) throw badFrame("the payload is too short");
+		return value;
+	},
 });
 const text = ({ min, max }: { readonly min: number; readonly max: number }): Codec<string> => ({
 	write: (to, value) => to.raw(atMost(utf8ToBytes(value), max)),
@@ -136,6 +140,7 @@ const magic = utf8ToBytes(MAGIC);
 const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? FieldValues[T] : undefined> } = {
 	u16: uint(2),
 	u32: uint(4),
+	u64: uint(8),
 	hash: { write: (to, value) => to.hash(value), read: (from) => from.raw(HASH_BYTES) },
 	gemmPrecision: word(GEMM_PRECISIONS, "precision"),
 	fmaPrecision: word(FMA_PRECISIONS, "precision", GEMM_PRECISIONS.length),
@@ -161,6 +166,10 @@ const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? F
 	versionText: text(REST.versionText),
 	claimText: text(REST.claimText),
 	messageText: text(REST.messageText),
+	programBytes: bytes(REST.programBytes),
+	pieceBytes: bytes(REST.pieceBytes),
+	metricBytes: bytes(REST.metricBytes),
+	rootBytes: bytes(REST.rootBytes),
 	magic: {
 		write: (to) => to.raw(magic),
 		read(from) {
