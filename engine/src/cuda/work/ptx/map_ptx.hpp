@@ -56,7 +56,8 @@ class MapEmitter {
   std::string r() { return "%r" + std::to_string(r_++); }
   std::string d() { return "%d" + std::to_string(d_++); }
   std::string p() { return "%p" + std::to_string(p_++); }
-  std::string label() { return "L" + std::to_string(labels_++); }
+  // Not "L" + …: GCC 12 sees an overflow there that cannot be (its bug 105651).
+  std::string label() { return std::string("L").append(std::to_string(labels_++)); }
   Value fresh(bool is_wide) { return {is_wide ? d() : r(), is_wide}; }
   Value number(int64_t value, bool is_wide);
   static const char* s(bool is_wide) { return is_wide ? ".s64 " : ".s32 "; }
