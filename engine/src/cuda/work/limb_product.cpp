@@ -31,8 +31,13 @@ TensorMap plane_map(CUdeviceptr at, const Dims& dims, uint64_t pitch, uint32_t b
 }
 
 std::string kernel_of(const char* family, const PlaneGroup& a, const PlaneGroup& b) {
-  const auto name = [](const PlaneGroup& one) { return "_" + std::to_string(one.count) + (one.is_signed ? "s" : "u"); };
-  return family + name(a) + name(b);
+  std::string name = family;
+  for (const PlaneGroup* one : {&a, &b}) {
+    name += '_';
+    name += static_cast<char>('0' + one->count);
+    name += one->is_signed ? 's' : 'u';
+  }
+  return name;
 }
 
 uint64_t tiles_of(const LimbProduct& what, uint32_t rows, uint32_t columns) {
