@@ -126,7 +126,7 @@ export class Attention {
 			clampI16(at(dOut, b!, t!, h!, c!).rshv(shiftFor(at(max, b!, t!, h!)))),
 		);
 		const dOutTurned = s.map([batch, heads, size, context], (b, h, c, t) =>
-			clampI16(at(dOut, b!, t!, h!, c!).rshv(shiftFor(at(most, 0)))),
+			clampI16(at(byRow, b!, h!, t!, c!).rshv(shiftFor(at(most, 0)).sub(shiftFor(at(max, b!, t!, h!))))),
 		);
 		// Σ_j p·dP of a row is also Σ_c dO·O.
 		const products = s.map([rows, width], (r, c) => at(whole, r!, c!).mul(at(out.rows, r!, c!)));

@@ -50,7 +50,10 @@ export class Linear {
 		const max = rowMax(net, d);
 		const most = wholeMax(net, max);
 		const byRow = s.map([rows, outputs], (r, c) => clampI16(at(d, r!, c!).rshv(shiftFor(at(max, r!)))));
-		const whole = s.map([outputs, rows], (c, r) => clampI16(at(d, r!, c!).rshv(shiftFor(at(most, 0)))));
+		// From the row's own shift on to the tensor's: never left, and the first rounding is far below the second.
+		const whole = s.map([outputs, rows], (c, r) =>
+			clampI16(at(byRow, r!, c!).rshv(shiftFor(at(most, 0)).sub(shiftFor(at(max, r!))))),
+		);
 		const product = s.matmul(byRow, copies.turned);
 		const sums = s.matmul(whole, this.x!.turned);
 		const from = SCALE.gradient + SCALE.activation;
