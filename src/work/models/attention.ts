@@ -2,7 +2,18 @@
 // rows lose nothing to late ones; 1/Z comes after the product. The gradient of the scores is shifted once, from its widest product.
 import { at, constant, type Expression, type Index, type Value, view } from "../builder/expression.ts";
 import { type Activation, activationOf, PRODUCT } from "./linear.ts";
-import { clampI16, clampI32, I16, type Net, rescale, rowMax, SCALE, shiftFor, turned, wholeMax } from "./numbers.ts";
+import {
+	clampI16,
+	clampI32,
+	I16,
+	largestOf,
+	type Net,
+	rescale,
+	rowShifts,
+	SCALE,
+	shiftFor,
+	turned,
+} from "./numbers.ts";
 import { type ExpTables, expOf } from "./softmax.ts";
 import { inverseRoot } from "./tables.ts";
 
@@ -11,8 +22,11 @@ const ROOT = 16;
 /** e at 2^15; 1/Z at 2^25. */
 const E = 15;
 const INVERSE = 25;
-/** p·dP: 2^24 each. */
-const SCORE_GRADIENT = 2 * SCALE.gradient;
+/** p in the gradient of the scores. */
+const P = 23;
+/** dP, and Σ p·dP of a row, stay inside ±2^37 each: p times their difference has 62 bits. */
+const MOST_SIZE = 128;
+const ROW_SUM = 2 ** 37;
 
 export interface AttentionShape {
 	readonly batch: number;
@@ -43,6 +57,7 @@ export class Attention {
 	made: Forward | null = null;
 
 	constructor(net: Net, shape: AttentionShape, tables: ExpTables) {
+		if (shape.size > MOST_SIZE) throw new RangeError(`heads of ${shape.size} numbers`);
 		this.net = net;
 		this.shape = shape;
 		this.tables = tables;
@@ -52,6 +67,14 @@ export class Attention {
 	#flat(x: Value): Value {
 		const [batch, heads, rows, columns] = x.dims as [number, number, number, number];
 		return view(x, batch * heads, rows, columns);
+	}
+
+	/** x/√size at 2^from as 2^to. */
+	#scaled(x: Expression, from: number, to: number): Expression {
+		const bits = Math.log2(this.shape.size) / 2;
+		return Number.isInteger(bits)
+			? rescale(x, from + bits, to)
+			: rescale(x.mul(inverseRoot(this.shape.size, ROOT)), from + ROOT, to);
 	}
 
 	/** `qkv`: [rows, 3·width] at 2^25; `bias` of a column, at 2^24. Gives the heads' outputs, [rows, width]. */
@@ -83,10 +106,9 @@ export class Attention {
 		const [q, k, v] = [part(0), part(1), part(2)];
 		const all = [batch, heads, context, context];
 		const scores = view(s.matmul(this.#flat(q.rows), this.#flat(k.rows)), ...all);
-		const factor = inverseRoot(size, ROOT);
 		const limit = 2 ** 24;
 		const l = s.map(all, (b, h, t, j) => {
-			const x = rescale(at(scores, b!, h!, t!, j!).mul(factor), 2 * SCALE.activation + ROOT, SCALE.exponent);
+			const x = this.#scaled(at(scores, b!, h!, t!, j!), 2 * SCALE.activation, SCALE.exponent);
 			return t!
 				.value()
 				.lt(j!.value())
@@ -120,36 +142,50 @@ export class Attention {
 		const { q, k, v, e, inverse, out } = this.made!;
 		const whole = s.map([rows, width], (r, c) => clampI32(d(r!, c!)));
 		const dOut = view(whole, batch, context, heads, size);
-		const max = view(rowMax(net, dOut), batch, context, heads);
-		const most = wholeMax(net, max);
+		const shifts = rowShifts(net, dOut);
+		const most = largestOf(net, shifts);
 		const byRow = s.map([batch, heads, context, size], (b, h, t, c) =>
-			clampI16(at(dOut, b!, t!, h!, c!).rshv(shiftFor(at(max, b!, t!, h!)))),
+			clampI16(at(dOut, b!, t!, h!, c!).rshv(at(shifts, b!, t!, h!))),
+		);
+		const rest = s.map([batch, context, heads], (b, t, h) =>
+			at(most, 0)
+				.sub(at(shifts, b!, t!, h!))
+				.max(0),
 		);
 		const dOutTurned = s.map([batch, heads, size, context], (b, h, c, t) =>
-			clampI16(at(byRow, b!, h!, t!, c!).rshv(shiftFor(at(most, 0)).sub(shiftFor(at(max, b!, t!, h!))))),
+			clampI16(at(byRow, b!, h!, t!, c!).rshv(at(rest, b!, t!, h!))),
 		);
-		// Σ_j p·dP of a row is also Σ_c dO·O.
+		// Σ_j p·dP of a row is also Σ_c dO·O; at the scale that dP has in this row.
 		const products = s.map([rows, width], (r, c) => at(whole, r!, c!).mul(at(out.rows, r!, c!)));
 		const sums = s.reduce("sum", view(products, batch, context, heads, size));
+		const rowSums = s.map([batch, heads, context], (b, h, t) =>
+			at(sums, b!, t!, h!)
+				.rshv(at(shifts, b!, t!, h!))
+				.clamp(-ROW_SUM, ROW_SUM),
+		);
 		const all = [batch, heads, context, context];
 		const dP = view(s.matmul(this.#flat(byRow), this.#flat(v.rows)), ...all);
-		const dScore = (b: Index, h: Index, t: Index, j: Index): Expression => {
-			const p = at(e, b, h, t, j)
+		const dScore = (b: Index, h: Index, t: Index, j: Index): Expression =>
+			at(e, b, h, t, j)
 				.mul(at(inverse, b, h, t))
-				.rsh(E + INVERSE - SCALE.gradient);
-			const back = shiftFor(at(max, b, t, h))
-				.neg()
-				.add(SCALE.activation);
-			const rest = at(dP, b, h, t, j)
-				.rshv(back)
-				.sub(at(sums, b, t, h).rsh(SCALE.activation));
-			return p.mul(rest.clamp(-(2 ** 37), 2 ** 37));
-		};
-		const magnitudes = s.map(all, (b, h, t, j) => dScore(b!, h!, t!, j!).abs());
-		const scoreMax = s.reduce("max", magnitudes);
-		const headMax = s.reduce("max", scoreMax);
-		const dS = s.map(all, (b, h, t, j) => clampI16(dScore(b!, h!, t!, j!).rshv(shiftFor(at(scoreMax, b!, h!, t!)))));
-		const dSTurned = s.map(all, (b, h, j, t) => clampI16(dScore(b!, h!, t!, j!).rshv(shiftFor(at(headMax, b!, h!)))));
+				.rsh(E + INVERSE - P)
+				.mul(at(dP, b, h, t, j).sub(at(rowSums, b, h, t)));
+		const largest = s.reduce(
+			"max",
+			s.map(all, (b, h, t, j) => dScore(b!, h!, t!, j!).abs()),
+		);
+		const own = s.map([batch, heads, context], (b, h, t) => shiftFor(at(largest, b!, h!, t!)));
+		const dS = s.map(all, (b, h, t, j) => clampI16(dScore(b!, h!, t!, j!).rshv(at(own, b!, h!, t!))));
+		// All shifts of a row, and the largest of a head.
+		const shifted = s.map([batch, heads, context], (b, h, t) => at(own, b!, h!, t!).add(at(shifts, b!, t!, h!)));
+		const headShift = s.reduce("max", shifted);
+		// After 31 nothing is left.
+		const further = s.map([batch, heads, context], (b, h, t) =>
+			at(headShift, b!, h!)
+				.sub(at(shifted, b!, h!, t!))
+				.clamp(0, 31),
+		);
+		const dSTurned = s.map(all, (b, h, j, t) => clampI16(at(dS, b!, h!, t!, j!).rshv(at(further, b!, h!, t!))));
 		const pTurned = s.map(all, (b, h, j, t) =>
 			at(e, b!, h!, t!, j!)
 				.mul(at(inverse, b!, h!, t!))
@@ -160,26 +196,16 @@ export class Attention {
 		const dQ = split(s.matmul(this.#flat(dS), this.#flat(k.turned)));
 		const dK = split(s.matmul(this.#flat(dSTurned), this.#flat(q.turned)));
 		const dV = split(s.matmul(this.#flat(pTurned), this.#flat(dOutTurned)));
-		const factor = inverseRoot(size, ROOT);
-		const from = SCORE_GRADIENT + SCALE.activation + ROOT - SCALE.gradient;
+		// dP is at 2^35, less its row's shift.
+		const from = P + SCALE.gradient + 2 * SCALE.activation;
 		const merged = s.map([batch, context, 3, heads, size], (b, t, n, h, c) => {
 			// Outside its part each is zero.
 			const mine = (x: Value, part: number): Expression => at(x, n!.plus(-part).zero(), b!, h!, t!, c!);
-			const forQ = mine(dQ, 0)
-				.mul(factor)
-				.rshv(
-					shiftFor(at(scoreMax, b!, h!, t!))
-						.neg()
-						.add(from),
-				);
-			const forK = mine(dK, 1)
-				.mul(factor)
-				.rshv(
-					shiftFor(at(headMax, b!, h!))
-						.neg()
-						.add(from),
-				);
-			const forV = mine(dV, 2).rshv(shiftFor(at(most, 0)).neg().add(E));
+			const scores = (x: Expression, shift: Expression): Expression =>
+				x.mul(inverseRoot(size, ROOT)).rshv(shift.neg().add(from + ROOT - SCALE.gradient));
+			const forQ = scores(mine(dQ, 0), at(shifted, b!, h!, t!));
+			const forK = scores(mine(dK, 1), at(headShift, b!, h!));
+			const forV = mine(dV, 2).rshv(at(most, 0).neg().add(E));
 			return clampI32(forQ.add(forK).add(forV));
 		});
 		return view(merged, rows, 3 * width);

@@ -12,7 +12,7 @@ import { Norm } from "./norm.ts";
 import { clampI16, clampI32, type Net, rescale, SCALE, turned } from "./numbers.ts";
 import { copiesOf, type Optimizer, type Parameter, Parameters } from "./optimizer.ts";
 import { batchOf } from "./order.ts";
-import { crossEntropy, type ExpTables, expTables } from "./softmax.ts";
+import { crossEntropy, type ExpTables, expTables, paddedTo64 } from "./softmax.ts";
 
 export interface GptShape {
 	readonly layers: number;
@@ -264,7 +264,8 @@ export function gptProgram(shape: GptShape, schedule: Schedule, by: Optimizer, t
 	const places = parameters.add("places.embedding", [context, width], parameters.random(DEVIATION));
 	const last = parameters.add("final.vectors", [2 * width], (place) => place.lt(width).shl(SCALE.weight), false);
 	const blocks = Array.from({ length: layers }, (_, i) => new Block(net, parameters, i, { ...shape, batch }, tables));
-	const head = copiesOf(net, embedding);
+	const columns = paddedTo64(vocabulary);
+	const head = copiesOf(net, embedding, columns);
 	let x = view(
 		s.map([batch, context, width], (i, t, c) =>
 			at(embedding.w, at(view(inputs.tokens, batch, context), i!, t!), c!)
@@ -288,7 +289,7 @@ export function gptProgram(shape: GptShape, schedule: Schedule, by: Optimizer, t
 	const loss = crossEntropy(
 		net,
 		tables.exp,
-		vocabulary,
+		{ classes: vocabulary, columns },
 		(r, c) => rescale(at(logits, r, c), PRODUCT, SCALE.exponent),
 		inputs.labels,
 	);

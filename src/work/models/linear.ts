@@ -1,7 +1,7 @@
 // A linear layer y = x·Wᵀ + b, forwards and backwards, docs/training.md §4. Products are exact; a gradient enters one as i16 after one
 // shift, by its row's maximum where the row's result is a row, by the tensor's where rows are summed.
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
-import { clampI16, type Net, rowMax, SCALE, shiftFor, turned, wholeMax } from "./numbers.ts";
+import { clampI16, largestOf, type Net, rowShifts, SCALE, turned } from "./numbers.ts";
 import { type Copies, copiesOf, type Parameter, type Parameters } from "./optimizer.ts";
 
 /** i16 at 2^11: [rows, K] and turned, [K, rows]. */
@@ -47,26 +47,21 @@ export class Linear {
 		const { net, parameters, weight, copies } = this;
 		const { s, rows } = net;
 		const [outputs, inputs] = weight.w.dims as [number, number];
-		const max = rowMax(net, d);
-		const most = wholeMax(net, max);
-		const byRow = s.map([rows, outputs], (r, c) => clampI16(at(d, r!, c!).rshv(shiftFor(at(max, r!)))));
-		// From the row's own shift on to the tensor's: never left, and the first rounding is far below the second.
-		const whole = s.map([outputs, rows], (c, r) =>
-			clampI16(at(byRow, r!, c!).rshv(shiftFor(at(most, 0)).sub(shiftFor(at(max, r!))))),
-		);
+		const shifts = rowShifts(net, d);
+		const most = largestOf(net, shifts);
+		const byRow = s.map([rows, outputs], (r, c) => clampI16(at(d, r!, c!).rshv(at(shifts, r!))));
+		// From the row's own shift on to the tensor's: the first rounding is far below the second.
+		const rest = s.map([rows], (r) => at(most, 0).sub(at(shifts, r!)).max(0));
+		const whole = s.map([outputs, rows], (c, r) => clampI16(at(byRow, r!, c!).rshv(at(rest, r!))));
 		const product = s.matmul(byRow, copies.turned);
 		const sums = s.matmul(whole, this.x!.turned);
 		const from = SCALE.gradient + SCALE.activation;
-		const g = s.map([outputs, inputs], (i, j) =>
-			parameters.gradient(at(sums, i!, j!), shiftFor(at(most, 0)).neg().add(from)),
-		);
+		const g = s.map([outputs, inputs], (i, j) => parameters.gradient(at(sums, i!, j!), at(most, 0).neg().add(from)));
 		const columns = s.reduce("sum", whole);
-		const bias = s.map([outputs], (i) =>
-			parameters.gradient(at(columns, i!), shiftFor(at(most, 0)).neg().add(SCALE.gradient)),
-		);
+		const bias = s.map([outputs], (i) => parameters.gradient(at(columns, i!), at(most, 0).neg().add(SCALE.gradient)));
 		parameters.apply(weight, g);
 		return {
-			input: (r, c) => at(product, r, c).rshv(shiftFor(at(max, r)).neg().add(SCALE.copy)),
+			input: (r, c) => at(product, r, c).rshv(at(shifts, r).neg().add(SCALE.copy)),
 			bias,
 		};
 	}

@@ -95,7 +95,7 @@ export function mlpProgram(
 	const loss = crossEntropy(
 		net,
 		expTables(net),
-		end.outputs,
+		{ classes: end.outputs, columns: end.outputs },
 		(r, c) => rescale(at(product, r, c).add(at(end.bias.w, c).shl(PRODUCT - SCALE.weight)), PRODUCT, SCALE.exponent),
 		label,
 	);

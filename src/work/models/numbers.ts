@@ -53,25 +53,33 @@ export function constantOf({ b, given }: Net, name: string, make: () => Elements
 	return b.constant(name, "i32", [elements.length], Math.min(...all), Math.max(...all), tensorRoot(elements));
 }
 
-/** Largest magnitude along the last axis. */
-export function rowMax({ s }: Net, x: Value): Value {
+/** By how much a number is shifted right, so that 15 bits remain of one this large; never left. */
+export const shiftFor = (largest: Expression): Expression => largest.bitlen().sub(PRODUCT_BITS).max(0);
+
+/** For each row along the last axis: by how much it is shifted so that its largest value has 15 bits. */
+export function rowShifts({ s }: Net, x: Value): Value {
 	const last = x.dims.at(-1)!;
 	const flat = view(x, elementCount(x.dims) / last, last);
-	const magnitudes = s.map(flat.dims, (r, c) => at(flat, r, c).abs());
-	return s.reduce("max", magnitudes);
+	const largest = s.reduce(
+		"max",
+		s.map(flat.dims, (r, c) => at(flat, r!, c!).abs()),
+	);
+	return view(
+		s.map(largest.dims, (r) => shiftFor(at(largest, r!))),
+		...x.dims.slice(0, -1),
+	);
 }
 
-/** Largest of all, in two strides where one is too long. */
-export function wholeMax({ s }: Net, x: Value): Value {
+/** Largest of all, [1]; in two strides, since one alone keeps one processor busy. */
+export function largestOf({ s }: Net, x: Value): Value {
 	const count = elementCount(x.dims);
-	if (count <= LIMITS.summed) return s.reduce("max", view(x, count));
-	let parts = 2;
-	while (count % parts !== 0 || count / parts > LIMITS.summed) parts++;
-	return s.reduce("max", s.reduce("max", view(x, parts, count / parts)));
+	let parts = Math.floor(Math.sqrt(count));
+	while (count % parts !== 0) parts--;
+	const longest = count / parts;
+	if (longest > LIMITS.summed)
+		throw new RangeError(`${count} rows do not divide into parts of at most ${LIMITS.summed}`);
+	return s.reduce("max", parts === 1 ? view(x, count) : s.reduce("max", view(x, parts, longest)));
 }
-
-/** By how much a gradient is shifted right, so that its largest value has 15 bits; never left. */
-export const shiftFor = (max: Expression): Expression => max.bitlen().sub(PRODUCT_BITS).max(0);
 
 /** The last two axes change places. */
 export function turned({ s }: Net, x: Value): Value {
@@ -89,7 +97,8 @@ export function columnSums(
 ): Value {
 	const turns = 2 ** Math.ceil(Math.log2(rows) / 2);
 	const groups = Math.ceil(rows / turns);
-	const limit = most * BigInt(rows);
+	const whole = most * BigInt(rows);
+	const limit = whole < 2n ** 62n ? whole : 2n ** 62n;
 	const part = s.map([groups, columns], (g, c) => {
 		const [sum] = repeat(turns, [{ from: 0, lo: -limit, hi: limit }], (soFar) => [
 			soFar!.add(term(g.times(turns).plus(turn).zero(), c)),

@@ -240,7 +240,10 @@ export interface Copies {
 	readonly turned: Value;
 }
 
-export function copiesOf(net: Net, { w }: Parameter): Copies {
-	const rows = net.s.map(w.dims, (i, j) => clampI16(rescale(at(w, i!, j!), SCALE.weight, SCALE.copy)));
-	return { rows, turned: turned(net, rows) };
+/** `rows`: as many as these, with zeros after the last. */
+export function copiesOf(net: Net, { w }: Parameter, rows = w.dims[0]!): Copies {
+	const copy = net.s.map([rows, w.dims[1]!], (i, j) =>
+		clampI16(rescale(at(w, rows === w.dims[0] ? i! : i!.zero(), j!), SCALE.weight, SCALE.copy)),
+	);
+	return { rows: copy, turned: turned(net, copy) };
 }

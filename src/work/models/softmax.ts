@@ -44,17 +44,23 @@ function logOf(table: Value, sum: Expression): Expression {
 }
 
 export interface CrossEntropy {
-	/** Gradient of the summed loss, [rows, classes]: an operand of products. */
+	/** Gradient of the summed loss, [rows, columns]: an operand of products. */
 	readonly gradient: Value;
 	/** Scale of the gradient. */
 	readonly scale: number;
 }
 
-/** `logit`: at 2^12, as an expression of row and class; `label`: class of a row. Writes the metric `loss`: the sum at 2^16. */
+/** Columns for so many classes: products want whole tiles. */
+export const paddedTo64 = (classes: number): number => (classes < 256 ? classes : Math.ceil(classes / 64) * 64);
+
+/**
+ * `logit`: at 2^12, as an expression of row and column; `label`: class of a row. Columns beyond the classes count for nothing.
+ * Writes the metric `loss`: the sum at 2^16.
+ */
 export function crossEntropy(
 	net: Net,
 	tables: ExpTables,
-	classes: number,
+	{ classes, columns }: { readonly classes: number; readonly columns: number },
 	logit: (row: Index, column: Index) => Expression,
 	label: Value,
 ): CrossEntropy {
@@ -62,15 +68,24 @@ export function crossEntropy(
 	const logs = constantOf(net, "log", logTable);
 	const scale = classes > MANY ? 23 : 15;
 	const limit = 2 ** 23;
-	const l = s.map([rows, classes], (r, c) => logit(r!, c!).clamp(-limit, limit));
+	// What is beyond the classes is so small that its exponential is zero.
+	const l = s.map([rows, columns], (r, c) => {
+		const x = logit(r!, c!).clamp(-limit, limit);
+		return columns === classes
+			? x
+			: c!
+					.value()
+					.lt(classes)
+					.select(x, -2 * limit);
+	});
 	const top = s.reduce("max", l);
 	const e = (r: Index, c: Index) => expOf(tables, at(top, r).sub(at(l, r, c)), UNIT);
 	const sum = s.reduce(
 		"sum",
-		s.map([rows, classes], (r, c) => e(r!, c!)),
+		s.map([rows, columns], (r, c) => e(r!, c!)),
 	);
 	const inverse = s.map([rows], (r) => constant(2n ** 62n).div(at(sum, r!).max(2 ** UNIT)));
-	const gradient = s.map([rows, classes], (r, c) =>
+	const gradient = s.map([rows, columns], (r, c) =>
 		e(r!, c!)
 			.mul(at(inverse, r!))
 			.rsh(62 - scale)

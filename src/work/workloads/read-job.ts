@@ -165,10 +165,12 @@ const REQUIRED = {
 } as const;
 
 /** What no field shows by itself. */
-function checkTrain({ model: of, data: from, optimizer: by, order, steps, stepsPerSegment }: TrainSpec): void {
+function checkTrain({ model: of, data: from, optimizer: by, order, batch, steps, stepsPerSegment }: TrainSpec): void {
 	if (of.kind === "gpt") {
-		if (of.width % of.heads !== 0 || of.width / of.heads < 4)
-			throw wrongField("model.heads", "must divide the width into parts of at least 4");
+		if (of.width % of.heads !== 0 || of.width / of.heads < 4 || of.width / of.heads > 128)
+			throw wrongField("model.heads", "must divide the width into parts of 4 to 128");
+		if (batch > LIMITS.turns || batch * of.context > LIMITS.summed)
+			throw wrongField("batch", `must be at most ${LIMITS.turns}, and ${LIMITS.summed} tokens`);
 		if (by.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
 	} else if (of.sizes.length < 2) throw wrongField("model.sizes", "must name at least inputs and outputs");
 	if (by.kind === "adamw")

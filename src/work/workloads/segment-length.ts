@@ -18,7 +18,7 @@ function sizeOf({ model, batch }: TrainSpec): { parameters: number; rows: number
 	}
 	const { layers, width, context, vocabulary } = model;
 	const parameters = (vocabulary + context + 2) * width + layers * (12 * width + 13) * width;
-	return { parameters, rows: batch * context, ops: 146 * layers + 51 };
+	return { parameters, rows: batch * context, ops: 167 * layers + 52 };
 }
 
 export function stepsPerSegment(spec: TrainSpec): number {
