@@ -97,8 +97,9 @@ double bytes_moved(const cuda::Group& group, const Program& program) {
   }
   for (const auto& [pointer, size] : pointers) bytes += size;
   if (group.is_kernel) return bytes;
+  const double maps = bytes;  // on a product's sums
   const Op& op = program.step[group.ops[0]];
-  bytes = static_cast<double>(element_count(op.dims)) * bytes_of(op.type);
+  bytes = group.ops.size() > 1 ? maps : static_cast<double>(element_count(op.dims)) * bytes_of(op.type);
   for (const Operand& operand : op.operands) bytes += static_cast<double>(element_count(operand.dims)) * bytes_of(operand.type);
   for (const cuda::Split& split : group.splits) bytes += static_cast<double>(split.count) * (bytes_of(split.type) + split.to.layout.count);
   return bytes;

@@ -112,9 +112,9 @@ int main(int argc, char** argv) {
   CpuWork cpu(pool);
   for (const auto& device : found.devices) {
     const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
-    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), plain(context, {.tensor_cores = false}),
+    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), on_sums(context, {.few_tiles = true}), plain(context, {.tensor_cores = false}),
         by_warps(context, {.warpgroups = false}), interpreted(context, {.warpgroups = false, .interprets = true});
-    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &plain, &by_warps, &interpreted};
+    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &plain, &by_warps, &interpreted};
     RandomPrograms random(2);
     try {
       for (uint64_t i = 0; i < cases; ++i) {
@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
         compare_chains(chains.next(), &cpu, ways, [&](const Tensor& tensor) { return chains.elements(tensor); }, "chain " + std::to_string(i));
       for (int i = 2; i < argc; ++i) {
         const Program program = read_program(read_file(argv[i]));
-        compare_chains(program, is_small(program) ? &cpu : nullptr, std::span(ways).first(3),
+        compare_chains(program, is_small(program) ? &cpu : nullptr, std::span(ways).first(4),
                        [&](const Tensor& tensor) { return random.elements(tensor); }, argv[i]);
       }
     } catch (const EngineError& error) {

@@ -119,21 +119,22 @@ uint64_t Context::free_bytes() const {
   return free;
 }
 
+void Context::launch_in_pairs(CUfunction kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, CUstream stream, void** arguments) const {
+  LaunchAttribute cluster{};
+  cluster.id = kLaunchCluster;
+  cluster.dimensions[0] = 2;
+  cluster.dimensions[1] = cluster.dimensions[2] = 1;
+  const LaunchConfig config{{blocks, 1, 1}, {threads, 1, 1}, shared_bytes, stream, &cluster, 1};
+  ASSAY_CUDA_CALL(cuLaunchKernelEx, &config, kernel, arguments, nullptr);
+}
+
 void Context::launch_raw(const Launch& what, void** arguments) const {
   const auto found = kernels_.find(what.kernel);
   if (found == kernels_.end()) throw EngineError(ErrorCode::unsupported, std::string("no kernel named ") + what.kernel);
-  CUresult result;
-  if (what.where == Where::main_in_pairs) {
-    LaunchAttribute cluster{};
-    cluster.id = kLaunchCluster;
-    cluster.dimensions[0] = 2;
-    cluster.dimensions[1] = cluster.dimensions[2] = 1;
-    const LaunchConfig config{{what.blocks, 1, 1}, {what.threads, 1, 1}, what.shared_bytes, what.stream, &cluster, 1};
-    result = driver().cuLaunchKernelEx(&config, found->second, arguments, nullptr);
-  } else {
-    result = driver().cuLaunchKernel(found->second, what.blocks, what.rows, 1, what.threads, 1, 1, what.shared_bytes,
-                                     what.where == Where::aside ? aside_ : what.stream, arguments, nullptr);
-  }
+  if (what.where == Where::main_in_pairs)
+    return launch_in_pairs(found->second, what.blocks, what.threads, what.shared_bytes, what.stream, arguments);
+  const CUresult result = driver().cuLaunchKernel(found->second, what.blocks, what.rows, 1, what.threads, 1, 1, what.shared_bytes,
+                                                  what.where == Where::aside ? aside_ : what.stream, arguments, nullptr);
   if (result != kCudaSuccess) check(result, (std::string("launching ") + what.kernel).c_str());
 }
 

@@ -61,6 +61,8 @@ class Context {
   void launch_2d(const char* kernel, uint32_t blocks, uint32_t rows, uint32_t threads, const Arguments&... arguments) const {
     launch({kernel, blocks, threads, 0, Where::main, rows}, arguments...);
   }
+  // A kernel that is not one of the embedded, in clusters of two blocks.
+  void launch_in_pairs(CUfunction kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, CUstream stream, void** arguments) const;
   void aside_waits_for_main() const;
   void main_waits_for_aside() const;
   // Marks a place in the side stream (0 or 1); the host waits for it later. Not marked yet: returns at once.

@@ -15,6 +15,7 @@ ASSAY_EMBED(generate)
 ASSAY_EMBED(hash)
 ASSAY_EMBED(interpret)
 ASSAY_EMBED(limb_mma)
+ASSAY_EMBED(limb_text)
 ASSAY_EMBED(limb_wgmma)
 ASSAY_EMBED(scalar)
 ASSAY_EMBED(work)
@@ -29,6 +30,7 @@ KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
 KernelModule work_module() { return {assay_work, kWork}; }
 KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
 KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
+const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text); }
 KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 #else
 std::span<const KernelModule> kernel_modules() { return {}; }
@@ -36,6 +38,7 @@ KernelModule warpgroup_module() { return {}; }
 KernelModule work_module() { return {}; }
 KernelModule limb_module() { return {}; }
 KernelModule limb_mma_module() { return {}; }
+const char* limb_text() { return ""; }
 KernelModule interpret_module() { return {}; }
 #endif
 

@@ -34,5 +34,7 @@ KernelModule limb_mma_module();
 // For compute capability 9.0 alone.
 KernelModule warpgroup_module();
 KernelModule limb_module();
+// limb_wgmma.cu as PTX, with markers where its sums are given to maps.
+const char* limb_text();
 
 }  // namespace assay::cuda

@@ -11,7 +11,7 @@ CudaWork::CudaWork(std::shared_ptr<const Context> context, WorkOptions options) 
 }
 
 uint64_t CudaWork::extra_bytes(const work::CheckedProgram& checked, const work::MemoryPlan& plan) {
-  return CudaWorkMemory::extra_bytes_for(options_, checked, plan);
+  return CudaWorkMemory::extra_bytes_for(*context_, options_, checked, plan);
 }
 
 std::unique_ptr<work::WorkMemory> CudaWork::prepare(const work::CheckedProgram& checked, const work::MemoryPlan& plan) {

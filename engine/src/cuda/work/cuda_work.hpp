@@ -12,6 +12,8 @@ struct WorkOptions {
   bool warpgroups = true;    // else those on tensor cores run by mma.sync, as on cards without wgmma
   bool interprets = false;   // maps are interpreted, as where the driver compiles none; then every op runs for itself
   bool fuses = true;         // else every op runs for itself
+  bool on_sums = true;       // else no map runs on a product's sums before they are stored
+  bool few_tiles = false;    // maps also run on products too small to gain by it
   bool graphs = true;        // else every kernel is launched for itself
 };
 

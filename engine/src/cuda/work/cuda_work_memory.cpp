@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/kernels.hpp"
 #include "cuda/work/work_shape.hpp"
 
 namespace assay::cuda {
@@ -54,18 +55,26 @@ uint64_t room_for(const WorkOptions& options, const CheckedProgram& checked) {
   return most;
 }
 
+FuseOptions fuse_options(const Context& context, const WorkOptions& options) {
+  const bool on_sums = options.on_sums && options.warpgroups && *limb_text() != 0;
+  return {options.tensor_cores, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units()};
+}
+
 }  // namespace
 
-uint64_t CudaWorkMemory::extra_bytes_for(const WorkOptions& options, const CheckedProgram& checked, const MemoryPlan& plan) {
+uint64_t CudaWorkMemory::extra_bytes_for(const Context& context, const WorkOptions& options, const CheckedProgram& checked, const MemoryPlan& plan) {
   uint64_t peak = plan.bytes;
-  for (const Phase phase : {Phase::init, Phase::step})
-    peak = std::max(peak, fuse(checked, phase, plan, {options.tensor_cores, options.fuses}).peak);
+  FuseOptions fuses = fuse_options(context, options);
+  for (const bool on_sums : {fuses.on_sums, false}) {
+    fuses.on_sums = on_sums;
+    for (const Phase phase : {Phase::init, Phase::step}) peak = std::max(peak, fuse(checked, phase, plan, fuses).peak);
+  }
   return peak - plan.bytes + room_for(options, checked);
 }
 
 CudaWorkMemory::CudaWorkMemory(std::shared_ptr<const Context> context, const WorkOptions& options, const CheckedProgram& checked,
                                const MemoryPlan& plan, uint64_t extra_bytes)
-    : context_(std::move(context)), options_(options), checked_(checked), plan_(plan) {
+    : context_(std::move(context)), options_(options), fuses_(fuse_options(*context_, options)), checked_(checked), plan_(plan) {
   context_->enter();
   const uint64_t room = room_for(options_, checked_);
   memory_ = Buffer(context_, std::max<uint64_t>(plan_.bytes + extra_bytes - room, 1024));
@@ -179,7 +188,7 @@ std::vector<CudaWorkMemory::Kernel> CudaWorkMemory::compile(const std::vector<Ke
 
 void CudaWorkMemory::make_phase(Phase phase) {
   PhaseKernels& made = phases_[index_of(phase)];
-  made.fused = fuse(checked_, phase, plan_, {options_.tensor_cores, options_.fuses});
+  made.fused = fuse(checked_, phase, plan_, fuses_);
   std::vector<KernelText> texts;
   for (const Group& group : made.fused.groups) {
     texts.push_back(group.is_kernel ? kernel_ptx(group.kernel, "NAME") : KernelText{});
@@ -190,6 +199,43 @@ void CudaWorkMemory::make_phase(Phase phase) {
     made.products.back() = limb_launches(*context_, options_.warpgroups, op, at(0), at(1));
   }
   made.kernels = compile(texts);
+  if (make_products(made)) return;
+  // The driver is too old for their text.
+  fuses_.on_sums = false;
+  made = {};
+  make_phase(phase);
+}
+
+// Products whose sums maps take before they are stored.
+bool CudaWorkMemory::make_products(PhaseKernels& made) {
+  made.on_sums.resize(made.fused.groups.size());
+  for (size_t i = 0; i < made.fused.groups.size(); ++i) {
+    const Group& group = made.fused.groups[i];
+    if (group.is_kernel || group.ops.size() == 1) continue;
+    CUfunction& function = products_[product_ptx(limb_text(), group.kernel, "limb_maps")];
+    LimbLaunch& launch = made.products[i].at(0);
+    // All of K in one go: there is nothing to add to.
+    launch.what.k_part = (launch.what.k_end + kLimbTileK - 1) / kLimbTileK * kLimbTileK;
+    launch.blocks = context_->units() & ~1u;
+    if (function == nullptr) {
+      CUmodule module = nullptr;
+      if (driver().cuModuleLoadData(&module, product_ptx(limb_text(), group.kernel, "limb_maps").c_str()) != kCudaSuccess) return false;
+      modules_.push_back(module);
+      ASSAY_CUDA_CALL(cuModuleGetFunction, &function, module, "limb_maps");
+      ASSAY_CUDA_CALL(cuFuncSetAttribute, function, kFunctionMaxDynamicShared, static_cast<int>(launch.shared_bytes));
+    }
+    made.on_sums[i] = function;
+  }
+  return true;
+}
+
+void CudaWorkMemory::run_on_sums(const PhaseKernels& phase, size_t number) {
+  const Group& group = phase.fused.groups[number];
+  LimbLaunch launch = phase.products[number][0];
+  LimbPointers pointers{{moment_.at()}};
+  for (size_t i = 0; i < group.pointers.size(); ++i) pointers.at[i + 1] = memory_.at(group.pointers[i]);
+  void* arguments[] = {&launch.maps, &launch.what, &pointers};
+  context_->launch_in_pairs(phase.on_sums[number], launch.blocks, kLimbThreads, launch.shared_bytes, stream_, arguments);
 }
 
 void CudaWorkMemory::make_singles() {
@@ -241,7 +287,8 @@ void CudaWorkMemory::run_group(const PhaseKernels& phase, size_t number) {
   else if (!phase.products[number].empty()) {
     for (const Split& split : group.splits)
       split_planes(*context_, memory_.at(split.from), split.type, split.count, {memory_.at(split.to.at), split.to.layout}, stream_);
-    run_limbs(*context_, phase.products[number], memory_.at(group.out), stream_);
+    if (phase.on_sums[number] != nullptr) run_on_sums(phase, number);
+    else run_limbs(*context_, phase.products[number], memory_.at(group.out), stream_);
   } else {
     const auto& ops = checked_.program.ops(&phase == &phases_[0] ? Phase::init : Phase::step);
     run_plain(ops[group.ops[0]], group.operands, group.out);
@@ -310,6 +357,10 @@ void CudaWorkMemory::multiply_limbs(const Op& op, Phase phase, std::span<const A
   for (size_t i = 0; i < 2; ++i) {
     const Operand& operand = op.operands[i];
     planes[i] = limb_operand(checked_.program, phase, operand, at);
+    if (is_plane_itself(planes[i].layout, operand.type)) {
+      planes[i].at = memory_.at(operands[i]);
+      continue;
+    }
     at += planes[i].layout.count * planes[i].layout.plane_bytes;
     split_planes(*context_, memory_.at(operands[i]), operand.type, element_count(operand.dims), planes[i], stream_);
   }

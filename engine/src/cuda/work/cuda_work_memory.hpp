@@ -35,7 +35,7 @@ class CudaWorkMemory : public work::WorkMemory {
   // A phase kernel by kernel, with the time of each.
   std::vector<GroupTime> time_phase(work::Phase phase, const work::Moment& moment);
 
-  static uint64_t extra_bytes_for(const WorkOptions& options, const work::CheckedProgram& checked, const work::MemoryPlan& plan);
+  static uint64_t extra_bytes_for(const Context& context, const WorkOptions& options, const work::CheckedProgram& checked, const work::MemoryPlan& plan);
 
  private:
   struct Kernel {
@@ -46,11 +46,14 @@ class CudaWorkMemory : public work::WorkMemory {
     FusedPhase fused;
     std::vector<Kernel> kernels;                   // by group
     std::vector<std::vector<LimbLaunch>> products;  // by group
+    std::vector<CUfunction> on_sums;                // by group: a product with maps
     CUgraphExec graph = nullptr;
   };
   const work::Op& op(uint32_t number) const;
   void make_phase(work::Phase phase);
   void make_singles();
+  bool make_products(PhaseKernels& made);
+  void run_on_sums(const PhaseKernels& phase, size_t group);
   std::vector<Kernel> compile(const std::vector<KernelText>& texts);
   void set_moment(const work::Moment& moment);
   void launch(const Kernel& kernel, std::span<const work::Address> pointers);
@@ -68,6 +71,7 @@ class CudaWorkMemory : public work::WorkMemory {
 
   std::shared_ptr<const Context> context_;
   const WorkOptions options_;
+  FuseOptions fuses_;
   const work::CheckedProgram& checked_;
   const work::MemoryPlan& plan_;
   PhaseKernels phases_[2];  // init, step
@@ -76,6 +80,7 @@ class CudaWorkMemory : public work::WorkMemory {
   std::vector<CUmodule> modules_;
   std::vector<Kernel> singles_;  // by op; made when an op is run for itself
   bool has_singles_ = false;
+  std::map<std::string, CUfunction> products_;  // by their text
   std::unique_ptr<HashAll> hashes_;
   std::unique_ptr<Interpreter> interpreter_;  // in place of all compiled kernels
 };

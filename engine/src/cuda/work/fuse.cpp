@@ -42,7 +42,6 @@ class Placing {
   bool is_product(const Op& op) const { return options_.tensor_cores && wants_tensor_cores(op); }
   PlaneLayout layout_of(const Operand& operand) const;
   bool can_store_planes(uint32_t op) const;
-  static bool is_plane_itself(const PlaneLayout& layout, Type type) { return layout.count == 1 && type == Type::i8 && layout.pitch == layout.k; }
   void find_needs(const std::vector<std::vector<uint32_t>>& groups);
   void need(size_t g, const Operand& operand, bool as_planes);
   void take(uint32_t op);
@@ -109,7 +108,8 @@ void Placing::find_needs(const std::vector<std::vector<uint32_t>>& groups) {
     for (const uint32_t op : groups[g]) group_of_[op] = g, values_[op].last = values_[op].last_planes = g;
   for (size_t g = 0; g < groups.size(); ++g)
     for (const uint32_t n : groups[g]) {
-      if (ops_[n].target || !Grouping::can_be_kernel(ops_[n]) || !options_.fuses) values_[n].elements = true;
+      const bool alone = !Grouping::can_be_kernel(ops_[n]) && groups[g].size() == 1;
+      if (ops_[n].target || alone || !options_.fuses) values_[n].elements = true;
       for (const Operand& operand : ops_[n].operands) need(g, operand, is_product(ops_[n]));
     }
 }
@@ -150,6 +150,7 @@ Group Placing::kernel_group(const std::vector<uint32_t>& ops, uint32_t width) {
     group.kernel.count = std::max(group.kernel.count, whole);
     KernelOp one{&op, &checked_.registers(phase_, n), false, {}, -1, -1, {}};
     for (const Operand& operand : op.operands) {
+      if (op.op == Operator::matmul) continue;  // its planes are not the kernel's pointers
       if (operand.source == Source::op && places.contains(operand.index)) {
         one.from.push_back({places.at(operand.index), 0});
         continue;
@@ -211,6 +212,10 @@ FusedPhase Placing::place(const Grouping& grouping) {
     for (const uint32_t n : groups[g]) take(n);
     const bool is_kernel = Grouping::can_be_kernel(ops_[groups[g][0]]);
     Group group = is_kernel ? kernel_group(groups[g], grouping.width_of(groups[g])) : single_group(groups[g][0]);
+    if (groups[g].size() > 1 && !is_kernel) {
+      Group maps = kernel_group(groups[g], 0);
+      group.ops = maps.ops, group.kernel = maps.kernel, group.pointers = maps.pointers;
+    }
     for (const uint32_t n : groups[g])
       if (plan_.ops(phase_)[n].copies_to_target)
         group.copies.push_back({values_[n].at, plan_.tensors[*ops_[n].target], count_of(ops_[n]) * bytes_of(ops_[n].type)});
@@ -249,8 +254,23 @@ PlaneLayout plane_layout(const Interval& interval, uint64_t count, uint64_t k) {
   return {planes, k, pitch, place_bytes(count / k * pitch)};
 }
 
+namespace {
+
+// One launch of limb_text makes it, with tiles enough for all multiprocessors.
+bool gives_pairs(const Program& program, Phase phase, const Op& op, const FuseOptions& options) {
+  if (!options.on_sums || !options.tensor_cores || !wants_tensor_cores(op) || op.target) return false;
+  const uint64_t tiles = uint64_t{op.dims[0]} * ((op.dims[1] + 127) / 128) * ((op.dims[2] + 127) / 128);
+  for (const Operand& operand : op.operands)
+    if (plane_layout(operand_interval(program, phase, operand), element_count(operand.dims), operand.dims[2]).count != 2) return false;
+  return op.dims[2] % 2 == 0 && op.dims[2] > 64 && op.operands[0].dims[2] <= 32768 && tiles >= options.fewest_tiles;
+}
+
+}  // namespace
+
 FusedPhase fuse(const CheckedProgram& checked, Phase phase, const MemoryPlan& plan, const FuseOptions& options) {
-  const Grouping grouping(checked, phase, options.fuses);
+  std::vector<bool> pairs;
+  for (const Op& op : checked.program.ops(phase)) pairs.push_back(options.fuses && gives_pairs(checked.program, phase, op, options));
+  const Grouping grouping(checked, phase, options.fuses, std::move(pairs));
   return Placing(checked, phase, plan, options).place(grouping);
 }
 

@@ -29,7 +29,7 @@ struct LoadedOp {
 struct Group {
   std::vector<uint32_t> ops;  // of the phase; one, unless it is a kernel of maps and reductions
   bool is_kernel = false;
-  KernelPlan kernel;
+  KernelPlan kernel;  // also of a product whose sums go to maps: then its first op is the product
   std::vector<work::Address> pointers;  // of the kernel
   std::vector<std::shared_ptr<LoadedOp>> loads;  // ops of the kernel that the program does not have
   // Otherwise: operands, output and, of a product on tensor cores, its operands' planes.
@@ -53,6 +53,8 @@ struct FusedPhase {
 struct FuseOptions {
   bool tensor_cores = true;
   bool fuses = true;  // false: every op for itself, with all it gives stored
+  bool on_sums = false;      // maps run on products' sums
+  uint64_t fewest_tiles = 0;  // that such a product has
 };
 FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const work::MemoryPlan& plan, const FuseOptions& options);
 
@@ -60,6 +62,10 @@ FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const wo
 bool wants_tensor_cores(const work::Op& op);
 // Planes for these operands of a product; the pitch is a multiple of 16.
 PlaneLayout plane_layout(const work::Interval& interval, uint64_t count, uint64_t k);
+// Its elements are bytes without gaps between rows.
+inline bool is_plane_itself(const PlaneLayout& layout, work::Type type) {
+  return layout.count == 1 && type == work::Type::i8 && layout.pitch == layout.k;
+}
 work::Interval operand_interval(const work::Program& program, work::Phase phase, const work::Operand& operand);
 
 }  // namespace assay::cuda

@@ -10,7 +10,8 @@ namespace assay::cuda {
 // each row of `width`.
 class Grouping {
  public:
-  Grouping(const work::CheckedProgram& checked, work::Phase phase, bool fuses);
+  // `pairs`: by op, whether it is a product that gives its sums to maps.
+  Grouping(const work::CheckedProgram& checked, work::Phase phase, bool fuses, std::vector<bool> pairs);
   // In an order in which they can run.
   std::vector<std::vector<uint32_t>> groups() const;
   uint32_t width_of(const std::vector<uint32_t>& ops) const { return groups_.at(group_[ops[0]]).width; }
@@ -24,6 +25,7 @@ class Grouping {
     std::vector<uint32_t> ops;
     uint64_t count = 0;
     uint32_t width = 0;
+    bool has_product = false;
   };
   bool can_fuse(const work::Op& op) const { return can_be_kernel(op) && op.code.turns == 0; }
   bool is_row(const Set& set, const work::Op& op) const {
@@ -33,6 +35,7 @@ class Grouping {
   bool fits(const Set& set) const;
   bool keeps_targets(const Set& set) const;
   bool streams_well(const Set& set) const;
+  bool follows_product(uint32_t op, const Set& set) const;
   std::optional<Set> joined(uint32_t a, uint32_t b) const;
   bool makes_circle(uint32_t a, uint32_t b) const;
 
@@ -41,6 +44,8 @@ class Grouping {
   std::map<uint32_t, Set> groups_;
   // Ops that must run before this one: those it reads, and the readers of a tensor that it writes.
   std::vector<std::vector<uint32_t>> before_, after_;
+  std::vector<bool> pairs_;
+  std::vector<std::vector<uint32_t>> readers_;  // by op
 };
 
 }  // namespace assay::cuda

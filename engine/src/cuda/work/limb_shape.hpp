@@ -61,6 +61,11 @@ struct LimbProduct {
   uint32_t adds;              // to what is there; else it replaces it
   uint32_t is_wide;           // out is i64, else i32
 };
+// What maps read and write that run on a product's sums (product_ptx.cpp): the moment's address, then theirs.
+constexpr uint32_t kLimbPointers = 24;
+struct LimbPointers {
+  uint64_t at[kLimbPointers];
+};
 ASSAY_HD constexpr uint32_t limb_parts(const LimbProduct& what) { return (what.k_end - what.k_first + what.k_part - 1) / what.k_part; }
 
 }  // namespace assay::cuda

@@ -131,6 +131,23 @@ struct Limbs {
     return sum << what.shift;
   }
 
+#if defined(ASSAY_LIMB_TEXT)
+  // The sums of two neighbours go to code that product_ptx.cpp puts in place of this line: what is compiled here is text for the driver.
+  __device__ __forceinline__ void give(const At& at, uint32_t half) const {
+    const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), column = at.column + 2 * (lane & 3);
+#pragma unroll
+    for (int j = 0; j < static_cast<int>(kN) / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; e += 2) {
+        if (row + 4 * e >= what.m || column + 8 * j >= what.n) continue;
+        asm volatile("//ASSAY_PAIR %0, %1, %2, %3;" ::"l"(value(4 * j + e)), "l"(value(4 * j + e + 1)), "r"(at.batch * what.m + row + 4 * e),
+                     "r"(column + 8 * j)
+                     : "memory");
+      }
+    }
+  }
+#endif
+
   // Two neighbours at a time: four lanes then fill 64 bytes of a row of i64.
   template <typename Atomic, typename T>
   __device__ __forceinline__ void store(const At& at, uint32_t half, T* out) const {
@@ -185,8 +202,12 @@ struct Limbs {
       settle(middle);
       settle(low);
       release(before);
+#if defined(ASSAY_LIMB_TEXT)
+      give(at, half);
+#else
       if (what.is_wide) store<unsigned long long>(at, half, static_cast<int64_t*>(out));
       else store<unsigned int>(at, half, static_cast<int32_t*>(out));
+#endif
     }
   }
 };
@@ -226,6 +247,14 @@ __device__ __forceinline__ void limb_product(const LimbMaps& maps, const LimbPro
 
 using namespace assay::cuda;
 
+#if defined(ASSAY_LIMB_TEXT)
+// `pointers` are read by the code that is put in.
+extern "C" __global__ void __launch_bounds__(kLimbThreads, 1)
+    limb_text(const __grid_constant__ LimbMaps maps, const __grid_constant__ LimbProduct what, const __grid_constant__ LimbPointers pointers) {
+  limb_product<2, 2, true, true>(maps, what, nullptr);
+  asm volatile("" ::"l"(&pointers));
+}
+#else
 #define ASSAY_LIMBS(NAME, ...)                                                                                    \
   extern "C" __global__ void __launch_bounds__(kLimbThreads, 1)                                                   \
       limb_##NAME(const __grid_constant__ LimbMaps maps, const __grid_constant__ LimbProduct what, void* out) {   \
@@ -242,3 +271,4 @@ ASSAY_LIMBS(2s_2u, 2, 2, true, false)
 ASSAY_LIMBS(2u_2s, 2, 2, false, true)
 ASSAY_LIMBS(2u_2u, 2, 2, false, false)
 ASSAY_LIMBS(narrow_2s_2s, 2, 2, true, true, kLimbNarrowN)
+#endif

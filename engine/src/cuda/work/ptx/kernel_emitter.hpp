@@ -10,6 +10,8 @@ class KernelEmitter : MapEmitter {
  public:
   explicit KernelEmitter(const KernelPlan& plan) : plan_(plan), is_wide_(plan.count > INT32_MAX), frames_of_(plan.ops.size()) {}
   KernelText entry(const std::string& name);
+  // The code that takes two neighbouring sums of a product, the plan's first op.
+  std::string on_pair(const std::string& name);
 
  private:
   using Frames = std::vector<Frame>;

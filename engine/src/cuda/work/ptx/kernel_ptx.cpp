@@ -92,20 +92,24 @@ Value KernelEmitter::plane_index(const KernelOp& one, const Value& index) {
 
 void KernelEmitter::store_planes(const KernelOp& one, const Frames& frames, bool neighbours) {
   const std::string base = "%o" + std::to_string(one.planes);
-  const bool four = neighbours && frames.size() == 4;
+  const bool together = neighbours && frames.size() > 1;
   std::vector<std::string> words;
   for (const Frame& frame : frames) words.push_back(as(false, frame.values.back()).name);
-  for (size_t i = 0; i < (four ? 1 : frames.size()); ++i) {
+  for (size_t i = 0; i < (together ? 1 : frames.size()); ++i) {
     const std::string to = address(base, plane_index(one, frames[i].index), 1);
     for (uint32_t p = 0; p < one.layout.count; ++p) {
       const std::string at = "[" + to + "+" + std::to_string(p * one.layout.plane_bytes) + "]", out = r();
-      if (!four) {
+      if (!together) {
         line("shr.u32 ", out, ", ", words[i], ", ", std::to_string(8 * p));
         line("st.global.b8 ", at, ", ", out);
         continue;
       }
       const std::string low = r(), high = r(), select = std::to_string((4 + p) * 16 + p);
       line("prmt.b32 ", low, ", ", words[0], ", ", words[1], ", ", select);
+      if (frames.size() == 2) {
+        line("st.global.b16 ", at, ", ", low);
+        continue;
+      }
       line("prmt.b32 ", high, ", ", words[2], ", ", words[3], ", ", select);
       line("prmt.b32 ", out, ", ", low, ", ", high, ", 0x5410");
       line("st.global.b32 ", at, ", ", out);
@@ -115,7 +119,6 @@ void KernelEmitter::store_planes(const KernelOp& one, const Frames& frames, bool
 
 void KernelEmitter::store(size_t number, const Frames& frames, bool neighbours) {
   static constexpr const char* kStores[] = {"st.global.b8 [", "st.global.b16 [", "st.global.b32 [", "st.global.b64 ["};
-  static constexpr const char* kFours[] = {"st.global.v4.b8 [", "st.global.v4.b16 [", "st.global.v4.b32 ["};
   const KernelOp& one = plan_.ops[number];
   if (one.planes >= 0) store_planes(one, frames, neighbours);
   if (one.elements < 0) return;
@@ -123,16 +126,17 @@ void KernelEmitter::store(size_t number, const Frames& frames, bool neighbours) 
   const Type type = one.op->type;
   std::vector<std::string> values;
   for (const Frame& frame : frames) values.push_back(as(type == Type::i64, frame.values.back()).name);
-  if (!neighbours || frames.size() != 4) {
+  if (!neighbours || frames.size() == 1) {
     for (size_t i = 0; i < frames.size(); ++i)
       line(kStores[static_cast<uint8_t>(type)], address(base, frames[i].index, bytes_of(type)), "], ", values[i]);
     return;
   }
-  const std::string to = address(base, frames[0].index, bytes_of(type));
-  if (type != Type::i64)
-    return line(kFours[static_cast<uint8_t>(type)], to, "], {", values[0], ", ", values[1], ", ", values[2], ", ", values[3], "}");
-  line("st.global.v2.b64 [", to, "], {", values[0], ", ", values[1], "}");
-  line("st.global.v2.b64 [", to, "+16], {", values[2], ", ", values[3], "}");
+  const std::string to = address(base, frames[0].index, bytes_of(type)), count = std::to_string(frames.size());
+  std::string all = values[0];
+  for (size_t i = 1; i < frames.size(); ++i) all += ", " + values[i];
+  if (type != Type::i64) return line("st.global.v", count, ".b", std::to_string(8 * bytes_of(type)), " [", to, "], {", all, "}");
+  for (size_t i = 0; i < frames.size(); i += 2)
+    line("st.global.v2.b64 [", to, "+", std::to_string(8 * i), "], {", values[i], ", ", values[i + 1], "}");
 }
 
 // ---- without rows

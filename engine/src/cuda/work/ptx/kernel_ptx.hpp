@@ -45,6 +45,9 @@ struct KernelText {
 // The entry is called `name`. Its parameters: the address of the moment (segment, step, third word of rand's counter, key, 32 bits each),
 // then the pointers.
 KernelText kernel_ptx(const KernelPlan& plan, const std::string& name);
+// The plan's first op is a product: `text` is limb_wgmma.cu as PTX, in which every pair of sums is given to the maps that follow. The
+// entry has what limb_text has.
+std::string product_ptx(const std::string& text, const KernelPlan& plan, const std::string& name);
 // Before entries: version and target.
 std::string ptx_head();
 

@@ -33,26 +33,53 @@ Value MapEmitter::random(const Instruction& one) {
   return out;
 }
 
-// (x >> k) + (x >> (k − 1) & 1): to the nearest, halves upwards.
-Value MapEmitter::rounded_shift(const Value& x, const std::string& k, const std::string& k_less_one) {
+// x >> k; where the result fits 32 bits, they alone are made.
+Value MapEmitter::shifted(const Value& x, uint32_t k, bool is_wide) {
+  if (!x.is_wide || is_wide) return two("shr", s(x.is_wide), x.is_wide, x, std::to_string(k));
+  const std::string low = r(), high = r();
+  line("mov.b64 {", low, ", ", high, "}, ", x.name);
+  const Value out = fresh(false);
+  if (k >= 32) line("shr.s32 ", out.name, ", ", high, ", ", std::to_string(k - 32));
+  else line("shf.r.wrap.b32 ", out.name, ", ", low, ", ", high, ", ", std::to_string(k));
+  return out;
+}
+
+// To the nearest, halves upwards: (x + 2^(k − 1)) >> k where that sum fits, else (x >> k) + (x >> (k − 1) & 1).
+Value MapEmitter::rounded_shift(const Value& x, const Interval& of, uint32_t k, bool is_wide) {
   const bool w = x.is_wide;
-  const Value whole = two("shr", s(w), w, x, k), half = two("shr", s(w), w, x, k_less_one);
-  const Value bit = two("and", b(w), w, half, "1");
+  const int64_t half = int64_t{1} << (k - 1), most = w ? INT64_MAX : INT32_MAX;
+  if (half <= most && of.hi <= most - half && (w || k < 32)) return shifted(two("add", s(w), w, x, std::to_string(half)), k, is_wide);
+  const Value whole = two("shr", s(w), w, x, std::to_string(k)), rest = two("shr", s(w), w, x, std::to_string(k - 1));
+  const Value bit = two("and", b(w), w, rest, "1");
   return two("add", s(w), w, whole, bit.name);
 }
 
-Value MapEmitter::shift_by_register(const Value& x, const Value& k) {
-  const Value wide = as(true, x), by = as(false, k);
-  const Value right = two("max", ".s32 ", false, by, "1"), less = two("sub", ".s32 ", false, right, "1");
-  const Value shifted = rounded_shift(wide, right.name, less.name);
-  const Value negative = fresh(false);
-  line("neg.s32 ", negative.name, ", ", by.name);
-  const Value left = two("max", ".s32 ", false, negative, "0");
-  const Value raised = two("shl", ".b64 ", true, wide, left.name);
+// b > 0: to the right by b and rounded; else to the left by −b.
+Value MapEmitter::shift_by_register(const Value& x, const Interval& of, const Value& by, const Interval& by_of) {
+  const Value wide = as(true, x), k = as(false, by);
+  Value left;
+  if (by_of.lo < 0) {
+    const Value negative = fresh(false);
+    line("neg.s32 ", negative.name, ", ", k.name);
+    left = by_of.hi > 0 ? two("max", ".s32 ", false, negative, "0") : negative;
+  }
+  const Value raised = by_of.lo < 0 ? two("shl", ".b64 ", true, wide, left.name) : wide;
+  if (by_of.hi <= 0) return raised;
+  const Value right = by_of.lo < 0 ? two("max", ".s32 ", false, k, "0") : k;
+  if (of.hi <= INT64_MAX - (int64_t{1} << (by_of.hi - 1))) {
+    // 2^right / 2, which is 0 for a shift by nothing.
+    const Value one = number(1, true), power = two("shl", ".b64 ", true, one, right.name), half = two("shr", ".s64 ", true, power, "1");
+    const Value sum = two("add", ".s64 ", true, raised, half.name);
+    return two("shr", ".s64 ", true, sum, right.name);
+  }
+  const Value at_least = two("max", ".s32 ", false, right, "1"), less = two("sub", ".s32 ", false, at_least, "1");
+  const Value whole = two("shr", ".s64 ", true, raised, right.name), rest = two("shr", ".s64 ", true, raised, less.name);
+  const Value bit = two("and", ".b64 ", true, rest, "1");
+  const Value rounded = two("add", ".s64 ", true, whole, bit.name);
   const std::string is_right = p();
-  line("setp.gt.s32 ", is_right, ", ", by.name, ", 0");
+  line("setp.gt.s32 ", is_right, ", ", right.name, ", 0");
   const Value out = fresh(true);
-  line("selp.b64 ", out.name, ", ", shifted.name, ", ", raised.name, ", ", is_right);
+  line("selp.b64 ", out.name, ", ", rounded.name, ", ", raised.name, ", ", is_right);
   return out;
 }
 
@@ -126,9 +153,9 @@ Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
     case Code::min: return signed_two("min", w2, a, b);
     case Code::max: return signed_two("max", w2, a, b);
     case Code::shl: return two("shl", MapEmitter::b(w), w, as(w, a), bits);
-    case Code::shr: return two("shr", s(a.is_wide), a.is_wide, a, bits);
-    case Code::rsh: return rounded_shift(a, bits, std::to_string(one.bits - 1));
-    case Code::rshv: return shift_by_register(a, b);
+    case Code::shr: return a.is_wide || one.bits < 32 ? shifted(a, one.bits, is_wide) : two("shr", ".s32 ", false, a, "31");
+    case Code::rsh: return rounded_shift(a, map_->intervals[one.a], one.bits, is_wide);
+    case Code::rshv: return shift_by_register(a, map_->intervals[one.a], b, map_->intervals[one.b]);
     case Code::div: return divide(a, b, false);
     case Code::rdiv: return divide(a, b, true);
     case Code::isqrt: return root(a);

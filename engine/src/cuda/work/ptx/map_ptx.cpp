@@ -200,7 +200,6 @@ Value MapEmitter::edged_index(const Instruction& one, const Operand& operand, st
 
 namespace {
 constexpr const char* kLoads[] = {"ld.global.s8 ", "ld.global.s16 ", "ld.global.s32 ", "ld.global.s64 "};
-constexpr const char* kFourLoads[] = {"ld.global.v4.s8 {", "ld.global.v4.s16 {", "ld.global.v4.s32 {"};
 }  // namespace
 
 Value MapEmitter::load(const Instruction& one, bool is_wide) {
@@ -224,30 +223,31 @@ Value MapEmitter::load(const Instruction& one, bool is_wide) {
   return as(is_wide, out);
 }
 
-// Four neighbours in one access, where the operand has them side by side.
+// Two or four neighbours in one access, where the operand has them side by side.
 bool MapEmitter::load_neighbours(const Instruction& one, bool is_wide, std::vector<Frame>& frames) {
   const Input& input = map_->inputs[one.operand];
-  if (!map_->neighbours || frames.size() != 4 || input.made != nullptr) return false;
+  const auto count = static_cast<int>(frames.size());
+  if (!map_->neighbours || count == 1 || input.made != nullptr) return false;
   const bool own = is_own_place(map_->op, one);
   if (!own) {
     const auto place = flat_place(map_->op, one);
-    if (!place || place->constant % 4 != 0) return false;
+    if (!place || place->constant % count != 0) return false;
     const size_t last = map_->op.dims.size() - 1;
     for (size_t of = 0; of < place->steps.size(); ++of)
-      if (of == last ? place->steps[of] != 1 : place->steps[of] % 4 != 0) return false;
+      if (of == last ? place->steps[of] != 1 : place->steps[of] % count != 0) return false;
   }
   const Operand& operand = map_->op.operands[one.operand];
   at_ = 0;
   const Value index = own ? frame().index : affine_index(one, operand);
   std::vector<Value>& four = loaded_[{input.base, own ? index.name : std::string()}];
   const auto give = [&] {
-    for (size_t i = 0; i < 4; ++i) frames[i].values.push_back(as(is_wide, four[i]));
+    for (int i = 0; i < count; ++i) frames[i].values.push_back(as(is_wide, four[i]));
     return true;
   };
   if (own && !four.empty()) return give();
   const std::string from = address(input.base, index, bytes_of(operand.type));
   four.clear();
-  for (int i = 0; i < 4; ++i) four.push_back(fresh(operand.type == Type::i64));
+  for (int i = 0; i < count; ++i) four.push_back(fresh(operand.type == Type::i64));
   const auto names = [&](int first, int end) {
     std::string all;
     for (int i = first; i < end; ++i) all += (i > first ? ", " : "") + four[i].name;
@@ -255,8 +255,8 @@ bool MapEmitter::load_neighbours(const Instruction& one, bool is_wide, std::vect
   };
   if (operand.type == Type::i64) {
     line("ld.global.v2.s64 {", names(0, 2), "}, [", from, "]");
-    line("ld.global.v2.s64 {", names(2, 4), "}, [", from, "+16]");
-  } else line(kFourLoads[static_cast<uint8_t>(operand.type)], names(0, 4), "}, [", from, "]");
+    if (count == 4) line("ld.global.v2.s64 {", names(2, 4), "}, [", from, "+16]");
+  } else line("ld.global.v", std::to_string(count), ".s", std::to_string(8 * bytes_of(operand.type)), " {", names(0, count), "}, [", from, "]");
   return give();
 }
 

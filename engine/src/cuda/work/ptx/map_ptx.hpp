@@ -39,7 +39,7 @@ struct MapToEmit {
   const work::Op& op;
   const std::vector<work::Interval>& intervals;
   std::vector<Input> inputs;
-  // The frames are neighbours along the last axis, the first at a multiple of 4; else each is anywhere.
+  // The frames, two or four, are neighbours along the last axis, the first at a multiple of their number; else each is anywhere.
   bool neighbours = false;
 };
 
@@ -84,8 +84,9 @@ class MapEmitter {
   Value run(const work::Instruction& one, uint32_t number);
   Value arithmetic(const work::Instruction& one, bool is_wide);
   Value random(const work::Instruction& one);
-  Value rounded_shift(const Value& x, const std::string& k, const std::string& k_less_one);
-  Value shift_by_register(const Value& x, const Value& k);
+  Value shifted(const Value& x, uint32_t k, bool is_wide);
+  Value rounded_shift(const Value& x, const work::Interval& of, uint32_t k, bool is_wide);
+  Value shift_by_register(const Value& x, const work::Interval& of, const Value& by, const work::Interval& by_of);
   Value divide(const Value& a, const Value& b, bool rounds);
   Value root(const Value& x);
   Value digits(const Value& x);
