@@ -54,6 +54,8 @@ export function openTarget(
 	named: string,
 	values: Values<typeof linkOptions>,
 	io: CliIo,
+	/** Given to a local engine. */
+	args: readonly string[] = [],
 ): { readonly name: string; open(): Promise<Link> } {
 	const target = parseTarget(named);
 	const name = targetToText(target);
@@ -69,7 +71,7 @@ export function openTarget(
 						hint: "Leave --engine out to use our own build.",
 					});
 				const path = values.engine ?? (await engineFor(hostPlatform())).path;
-				return createLocalLink({ command: path, env: io.env });
+				return createLocalLink({ command: path, args, env: io.env });
 			},
 		};
 	}

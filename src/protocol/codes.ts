@@ -16,6 +16,8 @@ const VERIFIER = "The verifier that wrote this file is at fault or lying; probe 
 const MADE_UP = "Do not trust this file: what it says of the chain or of the host is made up.";
 const UNMEANT = "Ask for the file that you mean.";
 
+const PROVES_NOTHING = "The file proves nothing; nobody is convicted by it.";
+
 const invalid = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-invalid", meaning, hint });
 const inconclusive = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-inconclusive", meaning, hint });
 const finding = (meaning: string, hint: string): CodeEntry => ({ kind: "finding", meaning, hint });
@@ -675,6 +677,51 @@ export const codes = {
 		"A file of weights is not a safetensors file as it should be.",
 		"Give a whole safetensors file of F32 tensors; the message names what is wrong.",
 	),
+	// Fraud files, docs/jobs.md §7
+	FRAUD_CLAIM: invalid("The file accuses another claim than the one it shows.", PROVES_NOTHING),
+	FRAUD_PROGRAM: invalid("An op, a tensor or the whole program is not that of the claim.", PROVES_NOTHING),
+	FRAUD_INPUTS: invalid("The seed or the inputs are not those of the claim.", PROVES_NOTHING),
+	FRAUD_PLACE: invalid("The file points at a segment, step, op, element or wire that is not there.", PROVES_NOTHING),
+	FRAUD_TRACE: invalid("A leaf is not in the trace that was answered.", PROVES_NOTHING),
+	FRAUD_STATE: invalid("A state or a tensor's root is not one that the claim commits to.", PROVES_NOTHING),
+	FRAUD_WORDS: invalid("What was said of the element is no transcript of it.", PROVES_NOTHING),
+	FRAUD_LEAF: invalid("A shown leaf is not that of its tensor.", PROVES_NOTHING),
+	FRAUD_AGREES: invalid("What is shown contradicts nothing.", PROVES_NOTHING),
+	ANSWERS_UNSIGNED: finding(
+		"The answers in a fraud file carry no signature.",
+		"Trust it as far as whoever asked the questions; a claim with signed answers binds its maker.",
+	),
+	NO_ANSWER: error(
+		"An answer about a run does not fit what was committed to, or did not come.",
+		"Ask again; whoever cannot answer for a claim loses it where claims are staked.",
+	),
+	// Runs and their folders, docs/jobs.md
+	RUN_BUSY: error(
+		"The folder is in use by another run.",
+		"Wait until that run ends, or give another folder with --out.",
+	),
+	RUN_OTHER: error(
+		"The folder holds the run of another job.",
+		"Give another folder with --out, or the job and data that this folder was begun with.",
+	),
+	RUN_DAMAGED: error(
+		"The journal of a run holds a line that no run writes.",
+		"Restore the file from a copy, or begin again in an empty folder.",
+	),
+	RUN_UNSTEADY: error(
+		"A segment that was run again gave other bits than before.",
+		"This machine computes wrongly: check its memory and cooling, and do not claim this run.",
+	),
+	RUN_UNFINISHED: error(
+		"The run has no claim yet.",
+		"Let `assay job run` finish it; started again it goes on from its last saved state.",
+	),
+	CHECKPOINT_OTHER: error(
+		"A saved state is not the one that the run committed to.",
+		"It belongs to another run or program, or was changed; ask for the run's own folder.",
+	),
+	CLAIM_MALFORMED: error("A claim file is cut off or has other fields.", "Copy the run's folder again, whole."),
+	CLAIM_ROOT: error("The hashes of a claim do not follow from what it lists.", "Do not trust this claim."),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 
 export type Code = keyof typeof codes;

@@ -1,4 +1,4 @@
-// `assay program check|show FILE`: programs of docs/work.md as text or bytes. Not here: what a program is and whether it may run
+// `assay program check|show|run FILE`: programs of docs/work.md as text or bytes. Not here: what a program is and whether it may run
 // (src/work/program/).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -14,7 +14,8 @@ import { LIMITS, TENSOR_KINDS } from "../../work/program/shapes.ts";
 import { command } from "../command.ts";
 import { readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { flag } from "../options.ts";
+import { engineOptions } from "../job-engine.ts";
+import { flag, hexKey, list, text, whole } from "../options.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { plural } from "../print/table.ts";
@@ -86,7 +87,14 @@ export const programCommand = command({
 	name: "program",
 	about: `Reads a program (docs/work.md) as bytes or as text. A program is a list of four tensor operators on whole numbers. It is
 checked before it may run: what could overflow, read outside a tensor or divide by zero is refused with the op and the instruction.`,
-	options: { json: flag("print as JSON") },
+	options: {
+		input: list("NAME=FILE", "run: a constant or input, as .npy or as raw little-endian .bin"),
+		seed: text("HEX", "run: the job's seed", { shape: hexKey, fallback: "00".repeat(32) }),
+		segments: whole("N", "run: so many segments after init", [1, LIMITS.segment], 1),
+		out: text("FOLDER", "run: write state and results there as .npy"),
+		json: flag("print as JSON"),
+		...engineOptions,
+	},
 	exits: { 1: "refused, with code and place", 66: "unreadable file", 69: "refused where it must run" },
 	verbs: {
 		check: {
@@ -116,6 +124,13 @@ checked before it may run: what could overflow, read outside a tensor or divide 
 				const listed = tensors.map(({ root, ...rest }) => ({ ...rest, root: root === null ? null : bytesToHex(root) }));
 				const all = { ...json(opened), tensors: listed, text: printProgram(opened.program) };
 				return printResult(values, io, all, () => showText(opened));
+			},
+		},
+		run: {
+			takes: "FILE",
+			does: "run it on this machine's engine; print its states, write results as arrays",
+			async run(values, io, path = "") {
+				return (await import("../run-program-file.ts")).runProgramFile(path, values, io);
 			},
 		},
 	},

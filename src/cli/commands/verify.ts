@@ -5,11 +5,13 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { formatOf } from "../../protocol/roll-call/roll-file.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
-import { command } from "../command.ts";
+import { verifyFraud } from "../../verify/work/judge-fraud.ts";
+import { type CliIo, command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
-import { verdictToExitCode } from "../exit-codes.ts";
+import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
 import { account, flag, hexKey, list, number, text, usageError } from "../options.ts";
 import { formatDuration } from "../print/format.ts";
+import { fraudLines } from "../print/fraud-lines.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
@@ -17,7 +19,8 @@ import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.
 
 export const verifyCommand = command({
 	name: "verify",
-	about: "Checks every signature, hash, path, time and spot check of an evidence file, and derives its figures again.",
+	about: `Checks every signature, hash, path, time and spot check of an evidence file, and derives its figures again. Of a fraud file (assay job
+diff writes them) it judges the contradiction; valid means that the claim it accuses is convicted.`,
 	takes: "FILE",
 	options: {
 		signer: list("KEY", "accept only this verifier's key", hexKey),
@@ -26,6 +29,7 @@ export const verifyCommand = command({
 		chain: text("URL", "node of the chain that a roll call's file names: compare its blocks and its commitment"),
 		"roll-call": text("ADDRESS", "accept only this contract's roll calls", { shape: account }),
 		host: text("KEY", "accept only this host's answer to a roll call", { shape: hexKey }),
+		claim: text("HASH", "accept only a fraud file that accuses this claim", { shape: hexKey }),
 		json: flag("print the verdict as JSON"),
 	},
 	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file", 69: "no answer of the node" },
@@ -33,6 +37,8 @@ export const verifyCommand = command({
 	async run(values, io, path = "") {
 		const file = readEvidence(path);
 		const maxAge = values["max-age"];
+		if (formatOf(file) === "assay-fraud") return verifyFraudFile(file, path, values, io);
+		if (values.claim !== undefined) throw usageError("--claim is for fraud files");
 		if (values.chain !== undefined || formatOf(file) === "assay-roll-call") {
 			if (values.signer !== undefined || values.probe !== undefined)
 				throw usageError("--signer and --probe are for files of probes; a roll call's has --roll-call and --host");
@@ -59,6 +65,23 @@ export const verifyCommand = command({
 		return verdictToExitCode(verdict);
 	},
 });
+
+/** A fraud file: valid means that it convicts. */
+function verifyFraudFile(
+	file: Uint8Array,
+	path: string,
+	values: { readonly claim?: string | undefined; readonly json: boolean },
+	io: CliIo,
+): number {
+	const { clockUs } = realEnvironment();
+	const verdict = verifyFraud(file, values.claim === undefined ? {} : { claim: values.claim });
+	const tookUs = clockUs();
+	printResult(values, io, { ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs }, (paint) => {
+		const took = paint.dim(`  ${path}: ${file.length} bytes judged in ${formatDuration(tookUs)}`);
+		return [...fraudLines(verdict, paint), "", took, ""].join("\n");
+	});
+	return exitCodes[verdict.status].code;
+}
 
 function validLines(file: Uint8Array, verdict: Verdict, isPinned: boolean, paint: Paint): string[] {
 	const decoded = decodeEvidence(file);

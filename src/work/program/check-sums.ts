@@ -87,9 +87,17 @@ function scatterFault(op: ScatterAddOp, x: Interval, index: Interval): Wrong | n
 	return tooLarge(count, magnitude(x)) ?? outputFault(hull(0n, rows * x.lo, rows * x.hi), op.output);
 }
 
+/** Null when dims and types fit the operator: what a judge of one op must know before it looks for an element. */
+export function sumShapeFault(op: MatmulOp | ReduceOp | ScatterAddOp): Wrong | null {
+	if (op.operator === "matmul") return matmulShape(op);
+	return op.operator === "reduce" ? reduceShape(op) : scatterShape(op);
+}
+
 /** `intervals` of the operands, in their order. Null when the op may run. */
 export function checkSums(op: MatmulOp | ReduceOp | ScatterAddOp, intervals: readonly Interval[]): Wrong | null {
-	if (op.operator === "matmul") return matmulShape(op) ?? matmulFault(op, intervals[0]!, intervals[1]!);
-	if (op.operator === "reduce") return reduceShape(op) ?? reduceFault(op, intervals[0]!);
-	return scatterShape(op) ?? scatterFault(op, intervals[0]!, intervals[1]!);
+	const wrong = sumShapeFault(op);
+	if (wrong !== null) return wrong;
+	if (op.operator === "matmul") return matmulFault(op, intervals[0]!, intervals[1]!);
+	if (op.operator === "reduce") return reduceFault(op, intervals[0]!);
+	return scatterFault(op, intervals[0]!, intervals[1]!);
 }

@@ -54,20 +54,33 @@ function readOp(reader: ByteReader): { readonly op: Op; readonly phase: Phase } 
 	return { op: { operator, ...common }, phase };
 }
 
-function readProgram(
-	reader: ByteReader,
-	place: { phase: Phase; op: number } | { tensor: number } | Record<string, never>,
-): Program {
-	if (reader.bytes.length > LIMITS.bytes) reader.limit(`${reader.bytes.length} bytes; ${LIMITS.bytes} is the most`);
+/** What stands before the first leaf: k and how many leaves follow. */
+export interface ProgramHead {
+	readonly k: number;
+	readonly tensors: number;
+	readonly init: number;
+	readonly step: number;
+}
+
+function readHead(reader: ByteReader): ProgramHead {
 	if (!equalBytes(reader.raw(MAGIC.length), MAGIC)) reader.malformed("not a program");
 	const version = reader.u16();
 	if (version !== VERSION) reader.malformed(`version ${version}; this is version ${VERSION}`);
 	const k = reader.atMost(reader.u32(), LIMITS.steps, "steps a segment");
 	if (k === 0) reader.limit("a segment has at least one step");
-	const tensorCount = reader.atMost(reader.u16(), LIMITS.tensors, "tensors");
+	const tensors = reader.atMost(reader.u16(), LIMITS.tensors, "tensors");
 	const counts = { init: reader.u16(), step: reader.u16() };
 	reader.atMost(counts.init + counts.step, LIMITS.ops, "ops");
 	if (counts.step === 0) reader.limit("a step has at least one op");
+	return { k, tensors, ...counts };
+}
+
+function readProgram(
+	reader: ByteReader,
+	place: { phase: Phase; op: number } | { tensor: number } | Record<string, never>,
+): Program {
+	if (reader.bytes.length > LIMITS.bytes) reader.limit(`${reader.bytes.length} bytes; ${LIMITS.bytes} is the most`);
+	const { k, tensors: tensorCount, ...counts } = readHead(reader);
 	const read = <T>(count: number, one: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => one(i));
 	const tensors = read(tensorCount, (tensor) => {
 		Object.assign(place, { tensor });
@@ -98,6 +111,21 @@ function attempt<T>(read: (place: Record<string, never>) => T): Checked<T> {
 
 export function decodeProgram(bytes: Uint8Array): Checked<Program> {
 	return attempt((place) => readProgram(new ByteReader(bytes), place));
+}
+
+/** One tensor's leaf, as a judge gets it. */
+export function decodeTensor(leaf: Uint8Array): Checked<Tensor> {
+	return attempt(() => {
+		const reader = new ByteReader(leaf);
+		const tensor = readTensor(reader);
+		if (reader.at !== leaf.length) reader.malformed("bytes follow the tensor");
+		return tensor;
+	});
+}
+
+/** The 20 bytes before the first leaf. */
+export function decodeHead(bytes: Uint8Array): Checked<ProgramHead> {
+	return attempt(() => readHead(new ByteReader(bytes)));
 }
 
 /** One op's leaf, as a judge gets it. */

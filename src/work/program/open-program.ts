@@ -11,13 +11,16 @@ const ROOT = Uint8Array.of(3);
 /** keccak(3 ‖ head ‖ tree over the tensors' leaves ‖ tree over the ops' leaves). */
 export function programRoot(program: Program): Uint8Array {
 	const { tensors, ops } = encodeLeaves(program);
-	return keccak(
-		ROOT,
+	return programRootOf(
 		encodeHead(program),
 		keccakTree(tensors.map(keccakLeaf)).root,
 		keccakTree(ops.map(keccakLeaf)).root,
 	);
 }
+
+/** From the head and the roots of both trees. */
+export const programRootOf = (head: Uint8Array, tensorTree: Uint8Array, opTree: Uint8Array): Uint8Array =>
+	keccak(ROOT, head, tensorTree, opTree);
 
 export function openProgram(bytes: Uint8Array): Checked<CheckedProgram> {
 	const decoded = decodeProgram(bytes);

@@ -5,15 +5,29 @@ import { bytesOf, type Elements, elementCount, readElement } from "../operators/
 import type { MapOp, Op } from "../program/shapes.ts";
 import type { Contradiction, ShownLeaf, Words } from "./judge.ts";
 import { chunkEnds, loadCount, numbersACut, partsOf, rowsOf, type SumOp, spanOf } from "./layout.ts";
-import { LEAF_BYTES, leafOf, tensorTree } from "./tensor-tree.ts";
-import { createSpanTranscript, createTranscript, type Transcript } from "./transcript.ts";
+import { LEAF_BYTES, leafOf, type TensorTree, tensorTree } from "./tensor-tree.ts";
+import { createSpanTranscript, createTranscript, type Operand, type Transcript } from "./transcript.ts";
+
+/** A tensor of one's own: its elements, and any leaf with its path. */
+export interface OwnTensor extends Operand {
+	leaf(index: number): ShownLeaf;
+}
 
 /** What the accuser ran. */
 export interface OwnRun {
 	readonly op: Op;
 	readonly moment: Moment;
-	readonly inputs: readonly Elements[];
-	readonly output: Elements;
+	readonly inputs: readonly OwnTensor[];
+	readonly output: OwnTensor;
+}
+
+export function ownTensor(elements: Elements): OwnTensor {
+	let made: TensorTree | null = null;
+	const leaf = (index: number): ShownLeaf => {
+		made ??= tensorTree(elements);
+		return { bytes: made.leaf(index), path: made.path(index) };
+	};
+	return { at: (index) => elements.at(index), leaf };
 }
 
 export interface Accusation {
@@ -25,19 +39,17 @@ export interface Accusation {
 /** Of the element; with a path, of that span of its turns. */
 export type Ask = (element: number, path: readonly number[]) => Transcript;
 
-function leafHolding(elements: Elements, op: Op, operand: number, index: number): ShownLeaf {
-	const tree = tensorTree(elements);
-	const { leaf } = leafOf(index, op.operands[operand]!.type);
-	return { bytes: tree.leaf(leaf), path: tree.path(leaf) };
-}
+const leafHolding = (own: OwnTensor, op: Op, operand: number, index: number): ShownLeaf =>
+	own.leaf(leafOf(index, op.operands[operand]!.type).leaf);
 
 const firstDifference = (a: Transcript, b: Transcript): number => a.findIndex((number, i) => number !== b[i]);
 
 /** The first element of a leaf that differs from one's own, or null when only the filling does. */
 function falseElement({ op, output }: OwnRun, leaf: number, bytes: Uint8Array): number | null {
 	const perLeaf = LEAF_BYTES / bytesOf(op.output.type);
-	for (let at = 0; at < perLeaf && leaf * perLeaf + at < output.length; at++)
-		if (readElement(bytes, op.output.type, at) !== BigInt(output[leaf * perLeaf + at]!)) return leaf * perLeaf + at;
+	const count = elementCount(op.output.dims);
+	for (let at = 0; at < perLeaf && leaf * perLeaf + at < count; at++)
+		if (readElement(bytes, op.output.type, at) !== BigInt(output.at(leaf * perLeaf + at)!)) return leaf * perLeaf + at;
 	return null;
 }
 
@@ -85,7 +97,7 @@ function loadPlace(
 	op: MapOp,
 	element: number,
 	moment: Moment,
-	inputs: readonly Elements[],
+	inputs: readonly OwnTensor[],
 	section: "before" | "body" | "after",
 	load: number,
 	path: readonly number[],

@@ -1,7 +1,10 @@
 // What a run commits to, docs/work.md §7: state hashes, inputs, claim, trace leaves. Integers are big-endian, as contracts pack them.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
-import { type KeccakTree, keccak, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
+import { type KeccakTree, keccak, keccakLeaf, keccakNode, keccakTree } from "../../protocol/hash/keccak-tree.ts";
+import { rootFromPath } from "../../protocol/hash/merkle.ts";
+import { bytesOf, elementCount } from "../operators/tensor-type.ts";
 import type { Program, TensorKind } from "../program/shapes.ts";
+import { zeroRoot } from "./tensor-tree.ts";
 
 const STATE = Uint8Array.of(4);
 const INPUTS = Uint8Array.of(5);
@@ -27,8 +30,14 @@ const tensorRootHash = ({ tensor, root }: TensorRoot): Uint8Array => keccakLeaf(
 /** Over the roots of tensors, in the program's order. */
 export const rootsTree = (roots: readonly TensorRoot[]): KeccakTree => keccakTree(roots.map(tensorRootHash));
 
+/** The root of such a tree that one of its leaves leads to; null when the path is of another length. */
+export const treeFromRoot = (
+	of: TensorRoot,
+	{ index, count, path }: { readonly index: number; readonly count: number; readonly path: readonly Uint8Array[] },
+): Uint8Array | null => rootFromPath(tensorRootHash(of), index, count, path, keccakNode);
+
 /** Roots of all tensors of a kind, in the program's order, with their numbers. */
-function numbered({ tensors }: Program, kind: TensorKind, roots: readonly Uint8Array[]): TensorRoot[] {
+export function numbered({ tensors }: Program, kind: TensorKind, roots: readonly Uint8Array[]): TensorRoot[] {
 	const numbers = tensors.flatMap((tensor, i) => (tensor.kind === kind ? [i] : []));
 	if (numbers.length !== roots.length) throw new RangeError(`${roots.length} roots of ${numbers.length} tensors`);
 	return numbers.map((tensor, i) => ({ tensor, root: roots[i]! }));
@@ -36,8 +45,12 @@ function numbered({ tensors }: Program, kind: TensorKind, roots: readonly Uint8A
 
 /** S_j: what state and result tensors hold before segment j. */
 export function stateHash(segment: number, state: readonly TensorRoot[], results: readonly TensorRoot[]): Uint8Array {
-	return keccak(STATE, be(segment, 8), rootsTree(state).root, rootsTree(results).root);
+	return stateHashFrom(segment, rootsTree(state).root, rootsTree(results).root);
 }
+
+/** From the roots of both trees. */
+export const stateHashFrom = (segment: number, stateTree: Uint8Array, resultTree: Uint8Array): Uint8Array =>
+	keccak(STATE, be(segment, 8), stateTree, resultTree);
 
 /** S_j from the roots of all state and all result tensors, in the program's order. */
 export function stateHashOf(
@@ -49,9 +62,29 @@ export function stateHashOf(
 	return stateHash(segment, numbered(program, "state", stateRoots), numbered(program, "result", resultRoots));
 }
 
-export function inputsHash(seed: Uint8Array, inputs: readonly TensorRoot[]): Uint8Array {
-	return keccak(INPUTS, seed, rootsTree(inputs).root);
+/** S_0: everything is zero. */
+export function firstState(program: Program): Uint8Array {
+	const zeros = (kind: TensorKind) =>
+		program.tensors
+			.filter((tensor) => tensor.kind === kind)
+			.map(({ type, dims }) => zeroRoot(elementCount(dims) * bytesOf(type)));
+	return stateHashOf(program, 0, zeros("state"), zeros("result"));
 }
+
+/** From the roots of all inputs, in the program's order. */
+export const inputsHashOf = (program: Program, seed: Uint8Array, roots: readonly Uint8Array[]): Uint8Array =>
+	inputsHash(seed, numbered(program, "input", roots));
+
+/** The result root of a claim, from the roots of all results, in the program's order. */
+export const resultRootOf = (program: Program, roots: readonly Uint8Array[]): Uint8Array =>
+	rootsTree(numbered(program, "result", roots)).root;
+
+export function inputsHash(seed: Uint8Array, inputs: readonly TensorRoot[]): Uint8Array {
+	return inputsHashFrom(seed, rootsTree(inputs).root);
+}
+
+/** From the root of the inputs' tree. */
+export const inputsHashFrom = (seed: Uint8Array, inputTree: Uint8Array): Uint8Array => keccak(INPUTS, seed, inputTree);
 
 /** The state hashes are the leaf hashes: their first byte keeps them apart from nodes. */
 export const segmentTree = (stateHashes: readonly Uint8Array[]): KeccakTree => keccakTree(stateHashes);

@@ -60,11 +60,22 @@ export type Contradiction =
 	| { readonly kind: "turn" }
 	| { readonly kind: "end" };
 
-export type Judgement = { readonly convicts: true } | { readonly convicts: false; readonly why: string };
+/** Why nothing is shown: `place` (there is no such element, chunk, load or turn), `words` (no transcript of it), `leaf` (not the leaf of that tensor), `undefined` (the words lead nowhere), `agrees`. */
+export type Nothing = "place" | "words" | "leaf" | "undefined" | "agrees";
 
-const CONVICTS: Judgement = { convicts: true };
-const nothing = (why: string): Judgement => ({ convicts: false, why });
-const judgement = (differs: boolean): Judgement => (differs ? CONVICTS : nothing("what is shown agrees"));
+export type Judgement =
+	/** The number that the accused said, and what it must be by what is shown. */
+	| { readonly convicts: true; readonly said: bigint; readonly right: bigint }
+	| { readonly convicts: false; readonly reason: Nothing; readonly why: string };
+
+const nothing = (reason: Nothing, why: string): Judgement => ({ convicts: false, reason, why });
+const compare = (said: bigint, right: bigint): Judgement =>
+	said === right ? nothing("agrees", "what is shown agrees") : { convicts: true, said, right };
+/** The first pair that differs. */
+function compareAll(said: readonly bigint[], right: readonly bigint[]): Judgement {
+	const first = right.findIndex((number, i) => number !== said[i]);
+	return compare(said[Math.max(0, first)] ?? 0n, right[Math.max(0, first)] ?? 0n);
+}
 
 interface Tensor {
 	readonly type: TensorType;
@@ -85,9 +96,11 @@ function shownElement(shown: ShownLeaf, element: number, tensor: Tensor, root: U
 
 function judgeFilling({ op, output }: Question, leaf: ShownLeaf): Judgement {
 	const byteLength = elementCount(op.output.dims) * bytesOf(op.output.type);
-	if (!isShown(leaf, leafCount(byteLength) - 1, op.output, output)) return nothing("not the last leaf of the output");
+	if (!isShown(leaf, leafCount(byteLength) - 1, op.output, output))
+		return nothing("leaf", "not the last leaf of the output");
 	const used = byteLength % LEAF_BYTES;
-	return judgement(used !== 0 && leaf.bytes.subarray(used).some((byte) => byte !== 0));
+	const filling = used === 0 ? [] : [...leaf.bytes.subarray(used)];
+	return compare(BigInt(filling.find((byte) => byte !== 0) ?? 0), 0n);
 }
 
 function judgeChunk(
@@ -101,21 +114,20 @@ function judgeChunk(
 	const ends = chunkEnds(op, element);
 	const { rows } = rowsOf(op, element);
 	const last = ends.length - 2;
-	if (!(Number.isSafeInteger(chunk) && chunk >= 0 && chunk <= last)) return nothing("there is no such chunk");
-	if (leaves.length !== rows.length) return nothing("another number of leaves");
+	if (!(Number.isSafeInteger(chunk) && chunk >= 0 && chunk <= last)) return nothing("place", "there is no such chunk");
+	if (leaves.length !== rows.length) return nothing("leaf", "another number of leaves");
 	const places = rows.map(({ operand, base }) => leafOf(base + ends[chunk]!, op.operands[operand]!.type));
 	for (const [i, { operand }] of rows.entries())
 		if (!isShown(leaves[i]!, places[i]!.leaf, op.operands[operand]!, question.inputs[operand]!))
-			return nothing(`not the leaf of operand ${operand}`);
+			return nothing("leaf", `not the leaf of operand ${operand}`);
 	const size = numbersACut(op);
 	const said = (cut: number): Transcript => transcript.slice(1 + cut * size, 1 + (cut + 1) * size);
 	const read = (row: number, k: number) =>
 		readElement(leaves[row]!.bytes, op.operands[rows[row]!.operand]!.type, places[row]!.at + k - ends[chunk]!);
 	const before = chunk === 0 ? null : runningOf(op, said(chunk - 1));
 	const running = goOn(op, element, before, ends[chunk]!, ends[chunk + 1]!, read);
-	if (chunk === last) return judgement(finalNumber(op, running) !== transcript[0]);
-	const claimed = said(chunk);
-	return judgement(runningNumbers(op, running).some((number, i) => number !== claimed[i]));
+	if (chunk === last) return compare(transcript[0]!, finalNumber(op, running));
+	return compareAll(said(chunk), runningNumbers(op, running));
 }
 
 function runningOf(op: SumOp, numbers: Transcript): Running {
@@ -180,7 +192,8 @@ function judgeLoad(
 ): Judgement {
 	const { op } = said;
 	const values = said.loads[section];
-	if (!(Number.isSafeInteger(load) && load >= 0 && load < values.length)) return nothing("there is no such load");
+	if (!(Number.isSafeInteger(load) && load >= 0 && load < values.length))
+		return nothing("place", "there is no such load");
 	let found: { readonly operand: number; readonly index: number | null } | null = null;
 	let next = 0;
 	const watch = (operand: number, index: number | null): bigint | null => {
@@ -191,37 +204,35 @@ function judgeLoad(
 		return values[next++]!;
 	};
 	if (section === "before") runSection(op, op.code.before, [], said.at, 0, watch);
-	else if (said.before === null) return nothing("before is not defined");
+	else if (said.before === null) return nothing("undefined", "before is not defined");
 	else if (section === "after") runAfter(op, said.before, said.marks.at(-1) ?? [], said.at, watch);
 	else {
 		const turn = said.turn(words);
-		if (turn === null) return nothing("the path names no turn");
+		if (turn === null) return nothing("place", "the path names no turn");
 		runTurn(op, said.before, turn.start, said.at, turn.number, watch);
 	}
-	if (found === null) return nothing("the load is not reached");
+	if (found === null) return nothing("undefined", "the load is not reached");
 	const { operand, index } = found as { readonly operand: number; readonly index: number | null };
 	if (index === null)
-		return leaf === null ? judgement(values[load] !== 0n) : nothing("the place is outside: no leaf has it");
-	if (leaf === null) return nothing("a leaf must be shown");
+		return leaf === null ? compare(values[load]!, 0n) : nothing("leaf", "the place is outside: no leaf has it");
+	if (leaf === null) return nothing("leaf", "a leaf must be shown");
 	const element = shownElement(leaf, index, op.operands[operand]!, question.inputs[operand]!);
-	return element === null ? nothing(`not the leaf of operand ${operand}`) : judgement(element !== values[load]);
+	return element === null ? nothing("leaf", `not the leaf of operand ${operand}`) : compare(values[load]!, element);
 }
 
 function judgeMap(question: Question, op: MapOp, words: Words, contradiction: Contradiction): Judgement {
 	const said = new MapWords(op, question, words);
 	if (contradiction.kind === "load") return judgeLoad(question, words, said, contradiction);
-	if (said.before === null) return nothing("before is not defined");
+	if (said.before === null) return nothing("undefined", "before is not defined");
 	if (contradiction.kind === "turn") {
 		const turn = said.turn(words);
-		if (turn === null) return nothing("the path names no turn");
+		if (turn === null) return nothing("place", "the path names no turn");
 		const end = runTurn(op, said.before, turn.start, said.at, turn.number, saying(said.loads.body));
-		return end === null
-			? nothing("the turn is not defined")
-			: judgement(end.some((number, i) => number !== turn.end[i]));
+		return end === null ? nothing("undefined", "the turn is not defined") : compareAll(turn.end, end);
 	}
-	if (contradiction.kind !== "end") return nothing("a map has no such contradiction");
+	if (contradiction.kind !== "end") return nothing("place", "a map has no such contradiction");
 	const value = runAfter(op, said.before, said.marks.at(-1) ?? [], said.at, saying(said.loads.after));
-	return value === null ? nothing("the end is not defined") : judgement(value !== said.value);
+	return value === null ? nothing("undefined", "the end is not defined") : compare(said.value, value);
 }
 
 /** Transcripts have the lengths that the op and the element give them. */
@@ -237,15 +248,15 @@ function areWords({ op, element }: Question, { transcript, path = [], spans = []
 export function judgeElement(question: Question, words: Words, contradiction: Contradiction): Judgement {
 	const { op, element, inputs, output } = question;
 	if (!(Number.isSafeInteger(element) && element >= 0 && element < elementCount(op.output.dims)))
-		return nothing("there is no such element");
-	if (inputs.length !== op.operands.length) return nothing("another number of input roots");
+		return nothing("place", "there is no such element");
+	if (inputs.length !== op.operands.length) return nothing("place", "another number of input roots");
 	if (contradiction.kind === "filling") return judgeFilling(question, contradiction.leaf);
-	if (!areWords(question, words)) return nothing("not a transcript of this element");
+	if (!areWords(question, words)) return nothing("words", "not a transcript of this element");
 	if (contradiction.kind === "value") {
 		const found = shownElement(contradiction.leaf, element, op.output, output);
-		return found === null ? nothing("not the element's leaf") : judgement(found !== words.transcript[0]);
+		return found === null ? nothing("leaf", "not the element's leaf") : compare(found, words.transcript[0]!);
 	}
 	if (op.operator === "map") return judgeMap(question, op, words, contradiction);
-	if (contradiction.kind !== "chunk") return nothing("a sum has no such contradiction");
+	if (contradiction.kind !== "chunk") return nothing("place", "a sum has no such contradiction");
 	return judgeChunk(question, op, words.transcript, contradiction.chunk, contradiction.leaves);
 }

@@ -1,5 +1,5 @@
 // A tensor's root, docs/work.md §1: the tagged SHA-256 tree of docs/hardware-proof.md §1 over 1 KiB leaves, the last one filled with zeros.
-import { leafHash, merkleLevels, merklePath, rootFromPath } from "../../protocol/hash/merkle.ts";
+import { leafHash, merkleLevels, merklePath, nodeHash, rootFromPath } from "../../protocol/hash/merkle.ts";
 import { bytesOf, type Elements, elementsToBytes, type TensorType } from "../operators/tensor-type.ts";
 
 export const LEAF_BYTES = 1024;
@@ -30,6 +30,17 @@ export function tensorTree(elements: Elements): TensorTree {
 }
 
 export const tensorRoot = (elements: Elements): Uint8Array => tensorTree(elements).root;
+
+/** Of so many zero bytes, without going through them: all nodes of a level but the last are equal. */
+export function zeroRoot(byteLength: number): Uint8Array {
+	let each = leafHash(new Uint8Array(LEAF_BYTES));
+	let last = each;
+	for (let width = leafCount(byteLength); width > 1; width = Math.ceil(width / 2)) {
+		if (width % 2 === 0) last = nodeHash(each, last);
+		each = nodeHash(each, each);
+	}
+	return last;
+}
 
 /** The root that a shown leaf leads to, or null when leaf or path have another size than they must. */
 export function rootOfLeaf(

@@ -10,11 +10,15 @@ import {
 	runTurn,
 } from "../operators/map-machine.ts";
 import { isArg, type Running, reduceOne } from "../operators/run-sums.ts";
-import type { Elements } from "../operators/tensor-type.ts";
 import type { MapOp, Op } from "../program/shapes.ts";
 import { chunkEnds, partsOf, rowsOf, type SumOp, spanOf } from "./layout.ts";
 
 export type Transcript = readonly bigint[];
+
+/** What is read of an operand, element by element: whole arrays, or leaves as they come. */
+export interface Operand {
+	at(index: number): number | bigint | undefined;
+}
 /** Told where a load reads; null: outside. */
 type See = (operand: number, index: number | null) => void;
 
@@ -50,9 +54,9 @@ export function finalNumber(op: SumOp, { value, index }: Running): bigint {
 	return op.operator === "reduce" && isArg(op.reduction) ? BigInt(index) : value;
 }
 
-function sumTranscript(op: SumOp, element: number, inputs: readonly Elements[]): bigint[] {
+function sumTranscript(op: SumOp, element: number, inputs: readonly Operand[]): bigint[] {
 	const { rows } = rowsOf(op, element);
-	const read = (row: number, k: number) => BigInt(inputs[rows[row]!.operand]![rows[row]!.base + k]!);
+	const read = (row: number, k: number) => BigInt(inputs[rows[row]!.operand]!.at(rows[row]!.base + k)!);
 	const ends = chunkEnds(op, element);
 	let running: Running | null = null;
 	const cuts: bigint[] = [];
@@ -71,11 +75,11 @@ class MapRun {
 	loads: bigint[] = [];
 	readonly load: Load;
 
-	constructor(op: MapOp, element: number, moment: Moment, inputs: readonly Elements[], see?: See) {
+	constructor(op: MapOp, element: number, moment: Moment, inputs: readonly Operand[], see?: See) {
 		this.op = op;
 		this.at = { ...moment, coordinates: coordinatesOf(element, op.output.dims) };
 		this.load = (operand, index) => {
-			const value = index === null ? 0n : BigInt(inputs[operand]![index]!);
+			const value = index === null ? 0n : BigInt(inputs[operand]!.at(index)!);
 			this.loads.push(value);
 			see?.(operand, index);
 			return value;
@@ -95,7 +99,7 @@ class MapRun {
 	}
 }
 
-function mapTranscript(op: MapOp, element: number, moment: Moment, inputs: readonly Elements[], see?: See): bigint[] {
+function mapTranscript(op: MapOp, element: number, moment: Moment, inputs: readonly Operand[], see?: See): bigint[] {
 	const run = new MapRun(op, element, moment, inputs, see);
 	const before = run.loads;
 	if (op.code.turns === 0) return [run.before.at(-1)!, ...before];
@@ -117,7 +121,7 @@ export function createTranscript(
 	op: Op,
 	element: number,
 	moment: Moment,
-	inputs: readonly Elements[],
+	inputs: readonly Operand[],
 	see?: See,
 ): Transcript {
 	return op.operator === "map" ? mapTranscript(op, element, moment, inputs, see) : sumTranscript(op, element, inputs);
@@ -128,7 +132,7 @@ export function createSpanTranscript(
 	op: MapOp,
 	element: number,
 	moment: Moment,
-	inputs: readonly Elements[],
+	inputs: readonly Operand[],
 	path: readonly number[],
 ): Transcript {
 	const span = spanOf(op, path);

@@ -1,0 +1,131 @@
+// `assay job run FILE`: from a job file to a run in its folder. Not here: the run itself (src/provider/jobs/).
+import { basename, dirname, resolve } from "node:path";
+import { realEnvironment } from "../platform/environment.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import { bytesToHex, bytesToUtf8 } from "../protocol/bytes/bytes.ts";
+import { formatBytes, formatPercent } from "../protocol/format-number.ts";
+import { type RunEnd, runJob } from "../provider/jobs/run-job.ts";
+import { openRunFolder } from "../store/runs/run-folder.ts";
+import { buildWorkload } from "../work/workloads/build-workload.ts";
+import { readJob } from "../work/workloads/read-job.ts";
+import type { Workload } from "../work/workloads/workload.ts";
+import type { CliIo } from "./command.ts";
+import { readInput } from "./evidence-file.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { type engineOptions, startJobEngine } from "./job-engine.ts";
+import type { Values } from "./options.ts";
+import { formatDuration } from "./print/format.ts";
+import { type Paint, paintFor } from "./print/paint.ts";
+import { printResult } from "./print/print-result.ts";
+import { createRunProgress, silentRun } from "./print/run-progress.ts";
+
+/** A job file is some ten lines. */
+const MOST_JOB = 1 << 20;
+/** Data is held in memory while it is read. */
+const MOST_DATA = 2 ** 31;
+
+interface Asked extends Values<typeof engineOptions> {
+	readonly out: string | undefined;
+	readonly steps: number | undefined;
+	readonly disk: number;
+	readonly json: boolean;
+}
+
+function jobError(message: string, cause?: unknown): AssayError {
+	return new AssayError("JOB_FIELD", message, {
+		hint: "A job is a JSON file; docs/training.md has every field.",
+		cause,
+	});
+}
+
+function parsedJob(path: string, steps: number | undefined): { readonly text: string; readonly json: unknown } {
+	const file = bytesToUtf8(readInput(path, MOST_JOB, "Give a job file; samples/ has some."));
+	let json: unknown;
+	try {
+		json = JSON.parse(file ?? "");
+	} catch (cause) {
+		throw jobError(`${path} is no JSON: ${(cause as Error).message}`, cause);
+	}
+	if (steps === undefined) return { text: file!, json };
+	const held = json as { readonly workload?: unknown };
+	const changed = { ...(json as object), [held.workload === "program" ? "segments" : "steps"]: steps };
+	return { text: `${JSON.stringify(changed, null, "\t")}\n`, json: changed };
+}
+
+export async function workloadOf(path: string, json: unknown): Promise<Workload> {
+	const files = (name: string) =>
+		readInput(resolve(dirname(path), name), MOST_DATA, "The job names this file; paths are relative to the job file.");
+	return buildWorkload(readJob(json), files);
+}
+
+function endText(path: string, end: RunEnd, tookMs: number, workload: Workload, paint: Paint): string {
+	const took = formatDuration(Math.round(1000 * tookMs));
+	if (end.claimHash === null)
+		return `${paint.unsure(paint.strong("STOPPED"))}  after segment ${end.done - 1} of ${end.segments - 1}\n  start it again to go on: ${path}\n`;
+	const made = [
+		...(workload.weights.length > 0 ? ["weights.safetensors"] : []),
+		...workload.program.tensors.filter(({ kind }) => kind === "result").map(({ name }) => `results/${name}.npy`),
+	];
+	return [
+		`${paint.good(paint.strong("DONE"))}  ${end.segments} segments in ${took}`,
+		`  claim   ${bytesToHex(end.claimHash)}`,
+		`  folder  ${path}${made.length === 0 ? "" : `: ${made.slice(0, 4).join(", ")}${made.length > 4 ? ", …" : ""}`}`,
+		paint.dim(
+			`  anyone checks it: assay job check ${path} --sample N; one window is ${formatPercent(end.windowShare)} of the run`,
+		),
+		"",
+	].join("\n");
+}
+
+export async function runJobFile(file: string, values: Asked, io: CliIo): Promise<number> {
+	const { nowMs } = realEnvironment();
+	const started = nowMs();
+	const { text, json } = parsedJob(file, values.steps);
+	const path = resolve(io.cwd, values.out ?? `${basename(file).replace(/\.json$/, "")}.run`);
+	const folder = await openRunFolder(path);
+	try {
+		const [engine, workload] = await startTogether(
+			() => startJobEngine(values, io, folder.storePath),
+			() => workloadOf(resolve(io.cwd, file), json),
+		);
+		const steps = workload.segments * workload.program.k;
+		const isQuiet = values.json && io.err.isTTY !== true;
+		const progress = isQuiet ? silentRun : createRunProgress(io.err, workload.metrics, steps, nowMs);
+		try {
+			const end = await runJob({
+				...{ folder, jobText: text, workload, open: engine.open, device: engine.device, nowMs, signal: io.interrupted },
+				diskBytes: values.disk * 2 ** 30,
+				onEvent: (event) => {
+					if (event.kind === "begun" && !isQuiet)
+						io.err.write(
+							`${paintFor(io.err, io.env).strong("assay")} runs ${file} on ${engine.name}: ${steps} steps, ${formatBytes(event.plan.peakBytes)}\n`,
+						);
+					progress.show(event);
+				},
+			}).finally(() => progress.end());
+			const tookMs = nowMs() - started;
+			printResult(values, io, endJson(path, end, tookMs), (paint) => endText(path, end, tookMs, workload, paint));
+			return end.claim === null ? exitCodes.interrupted.code : 0;
+		} finally {
+			await engine.close();
+		}
+	} finally {
+		await folder.close();
+	}
+}
+
+/** Both at once; when one fails the engine is closed again. */
+async function startTogether<T>(start: () => ReturnType<typeof startJobEngine>, read: () => Promise<T>) {
+	const [engine, other] = await Promise.allSettled([start(), read()]);
+	if (engine.status === "rejected") throw engine.reason;
+	if (other.status === "fulfilled") return [engine.value, other.value] as const;
+	await engine.value.close();
+	throw other.reason;
+}
+
+function endJson(path: string, { claimHash, done, segments, metrics, windowShare }: RunEnd, tookMs: number) {
+	const names = [...new Set(metrics.flatMap((line) => Object.keys(line.metrics)))];
+	const curves = names.map((name) => [name, metrics.flatMap((line) => line.metrics[name] ?? [])] as const);
+	const claim = claimHash && bytesToHex(claimHash);
+	return { folder: path, claim, done, segments, tookMs, windowShare, metrics: Object.fromEntries(curves) };
+}

@@ -1,0 +1,125 @@
+// What can be asked about a claim, docs/jobs.md §6, and how answers are held against what was committed to. Who answers may be a folder and an
+// engine, or somebody far away; an answer that does not fit is none.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import { codes } from "../../protocol/codes.ts";
+import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
+import { merkleLevels } from "../../protocol/hash/merkle.ts";
+import type { Phase, Program } from "../../work/program/shapes.ts";
+import { type JobClaim, type TraceLeaf, traceLeafHash } from "../../work/trace/commitments.ts";
+import type { ShownLeaf } from "../../work/trace/judge.ts";
+import type { Transcript } from "../../work/trace/transcript.ts";
+
+export interface OpPlace {
+	readonly segment: number;
+	readonly step: number;
+	readonly op: number;
+}
+
+export interface StateRoots {
+	/** In the program's order. */
+	readonly state: readonly Uint8Array[];
+	readonly results: readonly Uint8Array[];
+}
+
+/** Levels of a tree that one answer goes down. */
+export const LEVELS = 5;
+
+export interface Answers {
+	readonly claim: JobClaim;
+	/** S_first … S_{first + segments}; they lead to the claim's segment root. */
+	readonly states: readonly Uint8Array[];
+	/** What S_segment commits to. */
+	stateRoots(segment: number): Promise<StateRoots>;
+	traceRoot(segment: number): Promise<Uint8Array>;
+	/** The up to 32 nodes that lie five levels below one (or on level 0, that of the leaf hashes). */
+	traceNodes(segment: number, level: number, index: number): Promise<readonly Uint8Array[]>;
+	traceLeaf(place: OpPlace): Promise<TraceLeaf>;
+	/** Of what the op gives; of the accuser's own run also of what it reads. */
+	leaf(place: OpPlace, of: number | "output", leaf: number): Promise<ShownLeaf>;
+	/** Of an element; with a path, of that span of its turns. */
+	transcript(place: OpPlace, element: number, path: readonly number[]): Promise<Transcript>;
+}
+
+export function noAnswer(what: string): AssayError {
+	return new AssayError("NO_ANSWER", what, { hint: codes.NO_ANSWER.hint });
+}
+
+export const phaseOf = (segment: number): Phase => (segment === 0 ? "init" : "step");
+export const stepsOf = ({ k }: Program, segment: number): number => (segment === 0 ? 1 : k);
+
+/** The accused's trace of one segment, as far as it was asked for; everything in it leads to its root. */
+export class AskedTrace {
+	readonly root: Uint8Array;
+	private readonly answers: Answers;
+	private readonly segment: number;
+	private readonly depth: number;
+	private readonly count: number;
+	private readonly known = new Map<string, Uint8Array>();
+
+	constructor(answers: Answers, segment: number, root: Uint8Array, count: number) {
+		this.answers = answers;
+		this.segment = segment;
+		this.root = root;
+		this.count = count;
+		this.depth = Math.ceil(Math.log2(Math.max(1, count)));
+		this.known.set(`${this.depth}:0`, root);
+	}
+
+	/** Nodes that stand below one, some levels down. */
+	private async below(level: number, index: number): Promise<readonly Uint8Array[]> {
+		const down = Math.min(LEVELS, level);
+		const children = await this.answers.traceNodes(this.segment, level, index);
+		const first = index * 2 ** down;
+		const width = Math.ceil(this.count / 2 ** (level - down));
+		const wanted = Math.min(2 ** down, width - first);
+		if (children.length !== wanted || children.some((one) => one.length !== 32))
+			throw noAnswer(`${children.length} nodes of the trace came where there are ${wanted}`);
+		const levels = merkleLevels(children, keccakNode);
+		if (!equalBytes(levels.at(-1)![0]!, this.known.get(`${level}:${index}`)!))
+			throw noAnswer(`nodes of the trace of segment ${this.segment} do not lead to the one above them`);
+		for (const [up, nodes] of levels.entries())
+			for (const [i, node] of nodes.entries()) this.known.set(`${level - down + up}:${(first >> up) + i}`, node);
+		return children;
+	}
+
+	/** The first leaf whose hash is another one than `own`'s, whose levels are of a tree of the same size. */
+	async firstOther(own: readonly (readonly Uint8Array[])[]): Promise<number> {
+		let [level, index] = [this.depth, 0];
+		while (level > 0) {
+			const children = await this.below(level, index);
+			const down = Math.min(LEVELS, level);
+			const first = index * 2 ** down;
+			const mine = own[level - down]!;
+			const other = children.findIndex((node, i) => !equalBytes(node, mine[first + i]!));
+			if (other < 0) throw noAnswer(`the trace of segment ${this.segment} differs nowhere`);
+			[level, index] = [level - down, first + other];
+		}
+		return index;
+	}
+
+	/** From a leaf to the root. */
+	async path(index: number): Promise<Uint8Array[]> {
+		const path: Uint8Array[] = [];
+		for (let level = this.depth; level > 0; level -= Math.min(LEVELS, level)) {
+			const down = Math.min(LEVELS, level);
+			if (!this.known.has(`${level - down}:${index >> (level - down)}`)) await this.below(level, index >> level);
+		}
+		for (let level = 0, at = index; level < this.depth; level++, at >>= 1) {
+			const sibling = this.known.get(`${level}:${at ^ 1}`);
+			if (sibling !== undefined) path.push(sibling);
+		}
+		return path;
+	}
+
+	/** What the leaf at this place says; it is the leaf that the tree has there. */
+	async leaf(place: OpPlace, index: number, operands: number): Promise<TraceLeaf> {
+		await this.path(index);
+		const leaf = await this.answers.traceLeaf(place);
+		const hash = this.known.get(`0:${index}`)!;
+		const isShaped = leaf.step === place.step && leaf.op === place.op && leaf.inputs.length === operands;
+		if (!isShaped || !equalBytes(traceLeafHash(leaf), hash))
+			throw noAnswer(`step ${place.step}, op ${place.op} is not what the trace of segment ${place.segment} has there`);
+		return leaf;
+	}
+}

@@ -1,0 +1,148 @@
+// The fraud file, docs/jobs.md §7: one contradiction in what a claim and the answers about one of its segments say, with all that a judge
+// needs and nothing of the program but the leaves in question. Its shape, how it is made and how it is read; judge-fraud.ts judges it.
+import {
+	hex,
+	int,
+	list,
+	object,
+	oneOf,
+	orNull,
+	pattern,
+	type Shape,
+	type Typed,
+	variants,
+} from "../../protocol/bytes/shape.ts";
+import {
+	attachmentShape,
+	type Container,
+	type DecodeResult,
+	decodeContainer,
+	encodeContainer,
+	entriesOf,
+} from "../../protocol/probe/container.ts";
+import { LIMITS } from "../../work/program/shapes.ts";
+
+const U32 = 0xffff_ffff;
+/** A tree of 2³² leaves. */
+const path = list(hex(32), 32);
+const decimal = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
+
+/** An op of the program; its leaf is attached. */
+const opShown = object({ number: int(0, LIMITS.ops), path });
+/** A leaf of the segment's trace. */
+const traceShown = object({
+	step: int(0, LIMITS.steps),
+	op: int(0, LIMITS.ops),
+	inputs: list(hex(32), LIMITS.operands),
+	output: hex(32),
+	path,
+});
+/** S_segment, and its place in the claim's segment tree. */
+const stateShown = object({ segment: int(0, LIMITS.segment + 1), states: hex(32), results: hex(32), path });
+/** A tensor's root in the tree of states, results or inputs. */
+const rootShown = object({
+	tensor: int(0, LIMITS.tensors),
+	root: hex(32),
+	index: int(0, LIMITS.tensors),
+	count: int(1, LIMITS.tensors),
+	path,
+});
+export type OpShown = Typed<typeof opShown>;
+export type TraceShown = Typed<typeof traceShown>;
+export type StateShown = Typed<typeof stateShown>;
+export type RootShown = Typed<typeof rootShown>;
+
+/** Where a root must come from. `whole`: the program is attached, which shows that no op writes the tensor. */
+const origin = variants("from", {
+	op: object({ from: oneOf("op"), leaf: traceShown, writer: orNull(opShown) }),
+	constant: object({ from: oneOf("constant"), path }),
+	input: object({ from: oneOf("input"), seed: hex(32), root: rootShown }),
+	state: object({ from: oneOf("state"), state: stateShown, root: rootShown, whole: oneOf(true, false) }),
+	zero: object({ from: oneOf("zero"), whole: oneOf(true, false) }),
+});
+export type OriginShown = Typed<typeof origin>;
+
+const contradiction = variants("kind", {
+	value: object({ kind: oneOf("value"), path }),
+	filling: object({ kind: oneOf("filling"), path }),
+	chunk: object({ kind: oneOf("chunk"), chunk: int(0, U32), paths: list(path, 2) }),
+	load: object({
+		kind: oneOf("load"),
+		section: oneOf("before", "body", "after"),
+		load: int(0, LIMITS.registers),
+		path: orNull(path),
+	}),
+	turn: object({ kind: oneOf("turn") }),
+	end: object({ kind: oneOf("end") }),
+});
+
+/** Of a path of turns: 4,096 turns are three levels of 32 parts. */
+const MOST_SPANS = 3;
+
+const fault = variants("kind", {
+	element: object({
+		kind: oneOf("element"),
+		op: opShown,
+		leaf: traceShown,
+		/** The job's seed, and the tree of its inputs: together the claim's inputs. */
+		seed: hex(32),
+		inputs: hex(32),
+		element: int(0, LIMITS.elements),
+		/** Of turns; a transcript is attached for each span on it. */
+		turns: list(int(0, LIMITS.turns), MOST_SPANS),
+		contradiction,
+	}),
+	wire: object({ kind: oneOf("wire"), op: opShown, leaf: traceShown, operand: int(0, LIMITS.operands), origin }),
+	end: object({ kind: oneOf("end"), of: oneOf("state", "result"), state: stateShown, root: rootShown, origin }),
+	start: object({ kind: oneOf("start"), of: oneOf("state", "result"), state: stateShown, root: rootShown, path }),
+	result: object({ kind: oneOf("result"), state: stateShown }),
+});
+export type FaultShown = Typed<typeof fault>;
+export type ElementShown = Extract<FaultShown, { kind: "element" }>;
+
+const claim = object({
+	chainId: decimal,
+	escrow: hex(20),
+	job: decimal,
+	part: int(0, U32),
+	program: hex(32),
+	inputs: hex(32),
+	first: int(0, LIMITS.segment),
+	segments: int(1, LIMITS.segment + 1),
+	segmentRoot: hex(32),
+	resultRoot: hex(32),
+});
+
+const body = object({
+	format: oneOf("assay-fraud"),
+	version: oneOf(1),
+	/** Hash of the claim. */
+	accused: hex(32),
+	claim,
+	/** The 20 bytes before a program's first leaf, and its two trees: together the claim's program. */
+	program: object({ head: hex(20), tensors: hex(32), ops: hex(32) }),
+	segment: int(0, LIMITS.segment),
+	/** What the accused answered when asked for the trace of the segment; null where it is not needed. */
+	trace: orNull(hex(32)),
+	fault,
+});
+export interface FraudBody extends Typed<typeof body> {}
+
+/** A leaf of an op, its transcript, three spans, two leaves. */
+const ATTACHMENTS = 8;
+const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body: body as Shape<FraudBody> });
+interface FraudEnvelope extends Typed<typeof envelope> {}
+
+export function makeFraudFile(
+	stated: Omit<FraudBody, "format" | "version">,
+	attachments: readonly Uint8Array[],
+): Uint8Array {
+	const made: FraudEnvelope = {
+		attachments: entriesOf(attachments),
+		body: { format: "assay-fraud", version: 1, ...stated },
+	};
+	return encodeContainer(made, attachments);
+}
+
+export const decodeFraudFile = (file: Uint8Array): DecodeResult<Container<FraudEnvelope>> =>
+	decodeContainer(file, envelope);

@@ -1,0 +1,43 @@
+// The verdict on a fraud file. A value, never an exception. `valid` means: what is shown contradicts itself, so whoever made the claim and
+// gave these answers is convicted. It never clears anybody.
+import type { Code } from "../../protocol/codes.ts";
+import type { Finding, Verdict } from "../../protocol/probe/verdict.ts";
+import type { FaultShown } from "./fraud-file.ts";
+
+export interface ValidFraud {
+	readonly status: "valid";
+	/** Hash of the claim that is convicted. */
+	readonly accused: string;
+	readonly kind: FaultShown["kind"];
+	readonly segment: number;
+	/** Null where the fault lies between segments. */
+	readonly step: number | null;
+	readonly phase: "init" | "step" | null;
+	readonly op: number | null;
+	readonly operator: string | null;
+	/** Of a false element. */
+	readonly element: number | null;
+	/** Of a false wire. */
+	readonly operand: number | null;
+	readonly tensor: number | null;
+	/** value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state, zero. */
+	readonly shows: string;
+	/** A number, or a root as hex. */
+	readonly said: string;
+	readonly right: string;
+	readonly findings: readonly Finding[];
+}
+
+export type FraudVerdict = ValidFraud | Extract<Verdict, { status: "invalid" }>;
+
+/** Ends a judgement: nothing is proven, and this is why. Thrown inside src/verify/work/ only. */
+export class Unproven extends Error {
+	readonly code: Code;
+	readonly where: string;
+
+	constructor(code: Code, where: string, detail: string) {
+		super(detail);
+		this.code = code;
+		this.where = where;
+	}
+}

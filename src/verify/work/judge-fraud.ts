@@ -1,0 +1,144 @@
+// Does a fraud file convict? docs/jobs.md §7. A pure function of its bytes and of what the asker expects; the same in the CLI and in a browser.
+// Bad files are values, never exceptions. Who is convicted made this claim and gave these answers: whether somebody signed them is not
+// known here, and the verdict says so.
+import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import type { Code } from "../../protocol/codes.ts";
+import { philoxKey } from "../../protocol/hash/philox.ts";
+import { sumShapeFault } from "../../work/program/check-sums.ts";
+import type { Op } from "../../work/program/shapes.ts";
+import { type Contradiction, judgeElement, type Nothing, type ShownLeaf } from "../../work/trace/judge.ts";
+import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
+import { decodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
+import { decodeFraudFile, type ElementShown } from "./fraud-file.ts";
+import { bytesOfHex, Shown } from "./fraud-parts.ts";
+import { type FraudVerdict, Unproven, type ValidFraud } from "./fraud-verdict.ts";
+import { judgeEnd, judgeResult, judgeStart, judgeWire } from "./judge-wire.ts";
+
+export interface FraudExpectations {
+	/** Hash of the claim that must be the accused one. */
+	readonly claim?: string;
+}
+
+const CODE_OF: Readonly<Record<Nothing, Code>> = {
+	place: "FRAUD_PLACE",
+	words: "FRAUD_WORDS",
+	leaf: "FRAUD_LEAF",
+	undefined: "FRAUD_WORDS",
+	agrees: "FRAUD_AGREES",
+};
+
+export function verifyFraud(file: Uint8Array, expect: FraudExpectations = {}): FraudVerdict {
+	try {
+		return judge(file, expect);
+	} catch (error) {
+		if (error instanceof Unproven)
+			return { status: "invalid", code: error.code, where: error.where, detail: error.message };
+		// Last resort, never the way a bad file is refused: tests show that no mutation gets here.
+		const detail = error instanceof Error ? error.message : "unknown";
+		return { status: "invalid", code: "INTERNAL", where: "verify", detail };
+	}
+}
+
+function judge(file: Uint8Array, expect: FraudExpectations): FraudVerdict {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok) return { status: "invalid", code: decoded.code, where: decoded.where, detail: decoded.detail };
+	const { envelope, attachments } = decoded.evidence;
+	const { body } = envelope;
+	const { fault } = body;
+	if (expect.claim !== undefined && body.accused !== expect.claim)
+		throw new Unproven("FRAUD_CLAIM", "accused", "not the claim asked for");
+	const shown = new Shown(body, attachments);
+	const found = fault.kind === "element" ? elementFault(shown, fault) : rootFault(shown);
+	shown.attached.mustEnd();
+	if (found.said === found.right) throw new Unproven("FRAUD_AGREES", "fault", "what is shown agrees");
+	const isByAnswers = fault.kind === "element" || fault.kind === "wire" || found.shows === "op";
+	if (!isByAnswers && body.trace !== null) throw new Unproven("FRAUD_TRACE", "trace", "is not needed");
+	const unsigned = { code: "ANSWERS_UNSIGNED", detail: "trace and transcript are the word of whoever made the file" };
+	return {
+		...{ status: "valid", accused: body.accused, kind: fault.kind, segment: body.segment },
+		...found,
+		findings: isByAnswers ? [unsigned] : [],
+	};
+}
+
+type Found = Omit<ValidFraud, "status" | "accused" | "kind" | "segment" | "findings">;
+const NOWHERE = { step: null, phase: null, op: null, operator: null, element: null, operand: null, tensor: null };
+
+function rootFault(shown: Shown): Found {
+	const { fault } = shown.body;
+	if (fault.kind === "wire") {
+		const { op, ...wire } = judgeWire(shown, fault);
+		const { step, op: number } = fault.leaf;
+		return { ...NOWHERE, ...wire, phase: shown.phase, step, op: number, operator: op.operator, operand: fault.operand };
+	}
+	if (fault.kind === "end") return { ...NOWHERE, ...judgeEnd(shown, fault) };
+	if (fault.kind === "start") return { ...NOWHERE, ...judgeStart(shown, fault) };
+	if (fault.kind === "result") return { ...NOWHERE, ...judgeResult(shown, fault) };
+	throw new Unproven("FRAUD_PLACE", "fault.kind", "not known here");
+}
+
+function transcriptOf(shown: Shown): Transcript {
+	const found = decodeTranscript(shown.attached.take("a transcript"));
+	if (found === null) throw new Unproven("FRAUD_WORDS", "attachments", "a transcript is no list of 64-bit numbers");
+	return found;
+}
+
+function leafOf(shown: Shown, path: readonly string[]): ShownLeaf {
+	const bytes = shown.attached.take("a leaf");
+	if (bytes.length !== LEAF_BYTES) throw new Unproven("FRAUD_LEAF", "attachments", "a leaf has 1,024 bytes");
+	// A copy: what was attached may lie anywhere in the file.
+	return { bytes: concatBytes(bytes), path: path.map(bytesOfHex) };
+}
+
+function contradictionOf(shown: Shown, said: ElementShown["contradiction"]): Contradiction {
+	switch (said.kind) {
+		case "value":
+		case "filling":
+			return { kind: said.kind, leaf: leafOf(shown, said.path) };
+		case "chunk":
+			return { kind: "chunk", chunk: said.chunk, leaves: said.paths.map((path) => leafOf(shown, path)) };
+		case "load": {
+			const leaf = said.path === null ? null : leafOf(shown, said.path);
+			return { kind: "load", section: said.section, load: said.load, leaf };
+		}
+		case "turn":
+		case "end":
+			return { kind: said.kind };
+	}
+}
+
+/** Dims that no checked program has would lead the judge astray. */
+function mustFit(op: Op): void {
+	const wrong = op.operator === "map" ? null : sumShapeFault(op);
+	if (wrong !== null) throw new Unproven("FRAUD_PROGRAM", "fault.op", wrong.message);
+}
+
+/** Nothing is in the file that the judgement does not need. */
+function mustSayNoMore({ contradiction, turns, element }: ElementShown, transcript: Transcript): void {
+	const isInTurn = contradiction.kind === "turn" || (contradiction.kind === "load" && contradiction.section === "body");
+	if (turns.length > 0 !== isInTurn) throw new Unproven("FRAUD_WORDS", "fault.turns", "a path of turns is for turns");
+	if (contradiction.kind === "filling" && (transcript.length > 0 || element > 0))
+		throw new Unproven("FRAUD_WORDS", "fault", "nothing is said of a filling");
+}
+
+function elementFault(shown: Shown, fault: ElementShown): Found {
+	const op = shown.op(fault.op, "fault.op");
+	mustFit(op);
+	if (fault.leaf.op !== fault.op.number) throw new Unproven("FRAUD_PLACE", "fault.leaf.op", "another op");
+	const { inputs, output } = shown.trace(fault.leaf, "fault.leaf");
+	shown.inputs(fault.seed, fault.inputs, "fault.seed");
+	const { step } = fault.leaf;
+	const moment = { segment: shown.body.segment, step, k: shown.k, key: philoxKey(bytesOfHex(fault.seed)) };
+	const transcript = transcriptOf(shown);
+	const spans = fault.turns.map(() => transcriptOf(shown));
+	const contradiction = contradictionOf(shown, fault.contradiction);
+	mustSayNoMore(fault, transcript);
+	const { element } = fault;
+	const words = { transcript, path: fault.turns, spans };
+	const judged = judgeElement({ op, element, moment, inputs, output }, words, contradiction);
+	if (!judged.convicts) throw new Unproven(CODE_OF[judged.reason], "fault", judged.why);
+	return {
+		...{ ...NOWHERE, step, phase: shown.phase, op: fault.op.number, operator: op.operator, element },
+		...{ shows: contradiction.kind, said: `${judged.said}`, right: `${judged.right}` },
+	};
+}
