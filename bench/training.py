@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# The float32 twin of an exact GPT training run: same first weights, same batches, AdamW in PyTorch without TF32; the loss of each step.
+# bench/training.ts writes the folder and calls it. Not here: the comparison.
+#   training.py FOLDER        reads job.json, weights.safetensors, tokens.bin, samples.bin; writes float.json
+#                             environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1)
+import json, math, os, struct, sys, time
+import numpy, torch
+import torch.nn.functional as F
+
+folder = sys.argv[1]
+parts = int(os.environ.get("BATCHES", "1"))
+job = json.load(open(f"{folder}/job.json"))
+model, by, batch, steps = job["model"], job["optimizer"], job["batch"], job["steps"]
+context, width, heads, layers = model["context"], model["width"], model["heads"], model["layers"]
+device = "cuda" if torch.cuda.is_available() else "cpu"
+torch.backends.cuda.matmul.allow_tf32 = False
+torch.backends.cudnn.allow_tf32 = False
+
+with open(f"{folder}/weights.safetensors", "rb") as file:
+    data = file.read()
+length = struct.unpack("<Q", data[:8])[0]
+w = {}
+for name, entry in json.loads(data[8 : 8 + length]).items():
+    begin, end = entry["data_offsets"]
+    array = numpy.frombuffer(data[8 + length + begin : 8 + length + end], "<f4").reshape(entry["shape"])
+    w[name] = torch.nn.Parameter(torch.tensor(array, device=device))
+tokens = torch.from_numpy(numpy.fromfile(f"{folder}/tokens.bin", "<i4").astype(numpy.int64)).to(device)
+samples = torch.from_numpy(numpy.fromfile(f"{folder}/samples.bin", "<i4").reshape(steps, batch).astype(numpy.int64)).to(device)
+place = torch.arange(context, device=device)
+
+
+def loss_of(rows):
+    """Summed over all tokens of these windows."""
+    at = rows[:, None] * context + place
+    x, y = tokens[at], tokens[at + 1]
+    h = w["wte.weight"][x] + w["wpe.weight"][place]
+    norm = lambda t, name: F.layer_norm(t, (width,), w[name + ".weight"], w[name + ".bias"], 1e-5)
+    for i in range(layers):
+        of = lambda name: w[f"h.{i}.{name}"]
+        linear = lambda t, name: F.linear(t, of(name + ".weight"), of(name + ".bias"))
+        qkv = linear(norm(h, f"h.{i}.ln_1"), "attn.c_attn")
+        q, k, v = (t.view(len(rows), context, heads, width // heads).transpose(1, 2) for t in qkv.split(width, dim=2))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        h = h + linear(mixed.transpose(1, 2).reshape(len(rows), context, width), "attn.c_proj")
+        h = h + linear(F.gelu(linear(norm(h, f"h.{i}.ln_2"), "mlp.c_fc")), "mlp.c_proj")
+    logits = F.linear(norm(h, "ln_f"), w["wte.weight"])
+    return F.cross_entropy(logits.view(-1, logits.shape[-1]), y.reshape(-1), reduction="sum")
+
+
+def rate_at(t):
+    if t < by["warmup"]:
+        return by["rate"] * (t + 1) / by["warmup"]
+    if by["floor"] == 1:
+        return by["rate"]
+    done = (t - by["warmup"]) / max(1, steps - 1 - by["warmup"])
+    return by["rate"] * (by["floor"] + (1 - by["floor"]) * 0.5 * (1 + math.cos(math.pi * done)))
+
+
+groups = [
+    {"params": [p for p in w.values() if p.dim() > 1], "weight_decay": by["decay"]},
+    {"params": [p for p in w.values() if p.dim() == 1], "weight_decay": 0.0},
+]
+optimizer = torch.optim.AdamW(groups, lr=by["rate"], betas=(by["beta1"], by["beta2"]), eps=1e-8)
+losses, start = [], time.time()
+for t in range(steps):
+    for group in optimizer.param_groups:
+        group["lr"] = rate_at(t)
+    optimizer.zero_grad(set_to_none=True)
+    total = 0
+    for rows in samples[t].chunk(parts):
+        loss = loss_of(rows) / (batch * context)
+        loss.backward()
+        total = total + loss.detach()
+    optimizer.step()
+    losses.append(total)
+losses = [float(loss) for loss in losses]
+took = time.time() - start
+machine = torch.cuda.get_device_name() if device == "cuda" else "cpu"
+json.dump({"machine": machine, "torch": torch.__version__, "losses": losses, "msPerStep": 1e3 * took / steps}, open(f"{folder}/float.json", "w"))
+print(f"float32: {1e3 * took / steps:.1f} ms a step, loss {losses[0]:.4f} -> {sum(losses[-20:]) / len(losses[-20:]):.4f}", file=sys.stderr)

@@ -1,0 +1,157 @@
+// What exact training costs in accuracy: a job runs on the engine, the same model with the same first weights and the same batches in
+// PyTorch's float32 (bench/training.py), and the losses are compared, means of 20 steps. Needs PyTorch; a GPU for more than tiny sizes.
+//   node bench/training.ts RESULT.json JOB.json…      environment: ENGINE (path), DEVICE (gpu), WORK (a folder), PYTHON (python3; none: skip)
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createEngineClient } from "../src/engine/client/create-engine-client.ts";
+import type { WorkSession } from "../src/engine/client/work-session.ts";
+import { createLocalLink } from "../src/engine/links/create-local-link.ts";
+import { bytesToHex } from "../src/protocol/bytes/bytes.ts";
+import { orderTable } from "../src/work/models/order.ts";
+import {
+	bytesOf,
+	bytesToElements,
+	type Elements,
+	elementCount,
+	elementsToBytes,
+} from "../src/work/operators/tensor-type.ts";
+import { encodeProgram } from "../src/work/program/encode.ts";
+import { stateHashOf } from "../src/work/trace/commitments.ts";
+import { buildWorkload } from "../src/work/workloads/build-workload.ts";
+import { readJob, type TrainSpec } from "../src/work/workloads/read-job.ts";
+import { weightsFile } from "../src/work/workloads/weights-file.ts";
+import type { Workload } from "../src/work/workloads/workload.ts";
+
+const MEAN_OF = 20;
+const PIECE = 1 << 26;
+const here = dirname(fileURLToPath(import.meta.url));
+const { ENGINE, DEVICE = "gpu", WORK = mkdtempSync(join(tmpdir(), "training-")), PYTHON = "python3" } = process.env;
+
+interface Curve {
+	readonly losses: readonly number[];
+	readonly msPerStep: number;
+}
+interface OurCurve extends Curve {
+	/** S after the last segment: the same on every machine. */
+	readonly stateHash: string;
+}
+
+async function fetchTensor(session: WorkSession, { program }: Workload, name: string): Promise<Elements> {
+	const number = program.tensors.findIndex((tensor) => tensor.name === name);
+	const { type, dims } = program.tensors[number]!;
+	const bytes = new Uint8Array(elementCount(dims) * bytesOf(type));
+	for (let at = 0; at < bytes.length; at += PIECE)
+		bytes.set(await session.fetch(number, at, Math.min(PIECE, bytes.length - at)), at);
+	return bytesToElements(bytes, type, elementCount(dims))!;
+}
+
+/** What PyTorch needs: the weights after init, the data, and which samples each step sees. */
+async function writeTwin(folder: string, session: WorkSession, work: Workload, spec: TrainSpec): Promise<void> {
+	const { model, batch, steps, seed, optimizer } = spec;
+	if (model.kind !== "gpt") throw new Error("only GPTs are compared");
+	const tensors = new Map<string, Elements>();
+	for (const { tensor } of work.weights)
+		if (!tensors.has(tensor)) tensors.set(tensor, await fetchTensor(session, work, tensor));
+	writeFileSync(
+		join(folder, "weights.safetensors"),
+		weightsFile(work.weights, (name) => tensors.get(name)!),
+	);
+	writeFileSync(join(folder, "tokens.bin"), elementsToBytes(Int32Array.from(work.given.tokens as Int32Array)));
+	const n = (work.given.tokens!.length - 1) / model.context;
+	const table = orderTable("affine", seed, n, Math.ceil((steps * batch) / n));
+	const samples = Int32Array.from({ length: steps * batch }, (_, c) => {
+		const epoch = Math.floor(c / n);
+		return Number((BigInt(table[2 * epoch]!) * BigInt(c - epoch * n) + BigInt(table[2 * epoch + 1]!)) % BigInt(n));
+	});
+	writeFileSync(join(folder, "samples.bin"), elementsToBytes(samples));
+	writeFileSync(join(folder, "job.json"), JSON.stringify({ model, optimizer, batch, steps }));
+}
+
+async function runOurs(folder: string, work: Workload, spec: TrainSpec): Promise<OurCurve> {
+	const link = await createLocalLink({ command: resolve(ENGINE!), args: ["--work"], env: process.env });
+	const client = await createEngineClient(link, {
+		clockUs: () => Math.round(performance.now() * 1000),
+		randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+		readyDeadlineMs: 60_000,
+	});
+	try {
+		const { devices } = await client.hello({ deadlineMs: 60_000 });
+		const device = devices.findIndex(({ kind }) => kind === DEVICE);
+		const session = await client.openWork({ device, program: encodeProgram(work.program), seed: work.seed });
+		for (const [number, { name }] of work.program.tensors.entries())
+			if (work.given[name]) await session.write(number, elementsToBytes(work.given[name]));
+		await session.run({ first: 0, count: 1 });
+		await writeTwin(folder, session, work, spec);
+		const [metric] = work.metrics;
+		const number = work.program.tensors.findIndex(({ name }) => name === metric!.name);
+		const losses: number[] = [];
+		let stateHash = "";
+		const start = performance.now();
+		await session.run({
+			first: 1,
+			count: work.segments,
+			onMetric: ({ tensor, bytes }) => {
+				if (tensor === number) losses.push(metric!.read(bytesToElements(bytes, "i64", 1)!));
+			},
+			onSegment: ({ segment, stateRoots, resultRoots }) => {
+				stateHash = bytesToHex(stateHashOf(work.program, segment + 1, stateRoots, resultRoots));
+			},
+		});
+		const msPerStep = (performance.now() - start) / losses.length;
+		await session.release();
+		return { losses, msPerStep, stateHash };
+	} finally {
+		await client.close();
+	}
+}
+
+/** Means of 20 steps, ours and the float's, and the largest relative difference of two. */
+function compare(ours: readonly number[], float: readonly number[]) {
+	const means = (all: readonly number[]) =>
+		Array.from({ length: Math.floor(all.length / MEAN_OF) }, (_, i) => {
+			const part = all.slice(i * MEAN_OF, (i + 1) * MEAN_OF);
+			return part.reduce((sum, loss) => sum + loss, 0) / part.length;
+		});
+	const [a, b] = [means(ours), means(float)];
+	const differences = a.map((mean, i) => mean / b[i]! - 1);
+	return { ours: a, float: b, differences, largest: Math.max(...differences.map(Math.abs)) };
+}
+
+async function trial(job: string): Promise<object> {
+	const folder = join(WORK, basename(job, ".json"));
+	mkdirSync(folder, { recursive: true });
+	const spec = readJob(JSON.parse(readFileSync(job, "utf8")));
+	if (spec.workload !== "train") throw new Error(`${job} trains nothing`);
+	const work = await buildWorkload(spec, (name) => new Uint8Array(readFileSync(join(dirname(job), name))));
+	const ours = await runOurs(folder, work, spec);
+	const { model, optimizer, batch, steps } = spec;
+	const head = { job: basename(job), model, optimizer, batch, steps, stateHash: ours.stateHash };
+	const last = ours.losses.slice(-MEAN_OF).reduce((sum, loss) => sum + loss, 0) / MEAN_OF;
+	console.error(
+		`${head.job}: ${ours.msPerStep.toFixed(1)} ms a step, loss ${ours.losses[0]!.toFixed(4)} → ${last.toFixed(4)}`,
+	);
+	if (PYTHON === "none") return { ...head, ours };
+	const python = spawnSync(PYTHON, [join(here, "training.py"), folder], { stdio: ["ignore", "inherit", "inherit"] });
+	if (python.status !== 0) return { ...head, ours, float: null };
+	const float = JSON.parse(readFileSync(join(folder, "float.json"), "utf8")) as Curve & { readonly machine: string };
+	const compared = compare(ours.losses, float.losses);
+	console.error(`${head.job}: within ${(100 * compared.largest).toFixed(3)} % of float32, means of ${MEAN_OF} steps`);
+	return {
+		...head,
+		machine: float.machine,
+		msPerStep: { ours: ours.msPerStep, float32: float.msPerStep },
+		...compared,
+	};
+}
+
+const [result, ...jobs] = process.argv.slice(2);
+if (result === undefined || jobs.length === 0 || ENGINE === undefined)
+	throw new Error("ENGINE=… training.ts RESULT JOB…");
+const rows: object[] = [];
+for (const job of jobs) {
+	rows.push(await trial(job));
+	writeFileSync(result, `${JSON.stringify({ commit: process.env.COMMIT ?? "unknown", trials: rows }, null, "\t")}\n`);
+}
