@@ -95,24 +95,31 @@ void KernelEmitter::store_planes(const KernelOp& one, const Frames& frames, bool
   const bool together = neighbours && frames.size() > 1;
   std::vector<std::string> words;
   for (const Frame& frame : frames) words.push_back(as(false, frame.values.back()).name);
+  // Byte p of two words.
+  const auto two_bytes = [&](size_t i, uint32_t p) {
+    const std::string out = r();
+    line("prmt.b32 ", out, ", ", words[i], ", ", words[i + 1], ", ", std::to_string((4 + p) * 16 + p));
+    return out;
+  };
+  const auto four_bytes = [&](size_t i, uint32_t p) {
+    const std::string low = two_bytes(i, p), high = two_bytes(i + 2, p), out = r();
+    line("prmt.b32 ", out, ", ", low, ", ", high, ", 0x5410");
+    return out;
+  };
   for (size_t i = 0; i < (together ? 1 : frames.size()); ++i) {
     const std::string to = address(base, plane_index(one, frames[i].index), 1);
     for (uint32_t p = 0; p < one.layout.count; ++p) {
-      const std::string at = "[" + to + "+" + std::to_string(p * one.layout.plane_bytes) + "]", out = r();
+      const std::string at = "[" + to + "+" + std::to_string(p * one.layout.plane_bytes) + "]";
       if (!together) {
+        const std::string out = r();
         line("shr.u32 ", out, ", ", words[i], ", ", std::to_string(8 * p));
         line("st.global.b8 ", at, ", ", out);
-        continue;
+      } else if (frames.size() == 2) line("st.global.b16 ", at, ", ", two_bytes(0, p));
+      else if (frames.size() == 4) line("st.global.b32 ", at, ", ", four_bytes(0, p));
+      else {
+        const std::string a = four_bytes(0, p), b = four_bytes(4, p), c = four_bytes(8, p), d = four_bytes(12, p);
+        line("st.global.v4.b32 ", at, ", {", a, ", ", b, ", ", c, ", ", d, "}");
       }
-      const std::string low = r(), high = r(), select = std::to_string((4 + p) * 16 + p);
-      line("prmt.b32 ", low, ", ", words[0], ", ", words[1], ", ", select);
-      if (frames.size() == 2) {
-        line("st.global.b16 ", at, ", ", low);
-        continue;
-      }
-      line("prmt.b32 ", high, ", ", words[2], ", ", words[3], ", ", select);
-      line("prmt.b32 ", out, ", ", low, ", ", high, ", 0x5410");
-      line("st.global.b32 ", at, ", ", out);
     }
   }
 }
@@ -131,12 +138,13 @@ void KernelEmitter::store(size_t number, const Frames& frames, bool neighbours) 
       line(kStores[static_cast<uint8_t>(type)], address(base, frames[i].index, bytes_of(type)), "], ", values[i]);
     return;
   }
-  const std::string to = address(base, frames[0].index, bytes_of(type)), count = std::to_string(frames.size());
-  std::string all = values[0];
-  for (size_t i = 1; i < frames.size(); ++i) all += ", " + values[i];
-  if (type != Type::i64) return line("st.global.v", count, ".b", std::to_string(8 * bytes_of(type)), " [", to, "], {", all, "}");
-  for (size_t i = 0; i < frames.size(); i += 2)
-    line("st.global.v2.b64 [", to, "+", std::to_string(8 * i), "], {", values[i], ", ", values[i + 1], "}");
+  const std::string to = address(base, frames[0].index, bytes_of(type));
+  const size_t size = bytes_of(type), each = size == 8 ? 2 : std::min<size_t>(frames.size(), 4);
+  for (size_t i = 0; i < frames.size(); i += each) {
+    std::string all = values[i];
+    for (size_t j = 1; j < each; ++j) all += ", " + values[i + j];
+    line("st.global.v", std::to_string(each), ".b", std::to_string(8 * size), " [", to, "+", std::to_string(i * size), "], {", all, "}");
+  }
 }
 
 // ---- without rows
@@ -187,7 +195,8 @@ void KernelEmitter::flat_apart() {
   blocks_ = (plan_.count + per_block - 1) / per_block;
 }
 
-// A block makes 32 places of `axis` by 32 of the last: what lies apart for one thread is side by side for its neighbours.
+// A block makes a patch of `axis` by the last: what lies apart for one thread is side by side for its neighbours. Short code takes 16
+// places of the last for a thread, so that few accesses are narrow; else 4.
 void KernelEmitter::turned(const Op& op, uint32_t axis) {
   const Dims& dims = op.dims;
   const size_t last = dims.size() - 1;
@@ -198,7 +207,11 @@ void KernelEmitter::turned(const Op& op, uint32_t axis) {
     rest = two("div", ".u32 ", false, rest, std::to_string(count));
     return at;
   };
-  const uint32_t across = (dims[last] + 31) / 32, down = (dims[axis] + 31) / 32;
+  size_t code = 0;
+  bool has_gaps = false;
+  for (const KernelOp& one : plan_.ops) code += one.op->code.before.size(), has_gaps |= one.planes >= 0 && one.layout.pitch != one.layout.k;
+  const bool many = code <= 12 && dims[last] % 16 == 0 && !has_gaps;
+  const uint32_t height = many ? 128 : 32, across = (dims[last] + 31) / 32, down = (dims[axis] + height - 1) / height;
   const Value patch_last = next(across), patch_axis = next(down);
   const Value low = two("and", ".b32 ", false, {"%thread", false}, "7"), warp = two("shr", ".u32 ", false, {"%thread", false}, "5");
   const Value in_axis = two("and", ".b32 ", false, warp, "3"), four = two("shr", ".u32 ", false, {"%thread", false}, "3");
@@ -208,10 +221,16 @@ void KernelEmitter::turned(const Op& op, uint32_t axis) {
     line("mad.lo.u32 ", out.name, ", ", a.name, ", ", times, ", ", b.name);
     return out;
   };
-  frame.coordinates[axis] = mad(patch_axis, "32", mad(in_axis, "8", low));
-  frame.coordinates[last] = two("shl", ".b32 ", false, mad(patch_last, "8", mad(high, "4", in_four)), "2");
+  if (many) {
+    const Value lane = two("and", ".b32 ", false, {"%thread", false}, "15"), half = two("and", ".b32 ", false, two("shr", ".u32 ", false, {"%thread", false}, "4"), "1");
+    frame.coordinates[axis] = mad(patch_axis, "128", mad(warp, "16", lane));
+    frame.coordinates[last] = two("shl", ".b32 ", false, mad(patch_last, "2", half), "4");
+  } else {
+    frame.coordinates[axis] = mad(patch_axis, "32", mad(in_axis, "8", low));
+    frame.coordinates[last] = two("shl", ".b32 ", false, mad(patch_last, "8", mad(high, "4", in_four)), "2");
+  }
   for (const size_t i : {size_t{axis}, last}) {
-    if (dims[i] % 32 == 0) continue;
+    if (dims[i] % (i == last ? 32 : height) == 0) continue;
     const std::string done = p();
     line("setp.ge.u32 ", done, ", ", frame.coordinates[i].name, ", ", std::to_string(dims[i]));
     line("@", done, " bra DONE");
@@ -225,7 +244,7 @@ void KernelEmitter::turned(const Op& op, uint32_t axis) {
     line("mad.lo", s(is_wide_), out.name, ", ", index.name, ", ", std::to_string(dims[i]), ", ", at.name);
     index = out;
   }
-  Frames frames = frames_at(index, 4, true, 1);
+  Frames frames = frames_at(index, many ? 16 : 4, true, 1);
   frames[0].coordinates = frame.coordinates;
   run_all(frames, true);
   blocks_ = plan_.count / dims[last] / dims[axis] * across * down;

@@ -223,18 +223,18 @@ Value MapEmitter::load(const Instruction& one, bool is_wide) {
   return as(is_wide, out);
 }
 
-// Two or four neighbours in one access, where the operand has them side by side.
+// Neighbours in few accesses, where the operand has them side by side.
 bool MapEmitter::load_neighbours(const Instruction& one, bool is_wide, std::vector<Frame>& frames) {
   const Input& input = map_->inputs[one.operand];
-  const auto count = static_cast<int>(frames.size());
+  const int count = static_cast<int>(frames.size()), together = std::min(count, 4);
   if (!map_->neighbours || count == 1 || input.made != nullptr) return false;
   const bool own = is_own_place(map_->op, one);
   if (!own) {
     const auto place = flat_place(map_->op, one);
-    if (!place || place->constant % count != 0) return false;
+    if (!place || place->constant % together != 0) return false;
     const size_t last = map_->op.dims.size() - 1;
     for (size_t of = 0; of < place->steps.size(); ++of)
-      if (of == last ? place->steps[of] != 1 : place->steps[of] % count != 0) return false;
+      if (of == last ? place->steps[of] != 1 : place->steps[of] % together != 0) return false;
   }
   const Operand& operand = map_->op.operands[one.operand];
   at_ = 0;
@@ -253,10 +253,10 @@ bool MapEmitter::load_neighbours(const Instruction& one, bool is_wide, std::vect
     for (int i = first; i < end; ++i) all += (i > first ? ", " : "") + four[i].name;
     return all;
   };
-  if (operand.type == Type::i64) {
-    line("ld.global.v2.s64 {", names(0, 2), "}, [", from, "]");
-    if (count == 4) line("ld.global.v2.s64 {", names(2, 4), "}, [", from, "+16]");
-  } else line("ld.global.v", std::to_string(count), ".s", std::to_string(8 * bytes_of(operand.type)), " {", names(0, count), "}, [", from, "]");
+  // No access is wider than 16 bytes.
+  const int size = static_cast<int>(bytes_of(operand.type)), each = size == 8 ? 2 : together;
+  for (int i = 0; i < count; i += each)
+    line("ld.global.v", std::to_string(each), ".s", std::to_string(8 * size), " {", names(i, i + each), "}, [", from, "+", std::to_string(i * size), "]");
   return give();
 }
 
@@ -344,7 +344,7 @@ void MapEmitter::run_turns(std::vector<Frame>& frames) {
   line("mov.b32 ", turn.name, ", 0");
   place_label(top);
   // Several turns of a short body in a row: their loads are under way together.
-  const uint32_t at_once = code.body.size() > 16 ? 1 : code.turns % 8 == 0 ? 8 : code.turns % 4 == 0 ? 4 : 1;
+  const uint32_t at_once = code.body.size() > 16 ? 1 : code.turns % 16 == 0 ? 16 : code.turns % 8 == 0 ? 8 : code.turns % 4 == 0 ? 4 : 1;
   const size_t before = one_frame.values.size();
   for (uint32_t i = 0; i < at_once; ++i) {
     one_frame.values.resize(before);

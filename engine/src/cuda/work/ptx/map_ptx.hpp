@@ -39,7 +39,7 @@ struct MapToEmit {
   const work::Op& op;
   const std::vector<work::Interval>& intervals;
   std::vector<Input> inputs;
-  // The frames, two or four, are neighbours along the last axis, the first at a multiple of their number; else each is anywhere.
+  // The frames, 2, 4 or 16, are neighbours along the last axis, the first at a multiple of their number; else each is anywhere.
   bool neighbours = false;
 };
 
