@@ -148,6 +148,44 @@ struct Limbs {
   }
 #endif
 
+  // The same where rows have an odd length: every second one then begins in the middle of 16 bytes. There a thread stores its second element
+  // with the first of the lane after it.
+  __device__ __forceinline__ void store_odd(const At& at, uint32_t half, int64_t* out) const {
+    const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), t = lane & 3, column = at.column + 2 * t;
+    const auto put = [&](int64_t* place, int64_t sum) { *place = what.adds ? *place + sum : sum; };
+    const auto put_two = [&](int64_t* place, int64_t first, int64_t second) {
+      longlong2 two{first, second};
+      if (what.adds) {
+        const longlong2 before = *reinterpret_cast<const longlong2*>(place);
+        two.x += before.x, two.y += before.y;
+      }
+      *reinterpret_cast<longlong2*>(place) = two;
+    };
+    const uint64_t start = (static_cast<uint64_t>(at.batch) * what.m + row) * what.n + column;
+    const bool is_odd = start & 1;  // eight rows below too
+    const uint32_t next = (lane & ~3u) | ((t + 1) & 3);
+#pragma unroll
+    for (int e = 0; e < 4; e += 2) {
+      int64_t* to = out + start + static_cast<uint64_t>(4 * e) * what.n;
+      const uint32_t columns = row + 4 * e < what.m && column < what.n ? what.n - column : 0;
+#pragma unroll
+      for (int j = 0; j < static_cast<int>(kN) / 8; ++j, to += 8) {
+        const bool is_last = j + 1 == static_cast<int>(kN) / 8;
+        const int64_t first = value(4 * j + e), second = value(4 * j + e + 1);
+        const int64_t after = __shfl_sync(0xFFFFFFFFu, t == 0 && !is_last ? value(4 * (is_last ? j : j + 1) + e) : first, next);
+        const uint32_t left = columns > 8 * j ? columns - 8 * j : 0;
+        if (!is_odd) {
+          if (left >= 2) put_two(to, first, second);
+          else if (left == 1) put(to, first);
+          continue;
+        }
+        if (j == 0 && t == 0 && left >= 1) put(to, first);
+        if (left >= 3 && !(is_last && t == 3)) put_two(to + 1, second, after);
+        else if (left >= 2) put(to + 1, second);
+      }
+    }
+  }
+
   // Two neighbours at a time: four lanes then fill 64 bytes of a row of i64.
   template <typename Atomic, typename T>
   __device__ __forceinline__ void store(const At& at, uint32_t half, T* out) const {
@@ -155,6 +193,9 @@ struct Limbs {
       T of[2];
     };
     const bool is_shared = limb_parts(what) > 1, is_even = what.n % 2 == 0;
+    // For the commonest product alone: it takes as long to compile as all the rest of a kernel.
+    if constexpr (sizeof(T) == 8 && PA == 2 && PB == 2 && SA && SB && kN > kLimbNarrowN)
+      if (!is_even && !is_shared) return store_odd(at, half, out);
     const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), column = at.column + 2 * (lane & 3);
     T* to = out + (static_cast<uint64_t>(at.batch) * what.m + row) * what.n + column;
 #pragma unroll
