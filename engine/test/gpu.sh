@@ -12,7 +12,11 @@ case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=
 test=$built/cpu_equals_cuda
 $test 2>&1 | tee "$out/cpu_equals_cuda.log" || status=1
 $built/programs_equal_cuda 2>&1 | tee "$out/programs_equal_cuda.log" || status=1
+# A driver that compiles nothing: maps are interpreted.
+CUDA_DISABLE_PTX_JIT=1 $built/programs_equal_cuda 40 2>&1 | tee "$out/no_compiler.log" || status=1
 command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer here: skipped" && exit $status; }
+compute-sanitizer --error-exitcode 9 $built/programs_equal_cuda 4 > "$out/programs_memcheck.log" 2>&1 || status=1
+echo "programs:" && tail -2 "$out/programs_memcheck.log"
 for tool in "memcheck --leak-check full" racecheck; do
   # shellcheck disable=SC2086 # the tool comes with its own flags
   compute-sanitizer --tool $tool --error-exitcode 9 $test --small > "$out/${tool%% *}.log" 2>&1 || status=1
