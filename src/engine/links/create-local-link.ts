@@ -32,7 +32,8 @@ const PASSED = [
 
 export async function sha256OfFile(path: string): Promise<string> {
 	const hash = createHash("sha256");
-	await pipeline(createReadStream(path), hash);
+	// Engines are large: by the megabyte it takes half of the time.
+	await pipeline(createReadStream(path, { highWaterMark: 2 ** 20 }), hash);
 	return hash.digest("hex");
 }
 

@@ -3,6 +3,7 @@
 // A rented host answers no roll call and is not probed; somebody who rents from himself would be paid for nothing. So a call during a rental
 // counts by what the rental burns, against what the host's full score brings in the same second. Nobody foresees a call, therefore what is
 // burned at calls is what is burned on average, and nobody can rent dearly just when it counts.
+import { AssayError } from "../../protocol/assay-error.ts";
 import type { Params } from "../params.ts";
 
 const PPM = 1_000_000n;
@@ -44,3 +45,6 @@ export function paidPpm(
 export function escrowPerSecond(pricePerHourMicros: number): bigint {
 	return (BigInt(pricePerHourMicros) * 10n ** 12n + 3599n) / 3600n;
 }
+
+/** Why a deposit does not pay for a rental. */
+export const depositRefused = (why: string): AssayError => new AssayError("ESCROW_REFUSED", `the deposit: ${why}`);

@@ -4,8 +4,7 @@ import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { type Escrow, escrowId, isRunning, readEscrow } from "../../chain/contracts/rental-escrow.ts";
 import { readEmission } from "../../chain/contracts/rewards.ts";
 import { type EpochParams, readEpochParams } from "../../chain/contracts/scoreboard.ts";
-import { escrowPerSecond, type RewardRate } from "../../market/rentals/paid-rental.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
+import { depositRefused, escrowPerSecond, type RewardRate } from "../../market/rentals/paid-rental.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { rentalSalt } from "../../protocol/chain/rental-salt.ts";
 
@@ -62,20 +61,18 @@ export function createPaidRentals({
 			return { emission: await readEmission(contracts, epoch), epochSeconds };
 		},
 		async mustPay({ account, nonce }, { customer, providerId, pricePerHourMicros }) {
-			if (!/^[0-9a-f]{64}$/.test(customer)) throw refused("a request with a deposit must be signed by a key");
+			if (!/^[0-9a-f]{64}$/.test(customer)) throw depositRefused("a request with a deposit must be signed by a key");
 			const id = escrowId(account.toLowerCase() as Hex, rentalSalt(customer, nonce));
 			const found = await read(id);
-			if (found === null) throw refused("the chain has no such deposit of this caller");
+			if (found === null) throw depositRefused("the chain has no such deposit of this caller");
 			await book.refresh();
 			if (found.provider !== book.accountOf(providerId)?.toLowerCase())
-				throw refused("it is for another account than the provider's");
+				throw depositRefused("it is for another account than the provider's");
 			const least = escrowPerSecond(pricePerHourMicros);
 			if (found.perSecond < least)
-				throw refused(`it pays ${found.perSecond} a second, and the provider asks for ${least}`);
-			if (found.isClosed || !isRunning(found, Math.floor(nowMs() / 1000))) throw refused("it does not run");
+				throw depositRefused(`it pays ${found.perSecond} a second, and the provider asks for ${least}`);
+			if (found.isClosed || !isRunning(found, Math.floor(nowMs() / 1000))) throw depositRefused("it does not run");
 			return { id, endsAtMs: 1000 * found.endsAt };
 		},
 	};
 }
-
-export const refused = (why: string): AssayError => new AssayError("ESCROW_REFUSED", `the deposit: ${why}`);

@@ -3,6 +3,7 @@
 
 import type { CallReply, CallRequest } from "../../engine/agent/agent-calls.ts";
 import { checkCustomer, type HeldRentals, LOOK_BACK_MS } from "../../market/rentals/customer-limits.ts";
+import { depositRefused } from "../../market/rentals/paid-rental.ts";
 import { activate, extend, refuse, release, reserve } from "../../market/rentals/rental-rules.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -13,7 +14,7 @@ import { untilFree } from "../agents/until-free.ts";
 import { keepCalls } from "../scoring/counted-calls.ts";
 import { failure } from "../validator-context.ts";
 import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
-import { type NamedEscrow, type PaidRentals, refused } from "./paid-rentals.ts";
+import type { NamedEscrow, PaidRentals } from "./paid-rentals.ts";
 
 interface RentWish {
 	readonly customer: string;
@@ -76,7 +77,7 @@ export class Rentals {
 		const { asker, env, config } = this.context;
 		const rental = await this.mustFind(id);
 		const paidMs = await this.paidUntilMs(rental.escrow);
-		if (paidMs <= rental.untilMs) throw refused("it pays for no more time: extend it first");
+		if (paidMs <= rental.untilMs) throw depositRefused("it pays for no more time: extend it first");
 		const longer = extend(rental, Math.min(addedMs, paidMs - rental.untilMs), env.nowMs(), config.params);
 		const { sinceMs, check } = this.customerLimit(longer, rental);
 		check(await this.context.store.rentals.held(rental.customer, { sinceMs }));
@@ -139,7 +140,7 @@ export class Rentals {
 	}
 
 	private async mustPay(named: NamedEscrow, rental: Parameters<PaidRentals["mustPay"]>[1]) {
-		if (this.context.paid === null) throw refused("this validator has no chain");
+		if (this.context.paid === null) throw depositRefused("this validator has no chain");
 		return this.context.paid.mustPay(named, rental);
 	}
 
