@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { runTasks, type Task, tasksOf } from "./run-tests.ts";
+import { LONGEST, runTasks, type Task, tasksOf } from "./run-tests.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
 after(() => rmSync(cwd, { recursive: true }));
@@ -50,7 +50,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	assert.match(printed.find((text) => text.includes("fails.mjs"))!, /broken/);
 });
 
-test("four at a time; beside a build only what has no deadlines", async () => {
+test("five at a time; beside a build only what has no deadlines; what waits for a task comes after it", async () => {
 	const log = join(cwd, "log");
 	writeFileSync(log, "");
 	// Where something must run beside another it stays until that one has started: else it is killed at its limit.
@@ -66,28 +66,30 @@ test("four at a time; beside a build only what has no deadlines", async () => {
 	});
 	const { failed } = await runTasks(
 		[
-			task("deadline-1", {}, "deadline-4"),
+			task("deadline-1", { after: "build" }, "deadline-5"),
 			task("build", { isBuild: true }, "pure-2"),
 			task("pure-1", { isPure: true }),
 			task("pure-2", { isPure: true }),
-			task("deadline-2", {}, "deadline-4"),
-			task("deadline-3", {}, "deadline-4"),
-			task("deadline-4"),
+			task("deadline-2", {}, "deadline-5"),
+			task("deadline-3", {}, "deadline-5"),
+			task("deadline-4", {}, "deadline-5"),
 			task("alone-1", { isAlone: true }),
 			task("deadline-5"),
+			task("last", { after: "deadline-5" }),
 			task("alone-2", { isAlone: true }),
 		],
 		{ cwd, print: () => {} },
 	);
 	assert.deepEqual(failed, []);
 	const lines = readFileSync(log, "utf8").trim().split("\n");
-	assert.equal(lines.length, 20);
-	assert.deepEqual(lines.slice(16), ["+alone-1", "-alone-1", "+alone-2", "-alone-2"]);
+	assert.equal(lines.length, 22);
+	assert.deepEqual(lines.slice(18), ["+alone-1", "-alone-1", "+alone-2", "-alone-2"]);
+	assert.ok(lines.indexOf("+last") > lines.indexOf("-deadline-5"), lines.join());
 	const now = new Set<string>();
 	for (const line of lines) {
 		if (line.startsWith("+")) now.add(line.slice(1));
 		else now.delete(line.slice(1));
-		assert.ok(now.size <= 4, [...now].join());
+		assert.ok(now.size <= 5, [...now].join());
 		if (now.has("build")) assert.ok(![...now].some((name) => name.startsWith("deadline")), [...now].join());
 	}
 });
@@ -102,6 +104,7 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 	for (const name of ["engine", "types", ...tracked.filter((file) => file !== "")])
 		assert.equal(names.filter((one) => one === name).length, 1, name);
 	assert.equal(names.length, new Set(names).size);
+	for (const name of LONGEST) assert.ok(names.includes(name), `${name} is no test file any more`);
 	const quick = tasksOf(root, ["check"]).tasks;
 	assert.ok(quick.every(({ isPure, isBuild }) => isPure && !isBuild));
 	assert.ok(quick.some(({ name }) => name === "src/verify/hardware/mutation.test.ts"));

@@ -21,6 +21,8 @@ export interface Task {
 	readonly isBuild?: boolean;
 	/** Its outcome cannot depend on how busy the machine is. */
 	readonly isPure?: boolean;
+	/** Not before the task of this name has ended. */
+	readonly after?: string;
 	/** It measures: nothing else runs beside it, and all others come first. */
 	readonly isAlone?: boolean;
 	/** After so long it hangs, and is killed. */
@@ -37,8 +39,8 @@ const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as cons
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
 /** Far above the longest file, also on a busy machine: it only ends what hangs. */
 const LIMIT_MS = 900_000;
-/** Twice as many as two cores: most of the tests wait for some time. */
-const AT_ONCE = 4;
+/** More than twice as many as two cores: most of the tests wait for half of their time. */
+const AT_ONCE = 5;
 const DEEP_SCALE = 25;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
@@ -55,6 +57,7 @@ export async function runTasks(
 	const mayStart = (task: Task): boolean => {
 		if ([...running.keys()].some(({ isAlone }) => isAlone)) return false;
 		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
+		if ([...running.keys(), ...waiting].some(({ name }) => name === task.after)) return false;
 		const isBuilding = [...running.keys(), ...waiting].some(({ isBuild }) => isBuild);
 		return running.size < AT_ONCE && (!isBuilding || task.isBuild === true || task.isPure === true);
 	};
@@ -120,7 +123,11 @@ function outputOf(
 	});
 }
 
-const ENGINE: Task = { name: "engine", command: ["bash", "engine/test/run.sh"], isBuild: true };
+const BUILD = "engine and its tests, built";
+const ENGINE: readonly Task[] = [
+	{ name: BUILD, command: ["bash", "engine/test/run.sh", "--build"], isBuild: true },
+	{ name: "engine", command: ["bash", "engine/test/run.sh", "--run"], after: BUILD },
+];
 /** One small fault at a time in the contracts: an hour on two cores. */
 const MUTANTS: Task = {
 	name: "mutants of the contracts",
@@ -141,9 +148,27 @@ const STATIC: readonly Task[] = [
 	tool("unused files, exports and packages", "knip"),
 ];
 
-/** The contracts' file is the longest, scenarios are long: they come first, so that none is left alone at the end. */
+/** From the longest on: they come first, so that none is left alone at the end. All others take less than 40 s. */
+export const LONGEST: readonly string[] = [
+	"contracts/test/solidity",
+	"tests/validator/roll-calls",
+	"tests/network/simulation",
+	"tests/cli/network-cli",
+	"scripts/release",
+	"tests/validator/paid-rentals",
+	"tests/web/real-pages",
+	"tests/web/dashboard",
+	"tests/network/crash",
+	"tests/web/chain-pages",
+	"src/validator/settlement/keeper",
+	"tests/cheaters",
+	"tests/web/verify-page",
+].map((name) => `${name}.test.ts`);
+
+/** Then scenarios, which wait, before what only computes. */
 export function testFiles(cwd: string): Task[] {
-	const rank = (file: string) => (file.startsWith("contracts/") ? 0 : file.startsWith("tests/") ? 1 : 2);
+	const rank = (file: string) =>
+		LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length + (file.startsWith("tests/") ? 0 : 1);
 	return globSync("{src,vectors,scripts,tests,web,contracts}/**/*.test.ts", { cwd })
 		.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 		.map((name) => ({
@@ -169,12 +194,12 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 		const quick = files.filter(({ name, isPure }) => isPure && !name.startsWith("contracts/"));
 		return { tasks: [...STATIC, ...quick], scale: 0.1 };
 	}
-	if (tier === "test") return { tasks: [...STATIC, ENGINE, ...files], scale: 1 };
+	if (tier === "test") return { tasks: [...ENGINE, ...STATIC, ...files], scale: 1 };
 	if (tier === "deep") {
 		const chosen = files.filter(({ name }) => isRandom(cwd, name) || isAttack(cwd, name));
-		return { tasks: [ENGINE, MUTANTS, ...chosen, ...LOADS], scale: DEEP_SCALE };
+		return { tasks: [...ENGINE, MUTANTS, ...chosen, ...LOADS], scale: DEEP_SCALE };
 	}
-	return { tasks: [...files, ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
+	return { tasks: [...files, ...ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
 }
 
 /** What a deep run found, beside the other measurements. */

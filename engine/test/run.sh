@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # Builds the engine and its tests and runs all of them, without a GPU: maths and device as built; frames,
 # devices and fuzz against the engine under AddressSanitizer and UBSan. The last line is "N passed, N failed".
-#   engine/test/run.sh [--no-cuda]
+#   engine/test/run.sh [--build|--run] [--no-cuda]
+#   --build, --run  one of the two alone
 # Environment: ASSAY_FUZZ multiplies the number of fuzz runs (default 1).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-engine/build.sh --tests "$@"
-# What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
-engine/build.sh --sanitize --test maths_test --test work_test "$@"
+part=all
+case ${1-} in --build | --run) part=${1#--} && shift ;; esac
+if [ $part != run ]; then
+  engine/build.sh --tests "$@"
+  # What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
+  engine/build.sh --sanitize --test maths_test --test work_test "$@"
+fi
+[ $part != build ] || exit 0
 case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 checked=$built-sanitize disk=build/engine/disk
 mkdir -p $disk/{plain,checked,cpu} # of a real file system: direct I/O is tested there; a folder each
