@@ -43,6 +43,8 @@ onBothServers((server) => {
 	});
 	const statesOf = async (id: string, limit: number) =>
 		(await store.rollCalls.outcomes(id, limit)).map(({ state }) => state);
+	const inOrder = (rows: readonly RollAnswerRow[]) =>
+		rows.toSorted((a, b) => ids.indexOf(a.providerId) - ids.indexOf(b.providerId));
 	async function done(call: number, answers: readonly RollAnswerRow[]): Promise<void> {
 		await store.rollCalls.open(opened(call));
 		await store.rollCalls.commit({ ...ID, call }, COMMITTED);
@@ -81,19 +83,41 @@ onBothServers((server) => {
 		await assert.rejects(store.rollCalls.finish({ ...ID, call: 1 }, { ...end, answers: [] }), code("STORE_NOT_FOUND"));
 	});
 
-	test("calls that a restart cut short are void, and count for nobody", async () => {
+	test("calls that a restart cut short are void and count for nobody; one that is committed to can be taken up", async () => {
 		await store.rollCalls.open(opened(2));
 		await store.rollCalls.open(opened(3));
-		await store.rollCalls.commit({ ...ID, call: 3 }, COMMITTED);
-		assert.equal(await store.rollCalls.void(null, { code: "ROLL_CALL_CUT", nowMs: 4000 }), 2);
+		const reply = { account: ID.contract, answers: [], signature: "aa", accountSignatures: null };
+		const waiting = answer(ids[0]!, "opening", { ms: 7, leaf: 0, reply, megaOps: 5, bytes: 6 });
+		const answers = [waiting, answer(ids[1]!, "absent", { code: "AGENT_SILENT" })];
+		await store.rollCalls.commit({ ...ID, call: 3 }, COMMITTED, { answers, nowMs: 3500 });
+		assert.equal(await store.rollCalls.void(null, { code: "ROLL_CALL_CUT", nowMs: 4000 }), 1);
+		const voided = async () =>
+			(await store.rollCalls.list({ state: "void" })).rows.map(({ call, code }) => [call, code]);
+		assert.deepEqual(await voided(), [[2, "ROLL_CALL_CUT"]]);
 		assert.deepEqual(
-			(await store.rollCalls.list({ state: "void" })).rows.map(({ call, code }) => [call, code]),
-			[
-				[3, "ROLL_CALL_CUT"],
-				[2, "ROLL_CALL_CUT"],
-			],
+			(await store.rollCalls.unfinished()).map(({ call, root }) => [call, root]),
+			[[3, HASH]],
+		);
+		const known = async () => inOrder(await store.rollCalls.known({ ...ID, call: 3 }));
+		assert.deepEqual(await known(), answers);
+		// Others see what was opened so far; presence sees nothing of it.
+		const files = [{ device: 0, sha256: HASH, bytes: 5 }];
+		await store.rollCalls.opened({ ...ID, call: 3 }, ids[0]!, { state: "answered", code: null, files });
+		await store.rollCalls.opened({ ...ID, call: 3 }, ids[0]!, { state: "wrong", code: "X", files: [] });
+		assert.deepEqual((await store.rollCalls.answers({ ...ID, call: 3 }, { state: "answered" })).rows.length, 1);
+		assert.deepEqual((await known())[0], { ...waiting, state: "answered", files }, "once, and the first counts");
+		assert.deepEqual(
+			(await store.rollCalls.history(ids[0]!)).rows.map(({ call }) => call),
+			[1],
 		);
 		assert.deepEqual(await statesOf(ids[0]!, 24), ["answered"]);
+		// Given up after all: nothing stays.
+		assert.equal(await store.rollCalls.void({ ...ID, call: 3 }, { code: "ROLL_CALL_CUT", nowMs: 4000 }), 1);
+		assert.deepEqual([await known(), await store.rollCalls.unfinished()], [[], []]);
+		assert.deepEqual(await voided(), [
+			[3, "ROLL_CALL_CUT"],
+			[2, "ROLL_CALL_CUT"],
+		]);
 	});
 
 	test("presence: the newest that are not excused, newest first", async () => {
@@ -152,6 +176,16 @@ onBothServers((server) => {
 			[7, 6, 5],
 		);
 		assert.deepEqual(await statesOf(ids[0]!, 24), ["absent", "answered"]);
+	});
+
+	test("what was known at the commitment is written over at the end", async () => {
+		await store.rollCalls.open(opened(31, 31_000));
+		const before = [answer(ids[0]!, "opening", { leaf: 0 }), answer(ids[1]!, "absent", { code: "AGENT_SILENT" })];
+		await store.rollCalls.commit({ ...ID, call: 31 }, COMMITTED, { answers: before, nowMs: 31_500 });
+		const end = { b2: 12, b2AtS: 12, beta2: HASH, nowMs: 31_600 };
+		const after = [answer(ids[0]!, "wrong", { code: "X", leaf: 0 }), answer(ids[1]!, "late", { ms: 9000 })];
+		await store.rollCalls.finish({ ...ID, call: 31 }, { ...end, answers: after });
+		assert.deepEqual(inOrder(await store.rollCalls.known({ ...ID, call: 31 })), after);
 	});
 
 	test("a file of a roll call is kept by its hash, and can be removed", async () => {

@@ -10,6 +10,7 @@ const TONES: Readonly<Record<RollCallAnswer["state"] | RollCall["state"], Tone>>
 	wrong: "invalid",
 	excused: "none",
 	open: "running",
+	opening: "running",
 	committed: "running",
 	void: "abandoned",
 };

@@ -5,7 +5,8 @@ import { atMs, chainHex, code, count, paging, ppm, providerId, said, sha256 } fr
 
 const hash = sha256.describe("Hash, 64 lower-case hex digits");
 const callState = z.enum(["open", "committed", "done", "void"]);
-const answerState = z.enum(["answered", "late", "absent", "wrong", "excused"]);
+/** opening: committed to, not opened yet. */
+const answerState = z.enum(["opening", "answered", "late", "absent", "wrong", "excused"]);
 
 export const callNumber = z.int().min(0).describe("Number of the block that called");
 

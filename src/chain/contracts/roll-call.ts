@@ -27,6 +27,7 @@ export interface Committed {
 	readonly count: number;
 	readonly blockNumber: number;
 	readonly blockHash: Hex;
+	readonly transaction: Hex;
 }
 
 /** The commitments of these blocks, both ends included, oldest first; of all validators and calls unless narrowed. */
@@ -45,13 +46,14 @@ export async function readCommitted(
 		toBlock: BigInt(blocks.to),
 		strict: true,
 	});
-	return logs.map(({ args, blockNumber, blockHash }) => ({
+	return logs.map(({ args, blockNumber, blockHash, transactionHash }) => ({
 		validator: args.validator.toLowerCase() as Hex,
 		call: Number(args.call),
 		root: args.root,
 		count: args.count,
 		blockNumber: Number(blockNumber),
 		blockHash,
+		transaction: transactionHash,
 	}));
 }
 

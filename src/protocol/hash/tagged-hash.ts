@@ -24,6 +24,7 @@ export type Tag =
 	| "assay/roll-nonce/1"
 	| "assay/roll-answer/1"
 	| "assay/roll-open/1"
+	| "assay/roll-turn/1"
 	| "assay/rental/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;

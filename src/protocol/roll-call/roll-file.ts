@@ -109,6 +109,18 @@ export function makeRollCallFile(
 	return encodeContainer(made, attachments);
 }
 
+/** The same openings under another commitment: what was opened depends on the answer and on β₂ alone. */
+export function restateRollCallFile(
+	stated: Omit<RollCallBody, "format" | "version">,
+	{ envelope: { attachments: entries }, attachments }: RollCallFile,
+): Uint8Array {
+	const made: RollCallEnvelope = {
+		attachments: entries,
+		body: { format: "assay-roll-call", version: 1, ...stated },
+	};
+	return encodeContainer(made, attachments);
+}
+
 export const decodeRollCallFile = (file: Uint8Array): DecodeResult<RollCallFile> => decodeContainer(file, envelope);
 
 const anyBody: Shape<{ attachments: RollCallEnvelope["attachments"]; body: { format: string } }> = (value, where) => {

@@ -12,6 +12,7 @@ import { turns } from "./migrations/006-turns.ts";
 import { rollCalls } from "./migrations/007-roll-calls.ts";
 import { escrow } from "./migrations/008-escrow.ts";
 import { callsBeforeRental } from "./migrations/009-calls-before-rental.ts";
+import { openings } from "./migrations/010-openings.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 7, name: "roll-calls", sql: rollCalls },
 	{ number: 8, name: "escrow", sql: escrow },
 	{ number: 9, name: "calls-before-rental", sql: callsBeforeRental },
+	{ number: 10, name: "openings", sql: openings },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

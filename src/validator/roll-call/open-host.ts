@@ -53,11 +53,12 @@ export async function openHost(context: OpenContext, call: OpenedCall, entry: Tr
 
 async function openDevice(
 	client: EngineClient,
-	{ beta0, beta2, stated, tree }: OpenedCall,
+	call: OpenedCall,
 	entry: TreeEntry,
 	{ i, openMs }: { readonly i: number; readonly openMs: number },
 ): Promise<HostFile> {
-	const { host, leaves, reply } = entry;
+	const { beta0, beta2 } = call;
+	const { host, reply } = entry;
 	const { end, last, ...spec } = reply.answers[i]!;
 	const within = { deadlineMs: openMs };
 	const again = await runRollAnswer(client, i + 1, { beta0, host, spec }, within);
@@ -65,13 +66,19 @@ async function openDevice(
 	if (again.answer.end !== end || again.answer.last !== last)
 		throw new AssayError("ROLL_CALL_FAILED", `device ${spec.device} does not come to what it answered`);
 	const opened = await openRollAnswer(client, i + 1, { beta2, key: host.key, spec }, within);
-	const body = {
+	return { device: spec.device, file: makeRollCallFile(statedOf(call, entry, i), again.roots, asRecords(opened)) };
+}
+
+/** What the file of this host's i-th answer says beside what was opened. */
+export function statedOf({ stated, tree }: OpenedCall, entry: TreeEntry, i: number) {
+	const { host, leaves, reply } = entry;
+	const { end: _, last, ...spec } = reply.answers[i]!;
+	return {
 		...stated,
 		tree: tree.proofOf(entry, i),
 		host: { ...host, signature: reply.signature, leaves: leaves.map(bytesToHex) },
 		answer: { ...spec, last },
 	};
-	return { device: spec.device, file: makeRollCallFile(body, again.roots, asRecords(opened)) };
 }
 
 function asRecords({ products, digests, kept }: RolledOpenings) {

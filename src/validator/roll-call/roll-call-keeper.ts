@@ -1,35 +1,34 @@
 // Carries roll calls through: a block calls, every host is asked at once, the tree of what came in time is committed to by one transaction,
-// the places come from a later block, every host opens, and what came of it is stored and scored. docs/roll-call.md §4. One call at a time
-// and one process at a time: the one that sends to the chain. A call that is cut short is void and counts for nobody. Rules are market's,
-// judgements verify's.
+// the places come from a later block, every host is opened, and what came of it is stored and scored. docs/roll-call.md §4. One call at a
+// time and one process at a time: the one that sends to the chain. What comes next is market's (next-call-moves.ts), how it is done
+// call-acts.ts. A call that ends before its commitment is void; after it, whoever comes next takes it up.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
-import { readAccountFor } from "../../chain/contracts/registry.ts";
-import { commitCall, type RollCallParams, readCommitted, readRollCallParams } from "../../chain/contracts/roll-call.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { readAccount } from "../../chain/contracts/registry.ts";
+import { readRollCallParams } from "../../chain/contracts/roll-call.ts";
+import { SETTLE_MS, takesPart } from "../../market/roll-call/call-outcome.ts";
+import { nextCallMoves } from "../../market/roll-call/next-call-moves.ts";
 import { requiredOfHost, rollCallDeadlineMs } from "../../market/roll-call/roll-call-rules.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { createSemaphore } from "../../platform/semaphore.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { type RollCallId, type RollRequired, rollBytes, rollOps } from "../../protocol/roll-call/roll-call.ts";
-import type { StatedBlock } from "../../protocol/roll-call/roll-file.ts";
-import type { RollAnswerRow, RollCallHost } from "../../store/roll-calls.ts";
-import type { ChainFacts } from "../../verify/roll-call/chain-facts.ts";
+import type { RollAnswerRow, RollCallRow } from "../../store/roll-calls.ts";
 import type { AgentAsker } from "../agents/ask-agent.ts";
 import type { VerifierPool } from "../probing/verifier-pool.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ChainHome } from "../settlement/home.ts";
+import { openChainMemory } from "../settlement/memory.ts";
+import { createPlayer } from "../settlement/player.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
-import { type Beacon, type Called, createBlockBeacon, type Drawn, readBlock } from "./block-beacon.ts";
-import { type CalledHost, callHosts, type HeardHosts } from "./call-hosts.ts";
-import { type CommittedTree, committedTree, type TreeEntry } from "./committed-tree.ts";
+import { type Called, createBlockBeacon, readBlock } from "./block-beacon.ts";
+import { actOf, giveUp } from "./call-acts.ts";
+import type { CallActsContext } from "./call-context.ts";
+import { type CallGame, type Expected, gameOf, resumedGame, viewOf } from "./call-game.ts";
 import { createDrandBeacon } from "./drand-beacon.ts";
-import { isAccountBound, judgeReply } from "./judge-reply.ts";
-import { createOpenElsewhere, type OpenElsewhere } from "./open-elsewhere.ts";
-import { type OpenedCall, openHost } from "./open-host.ts";
+import { createOpenElsewhere } from "./open-elsewhere.ts";
 import { type PaidCallsContext, paidCalls } from "./paid-calls.ts";
+import { createPeerOpenings } from "./peer-openings.ts";
 import type { ProbeHold } from "./probe-hold.ts";
 
 export interface RollCallContext extends ValidatorContext {
@@ -45,52 +44,56 @@ export interface RollCallContext extends ValidatorContext {
 
 const EMBEDDED_LOOK_MS = 250;
 const LOOK_MS = 1000;
+/** What ends within it is followed up together. */
+const GATHER_MS = 10;
 /** So many blocks tell how long one takes. */
 const BLOCKS_TIMED = 32;
-/** After a start hosts dial in again within their longest pause, a minute: before that nobody is missed. */
-const SETTLE_MS = 90_000;
-/** Beyond the window, until the block that the places are drawn from must have come. */
-const DRAW_PATIENCE_MS = 600_000;
 const SCORED_AT_ONCE = 4;
 const TRIAL_REST_MS = 300_000;
 
-/** What is asked of one host, or why nothing is. */
-interface Expected {
-	readonly host: RollCallHost;
-	readonly required: readonly RollRequired[];
-	readonly isExcused: boolean;
-}
-
-type Outcome = Pick<RollAnswerRow, "state" | "code" | "files">;
-
-interface RunningCall extends RollCallId {
-	readonly called: Called;
-	readonly deadlineMs: number;
-	readonly expected: readonly Expected[];
-}
-
 export async function startRollCalls(context: RollCallContext): Promise<{ stop(): Promise<void> }> {
-	const { home, env, store } = context;
+	const { home, env } = context;
 	const params = await readRollCallParams(home.contracts);
-	const nowMs = env.nowMs();
-	if (await store.leases.acquire(context.lease)) await store.rollCalls.void(null, { code: "ROLL_CALL_VOID", nowMs });
 	const blockMs = home.isEmbedded ? 0 : await readBlockMs(home.contracts);
 	const { drandUrl, drandNetwork } = context.config.rollCalls;
 	const drand = { url: drandUrl, network: drandNetwork, nowMs: env.nowMs, clockUs: env.ratesClockUs };
-	const beacon = params.isDrand
+	const draws = params.isDrand
 		? createDrandBeacon(drand, params)
 		: createBlockBeacon(home.contracts.client, params, env.ratesClockUs);
 	const { chainId, registry } = home.contracts.addresses;
 	const key = { chainId, registry: registry.toLowerCase() };
 	const elsewhere = createOpenElsewhere(context, key, home.account.address.toLowerCase());
-	const deadlineMs = rollCallDeadlineMs(blockMs, context.config.params);
-	const keeper = new RollCallKeeper(context, { beacon, params, deadlineMs, elsewhere });
-	const everyMs = home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS;
-	const turning = repeat({ everyMs, after: env.after, onError: failure(context, "roll-call") }, () => keeper.turn());
+	const stopping = new AbortController();
+	const { signal } = stopping;
+	const endpointOf = async (validator: string) => (await readAccount(home.contracts, validator as Hex)).endpoint;
+	const acts: CallActsContext = {
+		...context,
+		...{ draws, params, elsewhere, peers: createPeerOpenings(endpointOf, signal) },
+		lookMs: home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS,
+		async pause(ms) {
+			if (ms > 0) await sleep(ms, signal, env.after);
+			signal.throwIfAborted();
+		},
+		scored: (answers) => score(context, answers, signal),
+		tell: (kind, { call }, detail) =>
+			context.hub.tell({
+				kind: `roll-call.${kind}`,
+				subject: String(call),
+				providerId: null,
+				detail: { call, ...detail },
+			}),
+	};
+	const keeper = new RollCallKeeper(context, acts, rollCallDeadlineMs(blockMs, context.config.params));
+	const tellFailure = failure(context, "roll-call");
+	const onError = (error: unknown) => {
+		if (!signal.aborted) tellFailure(error);
+	};
+	const turning = repeat({ everyMs: acts.lookMs, after: env.after, onError }, () => keeper.turn());
 	return {
 		async stop() {
-			keeper.stop();
+			stopping.abort();
 			await turning.stop();
+			await keeper.stop();
 			elsewhere.close();
 		},
 	};
@@ -105,59 +108,110 @@ async function readBlockMs({ client }: Contracts): Promise<number> {
 	return Math.ceil((1000 * Number(head.timestamp - before.timestamp)) / Number(back));
 }
 
+async function score(context: RollCallContext, answers: readonly RollAnswerRow[], signal: AbortSignal): Promise<void> {
+	const turns = createSemaphore(SCORED_AT_ONCE);
+	await Promise.all(
+		answers.map(async ({ providerId }) => {
+			const release = await turns.acquire();
+			try {
+				if (!signal.aborted) await context.scores.score(providerId);
+			} catch (error) {
+				failure(context, "score")(error);
+			} finally {
+				release();
+			}
+		}),
+	);
+}
+
 class RollCallKeeper {
 	private readonly context: RollCallContext;
-	private readonly beacon: Beacon;
-	private readonly params: RollCallParams;
+	private readonly acts: CallActsContext;
 	private readonly deadlineMs: number;
-	private readonly elsewhere: OpenElsewhere;
+	private readonly player: ReturnType<typeof createPlayer>;
 	private readonly startedAtMs: number;
 	private endedAtMs = Number.NEGATIVE_INFINITY;
-	private readonly stopping = new AbortController();
+	private hasTakenUp = false;
 
-	constructor(
-		context: RollCallContext,
-		parts: {
-			readonly beacon: Beacon;
-			readonly params: RollCallParams;
-			readonly deadlineMs: number;
-			readonly elsewhere: OpenElsewhere;
-		},
-	) {
+	constructor(context: RollCallContext, acts: CallActsContext, deadlineMs: number) {
+		const { home, store, env, config, log, lease } = context;
+		const { contracts, account } = home;
+		const { journal } = openChainMemory({ store, addresses: contracts.addresses, account: account.address, lease });
 		this.context = context;
-		this.beacon = parts.beacon;
-		this.params = parts.params;
-		this.deadlineMs = parts.deadlineMs;
-		this.elsewhere = parts.elsewhere;
-		this.startedAtMs = context.env.nowMs();
+		this.acts = acts;
+		this.deadlineMs = deadlineMs;
+		this.startedAtMs = env.nowMs();
+		this.player = createPlayer({
+			...{ client: contracts.client, account, journal, nowMs: env.nowMs, most: config.rollCalls.openAtOnce },
+			onError: (what, error) => log.warn({ what, err: error }, "roll call: left for later"),
+		});
 	}
 
-	stop(): void {
-		this.stopping.abort();
+	stop(): Promise<void> {
+		return this.player.stop();
 	}
 
 	async turn(): Promise<void> {
 		const { store, hold, env, lease } = this.context;
-		const called = await this.beacon.look();
+		if (!this.hasTakenUp && (await store.leases.acquire(lease))) {
+			this.hasTakenUp = true;
+			for (const row of await this.unfinished()) await this.takeUp(row);
+		}
+		const called = await this.acts.draws.look();
 		if (called === null || !(await store.leases.acquire(lease))) return;
 		hold.all();
-		let call: RunningCall | null = null;
 		try {
 			const expected = await this.expected();
 			if (!this.takesPart(expected)) return;
 			const { chainId, rollCall } = this.context.home.contracts.addresses;
 			const id = { chainId, contract: rollCall.toLowerCase(), call: called.call };
 			const row = { ...id, beta0: bytesToHex(called.beta0), b0AtS: called.atS, deadlineMs: this.deadlineMs };
-			if (!(await store.rollCalls.open({ ...row, calledAtMs: env.nowMs() }))) return;
-			call = { ...id, called, deadlineMs: this.deadlineMs, expected };
-			await this.carryOut(call);
-		} catch (error) {
-			if (call !== null) await this.giveUp(call, error);
-			if (!this.stopping.signal.aborted) throw error;
+			const calledAtMs = env.nowMs();
+			if (!(await store.rollCalls.open({ ...row, calledAtMs }))) return;
+			const hosts = expected.map(({ host }) => host);
+			hold.only(hosts.map((host) => host.id));
+			const fromBlock = await this.fromBlock(called);
+			const paid = this.paidFor(hosts, called.atS);
+			const { deadlineMs } = this;
+			await this.carryOut(gameOf(id, { called, deadlineMs, calledAtMs, fromBlock, expected, paid }));
 		} finally {
 			hold.none();
-			if (call !== null) this.endedAtMs = env.nowMs();
 		}
+	}
+
+	/** Those that end before a commitment are over; the others are for us. */
+	private async unfinished(): Promise<readonly RollCallRow[]> {
+		const { store, env } = this.context;
+		await store.rollCalls.void(null, { code: "ROLL_CALL_VOID", nowMs: env.nowMs() });
+		return await store.rollCalls.unfinished();
+	}
+
+	/** A call that a process before this one has committed to. */
+	private async takeUp(row: RollCallRow): Promise<void> {
+		const { store, hold, env, home, log } = this.context;
+		const { chainId, rollCall } = home.contracts.addresses;
+		const rows = await store.rollCalls.known(row);
+		const roster = new Map((await store.rollCalls.roster()).map((host) => [host.id, host]));
+		const hosts = rows.flatMap(({ providerId }) => roster.get(providerId) ?? []);
+		const isHere = row.chainId === chainId && row.contract === rollCall.toLowerCase();
+		const { isDrand } = this.acts.params;
+		const game = isHere ? resumedGame(row, rows, { paid: this.paidFor(hosts, row.b0AtS), isDrand }) : null;
+		if (game === null) return void (await store.rollCalls.void(row, { code: "ROLL_CALL_VOID", nowMs: env.nowMs() }));
+		log.info({ call: row.call }, "a roll call is taken up again");
+		hold.only(rows.filter(({ state }) => state === "opening").map(({ providerId }) => providerId));
+		await this.carryOut(game).finally(() => hold.none());
+	}
+
+	private paidFor(hosts: Parameters<typeof paidCalls>[1], atS: number): CallGame["paid"] {
+		const paid = paidCalls(this.context, hosts, atS);
+		paid.catch(() => {}); // awaited at the end: without it nobody is counted
+		return paid;
+	}
+
+	/** Rounds of drand have no place among the blocks. */
+	private async fromBlock({ call }: Called): Promise<number> {
+		const { client } = this.context.home.contracts;
+		return this.acts.params.isDrand ? (await readBlock(client, "latest")).number : call;
 	}
 
 	/** Every host with a proof, and what the rule requires of it. */
@@ -171,271 +225,39 @@ class RollCallKeeper {
 		});
 	}
 
-	/** Not while hosts dial in again, and within its rest only where somebody has never been called. */
 	private takesPart(expected: readonly Expected[]): boolean {
-		const { env, config } = this.context;
+		const { env, config, home } = this.context;
 		const nowMs = env.nowMs();
-		if (expected.length === 0) return false;
-		const isSettled = nowMs - this.startedAtMs >= SETTLE_MS || expected.every(({ host }) => host.connectedTo !== null);
-		const restMs = config.rollCalls.restMs ?? (this.context.home.isEmbedded ? TRIAL_REST_MS : 0);
-		const isRested = nowMs - this.endedAtMs >= restMs;
-		return isSettled && (isRested || expected.some(({ host, isExcused }) => host.isNew && !isExcused));
-	}
-
-	private async carryOut(call: RunningCall): Promise<void> {
-		const { hold, log } = this.context;
-		const { called, expected } = call;
-		hold.only(expected.map(({ host }) => host.id));
-		this.tell("called", call, { hosts: expected.length, deadlineMs: call.deadlineMs });
-		const excused = paidCalls(
-			this.context,
-			expected.map(({ host }) => host),
-			called.atS,
+		const restMs = config.rollCalls.restMs ?? (home.isEmbedded ? TRIAL_REST_MS : 0);
+		return takesPart(
+			expected.map(({ host, isExcused }) => ({ isConnected: host.connectedTo !== null, isNew: host.isNew, isExcused })),
+			{ upMs: nowMs - this.startedAtMs, sinceLastMs: nowMs - this.endedAtMs, restMs },
 		);
-		excused.catch(() => {}); // awaited below: without it nobody is counted
-		const heard = await this.ask(call);
-		const { tree, wrong } = this.judge(call, heard);
-		const committed = await this.commit(call, tree);
-		this.tell("committed", call, { leaves: tree.tree.count, b1: committed.number });
-		const drawn = await this.draw(call, committed);
-		const facts = await this.facts(call, committed, drawn);
-		const opened = await this.openAll(call, { tree, committed, drawn, facts });
-		const known = new Map([...wrong, ...opened]);
-		const paid = await excused;
-		const answers = expected
-			.map((one) => this.rowOf(call, one, heard, known, tree))
-			.map((row) => excuse(row, paid.get(row.providerId)));
-		await this.finish(call, drawn, answers);
-		const count = (state: string) => answers.filter((one) => one.state === state).length;
-		log.info({ call: call.call, answered: count("answered"), of: answers.length }, "roll call done");
 	}
 
-	private async ask(call: RunningCall): Promise<HeardHosts> {
-		const { called, deadlineMs, chainId, contract } = call;
-		const hosts = call.expected
-			.filter(({ isExcused }) => !isExcused)
-			.map(({ host: { id, connectedTo }, required }): CalledHost => {
-				const devices = required.map(({ device, ops, bytes }) => ({ device, megaOps: megaOf(ops), bytes }));
-				const block = { chainId, contract: contract.slice(2), call: call.call, beta0: bytesToHex(called.beta0) };
-				return { id, isConnected: connectedTo !== null, request: { ...block, deadlineMs, devices } };
-			});
-		const { seenAtUs } = called;
-		const heard = await callHosts(this.context, this.context.asker, hosts, { seenAtUs, deadlineMs });
-		// A block's seconds are whole: work between two blocks of one second would have taken no time at all.
-		await this.pause(1000 * (called.atS + 1) - this.context.env.nowMs());
-		return heard;
-	}
-
-	/** Of those that answered in time: who is in the tree, and who is wrong already. */
-	private judge(call: RunningCall, { inTime }: HeardHosts) {
-		const wrong = new Map<string, Outcome>();
-		const judged = call.expected.flatMap(({ host: { id }, required }) => {
-			const one = inTime.get(id);
-			if (one === undefined || !("reply" in one)) return [];
-			const found = judgeReply(id, { ...call, beta0: call.called.beta0 }, required, one.reply);
-			if (found.ok) return [{ ...found.judged, providerId: id }];
-			wrong.set(id, { state: "wrong", code: found.code, files: [] });
-			return [];
-		});
-		return { tree: committedTree(judged), wrong };
-	}
-
-	/** One transaction for all of them. */
-	private async commit(call: RunningCall, { tree }: CommittedTree): Promise<StatedBlock> {
-		const { home, store } = this.context;
-		const { client } = home.contracts;
-		const wanted = commitCall(home.contracts, { call: call.call, root: tree.root, count: tree.count });
-		const receipt = await sendCall(client, home.account, wanted);
-		const block = await client.viem.getBlock({ blockNumber: receipt.blockNumber });
-		const b1 = { number: Number(block.number), hash: block.hash.slice(2), atS: Number(block.timestamp) };
-		const facts = { b1: b1.number, b1AtS: b1.atS, root: bytesToHex(tree.root), leaves: tree.count };
-		await store.rollCalls.commit(call, { ...facts, transaction: receipt.transactionHash });
-		return b1;
-	}
-
-	/** Waits for the block that the places are drawn from; by then everything before it must still stand. */
-	private async draw({ called }: RunningCall, committed: StatedBlock): Promise<Drawn> {
-		const { env, home } = this.context;
-		const untilMs = env.nowMs() + 1000 * this.params.windowSeconds + DRAW_PATIENCE_MS;
-		for (;;) {
-			const drawn = await this.beacon.drawn(called);
-			if (drawn !== null) {
-				if (this.beacon.isLate(committed, drawn)) throw isVoid("the commitment came too late");
-				const { hash } = await readBlock(home.contracts.client, committed.number);
-				if (hash !== committed.hash || !(await this.beacon.stands(called)))
-					throw isVoid("the chain has dropped a block of this call");
-				return drawn;
-			}
-			if (env.nowMs() > untilMs) throw isVoid("nothing came that the places could be drawn by");
-			await this.pause(home.isEmbedded ? EMBEDDED_LOOK_MS : LOOK_MS);
-		}
-	}
-
-	/** What a stranger would be told by a node; asked once for all files. */
-	private async facts(call: RunningCall, committed: StatedBlock, { blocks, stated }: Drawn): Promise<ChainFacts> {
-		const { contracts } = this.context.home;
-		const { number } = committed;
-		const commitments = await readCommitted(contracts, { from: number, to: number }, { call: call.call });
-		return {
-			...{ chainId: call.chainId, contract: call.contract, beacon: stated.kind },
-			...{ every: this.params.every, windowS: this.params.windowSeconds },
-			blocks: new Map([...blocks, committed].map((block) => [block.number, block])),
-			commitments: commitments.map(({ root, ...rest }) => ({ ...rest, root: root.slice(2) })),
-		};
-	}
-
-	/** Every host of the tree, so many at once; each is free for probes when it is done. */
-	private async openAll(
-		call: RunningCall,
-		made: {
-			readonly tree: CommittedTree;
-			readonly committed: StatedBlock;
-			readonly drawn: Drawn;
-			readonly facts: ChainFacts;
-		},
-	): Promise<ReadonlyMap<string, Outcome>> {
-		const { config, hold, home } = this.context;
-		const { tree, committed, drawn, facts } = made;
-		const chain = { id: call.chainId, contract: call.contract };
-		const validator = home.account.address.toLowerCase();
-		const opened: OpenedCall = {
-			...{ beta0: call.called.beta0, beta2: hexToBytes(drawn.block.hash, 32)!, tree },
-			stated: { chain, call: call.call, beacon: drawn.stated, committed, validator },
-		};
-		for (const { host } of call.expected) if (!tree.byProvider.has(host.id)) hold.letGo(host.id);
-		const turns = createSemaphore(config.rollCalls.openAtOnce);
-		const outcomes = await Promise.all(
-			tree.entries.map(async (entry): Promise<[string, Outcome]> => {
-				const release = await turns.acquire();
-				try {
-					return [entry.providerId, await this.open(opened, entry, facts)];
-				} finally {
-					release();
-					hold.letGo(entry.providerId);
-				}
-			}),
-		);
-		return new Map(outcomes);
-	}
-
-	/** Whatever keeps a host from opening what it answered is the host's matter. Ours ends the call. */
-	private async open(call: OpenedCall, entry: TreeEntry, facts: ChainFacts): Promise<Outcome> {
-		const { pool, store, log, config } = this.context;
-		const wrong = (code: string): Outcome => ({ state: "wrong", code, files: [] });
-		const { chain, call: number } = call.stated;
-		const id = { chainId: chain.id, contract: chain.contract, call: number, beta0: call.beta0 };
-		const accountFor = (signer: Hex) => readAccountFor(this.context.home.contracts, signer);
-		if (!(await isAccountBound(id, entry, accountFor))) return wrong("CALL_ACCOUNT_SIGNATURE");
+	/** Throws when this process stops; a call without a commitment is then void. */
+	private async carryOut(game: CallGame): Promise<void> {
+		const { acts, player } = this;
+		const { env, config, agents } = this.context;
+		const windowMs = 1000 * acts.params.windowSeconds;
+		const most = config.rollCalls.openAtOnce;
+		acts.tell("called", game, { hosts: game.expected.length, deadlineMs: game.deadlineMs });
 		try {
-			const isOurs = this.context.agents.has(entry.providerId);
-			const made = await (isOurs ? openHost(this.context, call, entry) : this.elsewhere.open(call, entry));
-			const files: Outcome["files"][number][] = [];
-			for (const { device, file } of made) {
-				const verdict = await pool.verifyRollCall(file, facts, {
-					host: entry.host.key,
-					drand: [config.rollCalls.drandNetwork],
-				});
-				if (verdict.status !== "valid") {
-					log.warn({ provider: entry.providerId, device, verdict }, "an answer to a roll call is wrong");
-					return wrong(verdict.code);
-				}
-				files.push({ device, sha256: await store.evidence.keep(file), bytes: file.length });
+			while (!game.isOver) {
+				const nowMs = env.nowMs();
+				const isSettled = nowMs - this.startedAtMs >= SETTLE_MS || game.expected.length > 0;
+				const isReachable = (host: string) => isSettled || agents.has(host);
+				const moves = nextCallMoves(viewOf(game, { nowMs, windowMs, most, isReachable }));
+				player.play(moves.map((move) => actOf(acts, game, move)));
+				await Promise.race([player.next().then(() => acts.pause(GATHER_MS)), acts.pause(acts.lookMs)]);
 			}
-			return { state: "answered", code: null, files };
 		} catch (error) {
-			this.stopping.signal.throwIfAborted();
-			if (!(error instanceof AssayError)) throw error;
-			log.warn({ provider: entry.providerId, code: error.code, detail: error.message }, "an answer was not opened");
-			return wrong(error.code);
+			if (game.committed === null && !game.isOver) await giveUp(acts, game).catch(() => {});
+			throw error;
+		} finally {
+			this.endedAtMs = env.nowMs();
+			// What is still under way is about a call that is over.
+			if (game.isOver) await player.idle();
 		}
 	}
-
-	private rowOf(
-		{ deadlineMs }: RunningCall,
-		{ host: { id: providerId, connectedTo }, isExcused }: Expected,
-		{ ever }: HeardHosts,
-		known: ReadonlyMap<string, Outcome>,
-		{ byProvider }: CommittedTree,
-	): RollAnswerRow {
-		const nothing = {
-			providerId,
-			code: null,
-			paidPpm: null,
-			ms: null,
-			leaf: null,
-			reply: null,
-			files: [],
-			megaOps: 0,
-			bytes: 0,
-		};
-		if (isExcused) return { ...nothing, state: "excused" };
-		const heard = ever.get(providerId);
-		const said = { ...nothing, ms: heard?.ms ?? null };
-		const outcome = known.get(providerId);
-		if (outcome === undefined) {
-			if (heard !== undefined && "reply" in heard && heard.ms > deadlineMs) return { ...said, state: "late" };
-			const silent = connectedTo === null ? "AGENT_CLOSED" : "AGENT_SILENT";
-			return { ...said, state: "absent", code: heard !== undefined && "code" in heard ? heard.code : silent };
-		}
-		const entry = byProvider.get(providerId);
-		if (entry === undefined) return { ...said, ...outcome };
-		const { answers } = entry.reply;
-		const megaOps = answers.reduce((sum, one) => sum + megaOf(rollOps(one)), 0);
-		const bytes = answers.reduce((sum, one) => sum + rollBytes(one), 0);
-		return { ...said, ...outcome, leaf: entry.first, reply: entry.reply, megaOps, bytes };
-	}
-
-	private async finish(call: RunningCall, { block: drawn }: Drawn, answers: readonly RollAnswerRow[]): Promise<void> {
-		const { store, env, scores } = this.context;
-		const end = { b2: drawn.number, b2AtS: drawn.atS, beta2: drawn.hash, nowMs: env.nowMs() };
-		await store.rollCalls.finish(call, { ...end, answers });
-		const right = answers.filter(({ state }) => state === "answered");
-		const devices = right.reduce((sum, { files }) => sum + files.length, 0);
-		const counted = answers.filter(({ state }) => state !== "excused").length;
-		this.tell("done", call, { answered: right.length, counted, devices });
-		const turns = createSemaphore(SCORED_AT_ONCE);
-		await Promise.all(
-			answers.map(async ({ providerId }) => {
-				const release = await turns.acquire();
-				try {
-					if (!this.stopping.signal.aborted) await scores.score(providerId);
-				} catch (error) {
-					failure(this.context, "score")(error);
-				} finally {
-					release();
-				}
-			}),
-		);
-	}
-
-	private async giveUp(call: RunningCall, error: unknown): Promise<void> {
-		const { store, env } = this.context;
-		const code = error instanceof AssayError ? error.code : "ROLL_CALL_VOID";
-		await store.rollCalls.void(call, { code, nowMs: env.nowMs() }).catch(() => {});
-		this.tell("void", call, { code });
-	}
-
-	/** Throws when this process stops: a call is not carried out half. */
-	private async pause(ms: number): Promise<void> {
-		const { signal } = this.stopping;
-		if (ms > 0) await sleep(ms, signal, this.context.env.after);
-		signal.throwIfAborted();
-	}
-
-	private tell(kind: string, { call }: RunningCall, detail: { readonly [name: string]: string | number }): void {
-		const { hub } = this.context;
-		hub.tell({ kind: `roll-call.${kind}`, subject: String(call), providerId: null, detail: { call, ...detail } });
-	}
-}
-
-/** Who is rented and paid for cannot answer; who answers all the same has answered. */
-const excuse = (row: RollAnswerRow, paidPpm: number | undefined): RollAnswerRow =>
-	paidPpm === undefined || row.state === "answered" || row.state === "excused"
-		? row
-		: { ...row, state: "excused", paidPpm };
-
-const megaOf = (ops: bigint): number => Number((ops + 999_999n) / 1_000_000n);
-
-function isVoid(why: string): AssayError {
-	return new AssayError("ROLL_CALL_VOID", why);
 }

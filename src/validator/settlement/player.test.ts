@@ -91,6 +91,15 @@ test("transactions go out at the same time, each once, and what is done already 
 	await player.idle();
 	assert.deepEqual([done.sort(), errors], [["one", "two"], []]);
 	assert.equal(await client.viem.getBalance({ address: to }), 2n);
+	// Whoever wants to know why it failed is told: some failures make another try needless.
+	const told: unknown[] = [];
+	const refused = new Error("no");
+	const intent = async () => Promise.reject(refused);
+	player.play([
+		{ kind: "send", id: "four", intent, failed: (error) => told.push(error), done: () => told.push("done") },
+	]);
+	await player.idle();
+	assert.deepEqual([told, errors], [[refused], ["four"]]);
 });
 
 test("once it is stopped nothing begins, and who listens is told", async () => {

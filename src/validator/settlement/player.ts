@@ -23,6 +23,8 @@ export interface SendAct {
 	intent(): Promise<Omit<Intent, "id"> | null>;
 	/** It was ours that did it. */
 	done?(): void;
+	/** It is tried again later, unless this makes that needless. */
+	failed?(error: unknown): void;
 }
 
 export type Act = LocalAct | SendAct;
@@ -71,6 +73,7 @@ export function createPlayer({ client, account, journal, nowMs, onError, most = 
 					const waitMs = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** times);
 					if (failed.size >= MOST_REMEMBERED) failed.clear();
 					failed.set(act.id, { times, untilMs: nowMs() + waitMs });
+					if (!isLocal) act.failed?.(error);
 					if (!stopped.signal.aborted) onError(act.id, error);
 				},
 			)
