@@ -43,6 +43,7 @@ suite $built/frames_test $checked/assay-engine vectors
 suite $built/devices_test $built/assay-engine $disk/plain
 suite $built/frames_test $built/assay-engine vectors
 suite $built/cpu_device_test vectors $disk/cpu
+suite $built/fuse_test
 suite $checked/maths_test vectors
 suite $checked/work_test vectors 40
 suite $built/maths_test vectors

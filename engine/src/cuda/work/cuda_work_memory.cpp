@@ -254,7 +254,12 @@ void CudaWorkMemory::make_singles() {
 void CudaWorkMemory::set_moment(const Moment& moment) {
   const uint32_t words[5] = {static_cast<uint32_t>(moment.segment), moment.step, global_step(moment.segment, moment.step, moment.k),
                              moment.key.k0, moment.key.k1};
-  for (uint32_t i = 0; i < 5; ++i) ASSAY_CUDA_CALL(cuMemsetD32Async, moment_.at(4 * i), words[i], size_t{1}, stream_);
+  for (uint32_t i = 0; i < 5; ++i) {
+    if (has_moment_ && words_[i] == words[i]) continue;
+    ASSAY_CUDA_CALL(cuMemsetD32Async, moment_.at(4 * i), words[i], size_t{1}, stream_);
+    words_[i] = words[i];
+  }
+  has_moment_ = true;
 }
 
 void CudaWorkMemory::launch(const Kernel& kernel, std::span<const Address> pointers) {

@@ -76,6 +76,8 @@ class CudaWorkMemory : public work::WorkMemory {
   const work::MemoryPlan& plan_;
   PhaseKernels phases_[2];  // init, step
   Buffer memory_, extra_, moment_;
+  uint32_t words_[5] = {};  // of the moment that the card has
+  bool has_moment_ = false;
   CUstream stream_ = nullptr;
   std::vector<CUmodule> modules_;
   std::vector<Kernel> singles_;  // by op; made when an op is run for itself

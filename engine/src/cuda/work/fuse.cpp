@@ -29,7 +29,11 @@ class Placing {
  public:
   Placing(const CheckedProgram& checked, Phase phase, const MemoryPlan& plan, const FuseOptions& options)
       : program_(checked.program), checked_(checked), phase_(phase), plan_(plan), options_(options), ops_(checked.program.ops(phase)),
-        arena_(plan.free), values_(ops_.size()) {}
+        arena_(plan.free), values_(ops_.size()), readers_(ops_.size()) {
+    for (uint32_t n = 0; n < ops_.size(); ++n)
+      for (const Operand& operand : ops_[n].operands)
+        if (operand.source == Source::op) readers_[operand.index].push_back(n);
+  }
   FusedPhase place(const Grouping& grouping);
 
  private:
@@ -58,6 +62,7 @@ class Placing {
   const std::vector<Op>& ops_;
   Arena arena_;
   std::vector<Kept> values_;
+  std::vector<std::vector<uint32_t>> readers_;  // by op
   std::vector<size_t> group_of_;
   std::map<std::pair<SourceKey, uint64_t>, size_t> split_last_;  // by source and pitch: the last group that reads these planes
   std::map<std::pair<SourceKey, uint64_t>, Planes> splits_;
@@ -71,9 +76,9 @@ PlaneLayout Placing::layout_of(const Operand& operand) const {
 bool Placing::can_store_planes(uint32_t op) const {
   uint64_t pitch = 0;
   if (!Grouping::can_be_kernel(ops_[op]) || ops_[op].op != Operator::map) return false;
-  for (const Op& reader : ops_)
-    for (const Operand& operand : reader.operands) {
-      if (operand.source != Source::op || operand.index != op || !is_product(reader)) continue;
+  for (const uint32_t reader : readers_[op])
+    for (const Operand& operand : ops_[reader].operands) {
+      if (operand.source != Source::op || operand.index != op || !is_product(ops_[reader])) continue;
       const PlaneLayout layout = layout_of(operand);
       const uint64_t mine = layout.pitch == layout.k ? 1 : layout.k;
       if (pitch != 0 && pitch != mine) return false;
@@ -208,6 +213,8 @@ FusedPhase Placing::place(const Grouping& grouping) {
   FusedPhase fused;
   std::vector<std::vector<uint32_t>> dying(groups.size()), dying_planes(groups.size());
   for (uint32_t n = 0; n < ops_.size(); ++n) dying[values_[n].last].push_back(n), dying_planes[values_[n].last_planes].push_back(n);
+  std::vector<std::vector<std::pair<SourceKey, uint64_t>>> dying_splits(groups.size());
+  for (const auto& [key, last] : split_last_) dying_splits[last].push_back(key);
   for (size_t g = 0; g < groups.size(); ++g) {
     for (const uint32_t n : groups[g]) take(n);
     const bool is_kernel = Grouping::can_be_kernel(ops_[groups[g][0]]);
@@ -224,13 +231,9 @@ FusedPhase Placing::place(const Grouping& grouping) {
       if (values_[n].in_arena) arena_.give_back(values_[n].at, place_bytes(count_of(ops_[n]) * bytes_of(ops_[n].type)));
     for (const uint32_t n : dying_planes[g])
       if (values_[n].planes) arena_.give_back(values_[n].bytes.at, place_bytes(values_[n].bytes.layout.count * values_[n].bytes.layout.plane_bytes));
-    for (auto it = splits_.begin(); it != splits_.end();) {
-      if (split_last_.at(it->first) != g) {
-        ++it;
-        continue;
-      }
-      arena_.give_back(it->second.at, place_bytes(it->second.layout.count * it->second.layout.plane_bytes));
-      it = splits_.erase(it);
+    for (const auto& key : dying_splits[g]) {
+      const Planes& planes = splits_.at(key);
+      arena_.give_back(planes.at, place_bytes(planes.layout.count * planes.layout.plane_bytes));
     }
   }
   fused.peak = arena_.peak();

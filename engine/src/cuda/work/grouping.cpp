@@ -140,29 +140,24 @@ bool Grouping::streams_well(const Set& set) const {
   return true;
 }
 
-// Whether a way leads from one of the two over another group into one of the two.
+// Whether a way leads from one of the two over another group into one of the two. Where many groups would have to be looked at, the two lie
+// far apart, and what one leaves for the other would be kept for long: then they had better not be one.
 bool Grouping::makes_circle(uint32_t a, uint32_t b) const {
-  std::vector<uint32_t> open;
-  std::set<uint32_t> seen;
-  const auto follow = [&](uint32_t group) {
-    for (const uint32_t op : groups_.at(group).ops)
-      for (const uint32_t next : after_[op]) {
-        const uint32_t to = group_[next];
-        if (to != group && seen.insert(to).second) open.push_back(to);
-      }
-  };
-  follow(a);
-  follow(b);
-  seen.erase(a), seen.erase(b);
-  std::erase_if(open, [&](uint32_t group) { return group == a || group == b; });
+  constexpr size_t kMostSeen = 256;
+  const uint32_t last = std::max(groups_.at(a).ops.back(), groups_.at(b).ops.back());
+  std::vector<uint32_t> open{a, b};
+  std::set<uint32_t> seen{a, b};
   while (!open.empty()) {
     const uint32_t group = open.back();
     open.pop_back();
+    const bool is_start = group == a || group == b;
     for (const uint32_t op : groups_.at(group).ops)
       for (const uint32_t next : after_[op]) {
         const uint32_t to = group_[next];
-        if (to == a || to == b) return true;
-        if (to != group && seen.insert(to).second) open.push_back(to);
+        if (next > last || to == group) continue;
+        if (!is_start && (to == a || to == b)) return true;
+        if (seen.insert(to).second) open.push_back(to);
+        if (seen.size() > kMostSeen) return true;
       }
   }
   return false;
