@@ -34,6 +34,7 @@ void print_help() {
       "  --disk-writes N  the most bytes to write to that disk (up to 18 digits, default: no limit)\n"
       "  --work        run programs (docs/work.md) for whoever sends them\n"
       "  --store DIR   the same, with blobs read from this folder and saved there\n"
+      "  --no-work     run none, whatever else is said: for whoever lends its engine to strangers\n"
       "  --no-sandbox  keep the rights it was started with: for debuggers and sanitizers\n"
       "  --sandbox-check  print what the sandbox holds on this host and exit\n"
       "  --version     print the version and exit\n"
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   std::string disk_directory, store_directory;  // empty: search; none
   assay::WorkSettings work;
   uint64_t disk_writes = UINT64_MAX;
-  bool with_disk = true, with_sandbox = kSandboxByDefault, checks_sandbox = false;
+  bool with_disk = true, with_sandbox = kSandboxByDefault, checks_sandbox = false, no_work = false;
   unsigned idle_s = 120;
   for (int i = 1; i < argc; ++i) {
     const char* flag = argv[i];
@@ -90,6 +91,7 @@ int main(int argc, char** argv) {
       good = work.is_allowed = path != nullptr && *path != 0;
       if (good) store_directory = path;
     } else if (!strcmp(flag, "--work")) work.is_allowed = good = true;
+    else if (!strcmp(flag, "--no-work")) no_work = good = true;
     else if (!strcmp(flag, "--no-disk")) with_disk = false, good = true;
     else if (!strcmp(flag, "--no-sandbox")) with_sandbox = false, good = true;
     else if (!strcmp(flag, "--sandbox-check")) checks_sandbox = good = true;
@@ -98,15 +100,18 @@ int main(int argc, char** argv) {
       return kExitUsage;
     }
   }
+  if (no_work) work.is_allowed = false, store_directory.clear();
   signal(SIGPIPE, SIG_IGN);
-  if (checks_sandbox) return assay::print_sandbox_check(with_sandbox ? assay::enter_sandbox() : assay::Sandbox{});
+  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of the write
   try {
+    if (!store_directory.empty()) work.store = std::make_unique<assay::work::BlobStore>(store_directory);
+    const int store = work.store ? work.store->folder() : -1;
+    if (checks_sandbox) return assay::print_sandbox_check(with_sandbox ? assay::enter_sandbox(store) : assay::Sandbox{});
     std::string why;
     if (with_disk) options.disk = assay::open_disk_room(disk_directory, disk_writes, why);
     if (with_disk && !options.disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
-    if (!store_directory.empty()) work.store = std::make_unique<assay::work::BlobStore>(store_directory);
     // Before anything of a validator's is read, and before the first thread.
-    const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox(work.store ? work.store->folder() : -1) : assay::Sandbox{};
+    const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox(store) : assay::Sandbox{};
     if (!sandbox.missing.empty()) fprintf(stderr, "assay-engine: %s\n", sandbox.missing.c_str());
     if (work.store) work.store->sweep();
     // Frames only on stdout: anything else that prints (a driver library, say) is sent to stderr.

@@ -7,7 +7,7 @@
 namespace assay_test {
 
 inline std::string program;  // the engine under test
-enum : uint16_t { kBadFrame = 1, kBadRequest, kNoDevice, kNoMemory, kBusy, kNoSession, kFailed, kCancelled, kUnsupported, kVersion };
+enum : uint16_t { kBadFrame = 1, kBadRequest, kNoDevice, kNoMemory, kBusy, kNoSession, kFailed, kCancelled, kUnsupported, kVersion, kBadProgram, kTensorSize, kTensorRange };
 
 struct Engine : EngineProcess {
   explicit Engine(std::vector<std::string> flags = {"--threads", "2"}) : EngineProcess(program, std::move(flags)) {

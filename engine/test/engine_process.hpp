@@ -98,7 +98,9 @@ class EngineProcess {
       if (frame->id != id || frame->kind == static_cast<uint8_t>(Kind::progress)) continue;
       frames.push_back(*frame);
       const Kind kind = static_cast<Kind>(frame->kind);
-      if (kind == Kind::done || kind == Kind::claim || kind == Kind::error || kind == Kind::pong || kind == Kind::reading) break;
+      if (kind == Kind::done || kind == Kind::claim || kind == Kind::error || kind == Kind::pong || kind == Kind::reading ||
+          kind == Kind::plan)
+        break;
     }
     return frames;
   }

@@ -1,10 +1,12 @@
 // Throws frames at the built (and sanitized) engine: random bytes, broken frames, well-formed ones with
 // hostile values, peers that vanish. After each run it must have exited by itself with 0 or 65, every frame
 // it sent must parse, and no request may have been answered twice. Deterministic: one seed, one sequence.
-// Usage: frame_fuzz ENGINE [RUNS [FIRST_SEED]]
+// Usage: frame_fuzz ENGINE [RUNS [FIRST_SEED [FOLDER_OF_VECTORS]]]; with vectors, programs too.
 #include <map>
 
 #include "engine_process.hpp"
+#include "vector_file.hpp"
+#include "work/plan.hpp"
 
 using namespace assay;
 using namespace assay_test;
@@ -57,6 +59,53 @@ struct Asked {
   std::vector<uint8_t> payload;
 };
 
+std::vector<std::vector<uint8_t>> programs;  // that may run
+
+// This machine is not asked for gigabytes: those that would run with so much are left as they were.
+bool is_small(const std::vector<uint8_t>& bytes) {
+  try {
+    return work::plan_memory(work::check_program(work::read_program(bytes)).program).bytes < (64u << 20);
+  } catch (const work::Fault&) {
+    return true;
+  }
+}
+
+// About programs: mostly in an order in which something happens.
+Asked random_work(Dice& dice, uint32_t session, uint16_t device) {
+  Asked asked{};
+  const bool tame = !dice.one_in(3);
+  const auto keep = [&](uint32_t tame_value) { return tame ? tame_value : hostile_word(dice); };
+  const auto tensor = static_cast<uint16_t>(dice.one_in(20) ? dice.word() : dice.below(9));
+  const uint64_t offset = tame ? 0 : uint64_t{hostile_word(dice)} << dice.below(40);
+  const auto set = [&](const auto& request) {
+    asked.kind = static_cast<uint8_t>(request.kKind);
+    asked.payload = payload_of(request);
+  };
+  switch (dice.below(10)) {
+    case 0:
+    case 1: {
+      const std::vector<uint8_t>& whole = programs[dice.below(static_cast<uint32_t>(programs.size()))];
+      std::vector<uint8_t> bytes = whole;
+      if (dice.one_in(2)) bytes[dice.below(static_cast<uint32_t>(bytes.size()))] ^= static_cast<uint8_t>(1u << dice.below(8));
+      set(ProgramRequest{session, device, dice.hash(), is_small(bytes) ? std::move(bytes) : whole});
+      break;
+    }
+    case 2:
+    case 3: set(TensorRequest{session, tensor, offset, tame ? std::vector<uint8_t>(8 * (1 + dice.below(64))) : dice.bytes(1 + dice.below(4096))}); break;
+    case 4: set(HashRequest{session, tensor}); break;
+    case 5: set(RunRequest{session, keep(dice.below(3)), keep(1 + dice.below(3)), keep(0)}); break;
+    case 6: set(FetchRequest{session, tensor, offset, keep(1 + dice.below(64))}); break;
+    case 7: set(TraceRequest{session, keep(dice.below(3))}); break;
+    case 8: set(LoadRequest{session, tensor, dice.hash()}); break;
+    default: {
+      std::vector<Place> places(1 + dice.below(3));
+      for (Place& place : places) place = {keep(dice.one_in(2) ? 255 : dice.below(3)), keep(0)};
+      set(AskRequest{session, keep(dice.below(3)), keep(0), keep(dice.below(8)), std::move(places)});
+    }
+  }
+  return asked;
+}
+
 Asked random_request(Dice& dice) {
   Asked asked{};
   asked.id = dice.one_in(12) ? dice.below(4) : dice.word();
@@ -66,10 +115,22 @@ Asked random_request(Dice& dice) {
   const uint16_t device = dice.one_in(2) ? uint16_t{0} : any_device();
   const bool tame = !dice.one_in(3);  // small shapes that the engine really runs
   const auto keep = [&](uint32_t tame_value) { return tame ? tame_value : hostile_word(dice); };
-  switch (dice.below(15)) {
+  switch (dice.below(programs.empty() ? 15 : 22)) {
+    case 15:
+    case 16:
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+    case 21: {
+      const Asked work = random_work(dice, session, device);
+      asked.kind = work.kind;
+      asked.payload = work.payload;
+      break;
+    }
     case 0:
       asked.kind = 1;
-      asked.payload = payload_of(HelloRequest{dice.pick<uint16_t>({2, 2, 2, 0, 1, 0xFFFF})});
+      asked.payload = payload_of(HelloRequest{dice.pick<uint16_t>({3, 3, 3, 0, 1, 2, 0xFFFF})});
       break;
     case 1:
     case 2:
@@ -165,7 +226,7 @@ bool well_formed(const Frame& frame) {
   }
 }
 
-std::vector<std::string> flags_with(const std::string& cpus) { return {"--threads", "2", "--cpu-devices", cpus}; }
+std::vector<std::string> flags_with(const std::string& cpus) { return {"--threads", "2", "--cpu-devices", cpus, "--work"}; }
 
 void run_once(const std::string& program, uint32_t seed) {
   Dice dice(seed);
@@ -205,7 +266,7 @@ void run_once(const std::string& program, uint32_t seed) {
       }
     }
     if (plan == kBadLength) {
-      for (const auto& tail : {word_payload(dice.pick<uint32_t>({0, 4, (1u << 20) + 1, kMax})), dice.bytes(9)})
+      for (const auto& tail : {word_payload(dice.pick<uint32_t>({0, 4, (1u << 20) + 65, kMax})), dice.bytes(9)})
         batch.insert(batch.end(), tail.begin(), tail.end());
       may_end_65 = true;
     }
@@ -259,6 +320,8 @@ int main(int argc, char** argv) {
   const uint32_t runs = argc > 2 ? static_cast<uint32_t>(std::stoul(argv[2])) : 100;
   const uint32_t first = argc > 3 ? static_cast<uint32_t>(std::stoul(argv[3])) : 1;
   try {
+    if (argc > 4)
+      for (const Row& row : read_vectors(argv[4], "work-programs")) programs.push_back(from_hex(row.text("program")));
     test_still_serves(argv[1]);
     for (uint32_t i = 0; i < runs; ++i) run_once(argv[1], first + i);
   } catch (const std::exception& e) {

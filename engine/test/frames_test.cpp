@@ -339,6 +339,79 @@ void test_vectors(const std::string& folder) {
   check(engine.call(Kind::ping, {}).size() == 1, "the stream goes on after all that");
 }
 
+std::string error_text(const std::vector<Frame>& frames) {
+  return frames.empty() || frames.back().kind != static_cast<uint8_t>(Kind::error) ? "" : read_payload<ErrorReply>(frames.back().payload).message;
+}
+
+// Programs by raw frames: what a client of our own would never send. What they compute is the TypeScript suite's matter.
+void test_programs(const std::string& folder) {
+  Engine engine({"--threads", "2", "--work"});
+  const auto make = [&](uint32_t session, const std::vector<uint8_t>& bytes) {
+    return engine.call(Kind::program, payload_of(ProgramRequest{session, engine.cpu, seed_of(1), bytes}));
+  };
+  const auto is_plan = [](const std::vector<Frame>& frames) { return frames.size() == 1 && frames[0].kind == static_cast<uint8_t>(Kind::plan); };
+  for (const Row& row : read_vectors(folder, "work-refused")) {
+    const std::string code = row.text("code");
+    const std::vector<uint8_t> bytes = from_hex(row.text("program"));
+    if (bytes.empty()) continue;
+    const auto frames = make(1, bytes);
+    if (code.empty()) {
+      check(is_plan(frames) && is_done(engine.call(Kind::release, word_payload(1)), 0), "a program that may run has a plan");
+      continue;
+    }
+    std::string place;
+    if (row.number("tensor") >= 0) place = "tensor " + std::to_string(row.number("tensor"));
+    if (row.number("op") >= 0) place = (row.number("phase") == 0 ? "init op " : "step op ") + std::to_string(row.number("op"));
+    if (row.number("instruction") >= 0) place += ", instruction " + std::to_string(row.number("instruction"));
+    check(error_code(frames) == kBadProgram && error_text(frames).starts_with(code + " " + place), "PROGRAM is refused: " + code + " " + place);
+  }
+  const std::vector<uint8_t> good = from_hex(read_vectors(folder, "work-programs")[1].text("program"));
+  check(error_code(engine.call(Kind::program, payload_of(ProgramRequest{1, 999, seed_of(1), good}))) == kNoDevice, "PROGRAM on no device");
+  if (engine.disk != 0xFFFF)
+    check(error_code(engine.call(Kind::program, payload_of(ProgramRequest{1, engine.disk, seed_of(1), good}))) == kUnsupported, "PROGRAM on a disk");
+  check(is_plan(make(1, good)), "PROGRAM");
+  check(error_code(make(1, good)) == kBadRequest, "a name in use");
+  const auto tensor = [&](uint16_t number, uint64_t offset, size_t bytes) {
+    return error_code(engine.call(Kind::tensor, payload_of(TensorRequest{1, number, offset, std::vector<uint8_t>(bytes)})));
+  };
+  // Sums of offset and length that come round.
+  for (const uint64_t offset : {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 63, uint64_t{1} << 63, uint64_t{1} << 40})
+    check(tensor(0, offset & ~uint64_t{7}, 64) == kTensorSize, "TENSOR far outside");
+  for (const uint64_t offset : {UINT64_MAX, UINT64_MAX - 7, uint64_t{1} << 63, uint64_t{8}})
+    for (const uint64_t length : {UINT64_MAX, UINT64_MAX - offset + 1, UINT64_MAX - offset + 2, uint64_t{1} << 62})
+      check(error_code(engine.call(Kind::fetch, payload_of(FetchRequest{1, 1, offset, length}))) == kTensorSize, "FETCH far outside");
+  for (const uint16_t number : {uint16_t{9}, uint16_t{4095}, uint16_t{65535}}) check(tensor(number, 0, 8) == kBadRequest, "no such tensor");
+  const auto ask = [&](uint32_t segment, uint32_t step, uint32_t op, std::vector<Place> places) {
+    return error_code(engine.call(Kind::ask, payload_of(AskRequest{1, segment, step, op, std::move(places)})));
+  };
+  check(ask(0, 0, 0, {}) == kBadRequest && ask(0, 0, 0, std::vector<Place>(4097)) == kBadRequest, "ASK of nothing, and of too much");
+  check(ask(UINT32_MAX, 0, 0, {{255, 0}}) == kBadRequest && ask(1, UINT32_MAX, 0, {{255, 0}}) == kBadRequest &&
+            ask(1, 0, UINT32_MAX, {{255, 0}}) == kBadRequest && ask(1, 0, 0, {{UINT32_MAX, 0}}) == kBadRequest,
+        "ASK of what is not there");
+  for (const auto& [first, count] : {std::pair{0u, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}, {UINT32_MAX, 1u}, {1u << 31, 1u}, {1u, 0u}})
+    check(error_code(engine.call(Kind::run, payload_of(RunRequest{1, first, count, 0}))) == kBadRequest, "RUN of segments that are not there");
+  check(error_code(engine.call(Kind::trace, payload_of(TraceRequest{1, UINT32_MAX}))) == kBadRequest, "TRACE of one");
+  for (const Kind kind : {Kind::save})
+    check(error_code(engine.call(kind, word_payload(1))) == kUnsupported, "SAVE without a store");
+  check(error_code(engine.call(Kind::load, payload_of(LoadRequest{1, 0, {}}))) == kUnsupported, "LOAD without a store");
+  // Sessions of another kind.
+  check(is_done(engine.call(Kind::gemm, gemm_payload(2, engine.cpu, 0, 128, 512, 128, 1, 1, seed_of(1))), 1), "a GEMM beside it");
+  check(error_code(engine.call(Kind::hash, payload_of(HashRequest{2, 0}))) == kBadRequest, "HASH of a GEMM");
+  check(error_code(engine.call(Kind::run, payload_of(RunRequest{2, 0, 1, 0}))) == kBadRequest, "RUN of a GEMM");
+  check(error_code(engine.call(Kind::open, open_payload(1, 0, {{0, 0}}))) == kBadRequest, "OPEN of a program");
+  check(error_code(engine.call(Kind::stream, stream_payload(1, engine.cpu, 0, 1, seed_of(1)))) == kBadRequest, "STREAM of a program");
+  check(error_code(engine.call(Kind::chase, chase_payload(1, 0, 32, seed_of(1)))) == kBadRequest, "CHASE of a program");
+  check(error_code(engine.call(Kind::hash, payload_of(HashRequest{3, 0}))) == kNoSession, "HASH of no session");
+  for (uint32_t i = 0; i < 15; ++i) check(is_plan(make(100 + i, good)), "16 programs");
+  check(error_code(make(200, good)) == kBusy, "a 17th");
+  check(is_done(engine.call(Kind::release, word_payload(100)), 0) && is_plan(make(200, good)), "room again after RELEASE");
+
+  Engine other;
+  check(error_code(other.call(Kind::program, payload_of(ProgramRequest{1, other.cpu, seed_of(1), good}))) == kUnsupported,
+        "without --work no program is run");
+  check(error_code(other.call(Kind::run, payload_of(RunRequest{1, 0, 1, 0}))) == kNoSession, "and there is nothing to run");
+}
+
 void test_running_at_once() {
   Engine engine;
   // Long enough to be still running while all of this is sent.
@@ -498,6 +571,7 @@ int main(int argc, char** argv) {
     test_bad_values();
     test_bad_frames();
     test_vectors(argv[2]);
+    test_programs(argv[2]);
     test_running_at_once();
     test_cancelled_chain();
     test_sessions();

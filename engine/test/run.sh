@@ -35,9 +35,9 @@ suite() {
     echo "$status == $*, $((SECONDS - start)) s" > "$log"
   } &
 }
-ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 suite $built/frame_fuzz $checked/assay-engine 1 1000
-suite $built/frame_fuzz $checked/assay-engine "$half" 1
-suite $built/frame_fuzz $checked/assay-engine "$half" $((half + 1))
+ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 suite $built/frame_fuzz $checked/assay-engine 1 1000 vectors
+suite $built/frame_fuzz $checked/assay-engine "$half" 1 vectors
+suite $built/frame_fuzz $checked/assay-engine "$half" $((half + 1)) vectors
 suite $built/devices_test $checked/assay-engine $disk/checked
 suite $built/frames_test $checked/assay-engine vectors
 suite $built/devices_test $built/assay-engine $disk/plain

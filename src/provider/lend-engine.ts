@@ -70,7 +70,9 @@ export class EngineLender {
 			killed = why;
 		};
 		try {
-			const args = disk ? [...engine.args, "--disk-writes", String(disk.leftFor(validatorKey))] : engine.args;
+			// Validators probe; they run no programs here, whatever the owner's own options say.
+			const own = [...engine.args, "--no-work"];
+			const args = disk ? [...own, "--disk-writes", String(disk.leftFor(validatorKey))] : own;
 			const link = await openGuardedEngine({ ...engine, args, env, limits, onKilled });
 			this.lent = link;
 			onEvent({ kind: "opened", validatorKey, probe, limits });

@@ -119,9 +119,16 @@ class ToySession implements WorkSession {
 		const { name, dims, type } = this.checked.program.tensors[tensor]!;
 		const elements = blob.length === whole.length ? bytesToElements(blob, type, elementCount(dims)) : null;
 		if (elements === null) throw wrong("TENSOR_SIZE", `${blob.length} bytes for ${name}, which has ${whole.length}`);
-		if (bytesToHex(tensorRoot(elements)) !== bytesToHex(root))
-			throw wrong("BLOB_CUT", `the store has other bytes for ${name} under this root`);
-		await this.write(tensor, blob);
+		try {
+			await this.write(tensor, blob);
+			if (bytesToHex(tensorRoot(elements)) !== bytesToHex(root))
+				throw wrong("BLOB_CUT", `the store has other bytes for ${name} under this root`);
+		} catch (error) {
+			// An engine has written pieces by then.
+			this.forget(tensor, false);
+			if (this.checked.program.tensors[tensor]!.kind === "state") this.stands = null;
+			throw error;
+		}
 	}
 
 	async run({ first, count, saveEvery = 0, signal, onMetric, onSegment }: RunSegments): Promise<void> {
@@ -172,6 +179,12 @@ class ToySession implements WorkSession {
 		const { k, init, step } = this.checked.program;
 		const ops = at.segment === 0 ? init : step;
 		if (at.op >= ops.length || at.step >= (at.segment === 0 ? 1 : k)) throw refused("there is no such op");
+		const operands = ops[at.op]!.operands;
+		for (const { of, leaf } of places) {
+			const seen = of === "output" ? ops[at.op]!.output : operands[of];
+			if (seen === undefined || leaf * LEAF_BYTES >= elementCount(seen.dims) * bytesOf(seen.type))
+				throw refused("there is no such leaf");
+		}
 		const before = this.asking;
 		const isForward =
 			before !== null &&
@@ -191,9 +204,7 @@ class ToySession implements WorkSession {
 		for (const i of this.numbersOf("state", "result")) this.forget(i, false);
 		const { inputs, output } = found as unknown as Run;
 		return places.map(({ of, leaf }) => {
-			const elements = of === "output" ? output : inputs[of];
-			if (elements === undefined || leaf * LEAF_BYTES >= elements.byteLength) throw refused("there is no such leaf");
-			const tree = tensorTree(elements);
+			const tree = tensorTree(of === "output" ? output : inputs[of]!);
 			return { bytes: tree.leaf(leaf), path: tree.path(leaf) };
 		});
 	}

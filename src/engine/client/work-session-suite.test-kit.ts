@@ -11,7 +11,7 @@ import type { TensorKind } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { machineState, traceSegment } from "../../work/trace/run-trace.ts";
 import { rootOfLeaf, tensorTree } from "../../work/trace/tensor-tree.ts";
-import type { MetricLine, OpenWorkSession, WorkSession } from "./work-session.ts";
+import type { MetricLine, OpenWorkSession, RunSegments, WorkSession } from "./work-session.ts";
 
 export const SEED = new Uint8Array(32).map((_, i) => 7 * i);
 const SAMPLES: Readonly<Record<string, () => Sample>> = { mlp: mlpSample, mixed: mixedSample };
@@ -27,11 +27,15 @@ const machineOf = ({ program, given }: Sample) => createMachine(orThrow(sealProg
 export const numbersOf = ({ program }: Sample, kind: TensorKind): number[] =>
 	program.tensors.flatMap((tensor, i) => (tensor.kind === kind ? [i] : []));
 
-/** `start` gives an opener whose sessions share one store. */
-export function workSessionSuite(
-	of: string,
-	start: () => Promise<{ open: OpenWorkSession; close(): Promise<void> }>,
-): void {
+export interface WorkHouse {
+	/** Its sessions share one store. */
+	readonly open: OpenWorkSession;
+	/** Bytes into the store, under any name. */
+	put(root: Uint8Array, bytes: Uint8Array): void;
+	close(): Promise<void>;
+}
+
+export function workSessionSuite(of: string, start: () => Promise<WorkHouse>): void {
 	const starting = start();
 	after(async () => (await starting).close());
 
@@ -117,5 +121,201 @@ export function workSessionSuite(
 		assert.deepEqual(again, all.slice(-again.length));
 		await assert.rejects(second.load(state[0]!, new Uint8Array(32)), { code: "BLOB_MISSING" });
 		await assert.rejects(second.load(state[0]!, saved[1]!), { code: "TENSOR_SIZE" });
+	});
+
+	const refused = { code: "ENGINE_REFUSED" };
+	const size = { code: "TENSOR_SIZE" };
+	const range = { code: "TENSOR_RANGE" };
+	const states = async (session: WorkSession, o: Omit<RunSegments, "onSegment">): Promise<readonly Uint8Array[]> => {
+		const found: Uint8Array[] = [];
+		await session.run({ ...o, onSegment: ({ stateRoots }) => found.push(...stateRoots) });
+		return found;
+	};
+
+	test(`${of}: nothing outside its interval, its place or its order is written`, async () => {
+		const sample = mlpSample();
+		const { open } = await starting;
+		const session = await open({ device: 0, program: encodeProgram(sample.program), seed: SEED });
+		await assert.rejects(session.run({ first: 0, count: 1 }), size);
+		const [data, w1, loss] = ["data", "w1", "loss"].map((name) =>
+			sample.program.tensors.findIndex((one) => one.name === name),
+		);
+		const bytes = elementsToBytes(sample.given.data!);
+		const outside = bytes.slice();
+		outside[477] = 101;
+		await assert.rejects(session.write(data!, outside), range);
+		outside[477] = 0x9b; // -101
+		await assert.rejects(session.write(data!, outside), range);
+		await assert.rejects(session.write(data!, bytes.subarray(0, 100), 4), refused);
+		await session.write(data!, bytes.subarray(0, 100));
+		await assert.rejects(session.root(data!), size);
+		await assert.rejects(session.run({ first: 0, count: 1 }), size);
+		await assert.rejects(session.write(data!, bytes.subarray(101), 101), refused);
+		await assert.rejects(session.write(data!, bytes, 1), size);
+		await assert.rejects(session.write(data!, bytes, 2 ** 52), size);
+		await assert.rejects(session.write(data!, new Uint8Array(0)), size);
+		await session.write(data!, bytes.subarray(100), 100);
+		assert.deepEqual(await session.root(data!), tensorTree(sample.given.data!).root);
+		// Of i32, whole elements only.
+		for (const [length, offset] of [
+			[3, 0],
+			[4, 2],
+			[4, 768],
+		] as const)
+			await assert.rejects(session.write(w1!, new Uint8Array(length), offset), size);
+		const large = new Int32Array([2 ** 20 + 1]);
+		await assert.rejects(session.write(w1!, elementsToBytes(large), 764), range);
+		await assert.rejects(session.write(loss!, new Uint8Array(8)), refused);
+		await assert.rejects(session.write(sample.program.tensors.length, new Uint8Array(8)), refused);
+		await assert.rejects(session.fetch(data!, 0, bytes.length + 1), size);
+		await assert.rejects(session.fetch(data!, bytes.length, 1), size);
+		await assert.rejects(session.fetch(data!, 0, 0), size);
+		assert.deepEqual(await session.fetch(data!, 13, 77), bytes.slice(13, 90));
+		await session.release();
+		await assert.rejects(session.root(data!), refused);
+	});
+
+	test(`${of}: constants must have their root, whatever their bytes`, async () => {
+		const sample = mixedSample(3);
+		const session = await openSample((await starting).open, sample);
+		const lookup = sample.program.tensors.findIndex(({ name }) => name === "lookup");
+		const bytes = elementsToBytes(sample.given.lookup!);
+		const other = bytes.slice();
+		other[5]! ^= 1;
+		await session.write(lookup, other);
+		await assert.rejects(session.run({ first: 0, count: 1 }), { code: "TENSOR_ROOT" });
+		await assert.rejects(
+			session.trace(0, () => {}),
+			{ code: "TENSOR_ROOT" },
+		);
+		await assert.rejects(session.ask({ segment: 0, step: 0, op: 0 }, [{ of: "output", leaf: 0 }]), {
+			code: "TENSOR_ROOT",
+		});
+		await session.write(lookup, bytes);
+		await session.run({ first: 0, count: 1 });
+		// After a run too.
+		await session.write(lookup, other);
+		await assert.rejects(session.run({ first: 1, count: 1 }), { code: "TENSOR_ROOT" });
+		await session.release();
+	});
+
+	test(`${of}: a segment runs only where the session stands, or from all state anew`, async () => {
+		const sample = mlpSample();
+		const session = await openSample((await starting).open, sample);
+		const [w1, w2] = numbersOf(sample, "state");
+		const at = (segment: number, step = 0, op = 0) => ({ segment, step, op });
+		const leaf = [{ of: "output", leaf: 0 }] as const;
+		for (const act of [
+			() => session.run({ first: 1, count: 1 }),
+			() => session.run({ first: 0, count: 0 }),
+			() => session.run({ first: 0, count: 2 ** 31 + 1 }),
+			() => session.trace(1, () => {}),
+			() => session.ask(at(1), leaf),
+		])
+			await assert.rejects(act(), refused);
+		const truth = await states(session, { first: 0, count: 4 });
+		const before = await Promise.all(
+			[w1!, w2!].map((w) => session.fetch(w, 0, 4 * elementCount(sample.program.tensors[w]!.dims))),
+		);
+		for (const first of [1, 3, 5, 2 ** 31 - 1]) await assert.rejects(session.run({ first, count: 1 }), refused);
+		// One of two, and all but the last element of the other: not all state.
+		await session.write(w1!, before[0]!);
+		await session.write(w2!, before[1]!.subarray(0, -4));
+		await assert.rejects(session.run({ first: 9, count: 1 }), refused);
+		const next = await states(session, { first: 4, count: 1 });
+		for (const [i, w] of [w1!, w2!].entries()) await session.write(w, before[i]!);
+		assert.deepEqual(await states(session, { first: 4, count: 1 }), next);
+		// ASK goes forward; afterwards the session stands nowhere.
+		for (const [i, w] of [w1!, w2!].entries()) await session.write(w, before[i]!);
+		for (const wrong of [at(4, 2), at(4, 0, sample.program.step.length)])
+			await assert.rejects(session.ask(wrong, leaf), refused);
+		for (const place of [
+			{ of: 1, leaf: 0 },
+			{ of: 254, leaf: 0 },
+			{ of: 0, leaf: 1 },
+			{ of: "output", leaf: 2 ** 32 - 1 },
+		] as const)
+			await assert.rejects(session.ask(at(4), [place]), refused);
+		const shown = await session.ask(at(4, 1, 5), leaf);
+		assert.deepEqual(await session.ask(at(4, 1, 5), leaf), shown);
+		await assert.rejects(session.ask(at(4, 1, 4), leaf), refused);
+		await assert.rejects(session.ask(at(4), leaf), refused);
+		await assert.rejects(session.root(w1!), size);
+		await assert.rejects(session.fetch(w2!, 0, 4), size);
+		await assert.rejects(session.save(), size);
+		for (const first of [4, 5]) await assert.rejects(session.run({ first, count: 1 }), refused);
+		// Half a state ends the asking and is no state.
+		await session.write(w1!, before[0]!);
+		await assert.rejects(session.ask(at(4, 1, 6), leaf), refused);
+		await assert.rejects(session.run({ first: 4, count: 1 }), refused);
+		await session.write(w2!, before[1]!);
+		assert.deepEqual(await states(session, { first: 4, count: 1 }), next);
+		// Init from anywhere, as if nothing had been.
+		assert.deepEqual(await states(session, { first: 0, count: 4 }), truth);
+		await session.release();
+	});
+
+	test(`${of}: a run that is stopped ends after a segment and goes on from there`, async () => {
+		const sample = mlpSample();
+		const session = await openSample((await starting).open, sample);
+		const stop = new AbortController();
+		const found: Uint8Array[] = [];
+		await session.run({
+			first: 0,
+			count: 2 ** 20,
+			signal: stop.signal,
+			onSegment({ segment, stateRoots }) {
+				found.push(...stateRoots);
+				if (segment === 2) stop.abort();
+			},
+		});
+		const done = found.length / 2;
+		assert.ok(done >= 3 && done < 2 ** 20);
+		const more = await states(session, { first: done, count: 2 });
+		assert.deepEqual(await states(session, { first: 0, count: done + 2 }), [...found, ...more]);
+		// A callback that throws ends it too, and is told.
+		const fail = () => {
+			throw new Error("full");
+		};
+		await assert.rejects(session.run({ first: 0, count: 2 ** 20, onSegment: fail }), /full/);
+		await session.release();
+	});
+
+	test(`${of}: blobs that are cut, changed, of another tensor or out of range are refused`, async () => {
+		const sample = mlpSample();
+		const { open, put } = await starting;
+		const session = await openSample(open, sample);
+		const [w1, w2] = numbersOf(sample, "state");
+		await session.run({ first: 0, count: 2 });
+		const roots = [await session.root(w1!), await session.root(w2!)];
+		const bytes = await session.fetch(w1!, 0, 768);
+		await session.save();
+		await assert.rejects(session.load(w1!, new Uint8Array(32).fill(9)), { code: "BLOB_MISSING" });
+		await assert.rejects(session.load(w1!, roots[1]!), size);
+		// None of these has touched anything.
+		await session.run({ first: 2, count: 1 });
+		const changed = bytes.slice();
+		changed[0]! ^= 1;
+		const outside = elementsToBytes(new Int32Array(192).fill(2 ** 20 + 1));
+		for (const [put1, code] of [
+			[bytes.slice(0, -1), "TENSOR_SIZE"],
+			[new Uint8Array(0), "TENSOR_SIZE"],
+			[new Uint8Array([...bytes, 0]), "TENSOR_SIZE"],
+			[changed, "BLOB_CUT"],
+			[outside, "TENSOR_RANGE"],
+		] as const) {
+			put(roots[0]!, put1);
+			await assert.rejects(session.load(w1!, roots[0]!), { code }, code);
+		}
+		// What was half written is no state.
+		await assert.rejects(session.run({ first: 3, count: 1 }), refused);
+		// Its root as it truly is makes no difference to the interval.
+		const root = tensorTree(new Int32Array(192).fill(2 ** 20 + 1)).root;
+		put(root, outside);
+		await assert.rejects(session.load(w1!, root), range);
+		put(roots[0]!, bytes);
+		for (const [i, w] of [w1!, w2!].entries()) await session.load(w, roots[i]!);
+		await session.run({ first: 2, count: 1 });
+		await session.release();
 	});
 }

@@ -1,13 +1,17 @@
 // The toy session: the suite of all sessions, and its lies.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { mlpSample } from "../../work/builder/samples.test-kit.ts";
 import { toyWork } from "./toy-work-session.test-kit.ts";
 import type { WorkSession } from "./work-session.ts";
 import { openSample, workSessionSuite } from "./work-session-suite.test-kit.ts";
 
-workSessionSuite("toy", async () => ({ open: toyWork({ store: new Map() }), close: async () => {} }));
+workSessionSuite("toy", async () => {
+	const store = new Map<string, Uint8Array>();
+	const put = (root: Uint8Array, bytes: Uint8Array) => void store.set(bytesToHex(root), bytes);
+	return { open: toyWork({ store }), put, close: async () => {} };
+});
 
 test("a changed element is in all that a cheating session says from there on", async () => {
 	const sample = mlpSample();
