@@ -49,10 +49,11 @@ class RandomPrograms {
     return bytes;
   }
 
-  Program matmul(uint32_t most, uint32_t most_depth);
-  Program reduce(uint32_t most);
-  Program scatter(uint32_t most);
-  Program map(uint32_t most);
+  // Of these types, or of any.
+  Program matmul(uint32_t most, uint32_t most_depth, std::optional<Type> a = {}, std::optional<Type> b = {});
+  Program reduce(uint32_t most, std::optional<Type> from = {});
+  Program scatter(uint32_t most, std::optional<Type> from = {});
+  Program map(uint32_t most, std::optional<Type> from = {});
 
  private:
   uint32_t dim(uint32_t most) { return static_cast<uint32_t>(1 + below(chance(2) ? most : std::min(most, 17u))); }
@@ -83,13 +84,13 @@ inline Program RandomPrograms::finish(Program program, Op op, Interval found, ui
   return program;
 }
 
-inline Program RandomPrograms::matmul(uint32_t most, uint32_t most_depth) {
+inline Program RandomPrograms::matmul(uint32_t most, uint32_t most_depth, std::optional<Type> wanted_a, std::optional<Type> wanted_b) {
   Program program;
   const uint32_t depth = dim(most_depth), share_a = chance(2) ? 1 : 1 + below(3), share_b = chance(2) ? 1 : 1 + below(3);
   const uint32_t batch = share_a * share_b * (1 + static_cast<uint32_t>(below(2))), m = dim(most), n = dim(most);
   Op op{Operator::matmul, Type::i64, {batch, m, n}, {}, std::nullopt, {}, Reduction::sum, {}};
   // 62 bits for the product of both and the depth.
-  const Type a = type(3), b = type(3);
+  const Type a = wanted_a.value_or(type(3)), b = wanted_b.value_or(type(3));
   const uint32_t room = 62 - std::bit_width(depth), bits_a = std::min<uint32_t>(8 * bytes_of(a) - 1, room / 2);
   const Interval x = interval(a, bits_a), y = interval(b, room - bits_a);
   op.operands.push_back(input(program, a, {batch / share_a, m, depth}, x));
@@ -99,11 +100,11 @@ inline Program RandomPrograms::matmul(uint32_t most, uint32_t most_depth) {
   return finish(std::move(program), std::move(op), {*lo * depth, *hi * depth}, 2);
 }
 
-inline Program RandomPrograms::reduce(uint32_t most) {
+inline Program RandomPrograms::reduce(uint32_t most, std::optional<Type> wanted) {
   Program program;
   const uint32_t rows = dim(most), count = dim(most);
   Op op{Operator::reduce, Type::i64, {rows}, {}, std::nullopt, {}, static_cast<Reduction>(below(5)), {}};
-  const Type from = type();
+  const Type from = wanted.value_or(type());
   const Interval x = interval(from, 62 - std::bit_width(count));
   op.operands.push_back(input(program, from, {rows, count}, x));
   Interval found = x;
@@ -112,11 +113,11 @@ inline Program RandomPrograms::reduce(uint32_t most) {
   return finish(std::move(program), std::move(op), found, 0);
 }
 
-inline Program RandomPrograms::scatter(uint32_t most) {
+inline Program RandomPrograms::scatter(uint32_t most, std::optional<Type> wanted) {
   Program program;
   const uint32_t rows = dim(most), width = dim(most), terms = dim(most);
   Op op{Operator::scatter_add, Type::i64, {rows, width}, {}, std::nullopt, {}, Reduction::sum, {}};
-  const Type from = type();
+  const Type from = wanted.value_or(type());
   const Interval x = interval(from, 62 - std::bit_width(terms));
   op.operands.push_back(input(program, from, {width, terms}, x));
   const Type index = rows > 127 ? Type::i32 : type();
@@ -177,13 +178,13 @@ inline void RandomPrograms::grow(Program& program, Op& op, std::vector<Instructi
   }
 }
 
-inline Program RandomPrograms::map(uint32_t most) {
+inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
   Program program;
   program.k = static_cast<uint32_t>(1 + below(4));
   Op op{Operator::map, Type::i64, {}, full(Type::i64), std::nullopt, {}, Reduction::sum, {}};
   for (uint64_t rank = 1 + below(4); op.dims.size() < rank;) op.dims.push_back(dim(op.dims.empty() ? most : 9));
   for (uint64_t operands = 1 + below(3); op.operands.size() < operands;) {
-    const Type from = type();
+    const Type from = wanted.value_or(type());
     Dims dims = op.dims;
     if (chance(2))
       for (uint32_t& one : dims) one = dim(9);

@@ -11,13 +11,15 @@ case ${1-} in --build | --run) part=${1#--} && shift ;; esac
 if [ $part != run ]; then
   engine/build.sh --tests "$@"
   # What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
-  engine/build.sh --sanitize --test maths_test --test work_test "$@"
+  engine/build.sh --sanitize --test maths_test --test work_test --test work_verdicts "$@"
 fi
 [ $part != build ] || exit 0
 case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 checked=$built-sanitize disk=build/engine/disk
 mkdir -p $disk/{plain,checked,cpu} # of a real file system: direct I/O is tested there; a folder each
 half=$(awk "BEGIN { print int(200 * ${ASSAY_FUZZ:-1} + 0.5) }")
+# Of each operator and type: 10,000 in a deep run.
+ops=$(awk "BEGIN { print int(400 * ${ASSAY_FUZZ:-1} + 0.5) }") checked_ops=$(awk "BEGIN { print int(40 * ${ASSAY_FUZZ:-1} + 0.5) }")
 # A crash must be a crash, not an exit code that a test could take for one of the engine's own.
 # The search for leaks takes 4 s at each exit on arm64: it is done for two engines of the fuzzer, not for all.
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
@@ -45,9 +47,9 @@ suite $built/frames_test $built/assay-engine vectors
 suite $built/cpu_device_test vectors $disk/cpu
 suite $built/fuse_test
 suite $checked/maths_test vectors
-suite $checked/work_test vectors 40
+suite $checked/work_test vectors "$checked_ops"
 suite $built/maths_test vectors
-suite $built/work_test vectors "$half"
+suite $built/work_test vectors "$ops"
 wait || true
 
 passed=0 failed=0

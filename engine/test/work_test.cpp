@@ -1,231 +1,20 @@
 // Programs on the host (docs/work.md): reader, checker and every operator against vectors/work-*.json, which come from the page alone; and
 // random ops against sums and instructions worked out element by element in 128 bits.
-// Usage: work_test VECTORS [cases]
-#include <cmath>
+// Usage: work_test VECTORS [cases]     so many of each operator and type; from 100 on what is large and at the ends
+// as well, from 1,000 on that for every instruction set
 #include <cstring>
 
 #include "check.hpp"
 #include "cpu/cpu_work.hpp"
-#include "random_programs.hpp"
+#include "given_elements.hpp"
+#include "naive_ops.hpp"
 #include "vector_file.hpp"
-#include "work/runner.hpp"
+#include "work_extremes.hpp"
 
 using namespace assay;
 using namespace assay_test;
 
 namespace {
-
-using Wide = __int128;
-
-struct Case {
-  Program program;
-  std::vector<std::vector<uint8_t>> inputs;
-  PhiloxKey key{0x1234567, 0x89abcdef};
-};
-
-Case make_case(RandomPrograms& random, Program program) {
-  Case one{std::move(program), {}};
-  for (const Tensor& tensor : one.program.tensors)
-    if (tensor.kind == TensorKind::input) one.inputs.push_back(random.elements(tensor));
-  return one;
-}
-
-std::vector<uint8_t> run_on(WorkKernels& kernels, const Case& one, uint64_t segments = 1) {
-  Runner runner(kernels, check_program(one.program), one.key);
-  for (uint32_t i = 0; i < one.inputs.size(); ++i) runner.write(i, 0, one.inputs[i]);
-  runner.run_init();
-  for (uint64_t i = 0; i < segments; ++i) runner.run_segment();
-  const auto result = static_cast<uint32_t>(one.program.tensors.size()) - 1;
-  const Tensor& tensor = one.program.tensors[result];
-  std::vector<uint8_t> bytes(element_count(tensor.dims) * bytes_of(tensor.type));
-  runner.read(result, 0, bytes);
-  return bytes;
-}
-
-Wide element(const std::vector<uint8_t>& bytes, Type type, uint64_t index) {
-  const uint32_t size = bytes_of(type);
-  uint64_t value = 0;
-  for (uint32_t b = 0; b < size; ++b) value |= uint64_t{bytes[index * size + b]} << (8 * b);
-  const uint32_t unused = 64 - 8 * size;
-  return static_cast<int64_t>(value << unused) >> unused;
-}
-
-// ---- the page, once more, one element at a time
-Wide floor_div(Wide a, Wide b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-Wide power_of_two(Wide k) { return Wide{1} << static_cast<int>(k); }
-Wide shifted(Wide x, Wide k) { return k <= 0 ? x * power_of_two(-k) : floor_div(x + power_of_two(k - 1), power_of_two(k)); }
-
-class Naive {
- public:
-  Naive(const Case& one, uint64_t segment) : one_(one), op_(one.program.step[0]), segment_(segment) {}
-
-  // Of the last step of a segment.
-  Wide at(uint64_t index) {
-    uint64_t rest = index;
-    for (size_t axis = op_.dims.size(); axis-- > 0;) {
-      coordinates_[axis] = rest % op_.dims[axis];
-      rest /= op_.dims[axis];
-    }
-    switch (op_.op) {
-      case Operator::matmul: return product();
-      case Operator::reduce: return reduction(index);
-      case Operator::scatter_add: return scattered();
-      case Operator::map: return map();
-    }
-    return 0;
-  }
-
- private:
-  Wide operand(size_t which, uint64_t index) const { return element(one_.inputs[which], op_.operands[which].type, index); }
-
-  Wide product() const {
-    const Dims &a = op_.operands[0].dims, &b = op_.operands[1].dims;
-    Wide sum = 0;
-    for (uint64_t k = 0; k < a[2]; ++k) {
-      const uint64_t in_a = coordinates_[0] * a[0] / op_.dims[0], in_b = coordinates_[0] * b[0] / op_.dims[0];
-      sum += operand(0, (in_a * a[1] + coordinates_[1]) * a[2] + k) * operand(1, (in_b * b[1] + coordinates_[2]) * b[2] + k);
-    }
-    return sum;
-  }
-  Wide reduction(uint64_t row) const {
-    const uint64_t count = op_.operands[0].dims[1];
-    Wide best = operand(0, row * count), sum = 0;
-    uint64_t place = 0;
-    const bool wants_high = op_.reduction == Reduction::max || op_.reduction == Reduction::argmax;
-    for (uint64_t i = 0; i < count; ++i) {
-      const Wide x = operand(0, row * count + i);
-      sum += x;
-      if (wants_high ? x > best : x < best) best = x, place = i;
-    }
-    if (op_.reduction == Reduction::sum) return sum;
-    return op_.reduction == Reduction::max || op_.reduction == Reduction::min ? best : static_cast<Wide>(place);
-  }
-  Wide scattered() const {
-    const uint64_t terms = op_.operands[0].dims[1];
-    Wide sum = 0;
-    for (uint64_t r = 0; r < terms; ++r)
-      if (operand(1, r) == static_cast<Wide>(coordinates_[0])) sum += operand(0, coordinates_[1] * terms + r);
-    return sum;
-  }
-
-  Wide map() {
-    const MapCode& code = op_.code;
-    registers_.clear();
-    run(code.before);
-    if (code.turns == 0) return registers_.back();
-    const size_t first = registers_.size();
-    std::vector<Wide> carried;
-    for (const Carried& one : code.carried) carried.push_back(within(registers_[one.from], one.interval));
-    for (turn_ = 0; turn_ < code.turns; ++turn_) {
-      registers_.resize(first);
-      registers_.insert(registers_.end(), carried.begin(), carried.end());
-      run(code.body);
-      for (size_t i = 0; i < carried.size(); ++i) carried[i] = within(registers_[code.carried[i].next], code.carried[i].interval);
-    }
-    registers_.resize(first);
-    registers_.insert(registers_.end(), carried.begin(), carried.end());
-    registers_.resize(first + carried.size() + code.body.size(), 0);
-    run(code.after);
-    return registers_.back();
-  }
-  static Wide within(Wide x, const Interval& interval) { return std::clamp<Wide>(x, interval.lo, interval.hi); }
-  void run(const std::vector<Instruction>& section) {
-    for (const Instruction& one : section) registers_.push_back(value(one));
-  }
-
-  Wide variable(uint8_t of) const {
-    if (of == kSegment) return static_cast<Wide>(segment_);
-    if (of == kStep) return Wide{one_.program.k} - 1;
-    return of == kTurn ? Wide{turn_} : static_cast<Wide>(coordinates_[of]);
-  }
-  Wide load(const Instruction& one) const {
-    const Dims& dims = op_.operands[one.operand].dims;
-    uint64_t index = 0;
-    for (size_t axis = 0; axis < dims.size(); ++axis) {
-      const work::Place& place = one.place[axis];
-      const Wide dim = dims[axis];
-      Wide p = place.constant + (place.reg ? registers_[*place.reg] : 0);
-      for (const Term& term : place.terms) p += term.times * variable(term.of);
-      if (p < 0 || p >= dim) {
-        if (place.edge == Edge::zero) return 0;
-        if (place.edge == Edge::wrap) p -= floor_div(p, dim) * dim;
-        if (place.edge == Edge::clamp) p = p < 0 ? 0 : dim - 1;
-        if (place.edge == Edge::inside) throw std::logic_error("outside");
-      }
-      index = index * dims[axis] + static_cast<uint64_t>(p);
-    }
-    return operand(one.operand, index);
-  }
-  Wide value(const Instruction& one) const {
-    const auto reg = [&](uint8_t number) { return number < registers_.size() ? registers_[number] : 0; };
-    const Wide a = reg(one.a), b = reg(one.b), c = reg(one.c);
-    switch (one.code) {
-      case Code::load: return load(one);
-      case Code::constant: return one.value;
-      case Code::iota: return static_cast<Wide>(coordinates_[one.axis]);
-      case Code::segment: return variable(kSegment);
-      case Code::step: return variable(kStep);
-      case Code::turn: return turn_;
-      case Code::rand: {
-        const auto x = static_cast<uint64_t>(a);
-        const auto when = static_cast<uint32_t>((segment_ - 1) * one_.program.k + one_.program.k - 1);
-        return philox4x32_10(one_.key, static_cast<uint32_t>(x), static_cast<uint32_t>(x >> 32), when, one.domain).w[0];
-      }
-      case Code::add: return a + b;
-      case Code::sub: return a - b;
-      case Code::mul: return a * b;
-      case Code::neg: return -a;
-      case Code::abs: return a < 0 ? -a : a;
-      case Code::min: return a < b ? a : b;
-      case Code::max: return a > b ? a : b;
-      case Code::shl: return a * power_of_two(one.bits);
-      case Code::shr: return floor_div(a, power_of_two(one.bits));
-      case Code::rsh: return shifted(a, one.bits);
-      case Code::rshv: return shifted(a, b);
-      case Code::div: return floor_div(a, b);
-      case Code::rdiv: return floor_div(2 * a + b, 2 * b);
-      case Code::isqrt: {
-        Wide root = static_cast<Wide>(std::sqrt(static_cast<long double>(a)));
-        while (root * root > a) --root;
-        while ((root + 1) * (root + 1) <= a) ++root;
-        return root;
-      }
-      case Code::bitlen: {
-        Wide digits = 0;
-        for (Wide x = a < 0 ? -a : a; x != 0; x /= 2) ++digits;
-        return digits;
-      }
-      case Code::eq: return a == b;
-      case Code::lt: return a < b;
-      case Code::and_: return a & b;
-      case Code::or_: return a | b;
-      case Code::xor_: return a ^ b;
-      case Code::select: return a != 0 ? b : c;
-      case Code::clamp: return std::min(std::max(a, b), c);
-    }
-    return 0;
-  }
-
-  const Case& one_;
-  const Op& op_;
-  const uint64_t segment_;
-  uint64_t coordinates_[kMostRank] = {};
-  std::vector<Wide> registers_;
-  uint32_t turn_ = 0;
-};
-
-void check_case(WorkKernels& kernels, const Case& one, const std::string& what) {
-  const uint64_t segments = 2;
-  const std::vector<uint8_t> found = run_on(kernels, one, segments);
-  const Op& op = one.program.step[0];
-  Naive naive(one, segments);
-  for (uint64_t i = 0; i < element_count(op.dims); ++i)
-    if (element(found, op.type, i) != naive.at(i)) {
-      check(false, what + ", element " + std::to_string(i));
-      return;
-    }
-  check(true, what);
-}
 
 // Products beyond one chunk of k and one filling of the packing room, against plain sums.
 void check_large_products(WorkKernels& kernels, RandomPrograms& random, const std::string& set) {
@@ -279,20 +68,6 @@ void check_refused(const std::string& folder) {
   }
 }
 
-// Elements of inputs and constants as vectors/README.md has them.
-std::vector<uint8_t> given_elements(const Tensor& tensor, uint32_t number, const PhiloxKey& key) {
-  const uint32_t size = bytes_of(tensor.type);
-  std::vector<uint8_t> bytes(element_count(tensor.dims) * size);
-  const unsigned __int128 span = static_cast<unsigned __int128>(Wide{tensor.interval.hi} - tensor.interval.lo) + 1;
-  for (uint64_t e = 0; e * size < bytes.size(); ++e) {
-    const Philox4 block = philox4x32_10(key, static_cast<uint32_t>(e), 11, number, 0);
-    const uint64_t word = block.w[0] | uint64_t{block.w[1]} << 32;
-    const auto value = static_cast<uint64_t>(tensor.interval.lo + static_cast<Wide>(word % span));
-    for (uint32_t b = 0; b < size; ++b) bytes[e * size + b] = static_cast<uint8_t>(value >> (8 * b));
-  }
-  return bytes;
-}
-
 void check_programs(WorkKernels& kernels, const std::string& folder) {
   for (const Row& row : read_vectors(folder, "work-programs")) {
     const std::vector<uint8_t> bytes = from_hex(row.text("program")), seed = from_hex(row.text("seed"));
@@ -332,15 +107,22 @@ int main(int argc, char** argv) {
   for (size_t set = 0; set < count; ++set) {
     CpuWork kernels(pool, *sets[set]);
     check_programs(kernels, argv[1]);
-    if (cases >= 100) check_large_products(kernels, random, sets[set]->name);
+    if (cases < 100) continue;
+    check_large_products(kernels, random, sets[set]->name);
+    if (cases >= 1000 || set == count - 1) Extremes(kernels, sets[set]->name).run();
   }
+  // So many of every operator and type.
+  constexpr Type kTypes[] = {Type::i8, Type::i16, Type::i32, Type::i64};
   for (uint64_t i = 0; i < cases; ++i) {
     CpuWork kernels(pool, *sets[i % count]);
     const std::string number = std::to_string(i);
-    check_case(kernels, make_case(random, random.matmul(20, 70)), "matmul " + number);
-    check_case(kernels, make_case(random, random.reduce(60)), "reduce " + number);
-    check_case(kernels, make_case(random, random.scatter(30)), "scatter_add " + number);
-    check_case(kernels, make_case(random, random.map(60)), "map " + number);
+    for (const Type a : kTypes) {
+      for (const Type b : kTypes)
+        if (a != Type::i64 && b != Type::i64) check_case(kernels, make_case(random, random.matmul(20, 70, a, b)), "matmul " + number);
+      check_case(kernels, make_case(random, random.reduce(60, a)), "reduce " + number);
+      check_case(kernels, make_case(random, random.scatter(30, a)), "scatter_add " + number);
+      check_case(kernels, make_case(random, random.map(60, a)), "map " + number);
+    }
   }
   return report();
 }
