@@ -53,6 +53,10 @@ async function forge(run: OpenedRun, own: Answers, { leaf, after, start, resultR
 	};
 }
 
+/** A trace in which these leaves are others. */
+export const forgedTrace = (run: OpenedRun, own: Answers, leaf: (honest: TraceLeaf) => TraceLeaf): Promise<Answers> =>
+	forge(run, own, { leaf });
+
 /** Each with what it does. The run has state, scratch, constants, inputs, and a state tensor that no step op writes. */
 export function forgedAnswers(run: OpenedRun, own: Answers): [what: string, answers: () => Promise<Answers>][] {
 	const { program } = run;
