@@ -14,6 +14,7 @@ import { buildWeb, compress, ensureBuilt } from "../../scripts/build-web.ts";
 import type { ApiServer } from "../../src/api/server/create-server.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
 import { answeredCall, openRollChain } from "../roll-call-chain.test-kit.ts";
@@ -154,6 +155,26 @@ async function nodeForPages(to: string): Promise<{ url: string; close(): void }>
 	await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
 	return { url: `http://127.0.0.1:${(node.address() as AddressInfo).port}`, close: () => node.close() };
 }
+
+test("a fraud file: its place and numbers as the CLI has them, on the word of whoever made it; spoiled it proves nothing", async () => {
+	const { fraudSamples } = await import("../../src/verify/work/fraud-samples.test-kit.ts");
+	const file = Buffer.from((await fraudSamples()).get("element chunk")!);
+	const told = verifyFraud(file);
+	assert.ok(told.status === "valid");
+	const page = await browser.open(`${url}/verify`);
+	await choose(page, "claim.fraud", file);
+	const panel = page.locator(".verify[data-status=valid]");
+	await panel.getByText("segment 2, step 1, step op 0 (matmul), element 3").waitFor();
+	assert.equal(await panel.locator("[data-fraud=said]").textContent(), told.said);
+	assert.equal(await panel.locator("[data-fraud=right]").textContent(), told.right);
+	await panel.getByText("ANSWERS_UNSIGNED").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	const at = file.indexOf('"segment":2,"trace"');
+	const spoiled = Buffer.from(file);
+	spoiled.write('"segment":9', at);
+	await choose(page, "spoiled.fraud", spoiled);
+	await page.locator(".verify[data-status=invalid]").getByText("FRAUD_PLACE").waitFor();
+});
 
 test("a roll call: on its maker's word alone, public with a node's URL, invalid with another chain's", async () => {
 	const chains = [await openRollChain(424_242), await openRollChain(535_353)] as const;

@@ -68,7 +68,8 @@ export default function VerifyPage() {
 			>
 				<p class="drop-title">Drop evidence here</p>
 				<p class="dim">
-					One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them
+					One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them, or{" "}
+					<code>.fraud</code> files of <code>assay job diff</code>
 				</p>
 				<button type="button" class="primary" onClick={() => input.current?.click()}>
 					Choose files

@@ -5,6 +5,8 @@ import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { formatOf } from "../../src/protocol/roll-call/roll-file.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import type { FraudVerdict } from "../../src/verify/work/fraud-verdict.ts";
+import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
 
@@ -21,6 +23,8 @@ export interface FileChallenge extends Pick<LiveChallenge, "challenge" | "stage"
 export type WorkerWord =
 	/** The file of a roll call, which another worker judges. */
 	| { readonly kind: "roll-call" }
+	/** A fraud file, judged. */
+	| { readonly kind: "fraud"; readonly verdict: FraudVerdict; readonly tookMs: number }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
 	| { readonly kind: "check"; readonly name: CheckName; readonly where: string; readonly challenges: number }
 	/** Openings found right so far: by challenge how many. */
@@ -44,8 +48,14 @@ const TOLD_EVERY_MS = 16;
 scope.onmessage = ({ data }) => {
 	const started = performance.now();
 	const decoded = decodeEvidence(data.bytes);
-	if (!decoded.ok && formatOf(data.bytes) === "assay-roll-call") {
+	const format = decoded.ok ? null : formatOf(data.bytes);
+	if (format === "assay-roll-call") {
 		scope.postMessage({ kind: "roll-call" });
+		return;
+	}
+	if (format === "assay-fraud") {
+		const verdict = verifyFraud(data.bytes);
+		scope.postMessage({ kind: "fraud", verdict, tookMs: Math.round(performance.now() - started) });
 		return;
 	}
 	const evidence = decoded.ok ? decoded.evidence : null;

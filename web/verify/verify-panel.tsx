@@ -10,6 +10,7 @@ import { MerkleView } from "../proofs/merkle-view.tsx";
 import { wrongOpening } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, checkRows } from "./check-list.ts";
+import { FraudPanel } from "./fraud-panel.tsx";
 import { RollCallPanel } from "./roll-call-panel.tsx";
 import type { FileChallenge } from "./verifier-worker.ts";
 import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from "./verify-in-worker.ts";
@@ -19,8 +20,9 @@ interface Told {
 	readonly challenges: readonly FileChallenge[];
 	readonly right: ReadonlyMap<number, number>;
 	readonly isRollCall: boolean;
+	readonly fraud: Extract<Progress, { kind: "fraud" }> | null;
 }
-const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), isRollCall: false };
+const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), isRollCall: false, fraud: null };
 const AGAINST_NOTHING = { node: "", contract: "" };
 
 /** What the worker says, put on the screen at most once a frame: it says thousands of things in half a second. */
@@ -44,6 +46,7 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 			(word) => {
 				if (word.kind === "check") now = { ...now, checks: [...now.checks, word] };
 				else if (word.kind === "roll-call") now = { ...now, isRollCall: true };
+				else if (word.kind === "fraud") now = { ...now, fraud: word };
 				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
 				else now = { ...now, right: new Map([...now.right, ...word.right]) };
 				frame ||= requestAnimationFrame(show);
@@ -90,6 +93,7 @@ export function VerifyPanel({
 	const steps = 12 + 2 * challenges;
 	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
+	if (told.fraud !== null) return <FraudPanel file={file} judged={told.fraud} onVerdict={onVerdict} />;
 	if (told.isRollCall) return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (
 		<div class="verify" data-status={verified?.verdict.status ?? "running"}>

@@ -30,6 +30,27 @@ export interface ValidFraud {
 
 export type FraudVerdict = ValidFraud | Extract<Verdict, { status: "invalid" }>;
 
+/** What is false, for people. */
+export const FRAUD_SHOWS: Readonly<Record<ValidFraud["kind"], string>> = {
+	element: "an element is not what the op gives",
+	wire: "an op read something other than what its program says",
+	end: "the state after a segment is not what its ops gave",
+	start: "the run did not begin with zeros",
+	result: "the claimed result is not that of the last state",
+};
+
+/** "segment 2, step 1, step op 3 (matmul), element 7" */
+export function fraudPlace({ segment, phase, step, op, operator, element, operand, tensor }: ValidFraud): string {
+	return [
+		`segment ${segment}`,
+		...(step === null ? [] : [`step ${step}`]),
+		...(op === null ? [] : [`${phase} op ${op} (${operator})`]),
+		...(element === null ? [] : [`element ${element}`]),
+		...(operand === null ? [] : [`operand ${operand}`]),
+		...(tensor === null ? [] : [`tensor ${tensor}`]),
+	].join(", ");
+}
+
 /** Ends a judgement: nothing is proven, and this is why. Thrown inside src/verify/work/ only. */
 export class Unproven extends Error {
 	readonly code: Code;

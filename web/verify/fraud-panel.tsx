@@ -1,0 +1,58 @@
+// A fraud file: whether it convicts, whom, and by which number. The judging is in verifier-worker.ts.
+import { useEffect } from "preact/hooks";
+import { formatBytes } from "../../src/protocol/format-number.ts";
+import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/work/fraud-verdict.ts";
+import { formatSpan } from "../parts/format.ts";
+import { Empty, Fact, Id, VerdictBadge } from "../parts/small.tsx";
+import { FindingList } from "../proofs/figure-list.tsx";
+import type { VerifiedFile } from "./verify-in-worker.ts";
+
+export function FraudPanel({
+	file,
+	judged: { verdict, tookMs },
+	onVerdict,
+}: {
+	file: VerifiedFile;
+	judged: { readonly verdict: FraudVerdict; readonly tookMs: number };
+	onVerdict?: ((verdict: { readonly status: string; readonly code: string | null }) => void) | undefined;
+}) {
+	useEffect(() => {
+		onVerdict?.({ status: verdict.status, code: verdict.status === "valid" ? null : verdict.code });
+	}, [verdict]);
+	return (
+		<div class="verify" data-status={verdict.status} aria-live="polite">
+			<p class="verdict-line">
+				<VerdictBadge state={verdict.status} code={verdict.status === "valid" ? null : verdict.code} />
+				<span class="dim">
+					{file.name}, {formatBytes(file.bytes.length)}, judged here in {formatSpan(tookMs)}
+				</span>
+			</p>
+			{verdict.status === "valid" ? (
+				<>
+					<dl class="facts">
+						<Fact name="Fraud" isWide>
+							{FRAUD_SHOWS[verdict.kind]}
+						</Fact>
+						<Fact name="Claim">
+							<Id id={verdict.accused} />
+						</Fact>
+						<Fact name="Place" isWide>
+							{fraudPlace(verdict)}
+						</Fact>
+						<Fact name="Said">
+							<code data-fraud="said">{verdict.said}</code>
+						</Fact>
+						<Fact name="Right">
+							<code data-fraud="right">{verdict.right}</code>
+						</Fact>
+					</dl>
+					<FindingList findings={verdict.findings} />
+				</>
+			) : (
+				<Empty title={verdict.detail}>
+					<code>{verdict.where}</code>
+				</Empty>
+			)}
+		</div>
+	);
+}
