@@ -149,8 +149,8 @@ export async function startToyValidator(
 		{
 			listen: { port: 0 },
 			verifierThreads: 1,
-			dispatchEveryMs: 50,
-			recoverEveryMs: 200,
+			dispatchEveryMs: 100,
+			recoverEveryMs: 400,
 			...settings,
 			probe: { plan: TOY_PLAN, ...settings.probe },
 			params: { intervalMs: 3_600_000, jitterMs: 1000, retryFirstMs: 100, ...settings.params },
@@ -167,9 +167,10 @@ export async function startToyValidator(
 
 /** Asks again until the answer is there; tests end by their runner's limit, not by this. */
 export async function eventually<T>(ask: () => Promise<T | null | undefined | false>): Promise<T> {
-	for (;;) {
+	// Soon at first, then seldom: every question costs a core some milliseconds, and some answers take half a minute.
+	for (let waitMs = 10; ; waitMs = Math.min(60, 1.3 * waitMs)) {
 		const answer = await ask();
 		if (answer) return answer;
-		await new Promise((resolve) => setTimeout(resolve, 20));
+		await new Promise((resolve) => setTimeout(resolve, waitMs));
 	}
 }
