@@ -105,6 +105,7 @@ const toEngine: readonly Good[] = [
 		u32("op", 65534),
 		places([0, 7], [255, 2 ** 32 - 1]),
 	],
+	[0x15, "seed", u32("session", 13), hash("seed")],
 ];
 const toVerifier: readonly Good[] = [
 	[0x80, "ready", magic, u16("version", 3), text("engineVersion", "0.1.0+é")],
@@ -161,7 +162,7 @@ function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
 
 const badToEngine: readonly Bad[] = [
 	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read", "chase"]),
-	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask"]),
+	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask", "seed"]),
 	["program, nothing after the seed", 0x0c, payloadOf(toEngine, "program").slice(0, -8)],
 	["tensor, no bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -4)],
 	["tensor, an offset of seven bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -6)],

@@ -292,6 +292,7 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::load: return check_good_frame<LoadRequest>(frame, row);
     case Kind::run: return check_good_frame<RunRequest>(frame, row);
     case Kind::save: return check_good_frame<SaveRequest>(frame, row);
+    case Kind::seed: return check_good_frame<SeedRequest>(frame, row);
     case Kind::fetch: return check_good_frame<FetchRequest>(frame, row);
     case Kind::trace: return check_good_frame<TraceRequest>(frame, row);
     case Kind::ask: return check_good_frame<AskRequest>(frame, row);

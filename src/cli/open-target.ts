@@ -54,7 +54,7 @@ export function openTarget(
 	named: string,
 	values: Values<typeof linkOptions>,
 	io: CliIo,
-	/** Given to a local engine. */
+	/** Given to the engine. */
 	args: readonly string[] = [],
 ): { readonly name: string; open(): Promise<Link> } {
 	const target = parseTarget(named);
@@ -89,6 +89,7 @@ export function openTarget(
 					identityFile: values.identity,
 					password: password || undefined,
 					connectTimeoutMs: values.timeout && 1000 * values.timeout,
+					engineArgs: args,
 				},
 				engineFor,
 			);

@@ -99,6 +99,7 @@ export const codes = {
 	ROOT_MISMATCH: invalid("An opened leaf does not lead to the committed root.", CHEAT),
 	ELEMENT_WRONG: invalid("An element of a product is not what its seed gives.", CHEAT),
 	LANE_WRONG: invalid("A lane's final bits are not what its seed gives.", CHEAT),
+	TRACE_WRONG: invalid("The trace of a training step does not begin and end at the states that were committed.", CHEAT),
 	DIGEST_WRONG: invalid("A digest is not that of the kept leaf beneath it.", CHEAT),
 	CARD_CONTRADICTED: invalid(
 		"The card that the host claims cannot have given the figures that were proven.",

@@ -54,6 +54,7 @@ const FIGURES: Readonly<Record<string, string>> = {
 	"memory.resident": "Memory, resident",
 	"memory.bandwidth": "Memory bandwidth",
 	"memory.latency": "Memory latency",
+	"train.gpt": "Training, small GPT",
 	"memory.held": "Memory held",
 	"disk.read": "Disk read",
 	"disk.write": "Disk write",

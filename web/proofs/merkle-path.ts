@@ -25,6 +25,8 @@ export function leavesOf(challenge: ChallengeRecord, evidence: Evidence): number
 	const { spec } = challenge;
 	if (spec.kind === "gemm") return gemmLeaves(spec);
 	if (spec.kind === "fma") return fmaLeaves(spec);
+	// A state is committed by a tree over roots of many tensors: no single way up.
+	if (spec.kind === "train") return null;
 	const gemm = evidence.envelope.body.challenges[spec.of];
 	if (gemm?.spec.kind !== "gemm") return null;
 	const roots = decodeRoots(evidence.attachments[gemm.roots] ?? new Uint8Array(0));

@@ -6,6 +6,7 @@ import { drawPath, leavesOf, openingsOf, rootsOf } from "./merkle-path.ts";
 function specTitle(spec: ChallengeSpec): string {
 	if (spec.kind === "gemm") return `${spec.precision} ${spec.m}×${spec.n}×${spec.k} on device ${spec.device}`;
 	if (spec.kind === "fma") return `${spec.precision} ${spec.lanes} lanes × ${spec.steps} on device ${spec.device}`;
+	if (spec.kind === "train") return `training, GPT ${spec.layers}×${spec.width} on device ${spec.device}`;
 	return `${spec.kind} of challenge ${spec.of} on device ${spec.device}`;
 }
 

@@ -62,6 +62,7 @@ void run_command(Server& server, const Frame& frame, const WorkSettings& work) {
     case Kind::load: return run(load_command, server, frame);
     case Kind::run: return run(run_segments_command, server, frame);
     case Kind::save: return run(save_command, server, frame);
+    case Kind::seed: return run(seed_command, server, frame);
     case Kind::fetch: return run(fetch_command, server, frame);
     case Kind::trace: return run(trace_command, server, frame);
     case Kind::ask: return run(ask_command, server, frame);

@@ -39,6 +39,7 @@ enum class Kind : uint8_t {
   fetch = 0x12,
   trace = 0x13,
   ask = 0x14,
+  seed = 0x15,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -257,6 +258,14 @@ struct AskRequest {
   uint32_t session = 0, segment = 0, step = 0, op = 0;
   std::vector<Place> places;
   static void visit(auto& self, auto& to) { to(self.session, self.segment, self.step, self.op, self.places); }
+};
+
+struct SeedRequest {
+  static constexpr Kind kKind = Kind::seed;
+  static constexpr char kFields[] = "session seed";
+  uint32_t session = 0;
+  Hash seed{};
+  static void visit(auto& self, auto& to) { to(self.session, self.seed); }
 };
 
 struct ReadyReply {

@@ -15,6 +15,7 @@ class Runner {
   const MemoryPlan& plan() const { return plan_; }
   uint64_t segment() const { return segment_; }
 
+  void reseed(PhiloxKey key) { key_ = key; }
   void write(uint32_t tensor, uint64_t offset, std::span<const uint8_t> bytes);
   void read(uint32_t tensor, uint64_t offset, std::span<uint8_t> bytes);
   Root root(uint32_t tensor);

@@ -88,6 +88,13 @@ void tensor_command(Server& server, uint32_t id, const TensorRequest& asked) {
   });
 }
 
+void seed_command(Server& server, uint32_t id, const SeedRequest& asked) {
+  submit_work(server, id, asked.session, [asked](WorkSession& session, Request&) {
+    session.reseed(asked.seed.b);
+    return done(0, false);
+  });
+}
+
 void hash_command(Server& server, uint32_t id, const HashRequest& asked) {
   submit_work(server, id, asked.session, [&server, asked](WorkSession& session, Request& request) {
     server.send(request.id, RootReply{asked.tensor, hash_of(session.root(asked.tensor))});

@@ -172,6 +172,13 @@ std::vector<Root> WorkSession::save() {
   return save_as(runner_->roots(kept_));
 }
 
+void WorkSession::reseed(const uint8_t* seed) {
+  asked_.reset();
+  runner_->end_walk();
+  now_stands(std::nullopt);
+  runner_->reseed(philox_key(seed));
+}
+
 void WorkSession::now_stands(std::optional<uint64_t> segment) {
   stands_ = segment;
   for (const uint32_t tensor : kept_) {

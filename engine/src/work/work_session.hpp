@@ -29,6 +29,8 @@ class WorkSession final : public SessionContent {
   const Program& program() const { return runner_->checked().program; }
   const Needs& needs() const { return needs_; }
 
+  // Another seed: then it stands nowhere, and segment 0 can always be run.
+  void reseed(const uint8_t* seed);
   void write(uint32_t tensor, uint64_t offset, std::span<const uint8_t> bytes);
   Root root(uint32_t tensor);
   void load(uint32_t tensor, const Root& root);

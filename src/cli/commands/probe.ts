@@ -104,6 +104,7 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 			"then run the matrix challenge for that long and report how the speed holds",
 			[0.05, 1440],
 		),
+		training: flag("then train a small GPT as an exact program and report tokens a second"),
 		samples: whole("N", "spot checks per challenge (default 128, with --quick 32)", [1, 2048]),
 		compare: text("FILE", "show the figures beside those of an earlier evidence file"),
 		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder)"),
@@ -122,7 +123,7 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 
 	async run(values, io, named = "local") {
 		const before = values.compare === undefined ? null : provenFigures(values.compare);
-		const target = openTarget(named, values, io);
+		const target = openTarget(named, values, io, values.training ? ["--work"] : []);
 		const { clockUs, nowMs, randomBytes } = realEnvironment();
 		const signer = await loadSigner(signerPath(io.env), randomBytes);
 		const startedAtMs = nowMs();
@@ -141,6 +142,7 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 			target: target.name,
 			quick: values.quick,
 			sustainMs: Math.round((values.sustain ?? 0) * 60_000),
+			training: values.training,
 			...(values.samples === undefined ? {} : { samples: values.samples }),
 			signer,
 			clockUs,

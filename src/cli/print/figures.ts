@@ -14,6 +14,7 @@ const figureLabels: Readonly<Record<string, string>> = {
 	"disk.write": "write speed",
 	"disk.read": "read speed",
 	"disk.stored": "disk space verified",
+	"train.gpt": "training, small GPT",
 };
 
 export function figureLabel(name: string): string {

@@ -24,6 +24,7 @@ function specTitle(spec: ChallengeSpec, stage: string): string {
 	}
 	if (spec.kind === "copy") return "written to disk";
 	if (spec.kind === "chase") return "read hop by hop";
+	if (spec.kind === "train") return `training, GPT ${spec.layers}×${spec.width}`;
 	if (spec.kind === "fma") return `scalar ${spec.precision}`;
 	return `matrix ${spec.precision} ${spec.m}×${spec.n}×${spec.k}${spec.rounds === 0 ? ", sustained" : ""}`;
 }
@@ -107,10 +108,8 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 }
 
 function rootText({ spec, perS, done, elapsedMs }: RootEvent, stage: string, paint: Paint): string {
-	const speed = formatRate(
-		perS,
-		"precision" in spec ? rateUnit(spec.precision) : spec.kind === "chase" ? "hops/s" : "B/s",
-	);
+	const unit = { chase: "hops/s", train: "token/s", stream: "B/s", copy: "B/s" };
+	const speed = formatRate(perS, "precision" in spec ? rateUnit(spec.precision) : unit[spec.kind]);
 	const rounds = paint.dim(`${plural(done, "round")}, ${formatDuration(elapsedMs * 1000)}`);
 	return `device ${spec.device}  ${specTitle(spec, stage).padEnd(34)} ${speed.padStart(12)}  ${rounds}`;
 }

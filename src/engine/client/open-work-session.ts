@@ -32,17 +32,24 @@ const REFUSALS: Readonly<Record<number, Code>> = {
 };
 
 /** Of a fault, the message begins with its code. */
-function refusalToError({ code, detail, engineError }: Ending): AssayError {
-	if (engineError === undefined) {
-		const known = code !== null && code in codes ? (code as Code) : "LINK_CLOSED";
-		return new AssayError(known, detail, { hint: codes[known].hint });
-	}
+function refusalToError(ending: Ending): AssayError {
+	const { code, detail, engineError } = ending;
+	const wrong = (known: Code, message: string) =>
+		new AssayError(known, message, { hint: codes[known].hint, cause: ending });
+	if (engineError === undefined) return wrong(code !== null && code in codes ? (code as Code) : "LINK_CLOSED", detail);
 	const { code: number, message } = engineError;
 	const [word = "", ...rest] = message.split(" ");
 	if (number === ERROR_CODE.bad_program && word.startsWith("PROGRAM_") && word in codes)
-		return new AssayError(word as Code, rest.join(" "), { hint: codes[word as Code].hint });
-	const known = REFUSALS[number] ?? "ENGINE_REFUSED";
-	return new AssayError(known, message, { hint: codes[known].hint });
+		return wrong(word as Code, rest.join(" "));
+	return wrong(REFUSALS[number] ?? "ENGINE_REFUSED", message);
+}
+
+/** How a request ended that a session threw for. What it did not throw for the engine's sake is thrown on. */
+export function endingOf(error: unknown): Ending {
+	if (!(error instanceof AssayError)) throw error;
+	const { code, message, cause } = error;
+	if (typeof cause === "object" && cause !== null && "end" in cause) return cause as Ending;
+	return { end: "garbage", code, detail: message };
 }
 
 type ReplyOf<K extends Reply["kind"]> = Extract<Reply, { kind: K }>;
@@ -110,6 +117,10 @@ class EngineWorkSession implements WorkSession {
 			waiting.push(sent);
 		}
 		await Promise.all(waiting);
+	}
+
+	seed(seed: Uint8Array): Promise<void> {
+		return this.request({ kind: "seed", session: this.session, seed }, nothing);
 	}
 
 	async root(tensor: number): Promise<Uint8Array> {

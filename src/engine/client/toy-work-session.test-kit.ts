@@ -59,7 +59,7 @@ function lie({ output }: Op, elements: Elements, { element, value }: Cheat): voi
 class ToySession implements WorkSession {
 	readonly plan: WorkPlan;
 	private readonly checked: CheckedProgram;
-	private readonly seed: Uint8Array;
+	private ofJob: Uint8Array;
 	private readonly cheat: Cheat | undefined;
 	private readonly store: Map<string, Uint8Array>;
 	private readonly bytes: Uint8Array[];
@@ -75,7 +75,7 @@ class ToySession implements WorkSession {
 	constructor({ program: bytes, seed }: OpenWork, { cheat, store }: ToyWork) {
 		this.checked = orThrow(openProgram(bytes));
 		const { tensors, init, step } = this.checked.program;
-		this.seed = seed;
+		this.ofJob = seed;
 		this.cheat = cheat;
 		this.store = store ?? new Map();
 		this.bytes = tensors.map(({ dims, type }) => new Uint8Array(elementCount(dims) * bytesOf(type)));
@@ -106,6 +106,13 @@ class ToySession implements WorkSession {
 		if (kind === "state") this.asking = null;
 		if (offset <= this.filled[tensor]!) this.filled[tensor] = Math.max(this.filled[tensor]!, offset + bytes.length);
 		if (this.filled[tensor] === whole.length) this.holds[tensor] = true;
+	}
+
+	async seed(seed: Uint8Array): Promise<void> {
+		this.ofJob = seed;
+		this.asking = null;
+		this.stands = null;
+		for (const i of this.numbersOf("state", "result")) this.forget(i, false);
 	}
 
 	async root(tensor: number): Promise<Uint8Array> {
@@ -252,7 +259,7 @@ class ToySession implements WorkSession {
 		const given = Object.fromEntries(
 			this.numbersOf("constant", "input").map((i) => [tensors[i]!.name, this.elements(i)]),
 		);
-		const machine = createMachine(this.checked, this.seed, given);
+		const machine = createMachine(this.checked, this.ofJob, given);
 		// What a result held is never read; its writer replaces it.
 		for (const i of this.numbersOf("result")) this.holds[i] = true;
 		const kept = new Map(this.numbersOf("state", "result").map((i) => [i, this.elements(i)]));

@@ -97,6 +97,32 @@ export function workSessionSuite(of: string, start: () => Promise<WorkHouse>): v
 		});
 	}
 
+	test(`${of}: another seed gives the run of that seed, from its start`, async () => {
+		const sample = mlpSample();
+		const { open } = await starting;
+		const session = await openSample(open, sample);
+		await session.run({ first: 0, count: 3 });
+		const seed = SEED.toReversed();
+		await session.seed(seed);
+		await assert.rejects(session.run({ first: 3, count: 1 }), { code: "ENGINE_REFUSED" });
+		const state = numbersOf(sample, "state");
+		await assert.rejects(session.fetch(state[0]!, 0, 4), { code: "TENSOR_SIZE" });
+		const machine = createMachine(orThrow(sealProgram(sample.program)), seed, sample.given);
+		for (let i = 0; i < 3; i++) machine.runSegment();
+		let last: readonly Uint8Array[] = [];
+		await session.run({
+			first: 0,
+			count: 3,
+			onSegment: ({ stateRoots }) => {
+				last = stateRoots;
+			},
+		});
+		assert.deepEqual(
+			last,
+			state.map((i) => tensorTree(machine.tensors[i]!).root),
+		);
+	});
+
 	test(`${of}: a run goes on from a saved state as if it had never ended`, async () => {
 		const sample = mlpSample();
 		const { open } = await starting;

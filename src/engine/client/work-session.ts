@@ -64,6 +64,8 @@ export interface WorkSession {
 	readonly plan: WorkPlan;
 	/** Any tensor but scratch and metric. Whole elements inside the declared interval; constants and inputs in any order, as often as needed. */
 	write(tensor: number, bytes: Uint8Array, offset?: number): Promise<void>;
+	/** Another seed; program, constants and inputs stay. Then the session stands nowhere, until segment 0 is run. */
+	seed(seed: Uint8Array): Promise<void>;
 	/** Of what the tensor holds now. */
 	root(tensor: number): Promise<Uint8Array>;
 	/** From the engine's store, where SAVE or a customer's upload has put it. */

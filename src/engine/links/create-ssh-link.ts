@@ -51,7 +51,7 @@ export async function createSshLink(
 		const build = await findEngine(platform);
 		await bringEngine(options, connection, build);
 		options.onStep?.("start");
-		const child = await connection.start(runCommand(build.sha256));
+		const child = await connection.start(runCommand(build.sha256, options.engineArgs ?? []));
 		return createChildLink(child, {
 			kind: "ssh",
 			engineSha256: build.sha256,

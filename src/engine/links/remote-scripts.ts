@@ -52,6 +52,6 @@ export function uploadCommand(sha256: string): string {
 	);
 }
 
-export function runCommand(sha256: string): string {
-	return toCommand(`${prelude(sha256)}\nexec "$f"`);
+export function runCommand(sha256: string, args: readonly string[]): string {
+	return toCommand(`${prelude(sha256)}\nexec ${['"$f"', ...args].join(" ")}`);
 }

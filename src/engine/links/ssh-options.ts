@@ -13,6 +13,8 @@ export interface SshLinkOptions {
 	readonly connectTimeoutMs?: number | undefined;
 	/** For each step on the host after that (asking, hashing); uploading gets longer. Default 30 s. */
 	readonly stepTimeoutMs?: number | undefined;
+	/** Flags of the engine: words of our own, without anything that a shell reads. */
+	readonly engineArgs?: readonly string[];
 	/** ssh's configuration: true (default) the user's, for aliases and jump hosts; false none; or a file. */
 	readonly userConfig?: boolean | string | undefined;
 	/** Where ssh's own variables (PATH, HOME, SSH_AUTH_SOCK, …) come from. */

@@ -178,6 +178,7 @@ export const REQUESTS = {
 		fields: { session: "u32", segment: "u32", step: "u32", op: "u32", places: "places" },
 		says: "OPENING × count in the order asked, DONE",
 	},
+	seed: { kind: 0x15, fields: { session: "u32", seed: "hash" }, says: "DONE" },
 } as const satisfies Record<string, FrameShape>;
 
 export const REPLIES = {

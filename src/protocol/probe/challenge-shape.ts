@@ -72,11 +72,14 @@ export function isOverKept(spec: ChallengeSpec): spec is KeptSpec {
 /** Roots of a whole answer; 0: until the verifier says stop. */
 export function rootsAsked(spec: ChallengeSpec): number {
 	if (spec.kind === "copy" || spec.kind === "chase") return 1;
+	// A state more than segments: that before the first.
+	if (spec.kind === "train") return spec.rounds + 1;
 	return spec.kind === "stream" ? spec.passes : spec.rounds;
 }
 
 /** What is opened of an answer, one request each, in this order. */
 export function openedWhats(spec: ChallengeSpec): readonly OpenedWhat[] {
 	if (spec.kind === "chase") return ["labels", "hops"];
+	if (spec.kind === "train") return ["trace", "leaves"];
 	return isOverKept(spec) ? ["digests", "leaves"] : ["leaves"];
 }

@@ -113,10 +113,28 @@ const chase = object({
 });
 export interface ChaseSpec extends Typed<typeof chase> {}
 
+/**
+ * A small GPT trained as an exact program (docs/work.md), `rounds` segments after the first state. Of `draws` of them the trace is
+ * opened, and `samples` elements of every op of one step of each are computed again: §14.
+ */
+const train = object({
+	kind: oneOf("train"),
+	device: int(),
+	layers: int(0, U32),
+	width: int(0, U32),
+	heads: int(0, U32),
+	context: int(0, U32),
+	batch: int(0, U32),
+	rounds: int(0, U32),
+	draws: int(0, U32),
+	samples: int(0, U32),
+});
+export interface TrainSpec extends Typed<typeof train> {}
+
 /** Runs over what a gemm kept. */
 export type KeptSpec = StreamSpec | CopySpec | ChaseSpec;
-export type ChallengeSpec = GemmSpec | FmaSpec | KeptSpec;
-const spec: Shape<ChallengeSpec> = variants("kind", { gemm, fma, stream, copy, chase });
+export type ChallengeSpec = GemmSpec | FmaSpec | KeptSpec | TrainSpec;
+const spec: Shape<ChallengeSpec> = variants("kind", { gemm, fma, stream, copy, chase, train });
 const specOfVersion2 = variants("kind", { gemm, fma, stream, copy });
 const specOfVersion1 = variants("kind", { gemm, fma, stream: object(streamOfVersion1) });
 
@@ -129,7 +147,7 @@ const end = oneOf("complete", "stopped", "refused", "silent", "cut", "garbage");
 export type End = Typed<typeof end>;
 
 /** One OPEN request and what came back. `attachment` holds opening records as received, see evidence-codec.ts. */
-const openWhat = oneOf("leaves", "digests", "labels", "hops");
+const openWhat = oneOf("leaves", "digests", "labels", "hops", "trace");
 export type OpenedWhat = Typed<typeof openWhat>;
 const open = object({
 	what: openWhat,
@@ -200,11 +218,12 @@ const figure = object({
 	device: int(),
 	/**
 	 * "gemm.int8", "gemm.int8.sustained", "gemm.int8.sustained-ratio", "gemm.int8.alone", "scaling.int8", "memory.resident",
-	 * "memory.bandwidth", "memory.latency", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32".
+	 * "memory.bandwidth", "memory.latency", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32",
+	 * "train.gpt".
 	 */
 	name: words,
 	value: int(),
-	/** "op/s" | "flop/s" | "B" | "B/s" | "ppm" | "ps". */
+	/** "op/s" | "flop/s" | "B" | "B/s" | "ppm" | "ps" | "token/s". */
 	unit: words,
 	/** Index of the challenge it came from. */
 	challenge: int(),

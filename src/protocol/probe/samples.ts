@@ -91,6 +91,20 @@ export function streamSamples(seed: Uint8Array, passes: number, groups: number, 
 	});
 }
 
+/** Segment 0, which makes the first state, and `draws` distinct ones of the `rounds` after it, ascending; with each a step of its `k`. */
+export function trainSamples(seed: Uint8Array, rounds: number, k: number, draws: number) {
+	const draw = createDraw(seed);
+	const segments = drawPlaces(draw, 1, rounds, draws).map(({ leaf }) => leaf + 1);
+	const drawn = segments.sort((a, b) => a - b).map((segment) => ({ segment, step: draw(k) }));
+	return [{ segment: 0, step: 0 }, ...drawn];
+}
+
+/** For each op, by the elements that it has: `samples` of them, or all where it has no more. */
+export function elementSamples(seed: Uint8Array, counts: readonly number[], samples: number): number[][] {
+	const draw = createDraw(seed);
+	return counts.map((count) => drawPlaces(draw, 1, count, samples).map(({ leaf }) => leaf));
+}
+
 /** Distinct intervals, none of them the first; then, for each in order, one of its chains. */
 export function chaseSamples(seed: Uint8Array, intervals: number, samples: number): ChaseSample[] {
 	const draw = createDraw(seed);

@@ -51,6 +51,8 @@ export interface ProbeOptions {
 	readonly target: string;
 	readonly quick: boolean;
 	readonly sustainMs: number;
+	/** A small GPT is trained, too. */
+	readonly training?: boolean;
 	readonly samples?: number;
 	readonly signer: Signer;
 	/** Monotonic microseconds. */
@@ -127,6 +129,7 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 			readings,
 			dropped,
 			held: new Set(),
+			trained: new Map(),
 			word,
 			...(onCommitted === undefined ? {} : { onCommitted }),
 		});
@@ -192,8 +195,8 @@ async function carryOut(
 	rttUs: number,
 	context: StageContext,
 ): Promise<AnsweredChallenge[]> {
-	const { quick, sustainMs, samples = null } = options;
-	const plan = options.plan ?? planProbe({ quick, sustainMs, samples });
+	const { quick, sustainMs, training = false, samples = null } = options;
+	const plan = options.plan ?? planProbe({ quick, sustainMs, training, samples });
 	const steps: string[] = [];
 	const warmUps: WarmUpSeen[] = [];
 	const tooBig: ChallengeSpec[] = [];

@@ -19,6 +19,7 @@ import { type ChallengeSpec, type GemmSpec, MAX_READINGS, type OpenedWhat } from
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import { chaseSamples, fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { opsOfRound, type Step } from "../../verify/hardware/plan/probe-plan.ts";
+import { openTraining, runTraining } from "./run-training.ts";
 import { bytesOfPass, type CommittedGemm, type StageContext, sendRun } from "./stage-context.ts";
 
 /** FRAMES.md: rounds 1 … 2²⁰. */
@@ -180,6 +181,14 @@ async function ask(
 		...(stopper && { stop: stopper.signal }),
 	};
 	try {
+		if (spec.kind === "train") {
+			const { answer, held } = await runTraining((work) => context.client.openWork(work), spec, seed, {
+				clockUs: context.clockUs,
+				onRoot: options.onRoot,
+			});
+			if (held !== null) context.trained.set(challenge, held);
+			return answer;
+		}
 		const isSustained = "rounds" in spec && spec.rounds === 0;
 		const run = isSustained ? { ...spec, rounds: roundsUntilStopped(step.stopAfterMs ?? 0) } : spec;
 		return await sendRun(context.client, run, challenge + 1, seed, options);
@@ -191,11 +200,12 @@ async function ask(
 /** Operations of a round, bytes of a pass: only for what is told while it runs. */
 function workOfRound(context: StageContext, spec: ChallengeSpec): number {
 	if (spec.kind === "chase") return CHAINS * INTERVAL_HOPS * spec.intervals;
+	if (spec.kind === "train") return spec.batch * spec.context;
 	return isOverKept(spec) ? bytesOfPass(context, spec) : opsOfRound(spec);
 }
 
 interface OpenRound {
-	readonly what: OpenedWhat;
+	readonly what: Exclude<OpenedWhat, "trace">;
 	readonly places: readonly Place[];
 }
 
@@ -230,7 +240,7 @@ function drawOpenings(context: StageContext, challenge: number, nonce: Uint8Arra
 			{ what: "leaves", places: below.map(asLeaf) },
 		];
 	}
-	if (spec.rounds !== 0 && roots.length !== spec.rounds) return null;
+	if (spec.kind === "train" || (spec.rounds !== 0 && roots.length !== spec.rounds)) return null;
 	const samples =
 		spec.kind === "gemm"
 			? gemmSamples(seed, roots.length, gemmLeaves(spec), spec.samples)
@@ -239,9 +249,22 @@ function drawOpenings(context: StageContext, challenge: number, nonce: Uint8Arra
 }
 
 async function openChallenge(context: StageContext, challenge: number, nonce: Uint8Array | null): Promise<void> {
+	const { spec } = context.answered[challenge]!;
+	const add = (open: AnsweredChallenge["opens"][number]): void => {
+		const before = context.answered[challenge]!;
+		context.answered[challenge] = { ...before, opens: [...before.opens, open] };
+		context.onEvent({ kind: "opened", challenge, openings: open.records.length, end: open.end });
+	};
+	const trained = context.trained.get(challenge);
+	if (spec.kind === "train" && trained !== undefined) {
+		const last = context.answered[challenge]!.roots.at(-1)!.root;
+		const seed = openSeed(context.secret, challenge, last, nonce);
+		await openTraining(trained, spec, seed, context.clockUs, add);
+		context.trained.delete(challenge);
+		return;
+	}
 	const draws = drawOpenings(context, challenge, nonce);
 	if (!draws) return;
-	const { spec } = context.answered[challenge]!;
 	const session = (isOverKept(spec) ? spec.of : challenge) + 1;
 	for (const { what, places } of draws) {
 		const wanted = spec.kind === "copy" && what === "digests" ? "copied-digests" : what;
@@ -250,10 +273,7 @@ async function openChallenge(context: StageContext, challenge: number, nonce: Ui
 			{ deadlineMs: context.deadlines.openMs },
 		);
 		const { sentAtUs, receivedAtUs, end, openings } = answer;
-		const open = { what, sentAtUs, receivedAtUs, end, records: openings.map(toRecord) };
-		const before = context.answered[challenge]!;
-		context.answered[challenge] = { ...before, opens: [...before.opens, open] };
-		context.onEvent({ kind: "opened", challenge, openings: openings.length, end });
+		add({ what, sentAtUs, receivedAtUs, end, records: openings.map(toRecord) });
 		// The draw is known to the engine now: whatever went wrong, it is not asked a second time.
 		if (end !== "complete") return;
 	}

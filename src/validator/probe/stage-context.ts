@@ -4,10 +4,11 @@ import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import type { Answer, RunOptions } from "../../engine/client/engine-answers.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { coveredBytes } from "../../protocol/probe/challenge-shape.ts";
-import type { ChallengeSpec, DroppedTry, GemmSpec, Reading } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, DroppedTry, GemmSpec, Reading, TrainSpec } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 import type { ProviderWord, StageReceipts } from "./provider-word.ts";
+import type { HeldTraining } from "./run-training.ts";
 
 export interface StageContext {
 	readonly client: EngineClient;
@@ -25,6 +26,8 @@ export interface StageContext {
 	readonly dropped: DroppedTry[];
 	/** Sessions that the engine still holds, by challenge number. */
 	readonly held: Set<number>;
+	/** Training runs whose traces are not opened yet, by challenge number. */
+	readonly trained: Map<number, HeldTraining>;
 	/** Null where the host gives none. */
 	readonly word: ProviderWord | null;
 	readonly onCommitted?: OnCommitted;
@@ -46,7 +49,7 @@ type Unsampled<S> = S extends unknown ? Omit<S, "samples"> : never;
 /** Sends a run to the engine, recorded or not. A stream or copy runs over its gemm's session. */
 export function sendRun(
 	client: EngineClient,
-	run: Unsampled<ChallengeSpec>,
+	run: Unsampled<Exclude<ChallengeSpec, TrainSpec>>,
 	session: number,
 	seed: Uint8Array,
 	options: RunOptions,

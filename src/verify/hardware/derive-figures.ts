@@ -12,6 +12,7 @@ import type {
 	GemmSpec,
 	HostClaim,
 	StreamSpec,
+	TrainSpec,
 } from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { POLICY } from "./policy.ts";
@@ -41,6 +42,7 @@ export function figuresOf(answers: readonly Answered[], claim: EvidenceBody["cla
 	const speeds = counted.flatMap((answer) => {
 		const { spec } = answer.record;
 		if (spec.kind === "fma") return [fmaFigure(answer, spec)];
+		if (spec.kind === "train") return [trainFigure(answer, spec)];
 		return spec.kind === "gemm" ? gemmFigures(answer, spec, togetherRunOf(answer, counted, claim)) : [];
 	});
 	const specs = answers.map(({ record }) => record.spec);
@@ -86,6 +88,12 @@ function fmaFigure(answer: Answered, { precision, lanes, steps }: FmaSpec): Figu
 	const work = 2n * BigInt(lanes) * BigInt(steps) * BigInt(answer.roots.length);
 	const unit = precision === "int32" ? "op/s" : "flop/s";
 	return figure(answer, `fma.${precision}`, (work * US_PER_S) / BigInt(answer.workUs), unit);
+}
+
+/** Tokens that were learnt from: `rounds` segments of one step each. */
+function trainFigure(answer: Answered, { batch, context, rounds }: TrainSpec): Figure {
+	const tokens = BigInt(batch) * BigInt(context) * BigInt(rounds);
+	return figure(answer, "train.gpt", (tokens * US_PER_S) / BigInt(answer.workUs), "token/s");
 }
 
 /** Picoseconds a hop, rounded up: the one figure of which less is better. */

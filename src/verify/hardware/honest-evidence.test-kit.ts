@@ -30,6 +30,7 @@ import type {
 	HostClaim,
 	OpenedWhat,
 	Reading,
+	TrainSpec,
 } from "../../protocol/probe/evidence.ts";
 import {
 	type AnsweredChallenge,
@@ -41,6 +42,7 @@ import type { OpeningRecord } from "../../protocol/probe/records.ts";
 import { chaseSamples, fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { createSigner, type Signer } from "../../protocol/probe/signer.ts";
 import { deriveFigures } from "./derive-figures.ts";
+import { toyTraining } from "./training/toy-trainer.test-kit.ts";
 
 export const VERIFIER: Signer = createSigner(new Uint8Array(32).fill(11));
 export const STRANGER: Signer = createSigner(new Uint8Array(32).fill(12));
@@ -173,6 +175,14 @@ export function answerStages(
 			const index = answered.length;
 			const attempt = attempts[stage] ?? 0;
 			const first = firstSeed(secret, index, beacon, spec, attempt);
+			if (spec.kind === "train") {
+				const seedOf = (last: Uint8Array) => openSeed(secret, index, last, nonces?.nonceOf(stage) ?? null);
+				const trained = trainAnswer(spec, first, seedOf, sentAtUs);
+				answered.push({ spec, stage, attempt, sentAtUs, end: "complete", ...trained });
+				committedOf.push([]);
+				endUs = Math.max(endUs, trained.opens.at(-1)!.receivedAtUs);
+				continue;
+			}
 			const spoilOwn = (bytes: Uint8Array) => spoil(index, bytes);
 			const gemm = isOverKept(spec) ? (answered[spec.of]!.spec as GemmSpec) : null;
 			const gemmRounds = isOverKept(spec) ? committedOf[spec.of]!.length : 0;
@@ -261,6 +271,25 @@ export function answerStages(
 		nowUs = endUs + 500;
 	}
 	return answered;
+}
+
+function trainAnswer(
+	spec: TrainSpec,
+	first: Uint8Array,
+	seedOf: (last: Uint8Array) => Uint8Array,
+	sentAtUs: number,
+): Pick<AnsweredChallenge, "roots" | "opens"> {
+	const { roots: states, trace, leaves } = toyTraining(spec, first, seedOf);
+	const roots = states.map((root, i) => ({ index: i, atUs: sentAtUs + 5000 * (i + 1), root }));
+	const endUs = roots.at(-1)!.atUs;
+	const open = (what: OpenedWhat, at: number, records: readonly OpeningRecord[]) => ({
+		what,
+		sentAtUs: endUs + at,
+		receivedAtUs: endUs + at + 5,
+		records,
+		end: "complete" as const,
+	});
+	return { roots, opens: [open("trace", 10, trace), open("leaves", 20, leaves)] };
 }
 
 function workRounds(spec: GemmSpec | FmaSpec, first: Uint8Array, spoil: (bytes: Uint8Array) => void): Committed[] {

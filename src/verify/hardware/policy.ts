@@ -6,7 +6,7 @@ import type { Reader } from "./reader-of.ts";
 
 export const POLICY = {
 	/** Places of a full-strength verdict: with 128 a skipped share of 3.6 % is caught 99 times in 100, with 64 one of 7 %. */
-	fullSamples: { gemm: 128, stream: 128, copy: 64, fma: 64, chase: 16 },
+	fullSamples: { gemm: 128, stream: 128, copy: 64, fma: 64, chase: 16, train: 1 },
 	/** A peer's or a disk's stream shows bytes whose own stream was asked at full strength, and there are many peers. */
 	fullSamplesOther: { peer: 16, disk: 64 },
 	/** A sustained run's rounds are the same work as a plain gemm's, which is asked at full strength in the same probe. */
@@ -25,6 +25,15 @@ export const POLICY = {
 	/** A pass over all of a GPU's own memory takes 20 to 70 ms on every card of docs/profiles.md. */
 	maxPassUs: 150_000,
 	fma: { laneStep: 256, maxLanes: 2 ** 28, stepStep: 512, maxSteps: 2 ** 20 },
+	train: {
+		maxLayers: 12,
+		maxWidth: 1024,
+		maxContext: 1024,
+		maxTokens: 2 ** 17,
+		maxRounds: 4096,
+		maxDraws: 16,
+		maxSamples: 16,
+	},
 	/** What checking takes, measured on a Neoverse N1: an entry of a row, a step of a lane, a link of a seed chain, a leaf with its path. */
 	workNs: { entry: 4, step: { fp32: 10, fp64: 63, int32: 26 }, hash: 2600, opening: 60_000 },
 	/** For one file. A host of 64 full GPUs needs half of it; a core of half that speed stays within a minute and a half. */

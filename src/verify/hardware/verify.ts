@@ -24,6 +24,7 @@ import { checkExpectations, checkSignature } from "./checks/check-signature.ts";
 import { checkSpecs } from "./checks/check-specs.ts";
 import { checkStream } from "./checks/check-stream.ts";
 import { checkTimes } from "./checks/check-times.ts";
+import { checkTrain } from "./checks/check-train.ts";
 import { checkWork } from "./checks/check-work.ts";
 import { confidenceOf } from "./confidence.ts";
 import type { Expectations } from "./expectations.ts";
@@ -196,6 +197,7 @@ function checkContents(
 		let found: Fault | null;
 		if (spec.kind === "gemm") found = checkGemm(answer, spec, seeds, scratch, onRight);
 		else if (spec.kind === "fma") found = checkFma(answer, spec, seeds, onRight);
+		else if (spec.kind === "train") found = checkTrain(answer, spec, seeds, onRight);
 		else {
 			const read = answers[spec.of]!;
 			if (read.record.spec.kind !== "gemm") return fault("SPEC_OF", `${answer.where}.spec.of`, "not a gemm");

@@ -10,6 +10,7 @@ import type {
 	GemmSpec,
 	HostClaim,
 	KeptSpec,
+	TrainSpec,
 } from "../../../protocol/probe/evidence.ts";
 import { type Fault, fault } from "../fault.ts";
 import { POLICY } from "../policy.ts";
@@ -21,7 +22,7 @@ export function checkSpecs({ challenges, claim }: Pick<EvidenceBody, "challenges
 	for (const [index, spec] of specs.entries()) {
 		const where = `challenges[${index}].spec`;
 		if (spec.device >= claim.devices.length) return fault("SPEC_DEVICE", `${where}.device`, "not in the claim's list");
-		if ((spec.kind === "gemm" || spec.kind === "fma") && claim.devices[spec.device]?.kind === "disk")
+		if (!isOverKept(spec) && claim.devices[spec.device]?.kind === "disk")
 			return fault("SPEC_DEVICE", `${where}.device`, "a disk computes nothing");
 		if (spec.samples < 1) return fault("NO_SAMPLES", `${where}.samples`, "must be at least 1");
 		const found =
@@ -30,7 +31,9 @@ export function checkSpecs({ challenges, claim }: Pick<EvidenceBody, "challenges
 				? checkGemm(spec, where)
 				: spec.kind === "fma"
 					? checkFma(spec, where)
-					: checkKept(spec, index, specs, claim, where));
+					: spec.kind === "train"
+						? checkTrain(spec, where)
+						: checkKept(spec, index, specs, claim, where));
 		if (found !== null) return found;
 	}
 	return checkStages(challenges);
@@ -63,6 +66,20 @@ function checkFma(spec: FmaSpec, where: string): Fault | null {
 	);
 }
 
+function checkTrain(spec: TrainSpec, where: string): Fault | null {
+	const { maxLayers, maxWidth, maxContext, maxTokens, maxRounds, maxDraws, maxSamples } = POLICY.train;
+	return (
+		limit(spec.layers, 1, maxLayers, 1, `${where}.layers`) ??
+		limit(spec.heads, 1, 64, 1, `${where}.heads`) ??
+		limit(spec.width, 8 * spec.heads, maxWidth, 8 * spec.heads, `${where}.width`) ??
+		limit(spec.context, 8, maxContext, 8, `${where}.context`) ??
+		limit(spec.batch, 1, Math.floor(maxTokens / spec.context), 1, `${where}.batch`) ??
+		limit(spec.rounds, 1, maxRounds, 1, `${where}.rounds`) ??
+		limit(spec.draws, 1, Math.min(maxDraws, spec.rounds), 1, `${where}.draws`) ??
+		limit(spec.samples, 1, maxSamples, 1, `${where}.samples`)
+	);
+}
+
 /**
  * A stream or copy: the gemm stands before it, its reader can have the bytes (readerOf), and nothing but streams and copies ran on the
  * gemm's device in between. What a disk reads back it must have been given, in the same extent.
@@ -80,7 +97,11 @@ function checkKept(
 	const reader = readerOf(spec, specs, devices);
 	if (reader === null) return wrong("names a gemm whose bytes this device cannot have");
 	const between = specs.slice(spec.of + 1, index);
-	if (between.some(({ kind, device }) => device === gemm.device && (kind === "gemm" || kind === "fma")))
+	if (
+		between.some(
+			({ kind, device }) => device === gemm.device && (kind === "gemm" || kind === "fma" || kind === "train"),
+		)
+	)
 		return wrong("something else ran on the device in between");
 	const found = limit(spec.newest ?? 0, 0, POLICY.maxRounds, 1, `${where}.newest`);
 	if (found !== null || spec.kind === "copy") return found;

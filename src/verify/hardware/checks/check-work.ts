@@ -2,7 +2,7 @@
 // for hours. Nanoseconds of one slow core (POLICY.workNs), counted from specs and roots alone.
 import { INTERVAL_HOPS } from "../../../protocol/hash/chase.ts";
 import { openedWhats } from "../../../protocol/probe/challenge-shape.ts";
-import type { ChallengeSpec } from "../../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, TrainSpec } from "../../../protocol/probe/evidence.ts";
 import type { Answered } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
 import { POLICY } from "../policy.ts";
@@ -21,7 +21,15 @@ export function checkWork(answers: readonly Answered[]): Fault | null {
 function workNs({ record: { spec }, roots }: Answered, answers: readonly Answered[]): number {
 	const { hash, opening } = POLICY.workNs;
 	const opened = spec.kind === "chase" ? INTERVAL_HOPS + 2 : openedWhats(spec).length;
+	if (spec.kind === "train") return trainNs(spec);
 	return 2 * roots.length * hash + spec.samples * (opened * opening + placeNs(spec, answers));
+}
+
+/** Ops of a step grow with the layers; most elements take a few leaves, those of a weight's gradient a row over all tokens. */
+function trainNs({ layers, batch, context, draws, samples }: TrainSpec): number {
+	const ops = 150 * (layers + 1);
+	const leaves = 6 + (batch * context) / 1024;
+	return (draws + 1) * ops * samples * leaves * POLICY.workNs.opening;
 }
 
 /** A lane, or a row of A and two of B. */
@@ -29,6 +37,7 @@ function placeNs(spec: ChallengeSpec, answers: readonly Answered[]): number {
 	const { entry, step } = POLICY.workNs;
 	if (spec.kind === "fma") return spec.steps * step[spec.precision];
 	if (spec.kind === "chase") return 0;
+	if (spec.kind === "train") return 0;
 	const gemm = spec.kind === "gemm" ? spec : answers[spec.of]?.record.spec;
 	return gemm?.kind === "gemm" ? 3 * gemm.k * entry : 0;
 }

@@ -11,6 +11,7 @@ import { cpuPhases } from "./plan-cpu.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { gpuPhases } from "./plan-gpu.ts";
 import { atOnce, type Phase, type PlanOptions } from "./plan-stage.ts";
+import { trainingPhase } from "./plan-training.ts";
 import type { Plan } from "./probe-plan.ts";
 
 function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] {
@@ -41,6 +42,8 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		...cpu.alone,
 		...gpu.scalarWarmUps.map((phase, i) => atOnce(phase, cpu.scalarWarmUps[i]!)),
 		...gpu.scalars.map((phase, i) => atOnce(phase, cpu.scalars[i]!)),
+		trainingPhase("gpu", options),
+		trainingPhase("cpu", options),
 		gpu.sustained,
 		cpu.sustained,
 	];

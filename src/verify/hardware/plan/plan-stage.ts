@@ -12,6 +12,8 @@ export interface PlanOptions {
 	readonly sustainMs: number;
 	/** Opened leaves a gemm and stream; fma takes half. Default 128: a skipped share of 3.5 % is caught with 99 %. */
 	readonly samples: number | null;
+	/** A small GPT is trained, too. */
+	readonly training?: boolean;
 }
 
 /** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */
