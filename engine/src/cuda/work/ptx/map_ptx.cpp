@@ -202,11 +202,26 @@ namespace {
 constexpr const char* kLoads[] = {"ld.global.s8 ", "ld.global.s16 ", "ld.global.s32 ", "ld.global.s64 "};
 }  // namespace
 
+// No edge is ever met: the place's terms at their ends lie in the operand.
+bool MapEmitter::stays_inside(const Place& place, uint32_t dim) const {
+  using Wide = __int128;
+  Wide lo = place.constant, hi = place.constant;
+  if (place.reg) lo += map_->intervals[*place.reg].lo, hi += map_->intervals[*place.reg].hi;
+  for (const Term& term : place.terms) {
+    if (term.of == kSegment || term.of == kStep) return false;
+    const Wide far = Wide{term.times} * (int64_t{term.of == kTurn ? map_->op.code.turns : map_->op.dims[term.of]} - 1);
+    (far < 0 ? lo : hi) += far;
+  }
+  return lo >= 0 && hi < dim;
+}
+
 Value MapEmitter::load(const Instruction& one, bool is_wide) {
   const Operand& operand = map_->op.operands[one.operand];
   const Input& input = map_->inputs[one.operand];
   if (input.made != nullptr) return as(is_wide, (*input.made)[input.made->size() == 1 ? 0 : at_].values.back());
-  const bool has_edge = std::ranges::any_of(one.place, [](const Place& place) { return place.edge != Edge::inside; });
+  bool has_edge = false;
+  for (size_t axis = 0; axis < one.place.size(); ++axis)
+    has_edge |= one.place[axis].edge != Edge::inside && !stays_inside(one.place[axis], operand.dims[axis]);
   std::string outside;
   const bool own = is_own_place(map_->op, one);
   const Value index = own ? frame().index : has_edge ? edged_index(one, operand, outside) : affine_index(one, operand);

@@ -94,6 +94,7 @@ class MapEmitter {
 
   // ---- loads
   Value load(const work::Instruction& one, bool is_wide);
+  bool stays_inside(const work::Place& place, uint32_t dim) const;
   bool load_neighbours(const work::Instruction& one, bool is_wide, std::vector<Frame>& frames);
   Value variable(uint8_t of);
   Value coordinate(uint32_t axis);
