@@ -2,7 +2,8 @@
 # The float32 twin of an exact GPT training run: same first weights, same batches, AdamW in PyTorch without TF32; the loss of each step.
 # bench/training.ts writes the folder and calls it. Not here: the comparison.
 #   training.py FOLDER        reads job.json, weights.safetensors, tokens.bin, samples.bin; writes float.json
-#                             environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1)
+#                             environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1),
+#                             SPREAD (any: once more with first weights that are off by 1 part in 10,000, to see what noise alone does)
 import json, math, os, struct, sys, time
 import numpy, torch
 import torch.nn.functional as F
@@ -19,11 +20,11 @@ torch.backends.cudnn.allow_tf32 = False
 with open(f"{folder}/weights.safetensors", "rb") as file:
     data = file.read()
 length = struct.unpack("<Q", data[:8])[0]
-w = {}
+w, first = {}, {}
 for name, entry in json.loads(data[8 : 8 + length]).items():
     begin, end = entry["data_offsets"]
     array = numpy.frombuffer(data[8 + length + begin : 8 + length + end], "<f4").reshape(entry["shape"])
-    w[name] = torch.nn.Parameter(torch.tensor(array, device=device))
+    first[name] = torch.tensor(array, device=device)
 tokens = torch.from_numpy(numpy.fromfile(f"{folder}/tokens.bin", "<i4").astype(numpy.int64)).to(device)
 samples = torch.from_numpy(numpy.fromfile(f"{folder}/samples.bin", "<i4").reshape(steps, batch).astype(numpy.int64)).to(device)
 place = torch.arange(context, device=device)
@@ -56,25 +57,35 @@ def rate_at(t):
     return by["rate"] * (by["floor"] + (1 - by["floor"]) * 0.5 * (1 + math.cos(math.pi * done)))
 
 
-groups = [
-    {"params": [p for p in w.values() if p.dim() > 1], "weight_decay": by["decay"]},
-    {"params": [p for p in w.values() if p.dim() == 1], "weight_decay": 0.0},
-]
-optimizer = torch.optim.AdamW(groups, lr=by["rate"], betas=(by["beta1"], by["beta2"]), eps=1e-8)
-losses, start = [], time.time()
-for t in range(steps):
-    for group in optimizer.param_groups:
-        group["lr"] = rate_at(t)
-    optimizer.zero_grad(set_to_none=True)
-    total = 0
-    for rows in samples[t].chunk(parts):
-        loss = loss_of(rows) / (batch * context)
-        loss.backward()
-        total = total + loss.detach()
-    optimizer.step()
-    losses.append(total)
-losses = [float(loss) for loss in losses]
-took = time.time() - start
+def train(noise):
+    """Losses of all steps, and seconds. `noise`: by which part of itself each first weight is off, at random."""
+    torch.manual_seed(1)
+    for name, value in first.items():
+        w[name] = torch.nn.Parameter(value * (1 + noise * torch.randn_like(value)))
+    groups = [
+        {"params": [p for p in w.values() if p.dim() > 1], "weight_decay": by["decay"]},
+        {"params": [p for p in w.values() if p.dim() == 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=by["rate"], betas=(by["beta1"], by["beta2"]), eps=1e-8)
+    losses, start = [], time.time()
+    for t in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = rate_at(t)
+        optimizer.zero_grad(set_to_none=True)
+        total = 0
+        for rows in samples[t].chunk(parts):
+            loss = loss_of(rows) / (batch * context)
+            loss.backward()
+            total = total + loss.detach()
+        optimizer.step()
+        losses.append(total)
+    return [float(loss) for loss in losses], time.time() - start
+
+
+losses, took = train(0)
 machine = torch.cuda.get_device_name() if device == "cuda" else "cpu"
-json.dump({"machine": machine, "torch": torch.__version__, "losses": losses, "msPerStep": 1e3 * took / steps}, open(f"{folder}/float.json", "w"))
+result = {"machine": machine, "torch": torch.__version__, "losses": losses, "msPerStep": 1e3 * took / steps}
+if os.environ.get("SPREAD"):
+    result["noisy"] = train(1e-4)[0]
+json.dump(result, open(f"{folder}/float.json", "w"))
 print(f"float32: {1e3 * took / steps:.1f} ms a step, loss {losses[0]:.4f} -> {sum(losses[-20:]) / len(losses[-20:]):.4f}", file=sys.stderr)

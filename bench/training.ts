@@ -136,7 +136,10 @@ async function trial(job: string): Promise<object> {
 	if (PYTHON === "none") return { ...head, ours };
 	const python = spawnSync(PYTHON, [join(here, "training.py"), folder], { stdio: ["ignore", "inherit", "inherit"] });
 	if (python.status !== 0) return { ...head, ours, float: null };
-	const float = JSON.parse(readFileSync(join(folder, "float.json"), "utf8")) as Curve & { readonly machine: string };
+	const float = JSON.parse(readFileSync(join(folder, "float.json"), "utf8")) as Curve & {
+		readonly machine: string;
+		readonly noisy?: readonly number[];
+	};
 	const compared = compare(ours.losses, float.losses);
 	console.error(`${head.job}: within ${(100 * compared.largest).toFixed(3)} % of float32, means of ${MEAN_OF} steps`);
 	return {

@@ -34,7 +34,7 @@ export function exactMlpProgram(
 	const { batch, k } = schedule;
 	const scale = exactScale(shift);
 	const b = buildProgram({ k });
-	const net: Net = { b, s: b.step, given: {}, rows: batch };
+	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: GRADIENT };
 	const { s } = net;
 	const { x, label } = batchRows(net, sizes, schedule, samples);
 	const layers = sizes.slice(1).map((outputs, i) => {

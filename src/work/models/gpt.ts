@@ -32,6 +32,8 @@ export interface Schedule {
 
 /** Values of the residual stream stay inside ±2^27 at 2^16. */
 const RESIDUAL = 2 ** 27;
+/** Gradients of a normed net's weights are small: ±0.5 holds them. */
+const GRADIENT_SCALE = 32;
 /** Standard deviation of new weights, as in GPT-2. */
 const DEVIATION = 0.02;
 
@@ -255,7 +257,7 @@ export function gptProgram(shape: GptShape, schedule: Schedule, by: Optimizer, t
 	const { batch, steps, k } = schedule;
 	const b = buildProgram({ k });
 	const rows = batch * context;
-	const net: Net = { b, s: b.step, given: {}, rows };
+	const net: Net = { b, s: b.step, given: {}, rows, gradientScale: GRADIENT_SCALE };
 	const { s } = net;
 	const inputs = batchTokens(net, shape, schedule, tokens);
 	const parameters = new Parameters(net, by, steps, k);

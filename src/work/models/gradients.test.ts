@@ -8,7 +8,7 @@ import { gptProgram } from "./gpt.ts";
 import { mlpProgram } from "./mlp.ts";
 import { SEED, Trial } from "./training.test-kit.ts";
 
-/** m is then the gradient, at 2^26 times rows/2^⌈log2 rows⌉, and weights stand still. */
+/** m is then the gradient, at 2^(scale − 4) times rows/2^⌈log2 rows⌉, and weights stand still. */
 const STILL = { kind: "momentum", rate: 1e-9, warmup: 0, floor: 1, momentum: 0 } as const;
 
 /** Weights that are not those of the start: larger, and gains and biases that differ. */
@@ -30,7 +30,7 @@ type Outputs = readonly Elements[];
 function slopes(
 	trial: Trial,
 	names: readonly string[],
-	rows: number,
+	{ rows, scale: kept }: { readonly rows: number; readonly scale: number },
 	loss: (weights: Weights, outputs: Outputs) => number,
 ) {
 	const weights: Record<string, Float64Array> = {};
@@ -41,11 +41,12 @@ function slopes(
 	const wanted = loss(weights, outputs);
 	assert.ok(Math.abs(found - wanted) < 2e-4 * wanted, `loss ${found} where the float has ${wanted}`);
 	const draw = numbersFrom(11);
-	const scale = 2 ** 26 * (rows / 2 ** Math.ceil(Math.log2(rows)));
+	const scale = 2 ** (kept - 4) * (rows / 2 ** Math.ceil(Math.log2(rows)));
 	return names.map((name) => {
-		const kept = weights[name]!;
-		const direction = kept.map(() => draw(1001) / 500 - 1);
-		const moved = (by: number) => loss({ ...weights, [name]: kept.map((w, i) => w + by * direction[i]!) }, outputs);
+		const w = weights[name]!;
+		const direction = w.map(() => draw(1001) / 500 - 1);
+		const moved = (by: number) =>
+			loss({ ...weights, [name]: w.map((value, i) => value + by * direction[i]!) }, outputs);
 		const gradient = trial.floats(`${name}.m`, scale);
 		return {
 			name,
@@ -79,7 +80,7 @@ for (const [what, vocabulary, layers] of [
 		stir(trial, names, 5);
 		// The step's first ops: samples, their tokens, the tokens that follow.
 		agree(
-			slopes(trial, names, 3 * shape.context, (weights, [, now, next]) =>
+			slopes(trial, names, { rows: 3 * shape.context, scale: 32 }, (weights, [, now, next]) =>
 				floatGpt(shape, weights, words(now), words(next)),
 			),
 		);
@@ -97,7 +98,7 @@ test("an MLP: every gradient", () => {
 	const names = parameters.map(({ name }) => name);
 	stir(trial, names, 1);
 	agree(
-		slopes(trial, names, 11, (weights, [, x, label]) =>
+		slopes(trial, names, { rows: 11, scale: 28 }, (weights, [, x, label]) =>
 			floatMlp(
 				sizes,
 				weights,

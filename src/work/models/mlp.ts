@@ -25,6 +25,9 @@ export interface MlpSchedule {
 	readonly order: OrderKind;
 }
 
+/** Features reach ±16, so gradients of the weights have a range of ±8. */
+const GRADIENT_SCALE = 28;
+
 interface MlpProgram {
 	readonly program: Program;
 	readonly given: Readonly<Record<string, Elements>>;
@@ -61,7 +64,7 @@ export function mlpProgram(
 ): MlpProgram {
 	const { batch, steps, k } = schedule;
 	const b = buildProgram({ k });
-	const net: Net = { b, s: b.step, given: {}, rows: batch };
+	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: GRADIENT_SCALE };
 	const { s } = net;
 	const { x, label } = batchRows(net, sizes, schedule, samples);
 	const parameters = new Parameters(net, by, steps, k);

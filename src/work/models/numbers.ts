@@ -16,8 +16,6 @@ export const SCALE = {
 	residual: 16,
 	/** Gradients by row: of the summed loss. */
 	gradient: 24,
-	/** Gradients of weights: of the mean loss, but for a factor below 2. */
-	weightGradient: 30,
 	/** Natural logarithms in a softmax. */
 	exponent: 12,
 	loss: 16,
@@ -36,6 +34,8 @@ export interface Net {
 	readonly given: Record<string, Elements>;
 	/** Tokens, or samples, of a batch. */
 	readonly rows: number;
+	/** Scale of the gradients of weights, i32: of the mean loss, but for a factor below 2. */
+	readonly gradientScale: number;
 }
 
 /** x at 2^from as 2^to, to the nearest. */

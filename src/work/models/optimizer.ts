@@ -1,5 +1,5 @@
 // Parameters and how they move: SGD, momentum, AdamW, docs/training.md §5. A parameter is a state tensor at 2^24; a gradient that comes
-// here is i32 at 2^30 of the mean loss times rows/2^⌈log2 rows⌉, which the rates account for. Not here: exact SGD (exact-mlp.ts).
+// here is i32 at the net's gradient scale, of the mean loss times rows/2^⌈log2 rows⌉, which the rates account for. Not here: exact SGD (exact-mlp.ts).
 import type { TensorHandle } from "../builder/build-program.ts";
 import { at, type Expression, type Index, index, segment, step, type Value } from "../builder/expression.ts";
 import { elementCount } from "../operators/tensor-type.ts";
@@ -36,9 +36,10 @@ export interface Parameter {
 
 /** Scale of the rates: AdamW's step is rate·m/√v; the others multiply a gradient. */
 const RATE = { adamw: 34, other: 24 } as const;
-/** Momentum sums gradients: 4 more bits above than they have. */
-const MOMENTUM = SCALE.weightGradient - 4;
+/** Momentum sums gradients: it has 4 bits less after the point. */
+const MOMENTUM = 4;
 const FACTOR = 24;
+const EPSILON = 1e-8;
 
 /** ⌈log2 rows⌉: how many bits the sum over rows has more than one of them. */
 const rowBits = (rows: number): number => Math.ceil(Math.log2(rows));
@@ -60,17 +61,14 @@ function rateAt({ rate, warmup, floor }: Rates, t: number, steps: number): numbe
 	return rate * (floor + (1 - floor) * 0.5 * (1 + Math.cos(Math.PI * done)));
 }
 
-/** [steps, 2]: the rate with its bias correction, and what a weight loses by decay. */
-function rateTable(by: Optimizer, steps: number, rows: number): Int32Array {
-	const table = new Int32Array(2 * steps);
-	for (let t = 0; t < steps; t++) {
-		const rate = rateAt(by, t, steps);
-		const scale = by.kind === "adamw" ? 2 ** RATE.adamw : 2 ** RATE.other / gradientFactor(rows);
-		const correction = by.kind === "adamw" ? Math.sqrt(1 - by.beta2 ** (t + 1)) / (1 - by.beta1 ** (t + 1)) : 1;
-		table[2 * t] = Math.min(I32, Math.round(rate * correction * scale));
-		table[2 * t + 1] = by.kind === "adamw" ? Math.min(I32, Math.round(rate * by.decay * 2 ** RATE.adamw)) : 0;
-	}
-	return table;
+/** Row of a step: the rate; for AdamW with its bias correction, then what a weight loses by decay, then ε. */
+function rateRow(by: Optimizer, t: number, steps: number, { rows, gradientScale }: Net): number[] {
+	const rate = rateAt(by, t, steps);
+	if (by.kind !== "adamw") return [(rate * 2 ** RATE.other) / gradientFactor(rows)];
+	const [first, second] = [1 - by.beta1 ** (t + 1), Math.sqrt(1 - by.beta2 ** (t + 1))];
+	// Half a unit more: a root is rounded down.
+	const epsilon = EPSILON * second * gradientFactor(rows) * 2 ** gradientScale + 0.5;
+	return [(rate * second * 2 ** RATE.adamw) / first, rate * by.decay * 2 ** RATE.adamw, Math.max(1, epsilon)];
 }
 
 export class Parameters {
@@ -84,8 +82,9 @@ export class Parameters {
 		this.net = net;
 		this.by = by;
 		this.k = k;
-		net.given.rates = rateTable(by, steps, net.rows);
-		this.rates = net.b.tensor("input", "rates", "i32", [steps, 2], 0, I32);
+		const table = Array.from({ length: steps }, (_, t) => rateRow(by, t, steps, net));
+		net.given.rates = Int32Array.from(table.flat(), (value) => Math.min(I32, Math.round(value)));
+		this.rates = net.b.tensor("input", "rates", "i32", [steps, table[0]!.length], 0, I32);
 	}
 
 	/** A new parameter; `initial` gives its elements at 2^24. Domains of randomness are counted by parameter. */
@@ -124,7 +123,7 @@ export class Parameters {
 
 	/** A gradient summed over rows, at 2^from (a register), as the gradient that the optimiser takes. */
 	gradient(sum: Expression, from: Expression | number): Expression {
-		const to = SCALE.weightGradient - rowBits(this.net.rows);
+		const to = this.net.gradientScale - rowBits(this.net.rows);
 		const scaled = typeof from === "number" ? rescale(sum, from, to) : sum.rshv(from.sub(to));
 		return clampI32(scaled);
 	}
@@ -144,7 +143,7 @@ export class Parameters {
 						at(w, ...axes).sub(
 							this.#rate(0)
 								.mul(at(g, ...axes))
-								.rsh(RATE.other + 6),
+								.rsh(RATE.other + this.net.gradientScale - SCALE.weight),
 						),
 					),
 				{ to: w },
@@ -168,7 +167,7 @@ export class Parameters {
 					at(m, ...axes)
 						.mul(kept)
 						.rsh(FACTOR)
-						.add(at(g, ...axes).rsh(4)),
+						.add(at(g, ...axes).rsh(MOMENTUM)),
 				),
 			{ to: m },
 		);
@@ -179,7 +178,7 @@ export class Parameters {
 					at(w, ...axes).sub(
 						this.#rate(0)
 							.mul(at(m1, ...axes))
-							.rsh(RATE.other + MOMENTUM - SCALE.weight),
+							.rsh(RATE.other + this.net.gradientScale - MOMENTUM - SCALE.weight),
 					),
 				),
 			{ to: w },
@@ -187,7 +186,7 @@ export class Parameters {
 	}
 
 	#adamw({ name, w, decays }: Parameter, g: Value, { beta1, beta2, decay }: AdamW): void {
-		const { b, s, rows } = this.net;
+		const { b, s } = this.net;
 		const { dims } = w;
 		const m = b.tensor("state", `${name}.m`, "i32", dims, -I32, I32);
 		const v = b.tensor("state", `${name}.v`, "i64", dims, 0, 2n ** 62n);
@@ -213,14 +212,14 @@ export class Parameters {
 			},
 			{ to: v },
 		);
-		const epsilon = Math.max(1, Math.round(1e-8 * 2 ** SCALE.weightGradient * gradientFactor(rows)));
 		s.map(
 			dims,
 			(...axes) => {
 				const old = at(w, ...axes);
 				const divisor = at(v1, ...axes)
 					.isqrt()
-					.add(epsilon)
+					.add(this.#rate(2))
+					.max(1)
 					.shl(RATE.adamw - SCALE.weight);
 				const moved = old.sub(
 					this.#rate(0)

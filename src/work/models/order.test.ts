@@ -10,7 +10,7 @@ import { SEED, Trial } from "./training.test-kit.ts";
 /** The samples of each step, as the program finds them. */
 function seen(kind: OrderKind, n: number, batch: number, steps: number, k: number, seed = SEED): number[] {
 	const b = buildProgram({ k });
-	const net: Net = { b, s: b.step, given: {}, rows: batch };
+	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: 30 };
 	const samples = batchOf(net, { kind, seed, n, batch, steps, k });
 	const kept = b.tensor("state", "kept", "i32", [batch], 0, n);
 	b.step.map([batch], (i) => at(samples, i!), { to: kept });

@@ -21,8 +21,8 @@ export function expOf({ coarse, fine }: ExpTables, x: Expression, bits: number):
 		.rsh(60 - bits);
 }
 
-/** Above this many classes small probabilities weigh too much for 15 bits: they enter products with 23. */
-const MANY = 4096;
+/** Of p − onehot. Many small probabilities weigh something together: 15 bits would lose them. */
+const GRADIENT = 23;
 
 /** 2^30 as a sum's unit. */
 const UNIT = 30;
@@ -66,7 +66,7 @@ export function crossEntropy(
 ): CrossEntropy {
 	const { b, s, rows } = net;
 	const logs = constantOf(net, "log", logTable);
-	const scale = classes > MANY ? 23 : 15;
+	const scale = GRADIENT;
 	const limit = 2 ** 23;
 	// What is beyond the classes is so small that its exponential is zero.
 	const l = s.map([rows, columns], (r, c) => {
