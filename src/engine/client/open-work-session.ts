@@ -7,7 +7,7 @@ import { decodeProgram } from "../../work/program/decode.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import type { Program, TensorKind } from "../../work/program/shapes.ts";
 import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
-import { ERROR_CODE, HASH_BYTES, MAX_PLACES, type Reply, type Request } from "../wire/frame-table.ts";
+import { ERROR_CODE, HASH_BYTES, MAX_PLACES, REST, type Reply, type Request } from "../wire/frame-table.ts";
 import { type Conversation, type ReplyHandler, violation } from "./conversation.ts";
 import type { Ending } from "./engine-answers.ts";
 import type { LeafPlace, OpenWork, OpPlace, RunSegments, ShownLeaf, WorkPlan, WorkSession } from "./work-session.ts";
@@ -54,26 +54,27 @@ export function endingOf(error: unknown): Ending {
 
 type ReplyOf<K extends Reply["kind"]> = Extract<Reply, { kind: K }>;
 
-/** Replies of one kind, then DONE that counts them. */
+/** So many replies of one kind, then DONE that counts them; fewer only when it was cancelled. */
 function counting<K extends Reply["kind"]>(
 	kind: K,
-	take: (reply: ReplyOf<K>, number: number) => void,
-	most = Number.POSITIVE_INFINITY,
+	expected: number,
+	take: (reply: ReplyOf<K>, number: number) => void = () => {},
 ): ReplyHandler {
 	let count = 0;
 	return (reply) => {
 		if (reply.kind === "done") {
 			if (reply.count !== count) throw violation(`DONE counts ${reply.count} where ${count} came`);
+			if (!reply.cancelled && count !== expected) throw violation(`${count} of ${expected} ${kind} frames came`);
 			return reply.cancelled ? { end: "stopped", code: null, detail: "" } : COMPLETE;
 		}
 		if (reply.kind !== kind) throw violation(`${reply.kind} where ${kind} was awaited`);
-		if (count >= most) throw violation(`more than ${most} ${kind} frames`, "LINK_FLOOD");
+		if (count === expected) throw violation(`more than ${expected} ${kind} frames`, "LINK_FLOOD");
 		take(reply as ReplyOf<K>, count++);
 		return null;
 	};
 }
 
-const nothing = counting("root", () => {}, 0);
+const nothing = counting("root", 0);
 
 const numbersOf = ({ tensors }: Program, kind: TensorKind): number[] =>
 	tensors.flatMap((tensor, i) => (tensor.kind === kind ? [i] : []));
@@ -124,19 +125,10 @@ class EngineWorkSession implements WorkSession {
 	}
 
 	async root(tensor: number): Promise<Uint8Array> {
-		let root: Uint8Array | null = null;
-		await this.request(
-			{ kind: "hash", session: this.session, tensor },
-			counting(
-				"root",
-				(reply) => {
-					root = reply.root;
-				},
-				1,
-			),
-		);
-		if (root === null) throw violation("HASH was answered without a root");
-		return root;
+		const roots: Uint8Array[] = [];
+		const handler = counting("root", 1, ({ root }) => roots.push(root));
+		await this.request({ kind: "hash", session: this.session, tensor }, handler);
+		return roots[0]!;
 	}
 
 	load(tensor: number, root: Uint8Array): Promise<void> {
@@ -160,21 +152,17 @@ class EngineWorkSession implements WorkSession {
 		};
 		let segment = first;
 		let said = 0;
-		const takeSegment = counting(
-			"segment",
-			(reply) => {
-				const whole = reply.segment === segment && said === (segment === 0 ? 0 : k * metrics.length);
-				if (!whole || reply.roots.length !== HASH_BYTES * (states.length + results.length))
-					throw violation(`SEGMENT ${reply.segment} is not what comes next`);
-				const roots = cut(reply.roots, HASH_BYTES);
-				const { saved } = reply;
-				const [stateRoots, resultRoots] = [roots.slice(0, states.length), roots.slice(states.length)];
-				tell(() => onSegment?.({ segment: reply.segment, stateRoots, resultRoots, saved }));
-				segment += 1;
-				said = 0;
-			},
-			count,
-		);
+		const takeSegment = counting("segment", count, (reply) => {
+			const whole = reply.segment === segment && said === (segment === 0 ? 0 : k * metrics.length);
+			if (!whole || reply.roots.length !== HASH_BYTES * (states.length + results.length))
+				throw violation(`SEGMENT ${reply.segment} is not what comes next`);
+			const roots = cut(reply.roots, HASH_BYTES);
+			const { saved } = reply;
+			const [stateRoots, resultRoots] = [roots.slice(0, states.length), roots.slice(states.length)];
+			tell(() => onSegment?.({ segment: reply.segment, stateRoots, resultRoots, saved }));
+			segment += 1;
+			said = 0;
+		});
 		const takeMetric = ({ segment: of, step, tensor, bytes }: ReplyOf<"metric">) => {
 			const at = metrics[said % metrics.length]!;
 			const isNext = of === segment && segment > 0 && segment < first + count && said < k * metrics.length;
@@ -196,23 +184,19 @@ class EngineWorkSession implements WorkSession {
 	}
 
 	save(): Promise<void> {
-		const kept = [...numbersOf(this.program, "state"), ...numbersOf(this.program, "result")];
-		return this.request(
-			{ kind: "save", session: this.session },
-			counting("root", () => {}, kept.length),
-		);
+		const kept = numbersOf(this.program, "state").length + numbersOf(this.program, "result").length;
+		return this.request({ kind: "save", session: this.session }, counting("root", kept));
 	}
 
 	async fetch(tensor: number, offset: number, length: number): Promise<Uint8Array> {
 		const bytes = new Uint8Array(length);
-		let filled = 0;
-		const take = ({ bytes: piece }: ReplyOf<"bytes">) => {
-			if (filled + piece.length > length) throw violation("more BYTES than were asked for", "LINK_FLOOD");
-			bytes.set(piece, filled);
-			filled += piece.length;
+		const most = REST.pieceBytes.max;
+		const take = ({ bytes: piece }: ReplyOf<"bytes">, number: number) => {
+			if (piece.length !== Math.min(most, length - number * most)) throw violation("BYTES of another length");
+			bytes.set(piece, number * most);
 		};
-		await this.request({ kind: "fetch", session: this.session, tensor, offset, length }, counting("bytes", take));
-		if (filled !== length) throw violation(`${filled} bytes came where ${length} were asked for`);
+		const handler = counting("bytes", Math.ceil(length / most), take);
+		await this.request({ kind: "fetch", session: this.session, tensor, offset, length }, handler);
 		return bytes;
 	}
 
@@ -220,19 +204,16 @@ class EngineWorkSession implements WorkSession {
 		const ops = segment === 0 ? this.program.init.length : this.program.step.length;
 		const all = segment === 0 ? ops : this.program.k * ops;
 		const failures: unknown[] = [];
-		let came = 0;
 		const take = ({ index, root }: ReplyOf<"root">, number: number) => {
 			if (index !== number) throw violation(`ROOT ${index} where ${number} comes next`);
-			came += 1;
 			try {
 				if (failures.length === 0) onOp(Math.floor(index / ops), index % ops, root);
 			} catch (error) {
 				failures.push(error);
 			}
 		};
-		await this.request({ kind: "trace", session: this.session, segment }, counting("root", take, all));
+		await this.request({ kind: "trace", session: this.session, segment }, counting("root", all, take));
 		if (failures.length > 0) throw failures[0];
-		if (came !== all) throw violation(`${came} roots of ${all} came`);
 	}
 
 	async ask(at: OpPlace, places: readonly LeafPlace[]): Promise<readonly ShownLeaf[]> {
@@ -253,8 +234,7 @@ class EngineWorkSession implements WorkSession {
 		};
 		const { segment, step, op } = at;
 		const request: Request = { kind: "ask", session: this.session, segment, step, op, places: asked };
-		await this.request(request, counting("opening", take, asked.length));
-		if (shown.length !== asked.length) throw violation(`${shown.length} leaves of ${asked.length} came`);
+		await this.request(request, counting("opening", asked.length, take));
 		return shown;
 	}
 

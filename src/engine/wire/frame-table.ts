@@ -170,7 +170,7 @@ export const REQUESTS = {
 	fetch: {
 		kind: 0x12,
 		fields: { session: "u32", tensor: "u16", offset: "u64", length: "u64" },
-		says: "BYTES, as many as it takes, DONE",
+		says: "BYTES of 1 MiB each, the last one what is left, DONE",
 	},
 	trace: { kind: 0x13, fields: { session: "u32", segment: "u32" }, says: "ROOT × steps · ops, DONE" },
 	ask: {
