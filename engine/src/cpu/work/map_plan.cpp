@@ -152,7 +152,7 @@ class Planner {
     if (one.code == Code::iota) step.ramp = ramp_of({Edge::inside, std::nullopt, 0, {{one.axis, 1}}}, 1);
     if (one.code == Code::load) {
       step.load = static_cast<uint32_t>(plan_.loads.size());
-      plan_.loads.push_back(make_load(one));
+      plan_.loads.push_back(make_load(one, is_uniform_[number]));
     }
     return step;
   }
@@ -198,7 +198,14 @@ class Planner {
     return lo >= 0 && hi < dim;
   }
 
-  LoadPlan make_load(const Instruction& one) {
+  // Long enough runs along the last axis, and no edge that is met in the middle of one.
+  bool has_outer_edges(const LoadPlan& load) const {
+    return op_.dims.back() >= 8 && std::ranges::all_of(load.axes, [](const auto& axis) {
+             return !axis.reg && (axis.edge == Edge::inside || axis.ramp.axes.back().by == 0);
+           });
+  }
+
+  LoadPlan make_load(const Instruction& one, bool is_uniform) {
     const Operand& operand = op_.operands[one.operand];
     LoadPlan load;
     load.operand = one.operand;
@@ -214,11 +221,21 @@ class Planner {
         if (place.reg) load.factors.push_back({refs_[*place.reg], stride});
         continue;
       }
-      LoadPlan::Axis found{ramp_of(place, 1), {}, is_inside(place, operand.dims[axis]) ? Edge::inside : place.edge, operand.dims[axis]};
+      LoadPlan::Axis found{ramp_of(place, 1), {}, is_inside(place, operand.dims[axis]) ? Edge::inside : place.edge, operand.dims[axis], stride};
       if (place.reg) found.reg = refs_[*place.reg];
-      join(found.ramp);
       load.axes.push_back(std::move(found));
     }
+    // What is the same for all elements is worked out for a block of them, which the output may not have.
+    if (!all_inside && !is_uniform && has_outer_edges(load)) {
+      load.kind = LoadKind::outer_edges;
+      for (size_t axis = 0; axis < one.place.size(); ++axis)
+        if (load.axes[axis].edge == Edge::inside) add_to(load.ramp, one.place[axis], load.axes[axis].stride);
+      if (load.ramp.axes.empty())
+        for (const uint32_t dim : op_.dims) load.ramp.axes.push_back({dim, 0});
+      std::erase_if(load.axes, [](const auto& axis) { return axis.edge == Edge::inside; });
+      return load;
+    }
+    for (auto& axis : load.axes) join(axis.ramp);
     join(load.ramp);
     if (!all_inside) load.kind = LoadKind::edges;
     else if (!load.factors.empty()) {

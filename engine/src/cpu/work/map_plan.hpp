@@ -21,7 +21,8 @@ struct Ramp {
   uint64_t constant = 0, by_segment = 0, by_step = 0, by_turn = 0;  // modulo 2^64: only the whole sum must fit
 };
 
-enum class LoadKind : uint8_t { direct, look_up, gather, edges };
+// outer_edges: those edges that may be met do not change along the output's last axis.
+enum class LoadKind : uint8_t { direct, look_up, gather, outer_edges, edges };
 struct LoadPlan {
   struct Factor {
     LaneRef reg;
@@ -32,14 +33,15 @@ struct LoadPlan {
     std::optional<LaneRef> reg;
     work::Edge edge;  // inside, where that is proven
     int64_t dim;
+    uint64_t stride;
   };
   LoadKind kind = LoadKind::direct;
   uint8_t operand = 0;
   work::Type type{};
-  // Of the flat index, where no edge is met.
+  // Of the flat index, where no edge is met; of the axes that meet none, and by every axis of the output, for outer_edges.
   Ramp ramp;
   std::vector<Factor> factors;
-  std::vector<Axis> axes;  // kind edges only
+  std::vector<Axis> axes;  // kind edges: all; outer_edges: those that may meet one
 };
 
 struct LaneStep {

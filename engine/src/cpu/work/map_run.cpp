@@ -134,9 +134,44 @@ class MapRun {
         ramp(load.ramp, {0, true});
         for (const auto& factor : load.factors) add(lanes_[0], factor.reg, factor.by);
         break;
+      case LoadKind::outer_edges: return load_runs(load, out);
       case LoadKind::edges: find_with_edges(load); break;
     }
     kernels_.gather[type][out.wide](from, lanes_[0], count_, to);
+  }
+
+  // A run along the output's last axis is read as one, or is zero as one.
+  void load_runs(const LoadPlan& load, LaneRef out) {
+    const auto& axes = load.ramp.axes;
+    const size_t inner = axes.size() - 1;
+    uint64_t at[kMostRank], rest = first_;
+    for (size_t axis = axes.size(); axis-- > 0; rest /= axes[axis].dim) at[axis] = rest % axes[axis].dim;
+    const auto value_of = [&](const Ramp& ramp) {
+      uint64_t value = base_of(ramp);
+      for (size_t axis = 0; axis < axes.size(); ++axis) value += at[axis] * ramp.axes[axis].by;
+      return value;
+    };
+    for (uint32_t done = 0; done < count_;) {
+      const auto run = static_cast<uint32_t>(std::min<uint64_t>(axes[inner].dim - at[inner], count_ - done));
+      uint64_t index = value_of(load.ramp);
+      bool is_zero = false;
+      for (const auto& axis : load.axes) {
+        auto p = static_cast<int64_t>(value_of(axis.ramp));
+        if (p < 0 || p >= axis.dim) {
+          if (axis.edge == Edge::zero) is_zero = true;
+          p = axis.edge == Edge::wrap ? (p % axis.dim + axis.dim) % axis.dim : p < 0 ? 0 : axis.dim - 1;
+        }
+        index += static_cast<uint64_t>(p) * axis.stride;
+      }
+      uint8_t* to = reinterpret_cast<uint8_t*>(lane(out)) + done * (out.wide ? 8 : 4);
+      if (is_zero) kernels_.ramp[out.wide](0, 0, run, to);
+      else
+        kernels_.load[static_cast<size_t>(load.type)][out.wide](static_cast<const uint8_t*>(operands_[load.operand]) + index * bytes_of(load.type),
+                                                                static_cast<int64_t>(axes[inner].by), run, to);
+      done += run;
+      at[inner] += run;
+      for (size_t axis = inner; axis > 0 && at[axis] == axes[axis].dim; --axis) at[axis] = 0, ++at[axis - 1];
+    }
   }
 
   void add(int64_t* to, LaneRef reg, uint64_t by) {
