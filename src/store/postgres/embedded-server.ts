@@ -55,7 +55,8 @@ const SETTINGS = [
 export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<ServerAddress> {
 	const account = await serverAccount();
 	const data = join(o.folder, "data");
-	const deadline = performance.now() + (o.deadlineMs ?? DEADLINE_MS);
+	const patienceMs = o.deadlineMs ?? DEADLINE_MS;
+	let deadline = performance.now() + patienceMs;
 	await makeFolder(o.folder);
 	let binaries: string | null = null;
 	for (let attempt = 0; ; attempt++) {
@@ -69,7 +70,11 @@ export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<Se
 		} else if (!running) {
 			binaries ??= await binariesFor(account, o.binaries ?? (await findPostgresBinaries()));
 			await takeBack(o.folder, account);
-			if (!(await exists(join(data, "PG_VERSION")))) await initialise(o, binaries, account);
+			if (!(await exists(join(data, "PG_VERSION")))) {
+				await initialise(o, binaries, account);
+				// Making a cluster is work, not silence: on a busy machine it alone may take a minute.
+				deadline = performance.now() + patienceMs;
+			}
 			await mendPidFile(data);
 			await start(o, binaries, account);
 		}
