@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signedRound, TOY_DRAND } from "../../protocol/roll-call/drand.test-kit.ts";
+import { rollBytes, rollOps } from "../../protocol/roll-call/roll-call.ts";
 import type { RollBeacon, RollCallBody } from "../../protocol/roll-call/roll-file.ts";
 import { roundAtS } from "../../protocol/roll-call/roll-file.ts";
 import type { Fault } from "../hardware/fault.ts";
 import { checkSizes } from "./check-answer.ts";
 import { checkChain, checkOrder } from "./check-chain.ts";
+import { checkDrand } from "./check-drand.ts";
 import { BEACON, block, CALLED, COMMITTED, DRAWN, SPEC, toyCall, toyFacts } from "./toy-roll-call.test-kit.ts";
 import { verifyRollCall } from "./verify-roll-call.ts";
 
@@ -99,4 +101,19 @@ test("the contract's settings and its events decide, each on its own", () => {
 		beacon: { ...BEACON, called: { ...CALLED, hash: block(CALLED.number, "fork").hash } } as RollBeacon,
 	});
 	assert.equal(said(checkChain(fork, toyFacts(CALL))), "CALL_BLOCK_OTHER beacon.called.hash");
+});
+
+test("of several networks of drand that are accepted one must be the file's, in every field", () => {
+	const beacon: RollBeacon = { kind: "drand", ...TOY_DRAND, called: signedRound(9), drawn: signedRound(29) };
+	const other = { ...TOY_DRAND, genesisS: TOY_DRAND.genesisS + 1 };
+	assert.equal(checkDrand(beacon, [TOY_DRAND]), null);
+	assert.equal(checkDrand(beacon, [other, TOY_DRAND]), null);
+	for (const accepted of [[other], [{ ...TOY_DRAND, periodS: 4 }], [{ ...TOY_DRAND, publicKey: "ab".repeat(96) }], []])
+		assert.equal(checkDrand(beacon, accepted)?.code, "CALL_BEACON_UNKNOWN");
+});
+
+test("figures: what is held is what there was to keep, and a speed beyond 2^53 is stated as at least that", () => {
+	assert.equal(rollBytes({ m: 128, n: 512, k: 128, rounds: 2, keep: 5 }), 2 * 2 * 128 * 512);
+	assert.equal(rollBytes({ m: 128, n: 512, k: 128, rounds: 5, keep: 2 }), 2 * 2 * 128 * 512);
+	assert.ok(rollOps({ m: 65536, n: 65536, k: 65536, rounds: 1024, keep: 1 }) / 12n > BigInt(Number.MAX_SAFE_INTEGER));
 });
