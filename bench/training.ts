@@ -141,10 +141,13 @@ async function trial(job: string): Promise<object> {
 		readonly noisy?: readonly number[];
 	};
 	const compared = compare(ours.losses, float.losses);
+	const spread = float.noisy === undefined ? null : compare(float.noisy, float.losses).largest;
+	if (spread !== null) console.error(`${head.job}: float32 from weights off by 10⁻⁴: ${(100 * spread).toFixed(3)} %`);
 	console.error(`${head.job}: within ${(100 * compared.largest).toFixed(3)} % of float32, means of ${MEAN_OF} steps`);
 	return {
 		...head,
 		machine: float.machine,
+		spreadOfFloat32: spread,
 		msPerStep: { ours: ours.msPerStep, float32: float.msPerStep },
 		...compared,
 	};
