@@ -17,6 +17,7 @@ class Row {
     if (at == values_.end()) throw std::runtime_error("a vector has no field " + key);
     return at->second;
   }
+  bool has(const std::string& key) const { return values_.contains(key); }
   int64_t number(const std::string& key) const { return std::stoll(text(key)); }
   uint32_t u32(const std::string& key) const { return static_cast<uint32_t>(std::stoull(text(key))); }
   void set(const std::string& key, std::string value) { values_[key] = std::move(value); }

@@ -108,7 +108,8 @@ class Extremes {
           for (const int32_t constant : {0, -1, static_cast<int32_t>(dim), -2 * static_cast<int32_t>(dim), INT32_MIN, INT32_MAX}) {
             Program program;
             Op op{Operator::map, Type::i64, dims, {}, std::nullopt, {}, {}, {}};
-            op.operands = {input(program, Type::i16, {dim, dim}, {100, 200}), input(program, Type::i64, {dims[0]}, RandomPrograms::full(Type::i64))};
+            op.operands = {input(program, Type::i16, {dim, dim}, {100, 200}),
+                           input(program, Type::i64, {dims[0]}, RandomPrograms::full(Type::i64))};
             op.code.before = {{Code::load, 0, 0, 0, 0, 0, 0, 0, 0, {{edge, std::nullopt, constant, {{0, times}}}, {edge, std::nullopt, -1, {{1, 2}}}}},
                               {Code::load, 0, 0, 0, 1, 0, 0, 0, 0, {{Edge::inside, std::nullopt, 0, {{0, 1}}}}},
                               {Code::load, 0, 0, 0, 0, 0, 0, 0, 0, {{edge, uint8_t{1}, 0, {}}, {edge, std::nullopt, -1, {{1, 1}}}}},

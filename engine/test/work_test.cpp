@@ -2,6 +2,7 @@
 // random ops against sums and instructions worked out element by element in 128 bits.
 // Usage: work_test VECTORS [cases]     so many of each operator and type; from 100 on what is large and at the ends
 // as well, from 1,000 on that for every instruction set
+#include <algorithm>
 #include <cstring>
 
 #include "check.hpp"
@@ -68,6 +69,56 @@ void check_refused(const std::string& folder) {
   }
 }
 
+// One instruction on three numbers of these intervals.
+Program instruction_program(const Row& row, const Interval (&intervals)[3]) {
+  static constexpr const char* kNames[] = {"load", "const", "iota", "segment", "step", "turn", "rand",   "add",    "sub", "mul",
+                                           "neg",  "abs",   "min",  "max",     "shl",  "shr",  "rsh",    "rshv",   "div", "rdiv",
+                                           "isqrt", "bitlen", "eq", "lt",      "and",  "or",   "xor",    "select", "clamp"};
+  const auto* name = std::find(std::begin(kNames), std::end(kNames), row.text("instruction"));
+  Program program;
+  Op op{Operator::map, Type::i64, {1}, RandomPrograms::full(Type::i64), 3, {}, {}, {}};
+  for (uint8_t i = 0; i < 3; ++i) {
+    program.tensors.push_back({TensorKind::input, Type::i64, {1}, intervals[i], "in" + std::to_string(i), {}});
+    op.operands.push_back({Source::input, i, Type::i64, {1}});
+    op.code.before.push_back({Code::load, 0, 0, 0, i, 0, 0, 0, 0, {{Edge::inside, std::nullopt, 0, {}}}});
+  }
+  const auto b = static_cast<uint8_t>(row.has("square") && row.number("square") == 1 ? 0 : 1);
+  op.code.before.push_back({static_cast<Code>(name - kNames), 0, b, 2, 0, 0, static_cast<uint8_t>(row.number("bits")), 0, 0, {}});
+  program.tensors.push_back({TensorKind::result, op.type, op.dims, op.interval, "result", {}});
+  program.step = {std::move(op)};
+  return program;
+}
+
+// Values and intervals of every instruction, as vectors/ has them.
+void check_instructions(WorkKernels& kernels, const std::string& folder) {
+  for (const Row& row : read_vectors(folder, "work-instructions")) {
+    Interval points[3];
+    std::vector<std::vector<uint8_t>> inputs;
+    for (int i = 0; i < 3; ++i) {
+      const std::string field(1, static_cast<char>('a' + i));
+      points[i].lo = points[i].hi = row.number(field);
+      inputs.push_back(bytes_of_numbers(Type::i64, {points[i].lo}));
+    }
+    const std::vector<uint8_t> found = run_on(kernels, {instruction_program(row, points), std::move(inputs)});
+    check(element(found, Type::i64, 0) == row.number("value"), "value of " + row.text("instruction"));
+  }
+  for (const Row& row : read_vectors(folder, "work-intervals")) {
+    Interval intervals[3];
+    for (int i = 0; i < 3; ++i) {
+      std::string field(1, static_cast<char>('a' + i));
+      if (!row.has(field + "1")) field = "a";
+      intervals[i] = {row.number(field + "1"), row.number(field + "2")};
+    }
+    const std::string what = "interval of " + row.text("instruction");
+    try {
+      const Interval found = check_program(instruction_program(row, intervals)).step_registers[0].back();
+      check(row.has("lo") && found.lo == row.number("lo") && found.hi == row.number("hi"), what);
+    } catch (const Fault& fault) {
+      check(row.has("refused") && fault.code == row.text("refused"), what + ", refused");
+    }
+  }
+}
+
 void check_programs(WorkKernels& kernels, const std::string& folder) {
   for (const Row& row : read_vectors(folder, "work-programs")) {
     const std::vector<uint8_t> bytes = from_hex(row.text("program")), seed = from_hex(row.text("seed"));
@@ -107,6 +158,7 @@ int main(int argc, char** argv) {
   for (size_t set = 0; set < count; ++set) {
     CpuWork kernels(pool, *sets[set]);
     check_programs(kernels, argv[1]);
+    check_instructions(kernels, argv[1]);
     if (cases < 100) continue;
     check_large_products(kernels, random, sets[set]->name);
     if (cases >= 1000 || set == count - 1) Extremes(kernels, sets[set]->name).run();
