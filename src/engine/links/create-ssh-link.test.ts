@@ -322,8 +322,16 @@ async function waitFor(what: string, done: () => boolean): Promise<void> {
 	assert.fail(what);
 }
 
-const isGone = (pid: number) =>
-	!existsSync(`/proc/${pid}`) || /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+/** What the kernel says of a process; "" when it has ended, which it may between two looks. */
+function ofProcess(pid: number | string, file: "status" | "cmdline"): string {
+	try {
+		return readFileSync(`/proc/${pid}/${file}`, "utf8");
+	} catch {
+		return "";
+	}
+}
+
+const isGone = (pid: number) => !/^State:\s+[^ZX\s]/m.test(ofProcess(pid, "status"));
 
 test("an engine killed in the middle ends its requests", async () => {
 	const pidFile = join(folder, "killed.pid");
@@ -363,9 +371,9 @@ test("when the connection is cut, the engine on the host exits and nothing of ou
 	// The one of our children that holds the connection.
 	const masters = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
 		.split(" ")
-		.filter((child) => child !== "" && readFileSync(`/proc/${child}/cmdline`, "utf8").includes("ControlMaster=yes"));
+		.filter((child) => child !== "" && ofProcess(child, "cmdline").includes("ControlMaster=yes"));
 	assert.equal(masters.length, 1);
-	const [, socket] = /ControlPath=([^\0]+)/.exec(readFileSync(`/proc/${masters[0]}/cmdline`, "utf8")) ?? [];
+	const [, socket] = /ControlPath=([^\0]+)/.exec(ofProcess(masters[0]!, "cmdline")) ?? [];
 	assert.ok(socket !== undefined && existsSync(socket));
 	assert.equal(statSync(dirname(socket)).mode & 0o777, 0o700);
 	const running = engine.gemm(gemm, { deadlineMs: 30_000 });
