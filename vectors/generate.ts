@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { chaseRows, hopRows } from "./chase-rows.ts";
 import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
 import { frameRows } from "./frame-rows.ts";
+import { fraudRows } from "./fraud-rows.ts";
 import {
 	type Bytes,
 	drawer,
@@ -321,6 +322,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"work-elements.json": workElementRows(),
 		"work-refused.json": refusedRows(),
 		"work-claims.json": claimRows(),
+		"work-fraud.json": fraudRows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [

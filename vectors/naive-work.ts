@@ -121,12 +121,12 @@ function opLeaf(op: Op, phase: number): Bytes {
 	return Uint8Array.from(join(head, [op.operands.length], ...operands, tail));
 }
 
-function head(p: Program): Bytes {
+export function head(p: Program): Bytes {
 	const counts = [p.tensors, p.init, p.step].map(({ length }) => big(length, 2));
 	return Uint8Array.from(join(Buffer.from("ASSAYPR1"), big(1, 2), big(p.k, 4), ...counts));
 }
 
-const leaves = (p: Program) => ({
+export const leaves = (p: Program) => ({
 	tensors: p.tensors.map(tensorLeaf),
 	ops: [...p.init.map((op) => opLeaf(op, 0)), ...p.step.map((op) => opLeaf(op, 1))],
 });
@@ -153,7 +153,7 @@ const leafRoot = (all: readonly Bytes[]) => keccakRoot(all.map((leaf) => keccak(
 export const programRoot = (p: Program): Bytes =>
 	keccak(u8(3), head(p), leafRoot(leaves(p).tensors), leafRoot(leaves(p).ops));
 
-function tensorBytes(values: readonly bigint[], type: number): Bytes {
+export function tensorBytes(values: readonly bigint[], type: number): Bytes {
 	return Uint8Array.from(join(...values.map((value) => big(value, 2 ** type).reverse())));
 }
 export function tensorRoot(values: readonly bigint[], type: number): Bytes {
