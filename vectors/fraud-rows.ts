@@ -253,7 +253,19 @@ function row(
 	code: string,
 	{ kind, shows, segment = SEGMENT, step = -1, op = -1, element = -1, said, right }: Shows,
 ): Row {
-	return { name, code, kind, shows, segment, step, op, element, said, right, file: hex(file) };
+	return {
+		name,
+		code,
+		kind,
+		shows,
+		segment,
+		step,
+		op,
+		element,
+		said,
+		right,
+		file: Buffer.from(file).toString("base64"),
+	};
 }
 
 const leafOfBytes = (bytes: Bytes): Bytes => {
@@ -361,8 +373,17 @@ function elementRows(): Row[] {
 	return made;
 }
 
-/** Roots: a false wire of each source, a false state, start and result; each beside the honest one. */
-function rootRows(): Row[] {
+const state = (game: Game, segment: number, kind: number, tensor: number, whole: boolean): [Json, Bytes[]] => [
+	{ from: "state", whole, state: game.shownState(segment), root: game.shownRoot(segment, kind, tensor) },
+	whole ? [programBytes(game.program)] : [],
+];
+const writer = (game: Game, step: number, op: number): [Json, Bytes[]] => [
+	{ from: "op", leaf: game.shownLeaf(step, op), writer: game.shownOp(op) },
+	[game.opBytes(op)],
+];
+
+/** A false wire of each source, beside the honest one. */
+function wireRows(): Row[] {
 	const made: Row[] = [];
 	const wire = (
 		name: string,
@@ -383,14 +404,6 @@ function rootRows(): Row[] {
 			made.push(row(`${name}${isHonest ? ", honest" : ""}`, file, isHonest ? "FRAUD_AGREES" : "", place));
 		}
 	};
-	const state = (game: Game, segment: number, kind: number, tensor: number, whole: boolean): [Json, Bytes[]] => [
-		{ from: "state", whole, state: game.shownState(segment), root: game.shownRoot(segment, kind, tensor) },
-		whole ? [programBytes(game.program)] : [],
-	];
-	const writer = (game: Game, step: number, op: number): [Json, Bytes[]] => [
-		{ from: "op", leaf: game.shownLeaf(step, op), writer: game.shownOp(op) },
-		[game.opBytes(op)],
-	];
 	wire("wire to an op", 1, 2, 1, "op", (game) => [{ from: "op", leaf: game.shownLeaf(1, 1), writer: null }, []]);
 	wire("wire to a constant", 0, 2, 3, "constant", (game) => [
 		{ from: "constant", path: game.tensorPath(CONSTANT) },
@@ -409,6 +422,12 @@ function rootRows(): Row[] {
 	wire("wire to a state that nobody writes", 1, 2, 2, "state", (game) => state(game, SEGMENT, 2, IDLE, true));
 	wire("wire to scratch in step 0", 0, 3, 0, "zero", () => [{ from: "zero", whole: false }, []]);
 	wire("wire to scratch's writer", 1, 3, 0, "op", (game) => writer(game, 0, 3));
+	return made;
+}
+
+/** A false state or result after the segment. */
+function endRows(): Row[] {
+	const made: Row[] = [];
 	const after = (
 		name: string,
 		of: string,
@@ -434,6 +453,12 @@ function rootRows(): Row[] {
 	after("state that nobody writes after the segment", "state", IDLE, false, "state", (game) =>
 		state(game, SEGMENT, 2, IDLE, true),
 	);
+	return made;
+}
+
+/** A false start, another result. */
+function claimedRows(): Row[] {
+	const made: Row[] = [];
 	for (const isHonest of [false, true]) {
 		const code = isHonest ? "FRAUD_AGREES" : "";
 		const zero = hex(tensorRoot([0n, 0n], 2));
@@ -466,4 +491,4 @@ function rootRows(): Row[] {
 	return made;
 }
 
-export const fraudRows = (): Row[] => [...elementRows(), ...rootRows()];
+export const fraudRows = (): Row[] => [...elementRows(), ...wireRows(), ...endRows(), ...claimedRows()];
