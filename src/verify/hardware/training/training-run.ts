@@ -14,8 +14,8 @@ const VOCABULARY = 256;
 /** Samples to choose from: each step sees others. */
 const WINDOWS = 509;
 const ADAMW: Optimizer = { kind: "adamw", rate: 2 ** -10, warmup: 0, floor: 1, beta1: 0.9, beta2: 0.999, decay: 0.01 };
-/** Every step's rate and decay: whole numbers, so that no machine rounds them otherwise. */
-const RATES = [2 ** 24, 2 ** 17] as const;
+/** Every step's rate, decay and ε: whole numbers, so that no machine rounds them otherwise. */
+const RATES = [2 ** 24, 2 ** 17, 1] as const;
 
 export interface TrainingRun {
 	readonly program: Program;
@@ -56,7 +56,7 @@ function programOf({ layers, width, heads, context, batch, rounds }: TrainSpec):
 export function trainingRun(spec: TrainSpec, seed: Uint8Array): TrainingRun {
 	const { batch, rounds } = spec;
 	const { program, given } = programOf(spec);
-	const rates = Int32Array.from({ length: 2 * rounds }, (_, i) => RATES[i % 2]!);
+	const rates = Int32Array.from({ length: RATES.length * rounds }, (_, i) => RATES[i % RATES.length]!);
 	const order = orderTable("affine", seed, WINDOWS, Math.ceil((rounds * batch) / WINDOWS));
 	const all: Readonly<Record<string, Elements>> = { ...given, rates, order };
 	const elements = new Map<number, Elements>();
