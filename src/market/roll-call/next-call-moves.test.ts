@@ -59,6 +59,17 @@ test("before one's turn the others are asked what they have; what they have is f
 	}
 });
 
+test("a peer is asked for eight files at a time", () => {
+	const host = { ...HOST, others: ["a", "b"], listedBy: new Set(["a"]) };
+	const left = Array.from({ length: 30 }, (_, i) => ({
+		...host,
+		id: String(i),
+		listedBy: new Set([i < 20 ? "a" : "b"]),
+	}));
+	const froms = nextCallMoves({ ...VIEW, left }).map((move) => ("from" in move ? move.from : move.kind));
+	assert.deepEqual(froms, [...Array(8).fill("a"), ...Array(8).fill("b")]);
+});
+
 test("every host has an order of validators that is the same for all; nobody waits for more than two", () => {
 	const accounts = Array.from({ length: 5 }, (_, i) => `0x${String(i).repeat(40)}`);
 	const beta2 = new Uint8Array(32).fill(9);

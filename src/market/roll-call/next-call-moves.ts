@@ -40,6 +40,9 @@ export type CallMove =
 	| { readonly kind: "list"; readonly from: string }
 	| { readonly kind: "fetch"; readonly host: string; readonly from: string };
 
+/** Of one peer at a time: it has customers too. */
+const MOST_FETCHES = 8;
+
 /** Names in `waits`. */
 export const waitKey = {
 	/** It failed, or gave something that was of no use. */
@@ -68,13 +71,16 @@ function openings({ left, waits, nowMs, most, isReachable }: CallView, sinceMs: 
 	const may = (key: string) => (waits.get(key) ?? 0) <= nowMs;
 	const own: CallMove[] = [];
 	const fetched: CallMove[] = [];
+	const perPeer = new Map<string, number>();
 	const asked = new Set<string>();
 	let any = false;
 	for (const { id, afterMs, others, listedBy } of left) {
 		any = true;
 		const from = others.find((one) => listedBy.has(one) && may(waitKey.peer(one)) && may(waitKey.file(one, id)));
 		if (from !== undefined) {
-			if (fetched.length < most) fetched.push({ kind: "fetch", host: id, from });
+			const before = perPeer.get(from) ?? 0;
+			perPeer.set(from, before + 1);
+			if (before < MOST_FETCHES) fetched.push({ kind: "fetch", host: id, from });
 		} else if (sinceMs >= afterMs && isReachable(id)) {
 			if (own.length < most) own.push({ kind: "open", host: id });
 		} else for (const one of others) if (may(waitKey.peer(one)) && may(waitKey.list(one))) asked.add(one);

@@ -56,9 +56,9 @@ export async function fetchOpening(
 	const host = game.left.get(id);
 	const files = host?.listedBy.get(from);
 	if (host === undefined || files === undefined || (await isUnbound(context, game, host))) return;
-	const wrong = (why: string) => {
+	const wrong = (why: string, fileMs = Number.POSITIVE_INFINITY) => {
 		log.warn({ from, provider: id, why }, "a validator's opening of a roll call is of no use");
-		game.waits.set(waitKey.file(from, id), Number.POSITIVE_INFINITY);
+		game.waits.set(waitKey.file(from, id), env.nowMs() + fileMs);
 		game.waits.set(waitKey.peer(from), env.nowMs() + FAILED_MS);
 	};
 	try {
@@ -69,7 +69,7 @@ export async function fetchOpening(
 		await settle(context, game, id, outcome);
 	} catch (error) {
 		await context.pause(0);
-		wrong(error instanceof Error ? error.message : "failed");
+		wrong(error instanceof Error ? error.message : "failed", FAILED_MS);
 	}
 }
 
@@ -113,7 +113,9 @@ async function judged(
 	return { state: "answered", code: null, files };
 }
 
+/** Once: the first that came to an end counts. */
 async function settle({ store, hold }: CallActsContext, game: CallGame, id: string, outcome: Outcome): Promise<void> {
+	if (!game.left.has(id)) return;
 	await store.rollCalls.opened(game, id, outcome);
 	game.rows.set(id, { ...game.rows.get(id)!, ...outcome });
 	game.left.delete(id);
