@@ -90,9 +90,9 @@ void time_product(CpuWork& kernels, Type a, Type b, uint32_t batch, uint32_t m, 
 Instruction one(Code code, uint8_t a = 0, uint8_t b = 0, uint8_t c = 0) { return {code, a, b, c, 0, 0, 0, 0, 0, {}}; }
 Instruction constant(int64_t value) { return {Code::constant, 0, 0, 0, 0, 0, 0, 0, value, {}}; }
 Instruction shift(Code code, uint8_t a, uint8_t bits) { return {code, a, 0, 0, 0, 0, bits, 0, 0, {}}; }
-Instruction load(uint8_t operand, std::vector<Place> place) { return {Code::load, 0, 0, 0, operand, 0, 0, 0, 0, std::move(place)}; }
-Place at(uint8_t axis) { return {Edge::inside, std::nullopt, 0, {{axis, 1}}}; }
-Place at_register(uint8_t reg) { return {Edge::inside, reg, 0, {}}; }
+Instruction load(uint8_t operand, std::vector<work::Place> place) { return {Code::load, 0, 0, 0, operand, 0, 0, 0, 0, std::move(place)}; }
+work::Place at(uint8_t axis) { return {Edge::inside, std::nullopt, 0, {{axis, 1}}}; }
+work::Place at_register(uint8_t reg) { return {Edge::inside, reg, 0, {}}; }
 
 struct Map {
   const char* name;
