@@ -178,7 +178,7 @@ const badToEngine: readonly Bad[] = [
 	["open, more places than said", 0x05, withByte(toEngine, "open", 8, "01")],
 	["open, fewer places than said", 0x05, withByte(toEngine, "open", 8, "03")],
 	["unknown kind 0", 0x00, ""],
-	["unknown kind 21", 0x15, ""],
+	["unknown kind 22", 0x16, ""],
 	["unknown kind 119", 0x77, "00"],
 	["a reply as a request", 0x82, payloadOf(toVerifier, "root")],
 ];

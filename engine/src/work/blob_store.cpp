@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +17,8 @@ namespace assay::work {
 namespace {
 
 constexpr uint64_t kPieceBytes = 4 << 20;
-constexpr char kUnfinished[] = ".saving-";
+// A file has the first name until its writer holds its lock: no sweep can find the second one without.
+constexpr char kBegun[] = ".begun-", kUnfinished[] = ".saving-";
 
 std::string hex_of(const Root& root) {
   std::string hex;
@@ -131,17 +133,16 @@ void BlobStore::Saving::add(const Root& root, uint64_t bytes,
     const File there(openat(store_.folder_, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (there.fd() >= 0 && length_of(there.fd()) == bytes) return;
   }
-  // A name may be another engine's, whose process has the same number elsewhere.
-  std::string unused;
-  int fd = -1;
-  do {
-    unused = kUnfinished + std::to_string(getpid()) + "-" + std::to_string(store_.next_++);
-    fd = openat(store_.folder_, unused.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  } while (fd < 0 && errno == EEXIST);
-  const File file(fd);
-  if (fd < 0) fail("cannot save");
-  Unfinished unfinished{store_.folder_, unused};
-  if (flock(fd, LOCK_EX) != 0) fail("cannot save");
+  // Drawn: engines that share a folder may not share the numbers of processes.
+  Root drawn;
+  if (getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size())) fail("cannot save");
+  const std::string unused = hex_of(drawn);
+  const File file(openat(store_.folder_, (kBegun + unused).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.fd() < 0) fail("cannot save");
+  Unfinished unfinished{store_.folder_, kBegun + unused};
+  if (flock(file.fd(), LOCK_EX) != 0) fail("cannot save");
+  if (renameat(store_.folder_, unfinished.name.c_str(), store_.folder_, (kUnfinished + unused).c_str()) != 0) fail("cannot save");
+  unfinished.name = kUnfinished + unused;
   std::vector<uint8_t> piece(std::min(bytes, kPieceBytes));
   for (uint64_t at = 0; at < bytes; at += piece.size()) {
     const std::span<uint8_t> now(piece.data(), std::min<uint64_t>(piece.size(), bytes - at));

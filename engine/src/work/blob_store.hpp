@@ -2,7 +2,6 @@
 // A file under its name is whole: it is written under another one, made durable, then renamed. Not here: whether the bytes are those that
 // the name says, which whoever reads them checks.
 #pragma once
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,7 +40,6 @@ class BlobStore {
 
  private:
   int folder_ = -1;
-  std::atomic<uint64_t> next_{0};
 };
 
 }  // namespace assay::work
