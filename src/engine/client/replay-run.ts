@@ -13,6 +13,7 @@ import { lazyTensor, settle } from "../../work/trace/lazy-tensor.ts";
 import { type Origin, operandOrigins } from "../../work/trace/origins.ts";
 import { zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Transcript } from "../../work/trace/transcript.ts";
+import { loadTensor, type ReadBlob } from "./load-tensor.ts";
 import type { LeafPlace, OpenWorkSession, OpPlace, SegmentDone, ShownLeaf, WorkSession } from "./work-session.ts";
 
 export interface RunToReplay {
@@ -22,6 +23,8 @@ export interface RunToReplay {
 	readonly inputRoots: readonly Uint8Array[];
 	/** Kept states, ascending: the segment before which each was saved. */
 	readonly kept: readonly number[];
+	/** What lies in the session's store. */
+	readonly readBlob: ReadBlob;
 	/** Roots of state and results before a segment, by what the run says. */
 	rootsBefore(segment: number): Roots;
 }
@@ -71,8 +74,9 @@ export class RunReplay {
 	private async begin(): Promise<WorkSession> {
 		const { program, seed, inputRoots } = this.run;
 		const session = await this.open({ device: this.device, program: encodeProgram(program), seed });
-		for (const i of this.numbersOf("constant")) await session.load(i, program.tensors[i]!.root!);
-		for (const [at, i] of this.numbersOf("input").entries()) await session.load(i, inputRoots[at]!);
+		const load = (i: number, root: Uint8Array) => loadTensor(session, program, i, root, this.run.readBlob);
+		for (const i of this.numbersOf("constant")) await load(i, program.tensors[i]!.root!);
+		for (const [at, i] of this.numbersOf("input").entries()) await load(i, inputRoots[at]!);
 		return session;
 	}
 
@@ -102,7 +106,9 @@ export class RunReplay {
 		if (before === 0) return;
 		const { state, results } = this.run.rootsBefore(before);
 		const places = [...this.numbersOf("state"), ...this.numbersOf("result")];
-		for (const [i, root] of [...state, ...results].entries()) await session.load(places[i]!, root);
+		const { program, readBlob } = this.run;
+		for (const [i, root] of [...state, ...results].entries())
+			await loadTensor(session, program, places[i]!, root, readBlob);
 	}
 
 	/** Runs segments `from` (0 or a kept state) … `to` − 1 again; tells of each. Gives the roots before `to`. */

@@ -17,8 +17,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { isDeep } from "../../../tests/fuzz.test-kit.ts";
+import type { OpenWorkSession, WorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { codes } from "../../protocol/codes.ts";
 import { openRunFolder } from "../../store/runs/run-folder.ts";
 import { mixedSample, mlpSample, numbersFrom } from "../../work/builder/samples.test-kit.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -28,7 +30,8 @@ import { readClaim } from "../../work/runs/claim-file.ts";
 import { readJournal } from "../../work/runs/journal.ts";
 import { machineInputs, machineResult, machineState } from "../../work/trace/run-trace.ts";
 import { collectStates, mostStates, windowSegments } from "./checkpoints.ts";
-import { TOY_SEED, toyRun } from "./toy-run.test-kit.ts";
+import { runJob } from "./run-job.ts";
+import { TOY_SEED, toyOpener, toyRun, toyWorkload } from "./toy-run.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-run-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -183,6 +186,39 @@ test("a state that was cut, lost or swapped is not gone on from; one that the jo
 	const text = journal.replace(JSON.stringify(segments[11]), JSON.stringify(swappedIn));
 	writeFileSync(join(other, "journal.jsonl"), text);
 	await rejects(goOn(other), "CHECKPOINT_OTHER");
+});
+
+test("a disk that fills while a state is saved ends the run with its code; with room again it goes on. A device without room too", async () => {
+	const straight = await toyRun(newFolder(), { sample: mlpSample(), segments: 20 });
+	const path = newFolder();
+	const run = async (spoil: (session: WorkSession) => WorkSession) => {
+		const folder = await openRunFolder(path);
+		try {
+			const open: OpenWorkSession = async (work) => spoil(await toyOpener(folder.storePath)(work));
+			const workload = toyWorkload(mlpSample(), 20);
+			return await runJob({ folder, jobText: "{}", workload, open, device: 0, diskBytes: 1e9, nowMs: () => 0 });
+		} finally {
+			await folder.close();
+		}
+	};
+	const full = (code: "BLOB_DISK_FULL" | "DEVICE_NO_ROOM") => new AssayError(code, "full", { hint: codes[code].hint });
+	let saves = 0;
+	const filling = (session: WorkSession): WorkSession =>
+		new Proxy(session, {
+			get: (of, name) => {
+				if (name === "save" && ++saves > 5) throw full("BLOB_DISK_FULL");
+				const found = Reflect.get(of, name) as unknown;
+				return typeof found === "function" ? found.bind(of) : found;
+			},
+		});
+	await rejects(run(filling), "BLOB_DISK_FULL");
+	await rejects(
+		run(() => {
+			throw full("DEVICE_NO_ROOM");
+		}),
+		"DEVICE_NO_ROOM",
+	);
+	assert.deepEqual((await run((session) => session)).claimHash, straight.claimHash);
 });
 
 test("a machine that gives other bits the second time is not believed", async () => {

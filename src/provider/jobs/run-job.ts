@@ -1,6 +1,7 @@
 // Runs a workload in a folder, docs/jobs.md: segment by segment on one session, a line in the journal for each, the state saved every few. Killed
 // at any moment, it goes on from the last saved state and ends with the same claim: what it runs a second time must give the same bits.
 // Not here: what is computed (src/work/workloads/), how it is shown (the CLI), how it is checked (src/validator/jobs/).
+import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type {
 	MetricLine,
 	OpenWorkSession,
@@ -182,7 +183,8 @@ class Run {
 			});
 		const places = [...numbersOf(workload, "state"), ...numbersOf(workload, "result")];
 		try {
-			for (const [i, root] of rootBytes(this.rootsAt(before)).entries()) await this.session.load(places[i]!, root);
+			for (const [i, root] of rootBytes(this.rootsAt(before)).entries())
+				await loadTensor(this.session, workload.program, places[i]!, root, (name) => this.job.folder.blob(name));
 			return true;
 		} catch (error) {
 			if (error instanceof AssayError && UNUSABLE.has(error.code)) return false;

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { isDeep } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { TOY_SAMPLES, type ToyRun, toyOpener, toyRun } from "../../provider/jobs/toy-run.test-kit.ts";
@@ -14,6 +15,8 @@ import { verifyFraud } from "../../verify/work/judge-fraud.ts";
 import { narrow, narrowSegment } from "../../verify/work/narrow.ts";
 import { mlpSample, numbersFrom, type Sample } from "../../work/builder/samples.test-kit.ts";
 import { elementCount } from "../../work/operators/tensor-type.ts";
+import { buildWorkload } from "../../work/workloads/build-workload.ts";
+import { readJob } from "../../work/workloads/read-job.ts";
 import { checkRun, drawWindows, windowsOf } from "./check-run.ts";
 import { diffRuns, type Side } from "./diff-runs.ts";
 import { answersOf, openRun, replayOf } from "./open-run.ts";
@@ -77,6 +80,35 @@ for (const [name, make] of Object.entries(TOY_SAMPLES))
 		}
 		assert.ok(unseen < places.length);
 	});
+
+test("training a tiny GPT: one changed element in drawn ops, all of them in the deep tier", async () => {
+	const model = { kind: "gpt", layers: 1, width: 16, heads: 2, context: 8, vocabulary: 256 };
+	const data = { text: "text" };
+	const job = {
+		workload: "train",
+		model,
+		data,
+		optimizer: { kind: "adamw" },
+		batch: 2,
+		steps: 2,
+		seed: `0x${"07".repeat(32)}`,
+	};
+	const text = new TextEncoder().encode("In the beginning was the word, and then came many more of them. ".repeat(9));
+	const { program, given } = await buildWorkload(readJob(job), () => text);
+	const sample = { program, given };
+	const a = await sideOf(sample, undefined, 1);
+	const draw = numbersFrom(17);
+	const ops = isDeep ? [...program.step.keys()] : Array.from({ length: 4 }, () => draw(program.step.length));
+	for (const op of ops) {
+		const element = draw(elementCount(program.step[op]!.output.dims));
+		const cheat = { segment: 1, step: draw(program.k), op, element };
+		const b = await sideOf(sample, cheat, 1);
+		const file = await narrowSegment(b.run, answersFor(a), answersFor(b), 1);
+		assert.ok(file !== null && file.length <= MOST_BYTES, `${op}: ${file?.length}`);
+		const verdict = verifyFraud(file);
+		assert.ok(verdict.status === "valid" && verdict.op === op && verdict.element === element, `${op}`);
+	}
+});
 
 test("a late answer contradicts the claim: honest answers for a false state convict too", async () => {
 	const a = honest.get("mlp")!;

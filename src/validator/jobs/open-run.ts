@@ -20,6 +20,7 @@ export interface OpenedRun extends RunClaim {
 	readonly program: Program;
 	readonly inputRoots: readonly Uint8Array[];
 	readonly journal: Journal;
+	readonly readBlob: RunReader["blob"];
 	/** Segments before which the state lies in the store, and folds to the claim's S. */
 	readonly kept: readonly number[];
 }
@@ -65,7 +66,16 @@ export async function openRun(folder: RunReader): Promise<OpenedRun> {
 				`the state kept before segment ${before} does not fold to S_${before} of the claim`,
 			);
 	}
-	return { ...claim, path: folder.path, storePath: folder.storePath, program, inputRoots, journal, kept };
+	return {
+		...claim,
+		path: folder.path,
+		storePath: folder.storePath,
+		readBlob: folder.blob,
+		program,
+		inputRoots,
+		journal,
+		kept,
+	};
 }
 
 /** What the run itself says of S_segment; it need not be true. */
