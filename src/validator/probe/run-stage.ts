@@ -157,7 +157,7 @@ async function ask(
 	const stopper = step.stopAfterMs === undefined ? null : new AbortController();
 	const of = rootsAsked(spec);
 	const perRound = workOfRound(context, spec);
-	const sentAtUs = context.clockUs();
+	let sentAtUs = context.clockUs();
 	let done = 0;
 	// A run stopped before its first root has committed to nothing; a slow device gets until the deadline for
 	// that one.
@@ -184,6 +184,10 @@ async function ask(
 		if (spec.kind === "train") {
 			const { answer, held } = await runTraining((work) => context.client.openWork(work), spec, seed, {
 				clockUs: context.clockUs,
+				// Before it come the program and its tables.
+				onSeed: (atUs) => {
+					sentAtUs = atUs;
+				},
 				onRoot: options.onRoot,
 			});
 			if (held !== null) context.trained.set(challenge, held);

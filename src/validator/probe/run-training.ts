@@ -29,6 +29,7 @@ export interface HeldTraining {
 
 interface Options {
 	readonly clockUs: () => number;
+	readonly onSeed: (atUs: number) => void;
 	readonly onRoot: (root: RootRecord) => void;
 }
 
@@ -53,7 +54,7 @@ export async function runTraining(
 	open: OpenWorkSession,
 	spec: TrainSpec,
 	seed: Uint8Array,
-	{ clockUs, onRoot }: Options,
+	{ clockUs, onSeed, onRoot }: Options,
 ): Promise<{ readonly answer: Answer; readonly held: HeldTraining | null }> {
 	let sentAtUs = clockUs();
 	const seen: { readonly atUs: number; readonly roots: readonly Uint8Array[] }[] = [];
@@ -69,6 +70,7 @@ export async function runTraining(
 	try {
 		const session = await prepare(open, spec);
 		sentAtUs = clockUs();
+		onSeed(sentAtUs);
 		await begin(session, run);
 		await session.run({
 			first: 0,
