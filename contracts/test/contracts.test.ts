@@ -205,9 +205,9 @@ test("a validator commits to all answers of a roll call, once, and others read i
 	assert.equal(await isCommitted(contracts, validator!.address, call), true);
 	assert.equal(await isCommitted(contracts, network.provider.address, call), false);
 	const found = await readCommitted(contracts, { from: b1, to: b1 });
-	const { hash } = await viem.getBlock({ blockNumber: BigInt(b1) });
+	const { hash, transactions } = await viem.getBlock({ blockNumber: BigInt(b1) });
 	const committed = { validator: validator!.address.toLowerCase(), call, root: hex(root), count: 10_000 };
-	assert.deepEqual(found, [{ ...committed, blockNumber: b1, blockHash: hash }]);
+	assert.deepEqual(found, [{ ...committed, blockNumber: b1, blockHash: hash, transaction: transactions[0] }]);
 	assert.deepEqual(await readCommitted(contracts, { from: b1, to: b1 }, { call: call + 1 }), []);
 	assert.deepEqual(await readCommitted(contracts, { from: 0, to: b1 - 1 }), []);
 	assert.equal((await readRollCallParams(contracts)).every, 2);

@@ -27,7 +27,10 @@ export async function loadTensor(
 		const bytes = new Uint8Array(elementCount(dims) * bytesOf(type));
 		if (blob === null) throw error;
 		bytes.set(blob.subarray(0, bytes.length));
-		await session.write(tensor, bytes);
+		await session.write(tensor, bytes).catch((wrong: unknown) => {
+			// What is in the file is none of this tensor's: its length said so.
+			throw wrong instanceof AssayError && wrong.code === "TENSOR_RANGE" ? error : wrong;
+		});
 		if (equalBytes(await session.root(tensor), root)) return;
 		throw new AssayError("TENSOR_ROOT", `${name} has another root than the store's file is named by`, {
 			hint: codes.TENSOR_ROOT.hint,

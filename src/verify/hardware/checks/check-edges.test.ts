@@ -290,12 +290,15 @@ test("the first fault ends the judgement", () => {
 });
 
 test("the numbers of the policy are those of docs/hardware-proof.md: a change of one is a change of the page", () => {
-	const { fullSamples, fullSamplesOther, fullSamplesSustained, gemm, fma, workNs, fetchBytesPerS, ...rest } = POLICY;
-	assert.deepEqual(fullSamples, { gemm: 128, stream: 128, copy: 64, fma: 64, chase: 16 });
+	const { fullSamples, fullSamplesOther, fullSamplesSustained, gemm, fma, train, workNs, fetchBytesPerS, ...rest } =
+		POLICY;
+	assert.deepEqual(fullSamples, { gemm: 128, stream: 128, copy: 64, fma: 64, chase: 16, train: 1 });
 	assert.deepEqual([fullSamplesOther, fullSamplesSustained], [{ peer: 16, disk: 64 }, 32]);
 	assert.deepEqual(gemm, { mStep: 128, nStep: 512, kStep: 128, maxSide: 65536 });
 	assert.deepEqual(fma, { laneStep: 256, maxLanes: 268_435_456, stepStep: 512, maxSteps: 1_048_576 });
 	assert.deepEqual(workNs, { entry: 4, step: { fp32: 10, fp64: 63, int32: 26 }, hash: 2600, opening: 60_000 });
+	const limits = { maxLayers: 12, maxWidth: 1024, maxContext: 1024, maxTokens: 131_072, maxRounds: 4096 };
+	assert.deepEqual(train, { ...limits, maxDraws: 16, maxSamples: 16 });
 	assert.deepEqual(fetchBytesPerS, { gpu: 64e9, cpu: 1e9 });
 	assert.deepEqual(rest, {
 		...{ maxSamples: 4096, maxRounds: 1_048_576, maxPasses: 65536, maxIntervals: 65536 },
