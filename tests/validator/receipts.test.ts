@@ -115,7 +115,7 @@ async function startCheat(signer: Signer, dataFolder: string): Promise<void> {
 		dataFolder,
 		name: "toy",
 		pricePerHourMicros: 1,
-		engine: { command: process.execPath, args: ["--input-type=module", "-e", CHEATING_ENGINE] },
+		engine: { command: process.execPath, args: ["--input-type=module", "-e", CHEATING_ENGINE, "--"] },
 		env: process.env,
 		limits: { memoryBytes: 1e12, minutes: 60 },
 		diskBytesPerDay: null,
