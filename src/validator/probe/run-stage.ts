@@ -19,7 +19,7 @@ import { type ChallengeSpec, type GemmSpec, MAX_READINGS, type OpenedWhat } from
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import { chaseSamples, fmaSamples, gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { opsOfRound, type Step } from "../../verify/hardware/plan/probe-plan.ts";
-import { openTraining, runTraining } from "./run-training.ts";
+import { beforeDeadline, openTraining, runTraining } from "./run-training.ts";
 import { bytesOfPass, type CommittedGemm, type StageContext, sendRun } from "./stage-context.ts";
 
 /** FRAMES.md: rounds 1 … 2²⁰. */
@@ -182,14 +182,18 @@ async function ask(
 	};
 	try {
 		if (spec.kind === "train") {
-			const { answer, held } = await runTraining((work) => context.client.openWork(work), spec, seed, {
+			const run = {
 				clockUs: context.clockUs,
 				// Before it come the program and its tables.
-				onSeed: (atUs) => {
+				onSeed: (atUs: number) => {
 					sentAtUs = atUs;
 				},
 				onRoot: options.onRoot,
-			});
+			};
+			const hangUp = () => context.client.close();
+			const { answer, held } = await beforeDeadline(options.deadlineMs, hangUp, () =>
+				runTraining((work) => context.client.openWork(work), spec, seed, run),
+			);
 			if (held !== null) context.trained.set(challenge, held);
 			return answer;
 		}
@@ -263,7 +267,10 @@ async function openChallenge(context: StageContext, challenge: number, nonce: Ui
 	if (spec.kind === "train" && trained !== undefined) {
 		const last = context.answered[challenge]!.roots.at(-1)!.root;
 		const seed = openSeed(context.secret, challenge, last, nonce);
-		await openTraining(trained, spec, seed, context.clockUs, add);
+		const hangUp = () => context.client.close();
+		await beforeDeadline(context.deadlines.openMs, hangUp, () =>
+			openTraining(trained, spec, seed, context.clockUs, add),
+		);
 		context.trained.delete(challenge);
 		return;
 	}

@@ -33,6 +33,16 @@ interface Options {
 	readonly onRoot: (root: RootRecord) => void;
 }
 
+/** A session's requests have no deadline of their own: an engine that only answers pings is hung up on when the time is over. */
+export async function beforeDeadline<T>(deadlineMs: number, hangUp: () => unknown, act: () => Promise<T>): Promise<T> {
+	const timer = setTimeout(() => void hangUp(), deadlineMs);
+	try {
+		return await act();
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
 /** Program, tables and data, and one step under another seed, so that nothing of this is in the measured time. */
 async function prepare(open: OpenWorkSession, spec: TrainSpec): Promise<WorkSession> {
 	const nobody = new Uint8Array(32);
