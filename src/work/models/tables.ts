@@ -46,8 +46,8 @@ function root(x: bigint): bigint {
 	}
 }
 
-/** 1/√(2π), by Machin's formula for π. */
-function normalFactor(): bigint {
+/** By Machin's formula. */
+function pi(): bigint {
 	const arctan = (n: bigint): bigint => {
 		let [sum, power] = [0n, ONE / n];
 		for (let i = 1n; power !== 0n; i += 2n) {
@@ -56,9 +56,11 @@ function normalFactor(): bigint {
 		}
 		return sum;
 	};
-	const pi = 4n * (4n * arctan(5n) - arctan(239n));
-	return (ONE * ONE) / root(2n * pi);
+	return 4n * (4n * arctan(5n) - arctan(239n));
 }
+
+/** 1/√(2π). */
+const normalFactor = (): bigint => (ONE * ONE) / root(2n * pi());
 
 /** Φ(x) and φ(x), x ≥ 0: φ·(x + x³/3 + x⁵/15 + …) + ½. */
 function normal(x: bigint): { readonly below: bigint; readonly density: bigint } {
@@ -70,6 +72,28 @@ function normal(x: bigint): { readonly below: bigint; readonly density: bigint }
 		term = mul(term, square) / i;
 	}
 	return { below: ONE / 2n + mul(density, sum), density };
+}
+
+/** σ(x) = 1/(1 + exp(−x)), x ≥ 0. */
+const sigmoid = (x: bigint): bigint => (ONE * ONE) / (ONE + exp(x));
+
+/** ln of a float from 1 on: digits, then the rest, whose 52 bits are all taken. */
+function log(x: number): bigint {
+	let [digits, rest] = [0n, x];
+	for (; rest >= 2; rest /= 2) digits++;
+	const fraction = (BigInt(rest * 2 ** 52) << BITS) >> 52n;
+	return digits * logRatio(ONE / 3n) + logRatio(((fraction - ONE) << BITS) / (fraction + ONE));
+}
+
+/** cos and sin of an angle between 0 and 1 by their series. */
+function turnOf(angle: bigint): readonly [cos: bigint, sin: bigint] {
+	const sums: [bigint, bigint] = [0n, 0n];
+	let term = ONE;
+	for (let i = 0n; term !== 0n; i++) {
+		sums[Number(i % 2n)]! += i % 4n < 2n ? term : -term;
+		term = mul(term, angle) / (i + 1n);
+	}
+	return sums;
 }
 
 const table = (length: number, entry: (i: number) => number): Elements =>
@@ -92,3 +116,47 @@ export const geluSlopeTable = (): Elements =>
 	});
 /** round(2^bits/√n). */
 export const inverseRoot = (n: number, bits: number): number => rounded((ONE * ONE) / root(BigInt(n) << BITS), bits);
+/** σ(i/32), 2^20. */
+export const sigmoidTable = (): Elements => table(513, (i) => rounded(sigmoid(ratio(i, 32)), 20));
+
+/** GELU by tanh, as GPT-2 has it: ½(1 + tanh z) = σ(2z), z = √(2/π)·(x + 0.044715·x³). Gives σ(2z) and its slope by x. */
+function byTanh(x: bigint): { readonly below: bigint; readonly slope: bigint } {
+	const factor = 4n * normalFactor();
+	const cubic = ratio(44_715, 1_000_000);
+	const square = mul(x, x);
+	const below = sigmoid(mul(factor, x + mul(cubic, mul(square, x))));
+	const inner = mul(factor, ONE + 3n * mul(cubic, square));
+	return { below, slope: mul(inner, mul(below, ONE - below)) };
+}
+
+/** What GPT-2's GELU multiplies by, at i/32, 2^15. */
+export const geluTanhTable = (): Elements => table(257, (i) => rounded(byTanh(ratio(i, 32)).below, 15));
+/** Its slope at i/32, 2^15. */
+export const geluTanhSlopeTable = (): Elements =>
+	table(257, (i) => {
+		const x = ratio(i, 32);
+		const { below, slope } = byTanh(x);
+		return rounded(below + mul(x, slope), 15);
+	});
+
+/** cos and sin of place·theta^(−2i/headWidth), [context, headWidth/2], 2^bits. Each place is the one before, turned once more. */
+export function ropeTables(
+	theta: number,
+	headWidth: number,
+	context: number,
+	bits: number,
+): { readonly cos: Int32Array; readonly sin: Int32Array } {
+	const pairs = headWidth / 2;
+	const [cos, sin] = [new Int32Array(context * pairs), new Int32Array(context * pairs)];
+	const base = log(theta);
+	for (let i = 0; i < pairs; i++) {
+		const [c, s] = turnOf(exp((2n * BigInt(i) * base) / BigInt(headWidth)));
+		let [x, y] = [ONE, 0n];
+		for (let place = 0; place < context; place++) {
+			cos[place * pairs + i] = rounded(x, bits);
+			sin[place * pairs + i] = rounded(y, bits);
+			[x, y] = [mul(x, c) - mul(y, s), mul(x, s) + mul(y, c)];
+		}
+	}
+	return { cos, sin };
+}
