@@ -21,8 +21,8 @@ import {
 import { encodeProgram } from "../src/work/program/encode.ts";
 import { stateHashOf } from "../src/work/trace/commitments.ts";
 import { buildWorkload } from "../src/work/workloads/build-workload.ts";
-import { readJob, type TrainSpec } from "../src/work/workloads/read-job.ts";
-import { weightsFile } from "../src/work/workloads/weights-file.ts";
+import { readJob } from "../src/work/workloads/read-job.ts";
+import type { GptSpec } from "../src/work/workloads/train/gpt-model.ts";
 import type { Workload } from "../src/work/workloads/workload.ts";
 
 const MEAN_OF = 20;
@@ -49,16 +49,12 @@ async function fetchTensor(session: WorkSession, { program }: Workload, name: st
 }
 
 /** What PyTorch needs: the weights after init, the data, and which samples each step sees. */
-async function writeTwin(folder: string, session: WorkSession, work: Workload, spec: TrainSpec): Promise<void> {
+async function writeTwin(folder: string, session: WorkSession, work: Workload, spec: GptSpec): Promise<void> {
 	const { model, batch, steps, seed, optimizer } = spec;
-	if (model.kind !== "gpt") throw new Error("only GPTs are compared");
 	const tensors = new Map<string, Elements>();
-	for (const { tensor } of work.weights)
-		if (!tensors.has(tensor)) tensors.set(tensor, await fetchTensor(session, work, tensor));
-	writeFileSync(
-		join(folder, "weights.safetensors"),
-		weightsFile(work.weights, (name) => tensors.get(name)!),
-	);
+	const [weights] = work.files;
+	for (const tensor of weights!.tensors) tensors.set(tensor, await fetchTensor(session, work, tensor));
+	writeFileSync(join(folder, weights!.name), await weights!.make((name) => tensors.get(name)!));
 	writeFileSync(join(folder, "tokens.bin"), elementsToBytes(Int32Array.from(work.given.tokens as Int32Array)));
 	const n = (work.given.tokens!.length - 1) / model.context;
 	const table = orderTable("affine", seed, n, Math.ceil((steps * batch) / n));
@@ -70,7 +66,7 @@ async function writeTwin(folder: string, session: WorkSession, work: Workload, s
 	writeFileSync(join(folder, "job.json"), JSON.stringify({ model, optimizer, batch, steps }));
 }
 
-async function runOurs(folder: string, work: Workload, spec: TrainSpec): Promise<OurCurve> {
+async function runOurs(folder: string, work: Workload, spec: GptSpec): Promise<OurCurve> {
 	const link = await createLocalLink({ command: resolve(ENGINE!), args: ["--work"], env: process.env });
 	const client = await createEngineClient(link, {
 		clockUs: () => Math.round(performance.now() * 1000),
@@ -123,8 +119,8 @@ function compare(ours: readonly number[], float: readonly number[]) {
 async function trial(job: string): Promise<object> {
 	const folder = join(WORK, basename(job, ".json"));
 	mkdirSync(folder, { recursive: true });
-	const spec = readJob(JSON.parse(readFileSync(job, "utf8")));
-	if (spec.workload !== "train") throw new Error(`${job} trains nothing`);
+	const spec = readJob(JSON.parse(readFileSync(job, "utf8"))) as GptSpec;
+	if (spec.workload !== "train" || spec.model.kind !== "gpt") throw new Error(`${job} trains no GPT`);
 	const work = await buildWorkload(spec, (name) => new Uint8Array(readFileSync(join(dirname(job), name))));
 	const ours = await runOurs(folder, work, spec);
 	const { model, optimizer, batch, steps } = spec;

@@ -7,7 +7,7 @@ import { formatBytes, formatPercent } from "../protocol/format-number.ts";
 import { type RunEnd, runJob } from "../provider/jobs/run-job.ts";
 import { openRunFolder } from "../store/runs/run-folder.ts";
 import { buildWorkload } from "../work/workloads/build-workload.ts";
-import { readJob } from "../work/workloads/read-job.ts";
+import { readJob, withLength } from "../work/workloads/read-job.ts";
 import type { Workload } from "../work/workloads/workload.ts";
 import type { CliIo } from "./command.ts";
 import { readInput } from "./evidence-file.ts";
@@ -47,8 +47,7 @@ function parsedJob(path: string, steps: number | undefined): { readonly text: st
 		throw jobError(`${path} is no JSON: ${(cause as Error).message}`, cause);
 	}
 	if (steps === undefined) return { text: file!, json };
-	const held = json as { readonly workload?: unknown };
-	const changed = { ...(json as object), [held.workload === "program" ? "segments" : "steps"]: steps };
+	const changed = withLength(json, steps);
 	return { text: `${JSON.stringify(changed, null, "\t")}\n`, json: changed };
 }
 
@@ -63,7 +62,7 @@ function endText(path: string, end: RunEnd, tookMs: number, workload: Workload, 
 	if (end.claimHash === null)
 		return `${paint.unsure(paint.strong("STOPPED"))}  after segment ${end.done - 1} of ${end.segments - 1}\n  start it again to go on: ${path}\n`;
 	const made = [
-		...(workload.weights.length > 0 ? ["weights.safetensors"] : []),
+		...workload.files.map(({ name }) => name),
 		...workload.program.tensors.filter(({ kind }) => kind === "result").map(({ name }) => `results/${name}.npy`),
 	];
 	return [

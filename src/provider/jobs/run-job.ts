@@ -44,7 +44,6 @@ import {
 	segmentTree,
 	stateHashOf,
 } from "../../work/trace/commitments.ts";
-import { weightsFile } from "../../work/workloads/weights-file.ts";
 import type { Workload } from "../../work/workloads/workload.ts";
 import { collectStates, type Keeping, type Pace, windowSegments } from "./checkpoints.ts";
 
@@ -283,29 +282,31 @@ const UNUSABLE: ReadonlySet<string> = new Set([
 	"TENSOR_RANGE",
 ]);
 
-/** What the customer takes home: results as arrays, weights as safetensors. */
-async function writeOutcome({ job, session }: Run): Promise<void> {
-	const { folder, workload } = job;
+async function bytesNow({ job, session }: Run, tensor: number): Promise<Uint8Array> {
+	const { type, dims } = job.workload.program.tensors[tensor]!;
+	return session.fetch(tensor, 0, elementCount(dims) * bytesOf(type));
+}
+
+/** What the customer takes home, or sees before the end. */
+async function writeFiles(run: Run, files: Workload["files"]): Promise<void> {
+	const { folder, workload } = run.job;
 	const { tensors } = workload.program;
-	const bytesNow = (i: number): Promise<Uint8Array> => {
-		const { type, dims } = tensors[i]!;
-		return session.fetch(i, 0, elementCount(dims) * bytesOf(type));
-	};
-	for (const i of numbersOf(workload, "result")) {
-		const { name, type, dims } = tensors[i]!;
-		await folder.write(`results/${name}.npy`, writeNpy(type, dims, await bytesNow(i)));
-	}
-	if (workload.weights.length === 0) return;
 	const named = new Map<string, Elements>();
-	for (const name of new Set(workload.weights.map(({ tensor }) => tensor))) {
+	for (const name of new Set(files.flatMap((file) => file.tensors))) {
 		const i = tensors.findIndex((tensor) => tensor.name === name);
 		const { type, dims } = tensors[i]!;
-		named.set(name, bytesToElements(await bytesNow(i), type, elementCount(dims))!);
+		named.set(name, bytesToElements(await bytesNow(run, i), type, elementCount(dims))!);
 	}
-	await folder.write(
-		"weights.safetensors",
-		weightsFile(workload.weights, (tensor) => named.get(tensor)!),
-	);
+	for (const { name, make } of files) await folder.write(name, await make((tensor) => named.get(tensor)!));
+}
+
+async function writeOutcome(run: Run): Promise<void> {
+	const { folder, workload } = run.job;
+	for (const i of numbersOf(workload, "result")) {
+		const { name, type, dims } = workload.program.tensors[i]!;
+		await folder.write(`results/${name}.npy`, writeNpy(type, dims, await bytesNow(run, i)));
+	}
+	await writeFiles(run, workload.files);
 }
 
 async function writeClaim(run: Run): Promise<JobClaim> {
@@ -342,12 +343,14 @@ export async function runJob(job: RunJob): Promise<RunEnd> {
 		await run.resume();
 		job.onEvent?.({ kind: "begun", plan: session.plan, from: run.next, last });
 		const keeping: Keeping = { segments: last + 1, stateBytes: session.plan.stateBytes, diskBytes };
+		const previews = workload.files.filter(({ isPreview }) => isPreview);
 		let pace: Pace | null = null;
 		while (run.next <= last && signal?.aborted !== true) {
 			const [from, started] = [run.next, nowMs()];
 			await run.runWindow(Math.min(windowSegments(keeping, pace), last + 1 - run.next));
 			const ran = nowMs();
 			await run.save(keeping);
+			if (run.next <= last) await writeFiles(run, previews);
 			pace = { segmentMs: (ran - started) / Math.max(1, run.next - from), saveMs: nowMs() - ran };
 		}
 		const isDone = run.next > last;

@@ -59,7 +59,7 @@ export function toyWorkload({ program, given }: Sample, segments: number): Workl
 			unit: "",
 			read: (elements: ArrayLike<number | bigint>) => Number(elements[0]!),
 		}));
-	return { program, seed: TOY_SEED, given, segments, metrics, weights: [] };
+	return { program, seed: TOY_SEED, given, segments, metrics, files: [] };
 }
 
 export interface ToyRun extends Partial<Pick<RunJob, "diskBytes" | "signal" | "nowMs">> {

@@ -14,7 +14,6 @@ const RUN_FILES = {
 	journal: "journal.jsonl",
 	claim: "claim.json",
 	states: "states.bin",
-	weights: "weights.safetensors",
 } as const;
 type RunFile = (typeof RUN_FILES)[keyof typeof RUN_FILES];
 
@@ -33,8 +32,8 @@ export interface RunReader {
 }
 
 export interface RunWriter extends RunReader {
-	/** Durable when it resolves. */
-	write(file: RunFile | `results/${string}.npy`, content: Uint8Array | string): Promise<void>;
+	/** A file of the run, or one that the customer takes home. Durable when it resolves. */
+	write(file: string, content: Uint8Array | string): Promise<void>;
 	/** Under its root; durable when it resolves. */
 	putBlob(root: string, bytes: Uint8Array): Promise<void>;
 	removeBlobs(roots: Iterable<string>): Promise<void>;

@@ -4,7 +4,7 @@ import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, repeat, turn, type Value, view } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
-import type { WorkloadWeight } from "../workloads/workload.ts";
+import type { WorkloadWeight } from "../workloads/weights-file.ts";
 import { type GeluTables, gelu, geluBackward, geluTables } from "./activation.ts";
 import { Attention } from "./attention.ts";
 import { type Activation, activationOf, Linear, PRODUCT } from "./linear.ts";

@@ -75,7 +75,7 @@ const REFUSED: readonly [what: string, job: unknown, message: RegExp][] = [
 	["features for a gpt", data({ features: "a", labels: "b" }), /^data\.features/],
 	["features without labels", data({ features: "a" }, MLP), /^data must have labels/],
 	["labels without features", data({ generated: 9, labels: "b" }, MLP), /^data must have labels/],
-	["text for an mlp", data({ text: "a" }, MLP), /^data of an mlp/],
+	["text for an mlp", data({ text: "a" }, MLP), /^data\.text is nothing for this model: it takes features/],
 	["an unknown optimizer", optimizer({ kind: "lion" }), /^optimizer\.kind/],
 	["exact SGD for a gpt", optimizer({ kind: "exact-sgd" }), /^optimizer\.kind exact-sgd/],
 	["a rate for exact SGD", optimizer({ kind: "exact-sgd", rate: 0.1 }, MLP), /^optimizer has a field/],

@@ -1,9 +1,10 @@
 // What a job computes: a program, everything that it is given, and how to read what comes out. Made from a job file by
 // build-workload.ts; run by an engine or by program/run-program.ts. Not here: who runs it, how it is verified, what it costs.
+import type { Shape } from "../../protocol/bytes/shape.ts";
 import type { Elements } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
 
-interface WorkloadMetric {
+export interface WorkloadMetric {
 	/** Of a metric tensor of the program. */
 	readonly name: string;
 	readonly label: string;
@@ -11,13 +12,15 @@ interface WorkloadMetric {
 	read(elements: Elements): number;
 }
 
-/** Elements of a state tensor, from `first`, as floats: value = element / scale. */
-export interface WorkloadWeight {
+/** A file that the customer takes home. */
+export interface WorkloadFile {
+	/** Relative to the run's folder: `picture.png`, `frames/0012.png`. */
 	readonly name: string;
-	readonly tensor: string;
-	readonly first: number;
-	readonly dims: readonly number[];
-	readonly scale: number;
+	/** State and result tensors that it is made of. */
+	readonly tensors: readonly string[];
+	/** Also made whenever a state is saved: how far the work is. */
+	readonly isPreview: boolean;
+	make(elements: (tensor: string) => Elements): Uint8Array | Promise<Uint8Array>;
 }
 
 export interface Workload {
@@ -29,5 +32,20 @@ export interface Workload {
 	/** T; segment 0 (init) comes before. */
 	readonly segments: number;
 	readonly metrics: readonly WorkloadMetric[];
-	readonly weights: readonly WorkloadWeight[];
+	readonly files: readonly WorkloadFile[];
+}
+
+/** The bytes of a file that the job names, relative to the job file. */
+export type Files = (name: string) => Promise<Uint8Array> | Uint8Array;
+
+/** One kind of job file; kinds.ts has them all. */
+export interface WorkloadKind<Spec> {
+	/** The fields; which of them must be there is `required`. */
+	readonly shape: Shape<unknown>;
+	readonly required: readonly string[];
+	/** The field that says how long the job is: what `--steps` replaces. */
+	readonly length: string;
+	/** A job that has this shape. Fills in what was left out and checks what no field shows by itself; throws AssayError. */
+	read(json: unknown, seed: Uint8Array): Spec;
+	build(spec: Spec, files: Files): Promise<Workload>;
 }

@@ -1,15 +1,15 @@
 // A program of one's own as a job: bytes or text, arrays for its inputs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { npyBytes } from "../formats/arrays.test-kit.ts";
-import { encodeProgram } from "../program/encode.ts";
-import { orThrow } from "../program/fault.ts";
-import { sealProgram } from "../program/open-program.ts";
-import { parseProgram } from "../program/parse-text.ts";
-import { createMachine } from "../program/run-program.ts";
-import { buildWorkload } from "./build-workload.ts";
-import { readJob } from "./read-job.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { npyBytes } from "../../formats/arrays.test-kit.ts";
+import { encodeProgram } from "../../program/encode.ts";
+import { orThrow } from "../../program/fault.ts";
+import { sealProgram } from "../../program/open-program.ts";
+import { parseProgram } from "../../program/parse-text.ts";
+import { createMachine } from "../../program/run-program.ts";
+import { buildWorkload } from "../build-workload.ts";
+import { readJob } from "../read-job.ts";
 
 const TEXT = `program k 2
 input x i16[3] -10..10

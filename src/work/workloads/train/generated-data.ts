@@ -1,9 +1,9 @@
 // Data made from a job's seed, for trials and measurements: a language with something to learn, and classes that can be told apart.
 // The rule is part of docs/training.md §7: anyone makes the same numbers.
-import { philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";
-import { createTokens, type Tokens } from "../formats/tokens.ts";
-import type { Samples } from "../models/mlp.ts";
-import { I16 } from "../models/numbers.ts";
+import { philoxBlock, philoxKey } from "../../../protocol/hash/philox.ts";
+import { createTokens, type Tokens } from "../../formats/tokens.ts";
+import type { Samples } from "../../models/mlp.ts";
+import { I16 } from "../../models/numbers.ts";
 
 /** Fourth word of Philox's counter. */
 const DOMAIN = { tokens: 0x746f_6b73, centres: 0x6365_6e74, features: 0x6665_6174 } as const;

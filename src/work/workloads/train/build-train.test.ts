@@ -2,16 +2,15 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { npyBytes } from "../formats/arrays.test-kit.ts";
-import { readSafetensors } from "../formats/safetensors.ts";
-import { Trial } from "../models/training.test-kit.ts";
-import { elementCount } from "../operators/tensor-type.ts";
-import { buildWorkload } from "./build-workload.ts";
-import { readJob } from "./read-job.ts";
-import { weightsFile } from "./weights-file.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { npyBytes } from "../../formats/arrays.test-kit.ts";
+import { readSafetensors } from "../../formats/safetensors.ts";
+import { Trial } from "../../models/training.test-kit.ts";
+import { elementCount } from "../../operators/tensor-type.ts";
+import { buildWorkload } from "../build-workload.ts";
+import { readJob } from "../read-job.ts";
 
-const SAMPLES = new URL("../../../samples/", import.meta.url);
+const SAMPLES = new URL("../../../../samples/", import.meta.url);
 const SEED = `0x${"05".repeat(32)}`;
 const GPT = {
 	workload: "train",
@@ -60,10 +59,7 @@ test("a GPT's weights come out as a safetensors file", async () => {
 	const trial = new Trial(work, work.seed);
 	const [loss] = trial.losses(work.segments).map((value) => work.metrics[0]!.read(BigInt64Array.of(BigInt(value))));
 	assert.ok(Math.abs(loss! - Math.log(300)) < 0.1);
-	const tensors = readSafetensors(
-		weightsFile(work.weights, (name) => trial.tensor(name)),
-		"w",
-	);
+	const tensors = readSafetensors(await work.files[0]!.make((name) => trial.tensor(name)), "w");
 	const state = work.program.tensors.filter(({ kind }) => kind === "state");
 	assert.equal(
 		tensors.reduce((sum, { values }) => sum + values.length, 0),

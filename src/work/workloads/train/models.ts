@@ -1,0 +1,5 @@
+// All models that can be trained. A new one is a file here and a line below.
+import { gptModel } from "./gpt-model.ts";
+import { mlpModel } from "./mlp-model.ts";
+
+export const MODELS = { gpt: gptModel, mlp: mlpModel } as const;

@@ -1,0 +1,93 @@
+// A training job: which fields it has besides its model, and what a kind of model adds (models.ts has them all). docs/training.md.
+
+import type { Shape } from "../../../protocol/bytes/shape.ts";
+import { int, oneOf, type Typed, variants } from "../../../protocol/bytes/shape.ts";
+import type { Optimizer } from "../../models/optimizer.ts";
+import type { Elements } from "../../operators/tensor-type.ts";
+import { file, partial, real, wrongField } from "../job-fields.ts";
+import type { Files, Workload, WorkloadMetric } from "../workload.ts";
+
+/** One of these: text (bytes), tokens (u16 or u32), rows with labels (npy); or numbers made from a seed. */
+export const data = partial({
+	text: file,
+	tokens: file,
+	bytesPerToken: oneOf(2, 4),
+	features: file,
+	labels: file,
+	generated: int(1, 2 ** 31 - 1),
+});
+export type DataSpec = Typed<typeof data>;
+
+const rates = {
+	rate: real(1e-9, 1e3),
+	/** Steps with a rising rate, at the start. */
+	warmup: int(0, 2 ** 31 - 1),
+	/** What the rate has fallen to at the last step, by a cosine; 1: it stays. */
+	floor: real(0, 1),
+};
+export const optimizer = variants("kind", {
+	"exact-sgd": partial({ kind: oneOf("exact-sgd"), shift: int(0, 30) }),
+	sgd: partial({ kind: oneOf("sgd"), ...rates }),
+	momentum: partial({ kind: oneOf("momentum"), ...rates, momentum: real(0, 0.9999) }),
+	adamw: partial({
+		kind: oneOf("adamw"),
+		...rates,
+		beta1: real(0, 0.9999),
+		beta2: real(0, 0.99999),
+		decay: real(0, 10),
+	}),
+});
+
+interface ExactSgd {
+	readonly kind: "exact-sgd";
+	/** The rate is 2^-shift. */
+	readonly shift: number;
+}
+
+export interface TrainSpec<Model = { readonly kind: string }> {
+	readonly workload: "train";
+	readonly model: Model;
+	readonly data: DataSpec;
+	readonly optimizer: ExactSgd | Optimizer;
+	readonly batch: number;
+	readonly steps: number;
+	readonly seed: Uint8Array;
+	readonly order: "affine" | "cube";
+	/** Null: by the rule of docs/training.md. */
+	readonly stepsPerSegment: number | null;
+}
+
+/** What the rule of segment length asks: trained parameters, rows that go through them a step, ops a step. */
+export interface TrainSize {
+	readonly parameters: number;
+	readonly rows: number;
+	readonly ops: number;
+}
+
+/** A kind of model that can be trained. */
+export interface TrainModel<Model> {
+	readonly shape: Shape<Model>;
+	/** What no field shows by itself; throws. */
+	check(spec: TrainSpec<Model>): void;
+	size(spec: TrainSpec<Model>, files: Files): TrainSize | Promise<TrainSize>;
+	/** `k`: steps a segment. */
+	build(spec: TrainSpec<Model>, k: number, files: Files): Promise<Omit<Workload, "seed" | "segments">>;
+}
+
+/** Which data a model takes; exactly one is there. */
+export function checkData({ data: held }: TrainSpec, kinds: readonly (keyof DataSpec)[], words: string): void {
+	const named = (["text", "tokens", "features", "generated"] as const).filter((name) => held[name] !== undefined);
+	if (named.length !== 1) throw wrongField("data", "must have one of text, tokens, features with labels, generated");
+	if ((held.features === undefined) !== (held.labels === undefined))
+		throw wrongField("data", "must have labels with features, and none without");
+	if (held.bytesPerToken !== undefined && held.tokens === undefined)
+		throw wrongField("data.bytesPerToken", "goes with tokens");
+	if (!kinds.includes(named[0]!)) throw wrongField(`data.${named[0]}`, `is nothing for this model: it takes ${words}`);
+}
+
+export const lossMetric = (scale: number, count: number, unit: string): WorkloadMetric => ({
+	name: "loss",
+	label: "loss",
+	unit,
+	read: (elements: Elements) => Number(elements[0]!) / scale / count,
+});
