@@ -2,7 +2,6 @@
 // others. A transaction is mined at once; what a fork drops is forgotten by the node as well, as by one that
 // was restarted.
 import { keccak256 } from "viem";
-import { createMutex } from "../../platform/keyed-mutex.ts";
 import { accountOf } from "../sending/sign.ts";
 import { createEdrProvider } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
@@ -39,15 +38,12 @@ export async function createToyNode(): Promise<ToyNode> {
 		timestamp: TOY_GENESIS_S,
 		treasurer: TREASURER.address.toLowerCase(),
 	});
-	// Several ask at once: between the clock and what is to happen at it nobody else comes.
-	const mutex = createMutex();
-	/** A block of the node's time, never of this machine's. */
-	const mine = () => mutex.run(() => evm("evm_mine", [node.nowS]));
 	/** State before block i + 1 was made. */
 	const snapshots: { readonly id: unknown; readonly nowS: number }[] = [];
 	const block = async () => {
 		snapshots.push({ id: await evm("evm_snapshot", []), nowS: node.nowS });
-		await mine();
+		await evm("evm_setNextBlockTimestamp", [node.nowS]);
+		await evm("evm_mine", []);
 	};
 	const node: ToyNode = {
 		down: false,
@@ -71,14 +67,13 @@ export async function createToyNode(): Promise<ToyNode> {
 				const held = node.hold;
 				node.hold = null;
 				await held?.();
-				await mine();
+				await evm("evm_setNextBlockTimestamp", [node.nowS]);
+				await evm("evm_mine", []);
 				snapshots.push(at);
-			} else
-				answer = await mutex.run(async () => {
-					if (method === "eth_call" || method === "eth_estimateGas")
-						await evm("evm_setNextBlockTimestamp", [node.nowS]);
-					return evm(method, params);
-				});
+			} else {
+				if (method === "eth_call" || method === "eth_estimateGas") await evm("evm_setNextBlockTimestamp", [node.nowS]);
+				answer = await evm(method, params);
+			}
 			if (node.down === "after") throw new Error("the line died before the answer");
 			return answer;
 		},

@@ -11,7 +11,7 @@ export interface Picture {
 	readonly pixels: Uint8Array;
 }
 
-const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+export const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 const GRAY = 0;
 const RGB = 2;
 
@@ -43,7 +43,7 @@ function paeth(left: number, up: number, corner: number): number {
 }
 
 /** By the codes of PNG's filters: none, sub, up, average, Paeth. */
-const PREDICTED: readonly ((left: number, up: number, corner: number) => number)[] = [
+export const PREDICTED: readonly ((left: number, up: number, corner: number) => number)[] = [
 	() => 0,
 	(left) => left,
 	(_, up) => up,

@@ -20,6 +20,9 @@ export interface LinearGradients {
 	readonly input: (row: Index, column: Index) => Expression;
 	/** [N]: of the bias, as the optimiser takes it. */
 	readonly bias: Value;
+	/** What `input` reads: [rows, K], and by how much each row was shifted before the product. */
+	readonly product: Value;
+	readonly shifts: Value;
 }
 
 export class Linear {
@@ -45,7 +48,9 @@ export class Linear {
 	/** `d`: gradient of the output, i32 [rows, N] at 2^24. Moves the weight. */
 	backward(d: Value): LinearGradients {
 		const { net, parameters, weight, copies } = this;
-		const { s, rows } = net;
+		const { s } = net;
+		// A convolution has more rows than the batch: one for each place.
+		const rows = d.dims[0]!;
 		const [outputs, inputs] = weight.w.dims as [number, number];
 		const shifts = rowShifts(net, d);
 		const most = largestOf(net, shifts);
@@ -63,6 +68,8 @@ export class Linear {
 		return {
 			input: (r, c) => at(product, r, c).rshv(at(shifts, r).neg().add(SCALE.copy)),
 			bias,
+			product,
+			shifts,
 		};
 	}
 }

@@ -48,6 +48,8 @@ export interface CrossEntropy {
 	readonly gradient: Value;
 	/** Scale of the gradient. */
 	readonly scale: number;
+	/** [rows, columns] at 2^12. */
+	readonly logits: Value;
 }
 
 /** Columns for so many classes: products want whole tiles. */
@@ -101,5 +103,5 @@ export function crossEntropy(
 	);
 	const loss = b.tensor("metric", "loss", "i64", [1], 0, BigInt(rows) << 30n);
 	s.reduce("sum", view(losses, rows), { to: loss });
-	return { gradient, scale };
+	return { gradient, scale, logits: l };
 }

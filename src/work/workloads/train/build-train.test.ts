@@ -48,10 +48,7 @@ for (const name of readdirSync(SAMPLES).filter((one) => one.endsWith(".json")))
 			(file): Uint8Array => new Uint8Array(readFileSync(new URL(file, SAMPLES))),
 		);
 		assert.ok(work.segments >= 1);
-		assert.deepEqual(
-			work.metrics.map(({ label }) => label),
-			["loss"],
-		);
+		assert.equal(work.metrics[0]?.label, "loss");
 	});
 
 test("a GPT's weights come out as a safetensors file", async () => {

@@ -2,11 +2,20 @@
 // The rule is part of docs/training.md §7: anyone makes the same numbers.
 import { philoxBlock, philoxKey } from "../../../protocol/hash/philox.ts";
 import { createTokens, type Tokens } from "../../formats/tokens.ts";
+import type { Images } from "../../models/cnn/images.ts";
+import type { Picture } from "../../models/cnn/layers.ts";
 import type { Samples } from "../../models/mlp.ts";
 import { I16 } from "../../models/numbers.ts";
 
 /** Fourth word of Philox's counter. */
-const DOMAIN = { tokens: 0x746f_6b73, centres: 0x6365_6e74, features: 0x6665_6174 } as const;
+const DOMAIN = {
+	tokens: 0x746f_6b73,
+	centres: 0x6365_6e74,
+	features: 0x6665_6174,
+	patterns: 0x7061_7474,
+	places: 0x706c_6163,
+	noise: 0x6e6f_6973,
+} as const;
 
 function wordsOf(seed: Uint8Array, domain: number): (i: number) => number {
 	const key = philoxKey(seed);
@@ -54,4 +63,33 @@ export function generatedSamples(seed: Uint8Array, count: number, inputs: number
 			);
 	}
 	return { features, labels };
+}
+
+/** Image i has class i mod the classes: its class's pattern, half as wide as the picture, somewhere in noise. Pixels are p − 128. */
+export function generatedImages(seed: Uint8Array, count: number, picture: Picture, classes: number): Images {
+	const { channels, height, width } = picture;
+	const [pattern, place, noise] = [
+		wordsOf(seed, DOMAIN.patterns),
+		wordsOf(seed, DOMAIN.places),
+		wordsOf(seed, DOMAIN.noise),
+	];
+	const side = Math.ceil(Math.min(height, width) / 2);
+	/** Of squares of 2 x 2 pixels. */
+	const squares = Math.ceil(side / 2);
+	const labels = createTokens(count, classes);
+	const size = channels * height * width;
+	const pixels = new Int8Array(count * size);
+	for (let n = 0; n < count; n++) {
+		labels[n] = n % classes;
+		const own = pixels.subarray(n * size, (n + 1) * size);
+		for (let i = 0; i < size; i++) own[i] = (noise(n * size + i) >>> 25) - 64;
+		const [top, left] = [place(2 * n) % (height - side + 1), place(2 * n + 1) % (width - side + 1)];
+		for (let i = 0; i < channels * side * side; i++) {
+			const [c, row, column] = [Math.floor(i / side / side), Math.floor(i / side) % side, i % side];
+			const square = ((labels[n]! * channels + c) * squares + (row >> 1)) * squares + (column >> 1);
+			const at = (c * height + top + row) * width + left + column;
+			own[at] = own[at]! + (pattern(square) % 2 === 0 ? 64 : -64);
+		}
+	}
+	return { pixels, labels };
 }

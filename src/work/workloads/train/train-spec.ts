@@ -7,13 +7,16 @@ import type { Elements } from "../../operators/tensor-type.ts";
 import { file, partial, real, wrongField } from "../job-fields.ts";
 import type { Files, Workload, WorkloadMetric } from "../workload.ts";
 
-/** One of these: text (bytes), tokens (u16 or u32), rows with labels (npy); or numbers made from a seed. */
+/** One of these: text (bytes), tokens (u16 or u32), rows or images with labels, records; or numbers made from a seed. */
 export const data = partial({
 	text: file,
 	tokens: file,
 	bytesPerToken: oneOf(2, 4),
 	features: file,
+	images: file,
 	labels: file,
+	records: file,
+	labelBytes: oneOf(1, 2),
 	generated: int(1, 2 ** 31 - 1),
 });
 export type DataSpec = Typed<typeof data>;
@@ -74,14 +77,19 @@ export interface TrainModel<Model> {
 	build(spec: TrainSpec<Model>, k: number, files: Files): Promise<Omit<Workload, "seed" | "segments">>;
 }
 
+const DATA = ["text", "tokens", "features", "images", "records", "generated"] as const;
+
 /** Which data a model takes; exactly one is there. */
 export function checkData({ data: held }: TrainSpec, kinds: readonly (keyof DataSpec)[], words: string): void {
-	const named = (["text", "tokens", "features", "generated"] as const).filter((name) => held[name] !== undefined);
-	if (named.length !== 1) throw wrongField("data", "must have one of text, tokens, features with labels, generated");
-	if ((held.features === undefined) !== (held.labels === undefined))
+	const named = DATA.filter((name) => held[name] !== undefined);
+	if (named.length !== 1)
+		throw wrongField("data", "must have one of text, tokens, features with labels, images, records, generated");
+	if (held.images === undefined && (held.features === undefined) !== (held.labels === undefined))
 		throw wrongField("data", "must have labels with features, and none without");
 	if (held.bytesPerToken !== undefined && held.tokens === undefined)
 		throw wrongField("data.bytesPerToken", "goes with tokens");
+	if (held.labelBytes !== undefined && held.records === undefined)
+		throw wrongField("data.labelBytes", "goes with records");
 	if (!kinds.includes(named[0]!)) throw wrongField(`data.${named[0]}`, `is nothing for this model: it takes ${words}`);
 }
 

@@ -1,0 +1,147 @@
+// `"model": { "kind": "cnn" }`: convolutions, pools and dense layers, trained on pictures with a class each. docs/training.md.
+import { int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
+import { cnnProgram } from "../../models/cnn/cnn.ts";
+import type { Images } from "../../models/cnn/images.ts";
+import {
+	fanIn,
+	type Layer,
+	type Picture,
+	placesOf,
+	type Stage,
+	stagesOf,
+	weightDims,
+} from "../../models/cnn/layers.ts";
+import { SCALE } from "../../models/numbers.ts";
+import { LIMITS } from "../../program/shapes.ts";
+import { partial, wrongData, wrongField } from "../job-fields.ts";
+import { readImages } from "../read-images.ts";
+import { weightsFile } from "../weights-file.ts";
+import type { Files, WorkloadMetric } from "../workload.ts";
+import { generatedImages } from "./generated-data.ts";
+import { checkData, lossMetric, type TrainModel, type TrainSpec } from "./train-spec.ts";
+
+const MOST_SIDE = 4096;
+const layer = partial({
+	conv: int(1, 4096),
+	pool: oneOf("max", "average", "global"),
+	dense: int(1, 65_536),
+	size: int(1, 64),
+	stride: int(1, 64),
+	pad: int(0, 63),
+});
+const shape = object({
+	kind: oneOf("cnn"),
+	/** Channels, height, width. */
+	input: list(int(1, MOST_SIDE), 3),
+	layers: list(layer, 64),
+});
+type CnnSpec = TrainSpec<Typed<typeof shape>>;
+type LayerSpec = Typed<typeof layer>;
+
+/** `from`: the picture that goes in, which a global average is as large as. */
+function layerOf(spec: LayerSpec, i: number, isLast: boolean, from: Picture): Layer {
+	const { conv, pool, dense, size, stride, pad } = spec;
+	const where = `model.layers[${i}]`;
+	if ([conv, pool, dense].filter((one) => one !== undefined).length !== 1)
+		throw wrongField(where, "must have one of conv, pool, dense");
+	const isWhole = dense !== undefined || pool === "global";
+	if (isWhole !== (size === undefined)) throw wrongField(where, isWhole ? "has no size" : "must have a size");
+	if (isWhole && stride !== undefined) throw wrongField(where, "has no stride");
+	if (conv === undefined && pad !== undefined) throw wrongField(where, "has a pad: that is for conv");
+	if (dense !== undefined) return { kind: "dense", outputs: dense, isRelu: !isLast };
+	if (pool === "global") {
+		const whole = [from.height, from.width] as const;
+		const window = { size: whole, stride: whole, pads: [0, 0, 0, 0] as const };
+		return { kind: "pool", pool: "average", window, isRelu: false };
+	}
+	const edge = conv === undefined ? 0 : (pad ?? Math.floor((size! - 1) / 2));
+	const step = stride ?? (conv === undefined ? size! : 1);
+	const window = { size: [size!, size!], stride: [step, step], pads: [edge, edge, edge, edge] } as const;
+	if (conv !== undefined) return { kind: "conv", outputs: conv, window, isRelu: true };
+	return { kind: "pool", pool: pool as "max" | "average", window, isRelu: false };
+}
+
+function stagesFor({ model: { input, layers }, batch }: CnnSpec): readonly Stage[] {
+	const [channels, height, width] = input;
+	if (channels === undefined || height === undefined || width === undefined)
+		throw wrongField("model.input", "must be channels, height and width");
+	const stages: Stage[] = [];
+	let from: Picture = { channels, height, width };
+	for (const [i, spec] of layers.entries()) {
+		const where = `model.layers[${i}]`;
+		if (spec.dense === undefined && stages.some(({ layer: { kind } }) => kind === "dense"))
+			throw wrongField(where, "must be dense, after a dense layer");
+		const made = stagesOf(from, [layerOf(spec, i, i === layers.length - 1, from)]);
+		if (typeof made === "number")
+			throw wrongField(where, `does not fit a picture of ${from.channels} x ${from.height} x ${from.width}`);
+		const stage = made[0]!;
+		checkLimits(stage, batch, where);
+		stages.push(stage);
+		from = stage.to;
+	}
+	if (stages.at(-1)?.layer.kind !== "dense")
+		throw wrongField("model.layers", "must end with a dense layer: the classes");
+	return stages;
+}
+
+function checkLimits(stage: Stage, batch: number, where: string): void {
+	const { layer: of, to } = stage;
+	if (of.kind === "pool" && of.window.size[0] * of.window.size[1] > LIMITS.turns)
+		throw wrongField(where, `must have a window of at most ${LIMITS.turns} places`);
+	if (fanIn(stage) > LIMITS.summed) throw wrongField(where, `must have at most ${LIMITS.summed} inputs`);
+	if (batch * placesOf(to) > LIMITS.summed)
+		throw wrongField(
+			"batch",
+			`must be smaller: ${where} has ${placesOf(to)} places a picture, ${LIMITS.summed} at most a step`,
+		);
+}
+
+async function imagesOf({ data, seed }: CnnSpec, input: Picture, classes: number, files: Files): Promise<Images> {
+	if (data.generated !== undefined) return generatedImages(seed, data.generated, input, classes);
+	const { pixels, labels } = await readImages(data, input, classes, files);
+	if (labels === null) throw wrongData("DATA_FORMAT", `${data.images} has no labels`);
+	return { pixels, labels };
+}
+
+const accuracyMetric = (batch: number): WorkloadMetric => ({
+	name: "accuracy",
+	label: "accuracy",
+	unit: "of the batch",
+	read: (elements) => Number(elements[0]!) / batch,
+});
+
+export const cnnModel: TrainModel<Typed<typeof shape>> = {
+	shape,
+	check(spec) {
+		checkData(spec, ["images", "records", "generated"], "images, records or generated");
+		if (spec.optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		stagesFor(spec);
+	},
+	size(spec) {
+		const stages = stagesFor(spec);
+		const weights = stages.map((stage) => stage.to.channels * (fanIn(stage) === 0 ? 0 : fanIn(stage) + 1));
+		const parameters = weights.reduce((a, b) => a + b, 0);
+		const products = stages.reduce((sum, { to }, i) => sum + weights[i]! * placesOf(to), 0);
+		return { parameters, rows: (spec.batch * products) / parameters, ops: 28 * stages.length };
+	},
+	async build(spec, k, files) {
+		const { batch, steps, seed, optimizer, order } = spec;
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		const stages = stagesFor(spec);
+		const images = await imagesOf(spec, stages[0]!.from, stages.at(-1)!.to.channels, files);
+		const { program, given } = cnnProgram(stages, { batch, steps, k, seed, order }, optimizer, images);
+		const weights = stages.flatMap((stage, i) => {
+			const dims = weightDims(stage);
+			const one = (name: string, own: readonly number[]) => ({
+				name,
+				tensor: name,
+				first: 0,
+				dims: own,
+				scale: 2 ** SCALE.weight,
+			});
+			return dims === null ? [] : [one(`layer${i}.weight`, dims), one(`layer${i}.bias`, [dims[0]!])];
+		});
+		const metrics = [lossMetric(2 ** SCALE.loss, batch, "nats a picture"), accuracyMetric(batch)];
+		return { program, given, metrics, files: [weightsFile(weights)] };
+	},
+};
