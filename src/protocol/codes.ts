@@ -684,7 +684,52 @@ export const codes = {
 	),
 	WEIGHTS_FILE: error(
 		"A file of weights is not a safetensors file as it should be.",
-		"Give a whole safetensors file of F32 tensors; the message names what is wrong.",
+		"Give a whole safetensors file; the message names what is wrong. A copy that was cut short is copied again.",
+	),
+	WEIGHTS_LAYOUT: error(
+		"Tensors of a safetensors file overlap, leave a hole, or have other sizes than their shapes say.",
+		"Write the file again with the program that made it; a header that lies is not mended.",
+	),
+	WEIGHTS_TYPE: error(
+		"A tensor has a number type that is not read.",
+		"Save the model as F32, BF16 or F16; a quantised model is imported from its float version.",
+	),
+	WEIGHTS_NUMBER: error(
+		"A tensor has a NaN, an infinity or a number that no weight has.",
+		"The message names tensor and element: train or convert the model again.",
+	),
+	// Models from outside, docs/models.md
+	MODEL_ARCHITECTURE: error(
+		"The model is of an architecture that is not known here.",
+		"Known are gpt2, llama, qwen2 and bert; docs/models.md has what each covers.",
+	),
+	MODEL_CONFIG: error(
+		"A field of config.json is missing, or asks for something that is not computed here.",
+		"The message names the field; docs/models.md has what is known. A field that changes nothing can be deleted.",
+	),
+	MODEL_SHARDS: error(
+		"model.safetensors.index.json and the files that it names do not fit together.",
+		"Download all shards and the index of one version of the model.",
+	),
+	MODEL_TENSOR_MISSING: error(
+		"A tensor that the model needs is in none of its files.",
+		"Check that config.json belongs to these files, and that no shard is missing.",
+	),
+	MODEL_TENSOR_SURPLUS: error(
+		"The files have a tensor that the model does not use.",
+		"An adapter is merged first; a model of another kind cannot be run as this one.",
+	),
+	MODEL_TENSOR_SHAPE: error(
+		"A tensor has another shape than config.json says.",
+		"Check that config.json belongs to these files.",
+	),
+	TOKENIZER_FILE: error(
+		"tokenizer.json cannot be used.",
+		"Give the tokenizer.json that came with the model, or token ids (data.tokens, prompts.tokens).",
+	),
+	TOKENIZER_OTHER: error(
+		"The tokenizer belongs to another model: it names tokens that the model does not have.",
+		"Give the tokenizer.json that came with the model.",
 	),
 	// Fraud files, docs/jobs.md §7
 	FRAUD_CLAIM: invalid("The file accuses another claim than the one it shows.", PROVES_NOTHING),

@@ -183,6 +183,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 			stopping.abort();
 			await Promise.all([...connections].map((connection) => connection.close()));
 			await Promise.all(serving);
+			await lender.ended();
 			if (endRentals) await rentals?.endAll();
 			await rentals?.stop();
 		},

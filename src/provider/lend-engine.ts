@@ -34,6 +34,8 @@ const HELLO_MS = 120_000;
 const OWN = "";
 /** A killed engine is gone in a moment. */
 const YIELD_MS = 2000;
+/** An engine whose link is closed gets 2 s to end by itself, 2 s after SIGTERM, then SIGKILL. */
+const END_MS = 10_000;
 
 export class EngineLender {
 	private readonly options: EngineLenderOptions;
@@ -134,6 +136,11 @@ export class EngineLender {
 	async stop(drainMs: number): Promise<void> {
 		this.isStopping = true;
 		await isInTime(this.gone, drainMs);
+	}
+
+	/** Resolves when no engine is left and what the last one wrote is in the book; a restart right after must find it there. */
+	async ended(): Promise<void> {
+		await isInTime(this.gone, END_MS);
 	}
 
 	/** A validator that keeps the engine all the time must not keep this host from its roll calls. */

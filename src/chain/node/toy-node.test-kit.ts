@@ -2,6 +2,7 @@
 // others. A transaction is mined at once; what a fork drops is forgotten by the node as well, as by one that
 // was restarted.
 import { keccak256 } from "viem";
+import { createMutex } from "../../platform/keyed-mutex.ts";
 import { accountOf } from "../sending/sign.ts";
 import { createEdrProvider } from "./edr-provider.ts";
 import type { Rpc } from "./rpc.ts";
@@ -38,12 +39,15 @@ export async function createToyNode(): Promise<ToyNode> {
 		timestamp: TOY_GENESIS_S,
 		treasurer: TREASURER.address.toLowerCase(),
 	});
+	// Several ask at once: between the clock and what is to happen at it nobody else comes.
+	const mutex = createMutex();
+	/** A block of the node's time, never of this machine's. */
+	const mine = () => mutex.run(() => evm("evm_mine", [node.nowS]));
 	/** State before block i + 1 was made. */
 	const snapshots: { readonly id: unknown; readonly nowS: number }[] = [];
 	const block = async () => {
 		snapshots.push({ id: await evm("evm_snapshot", []), nowS: node.nowS });
-		await evm("evm_setNextBlockTimestamp", [node.nowS]);
-		await evm("evm_mine", []);
+		await mine();
 	};
 	const node: ToyNode = {
 		down: false,
@@ -67,13 +71,14 @@ export async function createToyNode(): Promise<ToyNode> {
 				const held = node.hold;
 				node.hold = null;
 				await held?.();
-				await evm("evm_setNextBlockTimestamp", [node.nowS]);
-				await evm("evm_mine", []);
+				await mine();
 				snapshots.push(at);
-			} else {
-				if (method === "eth_call" || method === "eth_estimateGas") await evm("evm_setNextBlockTimestamp", [node.nowS]);
-				answer = await evm(method, params);
-			}
+			} else
+				answer = await mutex.run(async () => {
+					if (method === "eth_call" || method === "eth_estimateGas")
+						await evm("evm_setNextBlockTimestamp", [node.nowS]);
+					return evm(method, params);
+				});
 			if (node.down === "after") throw new Error("the line died before the answer");
 			return answer;
 		},
