@@ -41,12 +41,15 @@ function halfTable(): Float32Array {
 	return table;
 }
 
+/** Not `slice`, which copies nothing where the bytes are Node's Buffer. */
+const copied = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
+
 /** The bits of numbers as a typed array; the bytes are copied only where they do not lie at a multiple of their size. */
 function aligned<T>(
 	bytes: Uint8Array,
 	of: { new (buffer: ArrayBufferLike, offset: number, length: number): T; readonly BYTES_PER_ELEMENT: number },
 ): T {
-	const held = bytes.byteOffset % of.BYTES_PER_ELEMENT === 0 ? bytes : bytes.slice();
+	const held = bytes.byteOffset % of.BYTES_PER_ELEMENT === 0 ? bytes : copied(bytes);
 	return new of(held.buffer, held.byteOffset, held.byteLength / of.BYTES_PER_ELEMENT);
 }
 
@@ -70,7 +73,7 @@ function fromHalf(bytes: Uint8Array): Float32Array {
 /** To the nearest float32 where one is not exact. Machines that assay runs on are little-endian, as the files are. */
 const READERS: Partial<Record<NumberType, Reader>> = {
 	// A copy: whoever gets the numbers does not hold the whole file with them.
-	F32: (bytes) => new Float32Array(bytes.slice().buffer),
+	F32: (bytes) => new Float32Array(copied(bytes).buffer),
 	F16: fromHalf,
 	BF16: fromBfloat,
 	F64: (bytes) => Float32Array.from(aligned(bytes, Float64Array)),

@@ -69,6 +69,19 @@ test("bfloat16 is written to the nearest, and read again as it is", () => {
 	assert.deepEqual(readSafetensors(writeSafetensors([back!], "BF16"), "x"), [back]);
 });
 
+test("bytes that lie anywhere in a Buffer, whose slice copies nothing", () => {
+	for (const type of ["F32", "BF16"] as const) {
+		const bytes = writeSafetensors(TENSORS, type);
+		for (const shift of [0, 1, 2, 5]) {
+			const held = Buffer.concat([Buffer.alloc(64 + shift), bytes, Buffer.alloc(9)]);
+			const read = readSafetensors(held.subarray(64 + shift, 64 + shift + bytes.length), "x");
+			assert.deepEqual(read, readSafetensors(bytes, "x"));
+			held.fill(0xff);
+			assert.deepEqual(read, readSafetensors(bytes, "x"));
+		}
+	}
+});
+
 test("only what is asked for is read, and a tensor without numbers may stand anywhere", () => {
 	const bytes = file({ a: entry(0, 4), none: entry(4, 4, [0, 3]), b: entry(4, 8) }, floats(1, Number.NaN));
 	const reads: number[] = [];
