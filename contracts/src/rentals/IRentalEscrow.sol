@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
+import {IPullPayments} from "../payments/IPullPayments.sol";
+
 /// Rentals that are paid by the second: what a customer deposits becomes the provider's as time goes by, less
 /// a share that is burned. docs/rentals.md; docs/chain.md.
-interface IRentalEscrow {
+interface IRentalEscrow is IPullPayments {
     struct Params {
         /// What is burned of all that is paid.
         uint32 burnPpm;
@@ -28,7 +30,6 @@ interface IRentalEscrow {
     );
     event Extended(bytes32 indexed id, uint64 until);
     event Closed(bytes32 indexed id, address by, uint64 closedAt, uint256 toProvider, uint256 burned, uint256 refund);
-    event Withdrawn(address indexed account, address to, uint256 amount);
 
     /// @notice Thrown when nothing or more than all would be burned, or rentals would have no time or above a
     /// year.
@@ -44,8 +45,6 @@ interface IRentalEscrow {
     /// @notice Thrown when the caller is neither its customer nor its provider, and its time is not over; or,
     /// to extend it, not its customer.
     error NotParty(address caller);
-    /// @notice Thrown when the caller is owed nothing.
-    error NothingOwed(address account);
 
     /// Takes `perSecond · seconds_` from the caller. Its time runs from now: no acceptance is waited for,
     /// because either side may close it at once.
@@ -68,6 +67,4 @@ interface IRentalEscrow {
     function isRunning(bytes32 id, uint64 time) external view returns (bool);
     /// What has been used of it up to that moment, and how much of it is burned.
     function paidBy(bytes32 id, uint64 time) external view returns (uint256 used, uint256 burned);
-    /// What may be withdrawn.
-    function owedTo(address account) external view returns (uint256);
 }

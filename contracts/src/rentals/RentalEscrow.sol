@@ -2,32 +2,24 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {PullPayments} from "../payments/PullPayments.sol";
 import {IRentalEscrow} from "./IRentalEscrow.sol";
 
 /// Deposits of customers, by the second the provider's. Immutable, no owner, no pause. It knows no role: any
 /// two addresses may rent from each other, and whoever rents from himself loses what is burned.
-contract RentalEscrow is IRentalEscrow {
-    using SafeERC20 for IERC20;
-
+contract RentalEscrow is IRentalEscrow, PullPayments {
     uint32 private constant PPM = 1_000_000;
-    /// Not every ERC-20 can burn; nobody has the key of this address.
-    address public constant BURN = 0x000000000000000000000000000000000000dEaD;
-
-    IERC20 public immutable token;
     uint32 private immutable BURN_PPM;
     uint32 private immutable MOST_SECONDS;
 
-    mapping(bytes32 => Rental) private _rentals;
     // INVARIANT: tokens held = Σ owed + Σ perSecond · (until − startedAt) of open rentals, and what strangers
     // sent.
-    mapping(address => uint256) private _owed;
+    mapping(bytes32 => Rental) private _rentals;
 
-    constructor(IERC20 token_, Params memory params_) {
+    constructor(IERC20 token_, Params memory params_) PullPayments(token_) {
         if (
             params_.burnPpm == 0 || params_.burnPpm > PPM || params_.mostSeconds == 0 || params_.mostSeconds > 365 days
         ) revert ParamsInvalid();
-        token = token_;
         BURN_PPM = params_.burnPpm;
         MOST_SECONDS = params_.mostSeconds;
     }
@@ -41,7 +33,7 @@ contract RentalEscrow is IRentalEscrow {
         (uint64 now_, uint64 until) = (uint64(block.timestamp), uint64(block.timestamp) + seconds_);
         _rentals[id] = Rental(msg.sender, provider, perSecond, now_, until, 0);
         emit Opened(id, msg.sender, provider, perSecond, now_, until);
-        token.safeTransferFrom(msg.sender, address(this), uint256(perSecond) * seconds_);
+        takeIn(uint256(perSecond) * seconds_);
     }
 
     function extend(bytes32 id, uint32 seconds_) external {
@@ -52,7 +44,7 @@ contract RentalEscrow is IRentalEscrow {
         if (seconds_ == 0 || until - rental.startedAt > MOST_SECONDS) revert TermsInvalid();
         rental.until = until;
         emit Extended(id, until);
-        token.safeTransferFrom(msg.sender, address(this), uint256(rental.perSecond) * seconds_);
+        takeIn(uint256(rental.perSecond) * seconds_);
     }
 
     // INVARIANT: the provider gets what was used less what is burned, the customer the rest, to the unit; once.
@@ -66,18 +58,14 @@ contract RentalEscrow is IRentalEscrow {
         rental.closedAt = closedAt;
         (uint256 used, uint256 burned) = paidBy(id, closedAt);
         uint256 refund = uint256(rental.perSecond) * (rental.until - closedAt);
-        _owed[rental.provider] += used - burned;
-        _owed[rental.customer] += refund;
+        owe(rental.provider, used - burned);
+        owe(rental.customer, refund);
         emit Closed(id, msg.sender, closedAt, used - burned, burned, refund);
-        token.safeTransfer(BURN, burned);
+        burn(burned);
     }
 
     function withdraw(address to) external {
-        uint256 amount = _owed[msg.sender];
-        if (amount == 0) revert NothingOwed(msg.sender);
-        _owed[msg.sender] = 0;
-        emit Withdrawn(msg.sender, to, amount);
-        token.safeTransfer(to, amount);
+        payOut(to);
     }
 
     function params() external view returns (Params memory) {
@@ -91,10 +79,6 @@ contract RentalEscrow is IRentalEscrow {
     function isRunning(bytes32 id, uint64 time) external view returns (bool) {
         Rental storage rental = _rentals[id];
         return time >= rental.startedAt && time < endOf(rental);
-    }
-
-    function owedTo(address account) external view returns (uint256) {
-        return _owed[account];
     }
 
     function idOf(address customer, bytes32 salt) public pure returns (bytes32) {
