@@ -137,6 +137,26 @@ export const PARAM_ROWS = {
 	reserveTimeoutMs: ms(5 * MINUTE, "ours: pulling a container image", 1),
 	healthEveryMs: ms(30_000, "docs/rentals.md", 1),
 	healthMisses: count(3, 100, "docs/rentals.md", 1),
+
+	// jobs, docs/jobs.md
+	jobPartMs: ms(20 * MINUTE, "ours: what is lost when a host dies", MINUTE),
+	jobStartMs: ms(30 * MINUTE, "ours: a part that nobody has taken by then is the customer's again", MINUTE),
+	jobAcceptMs: ms(2 * MINUTE, "ours: to fetch inputs, plan, and lock a bond", 1),
+	jobBeatMs: ms(15_000, "ours: a sign of life", 1),
+	jobBeatMisses: count(3, 100, "ours", 1),
+	jobTimePpm: ppm(700_000, "ours: of the time limit, what the estimate from proven figures may fill", 1),
+	jobLeastWorkMs: ms(2 * MINUTE, "ours: starting an engine, fetching and storing", 1),
+	jobWindowMs: ms(DAY, "ours: from a claim to its payment without evidence; a watcher's day", 1),
+	jobCheckedMs: ms(10 * MINUTE, "ours: from the evidence to the payment", 1),
+	jobReliabilityPpm: ppm(500_000, "ours: a new provider may work"),
+	jobAuditPpm: ppm(100_000, "ours: parts of optimistic jobs that are run again; a bond of ten rewards fits it", 10_000),
+	jobTrustAfter: count(10, 10_000, "BOINC: trust after ten right results", 1),
+	jobAuditPricePpm: ppm(1_200_000, "ours: an audit is small and comes unasked", PPM, 10 * PPM),
+	jobGasMarginPpm: ppm(1_200_000, "ours: whoever is right pays no gas", PPM, 10 * PPM),
+	jobFastPpm: ppm(100_000, "ours: clocks and proven figures may differ so much", 0, PPM - 1),
+	jobFeePpm: ppm(20_000, "ours: to the validators"),
+	jobConvictionMs: ms(90 * DAY, "ours: no work after a conviction"),
+	jobWeightPpm: ppm(200_000, "ours: what work done counts in the draw, at most", 0, PPM - 1),
 } as const satisfies Readonly<Record<string, ParamRow<unknown>>>;
 
 type Rows = typeof PARAM_ROWS;

@@ -348,6 +348,12 @@ export const codes = {
 	OFFER_DEARER: error("The price is above what the customer allows.", "Allow more, or rent another one."),
 	RENTAL_UNKNOWN: error("There is no such rental of this customer.", "See the list of rentals."),
 	RENTAL_STATE: error("The rental is not in a state that allows this.", "Look at its state."),
+	JOB_STATE: error("The job's part is not in a state that allows this.", "Look at the job's state."),
+	JOB_NO_PROVIDER: error(
+		"No provider has proven what the job needs.",
+		"Ask for less memory or more time, allow a higher price, or try later.",
+	),
+	JOB_PRICE: error("The job costs more than the customer allows.", "Allow more, or choose a cheaper method."),
 	TOKEN_UNKNOWN: error("There is no such token.", "See the list of tokens."),
 	API_UNREACHABLE: error("The validator's API cannot be reached.", "Check the URL, and that the validator runs."),
 	API_REPLY_BAD: error(

@@ -25,7 +25,11 @@ export type Tag =
 	| "assay/roll-answer/1"
 	| "assay/roll-open/1"
 	| "assay/roll-turn/1"
-	| "assay/rental/1";
+	| "assay/rental/1"
+	| "assay/job-list/1"
+	| "assay/job-secret/1"
+	| "assay/job-draw/1"
+	| "assay/job-pick/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

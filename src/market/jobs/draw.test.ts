@@ -1,0 +1,105 @@
+// Draws that anyone draws again: the same every time, by weight, without two of one; whatever a validator changes afterwards is named.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { u32 } from "../../protocol/bytes/bytes.ts";
+import { tagged } from "../../protocol/hash/tagged-hash.ts";
+import { type Candidate, drawFault, drawFrom, drawWindows, NO_BLOCK, recordDraw, secretCommitment } from "./draw.ts";
+
+const hex = (n: number) => n.toString(16).padStart(64, "0");
+const LIST: readonly Candidate[] = Array.from({ length: 12 }, (_, i) => ({
+	provider: hex(i + 1),
+	weightPpm: 1_000_000,
+}));
+const FOR = { job: hex(77), part: 3, attempt: 1, role: 0 } as const;
+const SECRET = hex(0xabc);
+const BLOCK = hex(0xb10c);
+const seedOf = (n: number) => tagged("assay/job-draw/1", u32(n));
+
+test("a draw is the same for everybody, and another for another part, attempt, role, block or secret", () => {
+	const record = recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 3);
+	assert.deepEqual(record, recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 3));
+	assert.equal(new Set(record.drawn).size, 3);
+	const others = [
+		recordDraw({ ...FOR, part: 4 }, LIST, { secret: SECRET, block: BLOCK }, 12),
+		recordDraw({ ...FOR, attempt: 2 }, LIST, { secret: SECRET, block: BLOCK }, 12),
+		recordDraw({ ...FOR, role: 1 }, LIST, { secret: SECRET, block: BLOCK }, 12),
+		recordDraw({ ...FOR, job: hex(78) }, LIST, { secret: SECRET, block: BLOCK }, 12),
+		recordDraw(FOR, LIST, { secret: hex(1), block: BLOCK }, 12),
+		recordDraw(FOR, LIST, { secret: SECRET, block: NO_BLOCK }, 12),
+		recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 12),
+	];
+	assert.equal(new Set(others.map(({ drawn }) => drawn.join())).size, others.length);
+	assert.deepEqual(
+		[...others[0]!.drawn].sort(),
+		LIST.map(({ provider }) => provider),
+	);
+	assert.deepEqual(drawFrom([], seedOf(1), 2), []);
+});
+
+test("each is drawn by its weight", () => {
+	const list = [
+		{ provider: hex(1), weightPpm: 1_200_000 },
+		{ provider: hex(2), weightPpm: 800_000 },
+		{ provider: hex(3), weightPpm: 1_000_000 },
+	];
+	const counts = new Map<string, number>();
+	const draws = 3000;
+	for (let i = 0; i < draws; i++) {
+		const [one] = drawFrom(list, seedOf(i), 1);
+		counts.set(one!, (counts.get(one!) ?? 0) + 1);
+	}
+	for (const { provider, weightPpm } of list) {
+		const share = weightPpm / 3_000_000;
+		assert.ok(Math.abs(counts.get(provider)! - draws * share) < 4 * Math.sqrt(draws * share * (1 - share)));
+	}
+});
+
+test("a validator that changes list, secret, block or choice afterwards is named by what it changed", () => {
+	const record = recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 2);
+	const said = { listHash: record.listHash, secretCommitment: secretCommitment(SECRET), block: BLOCK };
+	assert.equal(drawFault(record, said), null);
+	const shorter = LIST.filter(({ provider }) => provider !== record.drawn[0]);
+	assert.equal(drawFault(recordDraw(FOR, shorter, { secret: SECRET, block: BLOCK }, 2), said), "list");
+	assert.equal(drawFault({ ...record, list: shorter }, said), "list");
+	const heavier = LIST.map((one, i) => (i === 0 ? { ...one, weightPpm: 1_200_000 } : one));
+	assert.equal(drawFault({ ...record, list: heavier }, said), "list");
+	assert.equal(drawFault({ ...record, list: [LIST[1]!, LIST[0]!, ...LIST.slice(2)] }, said), "list");
+	assert.equal(drawFault({ ...record, list: [LIST[0]!, ...LIST] }, said), "list");
+	assert.equal(drawFault(recordDraw(FOR, LIST, { secret: hex(5), block: BLOCK }, 2), said), "secret");
+	assert.equal(drawFault(recordDraw(FOR, LIST, { secret: SECRET, block: hex(5) }, 2), said), "block");
+	assert.equal(drawFault({ ...record, drawn: [record.drawn[1]!, record.drawn[0]!] }, said), "drawn");
+	assert.equal(drawFault({ ...record, drawn: [record.drawn[0]!, hex(99)] }, said), "drawn");
+	assert.equal(drawFault({ ...record, for: { ...FOR, attempt: 2 } }, said), "drawn");
+	assert.equal(drawFault({ ...record, secret: "no hex" }, said), "list");
+	// A draw of more than there are.
+	assert.equal(drawFault({ ...record, drawn: [...LIST, LIST[0]!].map(({ provider }) => provider) }, said), "drawn");
+});
+
+test("windows: the first and the last always, others without two of one, the last one shorter", () => {
+	for (const [segments, perWindow, count, windows] of [
+		[100, 10, 3, 5],
+		[101, 10, 3, 5],
+		[100, 10, 50, 10],
+		[10, 10, 3, 1],
+		[5, 10, 3, 1],
+		[11, 10, 3, 2],
+	] as const) {
+		const drawn = drawWindows(seedOf(segments), segments, perWindow, count);
+		assert.equal(drawn.length, windows);
+		assert.equal(drawn[0]!.first, 0);
+		assert.equal(drawn.at(-1)!.first + drawn.at(-1)!.count, segments);
+		assert.equal(new Set(drawn.map(({ first }) => first)).size, windows);
+		assert.ok(drawn.every(({ first, count: one }) => first % perWindow === 0 && one >= 1 && one <= perWindow));
+	}
+});
+
+test("who skips a tenth of the windows between first and last is found at least as often as the formula says", () => {
+	const [tries, count, windows] = [2000, 8, 102];
+	// The tenth that it skips is the same every time: a draw is what it cannot foresee.
+	const isSkipped = (first: number) => first >= 40 && first < 50;
+	let found = 0;
+	for (let i = 0; i < tries; i++)
+		if (drawWindows(seedOf(i), windows, 1, count).some(({ first }) => isSkipped(first))) found += 1;
+	const least = 1 - 0.9 ** count;
+	assert.ok(found / tries > least - 3 * Math.sqrt((least * (1 - least)) / tries), `${found / tries} of ${least}`);
+});

@@ -1,0 +1,143 @@
+// Who works, who audits, and what is run again: drawn so that everybody can draw it once more, docs/jobs.md §10. The list of who may be drawn is
+// hashed and published first; the seed then holds a secret that the validator committed to before, and a block that came after. Whoever could
+// choose one of them did not know the others. Without a chain the block is 32 zeros: then the secret alone stands, and the record says so. Pure.
+import { bytesToHex, concatBytes, hexToBytes, u32 } from "../../protocol/bytes/bytes.ts";
+import { tagged } from "../../protocol/hash/tagged-hash.ts";
+
+/** One that may be drawn, with what its reputation gives it: 1,000,000 is plain. */
+export interface Candidate {
+	/** 64 hex digits. */
+	readonly provider: string;
+	readonly weightPpm: number;
+}
+
+/** What is being drawn for. `attempt` begins at 1; `role` 0 draws the provider, 1 auditors, 2 the windows that are run again. */
+export interface DrawFor {
+	/** 64 hex digits. */
+	readonly job: string;
+	readonly part: number;
+	readonly attempt: number;
+	readonly role: 0 | 1 | 2;
+}
+
+/** All that a stranger needs to draw again. Hashes are 64 hex digits. */
+export interface DrawRecord {
+	readonly for: DrawFor;
+	readonly list: readonly Candidate[];
+	readonly listHash: string;
+	/** Of an epoch; told after it. */
+	readonly secret: string;
+	readonly block: string;
+	readonly drawn: readonly string[];
+}
+
+export const NO_BLOCK = "0".repeat(64);
+
+const bytes32 = (hex: string): Uint8Array => {
+	const bytes = hexToBytes(hex, 32);
+	if (bytes === null) throw new RangeError("a draw takes names and hashes of 64 hex digits");
+	return bytes;
+};
+
+/** What a validator publishes before the epoch whose draws it decides. */
+export const secretCommitment = (secret: string): string => bytesToHex(tagged("assay/job-secret/1", bytes32(secret)));
+
+/** Ascending by name, each once, each with a weight. */
+function isProper(list: readonly Candidate[]): boolean {
+	return list.every(
+		({ provider, weightPpm }, i) =>
+			Number.isSafeInteger(weightPpm) &&
+			weightPpm >= 1 &&
+			weightPpm < 2 ** 31 &&
+			(i === 0 || list[i - 1]!.provider < provider),
+	);
+}
+
+function listHash(list: readonly Candidate[]): string {
+	const leaves = list.map(({ provider, weightPpm }) => concatBytes(bytes32(provider), u32(weightPpm)));
+	return bytesToHex(tagged("assay/job-list/1", u32(list.length), ...leaves));
+}
+
+function drawSeed(of: DrawFor, list: string, secret: string, block: string): Uint8Array {
+	const place = concatBytes(bytes32(of.job), u32(of.part), u32(of.attempt), u32(of.role));
+	return tagged("assay/job-draw/1", place, bytes32(list), bytes32(secret), bytes32(block));
+}
+
+/** A number below `most`, of 64 bits of the seed: for every `most` below 2³¹ each has its share to one part in 2³³. */
+function below(seed: Uint8Array, turn: number, most: number): number {
+	const word = tagged("assay/job-pick/1", seed, u32(turn)).subarray(0, 8);
+	return Number(word.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) % BigInt(most));
+}
+
+/** Without replacement, by weight; fewer where the list is shorter. */
+export function drawFrom(list: readonly Candidate[], seed: Uint8Array, count: number): string[] {
+	const left = [...list];
+	const drawn: string[] = [];
+	while (drawn.length < count && left.length > 0) {
+		const all = left.reduce((sum, { weightPpm }) => sum + weightPpm, 0);
+		let at = below(seed, drawn.length, all);
+		const i = left.findIndex(({ weightPpm }) => {
+			at -= weightPpm;
+			return at < 0;
+		});
+		drawn.push(left.splice(i, 1)[0]!.provider);
+	}
+	return drawn;
+}
+
+export function recordDraw(
+	of: DrawFor,
+	list: readonly Candidate[],
+	{ secret, block }: Pick<DrawRecord, "secret" | "block">,
+	count: number,
+): DrawRecord {
+	const hash = listHash(list);
+	return {
+		for: of,
+		list,
+		listHash: hash,
+		secret,
+		block,
+		drawn: drawFrom(list, drawSeed(of, hash, secret, block), count),
+	};
+}
+
+/** What was said before: the list's hash when the draw was announced, the commitment to the secret before the epoch, the block's hash by the chain. */
+export interface DrawSaid {
+	readonly listHash: string;
+	readonly secretCommitment: string;
+	readonly block: string;
+}
+
+/** Null when the draw is as it must be; else what its validator changed. */
+export function drawFault(record: DrawRecord, said: DrawSaid): "list" | "secret" | "block" | "drawn" | null {
+	const { list, secret, block, drawn } = record;
+	const names = [record.for.job, secret, block, record.listHash, ...drawn, ...list.map(({ provider }) => provider)];
+	if (names.some((hex) => hexToBytes(hex, 32) === null) || !isProper(list)) return "list";
+	if (listHash(list) !== said.listHash || record.listHash !== said.listHash) return "list";
+	if (secretCommitment(secret) !== said.secretCommitment) return "secret";
+	if (block !== said.block) return "block";
+	const right = drawFrom(list, drawSeed(record.for, record.listHash, secret, block), drawn.length);
+	return right.length === drawn.length && right.every((one, i) => one === drawn[i]) ? null : "drawn";
+}
+
+/** Segments `first`…`first + count − 1` of a part. */
+export interface Window {
+	readonly first: number;
+	readonly count: number;
+}
+
+/**
+ * Windows of a part that are run again: the first, the last, and `count` others, drawn after the claim. So who skips a share f of the others is found
+ * with at least 1 − (1 − f)^count. `perWindow`: segments from one kept state to the next.
+ */
+export function drawWindows(seed: Uint8Array, segments: number, perWindow: number, count: number): Window[] {
+	const windows = Math.ceil(segments / perWindow);
+	const chosen = new Set([0, windows - 1]);
+	const middle = Array.from({ length: Math.max(0, windows - 2) }, (_, i) => i + 1);
+	for (let turn = 0; turn < count && middle.length > 0; turn++)
+		chosen.add(middle.splice(below(seed, turn, middle.length), 1)[0]!);
+	return [...chosen]
+		.sort((a, b) => a - b)
+		.map((i) => ({ first: i * perWindow, count: Math.min(perWindow, segments - i * perWindow) }));
+}

@@ -1,0 +1,90 @@
+// What a lie in a job costs and what it brings, docs/jobs.md §9. Pure, in exact integers: micro-units and ppm. Letters as there: C what the work
+// costs, R reward, B bond, f share skipped, p chance of a re-run.
+import type { JobMethod } from "../../protocol/network/job.ts";
+import type { Params } from "../params.ts";
+
+const PPM = 1_000_000;
+/** A count of integers below 2^53, product and quotient in between exact. */
+const share = (value: number, ppm: number): number => Number((BigInt(value) * BigInt(ppm)) / BigInt(PPM));
+const shareUp = (value: number, ppm: number): number =>
+	Number((BigInt(value) * BigInt(ppm) + BigInt(PPM - 1)) / BigInt(PPM));
+
+/** Chance, from 0 to 1, that at least one window of `count` is among the skipped share of all. */
+export function chanceOfSkip({ name, count }: JobMethod, skipped: number, auditPpm: number): number {
+	if (skipped <= 0) return 0;
+	if (name === "redundant") return 1;
+	if (name === "optimistic") return auditPpm / PPM;
+	return 1 - (1 - Math.min(1, skipped)) ** count;
+}
+
+/** Chance that one false segment in the middle is found. `perWindow`: segments of a window; `segments`: of the part. */
+export function chanceOfOne({ name, count }: JobMethod, perWindow: number, segments: number, auditPpm: number): number {
+	if (name === "redundant") return 1;
+	if (name === "optimistic") return auditPpm / PPM;
+	return Math.min(1, (count * perWindow) / segments);
+}
+
+/**
+ * How often parts of an optimistic job are run again, in ppm: at first `jobAuditPpm`; after v ≥ 10 checked parts in a row as 10/v of it (BOINC's
+ * rule), never below the chance at which a lie brings nothing: C / (B + R).
+ */
+export function auditChancePpm(
+	checkedInARow: number,
+	{ costMicros, rewardMicros, bondMicros }: { costMicros: number; rewardMicros: number; bondMicros: number },
+	{ jobAuditPpm, jobTrustAfter }: Pick<Params, "jobAuditPpm" | "jobTrustAfter">,
+): number {
+	const least = Math.ceil((costMicros * PPM) / Math.max(1, bondMicros + rewardMicros));
+	const earned = checkedInARow < jobTrustAfter ? jobAuditPpm : Math.ceil((jobAuditPpm * jobTrustAfter) / checkedInARow);
+	return Math.min(PPM, Math.max(least, earned));
+}
+
+/**
+ * What a provider locks for a part. Where a skipped share is found by its size (sampled) the reward alone makes honesty best, and the bond pays
+ * for harm: half of the reward, two audits, a dispute's gas and a fifth. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. One that was
+ * convicted before locks double.
+ */
+export function bondMicros(
+	method: JobMethod,
+	{ rewardMicros, auditMicros, gasMicros, convictions }: BondInput,
+	{ jobAuditPpm, jobGasMarginPpm }: Pick<Params, "jobAuditPpm" | "jobGasMarginPpm">,
+): number {
+	const harm = Math.max(Math.ceil(rewardMicros / 2), 2 * auditMicros, shareUp(gasMicros, jobGasMarginPpm), 1);
+	const deterrent = method.name === "sampled" ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
+	return Math.max(harm, deterrent) * 2 ** Math.min(convictions, 8);
+}
+
+export interface BondInput {
+	readonly rewardMicros: number;
+	/** One audit. */
+	readonly auditMicros: number;
+	/** The worst dispute. */
+	readonly gasMicros: number;
+	readonly convictions: number;
+}
+
+/** What becomes of a convicted bond: the accuser's costs and a fifth first, then a quarter each to accuser and customer; the rest is burned. */
+export function convictedShares(bond: number, accuserCosts: number, params: Pick<Params, "jobGasMarginPpm">) {
+	const costs = Math.min(bond, shareUp(accuserCosts, params.jobGasMarginPpm));
+	const quarter = Math.floor((bond - costs) / 4);
+	return { accuser: costs + quarter, customer: quarter, burned: bond - costs - 2 * quarter };
+}
+
+/** A claim that came faster than its provider's proven speed allows, with the grace of `jobFastPpm`, is run again for sure. */
+export function isTooFast(tookMs: number, leastMs: number, { jobFastPpm }: Pick<Params, "jobFastPpm">): boolean {
+	return tookMs < share(leastMs, PPM - jobFastPpm);
+}
+
+/** What auditors are paid for running so many of a part's segments again: the work's price and a fifth. */
+export function auditMicros(
+	priceMicros: number,
+	audited: number,
+	segments: number,
+	{ jobAuditPricePpm }: Pick<Params, "jobAuditPricePpm">,
+): number {
+	const part = (BigInt(priceMicros) * BigInt(audited) + BigInt(segments - 1)) / BigInt(segments);
+	return shareUp(Number(part), jobAuditPricePpm);
+}
+
+/** The validators' part. */
+export const feeMicros = (priceMicros: number, { jobFeePpm }: Pick<Params, "jobFeePpm">): number =>
+	share(priceMicros, jobFeePpm);

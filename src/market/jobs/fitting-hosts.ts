@@ -1,0 +1,108 @@
+// Who may be drawn for a part: by figures that were proven, never by what a host says. docs/jobs.md §10. And, where nobody may, which limit was in
+// the way and by how much. Pure.
+import type { Params } from "../params.ts";
+
+/** A host as the network knows it. Speeds and bytes are proven figures. */
+export interface JobHost {
+	readonly provider: string;
+	/** The account that is paid. */
+	readonly owner: string;
+	/** The network that its address lies in: /24, or /48. */
+	readonly network: string;
+	readonly isFree: boolean;
+	readonly pricePerHourMicros: number;
+	readonly reliabilityPpm: number;
+	readonly freeBondMicros: number;
+	readonly memoryBytes: number;
+	readonly int8OpsPerS: number;
+	readonly bytesPerS: number;
+}
+
+/** What a part takes: from the engine's PLAN and the program's cost. */
+export interface PartWork {
+	readonly peakBytes: number;
+	/** int8 operations, two for each product of two bytes. */
+	readonly ops: number;
+	/** Read and written. */
+	readonly bytes: number;
+}
+
+export interface JobLimits {
+	readonly workMs: number;
+	/** For a part. */
+	readonly priceMicros: number;
+	readonly bondMicros: number;
+	readonly excluded: ReadonlySet<string>;
+}
+
+/** By its proven speed and nothing in its way; no host is faster than that. */
+export function leastMs({ ops, bytes }: PartWork, { int8OpsPerS, bytesPerS }: JobHost): number {
+	return Math.ceil(1000 * Math.max(ops / Math.max(1, int8OpsPerS), bytes / Math.max(1, bytesPerS)));
+}
+
+/** What the part costs there, at the host's own price. */
+export function costMicros(work: PartWork, host: JobHost): number {
+	return Math.ceil((leastMs(work, host) * host.pricePerHourMicros) / 3_600_000);
+}
+
+type Limit = "memory" | "time" | "price" | "reliability" | "bond";
+type Unfit = "busy" | "excluded" | "owner" | Limit;
+
+/** The limit that a host misses, and what it has of what is wanted; null: it fits. */
+export interface Miss {
+	readonly why: Unfit;
+	readonly has: number;
+	readonly wants: number;
+}
+
+const miss = (why: Unfit, has: number, wants: number): Miss => ({ why, has, wants });
+
+export function missOf(
+	host: JobHost,
+	work: PartWork,
+	{ workMs, priceMicros, bondMicros, excluded }: JobLimits,
+	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
+): Miss | null {
+	if (excluded.has(host.provider)) return miss("excluded", 1, 0);
+	if (host.memoryBytes < work.peakBytes) return miss("memory", host.memoryBytes, work.peakBytes);
+	const most = Math.floor((workMs * params.jobTimePpm) / 1_000_000);
+	if (leastMs(work, host) > most) return miss("time", leastMs(work, host), most);
+	if (costMicros(work, host) > priceMicros) return miss("price", costMicros(work, host), priceMicros);
+	if (host.reliabilityPpm < params.jobReliabilityPpm)
+		return miss("reliability", host.reliabilityPpm, params.jobReliabilityPpm);
+	if (host.freeBondMicros < bondMicros) return miss("bond", host.freeBondMicros, bondMicros);
+	return host.isFree ? null : miss("busy", 0, 1);
+}
+
+/** Those that fit, ascending by name; of one owner, and of one network, the first alone. */
+export function fittingHosts(
+	hosts: readonly JobHost[],
+	work: PartWork,
+	limits: JobLimits,
+	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
+): JobHost[] {
+	const seen = new Set<string>();
+	return [...hosts]
+		.sort((a, b) => (a.provider < b.provider ? -1 : 1))
+		.filter((host) => {
+			const keys = [`owner ${host.owner}`, `network ${host.network}`];
+			if (missOf(host, work, limits, params) !== null || keys.some((key) => seen.has(key))) return false;
+			for (const key of keys) seen.add(key);
+			return true;
+		});
+}
+
+/** Where nobody fits: the miss that is smallest by its share, of the host that comes nearest; null without hosts. */
+export function nearestMiss(
+	hosts: readonly JobHost[],
+	work: PartWork,
+	limits: JobLimits,
+	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
+): (Miss & { readonly provider: string }) | null {
+	const gap = ({ has, wants }: Miss): number => Math.abs(has - wants) / Math.max(1, has, wants);
+	const misses = hosts
+		.map((host) => ({ provider: host.provider, found: missOf(host, work, limits, params) }))
+		.flatMap(({ provider, found }) => (found === null ? [] : [{ provider, ...found }]))
+		.sort((a, b) => gap(a) - gap(b));
+	return misses[0] ?? null;
+}

@@ -1,0 +1,205 @@
+// The life of a part: every transition and its refusals; and over random lives: nobody is paid twice, nobody gets a part that it lost, no state
+// is without a way out, and what is paid stays paid.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";
+import { DEFAULT_PARAMS as P } from "../params.ts";
+import * as rules from "./job-rules.ts";
+
+const TERMS: JobTerms = {
+	...{ customer: "c", program: "p", inputs: "i", method: { name: "sampled", count: 3 }, segments: 10, parts: 3 },
+	...{ priceMicros: 100, feeMicros: 2, auditMicros: 30, bondMicros: 50 },
+	...{ startByMs: 1e6, workMs: 60_000, windowMs: 100_000, checkedMs: 10_000 },
+};
+const CLAIM = "ab".repeat(32);
+const job = (): JobRecord => rules.newJob("j", TERMS);
+const refuses = (act: () => unknown, words: RegExp) =>
+	assert.throws(act, (error) => error instanceof AssayError && error.code === "JOB_STATE" && words.test(error.message));
+const ran = (from: JobRecord, part: number, provider: string, nowMs: number) =>
+	rules.accept(rules.offer(from, part, provider, nowMs, P), part, nowMs);
+const claimed = (from: JobRecord, part: number, provider: string, nowMs: number) =>
+	rules.claim(ran(from, part, provider, nowMs), part, CLAIM, nowMs);
+/** Part 0 of provider a, checked and claimed at 0. */
+const checked = () => rules.markChecked(claimed(job(), 0, "a", 0), 0, 0);
+
+test("segments: each part has its share, the last one the rest", () => {
+	assert.deepEqual(
+		[0, 1, 2].map((part) => rules.partRange(TERMS, part)),
+		[
+			{ first: 0, count: 4 },
+			{ first: 4, count: 4 },
+			{ first: 8, count: 2 },
+		],
+	);
+});
+
+test("open, assigned, running, claimed, paid", () => {
+	let next = rules.offer(job(), 0, "a", 5, P);
+	assert.deepEqual(
+		[next.parts[0]!.state, next.parts[0]!.untilMs, next.parts[0]!.attempt],
+		["assigned", 5 + P.jobAcceptMs, 1],
+	);
+	refuses(() => rules.offer(next, 0, "b", 5, P), /it is assigned/);
+	refuses(() => rules.claim(next, 0, CLAIM, 5), /it is assigned/);
+	next = rules.accept(next, 0, 10);
+	refuses(() => rules.decline(next, 0), /it is running/);
+	next = rules.beat(next, 0, 3, 20);
+	for (const done of [2, 5, 3.5, Number.NaN]) refuses(() => rules.beat(next, 0, done, 20), /segments were done/);
+	next = rules.claim(next, 0, CLAIM, 10 + TERMS.workMs);
+	assert.equal(next.parts[0]!.done, 4);
+	const end = 10 + TERMS.workMs + TERMS.windowMs;
+	refuses(() => rules.settle(next, 0, end), /window has not ended/);
+	assert.equal(rules.settle(next, 0, end + 1).parts[0]!.state, "paid");
+	const early = rules.markChecked(next, 0, 80_000);
+	refuses(() => rules.markChecked(early, 0, 80_000), /checked before/);
+	assert.equal(early.parts[0]!.untilMs, 90_000, "evidence shortens the window");
+	const late = rules.markChecked(next, 0, end);
+	assert.equal(late.parts[0]!.untilMs, end, "and never makes it longer");
+	refuses(() => rules.markChecked(next, 0, end + 1), /window has ended/);
+	const paid = rules.settle(early, 0, 90_001);
+	for (const act of [
+		() => rules.settle(paid, 0, 1e9),
+		() => rules.convict(paid, 0),
+		() => rules.refund(paid, 0, 1e9, "anyone"),
+	])
+		refuses(act, /it is paid/);
+});
+
+test("what is late: an offer, a start, a claim, a sign of life; another gets it, the same one never", () => {
+	const offered = rules.offer(job(), 0, "a", 0, P);
+	refuses(() => rules.accept(offered, 0, P.jobAcceptMs + 1), /offer has run out/);
+	refuses(() => rules.reopen(offered, 0, P.jobAcceptMs, P), /in time/);
+	const again = rules.reopen(offered, 0, P.jobAcceptMs + 1, P);
+	assert.deepEqual([again.parts[0]!.state, again.parts[0]!.attempt, again.parts[0]!.excluded], ["open", 1, ["a"]]);
+	refuses(() => rules.offer(again, 0, "a", 0, P), /had it before/);
+	assert.equal(rules.offer(again, 0, "b", 0, P).parts[0]!.attempt, 2);
+	refuses(() => rules.offer(job(), 0, "a", TERMS.startByMs + 1, P), /time to start is over/);
+	const running = ran(job(), 0, "a", 0);
+	refuses(() => rules.claim(running, 0, CLAIM, TERMS.workMs + 1), /time is over/);
+	assert.equal(rules.lapse(running.parts[0]!, 3 * P.jobBeatMs, P), null);
+	assert.equal(rules.lapse(running.parts[0]!, 3 * P.jobBeatMs + 1, P), "lost");
+	const alive = rules.beat(running, 0, 1, TERMS.workMs);
+	assert.equal(rules.lapse(alive.parts[0]!, TERMS.workMs, P), null);
+	assert.equal(rules.lapse(alive.parts[0]!, TERMS.workMs + 1, P), "late", "signs of life without work end too");
+	assert.equal(rules.lapse(claimed(job(), 0, "a", 0).parts[0]!, 1e9, P), null);
+});
+
+test("parts begin where a checked one ends, or after one's own; money goes in order, but for who began at a checked end", () => {
+	refuses(() => rules.offer(job(), 1, "a", 0, P), /part before it is not checked/);
+	const first = claimed(job(), 0, "a", 0);
+	refuses(() => rules.offer(first, 1, "b", 0, P), /not checked/);
+	const own = claimed(first, 1, "a", 0);
+	assert.equal(own.parts[1]!.isAlone, false);
+	refuses(() => rules.settle(own, 1, 1e6), /part before it is not paid/);
+	const other = claimed(checked(), 1, "b", 0);
+	assert.equal(other.parts[1]!.isAlone, true);
+	assert.equal(rules.settle(other, 1, 1e6).parts[1]!.state, "paid");
+});
+
+test("a conviction takes what the same provider built on it, and nothing of another's", () => {
+	const own = claimed(claimed(job(), 0, "a", 0), 1, "a", 0);
+	const fallen = rules.convict(own, 0);
+	assert.deepEqual(
+		fallen.parts.map(({ state }) => state),
+		["open", "open", "open"],
+	);
+	assert.deepEqual(
+		fallen.parts.map(({ excluded }) => excluded.join()),
+		["a", "a", ""],
+	);
+	const other = rules.convict(claimed(checked(), 1, "b", 0), 0);
+	assert.deepEqual(
+		other.parts.map(({ state }) => state),
+		["open", "claimed", "open"],
+	);
+	refuses(() => rules.convict(ran(job(), 0, "a", 0), 0), /it is running/);
+});
+
+test("the customer takes back what nobody ever had; anyone, what nobody can get any more", () => {
+	assert.equal(rules.refund(job(), 2, 0, "customer").parts[2]!.state, "refunded");
+	refuses(() => rules.refund(job(), 2, 0, "anyone"), /still be assigned/);
+	assert.equal(rules.refund(job(), 2, TERMS.startByMs + 1, "anyone").parts[2]!.state, "refunded");
+	const had = rules.decline(rules.offer(job(), 0, "a", 0, P), 0);
+	refuses(() => rules.refund(had, 0, 0, "customer"), /somebody had it/);
+	refuses(() => rules.refund(ran(job(), 0, "a", 0), 0, 1e9, "anyone"), /it is running/);
+});
+
+test("audits: asked once, answered once, compared once", () => {
+	const ask = { auditor: "b", first: 0, count: 4, answer: null, agrees: null };
+	const asked = rules.addAudits(claimed(job(), 0, "a", 0), 0, [ask]);
+	refuses(() => rules.compareAudit(asked, 0, 0, true), /nothing to compare/);
+	const answered = rules.answerAudit(asked, 0, 0, CLAIM);
+	refuses(() => rules.answerAudit(answered, 0, 0, CLAIM), /was answered/);
+	refuses(() => rules.answerAudit(answered, 0, 1, CLAIM), /nobody asked/);
+	const compared = rules.compareAudit(answered, 0, 0, false);
+	assert.equal(compared.parts[0]!.audits[0]!.agrees, false);
+	refuses(() => rules.compareAudit(compared, 0, 0, true), /nothing to compare/);
+});
+
+/** Everything that anybody may try, in some order, at times that only grow. */
+const MOVES: readonly ((at: JobRecord, part: number, who: string, nowMs: number) => JobRecord)[] = [
+	(at, part, who, nowMs) => rules.offer(at, part, who, nowMs, P),
+	(at, part, _, nowMs) => rules.accept(at, part, nowMs),
+	(at, part) => rules.decline(at, part),
+	(at, part, _, nowMs) => rules.beat(at, part, at.parts[part]!.done, nowMs),
+	(at, part, _, nowMs) => rules.reopen(at, part, nowMs, P),
+	(at, part, _, nowMs) => rules.claim(at, part, CLAIM, nowMs),
+	(at, part, _, nowMs) => rules.markChecked(at, part, nowMs),
+	(at, part, _, nowMs) => rules.settle(at, part, nowMs),
+	(at, part) => rules.convict(at, part),
+	(at, part, _, nowMs) => rules.refund(at, part, nowMs, "customer"),
+];
+
+/** What time alone does: no goodwill of customer, provider or validator. */
+function waited(from: JobRecord, fromMs: number): JobRecord {
+	let at = from;
+	for (let nowMs = fromMs; nowMs < fromMs + 2 * TERMS.startByMs; nowMs += 110_000)
+		for (const { part } of at.parts)
+			for (const move of [MOVES[4]!, MOVES[7]!, (j: JobRecord) => rules.refund(j, part, nowMs, "anyone")])
+				try {
+					at = move(at, part, "", nowMs);
+				} catch {
+					// Not yet, or not here.
+				}
+	return at;
+}
+
+function held(before: JobPart, after: JobPart): void {
+	if (before.state === "paid" || before.state === "refunded") assert.deepEqual(after, before, "ends are ends");
+	assert.ok(after.attempt >= before.attempt);
+	assert.ok(
+		before.excluded.every((one) => after.excluded.includes(one)),
+		"who lost it stays out",
+	);
+	assert.ok(after.provider === null || !after.excluded.includes(after.provider));
+}
+
+test("random lives: ends are ends, who lost a part never has it again, and time alone ends every job", () => {
+	const moves = fc.array(
+		fc.tuple(fc.nat(MOVES.length - 1), fc.nat(2), fc.constantFrom("a", "b", "c"), fc.nat(40_000)),
+		{ minLength: 5, maxLength: 60 },
+	);
+	let paid = 0;
+	fc.assert(
+		fc.property(moves, (all) => {
+			let [at, nowMs] = [job(), 0];
+			for (const [move, part, who, later] of all) {
+				nowMs += later;
+				try {
+					const next = MOVES[move]!(at, part, who, nowMs);
+					for (const [i, one] of next.parts.entries()) held(at.parts[i]!, one);
+					at = next;
+				} catch (error) {
+					assert.ok(error instanceof AssayError && error.code === "JOB_STATE", String(error));
+				}
+			}
+			const end = waited(at, nowMs);
+			assert.ok(rules.isOver(end), JSON.stringify(end.parts.map(({ state }) => state)));
+			paid += end.parts.filter(({ state }) => state === "paid").length;
+		}),
+		{ numRuns: scaled(150) },
+	);
+	assert.ok(paid > 0);
+});

@@ -1,0 +1,195 @@
+// The life of a job's part as pure transitions, docs/jobs.md §8: open → assigned → running → claimed → paid, or open again, or refunded. Each takes
+// the record and the time and gives the next record, or throws JOB_STATE. Whatever state a part is in, time alone leads out of it.
+//
+// One rule for money: a claim is paid when its window ends undisputed. A method's evidence only shortens the window. A proof of fraud kills a claim
+// under every method until it is paid. Nobody has a veto.
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { JobAudit, JobPart, JobRecord, JobTerms, PartState } from "../../protocol/network/job.ts";
+import type { Params } from "../params.ts";
+
+function newPart(part: number): JobPart {
+	return {
+		...{ part, attempt: 0, state: "open", provider: null, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
+		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
+	};
+}
+
+export function newJob(id: string, terms: JobTerms): JobRecord {
+	return { id, terms, parts: Array.from({ length: terms.parts }, (_, part) => newPart(part)) };
+}
+
+/** The part's first segment, and how many it has. */
+export function partRange({ segments, parts }: Pick<JobTerms, "segments" | "parts">, part: number) {
+	const each = Math.ceil(segments / parts);
+	return { first: each * part, count: Math.min(each, segments - each * part) };
+}
+
+function stateBad(part: JobPart, verb: string, why: string): AssayError {
+	return new AssayError("JOB_STATE", `cannot ${verb} part ${part.part}: ${why}`, {
+		hint: "Look at the job's state.",
+	});
+}
+
+function mustBe(part: JobPart, verb: string, ...states: readonly PartState[]): void {
+	if (!states.includes(part.state)) throw stateBad(part, verb, `it is ${part.state}`);
+}
+
+/** Gives `job` with this part in the place of its number. */
+function withPart(job: JobRecord, changed: JobPart): JobRecord {
+	return { ...job, parts: job.parts.map((part) => (part.part === changed.part ? changed : part)) };
+}
+
+/** Whether this provider may begin a part: the one before has its claim, checked, paid, or this provider's own, who goes on at its own risk. */
+function mayBegin({ parts }: JobRecord, part: number, provider: string): boolean {
+	const before = parts[part - 1];
+	if (before === undefined) return part === 0;
+	if (before.state === "paid") return true;
+	return before.state === "claimed" && (before.isChecked || before.provider === provider);
+}
+
+/** A drawn provider is asked. */
+export function offer(job: JobRecord, number: number, provider: string, nowMs: number, params: Params): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "assign", "open");
+	if (nowMs > job.terms.startByMs) throw stateBad(part, "assign", "the time to start is over");
+	if (part.excluded.includes(provider)) throw stateBad(part, "assign", "this provider had it before");
+	if (!mayBegin(job, number, provider)) throw stateBad(part, "assign", "the part before it is not checked");
+	const before = job.parts[number - 1];
+	return withPart(job, {
+		...newPart(number),
+		...{ attempt: part.attempt + 1, state: "assigned", provider, excluded: part.excluded, assignedAtMs: nowMs },
+		isAlone: before !== undefined && before.provider !== provider,
+		untilMs: nowMs + params.jobAcceptMs,
+	});
+}
+
+/** Open for somebody else. Who had it does not get it again. */
+function reopened(part: JobPart): JobPart {
+	const excluded = part.provider === null ? part.excluded : [...part.excluded, part.provider];
+	return { ...newPart(part.part), attempt: part.attempt, excluded };
+}
+
+/** The provider has fetched inputs, checked program and plan, and locked its bond. */
+export function accept(job: JobRecord, number: number, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "accept", "assigned");
+	if (nowMs > part.untilMs) throw stateBad(part, "accept", "the offer has run out");
+	return withPart(job, { ...part, state: "running", untilMs: nowMs + job.terms.workMs, lastBeatMs: nowMs });
+}
+
+/** The provider will not: no bond is locked, nothing is lost. */
+export function decline(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "decline", "assigned");
+	return withPart(job, reopened(part));
+}
+
+/** A sign of life. Work told as done never shrinks and never passes what there is. */
+export function beat(job: JobRecord, number: number, done: number, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "hear of", "running");
+	const { count } = partRange(job.terms, number);
+	if (!Number.isSafeInteger(done) || done < part.done || done > count)
+		throw stateBad(part, "hear of", `${part.done} of ${count} segments were done, now ${done}`);
+	return withPart(job, { ...part, done, lastBeatMs: Math.max(part.lastBeatMs, nowMs) });
+}
+
+/** Why a part that somebody has goes to another; null: it does not. */
+export function lapse(part: JobPart, nowMs: number, params: Params): "silent" | "late" | "lost" | null {
+	if (part.state === "assigned") return nowMs > part.untilMs ? "silent" : null;
+	if (part.state !== "running") return null;
+	if (nowMs > part.untilMs) return "late";
+	return nowMs > part.lastBeatMs + params.jobBeatMs * params.jobBeatMisses ? "lost" : null;
+}
+
+export function reopen(job: JobRecord, number: number, nowMs: number, params: Params): JobRecord {
+	const part = job.parts[number]!;
+	if (lapse(part, nowMs, params) === null) throw stateBad(part, "reopen", "its provider is in time");
+	return withPart(job, reopened(part));
+}
+
+export function claim(job: JobRecord, number: number, hash: string, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "claim", "running");
+	if (nowMs > part.untilMs) throw stateBad(part, "claim", "its time is over");
+	if (!mayBegin(job, number, part.provider!)) throw stateBad(part, "claim", "what it was built on fell");
+	const { count } = partRange(job.terms, number);
+	const untilMs = nowMs + job.terms.windowMs;
+	return withPart(job, { ...part, state: "claimed", claim: hash, claimedAtMs: nowMs, done: count, untilMs });
+}
+
+/** Audits that were drawn; before the claim too, where several run the same part at once. */
+export function addAudits(job: JobRecord, number: number, audits: readonly JobAudit[]): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "audit", "assigned", "running", "claimed");
+	return withPart(job, { ...part, audits: [...part.audits, ...audits] });
+}
+
+/** What an auditor computed; a second answer to one question is none. */
+export function answerAudit(job: JobRecord, number: number, at: number, answer: string): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "answer for", "assigned", "running", "claimed");
+	const audit = part.audits[at];
+	if (audit === undefined || audit.answer !== null)
+		throw stateBad(part, "answer for", "nobody asked, or it was answered");
+	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, answer }) });
+}
+
+/** Claim and answer are held against each other. */
+export function compareAudit(job: JobRecord, number: number, at: number, agrees: boolean): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "compare", "claimed");
+	const audit = part.audits[at];
+	if (audit?.answer == null || audit.agrees !== null) throw stateBad(part, "compare", "there is nothing to compare");
+	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, agrees }) });
+}
+
+/** The method's evidence is there: the window gets shorter, never longer. */
+export function markChecked(job: JobRecord, number: number, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "check", "claimed");
+	if (part.isChecked) throw stateBad(part, "check", "it was checked before");
+	if (nowMs > part.untilMs) throw stateBad(part, "check", "its window has ended");
+	const untilMs = Math.min(part.untilMs, nowMs + job.terms.checkedMs);
+	return withPart(job, { ...part, isChecked: true, untilMs });
+}
+
+/** After the window, in order. */
+export function settle(job: JobRecord, number: number, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "settle", "claimed");
+	if (nowMs <= part.untilMs) throw stateBad(part, "settle", "its window has not ended");
+	const before = job.parts[number - 1];
+	if (before !== undefined && before.state !== "paid" && !part.isAlone)
+		throw stateBad(part, "settle", "the part before it is not paid");
+	return withPart(job, { ...part, state: "paid" });
+}
+
+/**
+ * A proof of fraud: the claim falls, and with it what the same provider built on it. A part that another provider began at a checked end stays:
+ * it did what it was asked.
+ */
+export function convict(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "convict", "claimed");
+	let next = withPart(job, reopened(part));
+	for (let i = number + 1; i < job.parts.length; i++) {
+		const later = next.parts[i]!;
+		if (later.isAlone || later.provider !== part.provider || later.state === "open") break;
+		next = withPart(next, reopened(later));
+	}
+	return next;
+}
+
+/** The customer's again: what nobody ever had at the customer's wish; what nobody has, once nobody can get it any more. */
+export function refund(job: JobRecord, number: number, nowMs: number, by: "customer" | "anyone"): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "refund", "open");
+	const isOver = nowMs > job.terms.startByMs;
+	if (!isOver && !(by === "customer" && part.attempt === 0))
+		throw stateBad(part, "refund", by === "customer" ? "somebody had it already" : "it can still be assigned");
+	return withPart(job, { ...part, state: "refunded" });
+}
+
+export const isOver = ({ parts }: JobRecord): boolean =>
+	parts.every(({ state }) => state === "paid" || state === "refunded");

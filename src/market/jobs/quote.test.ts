@@ -1,0 +1,118 @@
+// Who fits, what it costs: by proven figures alone; where nobody fits, which limit and by how much.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { DEFAULT_PARAMS } from "../params.ts";
+import { costMicros, fittingHosts, type JobHost, leastMs, missOf, nearestMiss } from "./fitting-hosts.ts";
+import { type QuoteInput, quoteJob } from "./quote.ts";
+import { drawWeightPpm, reputationOf } from "./reputation.ts";
+
+const P = DEFAULT_PARAMS;
+const host = (n: number, more: Partial<JobHost> = {}): JobHost => ({
+	...{ provider: n.toString(16).padStart(64, "0"), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
+	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e9 },
+	...{ memoryBytes: 80e9, int8OpsPerS: 1e12, bytesPerS: 1e12 },
+	...more,
+});
+const WORK = { peakBytes: 10e9, ops: 60e12, bytes: 1e12 };
+const LIMITS = { workMs: 100_000, priceMicros: 1e9, bondMicros: 100, excluded: new Set<string>() };
+
+test("a host is as fast as its slower figure, and costs that time at its price", () => {
+	assert.equal(leastMs(WORK, host(1)), 60_000);
+	assert.equal(leastMs({ ...WORK, bytes: 120e12 }, host(1)), 120_000);
+	assert.equal(costMicros(WORK, host(1)), 60_000);
+});
+
+test("each limit keeps out who misses it, and says by how much", () => {
+	const why = (more: Partial<JobHost>, limits: Partial<typeof LIMITS> = {}) =>
+		missOf(host(1, more), WORK, { ...LIMITS, ...limits }, P);
+	assert.equal(why({}), null);
+	assert.deepEqual(why({ memoryBytes: 9e9 }), { why: "memory", has: 9e9, wants: 10e9 });
+	assert.deepEqual(why({}, { workMs: 80_000 }), { why: "time", has: 60_000, wants: 56_000 });
+	assert.deepEqual(why({}, { priceMicros: 59_999 }), { why: "price", has: 60_000, wants: 59_999 });
+	assert.equal(why({ reliabilityPpm: 499_999 })!.why, "reliability");
+	assert.equal(why({ freeBondMicros: 99 })!.why, "bond");
+	assert.equal(why({ isFree: false })!.why, "busy");
+	assert.equal(why({}, { excluded: new Set([host(1).provider]) })!.why, "excluded");
+	assert.equal(why({ int8OpsPerS: 0 })!.why, "time", "a host that proved no speed");
+	const near = nearestMiss([host(1, { memoryBytes: 1e9 }), host(2, { memoryBytes: 9e9 })], WORK, LIMITS, P);
+	assert.deepEqual(near, { provider: host(2).provider, why: "memory", has: 9e9, wants: 10e9 });
+});
+
+test("one owner, and one network, stands once on the list", () => {
+	const hosts = [host(3), host(1, { owner: "same" }), host(2, { owner: "same" }), host(4, { network: "10.0.3.0/24" })];
+	assert.deepEqual(
+		fittingHosts(hosts, WORK, LIMITS, P).map(({ provider }) => Number(`0x${provider}`)),
+		[1, 3],
+	);
+});
+
+const INPUT: QuoteInput = {
+	...{ segments: 400, ops: 9e12, bytes: 1e9, peakBytes: 10e9, perWindow: 4, method: { name: "sampled", count: 16 } },
+	...{ mostMicros: null, gasMicros: 0, nowMs: 1000 },
+};
+const HOSTS = [host(1), host(2, { pricePerHourMicros: 7_200_000 }), host(3), host(4), host(5, { memoryBytes: 1e9 })];
+
+test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everything in it", () => {
+	const quote = quoteJob(INPUT, HOSTS, P);
+	// 3,600 s of work: three parts.
+	assert.deepEqual([quote.parts, quote.estimatedMs, quote.hosts], [3, 134 * 9000, 3]);
+	assert.equal(quote.priceMicros, 134 * 9000);
+	assert.equal(quote.feeMicros, Math.floor(quote.priceMicros / 50));
+	assert.equal(quote.auditMicros, Math.ceil((134 * 9000 * 72 * 12) / 1340));
+	assert.equal(quote.totalMicros, 3 * (quote.priceMicros + quote.feeMicros + quote.auditMicros));
+	assert.equal(quote.workMs, Math.ceil(quote.estimatedMs / 0.7));
+	assert.equal(quote.startByMs, 1000 + P.jobStartMs);
+	assert.ok(Math.abs(quote.tenthFound - 0.815) < 0.001);
+	assert.ok(quote.bondMicros >= quote.priceMicros / 2);
+	const twice = quoteJob({ ...INPUT, method: { name: "redundant", count: 2 } }, HOSTS, P);
+	assert.equal(twice.auditMicros, Math.ceil(twice.priceMicros * 1.2));
+	assert.equal(twice.tenthFound, 1);
+	const small = quoteJob({ ...INPUT, segments: 2 }, HOSTS, P);
+	assert.deepEqual([small.parts, small.workMs], [1, P.jobLeastWorkMs]);
+	// A dear host does not set the price of three cheap ones; nor does one that nobody could check.
+	assert.ok(quote.priceMicros < costMicros({ ...WORK, ops: 9e12 * 134 }, HOSTS[1]!));
+});
+
+test("no host, no host with the memory, too dear: refused with what is missing", () => {
+	const refused = (input: Partial<QuoteInput>, hosts: readonly JobHost[], code: string, words: RegExp) =>
+		assert.throws(
+			() => quoteJob({ ...INPUT, ...input }, hosts, P),
+			(error) => error instanceof AssayError && error.code === code && words.test(error.message) && error.hint !== "",
+		);
+	refused({}, [], "JOB_NO_PROVIDER", /no provider that proved anything/);
+	refused(
+		{ peakBytes: 100e9 },
+		HOSTS,
+		"JOB_NO_PROVIDER",
+		/has 80000000000 bytes of proven memory, the job wants 100000000000/,
+	);
+	refused({ method: { name: "redundant", count: 5 } }, HOSTS, "JOB_NO_PROVIDER", /memory/);
+	refused({ mostMicros: 10 }, HOSTS, "JOB_PRICE", /10 are allowed/);
+});
+
+test("reputation: from rows alone; a conviction bars, work weighs a fifth at most", () => {
+	const row = (outcome: "checked" | "paid" | "lost" | "convicted" | "declined", atMs = 0) => ({
+		outcome,
+		valueMicros: 5,
+		atMs,
+	});
+	const good = reputationOf([row("checked"), row("paid"), row("declined"), row("checked")], 10, P);
+	assert.deepEqual([good.checkedInARow, good.valueMicros, good.isBarred], [2, 5, false]);
+	assert.equal(reputationOf([row("checked"), row("lost")], 10, P).checkedInARow, 0);
+	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs - 1, P).isBarred, true);
+	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs, P).isBarred, false);
+	assert.equal(drawWeightPpm(reputationOf([], 0, P), P), 1_000_000);
+	const many = Array.from({ length: 10_000 }, () => row("checked"));
+	const most = drawWeightPpm(reputationOf(many, 0, P), P);
+	assert.ok(most > 1_190_000 && most <= 1_200_000);
+	const least = drawWeightPpm(
+		reputationOf(
+			Array.from({ length: 10_000 }, () => row("lost")),
+			0,
+			P,
+		),
+		P,
+	);
+	assert.ok(least < 810_000 && least >= 800_000);
+});

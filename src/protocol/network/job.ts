@@ -1,0 +1,74 @@
+// One job as it is kept, docs/jobs.md. Shapes only: the rules are in market/jobs. Money is integer micro-units; amounts of the record and of the
+// escrow are the same numbers.
+
+/** How a claim is verified. */
+export interface JobMethod {
+	readonly name: "redundant" | "sampled" | "optimistic";
+	/** redundant: providers in all, 2 to 5. sampled: windows that are run again, the first and the last among them. optimistic: 0. */
+	readonly count: number;
+}
+
+/** What customer and validator agreed on, before anybody works. */
+export interface JobTerms {
+	readonly customer: string;
+	/** Roots, 64 hex digits: docs/work.md §6, §7. */
+	readonly program: string;
+	readonly inputs: string;
+	readonly method: JobMethod;
+	/** Of all parts together, segment 0 counted. Part p has ⌈segments / parts⌉ of them, the last one the rest. */
+	readonly segments: number;
+	readonly parts: number;
+	/** Each for one part: to the provider, to the validators, at most to auditors. */
+	readonly priceMicros: number;
+	readonly feeMicros: number;
+	readonly auditMicros: number;
+	readonly bondMicros: number;
+	readonly startByMs: number;
+	readonly workMs: number;
+	/** From the claim to the payment; with the method's evidence, from there. */
+	readonly windowMs: number;
+	readonly checkedMs: number;
+}
+
+export type PartState = "open" | "assigned" | "running" | "claimed" | "paid" | "refunded";
+
+/** Somebody runs segments of a claim again, blind. */
+export interface JobAudit {
+	/** A provider's id; null: the validator itself. */
+	readonly auditor: string | null;
+	readonly first: number;
+	readonly count: number;
+	/** Hash of the states it computed; null: not yet. */
+	readonly answer: string | null;
+	/** Null until both claim and answer are there. */
+	readonly agrees: boolean | null;
+}
+
+export interface JobPart {
+	readonly part: number;
+	/** How often it was assigned. */
+	readonly attempt: number;
+	readonly state: PartState;
+	readonly provider: string | null;
+	/** Began at the end of a part that another provider made: paid whatever becomes of that one. */
+	readonly isAlone: boolean;
+	/** assigned: to answer; running: to claim; claimed: when it is paid. */
+	readonly untilMs: number;
+	readonly lastBeatMs: number;
+	/** Segments done, as its provider says. */
+	readonly done: number;
+	/** The claim's hash, 64 hex digits. */
+	readonly claim: string | null;
+	readonly claimedAtMs: number;
+	readonly assignedAtMs: number;
+	readonly isChecked: boolean;
+	readonly audits: readonly JobAudit[];
+	/** Providers that had it and lost or lied. */
+	readonly excluded: readonly string[];
+}
+
+export interface JobRecord {
+	readonly id: string;
+	readonly terms: JobTerms;
+	readonly parts: readonly JobPart[];
+}

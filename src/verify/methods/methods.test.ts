@@ -1,0 +1,103 @@
+// Methods: what each asks for and when, that nothing is drawn before the claim, that a difference goes to the referee and never to a majority; and a
+// method of another kind (a proof) behind the same interface.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
+import type { Drawn, Method, PartView } from "./method.ts";
+import { METHODS } from "./methods.ts";
+
+const PART: JobPart = {
+	...{ part: 0, attempt: 1, state: "claimed", provider: "a", isAlone: false, untilMs: 9, lastBeatMs: 0, done: 100 },
+	...{ claim: "ab".repeat(32), claimedAtMs: 1, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
+};
+const view = (method: JobMethod, more: Partial<JobPart> = {}, isTooFast = false): PartView => ({
+	part: { ...PART, ...more },
+	method,
+	segments: 100,
+	isTooFast,
+});
+const audit = (first: number, count: number, agrees: boolean | null = true): JobAudit => ({
+	...{ auditor: "b", first, count, answer: "cd".repeat(32), agrees },
+});
+const TWICE = { name: "redundant", count: 3 } as const;
+const SAMPLED = { name: "sampled", count: 2 } as const;
+const OPTIMISTIC = { name: "optimistic", count: 0 } as const;
+const draws: Drawn = {
+	windows: (count) => Array.from({ length: count + 2 }, (_, i) => ({ first: 10 * i, count: 10 })),
+	isAudited: () => false,
+};
+const never: Drawn = {
+	windows: () => assert.fail("drawn before the claim"),
+	isAudited: () => assert.fail("drawn before the claim"),
+};
+
+test("nothing is drawn before the claim, and nothing is asked of a part that nobody runs", () => {
+	for (const method of [TWICE, SAMPLED, OPTIMISTIC]) {
+		for (const state of ["open", "assigned", "paid", "refunded"] as const)
+			assert.deepEqual(METHODS[method.name].next(view(method, { state }), never), []);
+		assert.equal(METHODS[method.name].next(view(method, { state: "running" }), never).length, method === TWICE ? 2 : 0);
+	}
+});
+
+test("redundant: the others run all of it at once; all must agree, the count of them too", () => {
+	const { next, judge } = METHODS.redundant;
+	assert.deepEqual(next(view(TWICE, { state: "running", audits: [audit(0, 100, null)] }), draws), [
+		{ kind: "audit", first: 0, count: 100, by: "drawn" },
+	]);
+	const two = [audit(0, 100), audit(0, 100)];
+	assert.deepEqual(next(view(TWICE, { audits: two }), draws), [{ kind: "check" }]);
+	assert.deepEqual(next(view(TWICE, { audits: two, isChecked: true }), draws), []);
+	assert.equal(judge(view(TWICE, { audits: two })).isChecked, true);
+	assert.equal(judge(view(TWICE, { audits: [audit(0, 100)] })).isChecked, false);
+	assert.deepEqual(next(view(TWICE, { state: "running", audits: two }), draws), [], "no evidence before the claim");
+});
+
+test("one that differs goes to the referee, however many agree", () => {
+	for (const method of [TWICE, SAMPLED, OPTIMISTIC]) {
+		const audits = [audit(0, 100), audit(0, 100), audit(0, 100), audit(0, 10, false)];
+		assert.deepEqual(METHODS[method.name].next(view(method, { audits }), draws), [{ kind: "referee", at: 3 }]);
+		assert.equal(METHODS[method.name].judge(view(method, { audits })).isChecked, false);
+	}
+});
+
+test("sampled: windows after the claim; answers are compared as they come; evidence when all have agreed", () => {
+	const { next, judge } = METHODS.sampled;
+	assert.deepEqual(
+		next(view(SAMPLED), draws),
+		[0, 10, 20, 30].map((first) => ({ kind: "audit", first, count: 10, by: "anyone" })),
+	);
+	assert.deepEqual(next(view(SAMPLED, {}, true), never), [{ kind: "audit", first: 0, count: 100, by: "anyone" }]);
+	const open: JobAudit = { ...audit(0, 10, null), answer: null };
+	assert.deepEqual(next(view(SAMPLED, { audits: [open, audit(10, 10, null)] }), never), [{ kind: "compare", at: 1 }]);
+	assert.deepEqual(next(view(SAMPLED, { audits: [open, audit(10, 10)] }), never), [], "one is missing still");
+	assert.deepEqual(next(view(SAMPLED, { audits: [audit(0, 10), audit(10, 10)] }), never), [{ kind: "check" }]);
+	const verdict = judge(view(SAMPLED, { audits: [audit(0, 10), audit(5, 10), audit(20, 10, false)] }));
+	assert.deepEqual(verdict, { isChecked: false, audited: 15, segments: 100, trust: "the draw" });
+	assert.equal(judge(view(SAMPLED)).isChecked, false);
+});
+
+test("optimistic: nothing, but by chance, or when it came too fast", () => {
+	const { next, judge } = METHODS.optimistic;
+	assert.deepEqual(next(view(OPTIMISTIC), draws), []);
+	assert.equal(next(view(OPTIMISTIC), { ...draws, isAudited: () => true }).length, 1);
+	assert.equal(next(view(OPTIMISTIC, {}, true), never).length, 1);
+	assert.deepEqual(judge(view(OPTIMISTIC)), {
+		isChecked: false,
+		audited: 0,
+		segments: 100,
+		trust: "one honest watcher",
+	});
+});
+
+test("another kind of evidence fits the same interface: a proof that takes the place of all audits", () => {
+	const proofs = new Map([[PART.claim, true]]);
+	const proven: Method = {
+		next: ({ part }) =>
+			part.state === "claimed" && !part.isChecked && proofs.get(part.claim) ? [{ kind: "check" }] : [],
+		judge: ({ part, segments }) => ({
+			...{ isChecked: proofs.get(part.claim) === true, audited: segments, segments, trust: "the draw" },
+		}),
+	};
+	assert.deepEqual(proven.next(view(SAMPLED), never), [{ kind: "check" }]);
+	assert.deepEqual(proven.next(view(SAMPLED, { claim: "00".repeat(32) }), never), []);
+});

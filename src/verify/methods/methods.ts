@@ -1,0 +1,60 @@
+// The methods that there are: redundant, sampled, optimistic. zk and attested plug in here.
+import type { JobMethod } from "../../protocol/network/job.ts";
+import { auditedSegments, type Method, type MethodAction, type PartView, settleAudits } from "./method.ts";
+
+const whole = ({ segments }: PartView, by: "drawn" | "anyone"): MethodAction => ({
+	kind: "audit",
+	first: 0,
+	count: segments,
+	by,
+});
+
+/**
+ * Several providers run the same part at once. The one that was drawn first claims; the others' answers are kept until its claim is there, so nobody
+ * can copy. All must agree.
+ */
+const redundant: Method = {
+	next(view) {
+		const { part, method } = view;
+		if (part.state !== "running" && part.state !== "claimed") return [];
+		const missing = method.count - 1 - part.audits.length;
+		if (missing > 0) return Array.from({ length: missing }, () => whole(view, "drawn"));
+		return settleAudits(view);
+	},
+	judge: (view) => ({
+		isChecked:
+			view.part.audits.length >= view.method.count - 1 && view.part.audits.every(({ agrees }) => agrees === true),
+		...{ audited: auditedSegments(view), segments: view.segments, trust: "the draw" },
+	}),
+};
+
+/** Windows are drawn after the claim and run again: the first, the last, and others. A claim that came too fast is run again whole. */
+const sampled: Method = {
+	next(view, drawn) {
+		const { part, method } = view;
+		if (part.state !== "claimed") return [];
+		if (part.audits.length > 0) return settleAudits(view);
+		if (view.isTooFast) return [whole(view, "anyone")];
+		return drawn.windows(method.count).map(({ first, count }) => ({ kind: "audit", first, count, by: "anyone" }));
+	},
+	judge: (view) => ({
+		isChecked: view.part.audits.length > 0 && view.part.audits.every(({ agrees }) => agrees === true),
+		...{ audited: auditedSegments(view), segments: view.segments, trust: "the draw" },
+	}),
+};
+
+/** Nothing but the window; some claims are run again by chance, and those that came too fast. Anyone may run any. */
+const optimistic: Method = {
+	next(view, drawn) {
+		const { part } = view;
+		if (part.state !== "claimed") return [];
+		if (part.audits.length > 0) return settleAudits(view);
+		return view.isTooFast || drawn.isAudited() ? [whole(view, "drawn")] : [];
+	},
+	judge: (view) => ({
+		isChecked: view.part.audits.length > 0 && view.part.audits.every(({ agrees }) => agrees === true),
+		...{ audited: auditedSegments(view), segments: view.segments, trust: "one honest watcher" },
+	}),
+};
+
+export const METHODS: { readonly [Name in JobMethod["name"]]: Method } = { redundant, sampled, optimistic };
