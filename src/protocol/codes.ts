@@ -760,6 +760,14 @@ export const codes = {
 		"The folder is in use by another run.",
 		"Wait until that run ends, or give another folder with --out.",
 	),
+	BATCH_MIXED: error(
+		"A program for inference lets sequences of one batch see each other, or the place where they stand.",
+		"Compute every sequence by itself: reduce within its rows, and look up by the sequence alone (docs/inference.md §8).",
+	),
+	MODEL_RANGE: error(
+		"A weight lies outside what the numbers of inference hold.",
+		"Norms have weights inside ±128, biases inside ±2^18; look at the tensor that is named.",
+	),
 	RUN_OTHER: error(
 		"The folder holds the run of another job.",
 		"Give another folder with --out, or the job and data that this folder was begun with.",

@@ -46,7 +46,7 @@ export const clampI16 = (x: Expression): Expression => x.clamp(-I16, I16);
 export const clampI32 = (x: Expression): Expression => x.clamp(-I32, I32);
 
 /** A table as a constant, made once. */
-export function constantOf({ b, given }: Net, name: string, make: () => Elements): Value {
+export function constantOf({ b, given }: Pick<Net, "b" | "given">, name: string, make: () => Elements): Value {
 	const elements = make();
 	const all = [...elements].map(Number);
 	given[name] = elements;

@@ -8,7 +8,7 @@ export interface ExpTables {
 	readonly fine: Value;
 }
 
-export const expTables = (net: Net): ExpTables => ({
+export const expTables = (net: Pick<Net, "b" | "given">): ExpTables => ({
 	coarse: constantOf(net, "exp_coarse", expCoarse),
 	fine: constantOf(net, "exp_fine", expFine),
 });

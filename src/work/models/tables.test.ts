@@ -10,8 +10,11 @@ import {
 	geluTable,
 	geluTanhSlopeTable,
 	geluTanhTable,
+	gumbelTable,
 	inverseRoot,
 	logTable,
+	REST,
+	restTable,
 	ropeTables,
 	sigmoidTable,
 } from "./tables.ts";
@@ -53,6 +56,28 @@ test("entries are the functions to the nearest", () => {
 		return half(x) + (x * 0.5 * slope) / Math.cosh(inner(x)) ** 2;
 	});
 	for (const n of [4, 16, 32, 64, 100]) assert.equal(inverseRoot(n, 16), Math.round(65_536 / Math.sqrt(n)));
+});
+
+test("rests of activations, and Gumbel's noise by octaves", () => {
+	const rest = (f: (x: number) => number) => (i: number) => (i / REST.knots) * (1 - f(i / REST.knots));
+	near(
+		restTable("silu"),
+		30,
+		rest((x) => 1 / (1 + Math.exp(-x))),
+	);
+	near(
+		restTable("gelu-tanh"),
+		30,
+		rest((x) => 0.5 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+	);
+	near(restTable("gelu"), 30, (i) => (i > 9 * REST.knots ? 0 : rest(below)(i)));
+	const noise = gumbelTable();
+	near(
+		noise.subarray(0, -1) as Elements,
+		16,
+		(i) => -Math.log(-Math.log1p(-(2 ** ((i >> 7) - 32) * (1 + (i & 127) / 128)))),
+	);
+	assert.equal(noise.at(-1), Math.round(-Math.log(33 * Math.LN2) * 65_536));
 });
 
 for (const theta of [10_000, 1e6, 123_456.789])

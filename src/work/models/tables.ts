@@ -59,8 +59,12 @@ function pi(): bigint {
 	return 4n * (4n * arctan(5n) - arctan(239n));
 }
 
+let factor: bigint | null = null;
 /** 1/√(2π). */
-const normalFactor = (): bigint => (ONE * ONE) / root(2n * pi());
+function normalFactor(): bigint {
+	factor ??= (ONE * ONE) / root(2n * pi());
+	return factor;
+}
 
 /** Φ(x) and φ(x), x ≥ 0: φ·(x + x³/3 + x⁵/15 + …) + ½. */
 function normal(x: bigint): { readonly below: bigint; readonly density: bigint } {
@@ -77,12 +81,18 @@ function normal(x: bigint): { readonly below: bigint; readonly density: bigint }
 /** σ(x) = 1/(1 + exp(−x)), x ≥ 0. */
 const sigmoid = (x: bigint): bigint => (ONE * ONE) / (ONE + exp(x));
 
-/** ln of a float from 1 on: digits, then the rest, whose 52 bits are all taken. */
+/** ln x, x above 0: digits, then the rest between 1 and 2. */
+function ln(x: bigint): bigint {
+	const digits = BigInt(x.toString(2).length) - BITS - 1n;
+	const rest = digits >= 0n ? x >> digits : x << -digits;
+	return digits * logRatio(ONE / 3n) + logRatio(((rest - ONE) << BITS) / (rest + ONE));
+}
+
+/** ln of a float from 1 on, whose 52 bits are all taken. */
 function log(x: number): bigint {
 	let [digits, rest] = [0n, x];
 	for (; rest >= 2; rest /= 2) digits++;
-	const fraction = (BigInt(rest * 2 ** 52) << BITS) >> 52n;
-	return digits * logRatio(ONE / 3n) + logRatio(((fraction - ONE) << BITS) / (fraction + ONE));
+	return ln((BigInt(rest * 2 ** 52) << (BITS + digits)) >> 52n);
 }
 
 /** cos and sin of an angle between 0 and 1 by their series. */
@@ -160,3 +170,41 @@ export function ropeTables(
 	}
 	return { cos, sin };
 }
+
+/** Knots a unit of `restTable`, and the units: beyond, nothing is left. */
+export const REST = { knots: 128, units: 24 } as const;
+const BELOW = {
+	gelu: (x: bigint) => (x >= 9n * ONE ? ONE : normal(x).below),
+	"gelu-tanh": (x: bigint) => byTanh(x).below,
+	silu: sigmoid,
+} as const;
+
+const made = new Map<string, Elements>();
+/** Made once: it takes a while. */
+function once(name: string, make: () => Elements): Elements {
+	const found = made.get(name) ?? make();
+	made.set(name, found);
+	return found;
+}
+
+/** What an activation lacks of max(x, 0), at s = |x| = i/128: s·(1 − f(s)), 2^30. Two knots beyond the last cell. */
+export const restTable = (kind: keyof typeof BELOW): Elements =>
+	once(kind, () =>
+		table(REST.knots * REST.units + 2, (i) => {
+			const x = ratio(i, REST.knots);
+			return rounded(mul(x, ONE - BELOW[kind](x)), 30);
+		}),
+	);
+
+/**
+ * −ln(−ln(1 − u)), 2^16, at u = 2^(octave − 32)·(1 + knot/128), i = 128·octave + knot: fine where u is small and the value large. The last
+ * is that of u = 1 − 2^−33.
+ */
+export const gumbelTable = (): Elements =>
+	once("gumbel", () =>
+		table(32 * 128 + 1, (i) => {
+			const [octave, knot] = [BigInt(i >> 7), BigInt(i & 127)];
+			const u = i === 32 * 128 ? ONE - (ONE >> 33n) : ((ONE >> 32n) << octave) + (((ONE >> 39n) * knot) << octave);
+			return rounded(-ln(-ln(ONE - u)), 16);
+		}),
+	);

@@ -1,0 +1,125 @@
+// A model's weights as inputs of a program, docs/inference.md §3: which tensors there are, and their elements from an imported model. Rows of
+// layers that read the same input are stacked: q, k and v are one product, gate and up another.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
+import type { ProgramBuilder, TensorHandle } from "../builder/build-program.ts";
+import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
+import type { ImportedModel } from "../imports/architecture.ts";
+import { quantiseRows } from "../imports/quantise-rows.ts";
+import { createElements, type Elements, type TensorType } from "../operators/tensor-type.ts";
+import type { Numbers } from "./numbers.ts";
+
+/** A matrix by rows: value = element · multiplier / 2^shift; and what is added to each output. */
+export interface Matrix {
+	/** [rows, columns]. */
+	readonly weight: Value;
+	readonly multiplier: (row: Index | Expression) => Expression;
+	readonly shift: (row: Index | Expression) => Expression;
+	/** At the fixed scale; null: none. */
+	readonly bias: ((row: Index | Expression) => Expression) | null;
+}
+
+export interface Gain {
+	/** At 2^24, inside ±128. */
+	readonly gain: (column: Index) => Expression;
+	/** At the fixed scale. */
+	readonly bias: ((column: Index) => Expression) | null;
+}
+
+/** Bits of the largest multiplier, 2^16. */
+export const MULTIPLIER_BITS = 17;
+export const GAIN = 24;
+const GAIN_LIMIT = 2 ** 31;
+
+type Fill = (model: ImportedModel) => Record<string, Elements>;
+
+interface Part {
+	/** `layers.0.q`: has `.weight`, and `.bias` where the layer has one. */
+	readonly name: string;
+	readonly rows: number;
+}
+
+const WIDTHS = { i8: 8, i16: 16, i32: 24 } as const;
+
+export class ModelInputs {
+	readonly b: ProgramBuilder;
+	readonly numbers: Numbers;
+	private readonly fills: Fill[] = [];
+
+	constructor(b: ProgramBuilder, numbers: Numbers) {
+		this.b = b;
+		this.numbers = numbers;
+	}
+
+	private input(name: string, type: TensorType, dims: readonly number[], limit: number): TensorHandle {
+		return this.b.tensor("input", name, type, dims, -limit, limit);
+	}
+
+	/** Parts one under the other. `isTable`: rows are looked up, not multiplied; an i8 build keeps them as i16. */
+	matrix(
+		name: string,
+		parts: readonly Part[],
+		columns: number,
+		{ hasBias = false, isTable = false }: { readonly hasBias?: boolean; readonly isTable?: boolean } = {},
+	): Matrix {
+		const { weights, fixed, limit } = this.numbers;
+		const type = weights === "wide" ? "i32" : weights === "i8" && !isTable ? "i8" : "i16";
+		const bits = WIDTHS[type];
+		const count = parts.reduce((sum, { rows }) => sum + rows, 0);
+		const width = hasBias ? 3 : 2;
+		const weight = this.input(`${name}.weight`, type, [count, columns], 2 ** (bits - 1) - 1);
+		const rows = this.input(`${name}.rows`, "i64", [count, width], limit);
+		this.fills.push((model) => {
+			const elements = createElements(type, count * columns) as Int32Array;
+			const scales = new BigInt64Array(count * width);
+			let row = 0;
+			for (const part of parts) {
+				const { values } = model.tensor(part.name.startsWith("embed.") ? part.name : `${part.name}.weight`);
+				const quantised = quantiseRows(values, part.rows, columns, bits);
+				elements.set(quantised.elements, row * columns);
+				const bias = hasBias ? model.tensor(`${part.name}.bias`).values : null;
+				for (const [i, multiplier] of quantised.multipliers.entries()) {
+					scales[row * width] = BigInt(multiplier);
+					scales[row * width + 1] = BigInt(quantised.shift);
+					if (bias !== null) scales[row * width + 2] = fixedOf(`${part.name}.bias`, bias[i]!, fixed, limit);
+					row += 1;
+				}
+			}
+			return { [`${name}.weight`]: elements, [`${name}.rows`]: scales };
+		});
+		return {
+			weight,
+			multiplier: (row) => at(rows, row, 0).clamp(0, 2 ** (MULTIPLIER_BITS - 1)),
+			shift: (row) => at(rows, row, 1).clamp(0, 62),
+			bias: hasBias ? (row) => at(rows, row, 2) : null,
+		};
+	}
+
+	/** Of a norm. */
+	gain(name: string, width: number, hasBias: boolean): Gain {
+		const { fixed, limit } = this.numbers;
+		const gains = this.input(`${name}.weight`, "i64", [width], GAIN_LIMIT);
+		const biases = hasBias ? this.input(`${name}.bias`, "i64", [width], limit) : null;
+		const read = (model: ImportedModel, part: string, scale: number, most: number) =>
+			BigInt64Array.from(model.tensor(part).values as unknown as Iterable<bigint>, (x) =>
+				fixedOf(part, Number(x), scale, most),
+			);
+		this.fills.push((model) => ({
+			[`${name}.weight`]: read(model, `${name}.weight`, GAIN, GAIN_LIMIT),
+			...(biases && { [`${name}.bias`]: read(model, `${name}.bias`, fixed, limit) }),
+		}));
+		return { gain: (c) => at(gains, c), bias: biases && ((c) => at(biases, c)) };
+	}
+
+	elements(model: ImportedModel): Record<string, Elements> {
+		return Object.assign({}, ...this.fills.map((fill) => fill(model)));
+	}
+}
+
+/** To the nearest; halves upwards, as everywhere in programs. */
+function fixedOf(tensor: string, x: number, scale: number, limit: number): bigint {
+	const value = Math.floor(x * 2 ** scale + 0.5);
+	if (!(Math.abs(value) <= limit))
+		throw new AssayError("MODEL_RANGE", `${tensor} holds ${x}`, { hint: codes.MODEL_RANGE.hint });
+	return BigInt(value);
+}
