@@ -648,6 +648,22 @@ export const codes = {
 		"The device has no room for the program.",
 		"Use a device with more free memory, or a smaller batch or model; the message has both numbers.",
 	),
+	BLOB_NAME: error("This names no blob.", "A blob is named by its root, 64 hex digits, and its size in bytes."),
+	BLOB_TREE: error(
+		"The roots of the pieces are not those of the blob.",
+		"Compute the blob's tree again: docs/jobs.md §12.",
+	),
+	BLOB_OFFSET: error(
+		"The piece does not come next, or has another length.",
+		"Begin the upload again: the answer says where it stands.",
+	),
+	BLOB_WRONG: error(
+		"A piece has other bytes than its root says.",
+		"Send the piece again; if it is refused again, the file changed.",
+	),
+	BLOB_UNKNOWN: error("There is no such blob here.", "Upload it, or look at the name."),
+	BLOB_QUOTA: error("There is no room for this blob.", "Release others, or wait for uploads to end."),
+	BLOB_LARGE: error("The blob is too large, or empty.", "Cut it into several."),
 	BLOB_MISSING: error("The engine's store has no bytes with this root.", "Save or upload them first; check --store."),
 	BLOB_CUT: error(
 		"What lies in the engine's store under a root is not what the root names.",

@@ -1,0 +1,191 @@
+// Blobs: the same root as a tensor's; uploads in pieces that survive cuts and crashes; a wrong byte is refused at once; what somebody holds stays, what
+// nobody holds goes; a name alone gives nobody anything.
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { leafHash, merkleRoot } from "../../protocol/hash/merkle.ts";
+import { BLOB_LIMITS, type BlobStore, openBlobStore } from "./blob-store.ts";
+import { foldPieces, PIECE_BYTES, pieceCount, pieceRoot } from "./blob-tree.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-blobs-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+let folders = 0;
+const newFolder = () => join(scratch, `store${folders++}`);
+
+function bytesOf(size: number, salt = 1): Uint8Array {
+	const bytes = new Uint8Array(size);
+	for (let i = 0; i < size; i += 997) bytes[i] = (i / 997 + salt) & 255;
+	return bytes;
+}
+async function described(bytes: Uint8Array) {
+	const pieces: Uint8Array[] = [];
+	for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+		pieces.push(await pieceRoot(bytes.subarray(at, at + PIECE_BYTES)));
+	return { pieces, blob: { root: bytesToHex(foldPieces(pieces)), size: bytes.length } };
+}
+const upload = async (store: BlobStore, holder: string, bytes: Uint8Array) => {
+	const { pieces, blob } = await described(bytes);
+	let at = await store.begin(holder, blob, pieces);
+	while (at < bytes.length) at = await store.put(holder, blob, at, bytes.subarray(at, at + PIECE_BYTES));
+	return blob;
+};
+const refuses = (act: Promise<unknown>, code: string) =>
+	assert.rejects(act, (error) => error instanceof AssayError && error.code === code && error.hint !== "");
+const TWO = bytesOf(PIECE_BYTES + 5000);
+
+test("a blob's root is the tree's of docs/work.md §1, also where pieces fold", async () => {
+	for (const size of [1, 1024, 1025, 5000, PIECE_BYTES + 3 * 1024 + 1]) {
+		const bytes = bytesOf(size);
+		const leaves = Array.from({ length: Math.ceil(size / 1024) }, (_, i) => {
+			const leaf = new Uint8Array(1024);
+			leaf.set(bytes.subarray(1024 * i, 1024 * (i + 1)));
+			return leafHash(leaf);
+		});
+		const { blob, pieces } = await described(bytes);
+		assert.equal(blob.root, bytesToHex(merkleRoot(leaves)));
+		assert.equal(pieces.length, pieceCount(size));
+	}
+});
+
+test("in pieces, in order, each once; then read by ranges", async () => {
+	const store = await openBlobStore(newFolder());
+	const { blob, pieces } = await described(TWO);
+	const piece = (i: number) => TWO.subarray(i * PIECE_BYTES, (i + 1) * PIECE_BYTES);
+	await refuses(store.put("ann", blob, 0, piece(0)), "BLOB_UNKNOWN");
+	assert.equal(await store.begin("ann", blob, pieces), 0);
+	await refuses(store.put("ann", blob, PIECE_BYTES, piece(1)), "BLOB_OFFSET");
+	await refuses(store.put("ann", blob, 0, piece(0).subarray(1)), "BLOB_OFFSET");
+	await refuses(store.read("ann", blob, 0, 1), "BLOB_UNKNOWN");
+	assert.equal(await store.put("ann", blob, 0, piece(0)), PIECE_BYTES);
+	await refuses(store.put("ann", blob, 0, piece(0)), "BLOB_OFFSET");
+	assert.equal(await store.begin("ann", blob, pieces), PIECE_BYTES);
+	assert.equal(await store.put("ann", blob, PIECE_BYTES, piece(1)), TWO.length);
+	assert.equal(await store.put("ann", blob, PIECE_BYTES, piece(1)), TWO.length, "an answer that was lost");
+	assert.equal(await store.begin("ann", blob, pieces), TWO.length);
+	assert.deepEqual(await store.read("ann", blob, 990, 20), TWO.slice(990, 1010));
+	assert.deepEqual(await store.read("ann", blob, TWO.length - 5, 100), TWO.slice(-5));
+	assert.equal((await store.read("ann", blob, TWO.length + 5, 100)).length, 0);
+	assert.deepEqual(await store.held("ann"), [blob]);
+});
+
+test("a wrong byte is refused with its piece, a tree that does not fold before the first byte; what came before stays", async () => {
+	const store = await openBlobStore(newFolder());
+	const { blob, pieces } = await described(TWO);
+	for (const wrong of [
+		pieces.slice(1),
+		[...pieces, pieces[0]!],
+		[pieces[1]!, pieces[0]!],
+		[pieces[0]!, new Uint8Array(31)],
+		[],
+	])
+		await refuses(store.begin("ann", blob, wrong), "BLOB_TREE");
+	await refuses(store.begin("ann", { ...blob, size: blob.size + 8 * 2 ** 20 }, pieces), "BLOB_TREE");
+	await store.begin("ann", blob, pieces);
+	await store.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES));
+	const bad = TWO.slice(PIECE_BYTES);
+	bad[4321]! ^= 1;
+	await refuses(store.put("ann", blob, PIECE_BYTES, bad), "BLOB_WRONG");
+	assert.equal(await store.begin("ann", blob, pieces), PIECE_BYTES);
+	assert.equal(await store.put("ann", blob, PIECE_BYTES, TWO.subarray(PIECE_BYTES)), TWO.length);
+});
+
+test("a restart goes on where the upload stood; a piece torn by a crash is asked for again", async () => {
+	const folder = newFolder();
+	const { blob, pieces } = await described(TWO);
+	const first = await openBlobStore(folder);
+	await first.begin("ann", blob, pieces);
+	await first.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES));
+	const part = join(folder, "parts", "ann", `${blob.root}-${blob.size}.bytes`);
+	// Killed in the middle of the second piece.
+	appendFileSync(part, new Uint8Array(100));
+	assert.equal(await (await openBlobStore(folder)).begin("ann", blob, pieces), PIECE_BYTES);
+	// All bytes written, the last ones not what they must be.
+	appendFileSync(part, new Uint8Array(4900));
+	assert.equal(await (await openBlobStore(folder)).begin("ann", blob, pieces), PIECE_BYTES);
+	truncateSync(part, PIECE_BYTES - 1);
+	assert.equal(await (await openBlobStore(folder)).begin("ann", blob, pieces), 0);
+	// Killed after the last byte, before it had its name.
+	writeFileSync(part, TWO);
+	const last = await openBlobStore(folder);
+	assert.equal(await last.begin("ann", blob, pieces), TWO.length);
+	assert.deepEqual(await last.read("ann", blob, 0, TWO.length), TWO);
+	assert.deepEqual(readdirSync(join(folder, "parts", "ann")), []);
+});
+
+test("two with one blob: knowing its name gives nothing; each has its own; the last one's release removes it", async () => {
+	const folder = newFolder();
+	const store = await openBlobStore(folder);
+	const bytes = bytesOf(3000);
+	const blob = await upload(store, "ann", bytes);
+	const { pieces } = await described(bytes);
+	await refuses(store.read("bob", blob, 0, 10), "BLOB_UNKNOWN");
+	await refuses(store.share("bob", blob, "eve"), "BLOB_UNKNOWN");
+	assert.equal(await store.begin("bob", blob, pieces), 0, "no word that it is there");
+	await store.put("bob", blob, 0, bytes);
+	await store.share("ann", blob, "job-7");
+	await store.release("ann", blob);
+	await store.release("bob", blob);
+	assert.deepEqual(await store.read("job-7", blob, 0, 3000), bytes, "a blob in use is never collected");
+	await store.sweep(Date.now() + 1e9);
+	assert.deepEqual(await store.read("job-7", blob, 0, 3000), bytes);
+	await store.release("job-7", blob);
+	assert.deepEqual(readdirSync(join(folder, "whole")), []);
+	await refuses(store.read("job-7", blob, 0, 10), "BLOB_UNKNOWN");
+	await store.release("job-7", blob);
+});
+
+test("quotas, names, sizes; uploads that nobody goes on with are given up", async () => {
+	const folder = newFolder();
+	const store = await openBlobStore(folder, { mostBytes: 10_000, mostHeldBytes: 12_000, mostUploads: 2 });
+	const begin = async (size: number, salt = 1, holder = "ann") => {
+		const { blob, pieces } = await described(bytesOf(size, salt));
+		return store.begin(holder, blob, pieces);
+	};
+	await refuses(begin(10_001), "BLOB_LARGE");
+	await upload(store, "ann", bytesOf(9000));
+	await refuses(begin(3001, 2), "BLOB_QUOTA");
+	assert.equal(await begin(1500, 3), 0);
+	assert.equal(await begin(1500, 3), 0, "begun before: counted once");
+	await refuses(begin(1501, 4), "BLOB_QUOTA");
+	assert.equal(await begin(500, 5), 0);
+	await refuses(begin(10, 6), "BLOB_QUOTA");
+	assert.equal(await begin(9000, 7, "bob"), 0, "another's quota is its own");
+	await store.sweep(Date.now() - 1000);
+	await refuses(begin(10, 6), "BLOB_QUOTA");
+	await store.sweep(Date.now() + 1000);
+	assert.equal(await begin(10, 6), 0);
+	assert.deepEqual(await store.held("ann"), [(await described(bytesOf(9000))).blob]);
+	for (const holder of ["", "..", "a/b", "ANN", "x".repeat(81)]) await refuses(begin(10, 1, holder), "BLOB_NAME");
+	for (const blob of [
+		{ root: "../../etc", size: 1 },
+		{ root: "A".repeat(64), size: 1 },
+		{ root: "a".repeat(64), size: 1.5 },
+		{ root: "a".repeat(64), size: -1 },
+	])
+		await refuses(store.begin("ann", blob, []), "BLOB_NAME");
+	assert.equal(BLOB_LIMITS.mostBytes, 64 * 2 ** 30);
+});
+
+test("ten uploaders at once, of the same bytes and of others, with releases in between", async () => {
+	const folder = newFolder();
+	const store = await openBlobStore(folder);
+	const same = bytesOf(2000);
+	const blobs = await Promise.all(
+		Array.from({ length: 10 }, async (_, i) => {
+			const own = await upload(store, `holder-${i}`, bytesOf(1000 + i));
+			const blob = await upload(store, `holder-${i}`, same);
+			if (i % 2 === 1) await store.release(`holder-${i}`, blob);
+			return { own, blob };
+		}),
+	);
+	for (const [i, { own, blob }] of blobs.entries()) {
+		assert.deepEqual(await store.read(`holder-${i}`, own, 0, 9999), bytesOf(1000 + i));
+		if (i % 2 === 0) assert.deepEqual(await store.read(`holder-${i}`, blob, 0, 9999), same);
+		else await refuses(store.read(`holder-${i}`, blob, 0, 9999), "BLOB_UNKNOWN");
+	}
+	assert.equal(readdirSync(join(folder, "whole")).length, 11);
+});
