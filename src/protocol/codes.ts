@@ -745,6 +745,14 @@ export const codes = {
 		"A tensor has another shape than config.json says.",
 		"Check that config.json belongs to these files.",
 	),
+	ADAPTER_CONFIG: error(
+		"adapter_config.json is not that of the adapter that the job trains.",
+		"Give the job the adapter's own rank and alpha; only plain LoRA is computed.",
+	),
+	ADAPTER_TENSOR: error(
+		"An adapter's tensors do not fit the model or the job: it belongs to another one.",
+		"Give the adapter of this base model, and the targets that it has.",
+	),
 	TOKENIZER_FILE: error(
 		"tokenizer.json cannot be used.",
 		"Give the tokenizer.json that came with the model, or token ids (data.tokens, prompts.tokens).",

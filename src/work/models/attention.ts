@@ -18,15 +18,50 @@ import { type ExpTables, expOf } from "./softmax.ts";
 import { inverseRoot } from "./tables.ts";
 
 /** 1/√(head size) at 2^16. */
-const ROOT = 16;
+export const ROOT = 16;
 /** e at 2^15; 1/Z at 2^25. */
 const E = 15;
 const INVERSE = 25;
 /** p in the gradient of the scores. */
-const P = 23;
+export const P = 23;
 /** dP, and Σ p·dP of a row, stay inside ±2^37 each: p times their difference has 62 bits. */
-const MOST_SIZE = 128;
-const ROW_SUM = 2 ** 37;
+export const MOST_SIZE = 128;
+export const ROW_SUM = 2 ** 37;
+
+/** Unnormalised weights: e = exp(l − row maximum), i16 at 2^15, and 1/Σe of each row at 2^25. `l`: [.., rows, columns] at 2^12. */
+export function softmaxRows({ s }: Net, tables: ExpTables, l: Value): { readonly e: Value; readonly inverse: Value } {
+	const top = s.reduce("max", l);
+	const e = s.map(l.dims, (...axes) => expOf(tables, at(top, ...axes.slice(0, -1)).sub(at(l, ...axes)), E).min(I16));
+	const sum = s.reduce("sum", e);
+	const inverse = s.map(l.dims.slice(0, -1), (...axes) =>
+		constant(2 ** (E + INVERSE)).div(at(sum, ...axes).max(2 ** (E - 1))),
+	);
+	return { e, inverse };
+}
+
+/** p at 2^15, i16. */
+export const normalised = (e: Expression, inverse: Expression): Expression => e.mul(inverse).rsh(INVERSE).min(I16);
+
+/** Gradient of the scores, p·(dP − δ), as i16 with one shift a row: what `dP` and `rowSums` count, times 2^23. */
+export function scoreGradients(
+	{ s }: Net,
+	{ e, inverse }: { readonly e: Value; readonly inverse: Value },
+	dP: (...axes: readonly Index[]) => Expression,
+	rowSums: Value,
+): { readonly dS: Value; readonly shifts: Value } {
+	const dScore = (...axes: readonly Index[]): Expression =>
+		at(e, ...axes)
+			.mul(at(inverse, ...axes.slice(0, -1)))
+			.rsh(E + INVERSE - P)
+			.mul(dP(...axes).sub(at(rowSums, ...axes.slice(0, -1))));
+	const largest = s.reduce(
+		"max",
+		s.map(e.dims, (...axes) => dScore(...axes).abs()),
+	);
+	const shifts = s.map(e.dims.slice(0, -1), (...axes) => shiftFor(at(largest, ...axes)));
+	const dS = s.map(e.dims, (...axes) => clampI16(dScore(...axes).rshv(at(shifts, ...axes.slice(0, -1)))));
+	return { dS, shifts };
+}
 
 export interface AttentionShape {
 	readonly batch: number;
@@ -114,12 +149,7 @@ export class Attention {
 				.lt(j!.value())
 				.select(-2 * limit, x.clamp(-limit, limit));
 		});
-		const top = s.reduce("max", l);
-		const e = s.map(all, (b, h, t, j) => expOf(tables, at(top, b!, h!, t!).sub(at(l, b!, h!, t!, j!)), E).min(I16));
-		const sum = s.reduce("sum", e);
-		const inverse = s.map([batch, heads, context], (b, h, t) =>
-			constant(2 ** (E + INVERSE)).div(at(sum, b!, h!, t!).max(2 ** (E - 1))),
-		);
+		const { e, inverse } = softmaxRows(net, tables, l);
 		const mixed = view(s.matmul(this.#flat(e), this.#flat(v.turned)), batch, heads, context, size);
 		const out = s.map([batch, context, heads, size], (b, t, h, c) =>
 			clampI16(
@@ -165,17 +195,7 @@ export class Attention {
 		);
 		const all = [batch, heads, context, context];
 		const dP = view(s.matmul(this.#flat(byRow), this.#flat(v.rows)), ...all);
-		const dScore = (b: Index, h: Index, t: Index, j: Index): Expression =>
-			at(e, b, h, t, j)
-				.mul(at(inverse, b, h, t))
-				.rsh(E + INVERSE - P)
-				.mul(at(dP, b, h, t, j).sub(at(rowSums, b, h, t)));
-		const largest = s.reduce(
-			"max",
-			s.map(all, (b, h, t, j) => dScore(b!, h!, t!, j!).abs()),
-		);
-		const own = s.map([batch, heads, context], (b, h, t) => shiftFor(at(largest, b!, h!, t!)));
-		const dS = s.map(all, (b, h, t, j) => clampI16(dScore(b!, h!, t!, j!).rshv(at(own, b!, h!, t!))));
+		const { dS, shifts: own } = scoreGradients(net, { e, inverse }, (...axes) => at(dP, ...axes), rowSums);
 		// All shifts of a row, and the largest of a head.
 		const shifted = s.map([batch, heads, context], (b, h, t) => at(own, b!, h!, t!).add(at(shifts, b!, t!, h!)));
 		const headShift = s.reduce("max", shifted);
@@ -186,12 +206,7 @@ export class Attention {
 				.clamp(0, 31),
 		);
 		const dSTurned = s.map(all, (b, h, j, t) => clampI16(at(dS, b!, h!, t!, j!).rshv(at(further, b!, h!, t!))));
-		const pTurned = s.map(all, (b, h, j, t) =>
-			at(e, b!, h!, t!, j!)
-				.mul(at(inverse, b!, h!, t!))
-				.rsh(INVERSE)
-				.min(I16),
-		);
+		const pTurned = s.map(all, (b, h, j, t) => normalised(at(e, b!, h!, t!, j!), at(inverse, b!, h!, t!)));
 		const split = (x: Value): Value => view(x, 1, batch, heads, context, size);
 		const dQ = split(s.matmul(this.#flat(dS), this.#flat(k.turned)));
 		const dK = split(s.matmul(this.#flat(dSTurned), this.#flat(q.turned)));

@@ -231,7 +231,13 @@ interface GptProgram {
 /** Windows of context + 1 tokens, one after the other; the last token of one is the first of the next. */
 export const windowsOf = (tokens: number, context: number): number => Math.floor((tokens - 1) / context);
 
-function batchTokens(net: Net, { context, vocabulary }: GptShape, { batch, ...rest }: Schedule, tokens: Elements) {
+/** Tokens of this step's windows, and those that follow: [rows] each. Declares the inputs `tokens` and `order`. */
+export function batchTokens(
+	net: Net,
+	{ context, vocabulary }: Pick<GptShape, "context" | "vocabulary">,
+	{ batch, ...rest }: Schedule,
+	tokens: Elements,
+) {
 	const { b, s, given } = net;
 	const n = windowsOf(tokens.length, context);
 	const count = n * context + 1;

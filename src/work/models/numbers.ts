@@ -48,9 +48,10 @@ export const clampI32 = (x: Expression): Expression => x.clamp(-I32, I32);
 /** A table as a constant, made once. */
 export function constantOf({ b, given }: Pick<Net, "b" | "given">, name: string, make: () => Elements): Value {
 	const elements = make();
-	const all = [...elements].map(Number);
+	let [lo, hi] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+	for (const value of elements) [lo, hi] = [Math.min(lo, Number(value)), Math.max(hi, Number(value))];
 	given[name] = elements;
-	return b.constant(name, "i32", [elements.length], Math.min(...all), Math.max(...all), tensorRoot(elements));
+	return b.constant(name, "i32", [elements.length], lo, hi, tensorRoot(elements));
 }
 
 /** By how much a number is shifted right, so that 15 bits remain of one this large; never left. */

@@ -121,6 +121,16 @@ export class Parameters {
 		};
 	}
 
+	/** Between −bound and bound, each as likely. */
+	uniform(bound: number): (flat: Expression, domain: number) => Expression {
+		return (flat, domain) =>
+			flat
+				.rand(domain)
+				.sub(2 ** 31)
+				.mul(Math.round(bound * 2 ** SCALE.weight))
+				.rsh(31);
+	}
+
 	/** A gradient summed over rows, at 2^from (a register), as the gradient that the optimiser takes. */
 	gradient(sum: Expression, from: Expression | number): Expression {
 		const to = this.net.gradientScale - rowBits(this.net.rows);

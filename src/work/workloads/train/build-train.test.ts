@@ -1,6 +1,6 @@
 // Training jobs: the sample jobs build, weights have their places, and every refusal of data has its code.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { npyBytes } from "../../formats/arrays.test-kit.ts";
@@ -45,7 +45,11 @@ for (const name of readdirSync(SAMPLES).filter((one) => one.endsWith(".json")))
 	test(`the sample ${name} builds`, async () => {
 		const work = await buildWorkload(
 			readJob(JSON.parse(readFileSync(new URL(name, SAMPLES), "utf8"))),
-			(file): Uint8Array => new Uint8Array(readFileSync(new URL(file, SAMPLES))),
+			(file): Uint8Array => {
+				const path = new URL(file, SAMPLES);
+				if (!existsSync(path)) throw new AssayError("FILE_UNREADABLE", file);
+				return new Uint8Array(readFileSync(path));
+			},
 		);
 		assert.ok(work.segments >= 1);
 		assert.equal(work.metrics[0]?.label, "loss");

@@ -22,7 +22,7 @@ const shape = object({
 export type GptSpec = TrainSpec<Typed<typeof shape>>;
 
 /** Tokens of a job: text is bytes. */
-async function tokensOf({ data, seed }: TrainSpec, vocabulary: number, files: Files): Promise<Tokens> {
+export async function tokensOf({ data, seed }: TrainSpec, vocabulary: number, files: Files): Promise<Tokens> {
 	if (data.generated !== undefined) return generatedTokens(seed, data.generated, vocabulary);
 	const [file, size] = data.text !== undefined ? [data.text, 1 as const] : [data.tokens!, data.bytesPerToken ?? 2];
 	return readTokens(await files(file), size as 1 | 2 | 4, vocabulary, file);
