@@ -208,3 +208,25 @@ export const gumbelTable = (): Elements =>
 			return rounded(-ln(-ln(ONE - u)), 16);
 		}),
 	);
+
+/**
+ * z with P(Z > z) = U/2^33 at the places U = 2^o·(1 + m/64), o = 0 … 31, m = 0 … 63, and 0 for 2^32; 2^24. Newton's steps, each place from
+ * its neighbour.
+ */
+export const normalQuantiles = (): Elements => once("normal", madeQuantiles);
+function madeQuantiles(): Elements {
+	const entries = new Int32Array(32 * 64 + 1);
+	let z = 0n;
+	for (let i = entries.length - 2; i >= 0; i--) {
+		const beyond = (BigInt(64 + (i % 64)) << (BITS + BigInt(i >> 6))) >> 39n;
+		for (let turn = 0; turn < 4; turn++) {
+			const { below, density } = normal(z);
+			z += ((ONE - below - beyond) << BITS) / density;
+		}
+		entries[i] = rounded(z, 24);
+	}
+	return entries;
+}
+
+/** e^−x at 2^60, x ≥ 0 at 2^28. */
+export const expNegative = (x: number): bigint => exp(ratio(x, 2 ** 28)) >> (BITS - 60n);

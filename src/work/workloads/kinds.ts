@@ -1,5 +1,6 @@
 // All kinds of job files. A new one is a folder here and a line below.
 import { type ProgramSpec, programKind } from "./program/program-workload.ts";
+import { type SimulateSpec, simulateKind } from "./simulate/simulate-workload.ts";
 import { trainKind } from "./train/build-train.ts";
 import type { TrainSpec } from "./train/train-spec.ts";
 import type { WorkloadKind } from "./workload.ts";
@@ -7,6 +8,7 @@ import type { WorkloadKind } from "./workload.ts";
 interface Specs {
 	readonly train: TrainSpec;
 	readonly program: ProgramSpec;
+	readonly simulate: SimulateSpec;
 }
 
 export type JobSpec = Specs[keyof Specs];
@@ -14,4 +16,5 @@ export type JobSpec = Specs[keyof Specs];
 export const KINDS: { readonly [K in keyof Specs]: WorkloadKind<Specs[K]> } = {
 	train: trainKind,
 	program: programKind,
+	simulate: simulateKind,
 };
