@@ -81,34 +81,45 @@ for (const [name, make] of Object.entries(TOY_SAMPLES))
 		assert.ok(unseen < places.length);
 	});
 
-test("training a tiny GPT: one changed element in drawn ops, all of them in the deep tier", async () => {
-	const model = { kind: "gpt", layers: 1, width: 16, heads: 2, context: 8, vocabulary: 256 };
-	const data = { text: "text" };
-	const job = {
-		workload: "train",
-		model,
-		data,
+const TEXT = new TextEncoder().encode("In the beginning was the word, and then came many more of them. ".repeat(9));
+const TRAINED = {
+	"a GPT": {
+		...{ model: { kind: "gpt", layers: 1, width: 16, heads: 2, context: 8, vocabulary: 256 }, data: { text: "text" } },
 		optimizer: { kind: "adamw" },
-		batch: 2,
-		steps: 2,
-		seed: `0x${"07".repeat(32)}`,
-	};
-	const text = new TextEncoder().encode("In the beginning was the word, and then came many more of them. ".repeat(9));
-	const { program, given } = await buildWorkload(readJob(job), () => text);
-	const sample = { program, given };
-	const a = await sideOf(sample, undefined, 1);
-	const draw = numbersFrom(17);
-	const ops = isDeep ? [...program.step.keys()] : Array.from({ length: 4 }, () => draw(program.step.length));
-	for (const op of ops) {
-		const element = draw(elementCount(program.step[op]!.output.dims));
-		const cheat = { segment: 1, step: draw(program.k), op, element };
-		const b = await sideOf(sample, cheat, 1);
-		const file = await narrowSegment(b.run, answersFor(a), answersFor(b), 1);
-		assert.ok(file !== null && file.length <= MOST_BYTES, `${op}: ${file?.length}`);
-		const verdict = verifyFraud(file);
-		assert.ok(verdict.status === "valid" && verdict.op === op && verdict.element === element, `${op}`);
-	}
-});
+	},
+	"an MLP": { model: { kind: "mlp", sizes: [8, 16, 4] }, data: { generated: 32 }, optimizer: { kind: "adamw" } },
+	"an MLP with momentum": {
+		...{ model: { kind: "mlp", sizes: [8, 12, 4] }, data: { generated: 32 } },
+		optimizer: { kind: "momentum" },
+	},
+	"an MLP by exact SGD": {
+		...{ model: { kind: "mlp", sizes: [8, 16, 4] }, data: { generated: 32 }, order: "cube" },
+		optimizer: { kind: "exact-sgd" },
+	},
+	"a CNN": {
+		model: { kind: "cnn", input: [1, 8, 8], layers: [{ conv: 4, size: 3 }, { pool: "max", size: 2 }, { dense: 4 }] },
+		...{ data: { generated: 32 }, optimizer: { kind: "sgd" } },
+	},
+};
+
+for (const [name, trained] of Object.entries(TRAINED))
+	test(`training ${name}: one changed element in drawn ops, in all of them in the deep tier`, async () => {
+		const job = { workload: "train", ...trained, batch: 2, steps: 2, seed: `0x${"07".repeat(32)}` };
+		const { program, given } = await buildWorkload(readJob(job), () => TEXT);
+		const sample = { program, given };
+		const a = await sideOf(sample, undefined, 1);
+		const draw = numbersFrom(17);
+		const ops = isDeep ? [...program.step.keys()] : Array.from({ length: 3 }, () => draw(program.step.length));
+		for (const op of ops) {
+			const element = draw(elementCount(program.step[op]!.output.dims));
+			const cheat = { segment: 1, step: draw(program.k), op, element };
+			const b = await sideOf(sample, cheat, 1);
+			const file = await narrowSegment(b.run, answersFor(a), answersFor(b), 1);
+			assert.ok(file !== null && file.length <= MOST_BYTES, `${op}: ${file?.length}`);
+			const verdict = verifyFraud(file);
+			assert.ok(verdict.status === "valid" && verdict.op === op && verdict.element === element, `${op}`);
+		}
+	});
 
 test("a late answer contradicts the claim: honest answers for a false state convict too", async () => {
 	const a = honest.get("mlp")!;
