@@ -761,6 +761,28 @@ export const codes = {
 		"The tokenizer belongs to another model: it names tokens that the model does not have.",
 		"Give the tokenizer.json that came with the model.",
 	),
+	// Scenes and meshes, docs/render.md
+	SCENE_FIELD: error(
+		"A field of a scene file is missing, surplus or wrong.",
+		"docs/render.md §1 has every field; the message names the one.",
+	),
+	SCENE_EMPTY: error("A scene has nothing to look at.", "Give it spheres or meshes with a size."),
+	SCENE_DARK: error(
+		"A scene has no light, so its picture would be black.",
+		"Give a sphere or mesh a material of kind light, or the scene a background.",
+	),
+	SCENE_CAMERA: error(
+		"The camera of a scene looks nowhere.",
+		"Give it a position, another place as target, and an up that is not where it looks.",
+	),
+	SCENE_SIZE: error(
+		"A scene or a mesh is larger than scenes may be.",
+		"Use fewer triangles, points or spheres; docs/render.md §1 has the limits.",
+	),
+	MESH_FORMAT: error(
+		"A mesh file is not as OBJ or glTF files are, or holds what is not read.",
+		"Give a whole .obj, .gltf or .glb file of triangles; the message names the place. docs/render.md §1.",
+	),
 	// Fraud files, docs/jobs.md §7
 	FRAUD_CLAIM: invalid("The file accuses another claim than the one it shows.", PROVES_NOTHING),
 	FRAUD_PROGRAM: invalid("An op, a tensor or the whole program is not that of the claim.", PROVES_NOTHING),

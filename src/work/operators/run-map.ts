@@ -21,6 +21,8 @@ class BlockMachine {
 	readonly coordinates: Float64Array[];
 	/** Indexes of a load; −1: outside. */
 	readonly indexes = new Float64Array(BLOCK);
+	/** A body that does not know its turn gives the same for ever once it has changed nothing: such a loop may end there. */
+	readonly readsTurn: boolean;
 	count = 0;
 	turn = 0;
 
@@ -33,6 +35,11 @@ class BlockMachine {
 			magnitude(one) < SAFE ? new Float64Array(BLOCK) : new BigInt64Array(BLOCK),
 		);
 		this.coordinates = op.output.dims.map(() => new Float64Array(BLOCK));
+		this.readsTurn = op.code.body.some(
+			(one) =>
+				one.op === "turn" ||
+				(one.op === "load" && one.place.some(({ terms }) => terms.some(({ of }) => of === VARIABLE.turn))),
+		);
 	}
 
 	place(first: number, count: number): void {
@@ -152,20 +159,24 @@ class BlockMachine {
 		}
 	}
 
-	/** Sets the carried registers from others, each clamped; all are read before one is written. */
-	carry(froms: readonly number[]): void {
+	/** Sets the carried registers from others, each clamped; all are read before one is written. True when one has changed. */
+	carry(froms: readonly number[]): boolean {
 		const { carried, before } = this.op.code;
 		const values = froms.map((from) => this.registers[from]!.slice(0, this.count));
+		let hasChanged = false;
 		for (const [i, { lo, hi }] of carried.entries()) {
 			const out = this.registers[before.length + i]!;
 			const from = values[i]!;
 			for (let e = 0; e < this.count; e++) {
 				const value = from[e]!;
 				const clamped = value < lo ? lo : value > hi ? hi : value;
+				const old = out[e];
 				if (out instanceof BigInt64Array) out[e] = BigInt(clamped);
 				else out[e] = Number(clamped);
+				hasChanged ||= out[e] !== old;
 			}
 		}
+		return hasChanged;
 	}
 
 	runBlock(): Register {
@@ -174,9 +185,10 @@ class BlockMachine {
 		if (turns > 0) {
 			const bodyFrom = before.length + carried.length;
 			this.carry(carried.map(({ from }) => from));
+			const nexts = carried.map(({ next }) => next);
 			for (this.turn = 0; this.turn < turns; this.turn++) {
 				this.run(body, bodyFrom);
-				this.carry(carried.map(({ next }) => next));
+				if (!this.carry(nexts) && !this.readsTurn) break;
 			}
 			this.turn = 0;
 			this.run(after, bodyFrom + body.length);

@@ -1,5 +1,6 @@
 // All kinds of job files. A new one is a folder here and a line below.
 import { type ProgramSpec, programKind } from "./program/program-workload.ts";
+import { type RenderSpec, renderKind } from "./render/render-workload.ts";
 import { type SimulateSpec, simulateKind } from "./simulate/simulate-workload.ts";
 import { trainKind } from "./train/build-train.ts";
 import type { TrainSpec } from "./train/train-spec.ts";
@@ -9,6 +10,7 @@ interface Specs {
 	readonly train: TrainSpec;
 	readonly program: ProgramSpec;
 	readonly simulate: SimulateSpec;
+	readonly render: RenderSpec;
 }
 
 export type JobSpec = Specs[keyof Specs];
@@ -17,4 +19,5 @@ export const KINDS: { readonly [K in keyof Specs]: WorkloadKind<Specs[K]> } = {
 	train: trainKind,
 	program: programKind,
 	simulate: simulateKind,
+	render: renderKind,
 };
