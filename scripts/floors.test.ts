@@ -78,7 +78,7 @@ const floors: Readonly<Record<string, Room>> = {
 	"src/cli": {
 		rooms: [...PURE, "src/platform", ...DOORS, "src/provider", "src/validator"],
 		node: true,
-		packages: [],
+		packages: ["@huggingface/tokenizers"],
 	},
 };
 

@@ -11,7 +11,7 @@ const INDEX = "model.safetensors.index.json";
 const MOST_JSON = 16 * 2 ** 20;
 
 /** Files by their names inside the folder. */
-interface ModelFolder {
+export interface ModelFolder {
 	/** The whole of a small file; null when there is none. */
 	text(name: string): Promise<Uint8Array | null> | Uint8Array | null;
 	/** Throws when there is none. */
@@ -33,10 +33,12 @@ function parsed(name: string, code: "MODEL_CONFIG" | "MODEL_SHARDS", bytes: Uint
 	return json;
 }
 
-async function openModel(folder: ModelFolder): Promise<OpenedModel> {
+export async function openModel(folder: ModelFolder): Promise<OpenedModel> {
 	const bytes = await folder.text("config.json");
 	if (bytes === null)
-		throw new AssayError("MODEL_CONFIG", "there is no config.json", { hint: codes.MODEL_CONFIG.hint });
+		throw new AssayError("MODEL_CONFIG", "there is no config.json", {
+			hint: "Give the model's folder, with config.json and its safetensors files.",
+		});
 	const config = parsed("config.json", "MODEL_CONFIG", bytes);
 	const listed = await folder.text(INDEX);
 	const index = listed === null ? undefined : parsed(INDEX, "MODEL_SHARDS", listed);

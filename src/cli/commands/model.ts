@@ -1,0 +1,51 @@
+// `assay model import|report|tokens|text`: models from outside, docs/models.md. Each verb's code is loaded when it is used.
+import { command } from "../command.ts";
+import { choice, flag, text } from "../options.ts";
+
+export const modelCommand = command({
+	name: "model",
+	about: `Looks at a model from outside (docs/models.md): a folder with config.json and safetensors files, as models are downloaded. gpt2, llama,
+qwen2 and bert are known. Whatever would change what the model computes and is not known is refused with its field or tensor.`,
+	options: {
+		out: text(
+			"PATH",
+			"import: write the model there as one file; tokens, text: the file (default: FILE.tokens; the terminal)",
+		),
+		weights: choice(
+			"KIND",
+			["f32", "i16", "i8"] as const,
+			"import: with --out, weights as they are or rounded as jobs round them",
+			"f32",
+		),
+		json: flag("print as JSON"),
+	},
+	exits: {
+		1: "refused, with code and place",
+		66: "unreadable file",
+		69: "no tokenizer, or not this model's",
+		74: "file not writable",
+	},
+	verbs: {
+		import: {
+			takes: "DIR",
+			does: "may it run? its architecture, tensors and size, and what whole-number weights cost",
+			async run(values, io, folder = "") {
+				return (await import("../models/import-model.ts")).importModel(folder, values, io);
+			},
+		},
+		tokens: {
+			takes: "DIR FILE",
+			does: "a text as token ids of the model's tokenizer, as jobs take them",
+			async run(values, io, folder = "", file = "") {
+				return (await import("../models/token-files.ts")).encodeFile(folder, file, values, io);
+			},
+		},
+		text: {
+			takes: "DIR FILE",
+			does: "token ids as text again",
+			async run(values, io, folder = "", file = "") {
+				return (await import("../models/token-files.ts")).decodeFile(folder, file, values, io);
+			},
+		},
+	},
+});
