@@ -83,7 +83,7 @@ test("a wrong byte is refused with its piece, a tree that does not fold before t
 		[],
 	])
 		await refuses(store.begin("ann", blob, wrong), "BLOB_TREE");
-	await refuses(store.begin("ann", { ...blob, size: blob.size + 8 * 2 ** 20 }, pieces), "BLOB_TREE");
+	await refuses(store.begin("ann", { ...blob, size: blob.size + 2 ** 20 }, pieces), "BLOB_TREE");
 	await store.begin("ann", blob, pieces);
 	await store.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES));
 	const bad = TWO.slice(PIECE_BYTES);
@@ -167,7 +167,7 @@ test("quotas, names, sizes; uploads that nobody goes on with are given up", asyn
 		{ root: "a".repeat(64), size: -1 },
 	])
 		await refuses(store.begin("ann", blob, []), "BLOB_NAME");
-	assert.equal(BLOB_LIMITS.mostBytes, 64 * 2 ** 30);
+	assert.equal(BLOB_LIMITS.mostBytes, 32 * 2 ** 30);
 });
 
 test("ten uploaders at once, of the same bytes and of others, with releases in between", async () => {

@@ -30,7 +30,7 @@ export interface BlobLimits {
 	readonly mostUploads: number;
 }
 
-export const BLOB_LIMITS: BlobLimits = { mostBytes: 64 * 2 ** 30, mostHeldBytes: 128 * 2 ** 30, mostUploads: 16 };
+export const BLOB_LIMITS: BlobLimits = { mostBytes: 32 * 2 ** 30, mostHeldBytes: 128 * 2 ** 30, mostUploads: 16 };
 
 const HOLDER = /^[0-9a-z-]{1,80}$/;
 const NAME = /^[0-9a-f]{64}-(0|[1-9]\d{0,15})$/;

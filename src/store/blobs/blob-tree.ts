@@ -1,11 +1,11 @@
-// The tree of a blob in pieces, docs/jobs.md §12: the tagged SHA-256 tree of docs/hardware-proof.md §1 over leaves of 1 KiB. A piece of 8 MiB is
-// 2^13 leaves, so its root is a node of the whole tree: each piece is checked as it comes, and their roots fold to the blob's. By OpenSSL, which is ten
+// The tree of a blob in pieces, docs/jobs.md §12: the tagged SHA-256 tree of docs/hardware-proof.md §1 over leaves of 1 KiB. A piece of 1 MiB is
+// 2^10 leaves, so its root is a node of the whole tree: each piece is checked as it comes, and their roots fold to the blob's. By OpenSSL, which is ten
 // times as fast as the pure floors' hash, and in slices, so that others are served in between.
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 
 const LEAF_BYTES = 1024;
-export const PIECE_BYTES = 8 << 20;
+export const PIECE_BYTES = 1 << 20;
 /** Leaves hashed at a stretch: a millisecond or so. */
 const SLICE = 512;
 
