@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# The float32 twin of an exact GPT training run: same first weights, same batches, AdamW in PyTorch without TF32; the loss of each step.
-# bench/training.ts writes the folder and calls it. Not here: the comparison.
-#   training.py FOLDER        reads job.json, weights.safetensors, tokens.bin, samples.bin; writes float.json
+# The float32 twin of an exact training run, of a GPT or of adapters (LoRA) of a model that transformers reads: same first weights, same
+# batches, AdamW in PyTorch without TF32; the loss of each step. bench/training.ts writes the folder and calls it. Not here: the comparison.
+#   training.py FOLDER        reads job.json, the weights (safetensors), tokens.bin, samples.bin; writes float.json
 #                             environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1),
 #                             SPREAD (any: once more with first weights that are off by 1 part in 10,000, to see what noise alone does)
 import json, math, os, struct, sys, time
@@ -12,12 +12,12 @@ folder = sys.argv[1]
 parts = int(os.environ.get("BATCHES", "1"))
 job = json.load(open(f"{folder}/job.json"))
 model, by, batch, steps = job["model"], job["optimizer"], job["batch"], job["steps"]
-context, width, heads, layers = model["context"], model["width"], model["heads"], model["layers"]
+context, is_lora = model["context"], model["kind"] == "lora"
 device = "cuda" if torch.cuda.is_available() else "cpu"
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
 
-with open(f"{folder}/weights.safetensors", "rb") as file:
+with open(f"{folder}/{job['weights']}", "rb") as file:
     data = file.read()
 length = struct.unpack("<Q", data[:8])[0]
 w, first = {}, {}
@@ -30,21 +30,46 @@ samples = torch.from_numpy(numpy.fromfile(f"{folder}/samples.bin", "<i4").reshap
 place = torch.arange(context, device=device)
 
 
-def loss_of(rows):
-    """Summed over all tokens of these windows."""
-    at = rows[:, None] * context + place
-    x, y = tokens[at], tokens[at + 1]
+def gpt(x):
+    """Logits of a GPT."""
+    width, heads, layers = model["width"], model["heads"], model["layers"]
     h = w["wte.weight"][x] + w["wpe.weight"][place]
     norm = lambda t, name: F.layer_norm(t, (width,), w[name + ".weight"], w[name + ".bias"], 1e-5)
     for i in range(layers):
         of = lambda name: w[f"h.{i}.{name}"]
         linear = lambda t, name: F.linear(t, of(name + ".weight"), of(name + ".bias"))
         qkv = linear(norm(h, f"h.{i}.ln_1"), "attn.c_attn")
-        q, k, v = (t.view(len(rows), context, heads, width // heads).transpose(1, 2) for t in qkv.split(width, dim=2))
+        q, k, v = (t.view(len(x), context, heads, width // heads).transpose(1, 2) for t in qkv.split(width, dim=2))
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        h = h + linear(mixed.transpose(1, 2).reshape(len(rows), context, width), "attn.c_proj")
+        h = h + linear(mixed.transpose(1, 2).reshape(len(x), context, width), "attn.c_proj")
         h = h + linear(F.gelu(linear(norm(h, f"h.{i}.ln_2"), "mlp.c_fc")), "mlp.c_proj")
-    logits = F.linear(norm(h, "ln_f"), w["wte.weight"])
+    return F.linear(norm(h, "ln_f"), w["wte.weight"])
+
+
+def with_adapters(path):
+    """Logits of the model in this folder, whose weights stand still, with the adapters beside its layers."""
+    from transformers import AutoModelForCausalLM
+
+    base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).to(device).eval()
+    scale = model["alpha"] / model["rank"]
+    for parameter in base.parameters():
+        parameter.requires_grad_(False)
+    for name, module in base.named_modules():
+        a, b = (f"base_model.model.{name}.lora_{part}.weight" for part in "AB")
+        if a in first:
+            add = lambda _, x, y, a=a, b=b: y + scale * F.linear(F.linear(x[0], w[a]), w[b])
+            module.register_forward_hook(add)
+    return lambda x: base(x).logits
+
+
+logits_of = with_adapters(job["base"]) if is_lora else gpt
+
+
+def loss_of(rows):
+    """Summed over all tokens of these windows."""
+    at = rows[:, None] * context + place
+    x, y = tokens[at], tokens[at + 1]
+    logits = logits_of(x)
     return F.cross_entropy(logits.view(-1, logits.shape[-1]), y.reshape(-1), reduction="sum")
 
 

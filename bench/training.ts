@@ -2,13 +2,14 @@
 // PyTorch's float32 (bench/training.py), and the losses are compared, means of 20 steps. Needs PyTorch; a GPU for more than tiny sizes.
 //   node bench/training.ts RESULT.json JOB.json…      environment: ENGINE (path), DEVICE (gpu), WORK (a folder), PYTHON (python3; none: skip)
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createEngineClient } from "../src/engine/client/create-engine-client.ts";
 import type { WorkSession } from "../src/engine/client/work-session.ts";
 import { createLocalLink } from "../src/engine/links/create-local-link.ts";
+import { AssayError } from "../src/protocol/assay-error.ts";
 import { bytesToHex } from "../src/protocol/bytes/bytes.ts";
 import { orderTable } from "../src/work/models/order.ts";
 import {
@@ -22,8 +23,11 @@ import { encodeProgram } from "../src/work/program/encode.ts";
 import { stateHashOf } from "../src/work/trace/commitments.ts";
 import { buildWorkload } from "../src/work/workloads/build-workload.ts";
 import { readJob } from "../src/work/workloads/read-job.ts";
-import type { GptSpec } from "../src/work/workloads/train/gpt-model.ts";
+import type { TrainSpec } from "../src/work/workloads/train/train-spec.ts";
 import type { Workload } from "../src/work/workloads/workload.ts";
+
+/** A GPT, or adapters of a model in the folder `base`. */
+type Spec = TrainSpec<{ readonly kind: string; readonly context: number; readonly base?: string }>;
 
 const MEAN_OF = 20;
 const PIECE = 1 << 26;
@@ -49,7 +53,7 @@ async function fetchTensor(session: WorkSession, { program }: Workload, name: st
 }
 
 /** What PyTorch needs: the weights after init, the data, and which samples each step sees. */
-async function writeTwin(folder: string, session: WorkSession, work: Workload, spec: GptSpec): Promise<void> {
+async function writeTwin(folder: string, session: WorkSession, work: Workload, spec: Spec, base: string) {
 	const { model, batch, steps, seed, optimizer } = spec;
 	const tensors = new Map<string, Elements>();
 	const [weights] = work.files;
@@ -63,10 +67,13 @@ async function writeTwin(folder: string, session: WorkSession, work: Workload, s
 		return Number((BigInt(table[2 * epoch]!) * BigInt(c - epoch * n) + BigInt(table[2 * epoch + 1]!)) % BigInt(n));
 	});
 	writeFileSync(join(folder, "samples.bin"), elementsToBytes(samples));
-	writeFileSync(join(folder, "job.json"), JSON.stringify({ model, optimizer, batch, steps }));
+	writeFileSync(
+		join(folder, "job.json"),
+		JSON.stringify({ model, optimizer, batch, steps, weights: weights!.name, base }),
+	);
 }
 
-async function runOurs(folder: string, work: Workload, spec: GptSpec): Promise<OurCurve> {
+async function runOurs(folder: string, work: Workload, spec: Spec, base: string): Promise<OurCurve> {
 	const link = await createLocalLink({ command: resolve(ENGINE!), args: ["--work"], env: process.env });
 	const client = await createEngineClient(link, {
 		clockUs: () => Math.round(performance.now() * 1000),
@@ -80,7 +87,7 @@ async function runOurs(folder: string, work: Workload, spec: GptSpec): Promise<O
 		for (const [number, { name }] of work.program.tensors.entries())
 			if (work.given[name]) await session.write(number, elementsToBytes(work.given[name]));
 		await session.run({ first: 0, count: 1 });
-		await writeTwin(folder, session, work, spec);
+		await writeTwin(folder, session, work, spec, base);
 		const [metric] = work.metrics;
 		const number = work.program.tensors.findIndex(({ name }) => name === metric!.name);
 		const losses: number[] = [];
@@ -119,10 +126,15 @@ function compare(ours: readonly number[], float: readonly number[]) {
 async function trial(job: string): Promise<object> {
 	const folder = join(WORK, basename(job, ".json"));
 	mkdirSync(folder, { recursive: true });
-	const spec = readJob(JSON.parse(readFileSync(job, "utf8"))) as GptSpec;
-	if (spec.workload !== "train" || spec.model.kind !== "gpt") throw new Error(`${job} trains no GPT`);
-	const work = await buildWorkload(spec, (name) => new Uint8Array(readFileSync(join(dirname(job), name))));
-	const ours = await runOurs(folder, work, spec);
+	const spec = readJob(JSON.parse(readFileSync(job, "utf8"))) as Spec;
+	if (spec.workload !== "train" || !["gpt", "lora"].includes(spec.model.kind) || spec.model.context === undefined)
+		throw new Error(`${job} trains no GPT and no adapters with a context`);
+	const work = await buildWorkload(spec, (name) => {
+		const path = join(dirname(job), name);
+		if (!existsSync(path)) throw new AssayError("FILE_UNREADABLE", path);
+		return new Uint8Array(readFileSync(path));
+	});
+	const ours = await runOurs(folder, work, spec, resolve(dirname(job), spec.model.base ?? ""));
 	const { model, optimizer, batch, steps } = spec;
 	const head = { job: basename(job), model, optimizer, batch, steps, stateHash: ours.stateHash };
 	const last = ours.losses.slice(-MEAN_OF).reduce((sum, loss) => sum + loss, 0) / MEAN_OF;

@@ -20,6 +20,7 @@ import { diffRuns } from "../src/validator/jobs/diff-runs.ts";
 import { openRun } from "../src/validator/jobs/open-run.ts";
 import { mixedSample, mlpSample, numbersFrom } from "../src/work/builder/samples.test-kit.ts";
 import { writeNpy } from "../src/work/formats/write-npy.ts";
+import { loraSample } from "../src/work/models/decoder/lora-sample.test-kit.ts";
 import { bytesToElements, elementCount, elementsToBytes } from "../src/work/operators/tensor-type.ts";
 import { encodeProgram } from "../src/work/program/encode.ts";
 import type { Program } from "../src/work/program/shapes.ts";
@@ -131,6 +132,8 @@ test("runs on the engine end in the claims of the reference", async () => {
 	for (const [name, sample] of [
 		["mlp", mlpSample()],
 		["mixed", mixedSample(3)],
+		["lora-llama", loraSample("llama")],
+		["lora-gpt2", loraSample("gpt2")],
 	] as const) {
 		const { run } = await engineRun(join(scratch, name), sample);
 		await toyRun(join(scratch, `${name}-toy`), { sample, segments: 4 });

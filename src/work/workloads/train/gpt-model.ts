@@ -19,8 +19,6 @@ const shape = object({
 	vocabulary: int(2, 262_144),
 });
 
-export type GptSpec = TrainSpec<Typed<typeof shape>>;
-
 /** Tokens of a job: text is bytes. */
 export async function tokensOf({ data, seed }: TrainSpec, vocabulary: number, files: Files): Promise<Tokens> {
 	if (data.generated !== undefined) return generatedTokens(seed, data.generated, vocabulary);
