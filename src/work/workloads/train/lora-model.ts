@@ -8,6 +8,7 @@ import { loraProgram } from "../../models/decoder/lora.ts";
 import { windowsOf } from "../../models/gpt.ts";
 import { SCALE } from "../../models/numbers.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
+import { encodeProgram } from "../../program/encode.ts";
 import { LIMITS } from "../../program/shapes.ts";
 import { file, partial, real, wrongData, wrongField } from "../job-fields.ts";
 import { tokensOf } from "./gpt-model.ts";
@@ -18,6 +19,8 @@ import { checkData, lossMetric, type TrainModel } from "./train-spec.ts";
 const TARGETS = ["q", "k", "v", "qkv", "o", "gate", "up", "down"] as const;
 /** The largest value of the residual stream that must fit, where a job does not say. */
 const RANGE = 32_768;
+
+const TOKENS_HINT = "A model with a tokenizer takes token ids: `assay model tokens` makes them.";
 
 const fields = partial({
 	kind: oneOf("lora"),
@@ -96,8 +99,8 @@ export const loraModel: TrainModel<LoraModel> = {
 		const { context, bits, residual, ...own } = settled(of, architecture);
 		const { vocabulary } = architecture;
 		if (batch * context > LIMITS.summed) throw wrongField("batch", `must have at most ${LIMITS.summed} tokens`);
-		if (data.text !== undefined && vocabulary < 256)
-			throw wrongField("data.text", "has bytes as tokens, and the model has less than 256");
+		if (data.text !== undefined && vocabulary !== 256)
+			throw wrongField("data.text", "is for models whose tokens are bytes; give data.tokens", TOKENS_HINT);
 		const tokens = await tokensOf(spec, vocabulary, files);
 		if (windowsOf(tokens.length, context) < 1)
 			throw wrongData("DATA_SHORT", `${tokens.length} tokens are less than one context of ${context} and its answer`);
@@ -109,6 +112,12 @@ export const loraModel: TrainModel<LoraModel> = {
 			optimizer,
 			tokens,
 		);
+		if (encodeProgram(program).length > LIMITS.bytes)
+			throw wrongField(
+				"model.targets",
+				`makes a program of more than ${LIMITS.bytes} bytes`,
+				"Name fewer targets: q and v alone fit some 37 layers.",
+			);
 		const metrics = [
 			lossMetric(2 ** SCALE.loss, batch * context, "nats a token"),
 			{ name: "clamped", label: "clamped", unit: "rows", read: (elements: Elements) => Number(elements[0]!) },
