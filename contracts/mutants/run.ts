@@ -60,7 +60,7 @@ function makeWorkshop(number: number): string {
 	const folder = join(ROOT, "build/mutants", String(number));
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(join(folder, "tests"), { recursive: true });
-	for (const part of ["src", "test", "vectors", "hardhat.config.ts"])
+	for (const part of ["src", "test", "vectors", "hardhat.config.ts", "soljson.cjs"])
 		cpSync(join(ROOT, "contracts", part), join(folder, "contracts", part), { recursive: true });
 	cpSync(join(ROOT, "tests/fuzz.test-kit.ts"), join(folder, "tests/fuzz.test-kit.ts"));
 	cpSync(join(ROOT, "package.json"), join(folder, "package.json"));

@@ -14,6 +14,7 @@ interface Vm {
     function expectRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
     function fee(uint256 baseFee) external;
+    function getCode(string calldata name) external view returns (bytes memory);
     function getNonce(address account) external view returns (uint64);
     function parseJsonAddress(string calldata json, string calldata key) external pure returns (address);
     function parseJsonAddressArray(string calldata json, string calldata key) external pure returns (address[] memory);
@@ -52,6 +53,20 @@ abstract contract Cheats {
 
     function assertTrue(bool condition, string memory what) internal pure {
         if (!condition) revert Untrue(what);
+    }
+
+    /// A contract of src with the very code that is deployed: src is compiled apart from the tests, with the optimizer.
+    /// `new` would compile it once more into each test, without. Reverts as its constructor does.
+    function deployCode(string memory name, bytes memory arguments) internal returns (address made) {
+        bytes memory code = bytes.concat(vm.getCode(name), arguments);
+        assembly ("memory-safe") {
+            made := create(0, add(code, 0x20), mload(code))
+            if iszero(made) {
+                let free := mload(0x40)
+                returndatacopy(free, 0, returndatasize())
+                revert(free, returndatasize())
+            }
+        }
     }
 
     function bound(uint256 value, uint256 min, uint256 max) internal pure returns (uint256) {

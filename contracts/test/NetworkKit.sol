@@ -40,8 +40,8 @@ abstract contract NetworkKit is StakeKit {
     function deploy() internal {
         deployRegistry();
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        scoreboard = new Scoreboard(registry, predicted, deployParams());
-        rewards = new Rewards(token, scoreboard, registry, EMISSION);
+        scoreboard = Scoreboard(deployCode("Scoreboard", abi.encode(registry, predicted, deployParams())));
+        rewards = Rewards(deployCode("Rewards", abi.encode(token, scoreboard, registry, EMISSION)));
         deployRest(address(scoreboard));
         token.approve(address(rewards), type(uint256).max);
         rewards.fund(EMISSION * 1000);

@@ -32,7 +32,7 @@ abstract contract StakeKit is Cheats {
     address internal constant ACCUSER = address(0xACC);
 
     function newToken() internal virtual returns (AssayToken) {
-        return new AssayToken(1e30);
+        return AssayToken(deployCode("AssayToken", abi.encode(1e30)));
     }
 
     function defaultParams() internal pure virtual returns (IRegistry.Params memory) {
@@ -56,26 +56,26 @@ abstract contract StakeKit is Cheats {
     function deployRegistry() internal {
         vm.warp(GENESIS);
         token = newToken();
-        registry = new Registry(token, address(this), defaultParams());
+        registry = Registry(deployCode("Registry", abi.encode(token, address(this), defaultParams())));
+    }
+
+    function rollCallParams() private pure returns (IRollCall.Params memory) {
+        return IRollCall.Params({
+            every: 1,
+            windowSeconds: 60,
+            isDrand: false,
+            demandBlocks: 300,
+            answerSeconds: 1 days,
+            slashPpm: 100_000,
+            leastDeposit: 0.001 ether
+        });
     }
 
     function deployRest(address electorate_) internal {
         electorate = electorate_;
-        slashing = new Slashing(registry, ISlashing.Params(500_000));
-        rollCall = new RollCall(
-            registry,
-            electorate,
-            IRollCall.Params({
-                every: 1,
-                windowSeconds: 60,
-                isDrand: false,
-                demandBlocks: 300,
-                answerSeconds: 1 days,
-                slashPpm: 100_000,
-                leastDeposit: 0.001 ether
-            })
-        );
-        escrow = new RentalEscrow(token, IRentalEscrow.Params(100_000, 7 days));
+        slashing = Slashing(deployCode("Slashing", abi.encode(registry, ISlashing.Params(500_000))));
+        rollCall = RollCall(deployCode("RollCall", abi.encode(registry, electorate, rollCallParams())));
+        escrow = RentalEscrow(deployCode("RentalEscrow", abi.encode(token, IRentalEscrow.Params(100_000, 7 days))));
     }
 
     function joinAll() internal {

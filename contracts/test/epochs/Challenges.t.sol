@@ -206,7 +206,7 @@ contract ChallengesTest is EpochKit {
         // The electorate had no stake a second before the validators joined: epoch 0 of another genesis.
         IScoreboard.Params memory params = scoreboardParams();
         params.genesis = GENESIS - EPOCH;
-        scoreboard = new Scoreboard(registry, address(rewards), params);
+        scoreboard = Scoreboard(deployCode("Scoreboard", abi.encode(registry, address(rewards), params)));
         vm.warp(GENESIS + 2 * WINDOW);
         Statement memory lie;
         lie.leaves = new IScoreboard.RewardLeaf[](1);

@@ -20,7 +20,7 @@ contract ScoreboardTest is EpochKit {
     // --- deployment
 
     function deployWith(IScoreboard.Params memory params) external returns (Scoreboard) {
-        return new Scoreboard(registry, address(rewards), params);
+        return Scoreboard(deployCode("Scoreboard", abi.encode(registry, address(rewards), params)));
     }
 
     function refuses(IScoreboard.Params memory params) private {

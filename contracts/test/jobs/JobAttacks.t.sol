@@ -87,7 +87,7 @@ contract JobAttacksTest is JobKit {
         vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
         escrow.assign(second, one, all);
         // Another escrow.
-        JobEscrow twin = new JobEscrow(token, address(this), address(this), IJobEscrow.Params(7 days, 100));
+        JobEscrow twin = deployEscrow(IJobEscrow.Params(7 days, 100));
         vm.prank(CUSTOMER);
         token.approve(address(twin), type(uint256).max);
         vm.prank(CUSTOMER);

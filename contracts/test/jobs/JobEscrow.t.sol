@@ -641,10 +641,10 @@ contract JobEscrowTest is JobKit {
 
     function test_paramsThatAreNone() public {
         vm.expectRevert(IJobEscrow.ParamsInvalid.selector);
-        new JobEscrow(token, address(this), address(this), IJobEscrow.Params(0, 0));
+        deployEscrow(IJobEscrow.Params(0, 0));
         vm.expectRevert(IJobEscrow.ParamsInvalid.selector);
-        new JobEscrow(token, address(this), address(this), IJobEscrow.Params(365 days + 1, 0));
-        JobEscrow other = new JobEscrow(token, address(this), address(this), IJobEscrow.Params(365 days, 7));
+        deployEscrow(IJobEscrow.Params(365 days + 1, 0));
+        JobEscrow other = deployEscrow(IJobEscrow.Params(365 days, 7));
         assertEq(other.params().withdrawSeconds, 365 days);
         assertEq(other.params().accuserCosts, 7);
         assertEq(other.disputes(), address(this));

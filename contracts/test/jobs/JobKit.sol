@@ -32,13 +32,17 @@ abstract contract JobKit is Cheats {
     uint256 internal job;
 
     function newToken() internal virtual returns (AssayToken) {
-        return new AssayToken(1e30);
+        return AssayToken(deployCode("AssayToken", abi.encode(1e30)));
+    }
+
+    function deployEscrow(IJobEscrow.Params memory params) internal returns (JobEscrow) {
+        return JobEscrow(deployCode("JobEscrow", abi.encode(token, address(this), address(this), params)));
     }
 
     function deployJobs() internal {
         vm.warp(GENESIS);
         token = newToken();
-        escrow = new JobEscrow(token, address(this), address(this), IJobEscrow.Params(7 days, 100));
+        escrow = deployEscrow(IJobEscrow.Params(7 days, 100));
         for (uint256 i = 0; i < 2; i++) {
             for (uint256 j = 0; j < 2; j++) {
                 if (vm.addr(keys[j]) > vm.addr(keys[j + 1])) (keys[j], keys[j + 1]) = (keys[j + 1], keys[j]);

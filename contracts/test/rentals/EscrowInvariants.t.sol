@@ -9,8 +9,9 @@ import {Cheats} from "../Cheats.sol";
 /// Four who rent from each other and from themselves in random order, and a stranger who closes.
 contract EscrowHandler is Cheats {
     uint256 private constant EACH = 1e18;
-    AssayToken public token = new AssayToken(4 * EACH);
-    RentalEscrow public escrow = new RentalEscrow(token, IRentalEscrow.Params(100_000, 7 days));
+    AssayToken public token = AssayToken(deployCode("AssayToken", abi.encode(4 * EACH)));
+    RentalEscrow public escrow =
+        RentalEscrow(deployCode("RentalEscrow", abi.encode(token, IRentalEscrow.Params(100_000, 7 days))));
     address[4] public actors = [address(0xA1), address(0xA2), address(0xA3), address(0xA4)];
     bytes32[] public ids;
     uint256 public closedEarlyByStrangers;

@@ -28,7 +28,7 @@ contract RewardsTest is EpochKit {
 
     function test_deployedBesideItsScoreboardOnly() public {
         vm.expectRevert(IRewards.ScoreboardMismatch.selector);
-        new Rewards(token, scoreboard, registry, EMISSION);
+        deployCode("Rewards", abi.encode(token, scoreboard, registry, EMISSION));
     }
 
     function test_fundsByTime() public {

@@ -148,7 +148,7 @@ contract RollCallTest is StakeKit {
     }
 
     function deployWith(IRollCall.Params memory params) public returns (RollCall) {
-        return new RollCall(registry, electorate, params);
+        return RollCall(deployCode("RollCall", abi.encode(registry, electorate, params)));
     }
 
     /// The rule of src/protocol/roll-call, on both sides of its threshold.
@@ -203,7 +203,7 @@ contract RollCallTest is StakeKit {
         assertEq(deployWith(bad[7]).params().answerSeconds, 3.5 days);
         IRollCall.Params memory good = rollCall.params();
         vm.expectRevert(IRollCall.ParamsInvalid.selector);
-        new RollCall(registry, address(0), good);
+        deployCode("RollCall", abi.encode(registry, address(0), good));
     }
 
     /// ATTACK: a second commitment of one validator by another of its keys, or one of a validator of another network.

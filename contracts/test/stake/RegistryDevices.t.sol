@@ -131,7 +131,7 @@ contract RegistryDevicesTest is StakeKit {
     function test_moreThanTheShareMustSign() public {
         IRegistry.Params memory params = registry.params();
         params.devicePpm = 500_000;
-        registry = new Registry(token, address(this), params);
+        registry = Registry(deployCode("Registry", abi.encode(token, address(this), params)));
         for (uint256 i = 0; i < 2; i++) join(validators[i], IRegistry.Role.Validator, 1000);
         join(provider, IRegistry.Role.Provider, 100);
         IRegistry.DeviceStatement memory said = stated(provider, start);
@@ -225,7 +225,7 @@ contract RegistryDevicesTest is StakeKit {
         vm.expectRevert();
         registry.bindDevice(said, all);
         said.evidenceSha256 = keccak256("evidence");
-        Registry another = new Registry(token, address(this), registry.params());
+        Registry another = Registry(deployCode("Registry", abi.encode(token, address(this), registry.params())));
         assertTrue(another.statementDigest(said) != registry.statementDigest(said), "one digest for two registries");
         // A revocation is no statement and the other way round.
         assertTrue(

@@ -258,7 +258,7 @@ contract RegistryStakesTest is StakeKit {
 
     /// Seats keep 96 bits of a stake, accounts 128 of all of it: neither is ever cut off.
     function test_stakesThatWouldOverflowAreRefused() public {
-        Registry wide = new Registry(token, address(this), defaultParams());
+        Registry wide = Registry(deployCode("Registry", abi.encode(token, address(this), defaultParams())));
         token.approve(address(wide), type(uint256).max);
         ReenteringToken(address(token)).mint(type(uint256).max - token.totalSupply());
         IRegistry.Registration memory entry = registration(address(this), IRegistry.Role.Validator, type(uint96).max);
@@ -285,7 +285,7 @@ contract RegistryStakesTest is StakeKit {
     }
 
     function deployWith(IRegistry.Params memory params) external returns (Registry) {
-        return new Registry(token, address(this), params);
+        return Registry(deployCode("Registry", abi.encode(token, address(this), params)));
     }
 
     function refusedParams(IRegistry.Params memory params) private {
