@@ -704,6 +704,14 @@ export const codes = {
 		"A picture is larger than is read, or has another size than the model takes.",
 		"Scale it to the size of the model's input.",
 	),
+	ONNX_FILE: error(
+		"A file is not an ONNX model as it should be.",
+		"Export it again as one file of float32 weights, with one input and one output; docs/workloads.md.",
+	),
+	ONNX_NODE: error(
+		"A node of an ONNX model has no exact form here.",
+		"docs/workloads.md lists the nodes and attributes; the message names the one. Export the model for inference, without branches.",
+	),
 	WEIGHTS_FILE: error(
 		"A file of weights is not a safetensors file as it should be.",
 		"Give a whole safetensors file; the message names what is wrong. A copy that was cut short is copied again.",

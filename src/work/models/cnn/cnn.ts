@@ -9,7 +9,7 @@ import { clampI16, clampI32, I32, type Net, rescale, SCALE } from "../numbers.ts
 import { type Optimizer, type Parameter, Parameters } from "../optimizer.ts";
 import { batchOf, type OrderKind } from "../order.ts";
 import { crossEntropy, expTables } from "../softmax.ts";
-import { type Images, PIXEL } from "./images.ts";
+import { flat, type Images, pixelsInput } from "./images.ts";
 import { fanIn, type Picture, type Stage, sizeOf } from "./layers.ts";
 import { averagePool, averagePoolBackward, maxPool, maxPoolBackward } from "./pool.ts";
 import { overCovering, type Place, patches } from "./windows.ts";
@@ -42,14 +42,6 @@ interface Layer {
 	/** [batch, height, width, channels], i16 at 2^11. */
 	input: Value | null;
 	output: Value | null;
-}
-
-/** One row a picture, channels first as files have it: [batch, channels · height · width]. */
-function flat(s: Net["s"], x: Value, { channels, height, width }: Picture): Value {
-	const batch = x.dims[0]!;
-	if (height * width === 1) return view(x, batch, channels);
-	const turned = s.map([batch, channels, height, width], (b, c, row, column) => at(x, b!, row!, column!, c!));
-	return view(turned, batch, channels * height * width);
 }
 
 /** Weight and bias of a stage as parameters. */
@@ -156,18 +148,14 @@ function batchImages(
 	const { b, s, given, rows } = net;
 	const { channels, height, width } = input;
 	const n = labels.length;
-	const isBytes = pixels instanceof Int8Array;
-	const [lo, hi] = isBytes ? [-128, 127] : [-(2 ** 15 - 1), 2 ** 15 - 1];
-	const all = b.tensor("input", "images", isBytes ? "i8" : "i16", [n, channels, height, width], lo, hi);
+	const { all, scale } = pixelsInput(net, pixels, input);
 	const known = b.tensor("input", "labels", labels instanceof Int16Array ? "i16" : "i32", [n], 0, classes - 1);
-	given.images = pixels;
 	given.labels = labels;
 	const samples = batchOf(net, { kind: order, n, ...schedule });
 	return {
-		x: s.map([rows, height, width, channels], (i, row, column, c) => {
-			const pixel = at(all, at(samples, i!), c!, row!, column!);
-			return isBytes ? rescale(pixel, PIXEL, SCALE.activation) : pixel;
-		}),
+		x: s.map([rows, height, width, channels], (i, row, column, c) =>
+			rescale(at(all, at(samples, i!), c!, row!, column!), scale, SCALE.activation),
+		),
 		label: s.map([rows], (i) => at(known, at(samples, i!))),
 	};
 }

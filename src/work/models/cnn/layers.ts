@@ -83,3 +83,15 @@ export function stagesOf(input: Picture, layers: readonly Layer[]): readonly Sta
 	}
 	return stages;
 }
+
+/** A network with its weights, as files have them: one entry a stage, null where it has none. */
+export interface Network {
+	readonly stages: readonly Stage[];
+	readonly weights: readonly (LayerWeights | null)[];
+}
+
+export interface LayerWeights {
+	/** By `weightDims`. */
+	readonly weight: Float32Array;
+	readonly bias: Float32Array;
+}
