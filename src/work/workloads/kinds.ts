@@ -1,4 +1,5 @@
 // All kinds of job files. A new one is a folder here and a line below.
+import { type ClassifySpec, classifyKind } from "./classify/classify-workload.ts";
 import { type ProgramSpec, programKind } from "./program/program-workload.ts";
 import { type RenderSpec, renderKind } from "./render/render-workload.ts";
 import { type SimulateSpec, simulateKind } from "./simulate/simulate-workload.ts";
@@ -7,6 +8,7 @@ import type { TrainSpec } from "./train/train-spec.ts";
 import type { WorkloadKind } from "./workload.ts";
 
 interface Specs {
+	readonly classify: ClassifySpec;
 	readonly train: TrainSpec;
 	readonly program: ProgramSpec;
 	readonly simulate: SimulateSpec;
@@ -16,6 +18,7 @@ interface Specs {
 export type JobSpec = Specs[keyof Specs];
 
 export const KINDS: { readonly [K in keyof Specs]: WorkloadKind<Specs[K]> } = {
+	classify: classifyKind,
 	train: trainKind,
 	program: programKind,
 	simulate: simulateKind,

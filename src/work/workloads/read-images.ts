@@ -2,16 +2,16 @@
 // Not here: what a model makes of them.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { int, list } from "../../protocol/bytes/shape.ts";
+import { int, list, oneOf, type Typed } from "../../protocol/bytes/shape.ts";
 import { codes } from "../../protocol/codes.ts";
 import { readNpy } from "../formats/npy.ts";
 import { readPng } from "../formats/read-png.ts";
 import { createTokens } from "../formats/tokens.ts";
 import type { Picture as Pixels } from "../formats/write-png.ts";
 import { type Images, pixelOf } from "../models/cnn/images.ts";
-import { type Picture, sizeOf } from "../models/cnn/layers.ts";
+import { type Picture, placesOf, sizeOf } from "../models/cnn/layers.ts";
 import { I16, SCALE } from "../models/numbers.ts";
-import { file, partial, wrongData } from "./job-fields.ts";
+import { file, partial, real, wrongData, wrongField } from "./job-fields.ts";
 import type { Files } from "./workload.ts";
 
 /** Fields of a job's `data` that name pictures. */
@@ -23,7 +23,15 @@ export interface ImageData {
 	/** Records of label bytes, then pixels. */
 	readonly records?: string;
 	readonly labelBytes?: number;
+	readonly normalise?: Normalise;
 }
+
+/** A byte p of channel c counts as (p/255 − mean[c]) / deviation[c]. */
+const normalise = partial({ mean: list(real(-16, 16), 4096), deviation: list(real(1e-3, 1e3), 4096) });
+type Normalise = Typed<typeof normalise>;
+
+/** Shapes of these fields. */
+export const IMAGE_FIELDS = { images: file, labels: file, records: file, labelBytes: oneOf(1, 2), normalise };
 
 /** Labels may be missing where nothing is learnt. */
 type MaybeLabelled = Pick<Images, "pixels"> & { readonly labels: Images["labels"] | null };
@@ -98,12 +106,13 @@ async function fromList(name: string, input: Picture, classes: number, files: Fi
 	return { pixels, labels };
 }
 
-/** [n, channels, height, width], or without channels where there is one: bytes, or floats inside ±15.99. */
+/** [n, channels, height, width], or [n, height, width] of one channel, or [n, features]: bytes, or floats inside ±15.99. */
 function pixelsOfArray(bytes: Uint8Array, name: string, input: Picture): Images["pixels"] {
 	const { dims, type, values } = readNpy(bytes, name);
 	const { channels, height, width } = input;
 	const wanted = [channels, height, width];
-	const own = dims.length === 3 && channels === 1 ? [1, ...dims.slice(1)] : dims.slice(1);
+	const isRows = dims.length === 2 && height * width === 1;
+	const own = isRows ? [dims[1], 1, 1] : dims.length === 3 && channels === 1 ? [1, ...dims.slice(1)] : dims.slice(1);
 	if (own.length !== 3 || own.some((dim, i) => dim !== wanted[i]))
 		throw wrongData("DATA_FORMAT", `${name} has dims [${dims.join(",")}]; the model takes pictures of ${sides(input)}`);
 	if (type === "u8") return Int8Array.from(values as Uint8Array, pixelOf);
@@ -146,7 +155,24 @@ export async function readImages(
 	if (count === 0) throw wrongData("DATA_SHORT", `${name} has no pictures`);
 	if (made.labels !== null && made.labels.length !== count)
 		throw wrongData("DATA_FORMAT", `${data.labels} has ${made.labels.length} labels for ${count} pictures`);
-	return made;
+	return data.normalise === undefined
+		? made
+		: { ...made, pixels: normalised(made.pixels, data.normalise, input, name) };
+}
+
+/** Bytes as floats at 2^11. */
+function normalised(pixels: Images["pixels"], { mean = [], deviation = [] }: Normalise, input: Picture, name: string) {
+	if (!(pixels instanceof Int8Array)) throw wrongField("data.normalise", `is for bytes; ${name} has floats`);
+	const { channels } = input;
+	if (mean.length !== channels || deviation.length !== channels)
+		throw wrongField("data.normalise", `must have ${channels} means and deviations, one a channel`);
+	const places = placesOf(input);
+	const table = Int16Array.from({ length: 256 * channels }, (_, i) => {
+		const [c, byte] = [Math.floor(i / 256), i % 256];
+		const value = Math.round(((byte / 255 - mean[c]!) / deviation[c]!) * 2 ** SCALE.activation);
+		return Math.max(-I16, Math.min(I16, value));
+	});
+	return Int16Array.from(pixels, (pixel, i) => table[256 * (Math.floor(i / places) % channels) + pixel + 128]!);
 }
 
 async function imagesOf(

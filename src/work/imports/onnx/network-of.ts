@@ -1,9 +1,6 @@
 // An ONNX graph as a network of layers, docs/workloads.md: nodes in a chain, each with an exact form. Whatever else a node says is refused
 // with its name, its type and the attribute. BatchNormalization is folded into the layer before it; a Softmax at the end is left out, as
 // it does not change which class is the largest.
-import { AssayError } from "../../../protocol/assay-error.ts";
-import { bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
-import { codes } from "../../../protocol/codes.ts";
 import {
 	type Layer,
 	type LayerWeights,
@@ -12,18 +9,13 @@ import {
 	type Stage,
 	sizeOf,
 	stagesOf,
-	type Window,
 } from "../../models/cnn/layers.ts";
 import { MOST_WEIGHT } from "../quantise-rows.ts";
+import { Attributes, MOST_SIDE, refused } from "./node-attributes.ts";
 import { wrongFile } from "./protobuf.ts";
 import type { OnnxGraph, OnnxNode, OnnxTensor } from "./read-onnx.ts";
 
-const MOST_SIDE = 4096;
 const MOST_LAYERS = 256;
-
-function refused({ label }: OnnxNode, why: string): AssayError {
-	return new AssayError("ONNX_NODE", `${label}: ${why}`, { hint: codes.ONNX_NODE.hint });
-}
 
 /** A layer while nodes may still change it. */
 interface Draft {
@@ -84,76 +76,6 @@ class Chain {
 			throw refused(node, "must follow a Conv, Gemm or MatMul");
 		if (this.isFlat && sizeOf(last.to) !== last.to.channels) throw refused(node, "must stand before the Flatten");
 		return last as Draft & { weights: LayerWeights };
-	}
-}
-
-/** Attributes of a node, each asked for once; one that nobody asked for is refused. */
-class Attributes {
-	readonly node: OnnxNode;
-	readonly asked = new Set<string>();
-
-	constructor(node: OnnxNode) {
-		this.node = node;
-	}
-
-	#held(name: string) {
-		this.asked.add(name);
-		return this.node.attributes.get(name);
-	}
-
-	ints(name: string, otherwise: readonly number[]): readonly number[] {
-		const found = this.#held(name)?.ints ?? otherwise;
-		if (found.length !== otherwise.length || found.some((value) => value < 0 || value > MOST_SIDE))
-			throw refused(
-				this.node,
-				`${name} is [${found.slice(0, 8).join(",")}]; it must have ${otherwise.length} numbers from 0 up`,
-			);
-		return found;
-	}
-
-	/** An attribute that must have this value. */
-	must(name: string, value: number, otherwise = value): void {
-		const found = this.#held(name)?.int ?? otherwise;
-		if (found !== value) throw refused(this.node, `${name} is ${found}; only ${value} is known`);
-	}
-
-	int(name: string, otherwise: number): number {
-		return this.#held(name)?.int ?? otherwise;
-	}
-
-	float(name: string, otherwise: number): number {
-		return this.#held(name)?.float ?? otherwise;
-	}
-
-	ones(name: string): void {
-		const found = this.ints(name, this.node.attributes.has(name) ? this.node.attributes.get(name)!.ints : []);
-		if (found.some((value) => value !== 1))
-			throw refused(this.node, `${name} is [${found.slice(0, 8).join(",")}]; only 1 is known`);
-	}
-
-	/** Pads are spelled out: NOTSET or VALID. */
-	window(size: readonly number[]): Window {
-		const auto = this.#held("auto_pad")?.text ?? null;
-		const word = auto === null ? "NOTSET" : bytesToUtf8(auto);
-		if (word !== "NOTSET" && word !== "VALID") throw refused(this.node, "auto_pad must be NOTSET or VALID");
-		const strides = this.ints("strides", [1, 1]);
-		const pads = this.ints("pads", [0, 0, 0, 0]);
-		this.ones("dilations");
-		if (size.length !== 2 || [...size, ...strides].some((value) => value < 1))
-			throw refused(this.node, "has a window that is not of two dimensions");
-		if (word === "VALID" && pads.some((pad) => pad !== 0))
-			throw refused(this.node, "auto_pad is VALID, but pads are not 0");
-		return {
-			size: [size[0]!, size[1]!],
-			stride: [strides[0]!, strides[1]!],
-			pads: [pads[0]!, pads[1]!, pads[2]!, pads[3]!],
-		};
-	}
-
-	/** No other attribute is there. */
-	end(): void {
-		const other = [...this.node.attributes.keys()].find((name) => !this.asked.has(name));
-		if (other !== undefined) throw refused(this.node, `its attribute ${other} is not known`);
 	}
 }
 

@@ -271,7 +271,7 @@ test("refused: files that are not whole", () => {
 	const whole = chained(INPUT, [CONV, FLATTEN, GEMM], TENSORS);
 	const file = (bytes: Uint8Array, words: string) => assert.throws(() => read(bytes), isRefused(words, "ONNX_FILE"));
 	file(new Uint8Array(), "has no graph");
-	file(whole.slice(0, -20), "ends in a field");
+	file(whole.slice(0, -20), "longer than what it lies in");
 	file(Uint8Array.of(0x3b), "of a kind that is not read");
 	file(Uint8Array.of(0x08, ...new Uint8Array(11).fill(255)), "more than 64 bits");
 	file(Uint8Array.of(0x3a, 0xff, 0xff, 0xff, 0xff, 0x7f), "longer than what it lies in");

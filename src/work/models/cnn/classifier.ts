@@ -6,17 +6,17 @@ import { at, type Expression, index, segment, type Value, view } from "../../bui
 import { quantiseRows } from "../../imports/quantise-rows.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
 import type { Program } from "../../program/shapes.ts";
-import { clampI16, clampI32, shiftFor } from "../numbers.ts";
+import { clampI16, shiftFor } from "../numbers.ts";
 import { flat, type Images, pixelsInput } from "./images.ts";
 import { fanIn, type LayerWeights, type Network, type Stage, sizeOf } from "./layers.ts";
 import { averagePool, maxPool } from "./pool.ts";
 import { patches } from "./windows.ts";
 
-/** Scale of what a layer gives, and how large it may be: ±2^21. */
-const WIDE = 24;
+/** Scale of what a layer gives, logits too, and how large it may be: ±2^21. */
+export const WIDE = 24;
 const MOST_WIDE = 2n ** 45n;
-/** Scale of the logits that come out. */
-export const LOGIT = 16;
+/** Of the multipliers of any weights but zeros, for which it does not matter. */
+const LEAST_SHIFT = 15;
 /** A sum of so many products of i16, times a multiplier, fits 64 bits. */
 export const MOST_INPUTS = 65_536;
 
@@ -76,7 +76,7 @@ function linear(parts: Parts, stage: Stage, i: number, { weight, bias }: LayerWe
 	const product = s.matmul(rows, weights);
 	const sums = view(product, batch, to.height, to.width, outputs);
 	return s.map(sums.dims, (n, row, column, output) => {
-		const by = at(exponent, n!).add(shift - WIDE);
+		const by = at(exponent, n!).add(Math.max(shift, LEAST_SHIFT) - WIDE);
 		// What is shifted left is bounded before: beyond, it is out of range anyway.
 		const scaled = at(sums, n!, row!, column!, output!)
 			.mul(at(factors, output!))
@@ -111,7 +111,7 @@ function countRight({ b, s, given, batch }: Parts, logits: Value, labels: Elemen
 	s.reduce("sum", view(right, batch), { to: b.tensor("metric", "right", "i32", [1], 0, batch) });
 }
 
-/** State `logits` [pictures, classes] at 2^16: a step fills the rows of its batch. `fanIn` of every stage is at most MOST_INPUTS. */
+/** State `logits` [pictures, classes] at 2^24: a step fills the rows of its batch. `fanIn` of every stage is at most MOST_INPUTS. */
 export function classifierProgram(
 	{ stages, weights }: Network,
 	batch: number,
@@ -132,9 +132,8 @@ export function classifierProgram(
 		y = own === null ? pooled(parts, stage, y) : linear(parts, stage, i, own, y);
 	}
 	const classes = sizeOf(stages.at(-1)!.to);
-	const rows = flat(s, y, stages.at(-1)!.to);
-	const logits = s.map([batch, classes], (i, c) => clampI32(at(rows, i!, c!).rsh(WIDE - LOGIT)));
-	const kept = b.tensor("state", "logits", "i32", [count, classes], -(2 ** 31 - 1), 2 ** 31 - 1);
+	const logits = flat(s, y, stages.at(-1)!.to);
+	const kept = b.tensor("state", "logits", "i64", [count, classes], -MOST_WIDE, MOST_WIDE);
 	s.map(
 		[count, classes],
 		(n, c) => {

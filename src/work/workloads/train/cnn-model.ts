@@ -1,10 +1,14 @@
 // `"model": { "kind": "cnn" }`: convolutions, pools and dense layers, trained on pictures with a class each. docs/training.md.
-import { int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
-import { cnnProgram } from "../../models/cnn/cnn.ts";
+import { int, list, oneOf, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
+import { networkOf } from "../../imports/onnx/network-of.ts";
+import { readOnnx } from "../../imports/onnx/read-onnx.ts";
+import { writeOnnx } from "../../imports/onnx/write-onnx.ts";
+import { cnnProgram, type StartWeights } from "../../models/cnn/cnn.ts";
 import type { Images } from "../../models/cnn/images.ts";
 import {
 	fanIn,
 	type Layer,
+	type Network,
 	type Picture,
 	placesOf,
 	type Stage,
@@ -13,10 +17,10 @@ import {
 } from "../../models/cnn/layers.ts";
 import { SCALE } from "../../models/numbers.ts";
 import { LIMITS } from "../../program/shapes.ts";
-import { partial, wrongData, wrongField } from "../job-fields.ts";
+import { file, partial, wrongData, wrongField } from "../job-fields.ts";
 import { readImages } from "../read-images.ts";
 import { weightsFile } from "../weights-file.ts";
-import type { Files, WorkloadMetric } from "../workload.ts";
+import type { Files, WorkloadFile, WorkloadMetric } from "../workload.ts";
 import { generatedImages } from "./generated-data.ts";
 import { checkData, lossMetric, type TrainModel, type TrainSpec } from "./train-spec.ts";
 
@@ -29,13 +33,17 @@ const layer = partial({
 	stride: int(1, 64),
 	pad: int(0, 63),
 });
-const shape = object({
+const shape = partial({
 	kind: oneOf("cnn"),
 	/** Channels, height, width. */
 	input: list(int(1, MOST_SIDE), 3),
 	layers: list(layer, 64),
+	/** An ONNX file instead: its layers, and weights to begin with. */
+	from: file,
 });
-type CnnSpec = TrainSpec<Typed<typeof shape>>;
+/** `variants` has seen the kind. */
+type CnnModel = Typed<typeof shape> & { readonly kind: "cnn" };
+type CnnSpec = TrainSpec<CnnModel>;
 type LayerSpec = Typed<typeof layer>;
 
 /** `from`: the picture that goes in, which a global average is as large as. */
@@ -61,7 +69,8 @@ function layerOf(spec: LayerSpec, i: number, isLast: boolean, from: Picture): La
 	return { kind: "pool", pool: pool as "max" | "average", window, isRelu: false };
 }
 
-function stagesFor({ model: { input, layers }, batch }: CnnSpec): readonly Stage[] {
+/** Layers that the job itself lists. */
+function listedStages({ model: { input = [], layers = [] }, batch }: CnnSpec): readonly Stage[] {
 	const [channels, height, width] = input;
 	if (channels === undefined || height === undefined || width === undefined)
 		throw wrongField("model.input", "must be channels, height and width");
@@ -82,6 +91,47 @@ function stagesFor({ model: { input, layers }, batch }: CnnSpec): readonly Stage
 	if (stages.at(-1)?.layer.kind !== "dense")
 		throw wrongField("model.layers", "must end with a dense layer: the classes");
 	return stages;
+}
+
+/** What products see of a weight; docs/training.md §2. */
+const MOST_WEIGHT = 2;
+
+/** Of an ONNX file: what can be trained, with weights that products can hold. */
+function checkTrainable({ stages, weights }: Network, batch: number): void {
+	const { layer: last } = stages.at(-1)!;
+	if (last.kind !== "dense" || last.isRelu) throw wrongField("model.from", "must end with a dense layer: the classes");
+	for (const [i, stage] of stages.entries()) {
+		const where = `model.from (layer ${i})`;
+		const { layer: of } = stage;
+		if (of.kind === "pool" && of.pool === "max" && of.window.pads.some((pad) => pad > 0))
+			throw wrongField(where, "is a max pool with pads, which is not trained");
+		checkLimits(stage, batch, where);
+		const { weight, bias } = weights[i] ?? { weight: [], bias: [] };
+		if (![...weight, ...bias].every((value) => Math.abs(value) <= MOST_WEIGHT))
+			throw wrongField(where, `has a weight above ${MOST_WEIGHT}, which training does not hold`);
+	}
+}
+
+/** `weights`: to begin with. */
+async function networkFor(
+	spec: CnnSpec,
+	files: Files,
+): Promise<{ readonly stages: readonly Stage[]; readonly weights: Network["weights"] | null }> {
+	const { from } = spec.model;
+	if (from === undefined) return { stages: listedStages(spec), weights: null };
+	const network = networkOf(readOnnx(await files(from)));
+	checkTrainable(network, spec.batch);
+	return network;
+}
+
+/** By the names of the parameters, at 2^24. */
+function startOf(weights: Network["weights"] | null): StartWeights {
+	if (weights === null) return null;
+	return (name) => {
+		const own = weights[Number(/\d+/.exec(name)![0])]!;
+		const values = name.endsWith("bias") ? own.bias : own.weight;
+		return Int32Array.from(values, (value) => Math.round(value * 2 ** SCALE.weight));
+	};
 }
 
 function checkLimits(stage: Stage, batch: number, where: string): void {
@@ -110,15 +160,35 @@ const accuracyMetric = (batch: number): WorkloadMetric => ({
 	read: (elements) => Number(elements[0]!) / batch,
 });
 
-export const cnnModel: TrainModel<Typed<typeof shape>> = {
-	shape,
+/** The trained network, as others load it. */
+function onnxFile(stages: readonly Stage[]): WorkloadFile {
+	const names = stages.map((stage, i) => (weightDims(stage) === null ? null : `layer${i}`));
+	return {
+		name: "model.onnx",
+		tensors: names.flatMap((name) => (name === null ? [] : [`${name}.weight`, `${name}.bias`])),
+		isPreview: false,
+		make(elements) {
+			const floats = (name: string) =>
+				Float32Array.from(elements(name) as Int32Array, (value) => value / 2 ** SCALE.weight);
+			const weights = names.map((name) =>
+				name === null ? null : { weight: floats(`${name}.weight`), bias: floats(`${name}.bias`) },
+			);
+			return writeOnnx({ stages, weights });
+		},
+	};
+}
+
+export const cnnModel: TrainModel<CnnModel> = {
+	shape: shape as Shape<CnnModel>,
 	check(spec) {
 		checkData(spec, ["images", "records", "generated"], "images, records or generated");
 		if (spec.optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
-		stagesFor(spec);
+		const { from, input, layers } = spec.model;
+		if (from === undefined) listedStages(spec);
+		else if ((input ?? layers) !== undefined) throw wrongField("model.from", "has the input and layers of its file");
 	},
-	size(spec) {
-		const stages = stagesFor(spec);
+	async size(spec, files) {
+		const { stages } = await networkFor(spec, files);
 		const weights = stages.map((stage) => stage.to.channels * (fanIn(stage) === 0 ? 0 : fanIn(stage) + 1));
 		const parameters = weights.reduce((a, b) => a + b, 0);
 		const products = stages.reduce((sum, { to }, i) => sum + weights[i]! * placesOf(to), 0);
@@ -127,9 +197,10 @@ export const cnnModel: TrainModel<Typed<typeof shape>> = {
 	async build(spec, k, files) {
 		const { batch, steps, seed, optimizer, order } = spec;
 		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
-		const stages = stagesFor(spec);
+		const { stages, weights: start } = await networkFor(spec, files);
 		const images = await imagesOf(spec, stages[0]!.from, stages.at(-1)!.to.channels, files);
-		const { program, given } = cnnProgram(stages, { batch, steps, k, seed, order }, optimizer, images);
+		const schedule = { batch, steps, k, seed, order };
+		const { program, given } = cnnProgram(stages, schedule, optimizer, images, startOf(start));
 		const weights = stages.flatMap((stage, i) => {
 			const dims = weightDims(stage);
 			const one = (name: string, own: readonly number[]) => ({
@@ -142,6 +213,6 @@ export const cnnModel: TrainModel<Typed<typeof shape>> = {
 			return dims === null ? [] : [one(`layer${i}.weight`, dims), one(`layer${i}.bias`, [dims[0]!])];
 		});
 		const metrics = [lossMetric(2 ** SCALE.loss, batch, "nats a picture"), accuracyMetric(batch)];
-		return { program, given, metrics, files: [weightsFile(weights)] };
+		return { program, given, metrics, files: [weightsFile(weights), onnxFile(stages)] };
 	},
 };

@@ -5,6 +5,7 @@ import { int, oneOf, type Typed, variants } from "../../../protocol/bytes/shape.
 import type { Optimizer } from "../../models/optimizer.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
 import { file, partial, real, wrongField } from "../job-fields.ts";
+import { IMAGE_FIELDS } from "../read-images.ts";
 import type { Files, Workload, WorkloadMetric } from "../workload.ts";
 
 /** One of these: text (bytes), tokens (u16 or u32), rows or images with labels, records; or numbers made from a seed. */
@@ -13,10 +14,7 @@ export const data = partial({
 	tokens: file,
 	bytesPerToken: oneOf(2, 4),
 	features: file,
-	images: file,
-	labels: file,
-	records: file,
-	labelBytes: oneOf(1, 2),
+	...IMAGE_FIELDS,
 	generated: int(1, 2 ** 31 - 1),
 });
 export type DataSpec = Typed<typeof data>;
@@ -90,6 +88,8 @@ export function checkData({ data: held }: TrainSpec, kinds: readonly (keyof Data
 		throw wrongField("data.bytesPerToken", "goes with tokens");
 	if (held.labelBytes !== undefined && held.records === undefined)
 		throw wrongField("data.labelBytes", "goes with records");
+	if (held.normalise !== undefined && (held.images ?? held.records) === undefined)
+		throw wrongField("data.normalise", "goes with images and records");
 	if (!kinds.includes(named[0]!)) throw wrongField(`data.${named[0]}`, `is nothing for this model: it takes ${words}`);
 }
 
