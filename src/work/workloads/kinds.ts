@@ -8,19 +8,19 @@ import type { TrainSpec } from "./train/train-spec.ts";
 import type { WorkloadKind } from "./workload.ts";
 
 interface Specs {
-	readonly classify: ClassifySpec;
 	readonly train: TrainSpec;
 	readonly program: ProgramSpec;
 	readonly simulate: SimulateSpec;
 	readonly render: RenderSpec;
+	readonly classify: ClassifySpec;
 }
 
 export type JobSpec = Specs[keyof Specs];
 
 export const KINDS: { readonly [K in keyof Specs]: WorkloadKind<Specs[K]> } = {
-	classify: classifyKind,
 	train: trainKind,
 	program: programKind,
 	simulate: simulateKind,
 	render: renderKind,
+	classify: classifyKind,
 };

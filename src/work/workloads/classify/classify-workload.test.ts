@@ -75,7 +75,7 @@ test("trained, written, classified, trained on", async () => {
 		["right"],
 	);
 
-	const tuned = { ...TRAIN, model: { kind: "cnn", from: "m.onnx" } };
+	const tuned = { ...TRAIN, model: { kind: "cnn", onnx: "m.onnx" } };
 	const again = await build(tuned, { "m.onnx": onnx });
 	const start = new Trial(again, again.seed);
 	const near = (name: string) =>
@@ -157,17 +157,17 @@ test("what does not fit is refused", async () => {
 	await refused("has layer 0 (dense) with sums of more than 65536", "JOB_FIELD", CLASSIFY, { "m.onnx": large });
 
 	const from = (network: Uint8Array) =>
-		[{ ...TRAIN, model: { kind: "cnn", from: "m.onnx" } }, { "m.onnx": network }] as const;
+		[{ ...TRAIN, model: { kind: "cnn", onnx: "m.onnx" } }, { "m.onnx": network }] as const;
 	await refused("has the input and layers of its file", "JOB_FIELD", {
 		...TRAIN,
-		model: { ...TRAIN.model, from: "m.onnx" },
+		model: { ...TRAIN.model, onnx: "m.onnx" },
 	});
 	const window = { size: [2, 2], stride: [2, 2], pads: [1, 1, 0, 0] } as const;
 	const pads = networkFile({ channels: 2, height: 4, width: 4 }, [
 		{ kind: "pool", pool: "max", window, isRelu: false },
 		{ kind: "dense", outputs: 3, isRelu: false },
 	]);
-	await refused("model.from (layer 0) is a max pool with pads", "JOB_FIELD", ...from(pads));
+	await refused("model.onnx (layer 0) is a max pool with pads", "JOB_FIELD", ...from(pads));
 	const open = networkFile({ channels: 2, height: 4, width: 4 }, [{ kind: "dense", outputs: 3, isRelu: true }]);
 	await refused("must end with a dense layer", "JOB_FIELD", ...from(open));
 	const { stages, weights } = networkOf(readOnnx(onnx));

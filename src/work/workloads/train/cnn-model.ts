@@ -39,7 +39,7 @@ const shape = partial({
 	input: list(int(1, MOST_SIDE), 3),
 	layers: list(layer, 64),
 	/** An ONNX file instead: its layers, and weights to begin with. */
-	from: file,
+	onnx: file,
 });
 /** `variants` has seen the kind. */
 type CnnModel = Typed<typeof shape> & { readonly kind: "cnn" };
@@ -99,9 +99,9 @@ const MOST_WEIGHT = 2;
 /** Of an ONNX file: what can be trained, with weights that products can hold. */
 function checkTrainable({ stages, weights }: Network, batch: number): void {
 	const { layer: last } = stages.at(-1)!;
-	if (last.kind !== "dense" || last.isRelu) throw wrongField("model.from", "must end with a dense layer: the classes");
+	if (last.kind !== "dense" || last.isRelu) throw wrongField("model.onnx", "must end with a dense layer: the classes");
 	for (const [i, stage] of stages.entries()) {
-		const where = `model.from (layer ${i})`;
+		const where = `model.onnx (layer ${i})`;
 		const { layer: of } = stage;
 		if (of.kind === "pool" && of.pool === "max" && of.window.pads.some((pad) => pad > 0))
 			throw wrongField(where, "is a max pool with pads, which is not trained");
@@ -117,9 +117,9 @@ async function networkFor(
 	spec: CnnSpec,
 	files: Files,
 ): Promise<{ readonly stages: readonly Stage[]; readonly weights: Network["weights"] | null }> {
-	const { from } = spec.model;
-	if (from === undefined) return { stages: listedStages(spec), weights: null };
-	const network = networkOf(readOnnx(await files(from)));
+	const { onnx } = spec.model;
+	if (onnx === undefined) return { stages: listedStages(spec), weights: null };
+	const network = networkOf(readOnnx(await files(onnx)));
 	checkTrainable(network, spec.batch);
 	return network;
 }
@@ -183,9 +183,9 @@ export const cnnModel: TrainModel<CnnModel> = {
 	check(spec) {
 		checkData(spec, ["images", "records", "generated"], "images, records or generated");
 		if (spec.optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
-		const { from, input, layers } = spec.model;
-		if (from === undefined) listedStages(spec);
-		else if ((input ?? layers) !== undefined) throw wrongField("model.from", "has the input and layers of its file");
+		const { onnx, input, layers } = spec.model;
+		if (onnx === undefined) listedStages(spec);
+		else if ((input ?? layers) !== undefined) throw wrongField("model.onnx", "has the input and layers of its file");
 	},
 	async size(spec, files) {
 		const { stages } = await networkFor(spec, files);
