@@ -44,17 +44,7 @@ function checkLimits({ stages }: Network): void {
 	}
 }
 
-const asFloats = (logits: Elements): Float32Array =>
-	Float32Array.from(logits as BigInt64Array, (value) => Number(value) / 2 ** WIDE);
-
-function littleEndian(count: number, set: (view: DataView, i: number) => void): Uint8Array {
-	const bytes = new Uint8Array(4 * count);
-	const view = new DataView(bytes.buffer);
-	for (let i = 0; i < count; i++) set(view, i);
-	return bytes;
-}
-
-/** logits.npy: floats [pictures, classes]. labels.npy: the class of each, the first of equal ones. */
+/** logits.npy: doubles [pictures, classes]. labels.npy: the class of each, the first of equal ones. */
 function filesOf(count: number, classes: number): WorkloadFile[] {
 	const made = (name: string, make: (logits: Elements) => Uint8Array): WorkloadFile => ({
 		name,
@@ -64,17 +54,18 @@ function filesOf(count: number, classes: number): WorkloadFile[] {
 	});
 	return [
 		made("logits.npy", (logits) => {
-			const floats = asFloats(logits);
-			const bytes = littleEndian(floats.length, (view, i) => view.setFloat32(4 * i, floats[i]!, true));
-			return writeNpy("f32", [count, classes], bytes);
+			const view = new DataView(new ArrayBuffer(8 * logits.length));
+			for (const [i, value] of logits.entries()) view.setFloat64(8 * i, Number(value) / 2 ** WIDE, true);
+			return writeNpy("f64", [count, classes], new Uint8Array(view.buffer));
 		}),
 		made("labels.npy", (logits) => {
-			const bytes = littleEndian(count, (view, n) => {
+			const view = new DataView(new ArrayBuffer(4 * count));
+			for (let n = 0; n < count; n++) {
 				const row = logits.subarray(n * classes, (n + 1) * classes) as BigInt64Array;
 				const best = row.reduce((found, value, i) => (value > row[found]! ? i : found), 0);
 				view.setInt32(4 * n, best, true);
-			});
-			return writeNpy("i32", [count], bytes);
+			}
+			return writeNpy("i32", [count], new Uint8Array(view.buffer));
 		}),
 	];
 }
