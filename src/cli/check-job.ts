@@ -5,7 +5,8 @@ import { basename, dirname, resolve } from "node:path";
 import { realEnvironment } from "../platform/environment.ts";
 import { bytesToHex, hexToBytes } from "../protocol/bytes/bytes.ts";
 import { formatPercent } from "../protocol/format-number.ts";
-import { readRunFolder } from "../store/runs/run-folder.ts";
+import { type RunReader, readRunFolder } from "../store/runs/run-folder.ts";
+import { type CheckedGeneration, checkGeneration } from "../validator/jobs/check-generation.ts";
 import { type CheckedRun, checkRun } from "../validator/jobs/check-run.ts";
 import { type Accused, diffRuns, type RunDiff } from "../validator/jobs/diff-runs.ts";
 import { type OpenedRun, openRun } from "../validator/jobs/open-run.ts";
@@ -24,11 +25,13 @@ import { plural } from "./print/table.ts";
 type EngineValues = Values<typeof engineOptions> & { readonly json: boolean };
 
 /** A run's folder, or a file in it. */
-function runAt(path: string, io: CliIo): Promise<OpenedRun> {
+function folderAt(path: string, io: CliIo): RunReader {
 	const full = resolve(io.cwd, path);
 	const isFolder = statSync(full, { throwIfNoEntry: false })?.isDirectory() ?? basename(full) !== "claim.json";
-	return openRun(readRunFolder(isFolder ? full : dirname(full)));
+	return readRunFolder(isFolder ? full : dirname(full));
 }
+
+const runAt = (path: string, io: CliIo): Promise<OpenedRun> => openRun(folderAt(path, io));
 
 /** Whole numbers below a bound, from a seed; no bound is favoured. */
 function drawFrom(seed: Uint8Array): (below: number) => number {
@@ -72,14 +75,75 @@ function checkText(run: OpenedRun, found: CheckedRun, seed: string, tookUs: numb
 	].join("\n");
 }
 
-export async function checkJob(
-	path: string,
-	values: EngineValues & { readonly sample: number; readonly seed: string | undefined },
+interface CheckValues extends EngineValues {
+	readonly sample: number;
+	readonly seed: string | undefined;
+	readonly again: boolean;
+}
+
+function generationText(run: OpenedRun, found: CheckedGeneration, seed: string, tookUs: number, paint: Paint): string {
+	const { wrong, wrongSegment, checked, batches, tokens } = found;
+	const verdict =
+		wrong !== null
+			? `${paint.bad(paint.strong("FALSE"))}  token ${wrong.place} of sequence ${wrong.sequence} is ${wrong.said}; ${wrong.right} follows`
+			: wrongSegment !== null
+				? `${paint.bad(paint.strong("FALSE"))}  segment ${wrongSegment.segment} does not end with these tokens`
+				: paint.good(paint.strong("AGREES"));
+	return [
+		verdict,
+		`  claim    ${bytesToHex(run.hash)}`,
+		`  checked  ${tokens} tokens by prefill: ${checked.length} of ${plural(batches, "batch").replace("batchs", "batches")}, and all states between`,
+		`  cost     ${formatPercent(found.costShare)} of the bytes that generating them again would move`,
+		...(wrong === null && wrongSegment === null
+			? [`  a run with a tenth of its batches false is caught so with ${formatPercent(found.caughtShare(0.1))}`]
+			: []),
+		paint.dim(`  drawn with --seed ${seed}; took ${formatDuration(tookUs)}`),
+		"",
+	].join("\n");
+}
+
+/** Generated text, by prefill. */
+async function checkTokens(
+	run: OpenedRun,
+	file: Uint8Array,
+	seed: Uint8Array,
+	values: CheckValues,
 	io: CliIo,
 ): Promise<number> {
-	const run = await runAt(path, io);
+	const { clockUs } = realEnvironment();
+	const engine = await startJobEngine(values, io, run.storePath);
+	const line = createStatusLine(io.err);
+	try {
+		const { open, device } = engine;
+		const asked = { run, file, open, device, batches: values.sample, draw: drawFrom(seed), signal: io.interrupted };
+		const found = await checkGeneration({
+			...asked,
+			onBatch: (batch, done, of) => line.update(`  batch ${batch}: ${done + 1} of ${of}`),
+		});
+		line.clear();
+		const tookUs = clockUs();
+		const { caughtShare, ...rest } = found;
+		const json = {
+			claim: bytesToHex(run.hash),
+			...rest,
+			seed: bytesToHex(seed),
+			tookUs,
+			caughtOfATenth: caughtShare(0.1),
+		};
+		printResult(values, io, json, (paint) => generationText(run, found, bytesToHex(seed), tookUs, paint));
+		return exitCodes[found.wrong === null && found.wrongSegment === null ? "valid" : "invalid"].code;
+	} finally {
+		await engine.close();
+	}
+}
+
+export async function checkJob(path: string, values: CheckValues, io: CliIo): Promise<number> {
+	const folder = folderAt(path, io);
+	const run = await openRun(folder);
 	const { clockUs, randomBytes } = realEnvironment();
 	const seed = values.seed === undefined ? randomBytes(32) : hexToBytes(values.seed, 32)!;
+	const generation = values.again ? null : await folder.read("generation.json");
+	if (generation !== null) return checkTokens(run, generation, seed, values, io);
 	const engine = await startJobEngine(values, io, run.storePath);
 	const line = createStatusLine(io.err);
 	try {

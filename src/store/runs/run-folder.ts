@@ -14,6 +14,8 @@ const RUN_FILES = {
 	journal: "journal.jsonl",
 	claim: "claim.json",
 	states: "states.bin",
+	/** Of inference, docs/inference.md §10. */
+	generation: "generation.json",
 } as const;
 type RunFile = (typeof RUN_FILES)[keyof typeof RUN_FILES];
 

@@ -2,25 +2,21 @@
 // last. Keys and values are scratch: they live within the segment. The state is what was generated so far, and the noise of sampling. And
 // the program that checks it: the same tokens all at once, what each sampled place should have been.
 import { buildProgram } from "../builder/build-program.ts";
-import { at, type Expression, type Index, index, segment, step, type Value, view } from "../builder/expression.ts";
+import { at, type Expression, type Index, step, type Value, view } from "../builder/expression.ts";
 import type { Architecture, ImportedModel } from "../imports/architecture.ts";
 import type { Elements } from "../operators/tensor-type.ts";
-import type { Program } from "../program/shapes.ts";
+import { LIMITS, type Program } from "../program/shapes.ts";
 import { checkBatchInvariant } from "./batch-invariance.ts";
 import { type Forward, forward } from "./forward.ts";
 import { type Net, numbersOf, type WeightKind } from "./numbers.ts";
 import { ModelInputs } from "./parameters.ts";
 import { drawsOf, type Sampling, sampled } from "./sampling.ts";
+import { declarePrompts, ofBatch, type PromptShape, presence, sequenceAt } from "./sequences.ts";
 
-export interface Generation {
+export interface Generation extends PromptShape {
 	readonly architecture: Architecture;
 	readonly weights: WeightKind;
 	readonly sampling: Sampling;
-	/** Sequences in all; a multiple of the batch. */
-	readonly sequences: number;
-	readonly batch: number;
-	/** Tokens of the longest prompt. */
-	readonly prompt: number;
 	/** Tokens that follow each prompt. */
 	readonly fresh: number;
 }
@@ -35,9 +31,6 @@ interface GenerationProgram {
 
 /** Places that are computed: the last token of all is never read. */
 export const placesOf = ({ prompt, fresh }: Generation): number => prompt + fresh - 1;
-
-/** Which sequence is at this place of the batch, as a place along the first axis. */
-const sequenceAt = (batch: number, i: Index): Index => i.plus(index(segment).times(batch)).plus(-batch).clamp();
 
 interface Begun {
 	readonly net: Net;
@@ -54,8 +47,7 @@ function begin(of: Generation, places: number, steps: number): Begun {
 	const b = buildProgram({ k: steps });
 	const numbers = numbersOf(weights);
 	const net: Net = { b, s: b.step, given: {}, of: architecture, numbers, batch, places };
-	const prompts = b.tensor("input", "prompts", "i32", [sequences, prompt], 0, architecture.vocabulary - 1);
-	const lengths = b.tensor("input", "lengths", "i32", [sequences], 1, prompt);
+	const { prompts, lengths } = declarePrompts(net, of);
 	const draws = drawsOf(net, sampling, sequences, fresh);
 	return {
 		...{ net, inputs: new ModelInputs(b, numbers), prompts, lengths, draws },
@@ -78,6 +70,12 @@ function finish({ net, inputs }: Begun): GenerationProgram {
 	return { program, constants: net.given, weights: (model) => inputs.elements(model) };
 }
 
+/** The tokens of this step as a metric: how far it is, and what it says. */
+function shown({ b, s, of, batch }: Net, chosen: Value): Value {
+	const next = b.tensor("metric", "next", "i32", [batch], 0, of.vocabulary - 1);
+	return s.map([batch], (i) => at(chosen, i!), { to: next });
+}
+
 /** `keepsLogits`: also the state `logits`, [sequences, places, vocabulary]: for those who compare. */
 export function generateProgram(of: Generation, keepsLogits = false): GenerationProgram {
 	const { batch, fresh, sampling, sequences, architecture } = of;
@@ -91,38 +89,34 @@ export function generateProgram(of: Generation, keepsLogits = false): Generation
 	const logits = logitsOf(hidden);
 	/** Which of the fresh tokens this step gives; below 0: the prompt goes on. */
 	const number = (i: Index) => step.sub(at(lengths, sequenceAt(batch, i))).add(1);
-	const next = sampled(
-		net,
-		sampling,
-		logits,
-		draws && ((i) => at(draws, sequenceAt(batch, i), number(i).clamp(0, fresh - 1))),
-	);
+	const draw = draws && ((i: Index) => at(draws, sequenceAt(batch, i), number(i).clamp(0, fresh - 1)));
+	const chosen = sampled(net, sampling, logits, draw);
+	const next = batch > LIMITS.metricElements ? chosen : shown(net, chosen);
 	// One more than the number of the token; 0 for whom there is none, and for sequences of other batches.
 	const written = s.map([batch], (i) =>
 		number(i!)
 			.add(1)
 			.clamp(0, fresh + 1),
 	);
-	const inBatch = (n: Index) => n.plus(index(segment).times(-batch)).plus(batch).zero();
 	s.map(
 		tokens.dims,
 		(n, g) =>
-			at(written, inBatch(n!))
+			ofBatch(batch, written, n!)
 				.eq(g!.value().add(1))
-				.select(at(next, inBatch(n!)), at(tokens, n!, g!)),
+				.select(ofBatch(batch, next, n!), at(tokens, n!, g!)),
 		{ to: tokens },
 	);
 	if (keepsLogits) {
 		const kept = b.tensor("state", "logits", "i32", [sequences, places, architecture.vocabulary], logits.lo, logits.hi);
-		const isNow = s.map([batch], (i) => at(lengths, sequenceAt(batch, i!)).min(1));
+		const isHere = presence(net, lengths);
 		s.map(
 			kept.dims,
 			(n, t, c) =>
 				t!
 					.value()
 					.eq(step)
-					.and(at(isNow, inBatch(n!)))
-					.select(at(logits, inBatch(n!), c!), at(kept, n!, t!, c!)),
+					.and(ofBatch(batch, isHere, n!))
+					.select(ofBatch(batch, logits, n!, c!), at(kept, n!, t!, c!)),
 			{ to: kept },
 		);
 	}

@@ -4,7 +4,7 @@ import { randomModel } from "../imports/random-model.ts";
 import { TINY } from "../imports/tiny-models.ts";
 import { Trial } from "../models/training.test-kit.ts";
 import { type Generation, generateProgram, prefillProgram } from "./generate-program.ts";
-import { paddedRows } from "./sequences.ts";
+import { promptElements } from "./sequences.ts";
 
 const SIZE = { layers: 2, width: 16, headWidth: 8, hidden: 24, vocabulary: 32, context: 64 };
 const mini = (of: Architecture, kvHeads: number): Architecture => ({
@@ -33,11 +33,6 @@ export function drawnPrompts(
 	return Array.from({ length: count }, () => Array.from({ length: 1 + draw(most) }, () => draw(vocabulary)));
 }
 
-const promptInputs = ({ sequences, prompt }: Generation, prompts: readonly (readonly number[])[]) => ({
-	prompts: paddedRows(prompts, sequences, prompt),
-	lengths: Int32Array.from(prompts, ({ length }) => length),
-});
-
 export interface Generated {
 	/** [sequences, fresh]. */
 	readonly tokens: Int32Array;
@@ -47,7 +42,7 @@ export interface Generated {
 
 export function generated(of: Generation, model: ImportedModel, prompts: readonly (readonly number[])[]): Generated {
 	const { program, constants, weights } = generateProgram(of, true);
-	const trial = new Trial({ program, given: { ...constants, ...weights(model), ...promptInputs(of, prompts) } });
+	const trial = new Trial({ program, given: { ...constants, ...weights(model), ...promptElements(of, prompts) } });
 	for (let batch = 0; batch < of.sequences / of.batch; batch++) trial.machine.runSegment();
 	return { tokens: trial.tensor("tokens") as Int32Array, logits: trial.tensor("logits") as Int32Array };
 }
@@ -59,7 +54,7 @@ export function prefiller(
 	prompts: readonly (readonly number[])[],
 ): (tokens: Int32Array) => Int32Array {
 	const { program, constants, weights } = prefillProgram(of);
-	const given = { ...constants, ...weights(model), ...promptInputs(of, prompts) };
+	const given = { ...constants, ...weights(model), ...promptElements(of, prompts) };
 	return (tokens) => {
 		const trial = new Trial({ program, given: { ...given, tokens } });
 		const right = new Int32Array(tokens.length);

@@ -1,5 +1,6 @@
 // All kinds of job files. A new one is a folder here and a line below.
 import { type ClassifySpec, classifyKind } from "./classify/classify-workload.ts";
+import { type InferSpec, inferKind } from "./infer/infer-workload.ts";
 import { type ProgramSpec, programKind } from "./program/program-workload.ts";
 import { type RenderSpec, renderKind } from "./render/render-workload.ts";
 import { type SimulateSpec, simulateKind } from "./simulate/simulate-workload.ts";
@@ -13,6 +14,7 @@ interface Specs {
 	readonly simulate: SimulateSpec;
 	readonly render: RenderSpec;
 	readonly classify: ClassifySpec;
+	readonly infer: InferSpec;
 }
 
 export type JobSpec = Specs[keyof Specs];
@@ -23,4 +25,5 @@ export const KINDS: { readonly [K in keyof Specs]: WorkloadKind<Specs[K]> } = {
 	simulate: simulateKind,
 	render: renderKind,
 	classify: classifyKind,
+	infer: inferKind,
 };
