@@ -1,6 +1,7 @@
 // `assay model import|report|tokens|text`: models from outside, docs/models.md. Each verb's code is loaded when it is used.
 import { command } from "../command.ts";
-import { choice, flag, text } from "../options.ts";
+import { engineOptions } from "../job-engine.ts";
+import { choice, flag, text, whole } from "../options.ts";
 
 export const modelCommand = command({
 	name: "model",
@@ -17,7 +18,10 @@ qwen2 and bert are known. Whatever would change what the model computes and is n
 			"import: with --out, weights as they are or rounded as jobs round them",
 			"f32",
 		),
+		text: text("FILE", "report: the text"),
+		tokens: whole("N", "report: so many tokens of it at most", [2, 65_536], 512),
 		json: flag("print as JSON"),
+		...engineOptions,
 	},
 	exits: {
 		1: "refused, with code and place",
@@ -31,6 +35,14 @@ qwen2 and bert are known. Whatever would change what the model computes and is n
 			does: "may it run? its architecture, tensors and size, and what whole-number weights cost",
 			async run(values, io, folder = "") {
 				return (await import("../models/import-model.ts")).importModel(folder, values, io);
+			},
+		},
+		report: {
+			takes: "DIR",
+			needs: "--text FILE",
+			does: "what i16 and i8 weights cost on a text: signal to noise a block, perplexity, top-1 agreement, KL",
+			async run(values, io, folder = "") {
+				return (await import("../models/report-model.ts")).reportModel(folder, values, io);
 			},
 		},
 		tokens: {

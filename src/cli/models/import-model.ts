@@ -26,7 +26,7 @@ function refusal(error: unknown): { verdict: "refused"; code: string; detail: st
 	return { verdict: "refused", code: error.code, detail: error.message, hint: error.hint };
 }
 
-function printRefusal(error: unknown, values: { readonly json: boolean }, io: CliIo): number {
+export function printRefusal(error: unknown, values: { readonly json: boolean }, io: CliIo): number {
 	const refused = refusal(error);
 	if (refused === null) throw error;
 	const { code, detail, hint } = refused;
@@ -37,7 +37,7 @@ function printRefusal(error: unknown, values: { readonly json: boolean }, io: Cl
 }
 
 /** "llama: 2 layers of width 64, …" */
-function architectureText(of: Architecture): string {
+export function architectureText(of: Architecture): string {
 	const { family, layers, width, heads, kvHeads, vocabulary, context } = of;
 	const shared = kvHeads === heads ? "" : ` (${kvHeads} of keys and values)`;
 	return `${family}: ${plural(layers, "layer")} of width ${width}, ${plural(heads, "head")}${shared}, ${vocabulary} tokens, context ${context}`;

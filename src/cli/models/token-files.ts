@@ -34,7 +34,7 @@ async function withTokenizer<T>(folder: string, run: (tokenizer: Tokenizer, of: 
 /** Two bytes a token where they hold the vocabulary. */
 const bytesPerToken = (vocabulary: number): 2 | 4 => (vocabulary <= 65_536 ? 2 : 4);
 
-function readText(path: string): string {
+export function readText(path: string): string {
 	const text = bytesToUtf8(readInput(path, MOST_TEXT, "Give a text file in UTF-8."));
 	if (text === null)
 		throw new AssayError("DATA_FORMAT", `${path} is no text in UTF-8`, { hint: "Give a text file in UTF-8." });
