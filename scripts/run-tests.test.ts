@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { LONGEST, runTasks, type Task, tasksOf } from "./run-tests.ts";
+import { fileOfTests, LONGEST, runTasks, type Task, tasksOf } from "./run-tests.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
 after(() => rmSync(cwd, { recursive: true }));
 
 function testFile(name: string, text: string): Task {
 	writeFileSync(join(cwd, name), `import { test } from "node:test";\n${text}\n`);
-	return { name, command: [process.execPath, "--test-reporter=spec", name], isTestFile: true };
+	return fileOfTests(name);
 }
 
 test("what fails, what tests nothing, what never ends, what is killed and what cannot start are all failures; what passes is counted", async () => {
@@ -48,6 +48,26 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	assert.match(passes, /ℹ seed 7\n/);
 	assert.doesNotMatch(passes, /ℹ tests/);
 	assert.match(printed.find((text) => text.includes("fails.mjs"))!, /broken/);
+});
+
+test("a file that hangs says which test still runs, what keeps it alive and what it started", async () => {
+	const printed: string[] = [];
+	const hangs = testFile(
+		"hangs.mjs",
+		`import { spawn } from "node:child_process";
+		test("ended", () => {});
+		test("hangs", async (t) => {
+			await t.test("deep in it", () => new Promise(() => spawn("sleep", ["61.5"])));
+		});`,
+	);
+	const { failed } = await runTasks([{ ...hangs, limitMs: 12_000 }], { cwd, print: (text) => printed.push(text) });
+	assert.deepEqual(failed, ["hangs.mjs (not done after 12 s)"]);
+	const [, pid] = /^ *(\d+) .*sleep 61\.5$/m.exec(printed.join())!;
+	process.kill(Number(pid));
+	assert.match(printed.join(), /still running: hangs\n/);
+	assert.match(printed.join(), /still running: deep in it\n/);
+	assert.match(printed.join(), /alive by: .*1 ProcessWrap/);
+	assert.doesNotMatch(printed.join(), /still running: ended/);
 });
 
 test("five at a time; beside a build only what has no deadlines; what waits for a task comes after it", async () => {

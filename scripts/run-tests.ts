@@ -6,7 +6,7 @@
 //   node scripts/run-tests.ts PART…      the test files whose path contains one of the parts
 // Node's own runner waits for ever for a file whose process does not end, and sorts the files itself; hence this one.
 // Not here: what is tested; set-up (scripts/setup.sh).
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -37,11 +37,17 @@ export interface Outcome {
 
 const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as const;
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
-/** Far above the longest file, also on a busy machine: it only ends what hangs. */
+/** Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual time. */
 const LIMIT_MS = 900_000;
+const LEAST_LIMIT_S = 240;
+const TIMES_USUAL = 4;
+/** How long a file that hangs may take to say what in it still runs. */
+const LAST_WORDS_MS = 10_000;
+const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
 /** More than twice as many as two cores: most of the tests wait for half of their time. */
 const AT_ONCE = 5;
 const DEEP_SCALE = 25;
+const DEEP_LIMIT_MS = 3_600_000;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
 /** `print` gets the whole output of one task at a time. */
@@ -96,7 +102,7 @@ const children = new Set<ChildProcess>();
 
 /** `ending`: null, or how else than well it ended. */
 function outputOf(
-	{ command: [program, ...rest], limitMs = LIMIT_MS }: Task,
+	{ command: [program, ...rest], limitMs = LIMIT_MS, isTestFile }: Task,
 	cwd: string,
 ): Promise<{ output: string; ending: string | null }> {
 	return new Promise((resolve) => {
@@ -105,22 +111,62 @@ function outputOf(
 		const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 		children.add(child);
 		let output = "";
+		let isAsked = false;
 		for (const stream of [child.stdout, child.stderr])
 			stream.setEncoding("utf8").on("data", (text) => {
 				output += text;
+				if (isAsked && /^alive by: .*\n/m.test(output)) kill();
 			});
 		const end = (ending: string | null) => {
 			clearTimeout(limit);
 			children.delete(child);
 			resolve({ output, ending });
 		};
-		const limit = setTimeout(() => {
+		const kill = () => {
 			child.kill("SIGKILL");
 			end(`not done after ${limitMs / 1000} s`);
+		};
+		let limit = setTimeout(() => {
+			output += `\nnot done after ${limitMs / 1000} s; its processes:\n${processesBelow(child.pid)}`;
+			isAsked = isTestFile === true && child.kill("SIGUSR2");
+			limit = setTimeout(kill, isAsked ? LAST_WORDS_MS : 0);
 		}, limitMs);
 		child.on("error", (error) => end(error.message));
 		child.on("close", (code, signal) => end(code === 0 ? null : (signal ?? `exit ${code}`)));
 	});
+}
+
+/** What a process started, with the seconds since and those that it computed: does it wait, and for whom? */
+function processesBelow(pid: number | undefined): string {
+	const { stdout } = spawnSync("ps", ["-eo", "pid,ppid,etimes,times,stat,args"], { encoding: "utf8" });
+	if (!stdout || pid === undefined) return "unknown: no ps here\n";
+	const [head = "", ...lines] = stdout.split("\n");
+	const family = new Set([String(pid)]);
+	// Parents come first: ps sorts by number, and a later pass finds those whose number began anew.
+	for (let before = 0; before < family.size; ) {
+		before = family.size;
+		for (const line of lines) {
+			const [own = "", parent = ""] = line.trim().split(/\s+/);
+			if (family.has(parent)) family.add(own);
+		}
+	}
+	return [head, ...lines.filter((line) => family.has(line.trim().split(/\s+/)[0]!))]
+		.map((line) => `${line.slice(0, 200)}\n`)
+		.join("");
+}
+
+/** One file of tests in a process of its own. */
+export function fileOfTests(name: string): Task {
+	const reporters = [
+		...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+		...[`--test-reporter=${RUNNING_TESTS}`, "--test-reporter-destination=stderr"],
+	];
+	return {
+		name,
+		command: [process.execPath, ...reporters, name],
+		isTestFile: true,
+		limitMs: 1000 * Math.max(LEAST_LIMIT_S, TIMES_USUAL * (USUAL_S[name] ?? 0)),
+	};
 }
 
 const BUILD = "engine and its tests, built";
@@ -148,22 +194,25 @@ const STATIC: readonly Task[] = [
 	tool("unused files, exports and packages", "knip"),
 ];
 
-/** From the longest on: they come first, so that none is left alone at the end. All others take less than 40 s. */
-export const LONGEST: readonly string[] = [
-	"contracts/test/solidity",
-	"tests/validator/roll-calls",
-	"tests/network/simulation",
-	"tests/cli/network-cli",
-	"scripts/release",
-	"tests/validator/paid-rentals",
-	"tests/web/real-pages",
-	"tests/web/dashboard",
-	"tests/network/crash",
-	"tests/web/chain-pages",
-	"src/validator/settlement/keeper",
-	"tests/cheaters",
-	"tests/web/verify-page",
-].map((name) => `${name}.test.ts`);
+/** Seconds on two cores, beside the others. From the longest on: they come first, so that none is left alone at the end. */
+const USUAL_S: Readonly<Record<string, number>> = {
+	"contracts/test/solidity.test.ts": 180,
+	"tests/validator/roll-calls.test.ts": 200,
+	"scripts/release.test.ts": 135,
+	"tests/network/simulation.test.ts": 80,
+	"tests/cli/network-cli.test.ts": 100,
+	"tests/validator/paid-rentals.test.ts": 45,
+	"tests/web/real-pages.test.ts": 85,
+	"tests/web/dashboard.test.ts": 90,
+	"tests/network/crash.test.ts": 80,
+	"tests/web/chain-pages.test.ts": 85,
+	"tests/validator/shared-openings.test.ts": 70,
+	"src/validator/settlement/keeper.test.ts": 60,
+	"tests/provider/user-rentals.test.ts": 60,
+	"tests/web/verify-page.test.ts": 55,
+	"tests/cheaters.test.ts": 40,
+};
+export const LONGEST: readonly string[] = Object.keys(USUAL_S);
 
 /** Then scenarios, which wait, before what only computes. */
 export function testFiles(cwd: string): Task[] {
@@ -171,12 +220,7 @@ export function testFiles(cwd: string): Task[] {
 		LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length + (file.startsWith("tests/") ? 0 : 1);
 	return globSync("{src,vectors,scripts,tests,web,contracts}/**/*.test.ts", { cwd })
 		.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-		.map((name) => ({
-			name,
-			command: [process.execPath, "--test-reporter=spec", name] as const,
-			isTestFile: true,
-			isPure: PURE.test(name),
-		}));
+		.map((name) => ({ ...fileOfTests(name), isPure: PURE.test(name) }));
 }
 
 /** A random test names the setting that scales it (tests/fuzz.test-kit.ts, or ASSAY_FUZZ itself). */
@@ -196,7 +240,9 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	}
 	if (tier === "test") return { tasks: [...ENGINE, ...STATIC, ...files], scale: 1 };
 	if (tier === "deep") {
-		const chosen = files.filter(({ name }) => isRandom(cwd, name) || isAttack(cwd, name));
+		const chosen = files
+			.filter(({ name }) => isRandom(cwd, name) || isAttack(cwd, name))
+			.map((task) => ({ ...task, limitMs: DEEP_LIMIT_MS }));
 		return { tasks: [...ENGINE, MUTANTS, ...chosen, ...LOADS], scale: DEEP_SCALE };
 	}
 	return { tasks: [...files, ...ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
