@@ -8,7 +8,7 @@
 // Not here: who may upload how much altogether, and how long something is held: its callers decide.
 import type { FileHandle } from "node:fs/promises";
 import { link, open, readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { createKeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -57,224 +57,255 @@ const lengthOf = async (path: string): Promise<number | null> =>
 		() => null,
 	);
 
-export type BlobStore = Awaited<ReturnType<typeof openBlobStore>>;
+/** Throws FILE_UNWRITABLE. */
+async function writePiece(path: string, bytes: Uint8Array, offset: number): Promise<void> {
+	let file: FileHandle | undefined;
+	try {
+		file = await open(path, offset === 0 ? "w" : "r+", 0o600);
+		await file.write(bytes, 0, bytes.length, offset);
+		await file.sync();
+		if (offset === 0) await syncFolder(dirname(path));
+	} catch (cause) {
+		throw new AssayError("FILE_UNWRITABLE", `the store of blobs cannot be written: ${(cause as Error).message}`, {
+			hint: "Check that its disk is not full.",
+			cause,
+		});
+	} finally {
+		await file?.close();
+	}
+}
 
-export async function openBlobStore(path: string, limits: BlobLimits = BLOB_LIMITS) {
-	const [whole, parts, holders] = ["whole", "parts", "holders"].map((name) => join(path, name)) as [
-		string,
-		string,
-		string,
-	];
-	for (const folder of [whole, parts, holders]) await makeFolder(folder);
-	const mutex = createKeyedMutex();
-	const heldPath = (holder: string, name: string) => join(holders, holder, name);
-	const partPath = (holder: string, name: string) => join(parts, holder, name);
-	const isHeld = async (holder: string, name: string) => (await lengthOf(heldPath(holder, name))) !== null;
+/** `.bytes` of an upload, `.roots` beside it: those of its pieces. */
+class Upload {
+	readonly path: string;
+	readonly size: number;
 
-	/** Pieces that are on disk, of uploads that this process has seen. */
-	const known = new Map<string, number>();
-
-	/** Whole pieces on disk. After a crash the last one may be torn: it counts if it is what it must be. */
-	async function piecesDone(at: string, size: number, roots: readonly Uint8Array[]): Promise<number> {
-		const seen = known.get(at);
-		if (seen !== undefined) return seen;
-		const length = (await lengthOf(`${at}.bytes`)) ?? 0;
-		let done = length >= size ? roots.length : Math.floor(length / PIECE_BYTES);
-		if (done > 0) {
-			const file = await open(`${at}.bytes`, "r");
-			try {
-				const last = new Uint8Array(pieceBytes(size, done - 1));
-				await file.read(last, 0, last.length, (done - 1) * PIECE_BYTES);
-				if (!equalBytes(await pieceRoot(last), roots[done - 1]!)) done -= 1;
-			} finally {
-				await file.close();
-			}
-		}
-		known.set(at, done);
-		return done;
+	constructor(path: string, size: number) {
+		this.path = path;
+		this.size = size;
 	}
 
-	async function rootsOf(at: string, size: number): Promise<readonly Uint8Array[] | null> {
-		const bytes = await readIfPresent(`${at}.roots`);
-		if (bytes === null || bytes.length !== 32 * pieceCount(size)) return null;
+	async roots(): Promise<readonly Uint8Array[] | null> {
+		const bytes = await readIfPresent(`${this.path}.roots`);
+		if (bytes === null || bytes.length !== 32 * pieceCount(this.size)) return null;
 		return Array.from({ length: bytes.length / 32 }, (_, i) => new Uint8Array(bytes.subarray(32 * i, 32 * i + 32)));
 	}
 
-	async function mustHaveRoom(holder: string, name: string): Promise<void> {
-		const held = await readdir(join(holders, holder)).catch(() => []);
-		const begun = (await readdir(join(parts, holder)).catch(() => []))
+	/** Whole pieces on disk. After a crash the last one may be torn: it counts if it is what it must be. */
+	async piecesDone(roots: readonly Uint8Array[]): Promise<number> {
+		const length = (await lengthOf(`${this.path}.bytes`)) ?? 0;
+		const done = length >= this.size ? roots.length : Math.floor(length / PIECE_BYTES);
+		if (done === 0) return 0;
+		const last = await readBytes(`${this.path}.bytes`, (done - 1) * PIECE_BYTES, pieceBytes(this.size, done - 1));
+		return equalBytes(await pieceRoot(last), roots[done - 1]!) ? done : done - 1;
+	}
+
+	async remove(): Promise<void> {
+		for (const end of ["roots", "bytes"]) await rm(`${this.path}.${end}`, { force: true });
+	}
+
+	/** When somebody last went on with it; null: it is gone. */
+	async touchedMs(): Promise<number | null> {
+		const found =
+			(await stat(`${this.path}.bytes`).catch(() => null)) ?? (await stat(`${this.path}.roots`).catch(() => null));
+		return found && found.mtimeMs;
+	}
+}
+
+async function readBytes(path: string, first: number, length: number): Promise<Uint8Array> {
+	const file = await open(path, "r");
+	try {
+		const bytes = new Uint8Array(Math.max(0, length));
+		if (bytes.length > 0) await file.read(bytes, 0, bytes.length, first);
+		return bytes;
+	} finally {
+		await file.close();
+	}
+}
+
+export async function openBlobStore(path: string, limits: BlobLimits = BLOB_LIMITS): Promise<BlobStore> {
+	for (const name of ["whole", "parts", "holders"]) await makeFolder(join(path, name));
+	return new BlobStore(path, limits);
+}
+
+export class BlobStore {
+	private readonly path: string;
+	private readonly limits: BlobLimits;
+	/** By name: who links and unlinks the blob. By holder and name: who uploads it. */
+	private readonly mutex = createKeyedMutex();
+	/** Pieces that are on disk, of uploads that this process has seen. */
+	private readonly known = new Map<string, number>();
+
+	constructor(path: string, limits: BlobLimits) {
+		this.path = path;
+		this.limits = limits;
+	}
+
+	/**
+	 * Begins an upload, or finds where it stands. `pieces`: the roots of its pieces, 32 bytes each, which fold to the blob's. The answer is the
+	 * offset to go on at; the blob's size when this holder has it. Throws BLOB_TREE, BLOB_LARGE, BLOB_QUOTA.
+	 */
+	async begin(holder: string, blob: BlobName, pieces: readonly Uint8Array[]): Promise<number> {
+		const [name, who] = [fileName(blob), holderName(holder)];
+		const { mostBytes } = this.limits;
+		if (blob.size < 1 || blob.size > mostBytes)
+			throw refused("BLOB_LARGE", `a blob has 1 to ${mostBytes} bytes, not ${blob.size}`);
+		if (pieces.length !== pieceCount(blob.size) || pieces.some((one) => one.length !== 32))
+			throw refused("BLOB_TREE", `${blob.size} bytes are ${pieceCount(blob.size)} pieces, with 32 bytes of root each`);
+		if (bytesToHex(foldPieces(pieces)) !== blob.root)
+			throw refused("BLOB_TREE", "the roots of the pieces do not fold to the blob's");
+		return this.mutex.run(`${who}/${name}`, async () => {
+			if (await this.isHeld(who, name)) return blob.size;
+			const upload = this.upload(who, name);
+			if ((await upload.roots()) === null) {
+				await this.mustHaveRoom(who, name);
+				await makeFolder(join(this.path, "parts", who));
+				await writeDurably(`${upload.path}.roots`, concatBytes(...pieces));
+			}
+			const done = await this.doneOf(upload, pieces);
+			if (done < pieces.length) return PIECE_BYTES * done;
+			await this.finish(upload, who, name);
+			return blob.size;
+		});
+	}
+
+	/**
+	 * One whole piece, in order. Durable when it resolves, with the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN,
+	 * BLOB_OFFSET, BLOB_WRONG, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
+	 */
+	async put(holder: string, blob: BlobName, offset: number, bytes: Uint8Array): Promise<number> {
+		const [name, who] = [fileName(blob), holderName(holder)];
+		return this.mutex.run(`${who}/${name}`, async () => {
+			if (await this.isHeld(who, name)) return blob.size;
+			const upload = this.upload(who, name);
+			const roots = await upload.roots();
+			if (roots === null) throw refused("BLOB_UNKNOWN", "this upload was not begun, or was given up");
+			const done = await this.doneOf(upload, roots);
+			if (offset !== done * PIECE_BYTES)
+				throw refused("BLOB_OFFSET", `the next piece begins at ${done * PIECE_BYTES}, not at ${offset}`);
+			if (bytes.length !== pieceBytes(blob.size, done))
+				throw refused("BLOB_OFFSET", `piece ${done} has ${pieceBytes(blob.size, done)} bytes, not ${bytes.length}`);
+			if (!equalBytes(await pieceRoot(bytes), roots[done]!))
+				throw refused("BLOB_WRONG", `piece ${done} has other bytes than its root says`);
+			// Until it is on disk nobody knows how much is.
+			this.known.delete(upload.path);
+			await writePiece(`${upload.path}.bytes`, bytes, offset);
+			this.known.set(upload.path, done + 1);
+			if (done + 1 < roots.length) return offset + bytes.length;
+			await this.finish(upload, who, name);
+			return blob.size;
+		});
+	}
+
+	/** Bytes of a blob that this holder has. Throws BLOB_UNKNOWN; a range outside gives what lies inside. */
+	async read(holder: string, blob: BlobName, first: number, length: number): Promise<Uint8Array> {
+		const path = this.heldPath(holderName(holder), fileName(blob));
+		return readBytes(path, first, Math.min(length, blob.size - first)).catch((error: NodeJS.ErrnoException) => {
+			throw error.code === "ENOENT" ? refused("BLOB_UNKNOWN", "this holder has no such blob") : error;
+		});
+	}
+
+	/** `other` gets what `holder` has: a job its inputs, a customer its result. Throws BLOB_UNKNOWN. */
+	async share(holder: string, blob: BlobName, other: string): Promise<void> {
+		const name = fileName(blob);
+		await this.mutex.run(name, async () => {
+			if (!(await this.isHeld(holderName(holder), name))) throw refused("BLOB_UNKNOWN", "this holder has no such blob");
+			await this.addHolder(holderName(other), name);
+		});
+	}
+
+	/** The holder has it no more; the last one's goes from the disk. */
+	async release(holder: string, blob: BlobName): Promise<void> {
+		const [name, who] = [fileName(blob), holderName(holder)];
+		await this.mutex.run(name, async () => {
+			await rm(this.heldPath(who, name), { force: true });
+			await syncFolder(join(this.path, "holders", who)).catch(() => {});
+			await this.removeUnheld(name, Number.POSITIVE_INFINITY);
+		});
+	}
+
+	async held(holder: string): Promise<BlobName[]> {
+		const names = await readdir(join(this.path, "holders", holderName(holder))).catch(() => []);
+		return names.filter((name) => NAME.test(name)).map((name) => ({ root: name.slice(0, 64), size: sizeOfName(name) }));
+	}
+
+	/** Gives up uploads that nobody went on with since `beforeMs`, and removes what a crash left without a holder. */
+	async sweep(beforeMs: number): Promise<void> {
+		for (const holder of await readdir(join(this.path, "parts")))
+			for (const file of await readdir(join(this.path, "parts", holder))) {
+				const name = file.replace(/\.(roots|bytes)$/, "");
+				const upload = this.upload(holder, name);
+				await this.mutex.run(`${holder}/${name}`, async () => {
+					if (((await upload.touchedMs()) ?? beforeMs) >= beforeMs) return;
+					this.known.delete(upload.path);
+					await upload.remove();
+				});
+			}
+		for (const name of await readdir(join(this.path, "whole")))
+			await this.mutex.run(name, () => this.removeUnheld(name, beforeMs));
+	}
+
+	private upload(holder: string, name: string): Upload {
+		return new Upload(join(this.path, "parts", holder, name), sizeOfName(name));
+	}
+
+	private heldPath(holder: string, name: string): string {
+		return join(this.path, "holders", holder, name);
+	}
+
+	private async isHeld(holder: string, name: string): Promise<boolean> {
+		return (await lengthOf(this.heldPath(holder, name))) !== null;
+	}
+
+	private async doneOf(upload: Upload, roots: readonly Uint8Array[]): Promise<number> {
+		const done = this.known.get(upload.path) ?? (await upload.piecesDone(roots));
+		this.known.set(upload.path, done);
+		return done;
+	}
+
+	private async mustHaveRoom(holder: string, name: string): Promise<void> {
+		const { mostUploads, mostHeldBytes } = this.limits;
+		const held = await readdir(join(this.path, "holders", holder)).catch(() => []);
+		const begun = (await readdir(join(this.path, "parts", holder)).catch(() => []))
 			.filter((one) => one.endsWith(".roots"))
 			.map((one) => one.slice(0, -".roots".length))
 			.filter((one) => one !== name);
-		if (begun.length >= limits.mostUploads)
-			throw refused("BLOB_QUOTA", `${begun.length} uploads are under way, ${limits.mostUploads} are allowed`);
+		if (begun.length >= mostUploads)
+			throw refused("BLOB_QUOTA", `${begun.length} uploads are under way, ${mostUploads} are allowed`);
 		const bytes = [...held, ...begun, name].reduce((sum, one) => sum + sizeOfName(one), 0);
-		if (bytes > limits.mostHeldBytes)
-			throw refused("BLOB_QUOTA", `that would be ${bytes} bytes in all, ${limits.mostHeldBytes} are allowed`);
+		if (bytes > mostHeldBytes)
+			throw refused("BLOB_QUOTA", `that would be ${bytes} bytes in all, ${mostHeldBytes} are allowed`);
 	}
 
 	/** Durable: a link to the whole blob under the holder's name. */
-	async function addHolder(holder: string, name: string): Promise<void> {
-		await makeFolder(join(holders, holder));
-		await link(join(whole, name), heldPath(holder, name)).catch((error: NodeJS.ErrnoException) => {
-			if (error.code !== "EEXIST") throw error;
-		});
-		await syncFolder(join(holders, holder));
-	}
-
-	async function removeUpload(holder: string, name: string): Promise<void> {
-		known.delete(partPath(holder, name));
-		for (const end of ["roots", "bytes"]) await rm(`${partPath(holder, name)}.${end}`, { force: true });
+	private async addHolder(holder: string, name: string): Promise<void> {
+		const folder = join(this.path, "holders", holder);
+		await makeFolder(folder);
+		await linkIfNew(join(this.path, "whole", name), join(folder, name));
+		await syncFolder(folder);
 	}
 
 	/** Everything is there: it gets its name and its holder, and only then the upload goes. */
-	async function finish(holder: string, name: string): Promise<void> {
-		await mutex.run(name, async () => {
-			await link(`${partPath(holder, name)}.bytes`, join(whole, name)).catch((error: NodeJS.ErrnoException) => {
-				// The same bytes: both were checked.
-				if (error.code !== "EEXIST") throw error;
-			});
-			await syncFolder(whole);
-			await addHolder(holder, name);
-			await removeUpload(holder, name);
+	private async finish(upload: Upload, holder: string, name: string): Promise<void> {
+		await this.mutex.run(name, async () => {
+			// What may lie there already has the same bytes: both were checked.
+			await linkIfNew(`${upload.path}.bytes`, join(this.path, "whole", name));
+			await syncFolder(join(this.path, "whole"));
+			await this.addHolder(holder, name);
+			this.known.delete(upload.path);
+			await upload.remove();
 		});
 	}
 
-	async function writePiece(at: string, bytes: Uint8Array, offset: number): Promise<void> {
-		let file: FileHandle | undefined;
-		// Until it is on disk nobody knows how much is.
-		known.delete(at);
-		try {
-			file = await open(`${at}.bytes`, offset === 0 ? "w" : "r+", 0o600);
-			await file.write(bytes, 0, bytes.length, offset);
-			await file.sync();
-			if (offset === 0) await syncFolder(join(at, ".."));
-		} catch (cause) {
-			throw new AssayError("FILE_UNWRITABLE", `the store of blobs cannot be written: ${(cause as Error).message}`, {
-				hint: "Check that its disk is not full.",
-				cause,
-			});
-		} finally {
-			await file?.close();
-		}
+	private async removeUnheld(name: string, beforeMs: number): Promise<void> {
+		const path = join(this.path, "whole", name);
+		const found = await stat(path).catch(() => null);
+		if (found !== null && found.nlink === 1 && found.mtimeMs < beforeMs) await rm(path, { force: true });
 	}
+}
 
-	return {
-		/**
-		 * Begins an upload, or finds where it stands. `pieces`: the roots of its pieces, 32 bytes each, which fold to the blob's. The answer is the
-		 * offset to go on at; the blob's size when this holder has it. Throws BLOB_TREE, BLOB_LARGE, BLOB_QUOTA.
-		 */
-		async begin(holder: string, blob: BlobName, pieces: readonly Uint8Array[]): Promise<number> {
-			const [name, who] = [fileName(blob), holderName(holder)];
-			if (blob.size < 1 || blob.size > limits.mostBytes)
-				throw refused("BLOB_LARGE", `a blob has 1 to ${limits.mostBytes} bytes, not ${blob.size}`);
-			if (pieces.length !== pieceCount(blob.size) || pieces.some((one) => one.length !== 32))
-				throw refused(
-					"BLOB_TREE",
-					`${blob.size} bytes are ${pieceCount(blob.size)} pieces, with 32 bytes of root each`,
-				);
-			if (bytesToHex(foldPieces(pieces)) !== blob.root)
-				throw refused("BLOB_TREE", "the roots of the pieces do not fold to the blob's");
-			return mutex.run(`${who}/${name}`, async () => {
-				if (await isHeld(who, name)) return blob.size;
-				const at = partPath(who, name);
-				if ((await rootsOf(at, blob.size)) === null) {
-					await mustHaveRoom(who, name);
-					await makeFolder(join(parts, who));
-					await writeDurably(`${at}.roots`, concatBytes(...pieces));
-				}
-				const done = await piecesDone(at, blob.size, pieces);
-				if (done < pieces.length) return PIECE_BYTES * done;
-				await finish(who, name);
-				return blob.size;
-			});
-		},
-
-		/**
-		 * One whole piece, in order. Durable when it resolves, with the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN,
-		 * BLOB_OFFSET, BLOB_WRONG, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
-		 */
-		async put(holder: string, blob: BlobName, offset: number, bytes: Uint8Array): Promise<number> {
-			const [name, who] = [fileName(blob), holderName(holder)];
-			return mutex.run(`${who}/${name}`, async () => {
-				if (await isHeld(who, name)) return blob.size;
-				const at = partPath(who, name);
-				const roots = await rootsOf(at, blob.size);
-				if (roots === null) throw refused("BLOB_UNKNOWN", "this upload was not begun, or was given up");
-				const done = await piecesDone(at, blob.size, roots);
-				if (offset !== done * PIECE_BYTES)
-					throw refused("BLOB_OFFSET", `the next piece begins at ${done * PIECE_BYTES}, not at ${offset}`);
-				if (bytes.length !== pieceBytes(blob.size, done))
-					throw refused("BLOB_OFFSET", `piece ${done} has ${pieceBytes(blob.size, done)} bytes, not ${bytes.length}`);
-				if (!equalBytes(await pieceRoot(bytes), roots[done]!))
-					throw refused("BLOB_WRONG", `piece ${done} has other bytes than its root says`);
-				await writePiece(at, bytes, offset);
-				known.set(at, done + 1);
-				if (done + 1 < roots.length) return offset + bytes.length;
-				await finish(who, name);
-				return blob.size;
-			});
-		},
-
-		/** Bytes of a blob that this holder has. Throws BLOB_UNKNOWN; a range outside gives what lies inside. */
-		async read(holder: string, blob: BlobName, first: number, length: number): Promise<Uint8Array> {
-			const file = await open(heldPath(holderName(holder), fileName(blob)), "r").catch(() => {
-				throw refused("BLOB_UNKNOWN", "this holder has no such blob");
-			});
-			try {
-				const bytes = new Uint8Array(Math.max(0, Math.min(length, blob.size - first)));
-				if (bytes.length > 0) await file.read(bytes, 0, bytes.length, first);
-				return bytes;
-			} finally {
-				await file.close();
-			}
-		},
-
-		/** `other` gets what `holder` has: a job its inputs, a customer its result. Throws BLOB_UNKNOWN. */
-		async share(holder: string, blob: BlobName, other: string): Promise<void> {
-			const name = fileName(blob);
-			await mutex.run(name, async () => {
-				if (!(await isHeld(holderName(holder), name))) throw refused("BLOB_UNKNOWN", "this holder has no such blob");
-				await addHolder(holderName(other), name);
-			});
-		},
-
-		/** The holder has it no more; the last one's goes from the disk. */
-		async release(holder: string, blob: BlobName): Promise<void> {
-			const [name, who] = [fileName(blob), holderName(holder)];
-			await mutex.run(name, async () => {
-				await rm(heldPath(who, name), { force: true });
-				await syncFolder(join(holders, who)).catch(() => {});
-				const left = await stat(join(whole, name)).catch(() => null);
-				if (left !== null && left.nlink === 1) await rm(join(whole, name), { force: true });
-			});
-		},
-
-		async held(holder: string): Promise<BlobName[]> {
-			const names = await readdir(join(holders, holderName(holder))).catch(() => []);
-			return names
-				.filter((name) => NAME.test(name))
-				.map((name) => ({ root: name.slice(0, 64), size: sizeOfName(name) }));
-		},
-
-		/** Gives up uploads that nobody went on with since `beforeMs`, and removes what a crash left without a holder. */
-		async sweep(beforeMs: number): Promise<void> {
-			for (const holder of await readdir(parts))
-				for (const file of await readdir(join(parts, holder))) {
-					const name = file.replace(/\.(roots|bytes)$/, "");
-					const at = partPath(holder, name);
-					await mutex.run(`${holder}/${name}`, async () => {
-						const found =
-							(await stat(`${at}.bytes`).catch(() => null)) ?? (await stat(`${at}.roots`).catch(() => null));
-						if (found !== null && found.mtimeMs < beforeMs) await removeUpload(holder, name);
-					});
-				}
-			for (const name of await readdir(whole))
-				await mutex.run(name, async () => {
-					const found = await stat(join(whole, name)).catch(() => null);
-					if (found !== null && found.nlink === 1 && found.mtimeMs < beforeMs)
-						await rm(join(whole, name), { force: true });
-				});
-		},
-	};
+async function linkIfNew(from: string, to: string): Promise<void> {
+	await link(from, to).catch((error: NodeJS.ErrnoException) => {
+		if (error.code !== "EEXIST") throw error;
+	});
 }
