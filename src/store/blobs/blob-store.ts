@@ -108,7 +108,7 @@ class Upload {
 	async touchedMs(): Promise<number | null> {
 		const found =
 			(await stat(`${this.path}.bytes`).catch(() => null)) ?? (await stat(`${this.path}.roots`).catch(() => null));
-		return found && found.mtimeMs;
+		return found?.mtimeMs ?? null;
 	}
 }
 
