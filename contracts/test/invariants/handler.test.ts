@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { jobEscrowAbi } from "../../../src/chain/abi/job-escrow-abi.ts";
 import { registryAbi } from "../../../src/chain/abi/registry-abi.ts";
 import { rewardsAbi } from "../../../src/chain/abi/rewards-abi.ts";
 import { rollCallAbi } from "../../../src/chain/abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../../../src/chain/abi/scoreboard-abi.ts";
 import { slashingAbi } from "../../../src/chain/abi/slashing-abi.ts";
 
-const FOLDERS = ["./", "../epochs/"].map((folder) => new URL(folder, import.meta.url));
+const FOLDERS = ["./", "../epochs/", "../jobs/"].map((folder) => new URL(folder, import.meta.url));
 const isKit = (name: string) => name.endsWith(".sol") && !name.endsWith(".t.sol");
 const source = FOLDERS.flatMap((folder) =>
 	readdirSync(folder)
@@ -16,19 +17,22 @@ const source = FOLDERS.flatMap((folder) =>
 		.map((name) => readFileSync(new URL(name, folder), "utf8")),
 ).join("\n");
 
-test("every function of Registry, Scoreboard, Rewards, Slashing and RollCall that changes something is an act", () => {
+test("every function of Registry, Scoreboard, Rewards, Slashing, RollCall and JobEscrow that changes something is an act", () => {
 	const contracts = {
 		registry: registryAbi,
 		scoreboard: scoreboardAbi,
 		rewards: rewardsAbi,
 		slashing: slashingAbi,
 		rollCall: rollCallAbi,
+		escrow: jobEscrowAbi,
 	};
 	const missing: string[] = [];
 	let count = 0;
 	for (const [name, abi] of Object.entries(contracts))
 		for (const entry of abi) {
 			if (entry.type !== "function" || entry.stateMutability === "view" || entry.stateMutability === "pure") continue;
+			// Who owns the pause of JobEscrow has no say in anything that the rules look at.
+			if (name === "escrow" && /Ownership$/.test(entry.name)) continue;
 			count++;
 			if (!new RegExp(`\\b${name}\\.${entry.name}\\b`).test(source)) missing.push(`${name}.${entry.name}`);
 		}

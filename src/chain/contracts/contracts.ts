@@ -16,6 +16,9 @@ import {
 } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
+import { disputesAbi } from "../abi/disputes-abi.ts";
+import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
+import { judgeAbi } from "../abi/judge-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
@@ -35,6 +38,9 @@ export interface ContractAddresses {
 	readonly slashing: Hex;
 	readonly rollCall: Hex;
 	readonly rentalEscrow: Hex;
+	readonly jobEscrow: Hex;
+	readonly disputes: Hex;
+	readonly judge: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -87,6 +93,9 @@ const ABIS = {
 	slashing: slashingAbi,
 	rollCall: rollCallAbi,
 	rentalEscrow: rentalEscrowAbi,
+	jobEscrow: jobEscrowAbi,
+	disputes: disputesAbi,
+	judge: judgeAbi,
 } as const;
 
 type Abis = typeof ABIS;

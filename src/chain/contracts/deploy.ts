@@ -4,6 +4,8 @@
 import { encodeDeployData, getContractAddress, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
+import { disputesAbi } from "../abi/disputes-abi.ts";
+import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
@@ -45,13 +47,16 @@ const ROLL_CALLS: RollCallParams = {
 	leastDeposit: UNIT / 1000n,
 };
 
+/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, Judge, JobEscrow. */
+const DEPLOYED_BEFORE_DISPUTES = 8n;
+
 /** With a new AssayToken, whose whole supply the deployer gets. */
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,
 	schedule: Schedule,
 ): Promise<Contracts> {
-	// 130 KB: only a deployment loads it.
+	// 300 KB: only a deployment loads it.
 	const code = await import("../abi/creation-code.ts");
 	const from = deployer.address;
 	const put = async (data: Hex): Promise<{ address: Hex; block: number }> => {
@@ -111,6 +116,7 @@ export async function deployContracts(
 	const rentalEscrow = await put(
 		encodeDeployData({ abi: rentalEscrowAbi, bytecode: code.rentalEscrowCode, args: [token, escrow] }),
 	);
+	const jobs = await deployJobs(put, predicted, token, from);
 	const addresses = {
 		chainId: client.chainId,
 		token,
@@ -120,9 +126,25 @@ export async function deployContracts(
 		slashing: slashing.address,
 		rollCall: rollCall.address,
 		rentalEscrow: rentalEscrow.address,
+		...jobs,
 		deployedAtBlock: registry.block,
 	};
 	return { client, addresses };
+}
+
+type Put = (data: Hex) => Promise<{ readonly address: Hex }>;
+
+/** Escrow and disputes name each other; `predicted` counts from the nonce after the token's. */
+async function deployJobs(put: Put, predicted: (more: bigint) => Hex, token: Hex, owner: Hex) {
+	const code = await import("../abi/creation-code.ts");
+	const { address: judge } = await put(code.judgeCode);
+	const params = { withdrawSeconds: DAY, accuserCosts: UNIT / 10n };
+	const args = [token, owner, predicted(DEPLOYED_BEFORE_DISPUTES), params] as const;
+	const { address: jobEscrow } = await put(encodeDeployData({ abi: jobEscrowAbi, bytecode: code.jobEscrowCode, args }));
+	const { address: disputes } = await put(
+		encodeDeployData({ abi: disputesAbi, bytecode: code.disputesCode, args: [jobEscrow, judge] }),
+	);
+	return { jobEscrow, disputes, judge };
 }
 
 /**

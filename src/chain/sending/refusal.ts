@@ -2,6 +2,9 @@
 // of its error again.
 import { BaseError, decodeErrorResult, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { disputesAbi } from "../abi/disputes-abi.ts";
+import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
+import { judgeAbi } from "../abi/judge-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
@@ -34,6 +37,9 @@ const EVERY_ERROR = [
 	...slashingAbi,
 	...rollCallAbi,
 	...rentalEscrowAbi,
+	...jobEscrowAbi,
+	...disputesAbi,
+	...judgeAbi,
 ].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {

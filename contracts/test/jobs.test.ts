@@ -1,0 +1,325 @@
+// Jobs on the embedded chain through src/chain: funded, assigned, claimed, checked, settled, and convicted by signed answers, with what each
+// act costs in gas. The rules one by one are Solidity tests (test/jobs), what the judge finds is judge.test.ts.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import { callOf, read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import {
+	type AccusedCase,
+	announcementOf,
+	type ElementFault,
+	proveCall,
+	signAnswer,
+} from "../../src/chain/contracts/disputes.ts";
+import {
+	approveJobsCall,
+	assignPartCall,
+	checkPartCall,
+	claimPartCall,
+	expirePartCall,
+	fundJobCall,
+	type JobTerms,
+	jobCost,
+	jobIdOf,
+	readJobDeposit,
+	readJobPart,
+	settlePartCall,
+	signAssignment,
+	signChecked,
+	signStored,
+} from "../../src/chain/contracts/job-escrow.ts";
+import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
+import { keccakNode } from "../../src/protocol/hash/keccak-tree.ts";
+import { rootFromPath } from "../../src/protocol/hash/merkle.ts";
+import { philoxKey } from "../../src/protocol/hash/philox.ts";
+import { mixedSample } from "../../src/work/builder/samples.test-kit.ts";
+import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import { orThrow } from "../../src/work/program/fault.ts";
+import { sealProgram } from "../../src/work/program/open-program.ts";
+import { createMachine } from "../../src/work/program/run-program.ts";
+import type { MapOp, Op } from "../../src/work/program/shapes.ts";
+import { claimHash, stateHashFrom } from "../../src/work/trace/commitments.ts";
+import { type Contradiction, judgeElement, type Words } from "../../src/work/trace/judge.ts";
+import { traceSegment } from "../../src/work/trace/run-trace.ts";
+import { createSpanTranscript, createTranscript } from "../../src/work/trace/transcript.ts";
+import { type Asked, caseOf, drawnLeaf, NO_TERMS } from "./disputes.test-kit.ts";
+import { checkGas } from "./gas.test-kit.ts";
+import { openTestNetwork, type TestNetwork, UNIT } from "./network.test-kit.ts";
+
+const gas: Record<string, number> = {};
+const digest = (text: string): Uint8Array => new Uint8Array(createHash("sha256").update(text).digest());
+const hash = (text: string): Hex => toHex(digest(text));
+const SEED = digest("seed");
+
+let network: TestNetwork;
+/** In the order of the terms. */
+let validators: TestNetwork["validators"];
+before(async () => {
+	network = await openTestNetwork();
+	const { contracts, send, provider, treasurer } = network;
+	validators = network.validators.toSorted((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
+	await send(treasurer, callOf(contracts, "token", "transfer", provider.address, 1000n * UNIT));
+	for (const account of [treasurer, provider]) await send(account, approveJobsCall(contracts, 10n ** 30n));
+	gas.jobDeposit = await send(provider, callOf(contracts, "jobEscrow", "deposit", 100n * UNIT));
+});
+after(() => network.close());
+
+const nowS = async () => Number((await network.contracts.client.viem.getBlock()).timestamp);
+
+/** One part of so many segments; two of three must sign. */
+async function someTerms(salt: string, more: Partial<JobTerms> = {}): Promise<JobTerms> {
+	return {
+		...NO_TERMS,
+		...{ customer: network.treasurer.address, salt: hash(salt), start: hash("start"), seed: toHex(SEED) },
+		...{ program: hash("program"), inputs: hash("inputs"), spec: hash("spec"), segments: 1024n, parts: 1 },
+		...{ price: UNIT, fee: UNIT / 50n, audit: UNIT / 5n, bond: 10n * UNIT, startBy: BigInt((await nowS()) + 86_400) },
+		...{ workSeconds: 1200, windowSeconds: 86_400, checkedSeconds: 600, method: 1, quorum: 2 },
+		validators: validators.map(({ address }) => address),
+		...more,
+	};
+}
+
+/** A claim that nobody ran: its first and last state are what they must be. */
+function claimOf(terms: JobTerms) {
+	const { addresses } = network.contracts;
+	const segments = Number(terms.segments);
+	const [states, results] = [digest("states"), digest("results")];
+	const last = stateHashFrom(segments, states, results);
+	// A power of two and one leaf more: the last one is a half of its own. All leaves between are drawn.
+	const first = fromHex(terms.start, 32);
+	const path = Array.from({ length: Math.log2(segments) }, (_, i) => digest(`node ${i}`));
+	const half = rootFromPath(first, 0, segments, path, keccakNode)!;
+	const segmentRoot = keccakNode(half, last);
+	const claim = claimHash({
+		...{ chainId: BigInt(addresses.chainId), escrow: fromHex(addresses.jobEscrow.toLowerCase(), 20) },
+		...{ job: jobIdOf(terms), part: 0, program: fromHex(terms.program, 32), inputs: fromHex(terms.inputs, 32) },
+		...{ first: 0, segments, segmentRoot, resultRoot: results },
+	});
+	const shown = {
+		...{ segmentRoot: toHex(segmentRoot), resultRoot: toHex(results), first: terms.start, previous: hash("") },
+		...{ firstPath: [...path, last].map(toHex), lastStates: toHex(states), lastPath: [toHex(half)] },
+	};
+	return { claim: toHex(claim), last: toHex(last), shown };
+}
+
+/** Funded, assigned and claimed; gas under the names, if any. */
+async function claimed(terms: JobTerms, names: readonly string[] = []) {
+	const { contracts, send, treasurer, provider } = network;
+	const job = jobIdOf(terms);
+	const costs = [await send(treasurer, fundJobCall(contracts, terms))];
+	const assignment = { part: 0, attempt: 1, until: terms.startBy, draw: hash("draw") };
+	const two = [validators[0]!, validators[2]!];
+	const sign = <T>(one: (validator: (typeof two)[0]) => Promise<T>) => Promise.all(two.map(one));
+	const drawn = await sign((one) => signAssignment(one, contracts, job, provider.address, assignment));
+	costs.push(await send(provider, assignPartCall(contracts, terms, assignment, drawn)));
+	const { claim, last, shown } = claimOf(terms);
+	const stored = await sign((one) => signStored(one, contracts, { job, part: 0, attempt: 1 }, claim));
+	costs.push(await send(provider, claimPartCall(contracts, terms, 0, shown, stored)));
+	for (const [i, name] of names.entries()) gas[name] = costs[i]!;
+	return { job, claim, last, shown };
+}
+
+test("a job is funded, assigned, claimed, checked, settled, and everyone collects", async () => {
+	const { contracts, send, wait, treasurer, provider } = network;
+	const terms = await someTerms("first");
+	const paidBefore = await read(contracts, "token", "balanceOf", contracts.addresses.jobEscrow);
+	const { job, claim, last } = await claimed(terms, ["jobFund", "jobAssign", "jobClaim"]);
+	assert.equal(await read(contracts, "jobEscrow", "jobIdOf", terms), job);
+	assert.equal(
+		(await read(contracts, "token", "balanceOf", contracts.addresses.jobEscrow)) - paidBefore,
+		jobCost(terms),
+	);
+	const audits = [{ auditor: validators[1]!.address, pay: UNIT / 10n }];
+	const checks = await Promise.all(
+		[1, 2].map((i) => signChecked(validators[i]!, contracts, { job, part: 0, attempt: 1 }, { claim, audits })),
+	);
+	gas.jobCheck = await send(treasurer, checkPartCall(contracts, terms, 0, { claim, last, audits }, checks));
+	const part = await readJobPart(contracts, job, 0);
+	assert.deepEqual([part.state, part.isChecked, part.provider], ["claimed", true, provider.address.toLowerCase()]);
+	assert.equal((await readJobDeposit(contracts, provider.address)).locked, terms.bond);
+	await assert.rejects(send(treasurer, settlePartCall(contracts, terms, 0)), /TooEarly/);
+	await assert.rejects(send(treasurer, expirePartCall(contracts, terms, 0)), /WrongState/);
+	wait(700);
+	gas.jobSettle = await send(treasurer, settlePartCall(contracts, terms, 0));
+	gas.jobShare = await send(treasurer, callOf(contracts, "jobEscrow", "share", terms));
+	const had = await read(contracts, "token", "balanceOf", provider.address);
+	gas.jobCollect = await send(provider, callOf(contracts, "jobEscrow", "collect", provider.address));
+	assert.equal((await read(contracts, "token", "balanceOf", provider.address)) - had, terms.price);
+	const share = terms.fee / 3n;
+	for (const [i, more] of [terms.fee - 3n * share, UNIT / 10n, 0n].entries())
+		assert.equal(await read(contracts, "jobEscrow", "owedTo", validators[i]!.address), share + more);
+	assert.equal(await read(contracts, "jobEscrow", "owedTo", treasurer.address), UNIT / 10n);
+	// A long list of segments.
+	const large = await someTerms("large", { segments: 2n ** 17n });
+	await claimed(large, ["", "", "jobClaimLargest"]);
+	delete gas[""];
+});
+
+/** Everything of a case that the accused signs. */
+async function proofOf(name: string, asked: Asked, words: Words, shown: Contradiction) {
+	const { contracts, provider } = network;
+	const moment = { segment: asked.segment, step: asked.step, k: asked.k, key: philoxKey(asked.seed) };
+	const here = judgeElement({ ...asked, moment }, words, shown);
+	assert.ok(
+		here.convicts,
+		JSON.stringify(here, (_, value) => String(value)),
+	);
+	const made = caseOf(asked, words, shown, 1024, await someTerms(name));
+	const { terms } = made.accused;
+	const { claim, last, shown: claimShown } = await claimed(terms);
+	const signatures = await Promise.all(
+		made.answers.map((answer) => signAnswer(provider, contracts, { claim, ...answer })),
+	);
+	const { segmentRoot, resultRoot } = claimShown;
+	const accused: AccusedCase = { ...made.accused, segmentRoot, resultRoot, last, traceSignature: signatures[0]! };
+	const fault: ElementFault = { ...made.fault, signatures: signatures.slice(1) };
+	return { terms, claim, accused, fault };
+}
+
+/** Convicts, and the bond is shared as docs/chain.md §11 says. */
+async function mustConvict(name: string, asked: Asked, words: Words, shown: Contradiction): Promise<void> {
+	const { contracts, send, provider } = network;
+	const accuser = network.validators[0]!;
+	const { terms, claim, accused, fault } = await proofOf(name, asked, words, shown);
+	const proof = proveCall(contracts, hash("salt"), accused, fault);
+	await send(accuser, callOf(contracts, "disputes", "announce", announcementOf(accuser.address, proof, hash("salt"))));
+	const owed = await read(contracts, "jobEscrow", "owedTo", accuser.address);
+	gas[name] = await send(accuser, proof);
+	const costs = UNIT / 10n;
+	const quarter = (terms.bond - costs) / 4n;
+	assert.equal((await read(contracts, "jobEscrow", "owedTo", accuser.address)) - owed, costs + quarter);
+	assert.equal((await readJobPart(contracts, jobIdOf(terms), 0)).state, "open");
+	const [event] = (await readEvents(contracts, "disputes", "Proven", { claim })).slice(-1);
+	assert.equal(event?.args.provider, provider.address);
+	// The claim is dead: the same proof does not convict again.
+	await assert.rejects(send(accuser, proof), /WrongState/);
+}
+
+const bytesFrom = (name: string, size: number) =>
+	Uint8Array.from({ length: size }, (_, i) => digest(`${name} ${i >> 5}`)[i & 31]!);
+const at = { segment: 700, step: 17, k: 32, seed: SEED };
+const i64 = { lo: -(2n ** 63n), hi: 2n ** 63n - 1n };
+
+/** Of an op with its shown leaves; the first running number is one too high. */
+function sumCase(op: Op, leaves: readonly ReturnType<typeof drawnLeaf>[], numbers: number, element = 0) {
+	const inputs = leaves.map(({ root }) => root);
+	const asked = { ...at, op, inputs, output: digest("output"), element };
+	const words = { transcript: Array.from({ length: numbers }, () => 12_345_678n) };
+	return [asked, words, { kind: "chunk", chunk: 0, leaves: leaves.map(({ leaf }) => leaf) }] as const;
+}
+
+test("a lie in a product of 16 MiB matrices, K = 4,096", async () => {
+	const operand = { source: "input", index: 0, type: "i8", dims: [1, 4096, 4096] } as const;
+	const output = { type: "i32", dims: [1, 4096, 4096], lo: -(2n ** 31n), hi: 2n ** 31n - 1n } as const;
+	const op: Op = { operator: "matmul", output, target: null, operands: [operand, operand] };
+	const leaves = ["A", "B"].map((name) => drawnLeaf(bytesFrom(name, 1024), name === "A" ? 4 * 1000 : 4 * 77, 16_384));
+	await mustConvict("proveMatmul", ...sumCase(op, leaves, 4, 1000 * 4096 + 77));
+});
+
+test("a lie in a reduction of 4,096 elements", async () => {
+	const operand = { source: "input", index: 0, type: "i8", dims: [4096, 4096] } as const;
+	const op: Op = {
+		...{ operator: "reduce", reduction: "argmax", output: { type: "i32", dims: [4096], lo: 0n, hi: 4095n } },
+		...{ target: null, operands: [operand] },
+	};
+	await mustConvict("proveReduce", ...sumCase(op, [drawnLeaf(bytesFrom("X", 1024), 4 * 9, 16_384)], 7, 9));
+});
+
+test("a lie in a scattered sum of 65,536 rows", async () => {
+	const x = { source: "input", index: 0, type: "i16", dims: [128, 65_536] } as const;
+	const index = { source: "input", index: 1, type: "i32", dims: [65_536] } as const;
+	const op: Op = {
+		...{ operator: "scatter_add", output: { type: "i64", dims: [500, 128], ...i64 } },
+		...{ target: null, operands: [x, index] },
+	};
+	const leaves = [drawnLeaf(bytesFrom("X", 1024), 128 * 5, 16_384), drawnLeaf(bytesFrom("index", 1024), 0, 256)];
+	// Cuts at every 256 places: 255 of them.
+	await mustConvict("proveScatterAdd", ...sumCase(op, leaves, 256, 128 * 3 + 5));
+});
+
+test("a lie in a turn of a map, three answers deep", async () => {
+	const { program, given } = mixedSample();
+	const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
+	machine.runSegment();
+	const number = program.step.findIndex((one) => one.operator === "map" && one.code.turns > 0);
+	const op = program.step[number] as MapOp;
+	let inputs: readonly Elements[] = [];
+	traceSegment(machine, (leaf, read) => {
+		if (leaf.op === number && leaf.step === 0) inputs = read;
+	});
+	const moment = { segment: at.segment, step: 0, k: at.k, key: philoxKey(SEED) };
+	const element = 13;
+	const transcript = [...createTranscript(op, element, moment, inputs)];
+	// The end of part 11 is false, and so is what is said of the turn.
+	const carriedAt = 1 + op.code.before.filter((one) => one.op === "load").length + 11 * op.code.carried.length;
+	transcript[carriedAt]! += 1n;
+	const path = [11, 2];
+	const spans = path.map((_, i) => createSpanTranscript(op, element, moment, inputs, path.slice(0, i + 1)));
+	const asked = { ...at, step: 0, op, inputs: inputs.map(() => digest("input")), output: digest("output"), element };
+	await mustConvict("proveMap", asked, { transcript, path, spans }, { kind: "turn" });
+});
+
+test("only what the provider signed of this claim convicts, and only whoever announced it is paid", async () => {
+	const { contracts, send, provider, treasurer } = network;
+	const operand = { source: "input", index: 0, type: "i8", dims: [4, 16] } as const;
+	const op: Op = {
+		...{ operator: "reduce", reduction: "sum", output: { type: "i32", dims: [4], lo: -2048n, hi: 2032n } },
+		...{ target: null, operands: [operand] },
+	};
+	const sum = sumCase(op, [drawnLeaf(bytesFrom("X", 1024), 0, 1)], 1, 1);
+	const { terms, claim, accused, fault } = await proofOf("signed", ...sum);
+	const other = await proofOf("signed elsewhere", ...sum);
+	const prove = (one: AccusedCase, two: ElementFault, from = treasurer) =>
+		send(from, proveCall(contracts, hash("salt"), one, two));
+	// Answers of another claim, by another key, for another question, none.
+	const { traceSignature } = other.accused;
+	await assert.rejects(prove({ ...accused, traceSignature }, fault), /AnswerUnsigned/);
+	await assert.rejects(prove(accused, { ...fault, signatures: other.fault.signatures }), /AnswerUnsigned/);
+	await assert.rejects(prove(accused, { ...fault, signatures: [accused.traceSignature] }), /AnswerUnsigned/);
+	await assert.rejects(prove(accused, { ...fault, signatures: [] }), /AnswerUnsigned/);
+	await assert.rejects(prove({ ...accused, traceSignature: "0x" }, fault), /AnswerUnsigned/);
+	// Another last state, segment root, part, segment: not the claim, or not of it.
+	await assert.rejects(prove({ ...accused, last: hash("last") }, fault), /ClaimUnknown/);
+	await assert.rejects(prove({ ...accused, segmentRoot: hash("root") }, fault), /AnswerUnsigned/);
+	await assert.rejects(prove({ ...accused, part: 1 }, fault), /refuses/);
+	await assert.rejects(prove({ ...accused, segment: 1024n }, fault), /AnswerUnsigned/);
+	await assert.rejects(prove({ ...accused, trace: hash("trace") }, fault), /AnswerUnsigned/);
+	await assert.rejects(prove({ ...accused, ops: hash("ops") }, fault), /ProgramMismatch/);
+	await assert.rejects(prove(accused, { ...fault, inputs: hash("others") }), /InputsMismatch/);
+	await assert.rejects(prove(accused, { ...fault, leaf: { ...fault.leaf, output: hash("x") } }), /TraceMismatch/);
+	const longer = { ...fault.op, leaf: `${fault.op.leaf}00` as Hex };
+	await assert.rejects(prove(accused, { ...fault, op: longer }), /OpUnknown/);
+	// Announced by one, copied by another: it convicts, and the copier gets nothing.
+	const [watcher, copier] = [network.validators[0]!, network.validators[1]!];
+	const proof = proveCall(contracts, hash("salt"), accused, fault);
+	await send(watcher, callOf(contracts, "disputes", "announce", announcementOf(watcher.address, proof, hash("salt"))));
+	const owed = await Promise.all([watcher, copier].map((one) => read(contracts, "jobEscrow", "owedTo", one.address)));
+	await send(copier, proof);
+	assert.equal((await readJobPart(contracts, jobIdOf(terms), 0)).state, "open");
+	for (const [i, one] of [watcher, copier].entries())
+		assert.equal(await read(contracts, "jobEscrow", "owedTo", one.address), owed[i]);
+	// Two answers to one question convict, whatever they say; one twice does not.
+	const question = hash("question");
+	const answers = [hash("yes"), hash("no")] as const;
+	const signed = (one: Hex, by = provider) =>
+		signAnswer(by, contracts, { claim: other.claim, question, answerHash: one });
+	const [yes, no] = await Promise.all(answers.map((one) => signed(one)));
+	const twoWords = (said: readonly [Hex, Hex], signatures: readonly [Hex, Hex]) =>
+		send(
+			watcher,
+			callOf(contracts, "disputes", "proveTwoWords", hash("salt"), other.accused, question, said, signatures),
+		);
+	await assert.rejects(twoWords([answers[0], answers[0]], [yes!, yes!]), /NothingShown/);
+	await assert.rejects(twoWords([...answers], [yes!, await signed(answers[1], watcher)]), /AnswerUnsigned/);
+	gas.proveTwoWords = await twoWords([...answers], [yes!, no!]);
+	assert.equal((await readJobPart(contracts, jobIdOf(other.terms), 0)).state, "open");
+	assert.notEqual(claim, other.claim);
+});
+
+test("gas is what contracts/gas.json says, and within its limits", () => {
+	const least = { jobFund: 180_000, jobAssign: 90_000, jobClaim: 120_000, jobClaimLargest: 120_000, jobSettle: 90_000 };
+	const proofs = ["proveMatmul", "proveMap", "proveReduce", "proveScatterAdd", "proveTwoWords"];
+	for (const [act, limit] of [...Object.entries(least), ...proofs.map((one) => [one, 500_000] as const)])
+		assert.ok(gas[act]! <= limit, `${act}: ${gas[act]} above ${limit}`);
+	checkGas("jobs", gas);
+});

@@ -1,0 +1,253 @@
+// The chain's judge beside its TypeScript twins, src/work/trace/judge.ts and src/verify/work/judge-fraud.ts: golden fraud files and
+// every change of them, lies in every operator of real runs, all instructions. Both must find the same numbers, or both nothing.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type AccusedCase, type ElementFault, judgeOnChain } from "../../src/chain/contracts/disputes.ts";
+import { refusedBecause } from "../../src/chain/sending/refusal.ts";
+import { philoxKey } from "../../src/protocol/hash/philox.ts";
+import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
+import { elementProof } from "../../src/verify/work/fraud-proof.ts";
+import { tamperedFrauds } from "../../src/verify/work/fraud-tampers.test-kit.ts";
+import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
+import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../src/work/builder/samples.test-kit.ts";
+import { CODE_OF } from "../../src/work/operators/instruction.ts";
+import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import { orThrow } from "../../src/work/program/fault.ts";
+import { sealProgram } from "../../src/work/program/open-program.ts";
+import { createMachine } from "../../src/work/program/run-program.ts";
+import type { MapOp, Op } from "../../src/work/program/shapes.ts";
+import { accuse, ownTensor } from "../../src/work/trace/accuse.ts";
+import { type Contradiction, judgeElement, type Words } from "../../src/work/trace/judge.ts";
+import { chunkEnds } from "../../src/work/trace/layout.ts";
+import { traceSegment } from "../../src/work/trace/run-trace.ts";
+import { tensorTree } from "../../src/work/trace/tensor-tree.ts";
+import { createSpanTranscript, createTranscript } from "../../src/work/trace/transcript.ts";
+import { scaled } from "../../tests/fuzz.test-kit.ts";
+import { type Asked, caseOf, NO_TERMS } from "./disputes.test-kit.ts";
+import { openTestNetwork, type TestNetwork } from "./network.test-kit.ts";
+
+let network: TestNetwork;
+before(async () => {
+	network = await openTestNetwork(1);
+});
+after(() => network.close());
+
+type Found = { readonly said: bigint; readonly right: bigint } | { readonly refused: string };
+
+async function onChain(accused: AccusedCase, fault: ElementFault): Promise<Found> {
+	try {
+		return await judgeOnChain(network.contracts, accused, fault);
+	} catch (error) {
+		const refused = refusedBecause(error);
+		if (refused === null && !/panic|0x4e487b71/i.test(String(error))) throw error;
+		return { refused: refused ?? "Panic" };
+	}
+}
+
+interface FraudRow {
+	readonly name: string;
+	readonly code: string;
+	readonly kind: string;
+	readonly said: string;
+	readonly right: string;
+	readonly file: string;
+}
+
+/** The chain takes program, inputs and segments from the terms of the job, and what is in the claim from the escrow. */
+function askedOf(file: Uint8Array) {
+	const proof = elementProof(file);
+	if (proof === null) return null;
+	const { claim } = proof;
+	const terms = {
+		...NO_TERMS,
+		...{ program: claim.program, inputs: claim.inputs, seed: proof.seed, segments: claim.segments },
+	};
+	return {
+		accused: { ...proof.accused, terms, last: claim.inputs, traceSignature: "0x" },
+		fault: { ...proof.fault, signatures: [] },
+	} as const;
+}
+
+test("golden fraud files convict on the chain by the same numbers, and honest ones show nothing", async () => {
+	let count = 0;
+	for (const row of vectorRows<FraudRow>("work-fraud")) {
+		if (row.kind !== "element") continue;
+		const { accused, fault } = askedOf(new Uint8Array(Buffer.from(row.file, "base64")))!;
+		const wanted = row.code === "" ? { said: BigInt(row.said), right: BigInt(row.right) } : { refused: "NothingShown" };
+		assert.deepEqual(await onChain(accused, fault), wanted, row.name);
+		count += 1;
+	}
+	assert.equal(count, 18);
+});
+
+test("a changed fraud file convicts on the chain when it convicts here, and by nothing else", async () => {
+	const fields = new Set<string>();
+	let every = 0;
+	for (const row of vectorRows<FraudRow>("work-fraud")) {
+		if (row.kind !== "element") continue;
+		for (const { field, file } of tamperedFrauds(new Uint8Array(Buffer.from(row.file, "base64")))) {
+			// The claim itself is the escrow's; containers are not sent.
+			if (/^(accused|claim|format|version|attachments\[\])/.test(field) || every++ % Math.max(1, 3 / scaled(1)) !== 0)
+				continue;
+			const here = verifyFraud(file);
+			const asked = askedOf(file);
+			if (asked === null) {
+				assert.equal(here.status, "invalid");
+				continue;
+			}
+			const there = await onChain(asked.accused, asked.fault);
+			assert.equal("said" in there, here.status === "valid", `${row.name}, ${field}: ${JSON.stringify(there, String)}`);
+			if (here.status === "valid" && "said" in there)
+				assert.equal(`${there.said} ${there.right}`, `${here.said} ${here.right}`);
+			fields.add(field);
+		}
+	}
+	assert.ok(fields.size >= 20, [...fields].join());
+});
+
+const SEED = Uint8Array.from({ length: 32 }, (_, i) => 200 - i);
+
+interface Ran extends Asked {
+	readonly elements: readonly Elements[];
+	readonly result: Elements;
+}
+
+/** All ops of segments 0 and 1. */
+function ran({ program, given }: Sample): Ran[] {
+	const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
+	return (["init", "step"] as const).flatMap((phase) => {
+		const segment = machine.next;
+		const found: Ran[] = [];
+		traceSegment(machine, (leaf, elements, result) => {
+			const { step, inputs, output } = leaf;
+			const op = program[phase][leaf.op]!;
+			found.push({ op, segment, step, k: program.k, seed: SEED, inputs, output, element: 0, elements, result });
+		});
+		return found;
+	});
+}
+
+async function mustAgree(asked: Asked, words: Words, shown: Contradiction, what: string): Promise<boolean> {
+	const { op, element, inputs, output, segment, step, k, seed } = asked;
+	const moment = { segment, step, k, key: philoxKey(seed) };
+	const here = judgeElement({ op, element, moment, inputs, output }, words, shown);
+	const { accused, fault } = caseOf(asked, words, shown);
+	const there = await onChain(accused, fault);
+	if (here.convicts) assert.deepEqual(there, { said: here.said, right: here.right }, what);
+	else {
+		assert.ok("refused" in there, `${what}: ${here.reason}, ${JSON.stringify(there, String)}`);
+		assert.equal(
+			there.refused === "NothingShown",
+			here.reason === "agrees",
+			`${what}: ${here.reason}, ${there.refused}`,
+		);
+	}
+	return here.convicts;
+}
+
+const flip = (elements: Elements, at: number): Elements => {
+	const copy = elements.slice();
+	if (copy instanceof BigInt64Array) copy[at]! ^= 1n;
+	else copy[at]! ^= 1;
+	return copy;
+};
+
+test("lies in every operator of real runs: both judges find the same, and neither a lie in an honest one", async () => {
+	const kinds = new Map<string, number>();
+	const draw = numbersFrom(41);
+	for (const [name, sample] of [
+		["MLP", mlpSample()],
+		["mixed", mixedSample()],
+		["few turns", mixedSample(3)],
+	] as const)
+		for (const run of ran(sample))
+			for (let again = 0; again < scaled(1); again++) {
+				const { op, elements, segment, step, k } = run;
+				const element = draw(run.result.length);
+				const moment = { segment, step, k, key: philoxKey(SEED) };
+				const output = flip(run.result, element);
+				const tree = tensorTree(output);
+				const leaf = Math.floor((element * output.BYTES_PER_ELEMENT) / 1024);
+				const length = createTranscript(op, element, moment, elements).length;
+				const [place, second] = [draw(length + 1), draw(4)];
+				const ask = (one: number, path: readonly number[]) => {
+					const honest =
+						path.length === 0
+							? createTranscript(op, one, moment, elements)
+							: createSpanTranscript(op as MapOp, one, moment, elements, path);
+					const said = [...honest];
+					if (path.length === 0) said[0] = BigInt(output[element]!);
+					if (path.length === 0 && place > 0 && place < length) said[place]! ^= 1n;
+					if (path.length > 0 && second < said.length) said[second]! ^= 1n;
+					return said;
+				};
+				const own = { op, moment, inputs: elements.map(ownTensor), output: ownTensor(run.result) };
+				const found = accuse(own, leaf, { bytes: tree.leaf(leaf), path: tree.path(leaf) }, ask)!;
+				const asked = { ...run, element, output: tree.root };
+				const { words, contradiction: shown } = found;
+				const what = `${name} ${op.operator} ${shown.kind} ${place}`;
+				assert.ok(await mustAgree(asked, words, shown, what), what);
+				const kind = `${op.operator} ${shown.kind}${"section" in shown ? ` ${shown.section}` : ""}`;
+				kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+				// Honest words, the same thing shown: nothing.
+				const honest = { transcript: createTranscript(op, element, moment, elements) };
+				if (words.path === undefined && shown.kind !== "value")
+					await mustAgree({ ...asked, output: run.output }, honest, shown, `${what}, honest`);
+				// One number more is changed, somewhere.
+				const other = {
+					...words,
+					transcript: words.transcript.map((number, i) => (i === draw(length) ? number + 1n : number)),
+				};
+				await mustAgree(asked, other, shown, `${what}, changed`);
+				if (op.operator !== "map")
+					await mustAgree(
+						asked,
+						words,
+						{ ...(shown as Contradiction & { kind: "chunk" }), chunk: draw(chunkEnds(op, element).length + 1) },
+						`${what}, another chunk`,
+					);
+			}
+	for (const kind of ["matmul chunk", "reduce chunk", "scatter_add chunk", "map end", "map turn", "map load before"])
+		assert.ok(kinds.has(kind), `${kind}: ${[...kinds.keys()]}`);
+});
+
+interface InstructionRow {
+	readonly instruction: string;
+	readonly bits: number;
+	readonly a: string;
+	readonly b: string;
+	readonly c: string;
+	readonly value: string;
+}
+
+test("every instruction gives what the vectors say", async () => {
+	const rows = vectorRows<InstructionRow>("work-instructions");
+	const seen = new Set<string>();
+	for (let i = 0; i < rows.length; i += Math.max(1, Math.round(12 / scaled(1)))) {
+		const { instruction, bits, a, b, c, value } = rows[i]!;
+		seen.add(instruction);
+		const consts = [a, b, c].map((one) => ({ op: "const", value: BigInt(one) }));
+		const code = {
+			before: [...consts, { op: instruction, a: 0, b: 1, c: 2, bits }],
+			turns: 0,
+			carried: [],
+			body: [],
+			after: [],
+		};
+		const op = {
+			operator: "map",
+			output: { type: "i64", dims: [1], lo: -(2n ** 63n), hi: 2n ** 63n - 1n },
+			...{ target: null, operands: [], code },
+		} as unknown as Op;
+		const asked = { op, segment: 1, step: 0, k: 1, seed: SEED, inputs: [], output: SEED, element: 0 };
+		const said = BigInt.asIntN(64, BigInt(value) ^ 1n);
+		const { accused, fault } = caseOf(asked, { transcript: [said] }, { kind: "end" });
+		assert.deepEqual(
+			await onChain(accused, fault),
+			{ said, right: BigInt(value) },
+			`${instruction} ${a} ${b} ${c} ${bits}`,
+		);
+	}
+	const arithmetic = [...CODE_OF.keys()].slice(7);
+	assert.deepEqual([...seen].sort(), arithmetic.sort());
+});

@@ -1,0 +1,60 @@
+// Disputes.sol and Judge.sol: the answers that a provider signs about its claim, and the proof that convicts by them. docs/chain.md §12.
+import { type ContractFunctionArgs, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from "viem";
+import type { disputesAbi } from "../abi/disputes-abi.ts";
+import type { Call, ChainAccount } from "../sending/sign.ts";
+import { type Contracts, callOf, read } from "./contracts.ts";
+
+type Addressed = Pick<Contracts, "addresses">;
+
+/** The accused claim, and what binds the answers to it. */
+export type AccusedCase = ContractFunctionArgs<typeof disputesAbi, "nonpayable", "prove">[1];
+export type ElementFault = ContractFunctionArgs<typeof disputesAbi, "nonpayable", "prove">[2];
+
+/** The accused's word: hash of the answer to a question about one of its claims. */
+export interface Answer {
+	readonly claim: Hex;
+	readonly question: Hex;
+	readonly answerHash: Hex;
+}
+
+const TYPES = {
+	Answer: [
+		{ name: "claim", type: "bytes32" },
+		{ name: "question", type: "bytes32" },
+		{ name: "answerHash", type: "bytes32" },
+	],
+} as const;
+
+/** By the claim's provider. It signs one answer to a question, ever: two convict it. */
+export const signAnswer = (
+	provider: ChainAccount,
+	{ addresses: { chainId, disputes } }: Addressed,
+	answer: Answer,
+): Promise<Hex> =>
+	provider.signTypedData({
+		domain: { name: "assay", version: "1", chainId, verifyingContract: disputes },
+		types: TYPES,
+		primaryType: "Answer",
+		message: answer,
+	});
+
+/** A contradiction in what the provider signed. The sender is the accuser if it announced this evidence in an earlier block. */
+export const proveCall = (contracts: Addressed, salt: Hex, accused: AccusedCase, fault: ElementFault): Call =>
+	callOf(contracts, "disputes", "prove", salt, accused, fault);
+
+/** What `announce` takes before a proof is sent: nobody can tell from it which, and whoever copies the proof announced nothing. */
+export function announcementOf(accuser: Hex, proof: Call, salt: Hex): Hex {
+	// Selector and salt are not part of the evidence.
+	const evidence = keccak256(`0x${proof.data.slice(2 + 8 + 64)}`);
+	return keccak256(encodeAbiParameters(parseAbiParameters("address, bytes32, bytes32"), [accuser, evidence, salt]));
+}
+
+/** What the judge finds in a fault, whoever signed it: the number said and the right one. Throws where nothing is shown. */
+export async function judgeOnChain(
+	contracts: Contracts,
+	accused: AccusedCase,
+	fault: ElementFault,
+): Promise<{ readonly said: bigint; readonly right: bigint }> {
+	const [said, right] = await read(contracts, "judge", "judgeElement", `0x${"0".repeat(64)}`, accused, fault);
+	return { said, right };
+}

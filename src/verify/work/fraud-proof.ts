@@ -1,0 +1,112 @@
+// A fraud file as the chain's judge takes it, docs/chain.md §12: the same parts, in the arguments of `prove`, and the answers under which the
+// accused's signatures must stand. Not here: whether it convicts (judge-fraud.ts), signing and sending (src/chain/contracts/disputes.ts).
+import { hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
+import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import { sumShapeFault } from "../../work/program/check-sums.ts";
+import { decodeOp } from "../../work/program/decode.ts";
+import { chunkEnds } from "../../work/trace/layout.ts";
+import { decodeFraudFile, type ElementShown, type TraceShown } from "./fraud-file.ts";
+
+const QUESTION = 7;
+const hex = (text: string): Hex => `0x${text}`;
+
+/** What is asked of a claim: the root of a segment's trace. */
+export const traceQuestion = (segment: number): Hex =>
+	toHex(keccak(Uint8Array.of(QUESTION, 0), packed(BigInt(segment), 8)));
+
+/** The transcript of an element; with a path, of that span of its turns. */
+export const transcriptQuestion = (
+	segment: number,
+	{ step, op }: Pick<TraceShown, "step" | "op">,
+	element: number,
+	path: readonly number[],
+): Hex => {
+	const place = [
+		packed(BigInt(segment), 8),
+		packed(BigInt(step), 4),
+		packed(BigInt(op), 4),
+		packed(BigInt(element), 8),
+	];
+	return toHex(keccak(Uint8Array.of(QUESTION, 1), ...place, ...path.map((part) => packed(BigInt(part), 2))));
+};
+
+/** One first word: the question, and the hash of what was answered. */
+export interface AnswerSaid {
+	readonly question: Hex;
+	readonly answerHash: Hex;
+}
+
+const KINDS = ["value", "filling", "chunk", "load", "turn", "end"] as const;
+const SECTIONS = ["before", "body", "after"] as const;
+const NOWHERE = 0xffff_ffff;
+
+/** The arguments of `prove` that a file of a false element gives, without terms and signatures; null for any other file. */
+export function elementProof(file: Uint8Array) {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok || decoded.evidence.envelope.body.fault.kind !== "element") return null;
+	const { body } = decoded.evidence.envelope;
+	const fault = body.fault as ElementShown;
+	const [opLeaf, transcript, ...rest] = decoded.evidence.attachments;
+	if (opLeaf === undefined || transcript === undefined || rest.length < fault.turns.length) return null;
+	const { segment, program, trace, claim } = body;
+	if (trace === null) return null;
+	const isSilent = fault.contradiction.kind === "filling" && transcript.length === 0;
+	const transcripts = isSilent ? [] : [transcript, ...rest.slice(0, fault.turns.length)];
+	const leaves = rest.slice(fault.turns.length);
+	const answers: AnswerSaid[] = [
+		{ question: traceQuestion(segment), answerHash: toHex(keccak(hexToBytes(trace)!)) },
+		...transcripts.map((words, i) => ({
+			question: transcriptQuestion(segment, fault.leaf, fault.element, fault.turns.slice(0, i)),
+			answerHash: toHex(keccak(words)),
+		})),
+	];
+	return {
+		seed: hex(fault.seed),
+		claim: { program: hex(claim.program), inputs: hex(claim.inputs), segments: BigInt(claim.segments) },
+		accused: {
+			part: claim.part,
+			segmentRoot: hex(claim.segmentRoot),
+			resultRoot: hex(claim.resultRoot),
+			head: hex(program.head),
+			tensors: hex(program.tensors),
+			ops: hex(program.ops),
+			segment: BigInt(segment),
+			trace: hex(trace),
+		},
+		fault: {
+			op: { number: fault.op.number, leaf: toHex(opLeaf), path: fault.op.path.map(hex) },
+			leaf: {
+				step: fault.leaf.step,
+				op: fault.leaf.op,
+				inputs: fault.leaf.inputs.map(hex),
+				output: hex(fault.leaf.output),
+				path: fault.leaf.path.map(hex),
+			},
+			inputs: hex(fault.inputs),
+			words: { element: BigInt(fault.element), turns: fault.turns, transcripts: transcripts.map(toHex) },
+			shown: shownOf(fault, opLeaf, leaves),
+		},
+		answers,
+	};
+}
+
+function shownOf({ contradiction: said, element }: ElementShown, opLeaf: Uint8Array, leaves: readonly Uint8Array[]) {
+	const paths = "paths" in said ? said.paths : "path" in said && said.path !== null ? [said.path] : [];
+	return {
+		kind: KINDS.indexOf(said.kind),
+		section: said.kind === "load" ? SECTIONS.indexOf(said.section) : 0,
+		place: said.kind === "chunk" ? chunkStart(opLeaf, element, said.chunk) : said.kind === "load" ? said.load : 0,
+		leaves: leaves.map(toHex),
+		paths: paths.map((path) => path.map(hex)),
+	};
+}
+
+/** The chain knows a chunk by the place that it begins with. */
+export function chunkStart(opLeaf: Uint8Array, element: number, chunk: number): number {
+	const decoded = decodeOp(opLeaf);
+	if (!decoded.ok || decoded.value.op.operator === "map") return NOWHERE;
+	if (sumShapeFault(decoded.value.op) !== null) return NOWHERE;
+	const ends = chunkEnds(decoded.value.op, element);
+	return chunk >= 0 && chunk + 1 < ends.length ? ends[chunk]! : NOWHERE;
+}
