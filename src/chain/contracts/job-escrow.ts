@@ -17,13 +17,13 @@ type Addressed = Pick<Contracts, "addresses">;
 export type JobTerms = ContractFunctionArgs<typeof jobEscrowAbi, "nonpayable", "fund">[0];
 /** What a claim shows beside its two roots. */
 export type ShownClaim = ContractFunctionArgs<typeof jobEscrowAbi, "nonpayable", "claim">[2];
-export type Audit = ContractFunctionArgs<typeof jobEscrowAbi, "nonpayable", "check">[4][number];
+type Audit = ContractFunctionArgs<typeof jobEscrowAbi, "nonpayable", "check">[4][number];
 export type Assignment = ContractFunctionArgs<typeof jobEscrowAbi, "nonpayable", "assign">[1];
 export type JobDeposit = ContractFunctionReturnType<typeof jobEscrowAbi, "view", "depositOf">;
 
 /** In the order of the contract's. */
 const PART_STATES = ["untouched", "open", "assigned", "claimed", "settled", "refunded"] as const;
-export type PartState = (typeof PART_STATES)[number];
+type PartState = (typeof PART_STATES)[number];
 
 const TERMS = getAbiItem({ abi: jobEscrowAbi, name: "fund" }).inputs;
 

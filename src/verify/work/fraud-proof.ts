@@ -32,7 +32,7 @@ export const transcriptQuestion = (
 };
 
 /** One first word: the question, and the hash of what was answered. */
-export interface AnswerSaid {
+interface AnswerSaid {
 	readonly question: Hex;
 	readonly answerHash: Hex;
 }
