@@ -95,10 +95,12 @@ export async function runJobFile(file: string, values: Asked, io: CliIo): Promis
 				...{ folder, jobText: text, workload, open: engine.open, device: engine.device, nowMs, signal: io.interrupted },
 				diskBytes: values.disk * 2 ** 30,
 				onEvent: (event) => {
-					if (event.kind === "begun" && !isQuiet)
+					if (event.kind === "begun" && !isQuiet) {
 						io.err.write(
 							`${paintFor(io.err, io.env).strong("assay")} runs ${file} on ${engine.name}: ${steps} steps, ${formatBytes(event.plan.peakBytes)}\n`,
 						);
+						for (const note of workload.notes ?? []) io.err.write(`  note: ${note}\n`);
+					}
 					progress.show(event);
 				},
 			}).finally(() => progress.end());

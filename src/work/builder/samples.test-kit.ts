@@ -3,7 +3,7 @@ import { createElements, type Elements, elementCount, type TensorType } from "..
 import type { Program } from "../program/shapes.ts";
 import { tensorRoot } from "../trace/tensor-tree.ts";
 import { buildProgram } from "./build-program.ts";
-import { at, type Index, index, repeat, segment, step, turn, view } from "./expression.ts";
+import { at, type Expression, type Index, index, repeat, segment, step, turn, view } from "./expression.ts";
 
 export interface Sample {
 	readonly program: Program;
@@ -209,4 +209,25 @@ export function mixedSample(turns = 70): Sample {
 			lookup: table,
 		},
 	};
+}
+
+/**
+ * Loops that come to rest, at another turn for each element; one that never does; and one that seems to rest until a late turn, which its body
+ * reads as a number or in a place.
+ */
+export function settlingSample(): Sample {
+	const b = buildProgram();
+	const x = b.tensor("input", "x", "i16", [2000], 0, 60);
+	const s = b.step;
+	const looped = (name: string, body: (value: Expression) => Expression) => {
+		const out = b.tensor("result", name, "i16", [2000], -100, 100);
+		s.map([2000], (i) => repeat(90, [{ from: at(x, i), lo: -100, hi: 100 }], (value) => [body(value!)])[0]!, {
+			to: out,
+		});
+	};
+	looped("down", (value) => value.sub(1).max(0));
+	looped("swing", (value) => value.neg());
+	looped("late", (value) => turn.eq(77).select(value.add(1), value));
+	looped("placed", (value) => value.max(at(x, index(turn).times(20))));
+	return { program: b.program(), given: { x: drawn("i16", [2000], 0, 60, 6) } };
 }

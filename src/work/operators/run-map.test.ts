@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxKey } from "../../protocol/hash/philox.ts";
-import { mixedSample, mlpSample } from "../builder/samples.test-kit.ts";
+import { mixedSample, mlpSample, settlingSample } from "../builder/samples.test-kit.ts";
 import { orThrow } from "../program/fault.ts";
 import { sealProgram } from "../program/open-program.ts";
 import { createMachine } from "../program/run-program.ts";
@@ -10,9 +10,9 @@ import { coordinatesOf, mapElement } from "./map-machine.ts";
 
 const SEED = Uint8Array.from({ length: 32 }, (_, i) => 3 * i);
 
-test("maps of two samples, every element", () => {
+test("maps of three samples, every element", () => {
 	let elements = 0;
-	for (const { program, given } of [mlpSample(), mixedSample(9)]) {
+	for (const { program, given } of [mlpSample(), mixedSample(9), settlingSample()]) {
 		const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
 		for (let segment = 0; segment < 3; segment++)
 			machine.runSegment(({ op, step, inputs, output }) => {

@@ -121,3 +121,28 @@ test("the same seed gives the same bits, another one others; passes add up", () 
 	assert.notDeepEqual(sums(1, 2), one);
 	assert.ok(two.every((sum, i) => sum >= one[i]!) && two.some((sum, i) => sum > one[i]!));
 });
+
+test("a walk that does not come to its end is black and is counted; with fewer boxes every walk ends", () => {
+	// Triangles one behind the other, whose boxes the ray passes and whose areas it misses.
+	const stack = (count: number) => {
+		const polygons = Array.from({ length: count }, (_, i) => {
+			const z = -i / count;
+			return [
+				[-1, -1, z],
+				[1, -1, z],
+				[-1, 1, z],
+			];
+		});
+		const scene = sceneOf({
+			camera: { position: [0.8, 0.8, 3], target: [0.8, 0.8, 0], fov: 1 },
+			background: { below: WHITE, above: WHITE },
+			materials: { a: { kind: "diffuse" } },
+			meshes: [{ polygons, material: "a" }],
+		});
+		const { light, machine } = rendered(scene, { width: 1, height: 1, passes: 1, bounces: 0 });
+		const lost = machine.checked.program.tensors.findIndex(({ name }) => name === "lost");
+		return { light: [...light], lost: lost < 0 ? null : machine.tensors[lost]![0] };
+	};
+	assert.deepEqual(stack(2200), { light: [0, 0, 0], lost: 1n });
+	assert.deepEqual(stack(20), { light: WHITE, lost: null });
+});

@@ -33,6 +33,8 @@ export interface Workload {
 	readonly segments: number;
 	readonly metrics: readonly WorkloadMetric[];
 	readonly files: readonly WorkloadFile[];
+	/** What the customer should know before it runs; each a sentence. */
+	readonly notes?: readonly string[];
 }
 
 /** The bytes of a file that the job names, relative to the job file. */

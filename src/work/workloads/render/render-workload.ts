@@ -55,8 +55,10 @@ async function build(spec: RenderSpec, files: Files): Promise<Workload> {
 			.filter(({ name }) => name === "lost")
 			.map(({ name }) => ({ name, label: "cut walks", unit: "", read: (elements: Elements) => Number(elements[0]!) })),
 	];
+	const hasDropped = placed.dropped > 0;
 	return {
 		...{ program, given, seed: spec.seed, segments: passes / k, metrics },
+		notes: hasDropped ? [`${placed.dropped} triangles or spheres are smaller than the grid and are left out`] : [],
 		files: [
 			{
 				name: "picture.png",
