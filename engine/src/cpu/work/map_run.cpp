@@ -1,6 +1,7 @@
 #include "cpu/work/map_run.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 namespace assay {
@@ -34,6 +35,9 @@ void for_runs(const Ramp& ramp, uint64_t base, uint64_t first, uint32_t count, F
   }
 }
 
+// So seldom a loop is asked whether it has settled.
+constexpr uint32_t kSettleTurns = 4;
+
 class MapRun {
  public:
   MapRun(const MapPlan& plan, const LaneKernels& kernels, const Op& op, const void* const* operands, const Moment& moment)
@@ -52,6 +56,7 @@ class MapRun {
         run(plan_.body);
         // All of them from the same turn: one may be another's next.
         for (const auto& one : plan_.carried) set(one.next, one.interval, one.spare);
+        if (plan_.may_settle && turn_ % kSettleTurns == 0 && is_settled()) break;
         for (const auto& one : plan_.carried) std::swap(lanes_[one.at.slot], lanes_[one.spare.slot]);
       }
       turn_ = 0;
@@ -63,6 +68,12 @@ class MapRun {
 
  private:
   int64_t* lane(LaneRef ref) { return lanes_[ref.slot]; }
+  // Nothing has changed in this turn.
+  bool is_settled() {
+    return std::ranges::all_of(plan_.carried, [&](const auto& one) {
+      return std::memcmp(lane(one.at), lane(one.spare), size_t{count_} * (one.at.wide ? 8 : 4)) == 0;
+    });
+  }
   void set(LaneRef from, const Interval& interval, LaneRef to) {
     kernels_.within[from.wide][to.wide](lane(from), interval.lo, interval.hi, count_, lane(to));
   }
