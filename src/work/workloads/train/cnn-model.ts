@@ -12,6 +12,7 @@ import {
 	type Picture,
 	placesOf,
 	type Stage,
+	sizeOf,
 	stagesOf,
 	weightDims,
 } from "../../models/cnn/layers.ts";
@@ -146,7 +147,12 @@ function checkLimits(stage: Stage, batch: number, where: string): void {
 		);
 }
 
+/** Bytes of generated pixels. */
+const MOST_GENERATED = 2 ** 31;
+
 async function imagesOf({ data, seed }: CnnSpec, input: Picture, classes: number, files: Files): Promise<Images> {
+	if (data.generated !== undefined && data.generated * sizeOf(input) > MOST_GENERATED)
+		throw wrongField("data.generated", `must be at most ${Math.floor(MOST_GENERATED / sizeOf(input))} pictures`);
 	if (data.generated !== undefined) return generatedImages(seed, data.generated, input, classes);
 	const { pixels, labels } = await readImages(data, input, classes, files);
 	if (labels === null) throw wrongData("DATA_FORMAT", `${data.images} has no labels`);
