@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# The float32 twin of an exact training run, of a GPT or of adapters (LoRA) of a model that transformers reads: same first weights, same
+# The float32 twin of an exact training run, of a GPT, a CNN or adapters (LoRA) of a model that transformers reads: same first weights, same
 # batches, AdamW in PyTorch without TF32; the loss of each step. bench/training.ts writes the folder and calls it. Not here: the comparison.
-#   training.py FOLDER        reads job.json, the weights (safetensors), tokens.bin, samples.bin; writes float.json
+#   training.py FOLDER        reads job.json, the weights (safetensors), tokens.bin or images.bin and labels.bin, samples.bin; writes float.json
 #                             environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1),
 #                             SPREAD (any: once more with first weights that are off by 1 part in 10,000, to see what noise alone does)
 import json, math, os, struct, sys, time
@@ -12,20 +12,37 @@ folder = sys.argv[1]
 parts = int(os.environ.get("BATCHES", "1"))
 job = json.load(open(f"{folder}/job.json"))
 model, by, batch, steps = job["model"], job["optimizer"], job["batch"], job["steps"]
-context, is_lora = model["context"], model["kind"] == "lora"
+is_lora, is_cnn = model["kind"] == "lora", model["kind"] == "cnn"
+context = 1 if is_cnn else model["context"]
 device = "cuda" if torch.cuda.is_available() else "cpu"
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
 
-with open(f"{folder}/{job['weights']}", "rb") as file:
-    data = file.read()
-length = struct.unpack("<Q", data[:8])[0]
-w, first = {}, {}
-for name, entry in json.loads(data[8 : 8 + length]).items():
-    begin, end = entry["data_offsets"]
-    array = numpy.frombuffer(data[8 + length + begin : 8 + length + end], "<f4").reshape(entry["shape"])
-    first[name] = torch.tensor(array, device=device)
-tokens = torch.from_numpy(numpy.fromfile(f"{folder}/tokens.bin", "<i4").astype(numpy.int64)).to(device)
+
+
+def read(path):
+    """Tensors of a safetensors file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    length = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for name, entry in json.loads(data[8 : 8 + length]).items():
+        begin, end = entry["data_offsets"]
+        array = numpy.frombuffer(data[8 + length + begin : 8 + length + end], "<f4").reshape(entry["shape"])
+        tensors[name] = torch.tensor(array, device=device)
+    return tensors
+
+
+def whole(name, kind):
+    return torch.from_numpy(numpy.fromfile(f"{folder}/{name}", kind).astype(numpy.int64)).to(device)
+
+
+w, first = {}, read(f"{folder}/{job['weights']}")
+if is_cnn:
+    labels = whole("labels.bin", "<i4")
+    images = whole("images.bin", "i1").float().div(128).view(len(labels), *model["input"])
+else:
+    tokens = whole("tokens.bin", "<i4")
 samples = torch.from_numpy(numpy.fromfile(f"{folder}/samples.bin", "<i4").reshape(steps, batch).astype(numpy.int64)).to(device)
 place = torch.arange(context, device=device)
 
@@ -62,11 +79,31 @@ def with_adapters(path):
     return lambda x: base(x).logits
 
 
-logits_of = with_adapters(job["base"]) if is_lora else gpt
+def cnn(x):
+    """Logits of a CNN, by the layers of its job."""
+    for i, layer in enumerate(model["layers"]):
+        weight, bias = w.get(f"layer{i}.weight"), w.get(f"layer{i}.bias")
+        size, stride = layer.get("size"), layer.get("stride")
+        if "conv" in layer:
+            x = F.relu(F.conv2d(x, weight, bias, stride or 1, layer.get("pad", ((size or 1) - 1) // 2)))
+        elif "dense" in layer:
+            x = F.linear(x.flatten(1), weight, bias)
+            x = x if i == len(model["layers"]) - 1 else F.relu(x)
+        elif layer["pool"] == "global":
+            x = x.mean((2, 3), keepdim=True)
+        else:
+            pool = F.max_pool2d if layer["pool"] == "max" else F.avg_pool2d
+            x = pool(x, size, stride or size)
+    return x
+
+
+logits_of = with_adapters(job["base"]) if is_lora else cnn if is_cnn else gpt
 
 
 def loss_of(rows):
-    """Summed over all tokens of these windows."""
+    """Summed over all tokens of these windows, or over these pictures."""
+    if is_cnn:
+        return F.cross_entropy(logits_of(images[rows]), labels[rows], reduction="sum")
     at = rows[:, None] * context + place
     x, y = tokens[at], tokens[at + 1]
     logits = logits_of(x)
@@ -110,6 +147,16 @@ def train(noise):
 losses, took = train(0)
 machine = torch.cuda.get_device_name() if device == "cuda" else "cpu"
 result = {"machine": machine, "torch": torch.__version__, "losses": losses, "msPerStep": 1e3 * took / steps}
+if is_cnn:
+
+    def right(weights):
+        """Share of the pictures that no run saw."""
+        w.update(weights)
+        unseen = slice(len(labels) // 2, None)
+        with torch.no_grad():
+            return float((logits_of(images[unseen]).argmax(1) == labels[unseen]).float().mean())
+
+    result["accuracy"] = {"float": right(dict(w)), "ours": right(read(f"{folder}/trained.safetensors"))}
 if os.environ.get("SPREAD"):
     result["noisy"] = train(1e-4)[0]
 json.dump(result, open(f"{folder}/float.json", "w"))

@@ -23,11 +23,17 @@ import { encodeProgram } from "../src/work/program/encode.ts";
 import { stateHashOf } from "../src/work/trace/commitments.ts";
 import { buildWorkload } from "../src/work/workloads/build-workload.ts";
 import { readJob } from "../src/work/workloads/read-job.ts";
+import { generatedImages } from "../src/work/workloads/train/generated-data.ts";
 import type { TrainSpec } from "../src/work/workloads/train/train-spec.ts";
 import type { Workload } from "../src/work/workloads/workload.ts";
 
-/** A GPT, or adapters of a model in the folder `base`. */
-type Spec = TrainSpec<{ readonly kind: string; readonly context: number; readonly base?: string }>;
+/** A GPT, adapters of a model in the folder `base`, or a CNN. */
+type Spec = TrainSpec<{
+	readonly kind: string;
+	readonly context?: number;
+	readonly base?: string;
+	readonly input?: readonly [number, number, number];
+}>;
 
 const MEAN_OF = 20;
 const PIECE = 1 << 26;
@@ -52,15 +58,36 @@ async function fetchTensor(session: WorkSession, { program }: Workload, name: st
 	return bytesToElements(bytes, type, elementCount(dims))!;
 }
 
+async function writeWeights(path: string, session: WorkSession, work: Workload): Promise<void> {
+	const [weights] = work.files;
+	const tensors = new Map<string, Elements>();
+	for (const tensor of weights!.tensors) tensors.set(tensor, await fetchTensor(session, work, tensor));
+	writeFileSync(path, await weights!.make((name) => tensors.get(name)!));
+}
+
+/** Gives the number of windows. */
+function writeTokens(folder: string, { given }: Workload, context: number): number {
+	writeFileSync(join(folder, "tokens.bin"), elementsToBytes(Int32Array.from(given.tokens as Int32Array)));
+	return (given.tokens!.length - 1) / context;
+}
+
+/** Pictures that are generated, and as many that the run does not see. Gives the number of the first. */
+function writeImages(folder: string, { given }: Workload, { model, seed }: Spec): number {
+	const [channels, height, width] = model.input!;
+	const n = given.labels!.length;
+	const classes = 1 + Array.from(given.labels as Int16Array).reduce((a, b) => Math.max(a, b));
+	const { pixels, labels } = generatedImages(seed, 2 * n, { channels, height, width }, classes);
+	writeFileSync(join(folder, "images.bin"), elementsToBytes(pixels));
+	writeFileSync(join(folder, "labels.bin"), elementsToBytes(Int32Array.from(labels)));
+	return n;
+}
+
 /** What PyTorch needs: the weights after init, the data, and which samples each step sees. */
 async function writeTwin(folder: string, session: WorkSession, work: Workload, spec: Spec, base: string) {
 	const { model, batch, steps, seed, optimizer } = spec;
-	const tensors = new Map<string, Elements>();
 	const [weights] = work.files;
-	for (const tensor of weights!.tensors) tensors.set(tensor, await fetchTensor(session, work, tensor));
-	writeFileSync(join(folder, weights!.name), await weights!.make((name) => tensors.get(name)!));
-	writeFileSync(join(folder, "tokens.bin"), elementsToBytes(Int32Array.from(work.given.tokens as Int32Array)));
-	const n = (work.given.tokens!.length - 1) / model.context;
+	await writeWeights(join(folder, weights!.name), session, work);
+	const n = model.kind === "cnn" ? writeImages(folder, work, spec) : writeTokens(folder, work, model.context!);
 	const table = orderTable("affine", seed, n, Math.ceil((steps * batch) / n));
 	const samples = Int32Array.from({ length: steps * batch }, (_, c) => {
 		const epoch = Math.floor(c / n);
@@ -104,6 +131,7 @@ async function runOurs(folder: string, work: Workload, spec: Spec, base: string)
 			},
 		});
 		const msPerStep = (performance.now() - start) / losses.length;
+		if (spec.model.kind === "cnn") await writeWeights(join(folder, "trained.safetensors"), session, work);
 		await session.release();
 		return { losses, msPerStep, stateHash };
 	} finally {
@@ -127,8 +155,10 @@ async function trial(job: string): Promise<object> {
 	const folder = join(WORK, basename(job, ".json"));
 	mkdirSync(folder, { recursive: true });
 	const spec = readJob(JSON.parse(readFileSync(job, "utf8"))) as Spec;
-	if (spec.workload !== "train" || !["gpt", "lora"].includes(spec.model.kind) || spec.model.context === undefined)
-		throw new Error(`${job} trains no GPT and no adapters with a context`);
+	const { kind, context, input } = spec.model;
+	const isKnown = kind === "cnn" ? input !== undefined && spec.data.generated !== undefined : context !== undefined;
+	if (spec.workload !== "train" || !["gpt", "lora", "cnn"].includes(kind) || !isKnown)
+		throw new Error(`${job} trains no GPT, no adapters with a context, and no CNN on generated pictures`);
 	const work = await buildWorkload(spec, (name) => {
 		const path = join(dirname(job), name);
 		if (!existsSync(path)) throw new AssayError("FILE_UNREADABLE", path);
@@ -147,14 +177,19 @@ async function trial(job: string): Promise<object> {
 	const float = JSON.parse(readFileSync(join(folder, "float.json"), "utf8")) as Curve & {
 		readonly machine: string;
 		readonly noisy?: readonly number[];
+		/** Of pictures that neither run saw: with our weights, with the float's. */
+		readonly accuracy?: { readonly ours: number; readonly float: number };
 	};
 	const compared = compare(ours.losses, float.losses);
 	const spread = float.noisy === undefined ? null : compare(float.noisy, float.losses).largest;
 	if (spread !== null) console.error(`${head.job}: float32 from weights off by 10⁻⁴: ${(100 * spread).toFixed(3)} %`);
 	console.error(`${head.job}: within ${(100 * compared.largest).toFixed(3)} % of float32, means of ${MEAN_OF} steps`);
+	const { accuracy } = float;
+	if (accuracy) console.error(`${head.job}: accuracy ${accuracy.ours}, float32 ${accuracy.float}, on unseen pictures`);
 	return {
 		...head,
 		machine: float.machine,
+		...(accuracy && { accuracy }),
 		spreadOfFloat32: spread,
 		msPerStep: { ours: ours.msPerStep, float32: float.msPerStep },
 		...compared,

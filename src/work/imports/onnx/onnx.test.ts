@@ -150,6 +150,21 @@ test("nodes that mean the same give the same network", () => {
 	assert.equal(read(asConstant).stages.length, 1);
 });
 
+test("floats one by one, packed or as raw bytes are the same tensor", () => {
+	const values = Float32Array.of(0.5, -2, 3);
+	const raw = new Uint8Array(values.buffer);
+	const head = concatBytes(intField(1, 3), intField(2, 1), textField(8, "c"));
+	const single = [0, 4, 8].map((at) => concatBytes(Uint8Array.of(0x25), raw.subarray(at, at + 4)));
+	const others = { ...TENSORS };
+	delete (others as Record<string, unknown>).c;
+	for (const tensor of [
+		concatBytes(head, ...single),
+		concatBytes(head, bytesField(4, raw)),
+		concatBytes(head, bytesField(9, raw)),
+	])
+		assert.deepEqual(read(chained([8], [GEMM], others, [tensor])).weights[0]!.bias, values);
+});
+
 test("BatchNormalization is folded: the same numbers come out", () => {
 	const names = ["scale", "b", "mean", "variance"];
 	const folded = read(chained(INPUT, [CONV, node("BatchNormalization", names, {}), FLATTEN, GEMM], TENSORS));
@@ -263,6 +278,10 @@ test("refused: branches, second outputs, nodes that lead nowhere", () => {
 	assert.throws(() => read(lost), isRefused("its input 1 must be given", "ONNX_NODE"));
 	const dangling = model(conv, { ...node("Relu", ["elsewhere"]), outputs: ["y"] });
 	assert.throws(() => read(dangling), isRefused("an output that nothing leads to", "ONNX_FILE"));
+	const chain = [conv, { ...FLATTEN, inputs: ["a"], outputs: ["f"] }, { ...node("Gemm", ["f", "m"]), outputs: ["y"] }];
+	assert.equal(read(model(...chain)).stages.length, 2);
+	const beside = model(...chain, { ...node("Relu", ["elsewhere"]), outputs: ["z"] });
+	assert.throws(() => read(beside), isRefused("node n.Relu (Relu): does not lead to the output", "ONNX_NODE"));
 	const ring = model({ ...node("Identity", ["x"]), outputs: ["x"] });
 	assert.throws(() => read(ring), isRefused("an output that nothing leads to", "ONNX_FILE"));
 });

@@ -66,6 +66,25 @@ test("windows that overlap add up, also with a stride that does not divide their
 	);
 });
 
+test("a gradient goes to the places of its window and no others", () => {
+	const [, dx] = run("average", square(3, 2), 5, new Array(25).fill(0), [9, 18, 27, 36]);
+	const rows = [
+		[1, 1, 3, 2, 2],
+		[1, 1, 3, 2, 2],
+		[4, 4, 10, 6, 6],
+		[3, 3, 7, 4, 4],
+		[3, 3, 7, 4, 4],
+	];
+	assert.deepEqual(dx, rows.flat());
+	// The first of the second row: its number is that of a place one beyond the end of the first.
+	const x = Array.from({ length: 25 }, (_, i) => (i === 5 ? 4 : 0));
+	const largest = run("max", square(3, 2), 5, x, [9, 0, 0, 0])[1]!;
+	assert.deepEqual(
+		largest,
+		x.map((value) => (value === 4 ? 9 : 0)),
+	);
+});
+
 test("a large window takes turns, and finds the same", () => {
 	const x = Array.from({ length: 36 }, (_, i) => (i === 20 || i === 29 ? 3 : 0));
 	const [y, dx] = run("max", square(6, 6), 6, x, [8]);
