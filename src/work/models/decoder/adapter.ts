@@ -14,14 +14,17 @@ interface Copy {
 	readonly shift: Value;
 }
 
-function copyOf(net: Net, w: Value): Copy {
+/** `rows`: as many as these, with zeros after the last. */
+export function copyOf(net: Net, w: Value, rows = w.dims[0]!): Copy {
 	const { s } = net;
 	const largest = largestOf(
 		net,
 		s.map(w.dims, (i, j) => at(w, i!, j!).abs()),
 	);
 	const shift = s.map([1], () => shiftFor(at(largest, 0)));
-	const q = s.map(w.dims, (i, j) => clampI16(at(w, i!, j!).rshv(at(shift, 0))));
+	const q = s.map([rows, w.dims[1]!], (i, j) =>
+		clampI16(at(w, rows === w.dims[0] ? i! : i!.zero(), j!).rshv(at(shift, 0))),
+	);
 	return { q, turned: turned(net, q), shift };
 }
 

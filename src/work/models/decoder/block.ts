@@ -8,10 +8,10 @@ import type { ExpTables } from "../softmax.ts";
 import type { WideActivations } from "./activation.ts";
 import { type AdapterPart, type AdapterShape, Adapters } from "./adapter.ts";
 import { type Heads, WideAttention } from "./attention.ts";
-import type { Frozen } from "./frozen.ts";
 import { WideLinear } from "./linear.ts";
-import { GAIN, WideNorm } from "./norm.ts";
+import { WideNorm } from "./norm.ts";
 import { type Rope, turnedBy } from "./rope.ts";
+import type { Weights } from "./weights.ts";
 import { WIDE, type WideNet, WideRows } from "./wide.ts";
 
 /** A layer that may have an adapter. GPT-2's q, k and v are one. */
@@ -27,7 +27,7 @@ export interface LoraSpec extends AdapterShape {
 export interface Shared {
 	readonly net: WideNet;
 	readonly parameters: Parameters;
-	readonly frozen: Frozen;
+	readonly weights: Weights;
 	readonly lora: LoraSpec;
 	readonly architecture: Architecture;
 	readonly batch: number;
@@ -63,13 +63,13 @@ const GROUPS = { qkv: ["q", "k", "v"], out: ["out"], up: ["gate", "up"], down: [
 type Group = keyof typeof GROUPS;
 
 export function normOf(
-	{ net, frozen, architecture }: Pick<Shared, "net" | "frozen" | "architecture">,
+	{ net, weights, architecture }: Pick<Shared, "net" | "weights" | "architecture">,
 	name: string,
 ): WideNorm {
 	const { norm, normEpsilon, width } = architecture;
-	const gain = frozen.vector(`${name}.weight`, [`${name}.weight`], GAIN);
-	const bias = norm === "layer" ? frozen.vector(`${name}.bias`, [`${name}.bias`], WIDE) : null;
-	return new WideNorm(net, { kind: norm, epsilon: normEpsilon, width, gain, bias });
+	const gain = weights.gain(`${name}.weight`);
+	const bias = norm === "layer" ? weights.vector(`${name}.bias`, [`${name}.bias`], WIDE) : null;
+	return new WideNorm(net, { kind: norm, epsilon: normEpsilon, width, ...gain, bias });
 }
 
 export class Block {
@@ -99,14 +99,14 @@ export class Block {
 	}
 
 	#linear(group: Group): WideLinear {
-		const { net, parameters, frozen, lora, architecture } = this.of;
+		const { net, parameters, weights, lora, architecture } = this.of;
 		const { hasBias, activation } = architecture;
 		const at = `layers.${this.number}`;
 		const names = GROUPS[group].filter((name) => name !== "gate" || activation === "silu-glu");
 		const all = (kind: string) => names.map((name) => `${at}.${name}.${kind}`);
-		const matrix = frozen.matrix(`${at}.${group}.weight`, all("weight"));
+		const matrix = weights.matrix(`${at}.${group}.weight`, all("weight"));
 		const isBiased = group === "qkv" ? hasBias.qkv : group === "out" ? hasBias.out : hasBias.mlp;
-		const bias = isBiased ? frozen.vector(`${at}.${group}.bias`, all("bias"), WIDE) : null;
+		const bias = isBiased ? weights.vector(`${at}.${group}.bias`, all("bias"), WIDE) : null;
 		const parts: AdapterPart[] = [];
 		let first = 0;
 		for (const { target, outputs } of layersOf(architecture)) {

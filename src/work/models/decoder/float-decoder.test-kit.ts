@@ -55,7 +55,7 @@ class Tape {
 		});
 	}
 
-	norm(x: Node, gain: Floats, bias: Floats | null, epsilon: number): Node {
+	norm(x: Node, { value: gain, gradient: ofGain }: Node, bias: Floats | null, epsilon: number): Node {
 		const n = x.columns;
 		const value = new Float64Array(x.value.length);
 		const normed = new Float64Array(x.value.length);
@@ -73,6 +73,7 @@ class Tape {
 		return this.node(value, n, ({ gradient }) => {
 			for (let r = 0; r < value.length; r += n) {
 				const h = Float64Array.from({ length: n }, (_, c) => gradient[r + c]! * gain[c]!);
+				for (let c = 0; c < n; c++) ofGain[c]! += gradient[r + c]! * normed[r + c]!;
 				const mean = bias === null ? 0 : h.reduce((a, v) => a + v, 0) / n;
 				const along = h.reduce((a, v, c) => a + v * normed[r + c]!, 0) / n;
 				for (let c = 0; c < n; c++) x.gradient[r + c]! += (h[c]! - mean - normed[r + c]! * along) / deviations[r / n]!;
@@ -182,14 +183,20 @@ export interface FloatLora {
 	readonly adapters: Readonly<Record<string, Floats>>;
 }
 
-/** Loss of a batch, and the gradient of every adapter by name. */
+/** Loss of a batch, and the gradient of every adapter and weight by name. */
 export function floatLora(of: FloatLora, tokens: readonly number[], labels: readonly number[]) {
 	const { model, rank, alpha, context, adapters } = of;
 	const a: Architecture = model.architecture;
 	const tape = new Tape();
 	const own = new Map<string, Node>();
 	const floats = (name: string): Floats => Float64Array.from(model.tensor(name).values);
-	const node = (name: string): Node => leaf(floats(name), model.tensor(name).dims.at(-1)!);
+	/** One leaf for each tensor: a tied head is the embedding. */
+	const node = (asked: string): Node => {
+		const name = asked === "head.weight" && a.isTied ? "embed.tokens" : asked;
+		const held = own.get(name) ?? leaf(floats(name), model.tensor(name).dims.at(-1)!);
+		own.set(name, held);
+		return held;
+	};
 	const added = (y: Node, x: Node, name: string): Node => {
 		if (!Object.hasOwn(adapters, `${name}.lora_A`)) return y;
 		const [down, up] = [leaf(adapters[`${name}.lora_A`]!, x.columns), leaf(adapters[`${name}.lora_B`]!, rank)];
@@ -201,7 +208,7 @@ export function floatLora(of: FloatLora, tokens: readonly number[], labels: read
 		return added(isBiased ? tape.add(y, node(`${name}.bias`)) : y, x, name);
 	};
 	const norm = (x: Node, name: string): Node =>
-		tape.norm(x, floats(`${name}.weight`), a.norm === "layer" ? floats(`${name}.bias`) : null, a.normEpsilon);
+		tape.norm(x, node(`${name}.weight`), a.norm === "layer" ? floats(`${name}.bias`) : null, a.normEpsilon);
 	/** Columns of x from `first` on. */
 	const part = (x: Node, first: number, columns: number): Node =>
 		tape.node(
@@ -215,14 +222,18 @@ export function floatLora(of: FloatLora, tokens: readonly number[], labels: read
 					x.gradient[Math.floor(i / columns) * x.columns + first + (i % columns)]! += d;
 			},
 		);
-	const table = floats("embed.tokens");
+	const table = node("embed.tokens");
 	const places = a.positions === "learned" ? floats("embed.positions") : null;
-	let x = leaf(
+	const place = (i: number) => tokens[Math.floor(i / a.width)]! * a.width + (i % a.width);
+	let x = tape.node(
 		Float64Array.from({ length: tokens.length * a.width }, (_, i) => {
 			const [r, c] = [Math.floor(i / a.width), i % a.width];
-			return table[tokens[r]! * a.width + c]! + (places?.[(r % context) * a.width + c] ?? 0);
+			return table.value[place(i)]! + (places?.[(r % context) * a.width + c] ?? 0);
 		}),
 		a.width,
+		({ gradient }) => {
+			for (const [i, d] of gradient.entries()) table.gradient[place(i)]! += d;
+		},
 	);
 	for (let i = 0; i < a.layers; i++) {
 		const at = `layers.${i}`;

@@ -4,11 +4,24 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { at, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import type { ImportedModel } from "../../imports/architecture.ts";
-import { quantiseRows } from "../../imports/quantise-rows.ts";
-import { I32, type Net } from "../numbers.ts";
+import { type QuantisedRows, quantiseRows } from "../../imports/quantise-rows.ts";
+import { I32, type Net, rescale, turned } from "../numbers.ts";
 import type { Matrix } from "./linear.ts";
+import { GAIN, type NormSpec } from "./norm.ts";
+import type { Weights } from "./weights.ts";
 
-export class Frozen {
+/** Shifts that every product can undo. */
+const LEAST_SHIFT = 15;
+const MOST_SHIFT = 44;
+
+/** A matrix of zeros has no scale: any will do. One of numbers below 10⁻⁵ keeps fewer digits of them. */
+function settled({ elements, multipliers, shift }: QuantisedRows): QuantisedRows {
+	const next = multipliers.every((one) => one === 0) ? LEAST_SHIFT : Math.min(MOST_SHIFT, shift);
+	const lost = 2 ** Math.max(0, shift - next);
+	return { elements, multipliers: multipliers.map((one) => Math.round(one / lost)), shift: next };
+}
+
+export class Frozen implements Weights {
 	readonly net: Net;
 	readonly model: ImportedModel;
 	readonly bits: 8 | 16;
@@ -32,16 +45,20 @@ export class Frozen {
 			values.set(part, place);
 			place += part.length;
 		}
-		const { elements, multipliers, shift } = quantiseRows(values, outputs, columns, bits);
+		const { elements, multipliers, shift } = settled(quantiseRows(values, outputs, columns, bits));
 		const most = 2 ** (bits - 1) - 1;
 		net.given[name] = elements as Int16Array;
 		net.given[`${name}.scale`] = multipliers;
 		const type = bits === 8 ? "i8" : "i16";
 		const scale = net.b.tensor("input", `${name}.scale`, "i32", [outputs], 0, 2 ** 16);
+		const weight = net.b.tensor("input", name, type, [outputs, columns], -most, most);
 		return {
-			rows: net.b.tensor("input", name, type, [outputs, columns], -most, most),
+			rows: weight,
+			turned: () => turned(net, weight),
 			times: (row) => at(scale, row),
 			shift,
+			element: (row, column, to) => rescale(at(weight, row, column).mul(at(scale, row)), shift, to),
+			learn: null,
 		};
 	}
 
@@ -59,8 +76,8 @@ export class Frozen {
 				if (place === size) break;
 				const element = Math.round(value * 2 ** scale);
 				if (Math.abs(element) > I32)
-					throw new AssayError("DATA_RANGE", `${parts[i]} holds ${value}, outside ±${2 ** (31 - scale)}`, {
-						hint: codes.DATA_RANGE.hint,
+					throw new AssayError("WEIGHTS_NUMBER", `${parts[i]} holds ${value}, outside ±${2 ** (31 - scale)}`, {
+						hint: codes.WEIGHTS_NUMBER.hint,
 					});
 				elements[place++] = element;
 			}
@@ -71,5 +88,13 @@ export class Frozen {
 	vector(name: string, parts: readonly string[], scale: number): (column: Index) => Expression {
 		const table = this.table(name, parts, scale);
 		return (column) => at(table, column);
+	}
+
+	get end(): null {
+		return null;
+	}
+
+	gain(name: string): Pick<NormSpec, "gain" | "learn"> {
+		return { gain: this.vector(name, [name], GAIN), learn: null };
 	}
 }

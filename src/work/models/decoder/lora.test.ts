@@ -119,6 +119,18 @@ test("a spike of one token, small and large residual streams, 8-bit weights: gra
 	assert.ok(coarse > 0.001 && coarse < 0.1, `8 bits: off by ${coarse}`);
 });
 
+test("matrices of zeros and of numbers next to nothing: gradients stay with the float's", () => {
+	const factors = { "layers.0.down.weight": 0, "layers.1.out.weight": 1e-12, "layers.1.down.weight": 1e-5 };
+	const off = worst({ architecture: FAMILIES.llama, targets: ["down"], factors });
+	assert.ok(off < 0.004, `off by ${off}`);
+});
+
+test("a gain beyond all measure is refused by name", () => {
+	const factors = { "layers.1.mlpNorm.weight": 5000 };
+	const refusal = { code: "WEIGHTS_NUMBER", message: /^layers\.1\.mlpNorm\.weight holds/ };
+	assert.throws(() => setUp({ architecture: FAMILIES.llama, targets: ["v"], factors }, STILL), refusal);
+});
+
 test("values that leave the residual stream are counted", () => {
 	const factors = { "layers.0.down.weight": 300 };
 	const { trial, step } = setUp({ architecture: FAMILIES.llama, targets: ["q"], factors, residual: 28 }, STILL);

@@ -1,5 +1,5 @@
 // Norms of a wide model, forwards and backwards: by the root of the mean square, or layer norm. A row is first brought to 24 bits by a
-// shift of its own, so that rows of any size keep their digits; docs/training.md §9. Gains and biases stand still.
+// shift of its own, so that rows of any size keep their digits; docs/training.md §9. Biases stand still.
 import { at, constant, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import { clampI32, rescale } from "../numbers.ts";
 import { WIDE, type WideNet, WideRows } from "./wide.ts";
@@ -7,7 +7,7 @@ import { WIDE, type WideNet, WideRows } from "./wide.ts";
 /** Digits of a row's largest value. */
 const DIGITS = 24;
 /** x/σ is kept at 2^20; 1/σ at 2^56, where σ has 7 digits after the point. */
-const NORMED = 20;
+export const NORMED = 20;
 const INVERSE = 56;
 const ROOT = 7;
 /** Of a gain. */
@@ -23,6 +23,8 @@ export interface NormSpec {
 	readonly gain: (column: Index) => Expression;
 	/** At 2^16. */
 	readonly bias: ((column: Index) => Expression) | null;
+	/** Moves the gain; null: it stands still. `d`: gradient of the output at 2^24; `normed`: x/σ at 2^20. */
+	readonly learn: ((d: Value, normed: Value) => void) | null;
 }
 
 interface Forward {
@@ -116,6 +118,7 @@ export class WideNorm {
 			s.map([rows, width], (r, c) => at(h, r!, c!).mul(factor(r!, c!))),
 		);
 		const meanAlong = s.map([rows], (r) => clampI32(at(along, r!).rdiv(width).rsh(kept)));
+		this.of.learn?.(d, normed);
 		const dropped = Math.max(0, Math.ceil(digits / 2) - 2);
 		const by = INVERSE - ROOT - dropped - residual;
 		return s.map([rows, width], (r, c) => {

@@ -5,6 +5,7 @@ import { bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { readSafetensors } from "../../formats/safetensors.ts";
 import type { Architecture } from "../../imports/architecture.ts";
+import { FAMILIES } from "../../imports/families.ts";
 import type { AdapterPart } from "../../models/decoder/adapter.ts";
 import { layersOf, type Target } from "../../models/decoder/block.ts";
 import { I32, SCALE } from "../../models/numbers.ts";
@@ -22,33 +23,14 @@ export interface AdapterFiles {
 const WEIGHTS = "adapter_model.safetensors";
 const CONFIG = "adapter_config.json";
 
-/** Where a family's blocks are, and what it calls their layers. */
-const MODULES = {
-	llama: {
-		blocks: "model.layers",
-		names: {
-			q: "self_attn.q_proj",
-			k: "self_attn.k_proj",
-			v: "self_attn.v_proj",
-			out: "self_attn.o_proj",
-			gate: "mlp.gate_proj",
-			up: "mlp.up_proj",
-			down: "mlp.down_proj",
-		},
-	},
-	gpt2: {
-		blocks: "transformer.h",
-		names: { qkv: "attn.c_attn", out: "attn.c_proj", up: "mlp.c_fc", down: "mlp.c_proj" },
-	},
-} as const satisfies Record<string, { blocks: string; names: Partial<Record<Target, string>> }>;
+/** What the family calls a layer; GPT-2's q, k and v are one. */
+const moduleOf = ({ family }: Architecture, target: Target): string =>
+	FAMILIES[family].names[target === "qkv" ? "q" : target]!;
 
-const modulesOf = ({ family }: Architecture): { blocks: string; names: Partial<Record<Target, string>> } =>
-	family === "gpt2" ? MODULES.gpt2 : MODULES.llama;
-
-const tensorName = (architecture: Architecture, block: number, target: Target, part: "A" | "B"): string => {
-	const { blocks, names } = modulesOf(architecture);
-	return `base_model.model.${blocks}.${block}.${names[target]}.lora_${part}.weight`;
-};
+function tensorName(architecture: Architecture, block: number, target: Target, part: "A" | "B"): string {
+	const { prefix, block: blocks } = FAMILIES[architecture.family];
+	return `base_model.model.${prefix}${blocks}${block}.${moduleOf(architecture, target)}.lora_${part}.weight`;
+}
 
 /** Every tensor of the adapters: PEFT's name, ours, dims. */
 function tensorsOf(architecture: Architecture, { rank, targets }: Pick<AdapterFiles, "rank" | "targets">) {
@@ -71,7 +53,6 @@ export function adapterFiles(architecture: Architecture, of: AdapterFiles): Work
 		first: 0,
 		scale: 2 ** SCALE.weight,
 	}));
-	const { names } = modulesOf(architecture);
 	const config = {
 		base_model_name_or_path: of.base,
 		bias: "none",
@@ -83,7 +64,7 @@ export function adapterFiles(architecture: Architecture, of: AdapterFiles): Work
 		modules_to_save: null,
 		peft_type: "LORA",
 		r: of.rank,
-		target_modules: of.targets.map((target) => names[target]),
+		target_modules: of.targets.map((target) => moduleOf(architecture, target)),
 		task_type: "CAUSAL_LM",
 		use_rslora: false,
 	};

@@ -5,15 +5,12 @@ import { jobModel } from "../../imports/open-model.ts";
 import { MOST_SIZE } from "../../models/attention.ts";
 import { layersOf, type Target } from "../../models/decoder/block.ts";
 import { loraProgram } from "../../models/decoder/lora.ts";
-import { windowsOf } from "../../models/gpt.ts";
-import { SCALE } from "../../models/numbers.ts";
-import type { Elements } from "../../operators/tensor-type.ts";
 import { encodeProgram } from "../../program/encode.ts";
 import { LIMITS } from "../../program/shapes.ts";
-import { file, partial, real, wrongData, wrongField } from "../job-fields.ts";
-import { tokensOf } from "./gpt-model.ts";
+import { file, partial, real, wrongField } from "../job-fields.ts";
+import { decoderMetrics, tokensOf } from "./decoder-model.ts";
 import { type AdapterFiles, adapterFiles, readAdapter } from "./lora-adapter.ts";
-import { checkData, lossMetric, type TrainModel } from "./train-spec.ts";
+import { checkData, type TrainModel } from "./train-spec.ts";
 
 /** What a job calls a layer; `o` is the one after attention. */
 const TARGETS = ["q", "k", "v", "qkv", "o", "gate", "up", "down"] as const;
@@ -101,9 +98,7 @@ export const loraModel: TrainModel<LoraModel> = {
 		if (batch * context > LIMITS.summed) throw wrongField("batch", `must have at most ${LIMITS.summed} tokens`);
 		if (data.text !== undefined && vocabulary !== 256)
 			throw wrongField("data.text", "is for models whose tokens are bytes; give data.tokens", TOKENS_HINT);
-		const tokens = await tokensOf(spec, vocabulary, files);
-		if (windowsOf(tokens.length, context) < 1)
-			throw wrongData("DATA_SHORT", `${tokens.length} tokens are less than one context of ${context} and its answer`);
+		const tokens = await tokensOf(spec, { vocabulary, context }, files);
 		const adapter: AdapterFiles = { base, ...own };
 		const start = of.adapter === undefined ? null : await readAdapter(of.adapter, files, architecture, adapter);
 		const { program, given } = loraProgram(
@@ -118,16 +113,7 @@ export const loraModel: TrainModel<LoraModel> = {
 				`makes a program of more than ${LIMITS.bytes} bytes`,
 				"Name fewer targets: q and v alone fit some 37 layers.",
 			);
-		const metrics = [
-			lossMetric(2 ** SCALE.loss, batch * context, "nats a token"),
-			{ name: "clamped", label: "clamped", unit: "rows", read: (elements: Elements) => Number(elements[0]!) },
-			{
-				name: "peak",
-				label: "peak",
-				unit: "",
-				read: (elements: Elements) => Number(elements[0]!) / 2 ** residual,
-			},
-		];
+		const metrics = decoderMetrics(batch * context, residual);
 		return { program, given, metrics, files: adapterFiles(architecture, adapter) };
 	},
 };

@@ -1,0 +1,29 @@
+// A Llama-like model that learns from new weights as an exact program; docs/training.md §10.
+import type { Architecture } from "../../imports/architecture.ts";
+import type { Elements } from "../../operators/tensor-type.ts";
+import type { Schedule } from "../gpt.ts";
+import type { Optimizer } from "../optimizer.ts";
+import { type DecoderProgram, decoderProgram } from "./decoder.ts";
+import { Trained, type TrainedPlace } from "./trained.ts";
+
+/** Gradients of a normed net's weights are small: ±0.5 holds them. */
+const GRADIENT_SCALE = 32;
+/** The residual stream, ±2,048. */
+const RESIDUAL = 20;
+
+export function llamaProgram(
+	architecture: Architecture,
+	schedule: Schedule,
+	by: Optimizer,
+	tokens: Elements,
+): DecoderProgram & { readonly places: readonly TrainedPlace[]; readonly residual: number } {
+	const lora = { rank: 1, alpha: 1, targets: [], start: null };
+	const { context } = architecture;
+	const decoder = { architecture, lora, context, residual: RESIDUAL, gradientScale: GRADIENT_SCALE };
+	let trained: Trained | null = null;
+	const made = decoderProgram(decoder, schedule, by, tokens, (net, parameters) => {
+		trained = new Trained(net, parameters, architecture);
+		return trained;
+	});
+	return { ...made, places: (trained as Trained | null)!.places, residual: RESIDUAL };
+}
