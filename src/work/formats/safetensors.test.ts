@@ -82,6 +82,15 @@ test("bytes that lie anywhere in a Buffer, whose slice copies nothing", () => {
 	}
 });
 
+test("a header that is longer than its file is seen before it is read", () => {
+	const bytes = file({ a: entry(0, 8) }, 8, 1000n);
+	const read = (begin: number, end: number) => {
+		assert.ok(end <= bytes.length);
+		return bytes.subarray(begin, end);
+	};
+	assert.throws(() => openSafetensors({ name: "x", size: bytes.length, read }), /x: ends in its header/);
+});
+
 test("only what is asked for is read, and a tensor without numbers may stand anywhere", () => {
 	const bytes = file({ a: entry(0, 4), none: entry(4, 4, [0, 3]), b: entry(4, 8) }, floats(1, Number.NaN));
 	const reads: number[] = [];

@@ -128,6 +128,16 @@ test("NaN and numbers that no weight has are refused with tensor and place, when
 	}
 });
 
+test("two files without an index must not have the same tensor", () => {
+	const { architecture } = randomModel(small("llama"), SEED);
+	const tensors = tensorsOf(randomModel(architecture, SEED));
+	const shard = (name: string, of: readonly FloatTensor[]) => heldFile(name, writeSafetensors(of));
+	const read = (second: readonly FloatTensor[]) =>
+		readModel({ config: writeConfig(architecture), shards: [shard("a", tensors.slice(2)), shard("b", second)] });
+	assertSame(read(tensors.slice(0, 2)), randomModel(architecture, SEED));
+	assert.throws(() => read(tensors.slice(0, 3)), { code: "MODEL_SHARDS" });
+});
+
 /** A folder of files by name, as a job names them. */
 const folderOf = (files: Readonly<Record<string, Uint8Array | string>>) =>
 	jobModel("some/model/", (path) => {

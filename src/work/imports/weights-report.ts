@@ -23,20 +23,23 @@ function roundedTensor({ dims, values }: ModelTensor, bits: 8 | 16): ModelTensor
 	if (dims.length !== 2) return { dims, values };
 	const [rows = 1, columns = 1] = dims;
 	const { elements, multipliers, shift } = quantiseRows(values, rows, columns, bits);
-	const rounded = Float32Array.from(
-		elements,
-		(element, i) => (element * multipliers[Math.floor(i / columns)]!) / 2 ** shift,
-	);
+	const rounded = new Float32Array(values.length);
+	for (let r = 0; r < rows; r++) {
+		const unit = multipliers[r]! / 2 ** shift;
+		for (let i = r * columns; i < (r + 1) * columns; i++) rounded[i] = elements[i]! * unit;
+	}
 	return { dims, values: rounded };
 }
 
 function noiseDb(tensor: ModelTensor, bits: 8 | 16): number | null {
 	if (tensor.dims.length !== 2) return null;
+	const { values } = tensor;
 	const rounded = roundedTensor(tensor, bits).values;
 	let [signal, noise] = [0, 0];
-	for (let i = 0; i < rounded.length; i++) {
-		signal += tensor.values[i]! ** 2;
-		noise += (rounded[i]! - tensor.values[i]!) ** 2;
+	for (let i = 0; i < values.length; i++) {
+		const [value, error] = [values[i]!, rounded[i]! - values[i]!];
+		signal += value * value;
+		noise += error * error;
 	}
 	return decibels(signal, noise);
 }
@@ -45,7 +48,8 @@ function noiseDb(tensor: ModelTensor, bits: 8 | 16): number | null {
 export function* weightsReport(model: ImportedModel): Generator<TensorReport> {
 	for (const { name, dims } of modelTensors(model.architecture)) {
 		const tensor = model.tensor(name);
-		const largest = tensor.values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+		let largest = 0;
+		for (const value of tensor.values) largest = Math.max(largest, Math.abs(value));
 		yield { name, dims, largest, i8Db: noiseDb(tensor, 8), i16Db: noiseDb(tensor, 16) };
 	}
 }
