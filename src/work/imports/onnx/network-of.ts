@@ -56,7 +56,9 @@ class Chain {
 	}
 
 	given(node: OnnxNode, input: number): OnnxTensor {
-		const tensor = this.graph.tensors.get(node.inputs[input] ?? "");
+		// Without a name an input is left out, whatever the file gives under no name.
+		const name = node.inputs[input] || null;
+		const tensor = name === null ? undefined : this.graph.tensors.get(name);
 		if (tensor === undefined) throw refused(node, `its input ${input} must be given in the file`);
 		return tensor;
 	}

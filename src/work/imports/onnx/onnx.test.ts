@@ -84,6 +84,7 @@ const TENSORS: Tensors = {
 	mt: [[3, 8], drawn(24)],
 	c: [[3], drawn(3)],
 	wide: [[2, 1, 2, 2], drawn(8).fill(40_000)],
+	"": [[2, 1, 2, 2], drawn(8)],
 };
 const shapeTensor = (name: string, ...values: number[]) =>
 	concatBytes(intField(1, values.length), intField(2, 7), ...values.map((one) => intField(7, one)), textField(8, name));
@@ -214,6 +215,7 @@ const REFUSED: Readonly<Record<string, readonly [nodes: readonly NodeToWrite[], 
 	"an unknown attribute": [[node("Conv", ["w"], { colour: 1 })], "its attribute colour is not known"],
 	"another kernel": [[node("Conv", ["w"], { kernel_shape: [3, 3] })], "kernel_shape is not that of its weights"],
 	"weights from nowhere": [[node("Conv", ["nowhere"])], "its input 1 must be given in the file"],
+	"weights without a name": [[node("Conv", [""])], "its input 1 must be given in the file"],
 	"a huge weight": [[node("Conv", ["wide"])], "its input 1 has a weight above 32768"],
 	"a stride of 0": [[node("Conv", ["w"], { strides: [0, 1] })], "has a window that is not of two dimensions"],
 	"a window that does not fit": [[node("MaxPool", [], { kernel_shape: [4, 4] })], "its window does not fit"],
