@@ -168,6 +168,9 @@ test("pictures that do not fit are refused", async () => {
 		data: { images: "x.npy", labels: "y.npy", labelBytes: 2 },
 	});
 	await refused("data.generated must be at most 134217728 pictures", "JOB_FIELD", { data: { generated: 2 ** 31 - 1 } });
+	await refused("data.labels goes with images that are an array", "JOB_FIELD", {
+		data: { images: "set/list.json", labels: "y.npy" },
+	});
 	await refused("not a multiple of 1 + 16", "DATA_CUT", {}, { "data.bin": new Uint8Array(18) });
 	await refused("label 0 of data.bin is 3", "DATA_RANGE", {}, { "data.bin": new Uint8Array(17).with(0, 3) });
 	await refused("has no pictures", "DATA_SHORT", {}, { "data.bin": new Uint8Array() });

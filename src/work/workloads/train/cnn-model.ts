@@ -188,6 +188,8 @@ export const cnnModel: TrainModel<CnnModel> = {
 	shape: shape as Shape<CnnModel>,
 	check(spec) {
 		checkData(spec, ["images", "records", "generated"], "images, records or generated");
+		if (spec.data.labels !== undefined && !spec.data.images?.endsWith(".npy"))
+			throw wrongField("data.labels", "goes with images that are an array");
 		if (spec.optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
 		const { onnx, input, layers } = spec.model;
 		if (onnx === undefined) listedStages(spec);
