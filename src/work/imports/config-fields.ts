@@ -34,9 +34,10 @@ export interface ConfigFields {
 	end(): void;
 }
 
-/** What a message may repeat of a stranger's field. */
+/** What a message may repeat of a stranger's field. Lists and objects are not: they may be nested deeper than any stack. */
 function shown(value: unknown): string {
-	const text = JSON.stringify(value) ?? "nothing";
+	if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
+	const text = JSON.stringify(value);
 	return isSafeText(text) && text.length <= 80 ? text : "something else";
 }
 

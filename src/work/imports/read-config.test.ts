@@ -168,6 +168,19 @@ const REFUSED: readonly [what: string, config: unknown, field: RegExp, code?: st
 	["heads cut away", { ...BERT, pruned_heads: { 0: [1] } }, /pruned_heads/],
 	["a bert with relu", { ...BERT, hidden_act: "relu" }, /hidden_act/],
 ];
+test("a field nested a hundred thousand deep is refused like any other", () => {
+	const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+	const fields = ["model_type", "architectures", "hidden_size", "rms_norm_eps", "tie_word_embeddings", "hidden_act"];
+	for (const field of [...fields, "sliding_window", "rope_scaling", "layer_types", "pruned_heads", "is_decoder_of"]) {
+		const text = JSON.stringify({ ...SMOLLM, [field]: "DEEP" }).replace('"DEEP"', deep);
+		assert.throws(
+			() => readConfig(JSON.parse(text)),
+			(error) => error instanceof AssayError && error.message.includes(field),
+			field,
+		);
+	}
+});
+
 for (const [what, config, field, code = "MODEL_CONFIG"] of REFUSED)
 	test(`refused: ${what}`, () => {
 		const plain = config === null || Array.isArray(config) ? config : JSON.parse(JSON.stringify(config));

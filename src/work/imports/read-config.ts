@@ -161,7 +161,8 @@ export function readConfig(config: unknown): Architecture {
 	}
 	const family = kind as Family;
 	const classes = of.raw("architectures");
-	if (classes !== undefined && !(Array.isArray(classes) && classes.every((one) => CLASSES[family].test(String(one)))))
+	const isKnown = (one: unknown) => typeof one === "string" && CLASSES[family].test(one);
+	if (classes !== undefined && !(Array.isArray(classes) && classes.every(isKnown)))
 		throw wrongConfig("architectures", `names a class that is not a plain ${family}`, "MODEL_ARCHITECTURE");
 	of.only("is_encoder_decoder", false);
 	of.only("add_cross_attention", false);
