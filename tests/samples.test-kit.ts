@@ -43,11 +43,11 @@ export function sampleWorkload(name: string, steps: number | undefined): Promise
 }
 
 /** Runs it whole, or its first segments only; nothing is kept. */
-export async function claimOn(
+export async function runOn(
 	open: OpenWorkSession,
 	{ program, seed, given, segments: all }: Workload,
 	segments = all,
-): Promise<string> {
+): Promise<{ readonly claim: string; readonly peakBytes: number }> {
 	const session = await open({ device: 0, program: encodeProgram(program), seed });
 	try {
 		const inputs: Uint8Array[] = [];
@@ -68,7 +68,8 @@ export async function claimOn(
 		});
 		const roots = { program: programRoot(program), inputs: inputsHashOf(program, seed, inputs) };
 		const ends = { segmentRoot: segmentTree(states).root, resultRoot: resultRootOf(program, results) };
-		return bytesToHex(claimHash({ ...NO_JOB, ...roots, ...ends, first: 0, segments: segments + 1 }));
+		const claim = claimHash({ ...NO_JOB, ...roots, ...ends, first: 0, segments: segments + 1 });
+		return { claim: bytesToHex(claim), peakBytes: session.plan.peakBytes };
 	} finally {
 		await session.release();
 	}
@@ -94,7 +95,7 @@ async function writeClaims(): Promise<void> {
 		claims[name] = null;
 		if (known[name] === null) continue;
 		const started = performance.now();
-		const claim = await claimOn(open, await sampleWorkload(name, steps));
+		const { claim } = await runOn(open, await sampleWorkload(name, steps));
 		claims[name] = { ...(steps !== undefined && { steps }), claim };
 		console.log(`${name} ${claim} ${Math.round(performance.now() - started)} ms`);
 	}

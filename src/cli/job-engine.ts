@@ -4,7 +4,7 @@ import type { OpenWorkSession } from "../engine/client/work-session.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import type { CliIo } from "./command.ts";
 import { linkOptions, openTarget } from "./open-target.ts";
-import { group, usageError, type Values, whole } from "./options.ts";
+import { group, text, usageError, type Values, whole } from "./options.ts";
 
 export const engineOptions = {
 	device: whole(
@@ -13,6 +13,11 @@ export const engineOptions = {
 		[0, 1023],
 	),
 	...group("engine", { engine: linkOptions.engine }),
+};
+
+/** Whose time is guessed, of what is only looked at. */
+export const cardOption = {
+	card: text("NAME", "also guess the time on this card, as docs/profiles.md names it: H200, A100-SXM4-80GB, …"),
 };
 
 export interface JobEngine {

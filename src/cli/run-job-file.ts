@@ -6,6 +6,9 @@ import { bytesToHex, bytesToUtf8 } from "../protocol/bytes/bytes.ts";
 import { formatBytes, formatPercent } from "../protocol/format-number.ts";
 import { type RunEnd, runJob } from "../provider/jobs/run-job.ts";
 import { openRunFolder } from "../store/runs/run-folder.ts";
+import { encodeProgram } from "../work/program/encode.ts";
+import { programRoot } from "../work/program/open-program.ts";
+import { programCost } from "../work/program/program-cost.ts";
 import { buildWorkload } from "../work/workloads/build-workload.ts";
 import { readJob, withLength } from "../work/workloads/read-job.ts";
 import type { Workload } from "../work/workloads/workload.ts";
@@ -17,6 +20,7 @@ import type { Values } from "./options.ts";
 import { formatDuration } from "./print/format.ts";
 import { type Paint, paintFor } from "./print/paint.ts";
 import { printResult } from "./print/print-result.ts";
+import { costLines, guessFor } from "./print/program-cost.ts";
 import { createRunProgress, silentRun } from "./print/run-progress.ts";
 
 /** A job file is some ten lines. */
@@ -113,6 +117,32 @@ export async function runJobFile(file: string, values: Asked, io: CliIo): Promis
 	} finally {
 		await folder.close();
 	}
+}
+
+/** `assay job plan FILE`: read, built and checked as `run` would, without an engine. */
+export async function planJobFile(
+	file: string,
+	values: Pick<Asked, "steps" | "json"> & { readonly card: string | undefined },
+	io: CliIo,
+): Promise<number> {
+	const { json } = parsedJob(resolve(io.cwd, file), values.steps);
+	const { program, segments, files } = await workloadOf(resolve(io.cwd, file), json);
+	const bytes = encodeProgram(program);
+	const [cost, guess] = [programCost(program), guessFor(program, values.card, segments * program.k)];
+	const all = { root: bytesToHex(programRoot(program)), size: bytes.length, segments, k: program.k, ...cost };
+	return printResult(values, io, { ...all, ...(guess !== null && { guess }) }, (paint) =>
+		[
+			`${paint.strong(file)}  ${segments} segments, ${segments * program.k} steps of its program`,
+			...costLines(program, cost, bytes.length, guess),
+			`  gives     ${
+				files
+					.slice(0, 6)
+					.map(({ name }) => name)
+					.join(", ") || "its results"
+			}${files.length > 6 ? ", …" : ""}`,
+			"",
+		].join("\n"),
+	);
 }
 
 /** Both at once; when one fails the engine is closed again. */

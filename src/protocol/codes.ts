@@ -678,7 +678,7 @@ export const codes = {
 	// Job files and their data, docs/training.md
 	JOB_FIELD: error(
 		"A field of a job file is missing, surplus or wrong.",
-		"docs/training.md has every field; the message names the one.",
+		"docs/workloads.md and docs/training.md have every field; the message names the one.",
 	),
 	DATA_FORMAT: error(
 		"A data file is not of the format that it should have.",
@@ -689,8 +689,8 @@ export const codes = {
 		"Copy the file again, or say how many bytes a token has.",
 	),
 	DATA_RANGE: error(
-		"A token, label or feature of the data lies outside what the model takes.",
-		"Mend the data, or give the model a larger vocabulary or more classes.",
+		"A token, label, feature or value of the data lies outside what the job takes.",
+		"Mend the data, or give the model a larger vocabulary or more classes; the message has the bounds.",
 	),
 	DATA_SHORT: error(
 		"The data is too short, or not of a length that the order of batches wants.",

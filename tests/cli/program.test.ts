@@ -51,6 +51,56 @@ test("text and bytes of one program are one verdict, root and cost", async () =>
 	assert.match((await assay("program", "check", text)).out, /^MAY RUN {2}root [0-9a-f]{64}\n/);
 });
 
+/** 8 GB of state. */
+const TOO_WIDE = `program k 1
+state s i64[1000000000] 0..1
+init
+step
+%0 = map() i64[1000000000] 0..1 -> s {
+  r0 = const 1
+}
+`;
+
+test("cost before it runs: operators, memory, and a guess for a named card that grows with the work", async () => {
+	const said = JSON.parse((await assay("program", "check", text, "--card", "H200", "--json")).out);
+	assert.deepEqual(Object.keys(said.operators), ["map", "matmul", "reduce", "scatter_add"]);
+	assert.equal(
+		Object.values(said.operators as Record<string, number>).reduce((a, n) => a + n, 0),
+		program.step.length,
+	);
+	assert.ok(said.peakBytes > said.bytes.input + said.bytes.state);
+	assert.deepEqual([said.guess.card, said.guess.fits], ["H200", true]);
+	const slow = JSON.parse((await assay("program", "check", text, "--card", "nvidia tesla t4", "--json")).out);
+	assert.ok(slow.guess.step.others > said.guess.step.others && said.guess.step.products > 0);
+	assert.match((await assay("program", "check", text, "--card", "H200")).out, /on H200 +about .* a step/);
+	const wide = file("wide.txt", TOO_WIDE);
+	assert.match((await assay("program", "check", wide, "--card", "RTX A2000")).out, /does not fit its memory/);
+	assert.doesNotMatch((await assay("program", "check", wide, "--card", "H200")).out, /does not fit/);
+	const unknown = await assay("program", "check", text, "--card", "A100");
+	assert.equal(unknown.code, 64);
+	assert.match(unknown.err, /Did you mean A100-PCIE-40GB/);
+});
+
+test("a job is planned without an engine, and refused as a run refuses it", async () => {
+	const job = {
+		workload: "simulate",
+		kind: "heat",
+		size: [64, 64],
+		steps: 100,
+		frames: 4,
+		seed: `0x${"00".repeat(32)}`,
+	};
+	const path = file("heat.json", JSON.stringify(job));
+	const said = JSON.parse((await assay("job", "plan", path, "--card", "H200", "--json")).out);
+	assert.deepEqual([said.segments, said.k, said.guess.card], [4, 1, "H200"]);
+	assert.ok(Math.abs(said.guess.all / (4 * said.guess.step.all) - 1) < 1e-9);
+	assert.equal(JSON.parse((await assay("job", "plan", path, "--steps", "200", "--json")).out).segments, 4);
+	assert.match((await assay("job", "plan", path)).out, /gives {5}heat\.npy, picture\.png, frames\/0001\.png/);
+	const wrong = await assay("job", "plan", file("wrong.json", JSON.stringify({ ...job, rate: 1 })));
+	assert.equal(wrong.code, 69);
+	assert.match(wrong.err, /rate must be/);
+});
+
 test("what show prints is that program's text again", async () => {
 	const shown = await assay("program", "show", bytes);
 	assert.equal(shown.code, 0);

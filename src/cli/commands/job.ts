@@ -1,6 +1,6 @@
 // `assay job run|check|diff`: exact work on this machine, and a stranger's looked at. docs/jobs.md. Each verb's code is loaded when it is used.
 import { command } from "../command.ts";
-import { engineOptions } from "../job-engine.ts";
+import { cardOption, engineOptions } from "../job-engine.ts";
 import { flag, hexKey, number, text, whole } from "../options.ts";
 
 export const jobCommand = command({
@@ -11,7 +11,7 @@ bits, so a run is compared by 32 bytes and a false one narrows down to one numbe
 A run has a folder of its own. Stopped or killed at any moment, the same command goes on from the last saved state and ends with the same
 claim. CLAIM, A and B are such folders.`,
 	options: {
-		steps: whole("N", "run: so many steps (segments, of a program) instead of the job's", [1, 2 ** 31 - 1]),
+		steps: whole("N", "run, plan: so many steps (segments, of a program) instead of the job's", [1, 2 ** 31 - 1]),
 		out: text(
 			"PATH",
 			"run: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here)",
@@ -20,6 +20,7 @@ claim. CLAIM, A and B are such folders.`,
 		sample: whole("N", "check: so many segments at least", [1, 2 ** 31], 1),
 		again: flag("check: run segments again, also of generated text, which is checked by prefill otherwise"),
 		seed: text("HEX", "check: draw with this seed instead of fresh randomness", { shape: hexKey }),
+		...cardOption,
 		json: flag("print as JSON"),
 		...engineOptions,
 	},
@@ -37,6 +38,13 @@ claim. CLAIM, A and B are such folders.`,
 			does: "run a job file, with a live curve; go on where it was stopped",
 			async run(values, io, file = "") {
 				return (await import("../run-job-file.ts")).runJobFile(file, values, io);
+			},
+		},
+		plan: {
+			takes: "FILE",
+			does: "what it would compute and cost, without running it; with --card, a guess of its time",
+			async run(values, io, file = "") {
+				return (await import("../run-job-file.ts")).planJobFile(file, values, io);
 			},
 		},
 		check: {

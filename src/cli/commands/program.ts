@@ -2,23 +2,22 @@
 // (src/work/program/).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import { formatBytes, formatRate } from "../../protocol/format-number.ts";
 import type { CheckedProgram } from "../../work/program/check-program.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram, programRoot } from "../../work/program/open-program.ts";
 import { printProgram } from "../../work/program/print-text.ts";
-import { type ProgramCost, programCost } from "../../work/program/program-cost.ts";
+import { programCost } from "../../work/program/program-cost.ts";
 import { readProgram } from "../../work/program/read-program.ts";
-import { LIMITS, TENSOR_KINDS } from "../../work/program/shapes.ts";
+import { LIMITS } from "../../work/program/shapes.ts";
 import { command } from "../command.ts";
 import { readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { engineOptions } from "../job-engine.ts";
+import { cardOption, engineOptions } from "../job-engine.ts";
 import { flag, hexKey, list, text, whole } from "../options.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
-import { plural } from "../print/table.ts";
+import { costLines, guessFor } from "../print/program-cost.ts";
 
 /** A text is longer than its bytes: a line of some 40 characters for an instruction of 3 to 20. */
 const MOST_TEXT = 16 * LIMITS.bytes;
@@ -35,33 +34,17 @@ function open(path: string): Opened {
 	return { ...checked, bytes, root: bytesToHex(programRoot(checked.program)) };
 }
 
-const count = (value: number): string => (value < 10_000 ? String(value) : formatRate(value, "").trim());
-
-function costLines({ program: { k }, bytes }: Opened, cost: ProgramCost): string[] {
-	const held = TENSOR_KINDS.filter((kind) => cost.bytes[kind] > 0).map(
-		(kind) => `${kind} ${formatBytes(cost.bytes[kind])}`,
-	);
-	const work = [
-		[cost.productsAStep, "products"],
-		[cost.termsAStep, "terms of sums"],
-		[cost.instructionsAStep, "instructions of maps"],
-	] as const;
-	const nonzero = work.filter(([many]) => many > 0).map(([many, what]) => `${count(many)} ${what}`);
-	return [
-		`  program   ${formatBytes(bytes.length)}, ${plural(cost.initOps, "init op")}, ${plural(cost.stepOps, "step op")}, ${plural(k, "step")} a segment`,
-		`  tensors   ${held.join(", ") || "none"}`,
-		`  one step  ${nonzero.join(", ") || "nothing"}; ${formatBytes(cost.writtenAStep)} written by its ops`,
-		`  trace     ${plural(cost.traceLeaves, "leaf").replace("leafs", "leaves")} a segment`,
-	];
-}
-
-const json = ({ program, bytes, root }: Opened) => ({
+const json = ({ program, bytes, root }: Opened, card: string | undefined) => ({
 	verdict: "may run",
 	root,
 	size: bytes.length,
 	k: program.k,
 	...programCost(program),
+	...(card !== undefined && { guess: guessFor(program, card, null) }),
 });
+
+const linesOf = ({ program, bytes }: Opened, card?: string): string[] =>
+	costLines(program, programCost(program), bytes.length, guessFor(program, card, null));
 
 /** A program that is refused is a verdict of `check`, not an error. */
 function refusal(error: unknown): { verdict: "refused"; code: string; detail: string; hint: string } | null {
@@ -69,19 +52,18 @@ function refusal(error: unknown): { verdict: "refused"; code: string; detail: st
 	return { verdict: "refused", code: error.code, detail: error.message, hint: error.hint };
 }
 
-const checkText = (opened: Opened, paint: Paint): string =>
+const checkText = (opened: Opened, card: string | undefined, paint: Paint): string =>
 	[
 		`${paint.good(paint.strong("MAY RUN"))}  root ${opened.root}`,
-		...costLines(opened, programCost(opened.program)),
+		...linesOf(opened, card),
 		paint.dim("  no register leaves 64 bits, no index its operand, no output its interval, after any number of steps"),
 		"",
 	].join("\n");
 
 /** A program text again: what stands above it is a comment. */
 const showText = (opened: Opened): string =>
-	[`root ${opened.root}`, ...costLines(opened, programCost(opened.program)).map((line) => line.trim())]
-		.map((line) => `# ${line}\n`)
-		.join("") + printProgram(opened.program);
+	[`root ${opened.root}`, ...linesOf(opened).map((line) => line.trim())].map((line) => `# ${line}\n`).join("") +
+	printProgram(opened.program);
 
 export const programCommand = command({
 	name: "program",
@@ -92,6 +74,7 @@ checked before it may run: what could overflow, read outside a tensor or divide 
 		seed: text("HEX", "run: the job's seed", { shape: hexKey, fallback: "00".repeat(32) }),
 		segments: whole("N", "run: so many segments after init", [1, LIMITS.segment], 1),
 		out: text("FOLDER", "run: write state and results there as .npy"),
+		...cardOption,
 		json: flag("print as JSON"),
 		...engineOptions,
 	},
@@ -99,11 +82,11 @@ checked before it may run: what could overflow, read outside a tensor or divide 
 	verbs: {
 		check: {
 			takes: "FILE",
-			does: "may it run? the verdict with its place, its size and what a step costs",
+			does: "may it run? the verdict with its place, its size and what a step costs; with --card, a guess of its time",
 			async run(values, io, path = "") {
 				try {
 					const opened = open(path);
-					return printResult(values, io, json(opened), (paint) => checkText(opened, paint));
+					return printResult(values, io, json(opened, values.card), (paint) => checkText(opened, values.card, paint));
 				} catch (error) {
 					const refused = refusal(error);
 					if (refused === null) throw error;
@@ -122,7 +105,7 @@ checked before it may run: what could overflow, read outside a tensor or divide 
 				const opened = open(path);
 				const { tensors } = opened.program;
 				const listed = tensors.map(({ root, ...rest }) => ({ ...rest, root: root === null ? null : bytesToHex(root) }));
-				const all = { ...json(opened), tensors: listed, text: printProgram(opened.program) };
+				const all = { ...json(opened, undefined), tensors: listed, text: printProgram(opened.program) };
 				return printResult(values, io, all, () => showText(opened));
 			},
 		},

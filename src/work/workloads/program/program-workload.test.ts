@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { npyBytes } from "../../formats/arrays.test-kit.ts";
+import { readNpy } from "../../formats/npy.ts";
 import { encodeProgram } from "../../program/encode.ts";
 import { orThrow } from "../../program/fault.ts";
 import { sealProgram } from "../../program/open-program.ts";
@@ -50,6 +51,12 @@ test("a program in text or bytes runs with arrays", async () => {
 			work.metrics.map(({ label, read }) => [label, read(machine.tensors[2]!)]),
 			[["top", 42]],
 		);
+		assert.deepEqual(
+			work.files.map(({ name }) => name),
+			["state/s.npy"],
+		);
+		const state = readNpy(await work.files[0]!.make(() => machine.tensors[1]!), "s");
+		assert.deepEqual([...state.values], [6, -12, 42]);
 	}
 });
 

@@ -3,13 +3,14 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { int, oneOf, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { readNpy } from "../../formats/npy.ts";
-import { createElements, type Elements, elementCount } from "../../operators/tensor-type.ts";
+import { writeNpy } from "../../formats/write-npy.ts";
+import { createElements, type Elements, elementCount, elementsToBytes } from "../../operators/tensor-type.ts";
 import { orThrow } from "../../program/fault.ts";
 import { sealProgram } from "../../program/open-program.ts";
 import { readProgram } from "../../program/read-program.ts";
-import { LIMITS, type Tensor } from "../../program/shapes.ts";
+import { LIMITS, type Program, type Tensor } from "../../program/shapes.ts";
 import { file, partial, seed, wrongField } from "../job-fields.ts";
-import type { Files, Workload, WorkloadKind } from "../workload.ts";
+import type { Files, Workload, WorkloadFile, WorkloadKind } from "../workload.ts";
 
 export interface ProgramSpec {
 	readonly workload: "program";
@@ -58,6 +59,17 @@ function elementsFor({ name, type, dims, lo, hi }: Tensor, path: string, bytes: 
 	return elements;
 }
 
+/** Results are written by every run; a program of one's own leaves its state, too. */
+const stateFiles = ({ tensors }: Program): WorkloadFile[] =>
+	tensors
+		.filter(({ kind }) => kind === "state")
+		.map(({ name, type, dims }) => ({
+			name: `state/${name}.npy`,
+			tensors: [name],
+			isPreview: false,
+			make: (elements) => writeNpy(type, dims, elementsToBytes(elements(name))),
+		}));
+
 async function build(spec: ProgramSpec, files: Files): Promise<Workload> {
 	const { program } = orThrow(sealProgram(readProgram(await files(spec.program))));
 	const wanted = program.tensors.filter(({ kind }) => kind === "constant" || kind === "input");
@@ -72,7 +84,7 @@ async function build(spec: ProgramSpec, files: Files): Promise<Workload> {
 	const metrics = program.tensors
 		.filter(({ kind }) => kind === "metric")
 		.map(({ name }) => ({ name, label: name, unit: "", read: (elements: Elements) => Number(elements[0]!) }));
-	return { program, seed: spec.seed, given, segments: spec.segments, metrics, files: [] };
+	return { program, seed: spec.seed, given, segments: spec.segments, metrics, files: stateFiles(program) };
 }
 
 export const programKind: WorkloadKind<ProgramSpec> = {
