@@ -195,7 +195,8 @@ inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
   if (chance(3)) {
     const auto before = static_cast<uint32_t>(op.code.before.size());
     MapCode kept = op.code;
-    op.code.turns = static_cast<uint16_t>(1 + below(9));
+    // Some so long that a loop may come to rest before its end.
+    op.code.turns = static_cast<uint16_t>(chance(4) ? 16 + below(25) : 1 + below(9));
     for (uint64_t carried = 1 + below(3); op.code.carried.size() < carried;)
       op.code.carried.push_back({static_cast<uint8_t>(below(before)), 0, interval(type(), 40)});
     // A body and an end there must be before anything is checked.
