@@ -92,6 +92,18 @@ test("adapters come out as PEFT names them", async () => {
 	);
 });
 
+test("every range and epsilon makes a program that may run, and metrics in the model's own numbers", async () => {
+	const epsilons = [1e-15, 0.01].map((normEpsilon, i) => modelFiles(`e${i}`, { ...TINY.llama, ...SIZE, normEpsilon }));
+	for (const base of ["e0", "e1"])
+		for (const range of [64, 2 ** 24]) {
+			const work = await build(model({ base, range, weights: "i8" }), Object.assign({}, FILES, ...epsilons));
+			const trial = new Trial(work, work.seed);
+			trial.losses(1);
+			const [loss, clamped, peak] = work.metrics.map(({ name, read }) => read(trial.tensor(name)));
+			assert.ok(loss! > 1 && clamped === 0 && peak! > 1 && peak! < 20, `${loss} ${clamped} ${peak}`);
+		}
+});
+
 test("gpt2: q, k and v have one adapter, as PEFT has it", async () => {
 	const files = await taken(model({ base: "gpt2/", targets: ["qkv", "o"] }));
 	assert.deepEqual(
@@ -164,6 +176,7 @@ const REFUSED: readonly [what: string, code: string, message: RegExp, job: objec
 	["less than a window", "DATA_SHORT", /less than one context/, JOB, { "tokens.bin": new Uint8Array(8) }],
 	["pictures", "JOB_FIELD", /^data/, { ...JOB, data: { features: "x", labels: "y" } }],
 	["exact SGD", "JOB_FIELD", /^optimizer\.kind/, { ...JOB, optimizer: { kind: "exact-sgd" } }],
+	["a range that no model keeps", "JOB_FIELD", /^model\.range/, model({ range: 1 })],
 	["a surplus field", "JOB_FIELD", /^model has a field/, model({ dropout: 0.1 })],
 	["an adapter that is not there", "FILE_UNREADABLE", /mine/, model({ adapter: "mine/" })],
 ];

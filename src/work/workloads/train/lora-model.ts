@@ -29,7 +29,7 @@ const fields = partial({
 	/** Tokens of a window. */
 	context: int(2, 8192),
 	weights: oneOf("i16", "i8"),
-	range: real(1, 2 ** 24),
+	range: real(64, 2 ** 24),
 	/** Folder of an adapter to go on from. */
 	adapter: file,
 });
