@@ -76,10 +76,13 @@ export async function runOn(
 }
 
 /** Sessions on this machine's CPU. */
-export async function cpuEngine(): Promise<{ readonly open: OpenWorkSession; close(): Promise<void> }> {
+export async function cpuEngine(
+	storePath?: string,
+): Promise<{ readonly open: OpenWorkSession; close(): Promise<void> }> {
 	const { clockUs, randomBytes } = realEnvironment();
 	const { path: command } = await findEngine(hostPlatform());
-	const link = await createLocalLink({ command, args: ["--no-disk", "--work"], env: process.env });
+	const args = ["--no-disk", ...(storePath === undefined ? ["--work"] : ["--store", storePath])];
+	const link = await createLocalLink({ command, args, env: process.env });
 	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 60_000, randomBytes });
 	const { devices } = await engine.hello({ deadlineMs: 60_000 });
 	const device = devices.findIndex(({ kind }) => kind === "cpu");

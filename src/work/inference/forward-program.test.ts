@@ -10,7 +10,7 @@ import { orThrow } from "../program/fault.ts";
 import { sealProgram } from "../program/open-program.ts";
 import { LIMITS } from "../program/shapes.ts";
 import { forwardProgram, type Reading } from "./forward-program.ts";
-import { generateProgram, prefillProgram } from "./generate-program.ts";
+import { generateProgram } from "./generate-program.ts";
 import { KNOWN } from "./known-shapes.test-kit.ts";
 import { MINI, modelOf } from "./tiny-runs.test-kit.ts";
 
@@ -98,7 +98,7 @@ for (const [name, architecture] of Object.entries(KNOWN))
 		const all =
 			architecture.family === "bert"
 				? [forwardProgram(architecture, "wide", { batch: 2, context: 256 })]
-				: [generateProgram(of), prefillProgram(of)];
+				: [generateProgram(of)];
 		for (const { program } of all) {
 			orThrow(sealProgram(program));
 			assert.ok(program.tensors.length <= LIMITS.tensors && program.step.length <= LIMITS.ops);
