@@ -102,24 +102,61 @@ const TRAINED = {
 	},
 };
 
+/** One element of each of these ops is changed, one after the other; every time that very element is found. */
+async function everyLieConvicts(
+	sample: Sample,
+	ops: readonly number[],
+	draw: (below: number) => number,
+): Promise<void> {
+	const { program } = sample;
+	const a = await sideOf(sample, undefined, 1);
+	for (const op of ops) {
+		const element = draw(elementCount(program.step[op]!.output.dims));
+		const cheat = { segment: 1, step: draw(program.k), op, element };
+		const b = await sideOf(sample, cheat, 1);
+		const file = await narrowSegment(b.run, answersFor(a), answersFor(b), 1);
+		assert.ok(file !== null && file.length <= MOST_BYTES, `${op}: ${file?.length}`);
+		const verdict = verifyFraud(file);
+		assert.ok(verdict.status === "valid" && verdict.op === op && verdict.element === element, `${op}`);
+	}
+}
+
 for (const [name, trained] of Object.entries(TRAINED))
 	test(`training ${name}: one changed element in drawn ops, in all of them in the deep tier`, async () => {
 		const job = { workload: "train", ...trained, batch: 2, steps: 2, seed: `0x${"07".repeat(32)}` };
-		const { program, given } = await buildWorkload(readJob(job), () => TEXT);
-		const sample = { program, given };
-		const a = await sideOf(sample, undefined, 1);
+		const sample = await buildWorkload(readJob(job), () => TEXT);
 		const draw = numbersFrom(17);
-		const ops = isDeep ? [...program.step.keys()] : Array.from({ length: 3 }, () => draw(program.step.length));
-		for (const op of ops) {
-			const element = draw(elementCount(program.step[op]!.output.dims));
-			const cheat = { segment: 1, step: draw(program.k), op, element };
-			const b = await sideOf(sample, cheat, 1);
-			const file = await narrowSegment(b.run, answersFor(a), answersFor(b), 1);
-			assert.ok(file !== null && file.length <= MOST_BYTES, `${op}: ${file?.length}`);
-			const verdict = verifyFraud(file);
-			assert.ok(verdict.status === "valid" && verdict.op === op && verdict.element === element, `${op}`);
-		}
+		const all = sample.program.step;
+		await everyLieConvicts(sample, isDeep ? [...all.keys()] : Array.from({ length: 3 }, () => draw(all.length)), draw);
 	});
+
+test("rendering: one changed element of a walk over spheres or triangles, of a bend, of the picture; of every op in the deep tier", async () => {
+	const scene = {
+		camera: { position: [0, 1, 4], target: [0, 0.5, 0] },
+		background: { below: [0.2, 0.2, 0.2], above: [1, 1, 1] },
+		materials: { a: { kind: "diffuse" }, b: { kind: "glass" } },
+		spheres: [
+			{ center: [0, 0.5, 0], radius: 0.5, material: "b" },
+			{ center: [1, 0.4, -1], radius: 0.4, material: "a" },
+		],
+		meshes: [{ material: "a", polygons: [[-2, 2, 2, -2].map((x, i) => [x, 0, i < 2 ? 2 : -2])] }],
+	};
+	const job = { workload: "render", scene: "s", size: [6, 4], passes: 1, bounces: 1, seed: `0x${"07".repeat(32)}` };
+	const sample = await buildWorkload(readJob(job), () => new TextEncoder().encode(JSON.stringify(scene)));
+	const { step } = sample.program;
+	const walks = [...step.keys()].filter((i) => {
+		const op = step[i]!;
+		return op.operator === "map" && op.code.turns > 0;
+	});
+	assert.equal(walks.length, 4);
+	// After a walk come light, share of light, point, normal, bend.
+	const picture = step.findIndex(({ target }) => target !== null && sample.program.tensors[target]!.name === "picture");
+	await everyLieConvicts(
+		sample,
+		isDeep ? [...step.keys()] : [...walks.slice(0, 2), walks[1]! + 5, picture],
+		numbersFrom(3),
+	);
+});
 
 test("a late answer contradicts the claim: honest answers for a false state convict too", async () => {
 	const a = honest.get("mlp")!;
