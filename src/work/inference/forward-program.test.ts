@@ -53,6 +53,35 @@ for (const [family, architecture] of Object.entries(TINY))
 			if (logits !== null) check(logits, wanted.logits);
 		});
 
+/** Parts of a model that are so much larger or smaller than usual. */
+const SIZES: Readonly<Record<string, readonly [RegExp, number]>> = {
+	"large values in attention": [/\.v\./, 30],
+	"a residual stream that grows by hundreds": [/\.(down|out)\./, 300],
+	"hidden units near zero": [/\.(up|gate)\./, 0.01],
+	"embeddings near zero": [/^embed/, 0.01],
+};
+
+for (const [what, [names, factor]] of Object.entries(SIZES))
+	test(`nothing is calibrated: ${what}`, () => {
+		const architecture = { ...TINY.llama, isTied: false };
+		const model = modelOf(architecture);
+		const changed = {
+			architecture,
+			tensor: (name: string) => {
+				const { dims, values } = model.tensor(name);
+				return { dims, values: names.test(name) ? values.map((value) => factor * value) : values };
+			},
+		};
+		const wanted = floatForward(changed, TOKENS).logits.flatMap((row) => [...row]);
+		for (const weights of ["i16", "wide"] as const) {
+			const { program, given, logits } = forwardProgram(architecture, weights, { batch: 1, context: TOKENS.length });
+			const trial = new Trial({ program, given: given(changed, [TOKENS]) });
+			trial.machine.runSegment();
+			const found = off(trial.floats("logits", logits!.scale), Float64Array.from(wanted));
+			assert.ok(found < 1.5 * MOST[weights], `${weights} is off by ${found}`);
+		}
+	});
+
 test("a model that is another by one weight is told apart", () => {
 	const architecture = MINI.llama;
 	const model = modelOf(architecture);
