@@ -1,12 +1,12 @@
 // The chain's judge beside its TypeScript twins, src/work/trace/judge.ts and src/verify/work/judge-fraud.ts: golden fraud files and
 // every change of them, lies in every operator of real runs, all instructions. Both must find the same numbers, or both nothing.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { type AccusedCase, type ElementFault, judgeOnChain } from "../../src/chain/contracts/disputes.ts";
 import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
 import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
-import { elementProof } from "../../src/verify/work/fraud-proof.ts";
 import { tamperedFrauds } from "../../src/verify/work/fraud-tampers.test-kit.ts";
 import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
 import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../src/work/builder/samples.test-kit.ts";
@@ -23,7 +23,8 @@ import { traceSegment } from "../../src/work/trace/run-trace.ts";
 import { tensorTree } from "../../src/work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript } from "../../src/work/trace/transcript.ts";
 import { scaled } from "../../tests/fuzz.test-kit.ts";
-import { type Asked, caseOf, NO_TERMS } from "./disputes.test-kit.ts";
+import { type Asked, caseOf } from "./disputes.test-kit.ts";
+import { askedOf, judgeVectors } from "./judge-vectors.test-kit.ts";
 import { openTestNetwork, type TestNetwork } from "./network.test-kit.ts";
 
 let network: TestNetwork;
@@ -53,20 +54,12 @@ interface FraudRow {
 	readonly file: string;
 }
 
-/** The chain takes program, inputs and segments from the terms of the job, and what is in the claim from the escrow. */
-function askedOf(file: Uint8Array) {
-	const proof = elementProof(file);
-	if (proof === null) return null;
-	const { claim } = proof;
-	const terms = {
-		...NO_TERMS,
-		...{ program: claim.program, inputs: claim.inputs, seed: proof.seed, segments: claim.segments },
-	};
-	return {
-		accused: { ...proof.accused, terms, last: claim.inputs, traceSignature: "0x" },
-		fault: { ...proof.fault, signatures: [] },
-	} as const;
-}
+test("the calls of the Solidity tests are what their generator makes", () => {
+	assert.ok(
+		readFileSync(new URL("../vectors/judge.json", import.meta.url), "utf8") === judgeVectors(),
+		"judge.json is stale",
+	);
+});
 
 test("golden fraud files convict on the chain by the same numbers, and honest ones show nothing", async () => {
 	let count = 0;

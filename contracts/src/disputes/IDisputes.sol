@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IJobEscrow} from "../jobs/IJobEscrow.sol";
-import {ElementJudge} from "./ElementJudge.sol";
+import {Transcripts} from "./Transcripts.sol";
 
 /// Convicts a claim of a job by what its provider signed: one contradiction, one transaction. docs/jobs.md §7.
 interface IDisputes {
@@ -46,10 +46,10 @@ interface IDisputes {
         TraceShown leaf;
         /// Tree of the job's inputs: with the seed the claim's inputs.
         bytes32 inputs;
-        ElementJudge.Words words;
+        Transcripts.Words words;
         /// The provider's, under each transcript.
         bytes[] signatures;
-        ElementJudge.Contradiction shown;
+        Transcripts.Contradiction shown;
     }
 
     /// Somebody showed the contradiction.

@@ -7,6 +7,7 @@ import {ElementJudge} from "./ElementJudge.sol";
 import {IDisputes} from "./IDisputes.sol";
 import {OpLeaf} from "./OpLeaf.sol";
 import {TraceTree} from "./TraceTree.sol";
+import {Transcripts} from "./Transcripts.sol";
 
 /// Whether what is shown of a claim is a contradiction: trees, op leaf, arithmetic. A pure function of its calldata, which is that of
 /// Disputes; a contract of its own because one has no room for both. It knows no signatures and no money: what it finds is worth
@@ -29,7 +30,7 @@ contract Judge {
         }
         (said, right) = ElementJudge.judge(
             op,
-            ElementJudge.Moment(accused.segment, fault.leaf.step, head.k, accused.terms.seed),
+            Transcripts.Moment(accused.segment, fault.leaf.step, head.k, accused.terms.seed),
             fault.leaf.inputs,
             fault.leaf.output,
             fault.words,

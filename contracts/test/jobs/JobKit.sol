@@ -36,13 +36,21 @@ abstract contract JobKit is Cheats {
     }
 
     function deployEscrow(IJobEscrow.Params memory params) internal returns (JobEscrow) {
-        return JobEscrow(deployCode("JobEscrow", abi.encode(token, address(this), address(this), params)));
+        return deployEscrow(address(this), params);
+    }
+
+    function deployEscrow(address disputes, IJobEscrow.Params memory params) internal returns (JobEscrow) {
+        return JobEscrow(deployCode("JobEscrow", abi.encode(token, address(this), disputes, params)));
     }
 
     function deployJobs() internal {
+        deployJobs(address(this));
+    }
+
+    function deployJobs(address disputes) internal {
         vm.warp(GENESIS);
         token = newToken();
-        escrow = deployEscrow(IJobEscrow.Params(7 days, 100));
+        escrow = deployEscrow(disputes, IJobEscrow.Params(7 days, 100));
         for (uint256 i = 0; i < 2; i++) {
             for (uint256 j = 0; j < 2; j++) {
                 if (vm.addr(keys[j]) > vm.addr(keys[j + 1])) (keys[j], keys[j + 1]) = (keys[j + 1], keys[j]);
