@@ -61,7 +61,7 @@ test("help names every command and goes to standard output", () => {
 		"validate",
 	];
 	const listed = [...help.out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((m) => m[1]);
-	assert.deepEqual(listed, ["probe", "verify", "devices", "job", "program", "doctor", ...network]);
+	assert.deepEqual(listed, ["probe", "verify", "devices", "job", "program", "model", "doctor", ...network]);
 	for (const name of ["probe", "verify", "devices", "doctor", "up", "rent"]) {
 		assert.match(help.out, new RegExp(`^  ${name} `, "m"));
 		const own = assay(name, "--help");
