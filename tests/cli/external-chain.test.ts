@@ -45,7 +45,7 @@ let validator: ToyValidator;
 let published = 0;
 before(async () => {
 	const hardhat = join(packageRoot(), "node_modules", ".bin", "hardhat");
-	const args = ["--config", "contracts/hardhat.config.ts", "node", "--hostname", "127.0.0.1", "--port", "0"];
+	const args = ["--config", "tests/cli/bare-node.config.ts", "node", "--hostname", "127.0.0.1", "--port", "0"];
 	node = spawn(hardhat, args, { cwd: packageRoot(), stdio: ["ignore", "pipe", "inherit"] });
 	rpcUrl = await new Promise<string>((resolve, reject) => {
 		node.once("exit", (code) => reject(new Error(`the node ended with ${code}`)));

@@ -40,12 +40,19 @@ export async function publish(
 	for (let attempt = 0; attempt < attempts; attempt++) {
 		if (sent === null) {
 			if (await intent.isDone()) return null;
-			sent = await client.nonceLock.run<SentIntent>(account.address, async () => {
-				const first = [await signCall(client, account, intent.call)];
-				await journal.put(intent.id, first);
-				await handIn(first);
-				return first;
-			});
+			try {
+				sent = await client.nonceLock.run<SentIntent>(account.address, async () => {
+					const first = [await signCall(client, account, intent.call)];
+					await journal.put(intent.id, first);
+					await handIn(first);
+					return first;
+				});
+			} catch (error) {
+				// Refused because somebody did it meanwhile.
+				const isRefused = error instanceof AssayError && error.code === "CHAIN_REFUSED";
+				if (isRefused && (await journal.get(intent.id)) === null && (await intent.isDone())) return null;
+				throw error;
+			}
 		} else await handIn(sent);
 		let all: SentIntent = sent;
 		const receipt = await settle(client, sent, async (newest) => {

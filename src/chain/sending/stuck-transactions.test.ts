@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { parseTransaction } from "viem";
 import { type ChainClient, createChainClient } from "../node/chain-client.ts";
-import type { Rpc } from "../node/rpc.ts";
+import { type Rpc, RpcRefusal } from "../node/rpc.ts";
 import { createToyNode, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
 import { memoryIntents, publish, type SentIntent } from "./publish.ts";
 import { sendCall } from "./send-call.ts";
@@ -171,6 +171,22 @@ test("the nonce went to another program with the same key: not sent again when t
 		assert.equal(receipt === null, isDoneByOther);
 		assert.equal(await s.balance(), isDoneByOther ? 9n : 7n);
 		assert.equal(journal.puts.length, isDoneByOther ? 1 : 2);
+	}
+});
+
+test("refused because another did it between the look and the estimate: done, and no error; refused otherwise: told", async () => {
+	for (const isDoneByOther of [true, false]) {
+		const s = await stage({ gwei: () => 1n });
+		let looks = 0;
+		const refusing: Rpc = async (method, params) => {
+			if (method === "eth_estimateGas") throw new RpcRefusal({ code: 3, message: "execution reverted", data: "0x" });
+			return node.rpc(method, params);
+		};
+		const client = await createChainClient(refusing, { confirmations: 1, sleep: async () => {} });
+		const intent = { ...s.intent, isDone: async () => isDoneByOther && looks++ > 0 };
+		const sending = publish(client, TREASURER, memoryIntents(), intent);
+		if (isDoneByOther) assert.equal(await sending, null);
+		else await assert.rejects(sending, { code: "CHAIN_REFUSED" });
 	}
 });
 
