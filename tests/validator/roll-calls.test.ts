@@ -321,11 +321,12 @@ test("an opening that is demanded on chain is given, and pays the host's account
 
 test("a host at another process of the same network is called and opened through that process", async () => {
 	const second = await startToyValidator(SETTINGS);
+	const id = await startCaller(signerOf(21), {}, second.url);
 	try {
-		const id = await startCaller(signerOf(21), {}, second.url);
-		assert.equal((await outcomeOf(id)).state, "answered");
-		await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
+		// On a busy machine it may be late for a call: one of the next it answers.
+		await outcomeOf(id, 0, "answered");
 	} finally {
+		await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
 		await second.stop();
 	}
 });
@@ -335,13 +336,17 @@ test("20 keys on one card share one presence: of each call one of them is there"
 		await validator.store.providers.setState(signerOf(n).key, "paused", { nowMs: Date.now(), actor: "test" });
 	const card = { isBusy: false };
 	const keys = await Promise.all(Array.from({ length: 20 }, (_, i) => startCaller(signerOf(100 + i), { card })));
-	const whole = await eventually(async () => {
-		const { rows } = await validator.store.rollCalls.list({ state: "done", limit: 1 });
-		return rows.find(({ counted }) => counted === 21);
+	const crowd = await eventually(async () => {
+		const { rows: calls } = await validator.store.rollCalls.list({ state: "done", limit: 1 });
+		const whole = calls.find(({ counted }) => counted === 21);
+		if (whole === undefined) return null;
+		const { rows } = await validator.store.rollCalls.answers(whole, { limit: 100 });
+		const found = rows.filter(({ providerId }) => keys.includes(providerId));
+		const answered = found.filter(({ state }) => state === "answered").length;
+		assert.ok(answered <= 1, `${answered} keys of one card were there`);
+		// None: this machine was too busy for the one.
+		return answered === 1 ? found : null;
 	});
-	const { rows } = await validator.store.rollCalls.answers(whole, { limit: 100 });
-	const crowd = rows.filter(({ providerId }) => keys.includes(providerId));
-	assert.equal(crowd.filter(({ state }) => state === "answered").length, 1);
 	assert.equal(crowd.filter(({ state, code }) => state === "absent" && code === "PROVIDER_BUSY").length, 19);
 	for (const id of keys) await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
 });
@@ -361,5 +366,5 @@ test("a call that a restart cuts short is void, and counts for nobody", async ()
 	// Its node is at another address now.
 	await provider.stop();
 	provider = await startReal();
-	assert.equal((await outcomeOf(real, open.call + 1)).state, "answered");
+	await outcomeOf(real, open.call + 1, "answered");
 });
