@@ -1,5 +1,5 @@
 // Runs one tier of the tests, each file in a process of its own.
-//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O: under a minute
+//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole workloads left out: under a minute
 //   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
 //   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an audit; loads and faults with
 //                                        their figures; results in bench/results/
@@ -48,6 +48,8 @@ const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url
 const AT_ONCE = 5;
 const DEEP_SCALE = 25;
 const DEEP_LIMIT_MS = 3_600_000;
+/** Whole workloads run in these: pure, and no matter of a minute. */
+const WORKLOADS = /^src\/work\/(imports|inference|models|render|simulate|workloads)\//;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
 /** `print` gets the whole output of one task at a time. */
@@ -235,7 +237,7 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	const files = testFiles(cwd);
 	const [tier] = words;
 	if (tier === "check") {
-		const quick = files.filter(({ name, isPure }) => isPure && !name.startsWith("contracts/"));
+		const quick = files.filter(({ name, isPure }) => isPure && !name.startsWith("contracts/") && !WORKLOADS.test(name));
 		return { tasks: [...STATIC, ...quick], scale: 0.1 };
 	}
 	if (tier === "test") return { tasks: [...ENGINE, ...STATIC, ...files], scale: 1 };
