@@ -102,6 +102,23 @@ function generationText(run: OpenedRun, found: CheckedGeneration, seed: string, 
 	].join("\n");
 }
 
+/** What a check of either kind found, as JSON or text; gives the exit code. */
+function told<Found extends { readonly caughtShare: (falseShare: number) => number }>(
+	run: OpenedRun,
+	found: Found,
+	seed: Uint8Array,
+	{ isRight, tookUs }: { readonly isRight: boolean; readonly tookUs: number },
+	text: (run: OpenedRun, found: Found, seed: string, tookUs: number, paint: Paint) => string,
+	values: CheckValues,
+	io: CliIo,
+): number {
+	const { caughtShare, ...rest } = found;
+	const hex = bytesToHex(seed);
+	const json = { claim: bytesToHex(run.hash), ...rest, seed: hex, tookUs, caughtOfATenth: caughtShare(0.1) };
+	printResult(values, io, json, (paint) => text(run, found, hex, tookUs, paint));
+	return exitCodes[isRight ? "valid" : "invalid"].code;
+}
+
 /** Generated text, by prefill. */
 async function checkTokens(
 	run: OpenedRun,
@@ -121,17 +138,8 @@ async function checkTokens(
 			onBatch: (batch, done, of) => line.update(`  batch ${batch}: ${done + 1} of ${of}`),
 		});
 		line.clear();
-		const tookUs = clockUs();
-		const { caughtShare, ...rest } = found;
-		const json = {
-			claim: bytesToHex(run.hash),
-			...rest,
-			seed: bytesToHex(seed),
-			tookUs,
-			caughtOfATenth: caughtShare(0.1),
-		};
-		printResult(values, io, json, (paint) => generationText(run, found, bytesToHex(seed), tookUs, paint));
-		return exitCodes[found.wrong === null && found.wrongSegment === null ? "valid" : "invalid"].code;
+		const isRight = found.wrong === null && found.wrongSegment === null;
+		return told(run, found, seed, { isRight, tookUs: clockUs() }, generationText, values, io);
 	} finally {
 		await engine.close();
 	}
@@ -153,17 +161,7 @@ export async function checkJob(path: string, values: CheckValues, io: CliIo): Pr
 			line.update(`  window ${done + 1} of ${of}: segments ${from} to ${to - 1}`);
 		const found = await checkRun({ ...asked, onWindow });
 		line.clear();
-		const tookUs = clockUs();
-		const { caughtShare, ...rest } = found;
-		const json = {
-			claim: bytesToHex(run.hash),
-			...rest,
-			seed: bytesToHex(seed),
-			tookUs,
-			caughtOfATenth: caughtShare(0.1),
-		};
-		printResult(values, io, json, (paint) => checkText(run, found, bytesToHex(seed), tookUs, paint));
-		return exitCodes[found.wrong === null ? "valid" : "invalid"].code;
+		return told(run, found, seed, { isRight: found.wrong === null, tookUs: clockUs() }, checkText, values, io);
 	} finally {
 		await engine.close();
 	}

@@ -95,7 +95,9 @@ test("parts begin where a checked one ends, or after one's own; money goes in or
 	refuses(() => rules.settle(own, 1, 1e6), /part before it is not paid/);
 	const other = claimed(checked(), 1, "b", 0);
 	assert.equal(other.parts[1]!.isAlone, true);
-	assert.equal(rules.settle(other, 1, 1e6).parts[1]!.state, "paid");
+	refuses(() => rules.settle(other, 1, 1e6), /part before it is not paid/);
+	const inOrder = rules.settle(rules.settle(other, 0, 1e6), 1, 1e6);
+	assert.deepEqual([inOrder.parts[0]!.state, inOrder.parts[1]!.state], ["paid", "paid"]);
 });
 
 test("a conviction takes what the same provider built on it, and nothing of another's", () => {
@@ -109,20 +111,30 @@ test("a conviction takes what the same provider built on it, and nothing of anot
 		fallen.parts.map(({ excluded }) => excluded.join()),
 		["a", "a", ""],
 	);
+	// A record in which only the first has fallen yet.
+	const half = { ...own, parts: own.parts.with(0, fallen.parts[0]!) };
+	refuses(() => rules.settle(half, 1, 1e6), /what it was built on fell/);
 	const other = rules.convict(claimed(checked(), 1, "b", 0), 0);
 	assert.deepEqual(
 		other.parts.map(({ state }) => state),
 		["open", "claimed", "open"],
 	);
+	assert.equal(rules.settle(other, 1, 1e6).parts[1]!.state, "paid", "it did what it was asked");
+	// Also who was still at it when the part before fell, and when that part has another claim by now.
+	const atIt = rules.convict(ran(checked(), 1, "b", 0), 0);
+	const late = rules.claim(atIt, 1, CLAIM, 5);
+	assert.equal(rules.settle(late, 1, 1e6).parts[1]!.state, "paid");
+	assert.equal(rules.settle(claimed(late, 0, "c", 5), 1, 1e6).parts[1]!.state, "paid");
 	refuses(() => rules.convict(ran(job(), 0, "a", 0), 0), /it is running/);
 });
 
-test("the customer takes back what nobody ever had; anyone, what nobody can get any more", () => {
+test("the customer takes back what nobody has; anyone, what nobody can get any more", () => {
 	assert.equal(rules.refund(job(), 2, 0, "customer").parts[2]!.state, "refunded");
 	refuses(() => rules.refund(job(), 2, 0, "anyone"), /still be assigned/);
 	assert.equal(rules.refund(job(), 2, TERMS.startByMs + 1, "anyone").parts[2]!.state, "refunded");
 	const had = rules.decline(rules.offer(job(), 0, "a", 0, P), 0);
-	refuses(() => rules.refund(had, 0, 0, "customer"), /somebody had it/);
+	refuses(() => rules.refund(had, 0, TERMS.startByMs, "anyone"), /still be assigned/);
+	assert.equal(rules.refund(had, 0, 0, "customer").parts[0]!.state, "refunded");
 	refuses(() => rules.refund(ran(job(), 0, "a", 0), 0, 1e9, "anyone"), /it is running/);
 });
 

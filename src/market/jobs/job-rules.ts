@@ -9,7 +9,7 @@ import type { Params } from "../params.ts";
 
 function newPart(part: number): JobPart {
 	return {
-		...{ part, attempt: 0, state: "open", provider: null, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
+		...{ part, attempt: 0, state: "open", provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
 		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
 	};
 }
@@ -47,6 +47,13 @@ function mayBegin({ parts }: JobRecord, part: number, provider: string): boolean
 	return before.state === "claimed" && (before.isChecked || before.provider === provider);
 }
 
+/** The claim that the part was built on is there still, paid or not. Attempts only grow: what fell never stands again. */
+function stands({ parts }: JobRecord, { part, base }: JobPart): boolean {
+	const before = parts[part - 1];
+	if (before === undefined) return true;
+	return before.attempt === base && (before.state === "claimed" || before.state === "paid");
+}
+
 /** A drawn provider is asked. */
 export function offer(job: JobRecord, number: number, provider: string, nowMs: number, params: Params): JobRecord {
 	const part = job.parts[number]!;
@@ -58,6 +65,7 @@ export function offer(job: JobRecord, number: number, provider: string, nowMs: n
 	return withPart(job, {
 		...newPart(number),
 		...{ attempt: part.attempt + 1, state: "assigned", provider, excluded: part.excluded, assignedAtMs: nowMs },
+		base: before?.attempt ?? 0,
 		isAlone: before !== undefined && before.provider !== provider,
 		untilMs: nowMs + params.jobAcceptMs,
 	});
@@ -112,7 +120,7 @@ export function claim(job: JobRecord, number: number, hash: string, nowMs: numbe
 	const part = job.parts[number]!;
 	mustBe(part, "claim", "running");
 	if (nowMs > part.untilMs) throw stateBad(part, "claim", "its time is over");
-	if (!mayBegin(job, number, part.provider!)) throw stateBad(part, "claim", "what it was built on fell");
+	if (!part.isAlone && !stands(job, part)) throw stateBad(part, "claim", "what it was built on fell");
 	const { count } = partRange(job.terms, number);
 	const untilMs = nowMs + job.terms.windowMs;
 	return withPart(job, { ...part, state: "claimed", claim: hash, claimedAtMs: nowMs, done: count, untilMs });
@@ -159,9 +167,10 @@ export function settle(job: JobRecord, number: number, nowMs: number): JobRecord
 	const part = job.parts[number]!;
 	mustBe(part, "settle", "claimed");
 	if (nowMs <= part.untilMs) throw stateBad(part, "settle", "its window has not ended");
-	const before = job.parts[number - 1];
-	if (before !== undefined && before.state !== "paid" && !part.isAlone)
-		throw stateBad(part, "settle", "the part before it is not paid");
+	if (stands(job, part)) {
+		if (number > 0 && job.parts[number - 1]!.state !== "paid")
+			throw stateBad(part, "settle", "the part before it is not paid");
+	} else if (!part.isAlone) throw stateBad(part, "settle", "what it was built on fell");
 	return withPart(job, { ...part, state: "paid" });
 }
 
@@ -181,13 +190,11 @@ export function convict(job: JobRecord, number: number): JobRecord {
 	return next;
 }
 
-/** The customer's again: what nobody ever had at the customer's wish; what nobody has, once nobody can get it any more. */
+/** The customer's again: what nobody has, at the customer's wish; by anyone, once nobody can get it any more. */
 export function refund(job: JobRecord, number: number, nowMs: number, by: "customer" | "anyone"): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "refund", "open");
-	const isOver = nowMs > job.terms.startByMs;
-	if (!isOver && !(by === "customer" && part.attempt === 0))
-		throw stateBad(part, "refund", by === "customer" ? "somebody had it already" : "it can still be assigned");
+	if (by === "anyone" && nowMs <= job.terms.startByMs) throw stateBad(part, "refund", "it can still be assigned");
 	return withPart(job, { ...part, state: "refunded" });
 }
 

@@ -50,6 +50,8 @@ export interface JobPart {
 	readonly attempt: number;
 	readonly state: PartState;
 	readonly provider: string | null;
+	/** Attempt of the part before, whose end this one begins with; 0 in part 0. */
+	readonly base: number;
 	/** Began at the end of a part that another provider made: paid whatever becomes of that one. */
 	readonly isAlone: boolean;
 	/** assigned: to answer; running: to claim; claimed: when it is paid. */

@@ -7,7 +7,17 @@ import type { Drawn, Method, PartView } from "./method.ts";
 import { METHODS } from "./methods.ts";
 
 const PART: JobPart = {
-	...{ part: 0, attempt: 1, state: "claimed", provider: "a", isAlone: false, untilMs: 9, lastBeatMs: 0, done: 100 },
+	...{
+		part: 0,
+		attempt: 1,
+		state: "claimed",
+		provider: "a",
+		base: 0,
+		isAlone: false,
+		untilMs: 9,
+		lastBeatMs: 0,
+		done: 100,
+	},
 	...{ claim: "ab".repeat(32), claimedAtMs: 1, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
 };
 const view = (method: JobMethod, more: Partial<JobPart> = {}, isTooFast = false): PartView => ({
