@@ -1,5 +1,5 @@
 // Runs one tier of the tests, each file in a process of its own.
-//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole workloads left out: under a minute
+//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole workloads left out: about a minute
 //   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
 //   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an audit; loads and faults with
 //                                        their figures; results in bench/results/
