@@ -1,0 +1,82 @@
+// The order in a job file, and the spec that strangers get: what it names is what runs, and nothing of the job file else.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { jobSpec } from "../../protocol/network/job-spec.ts";
+import { bytesToElements } from "../operators/tensor-type.ts";
+import { openProgram } from "../program/open-program.ts";
+import { tensorRoot } from "../trace/tensor-tree.ts";
+import { buildWorkload } from "./build-workload.ts";
+import { readJob } from "./read-job.ts";
+import { parseMethod, readOrder } from "./read-order.ts";
+import { specOfWorkload } from "./spec-of-workload.ts";
+
+const SAMPLES = new URL("../../../samples/", import.meta.url);
+const rootOf = async (bytes: Uint8Array) => tensorRoot(bytesToElements(bytes, "i8", bytes.length)!);
+const sample = async (name: string, change: object = {}) => {
+	const json = JSON.parse(readFileSync(new URL(name, SAMPLES), "utf8")) as { readonly workload: string };
+	const workload = await buildWorkload(readJob({ ...json, ...change }), (file) => readFileSync(new URL(file, SAMPLES)));
+	const made = await specOfWorkload(workload, {
+		...{ title: name, kind: json.workload, method: parseMethod("sampled:3"), rootOf },
+	});
+	return { workload, ...made };
+};
+
+test("an order has defaults, is read, and changes nothing of the work", () => {
+	const job = JSON.parse(readFileSync(new URL("gpt-mini.json", SAMPLES), "utf8"));
+	const none = { method: { name: "sampled", count: 16 }, mostMicros: null, mostMs: null };
+	assert.deepEqual(readOrder(job), { order: none, work: job });
+	const asked = { ...job, method: "redundant", mostPrice: 1.84, mostMinutes: 41 };
+	const order = { method: { name: "redundant", count: 2 }, mostMicros: 1_840_000, mostMs: 41 * 60_000 };
+	assert.deepEqual(readOrder(asked), { order, work: job });
+	assert.deepEqual(readJob(asked), readJob(job));
+	for (const json of [null, 7, [1], "job"]) assert.deepEqual(readOrder(json), { order: none, work: json });
+});
+
+test("methods are read, and others are refused by name", () => {
+	assert.deepEqual(parseMethod("optimistic"), { name: "optimistic", count: 0 });
+	assert.deepEqual(parseMethod("sampled:64"), { name: "sampled", count: 64 });
+	assert.deepEqual(parseMethod("redundant:5"), { name: "redundant", count: 5 });
+	const wrong = ["", "zk", "redundant:1", "redundant:6", "sampled:0", "sampled:65", "optimistic:1", "sampled:-1"];
+	for (const method of wrong) assert.throws(() => parseMethod(method), { code: "JOB_FIELD", message: /^method must/ });
+	for (const change of [{ method: 2 }, { mostPrice: 0 }, { mostPrice: "1" }, { mostMinutes: -1 }, { mostMinutes: 1e7 }])
+		assert.throws(() => readOrder(change), { code: "JOB_FIELD", message: new RegExp(`^${Object.keys(change)[0]} `) });
+});
+
+test("a spec names the program and everything that it is given, by the roots that the engine knows", async () => {
+	const { workload, spec, blobs } = await sample("gpt-mini.json");
+	assert.equal(jobSpec(spec, ""), null);
+	assert.equal(spec.segments, workload.segments + 1);
+	assert.equal(spec.seed, bytesToHex(workload.seed));
+	const bytes = new Map(blobs.map((blob) => [`${blob.root}/${blob.size}`, blob.bytes()]));
+	assert.equal(bytes.size, blobs.length);
+	const opened = openProgram(bytes.get(`${spec.program.root}/${spec.program.size}`)!);
+	assert.ok(opened.ok);
+	const { tensors } = opened.value.program;
+	const wanted = tensors.flatMap(({ kind }, i) => (kind === "constant" || kind === "input" ? [i] : []));
+	assert.deepEqual(
+		spec.given.map(({ tensor }) => tensor),
+		wanted,
+	);
+	for (const { tensor, root, size } of spec.given) {
+		assert.equal(root, bytesToHex(tensorRoot(workload.given[tensors[tensor]!.name]!)));
+		assert.equal(bytes.get(`${root}/${size}`)!.length, size);
+	}
+});
+
+test("metrics of one number travel as a factor; others are not told of; previews are named", async () => {
+	const gpt = await sample("gpt-mini.json");
+	const [loss] = gpt.spec.metrics;
+	assert.equal(loss!.label, "loss");
+	const read = gpt.workload.metrics[0]!.read(BigInt64Array.of(123456n));
+	assert.ok(Math.abs(read - 123456 * Number(loss!.scale)) < 1e-12 * read);
+	assert.deepEqual((await sample("pricing.json")).spec.metrics, []);
+	const render = await sample("render-cornell.json");
+	const { tensors } = render.workload.program;
+	assert.deepEqual(
+		render.spec.previews.map((i) => [tensors[i]!.name, tensors[i]!.kind]),
+		[["picture", "result"]],
+	);
+	assert.deepEqual(gpt.spec.previews, []);
+});
