@@ -97,7 +97,7 @@ async function dialAll(url: string): Promise<void> {
 						randomBytes: env.randomBytes,
 						handlers: { open: openEngine, call: (request) => answer(signer, request) },
 					},
-					offer: { name: `host ${i}`, pricePerHourMicros: 0, rentable: false, ssh: null },
+					offer: { name: `host ${i}`, pricePerHourMicros: 0, rentable: false, ssh: null, jobs: null },
 				});
 			} finally {
 				release();

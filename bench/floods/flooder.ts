@@ -112,7 +112,7 @@ async function dialProven(target: FloodTarget, counts: Counts) {
 		signer,
 		trust: () => {},
 		claim,
-		offer: { name: "flood", pricePerHourMicros: 1, rentable: false, ssh: null },
+		offer: { name: "flood", pricePerHourMicros: 1, rentable: false, ssh: null, jobs: null },
 		handlers: {
 			open: async () => {
 				throw new AssayError("PROVIDER_BUSY", "a flooder has no engine");

@@ -349,6 +349,10 @@ export const codes = {
 	RENTAL_UNKNOWN: error("There is no such rental of this customer.", "See the list of rentals."),
 	RENTAL_STATE: error("The rental is not in a state that allows this.", "Look at its state."),
 	JOB_STATE: error("The job's part is not in a state that allows this.", "Look at the job's state."),
+	JOB_DECLINED: error(
+		"The provider does not take this part of a job.",
+		"Another one is drawn. Owners say what they take: `assay provide --jobs` and docs/provider.md.",
+	),
 	JOB_NO_PROVIDER: error(
 		"No provider has proven what the job needs.",
 		"Ask for less memory or more time, allow a higher price, or try later.",

@@ -207,7 +207,7 @@ async function diskBudgetOf({ dataFolder, diskBytesPerDay: bytesPerDay, validato
 
 function offerOf({ name, pricePerHourMicros, rental }: ProviderOptions, maker: EnvironmentMaker | null): AgentOffer {
 	const ssh = rental?.isOffered && maker !== null ? { host: rental.sshHost, port: maker.port } : null;
-	return { name, pricePerHourMicros, rentable: ssh !== null, ssh };
+	return { name, pricePerHourMicros, rentable: ssh !== null, ssh, jobs: null };
 }
 
 /** What validators may ask of this host. */
@@ -252,8 +252,15 @@ function providerHandlers(
 		unrent: told(async (asked) => rentals().unrent(asked)),
 		check: told(async (asked) => rentals().check(asked)),
 		call: told(async (asked) => host.calls.answer(asked)),
+		job: told(noJobs),
+		ask: told(noJobs),
+		stop: told(noJobs),
 		signReceipts: receipts.sign,
 	};
+}
+
+async function noJobs(): Promise<never> {
+	throw new AssayError("JOB_DECLINED", "this provider takes no jobs");
 }
 
 function notForRent(): AssayError {

@@ -91,7 +91,7 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 				signer,
 				trust: () => {},
 				claim: () => claimOf(o.kind.host, signer.key),
-				offer: { name: `toy ${o.number}`, pricePerHourMicros: 1_000_000, rentable: false, ssh: null },
+				offer: { name: `toy ${o.number}`, pricePerHourMicros: 1_000_000, rentable: false, ssh: null, jobs: null },
 				handlers: {
 					async open() {
 						const giveBack = o.kind.outOfTurn ? () => {} : await o.turn.acquire();

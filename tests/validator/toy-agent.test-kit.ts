@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createApiClient } from "../../src/api/create-client.ts";
+import type { JobsOffer } from "../../src/engine/agent/agent-messages.ts";
 import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
 import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
@@ -89,6 +90,7 @@ export interface ToyAgentOptions {
 	readonly cheat?: string | Cheat;
 	readonly name?: string;
 	readonly rentable?: boolean;
+	readonly jobs?: JobsOffer;
 	readonly openLink?: AgentHandlers["open"];
 	readonly handlers?: Partial<AgentHandlers>;
 }
@@ -122,6 +124,7 @@ export async function startToyAgent(o: ToyAgentOptions) {
 			pricePerHourMicros: 3_600_000,
 			rentable: o.rentable ?? false,
 			ssh: o.rentable ? { host: "127.0.0.1", port: 2222 } : null,
+			jobs: o.jobs ?? null,
 		},
 		handlers,
 		clockUs: env.clockUs,

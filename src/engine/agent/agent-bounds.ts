@@ -23,5 +23,9 @@ export const AGENT_BOUNDS = {
 	rentalMs: 120_000,
 	/** For the answer to `call`: longer than any roll call's own deadline, so that being late costs a host no more than being late. */
 	callMs: 120_000,
+	/** For the answer to `job` and `stop`, which only take note. */
+	jobMs: 30_000,
+	/** For the answer to `ask`: a window is run again (two minutes at most), or a state is uploaded as far as that time goes. */
+	askMs: 180_000,
 };
 export type AgentBounds = Readonly<typeof AGENT_BOUNDS>;

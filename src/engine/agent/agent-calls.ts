@@ -28,7 +28,7 @@ export interface AgentCall {
 }
 
 /** What questions are about, with the shape of its name on the wire. */
-export const subjects = { channel: int(1, 0xffff_ffff), rental: hex(16), beta0: hex(32) } as const;
+export const subjects = { channel: int(1, 0xffff_ffff), rental: hex(16), beta0: hex(32), job: hex(32) } as const;
 export type SubjectField = keyof typeof subjects;
 /** Numbers are channels; other subjects have names that never meet. */
 export type Subject = number | string;
@@ -69,6 +69,13 @@ const rollAnswer = object({
 });
 
 const aboutChannel = { asker: "validator", subject: "channel" } as const;
+const aboutJob = { asker: "validator", subject: "job", deadline: "jobMs" } as const;
+const attemptOf = { part: int(0, 0xffff_ffff), attempt: int(1, 0xffff) };
+/** Of one attempt. */
+const MAX_AUDITS = 1023;
+const MAX_QUESTION_CHARS = 4096;
+/** Inside a control message, where each quotation mark of it takes two bytes. */
+const MAX_ANSWER_CHARS = 60_000;
 const aboutRental = { asker: "validator", subject: "rental", deadline: "rentalMs" } as const;
 
 export const agentCalls = {
@@ -126,6 +133,24 @@ export const agentCalls = {
 		},
 		deadline: "callMs",
 	},
+	/**
+	 * A part of a job is there for this provider; `audit` is the number of an audit of it, null: the part itself. Only a nudge: what it is
+	 * about the provider fetches itself, over the API. docs/jobs.md §13.
+	 */
+	job: { ...aboutJob, request: { ...attemptOf, audit: orNull(int(0, MAX_AUDITS)) }, reply: "offered", answer: {} },
+	/**
+	 * About a claim, docs/jobs.md §6: a question as canonical JSON, its answer as such, and the signature of the account that made the claim
+	 * where the answer is a first word (docs/chain.md §12). Null: none is due.
+	 */
+	ask: {
+		...aboutJob,
+		request: { ...attemptOf, question: text(MAX_QUESTION_CHARS, 1) },
+		reply: "answer",
+		answer: { answer: text(MAX_ANSWER_CHARS), signature: orNull(hex(65)) },
+		deadline: "askMs",
+	},
+	/** Somebody else has the part, or nobody needs it any more. */
+	stop: { ...aboutJob, request: attemptOf, reply: "stopped", answer: {} },
 } as const satisfies Readonly<Record<string, AgentCall>>;
 
 type Calls = typeof agentCalls;
@@ -176,5 +201,6 @@ export const isAnswer = (message: { readonly type: string }): message is AnswerM
 
 export function subjectOf(message: AskMessage | AnswerMessage): Subject {
 	if ("channel" in message) return message.channel;
+	if ("job" in message) return message.job;
 	return "rental" in message ? message.rental : message.beta0;
 }

@@ -17,6 +17,22 @@ const provider: readonly AgentMessage[] = [
 	{ type: "hello", version: AGENT_VERSION, key: HEX, nonce: HEX },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: OFFER },
 	{ type: "proof", signature: HEX + HEX, claim: CLAIM, offer: { ...OFFER, ssh: { host: "a.example", port: 22 } } },
+	{
+		...{ type: "proof", signature: HEX + HEX, claim: CLAIM },
+		offer: {
+			...OFFER,
+			jobs: {
+				...{
+					account: "ab".repeat(20),
+					consent: "cd".repeat(65),
+					pricePerHourMicros: 0,
+					mostBondMicros: 1,
+					memoryBytes: 1e9,
+				},
+				...{ minutes: 30, methods: ["sampled", "redundant"] },
+			},
+		},
+	},
 	{ type: "opened", channel: 1, engineSha256: HEX, commitment: HEX },
 	{ type: "refused", channel: 1, code: "PROVIDER_BUSY", detail: "busy" },
 	{ type: "refused", rental: RENTAL, code: "PROVIDER_BUSY", detail: "busy" },
@@ -33,6 +49,10 @@ const provider: readonly AgentMessage[] = [
 		...{ type: "called", beta0: HEX, account: "ab".repeat(20), answers: [ROLL] },
 		...{ signature: HEX + HEX, accountSignatures: ["ab".repeat(65)] },
 	},
+	{ type: "offered", job: HEX },
+	{ type: "answer", job: HEX, answer: '{"root":"00"}', signature: "ab".repeat(65) },
+	{ type: "stopped", job: HEX },
+	{ type: "refused", job: HEX, code: "JOB_DECLINED", detail: "none" },
 	{ type: "refused", beta0: HEX, code: "ROLL_CALL_TOO_OFTEN", detail: "again" },
 ];
 const validator: readonly AgentMessage[] = [
@@ -56,6 +76,10 @@ const validator: readonly AgentMessage[] = [
 		...{ type: "call", beta0: HEX, chainId: 2 ** 40, contract: "ab".repeat(20), call: 17, deadlineMs: 24_000 },
 		devices: [{ device: 0, megaOps: 2 ** 40, bytes: 2 ** 40 }],
 	},
+	{ type: "job", job: HEX, part: 3, attempt: 1, audit: null },
+	{ type: "job", job: HEX, part: 0, attempt: 0xffff, audit: 1023 },
+	{ type: "ask", job: HEX, part: 3, attempt: 1, question: '{"kind":"state","before":4}' },
+	{ type: "stop", job: HEX, part: 3, attempt: 1 },
 ];
 
 const isBad = (error: unknown) => error instanceof AssayError && /^(AGENT_MESSAGE|CLAIM)_BAD$/.test(error.code);
@@ -70,11 +94,12 @@ for (const [name, decode, messages] of [
 			for (const field of Object.keys(message)) {
 				const { [field]: _, ...rest } = message as unknown as Record<string, unknown>;
 				assert.throws(() => decode(JSON.stringify(rest)), isBad, `without ${field}`);
-				for (const value of [null, -1, 0.5, 2 ** 53, "\u001b[2J", "x".repeat(5000), [], {}, [[]], { a: 1 }])
+				for (const value of [null, -1, 0.5, 2 ** 53, "\u001b[2J", "x".repeat(61_000), [], {}, [[]], { a: 1 }])
 					if (
 						!(
-							(["engineSha256", "word", "account", "accountSignatures"].includes(field) ||
-								(field === "receipts" && message.type === "open")) &&
+							(["engineSha256", "word", "account", "accountSignatures", "audit"].includes(field) ||
+								(field === "receipts" && message.type === "open") ||
+								(field === "signature" && message.type === "answer")) &&
 							value === null
 						) &&
 						!(

@@ -6,15 +6,15 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { hasTwinKeys, tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
-import { hex, int, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
+import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { parseClaim } from "../client/parse-claim.ts";
 import type { AnswerMessage, AskMessage, SubjectField } from "./agent-calls.ts";
 import { agentCalls, bool, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
-/** 4: `call` asks for the answer to a roll call. */
-export const AGENT_VERSION = 4;
+/** 5: `job`, `ask` and `stop`, and what a provider takes of jobs in its offer. */
+export const AGENT_VERSION = 5;
 /** Of one control message, as UTF-8. */
 export const MAX_CONTROL_BYTES = 64 << 10;
 /** Of one data message, without its channel. */
@@ -23,14 +23,25 @@ export const MAX_DATA_BYTES = 64 << 10;
 /** Read by the claim's own codec afterwards; here only that it is there. */
 const claim: Shape<HostClaim> = (value, where) =>
 	typeof value === "object" && value !== null ? null : { where, detail: "must be an object" };
-/** What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable. */
+/**
+ * Which jobs a provider takes: nothing dearer, larger or longer than this is offered to it. `account` locks the bonds; `consent` is its
+ * signature that names this provider's key (src/chain/contracts/job-account.ts). Both null: it works without a chain only.
+ */
+const jobs = object({
+	...{ account: orNull(hex(20)), consent: orNull(hex(65)) },
+	...{ pricePerHourMicros: int(), mostBondMicros: int(), memoryBytes: int(), minutes: int() },
+	methods: list(oneOf("redundant", "sampled", "optimistic"), 3),
+});
+/** What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable, `jobs` when it takes none. */
 const offer = object({
 	name: text(64),
 	pricePerHourMicros: int(),
 	rentable: bool,
 	ssh: orNull(object({ host: sshHost, port })),
+	jobs: orNull(jobs),
 });
 export type AgentOffer = Typed<typeof offer>;
+export type JobsOffer = Typed<typeof jobs>;
 
 /** The handshake, and what is told without being answered. */
 const notices = {

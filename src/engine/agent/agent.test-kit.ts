@@ -20,7 +20,9 @@ export const clockUs = () => performance.now() * 1000;
 export const random = (size: number) => new Uint8Array(randomBytes(size));
 export const makeSigner = () => createSigner(random(32));
 
-export const OFFER: AgentOffer = { name: "a host", pricePerHourMicros: 1_500_000, rentable: false, ssh: null };
+export const OFFER: AgentOffer = {
+	...{ name: "a host", pricePerHourMicros: 1_500_000, rentable: false, ssh: null, jobs: null },
+};
 
 export const CLAIM: HostClaim = {
 	engine: { version: "0.1.0", arch: "aarch64", cuda: false },

@@ -239,6 +239,18 @@ test("a roll call left unanswered costs a bounded time", () =>
 		{ callMs: 50 },
 	));
 
+test("questions about jobs left unanswered cost a bounded time", () =>
+	withDoor(
+		async (door) => {
+			const about = { job: "00".repeat(32), part: 0, attempt: 1 };
+			await dialRaw(door.url);
+			await assert.rejects((await door.next()).ask("job", { ...about, audit: null }), isCode("AGENT_SILENT"));
+			await dialRaw(door.url);
+			await assert.rejects((await door.next()).ask("ask", { ...about, question: "{}" }), isCode("AGENT_SILENT"));
+		},
+		{ jobMs: 50, askMs: 50 },
+	));
+
 test("rental questions left unanswered cost a bounded time", () =>
 	withDoor(
 		async (door) => {

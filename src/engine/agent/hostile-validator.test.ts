@@ -132,6 +132,22 @@ const tyrants: Readonly<Record<string, [(greeted: RawGreeted, call: RawValidator
 			}),
 		"AGENT_MESSAGE_BAD",
 	],
+	"a part of a job with a path as id": [
+		(g) => g.send({ type: "job", job: `${"../".repeat(21)}x`, part: 0, attempt: 1, audit: null }),
+		"AGENT_MESSAGE_BAD",
+	],
+	"a question about a job before the last one was answered": [
+		(g) => {
+			const about = { job: "00".repeat(32), part: 0, attempt: 1 };
+			g.send({ type: "ask", ...about, question: "{}" });
+			g.send({ type: "stop", ...about });
+		},
+		"AGENT_MESSAGE_BAD",
+	],
+	"a question without end": [
+		(g) => g.send({ type: "ask", job: "00".repeat(32), part: 0, attempt: 1, question: "x".repeat(5000) }),
+		"AGENT_MESSAGE_BAD",
+	],
 	"text in clear": [(_, call) => call.ws.send('{"type":"unrent"}'), "AGENT_MESSAGE_BAD"],
 	"bytes that it did not seal": [(_, call) => call.ws.send(random(50)), "AGENT_PROOF_WRONG"],
 	"prove again": [
