@@ -358,6 +358,7 @@ export const codes = {
 		"Ask for less memory or more time, allow a higher price, or try later.",
 	),
 	JOB_PRICE: error("The job costs more than the customer allows.", "Allow more, or choose a cheaper method."),
+	JOB_QUOTA: error("This customer has too many jobs under way.", "Wait until one of them ends, or cancel one."),
 	TOKEN_UNKNOWN: error("There is no such token.", "See the list of tokens."),
 	API_UNREACHABLE: error("The validator's API cannot be reached.", "Check the URL, and that the validator runs."),
 	API_REPLY_BAD: error(

@@ -50,9 +50,9 @@ export function list<Item>(what: string, value: readonly Item[], limit: number):
 }
 
 /** As text for a jsonb column: integers, strings, lists, objects that PostgreSQL can hold. Throws on others. */
-export function json(what: string, value: unknown): string {
+export function json(what: string, value: unknown, limitChars: number = JSON_LIMIT_CHARS): string {
 	const spelled = encodeCanonicalJson(value);
-	if (spelled.length > JSON_LIMIT_CHARS) bad(what, `is longer than ${JSON_LIMIT_CHARS} characters`);
+	if (spelled.length > limitChars) bad(what, `is longer than ${limitChars} characters`);
 	if (/\\u0000|\\ud[89a-f]/i.test(spelled)) bad(what, "holds characters that cannot be stored");
 	return spelled;
 }

@@ -17,6 +17,7 @@ import type { StoreContext } from "./context.ts";
 import { createDeviceStore } from "./devices.ts";
 import { createEvents } from "./events.ts";
 import { openEvidenceFolder } from "./files/evidence.ts";
+import { createJobStore } from "./jobs/jobs.ts";
 import { createJournalStore } from "./journal.ts";
 import { createOverview, createPrune } from "./overview.ts";
 import { type Database, openDatabase } from "./postgres/database.ts";
@@ -97,6 +98,7 @@ export async function openStore(o: StoreOptions) {
 			rollCalls: createRollCallStore(context),
 			chain: createChainStore(context),
 			rentals: createRentalStore(context),
+			jobs: createJobStore(context),
 			tokens: createTokenStore(context),
 			nonces: createNonceStore(context),
 			journal: createJournalStore(context),

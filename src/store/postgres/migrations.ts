@@ -13,6 +13,7 @@ import { rollCalls } from "./migrations/007-roll-calls.ts";
 import { escrow } from "./migrations/008-escrow.ts";
 import { callsBeforeRental } from "./migrations/009-calls-before-rental.ts";
 import { openings } from "./migrations/010-openings.ts";
+import { jobs } from "./migrations/011-jobs.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 8, name: "escrow", sql: escrow },
 	{ number: 9, name: "calls-before-rental", sql: callsBeforeRental },
 	{ number: 10, name: "openings", sql: openings },
+	{ number: 11, name: "jobs", sql: jobs },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

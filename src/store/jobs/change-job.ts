@@ -1,0 +1,247 @@
+// How a job changes: one transaction a transition, with its events, draws, claims, outcomes and fraud, or nothing of them. Guarded by the version that
+// it was decided from. Whoever listens is told in the same transaction: what was told has happened.
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
+import type { JobSpec } from "../../protocol/network/job-spec.ts";
+import { hex, hostileJson, integer, json, list, oneOf, text } from "../check-input.ts";
+import type { StoreContext } from "../context.ts";
+import type { Sql } from "../postgres/sql.ts";
+import {
+	CLAIM,
+	CLAIM_STATES,
+	FRAUD,
+	type FraudRow,
+	type JobClaimRow,
+	type JobDraw,
+	type JobOutcome,
+	type JobRow,
+	type JobSummary,
+	OUTCOMES,
+	SUMMARY,
+} from "./job-rows.ts";
+
+interface NewJobEvent {
+	readonly kind: string;
+	readonly part?: number | null;
+	/** JSON, of a provider's words too: strings are made harmless. */
+	readonly detail?: unknown;
+}
+
+export interface NewJob extends Pick<JobRow, "id" | "customer" | "spec" | "offer" | "record"> {
+	readonly atMs: number;
+	readonly events?: readonly NewJobEvent[];
+}
+
+export interface JobChange {
+	readonly id: string;
+	/** Guard: the version that it was decided from. */
+	readonly version: number;
+	readonly record: JobRecord;
+	readonly atMs: number;
+	readonly events?: readonly NewJobEvent[];
+	/** A list that was written before stays: only `body` may change. */
+	readonly draws?: readonly JobDraw[];
+	/** By hash: state and body of one that is known are written over. */
+	readonly claims?: readonly JobClaimRow[];
+	readonly fraud?: FraudRow & { readonly file: Uint8Array };
+	/** Each once; what is known stays. */
+	readonly outcomes?: readonly Omit<JobOutcome, "serial" | "job" | "atMs">[];
+}
+
+/** A spec of 4,096 tensors has half a million characters; a list of 10,000 hosts a million. */
+const LARGE_CHARS = 4 * 1024 * 1024;
+const MOST_PARTS = 100_000;
+const MOST_ROWS = 10_000;
+const FRAUD_BYTES = 8 * 1024 * 1024;
+
+const id = (what: string, value: string): string => hex(what, value, 64);
+const place = (part: number, attempt: number) => [integer("a part", part), integer("an attempt", attempt)] as const;
+const isOver = ({ parts }: JobRecord): boolean => parts.every(({ state }) => state === "paid" || state === "refunded");
+
+function recordJson(job: string, record: JobRecord): string {
+	if (record.id !== job) throw new AssayError("STORE_INPUT", "the record is of another job");
+	list("parts", record.parts, MOST_PARTS);
+	return json("a record", record, LARGE_CHARS);
+}
+
+/** Those that must still answer for this part; the validator itself is nobody's host. */
+const owing = ({ state, audits }: JobPart): readonly string[] =>
+	["assigned", "running", "claimed"].includes(state)
+		? audits.flatMap(({ auditor, answer }) => (auditor === null || answer !== null ? [] : [auditor]))
+		: [];
+
+/** Rows that say the same are not written. */
+async function putParts(sql: Sql, job: string, parts: readonly JobPart[]): Promise<void> {
+	await sql.write(
+		`INSERT INTO job_parts AS p (job, part, state, provider, attempt, until_ms, auditors)
+		SELECT $1, n.part, n.state, n.provider, n.attempt, n.until_ms, coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}')
+		FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[])
+			AS n (part, state, provider, attempt, until_ms, auditors)
+		ON CONFLICT (job, part) DO UPDATE SET state = excluded.state, provider = excluded.provider, attempt = excluded.attempt,
+			until_ms = excluded.until_ms, auditors = excluded.auditors
+		WHERE (p.state, p.provider, p.attempt, p.until_ms, p.auditors)
+			IS DISTINCT FROM (excluded.state, excluded.provider, excluded.attempt, excluded.until_ms, excluded.auditors)`,
+		[
+			job,
+			parts.map(({ part }) => integer("a part", part)),
+			parts.map(({ state }) => text("a state", state, 20)),
+			parts.map(({ provider }) => (provider === null ? null : id("a provider's id", provider))),
+			parts.map(({ attempt }) => integer("an attempt", attempt)),
+			parts.map(({ untilMs }) => integer("untilMs", untilMs)),
+			parts.map((part) =>
+				owing(part)
+					.map((one) => id("an auditor's id", one))
+					.join(" "),
+			),
+		],
+	);
+}
+
+async function putEvents(
+	sql: Sql,
+	{ channel }: StoreContext,
+	job: string,
+	atMs: number,
+	events: readonly NewJobEvent[],
+): Promise<void> {
+	for (const { kind, part = null, detail = {} } of list("events", events, MOST_ROWS)) {
+		const name = text("an event's kind", kind, 80);
+		const [row] = await sql.query<{ readonly serial: number }>(
+			"INSERT INTO job_events (job, at_ms, kind, part, detail) VALUES ($1, $2, $3, $4, $5) RETURNING serial",
+			[job, integer("atMs", atMs), name, part === null ? null : integer("a part", part), hostileJson("detail", detail)],
+		);
+		const told = { providerId: null, detail: { serial: row!.serial, part } };
+		const event = { kind: `job.${name}`, subject: job, atMs, detail: told };
+		await sql.write("SELECT pg_notify($1, $2)", [channel, json("an event", { kind: "event", event })]);
+	}
+}
+
+async function putDraws(sql: Sql, job: string, draws: readonly JobDraw[]): Promise<void> {
+	for (const { part, attempt, role, turn, listHash, body } of list("draws", draws, MOST_ROWS)) {
+		const written = await sql.write(
+			`INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = excluded.body WHERE d.list_hash = excluded.list_hash`,
+			[
+				...[job, ...place(part, attempt), integer("a role", role, 0, 2), integer("a turn", turn)],
+				...[id("a list's hash", listHash), json("a draw", body, LARGE_CHARS)],
+			],
+		);
+		if (written !== 1) throw new AssayError("STORE_CONFLICT", "the list of this draw was published and is another one");
+	}
+}
+
+async function putClaims(sql: Sql, job: string, claims: readonly JobClaimRow[]): Promise<void> {
+	for (const claim of list("claims", claims, MOST_ROWS)) {
+		if (claim.job !== job) throw new AssayError("STORE_INPUT", "the claim is of another job");
+		const written = await sql.write(
+			`INSERT INTO job_claims AS c (${CLAIM}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			ON CONFLICT (hash) DO UPDATE SET state = excluded.state, body = excluded.body
+			WHERE (c.job, c.part, c.attempt, c.provider) = (excluded.job, excluded.part, excluded.attempt, excluded.provider)`,
+			[
+				...[id("a claim's hash", claim.hash), job, ...place(claim.part, claim.attempt)],
+				...[id("a provider's id", claim.provider), oneOf("a claim's state", claim.state, CLAIM_STATES)],
+				...[integer("atMs", claim.atMs), json("a claim", claim.body, LARGE_CHARS)],
+			],
+		);
+		if (written !== 1) throw new AssayError("STORE_CONFLICT", "a claim with this hash is another's");
+	}
+}
+
+async function putOutcomes(sql: Sql, { id: job, atMs, outcomes = [] }: JobChange): Promise<void> {
+	for (const { provider, part, attempt, outcome, valueMicros } of list("outcomes", outcomes, MOST_ROWS))
+		await sql.write(
+			`INSERT INTO job_outcomes (provider, job, part, attempt, outcome, value_micros, at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (job, part, attempt, provider, outcome) DO NOTHING`,
+			[
+				...[id("a provider's id", provider), job, ...place(part, attempt)],
+				...[oneOf("an outcome", outcome, OUTCOMES), integer("a value", valueMicros), atMs],
+			],
+		);
+}
+
+async function putFraud(sql: Sql, job: string, { file, ...fraud }: NonNullable<JobChange["fraud"]>): Promise<void> {
+	if (fraud.job !== job) throw new AssayError("STORE_INPUT", "the fraud is of another job");
+	if (file.length > FRAUD_BYTES) throw new AssayError("STORE_INPUT", `a fraud file has at most ${FRAUD_BYTES} bytes`);
+	await sql.write(
+		`INSERT INTO frauds (${FRAUD}, file) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET body = excluded.body`,
+		[
+			...[id("a fraud's hash", fraud.hash), id("a claim's hash", fraud.claim), job],
+			...[...place(fraud.part, fraud.attempt), id("the accused", fraud.accused), integer("atMs", fraud.atMs)],
+			...[json("a fraud", fraud.body, LARGE_CHARS), Buffer.from(file)],
+		],
+	);
+}
+
+/** Null: another change came first, and nothing was written. */
+export async function changeJob(context: StoreContext, change: JobChange): Promise<JobSummary | null> {
+	const job = id("a job's id", change.id);
+	const atMs = integer("atMs", change.atMs);
+	const values = [
+		job,
+		integer("a version", change.version),
+		recordJson(job, change.record),
+		isOver(change.record),
+		atMs,
+	];
+	return await context.database.transaction(async (sql) => {
+		// First of all: it locks the row, so that serials of one job's events grow in the order in which they can be seen.
+		const [row] = await sql.query<JobSummary>(
+			`UPDATE jobs SET record = $3, version = version + 1, is_over = $4, ended_at_ms = CASE WHEN $4 THEN coalesce(ended_at_ms, $5) END
+			WHERE id = $1 AND version = $2 RETURNING ${SUMMARY}`,
+			values,
+		);
+		if (row === undefined) return null;
+		await putParts(sql, job, change.record.parts);
+		await putDraws(sql, job, change.draws ?? []);
+		await putClaims(sql, job, change.claims ?? []);
+		await putOutcomes(sql, change);
+		if (change.fraud !== undefined) await putFraud(sql, job, change.fraud);
+		await putEvents(sql, context, job, atMs, change.events ?? []);
+		return row;
+	});
+}
+
+/** False: a job with this id is there already, whatever it holds. */
+export async function createJob(
+	context: StoreContext,
+	job: NewJob,
+	{ mostOpen }: { readonly mostOpen?: number } = {},
+): Promise<boolean> {
+	const { record, atMs } = job;
+	const customer = text("a customer", job.customer, 200);
+	const values = [id("a job's id", job.id), customer, ...described(job.spec, job.offer)];
+	values.push(recordJson(job.id, record), integer("atMs", atMs));
+	return await context.database.transaction(async (sql) => {
+		if (mostOpen !== undefined) {
+			// Two requests of one customer come here one after the other.
+			await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+				`assay/jobs/${context.schema}/${customer}`,
+			]);
+			const [held] = await sql.query<{ readonly count: number }>(
+				"SELECT count(*)::int AS count FROM jobs WHERE customer = $1 AND NOT is_over AND id <> $2",
+				[customer, job.id],
+			);
+			if (held!.count >= mostOpen)
+				throw new AssayError("JOB_QUOTA", `${held!.count} jobs are under way, ${mostOpen} are allowed`, {
+					hint: "Wait until one of them ends, or cancel one.",
+				});
+		}
+		const written = await sql.write(
+			`INSERT INTO jobs (id, customer, title, kind, spec, offer, record, created_at_ms, version, is_over)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, false) ON CONFLICT (id) DO NOTHING`,
+			values,
+		);
+		if (written === 0) return false;
+		await putParts(sql, job.id, record.parts);
+		await putEvents(sql, context, job.id, atMs, job.events ?? []);
+		return true;
+	});
+}
+
+const described = (spec: JobSpec, offer: Json): (string | number)[] => [
+	text("a title", spec.title, 100),
+	text("a kind", spec.kind, 32),
+	json("a spec", spec, LARGE_CHARS),
+	json("an offer", offer, LARGE_CHARS),
+];

@@ -1,0 +1,174 @@
+// The market for jobs in the store: jobs with their records, events, draws, claims, outcomes and frauds. What may follow what is decided elsewhere
+// (market/jobs); how a change is written is change-job.ts. Page: docs/jobs.md §14.
+import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import type { JobSpec } from "../../protocol/network/job-spec.ts";
+import { hex, integer, list } from "../check-input.ts";
+import type { StoreContext } from "../context.ts";
+import { type Query, readPage } from "../page.ts";
+import { changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
+import {
+	type BusyProvider,
+	CLAIM,
+	DRAW,
+	FRAUD,
+	type FraudRow,
+	type JobClaimRow,
+	type JobDraw,
+	type JobEvent,
+	type JobOutcome,
+	type JobRow,
+	type JobSummary,
+	OUTCOME,
+	SUMMARY,
+} from "./job-rows.ts";
+
+const MOST_ROWS = 10_000;
+const id = (what: string, value: string): string => hex(what, value, 64);
+const limitOf = (limit: number): number => integer("a limit", limit, 1, MOST_ROWS);
+
+export function createJobStore(context: StoreContext) {
+	return { ...lifeOfJobs(context), ...jobsUnderWay(context), ...publicRows(context) };
+}
+
+function lifeOfJobs(context: StoreContext) {
+	const { database } = context;
+	const get = async (job: string): Promise<JobRow | null> => {
+		const rows = await database.read<JobSummary & { readonly spec: JobSpec; readonly offer: Json }>(
+			`SELECT ${SUMMARY}, spec, offer FROM jobs WHERE id = $1`,
+			[id("a job's id", job)],
+		);
+		return rows[0] ?? null;
+	};
+	return {
+		/** By its id once: a second one gives what is there. Throws JOB_QUOTA where its customer has `mostOpen` others that are not over. */
+		async create(job: NewJob, options: { readonly mostOpen?: number } = {}) {
+			const isNew = await createJob(context, job, options);
+			return { job: (await get(job.id))!, isNew };
+		},
+		/** One transition, whole. Null: the job has another version by now (or is none), and nothing was written. */
+		change: (change: JobChange): Promise<JobSummary | null> => changeJob(context, change),
+		get,
+
+		/** The same without what the customer handed in. */
+		async summary(job: string): Promise<JobSummary | null> {
+			const rows = await database.read<JobSummary>(`SELECT ${SUMMARY} FROM jobs WHERE id = $1`, [
+				id("a job's id", job),
+			]);
+			return rows[0] ?? null;
+		},
+
+		/** Newest first. */
+		list: (query: Query<Pick<JobSummary, "customer" | "isOver">> = {}) =>
+			readPage<JobSummary>(
+				database,
+				{ name: "jobs", columns: SUMMARY, from: "jobs", by: "created_at_ms", id: "id" },
+				[
+					["customer = ?", query.customer],
+					["is_over = ?", query.isOver],
+				],
+				query,
+			),
+
+		/** In their order, after a serial. */
+		events: (job: string, { after = 0, limit = 500 }: { readonly after?: number; readonly limit?: number } = {}) =>
+			database.read<JobEvent>(
+				"SELECT serial, at_ms, kind, part, detail FROM job_events WHERE job = $1 AND serial > $2 ORDER BY serial LIMIT $3",
+				[id("a job's id", job), integer("a serial", after), limitOf(limit)],
+			),
+	};
+}
+
+/** What a keeper goes by. */
+function jobsUnderWay({ database }: StoreContext) {
+	return {
+		/** All that are not over. */
+		open: () => database.read<JobSummary>(`SELECT ${SUMMARY} FROM jobs WHERE NOT is_over ORDER BY id`),
+		async openIds(): Promise<readonly string[]> {
+			const rows = await database.read<{ readonly id: string }>("SELECT id FROM jobs WHERE NOT is_over ORDER BY id");
+			return rows.map((row) => row.id);
+		},
+
+		/** Everyone that has a part to run, or owes the answer of an audit. */
+		busyProviders: () =>
+			database.read<BusyProvider>(
+				`SELECT provider, job, part, 'provider' AS role FROM job_parts WHERE state IN ('assigned', 'running')
+				UNION ALL SELECT unnest(auditors), job, part, 'auditor' FROM job_parts WHERE auditors <> '{}' ORDER BY 1, 2, 3, 4`,
+			),
+
+		/** Jobs that ended before `beforeMs` and whose blobs are held still; oldest first. */
+		async uncleared({ beforeMs, limit }: { readonly beforeMs: number; readonly limit: number }) {
+			const rows = await database.read<{ readonly id: string }>(
+				"SELECT id FROM jobs WHERE is_over AND NOT is_cleared AND ended_at_ms < $1 ORDER BY ended_at_ms, id LIMIT $2",
+				[integer("beforeMs", beforeMs), limitOf(limit)],
+			);
+			return rows.map((row) => row.id);
+		},
+		async cleared(job: string): Promise<void> {
+			await database.write("UPDATE jobs SET is_cleared = true WHERE id = $1 AND is_over", [id("a job's id", job)]);
+		},
+
+		/** Forgets what happened in jobs that ended before `beforeMs`; the jobs and their public rows stay. */
+		pruneEvents: ({ beforeMs, limit = MOST_ROWS }: { readonly beforeMs: number; readonly limit?: number }) =>
+			database.write(
+				`DELETE FROM job_events WHERE serial IN (SELECT e.serial FROM job_events e JOIN jobs j ON j.id = e.job
+					WHERE j.is_over AND j.ended_at_ms < $1 LIMIT $2)`,
+				[integer("beforeMs", beforeMs), limitOf(limit)],
+			),
+	};
+}
+
+/** What everybody may read. */
+function publicRows({ database }: StoreContext) {
+	return {
+		draws: (job: string) =>
+			database.read<JobDraw>(`SELECT ${DRAW} FROM job_draws WHERE job = $1 ORDER BY part, attempt, role, turn`, [
+				id("a job's id", job),
+			]),
+
+		async claim(hash: string): Promise<JobClaimRow | null> {
+			const rows = await database.read<JobClaimRow>(`SELECT ${CLAIM} FROM job_claims WHERE hash = $1`, [
+				id("a claim's hash", hash),
+			]);
+			return rows[0] ?? null;
+		},
+		/** Newest first. */
+		claims: (query: Query<Pick<JobClaimRow, "job" | "provider" | "state">> = {}) =>
+			readPage<JobClaimRow>(
+				database,
+				{ name: "job-claims", columns: CLAIM, from: "job_claims", by: "at_ms", id: "hash" },
+				[
+					["job = ?", query.job],
+					["provider = ?", query.provider],
+					["state = ?", query.state],
+				],
+				query,
+			),
+
+		async fraud(hash: string): Promise<(FraudRow & { readonly file: Uint8Array }) | null> {
+			const rows = await database.read<FraudRow & { readonly file: Uint8Array }>(
+				`SELECT ${FRAUD}, file FROM frauds WHERE hash = $1`,
+				[id("a fraud's hash", hash)],
+			);
+			return rows[0] ?? null;
+		},
+		/** Newest first, without their files. */
+		frauds: (query: Query<Pick<FraudRow, "job" | "accused">> = {}) =>
+			readPage<FraudRow>(
+				database,
+				{ name: "frauds", columns: FRAUD, from: "frauds", by: "at_ms", id: "hash" },
+				[
+					["job = ?", query.job],
+					["accused = ?", query.accused],
+				],
+				query,
+			),
+
+		/** What came of the newest parts of these providers, oldest first: their reputations. */
+		partsOf: (providers: readonly string[], { limit = 1000 }: { readonly limit?: number } = {}) =>
+			database.read<JobOutcome>(
+				`SELECT o.* FROM unnest($1::text[]) AS n (provider), LATERAL (SELECT ${OUTCOME} FROM job_outcomes WHERE provider = n.provider
+					ORDER BY serial DESC LIMIT $2) o ORDER BY o.serial`,
+				[list("providers", providers, 100_000).map((one) => id("a provider's id", one)), limitOf(limit)],
+			),
+	};
+}
