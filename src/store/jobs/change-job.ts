@@ -42,7 +42,7 @@ export interface JobChange {
 	readonly events?: readonly NewJobEvent[];
 	/** A list that was written before stays: only `body` may change. */
 	readonly draws?: readonly JobDraw[];
-	/** By hash: state and body of one that is known are written over. */
+	/** By hash: one that is known is written over, by its own attempt or by a later one that honestly came to the same. */
 	readonly claims?: readonly JobClaimRow[];
 	readonly fraud?: FraudRow & { readonly file: Uint8Array };
 	/** Each once; what is known stays. */
@@ -136,8 +136,10 @@ async function putClaims(sql: Sql, job: string, claims: readonly JobClaimRow[]):
 		if (claim.job !== job) throw new AssayError("STORE_INPUT", "the claim is of another job");
 		const written = await sql.write(
 			`INSERT INTO job_claims AS c (${CLAIM}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (hash) DO UPDATE SET state = excluded.state, body = excluded.body
-			WHERE (c.job, c.part, c.attempt, c.provider) = (excluded.job, excluded.part, excluded.attempt, excluded.provider)`,
+			ON CONFLICT (hash) DO UPDATE SET attempt = excluded.attempt, provider = excluded.provider, state = excluded.state, at_ms = excluded.at_ms,
+				body = excluded.body
+			WHERE (c.job, c.part) = (excluded.job, excluded.part)
+				AND (c.attempt < excluded.attempt OR (c.attempt, c.provider) = (excluded.attempt, excluded.provider))`,
 			[
 				...[id("a claim's hash", claim.hash), job, ...place(claim.part, claim.attempt)],
 				...[id("a provider's id", claim.provider), oneOf("a claim's state", claim.state, CLAIM_STATES)],

@@ -256,6 +256,16 @@ onBothServers((server) => {
 		assert.deepEqual((await store.jobs.claims({ job: job.id, state: "stored" })).rows, []);
 		const stolen = { ...claim, provider: other, state: "claimed" } as const;
 		await assert.rejects(store.jobs.change({ ...base, version: 4, claims: [stolen] }), code("STORE_CONFLICT"));
+		const elsewhere = { ...stolen, attempt: 2, part: 1 };
+		await assert.rejects(store.jobs.change({ ...base, version: 4, claims: [elsewhere] }), code("STORE_CONFLICT"));
+		const later = { ...stolen, attempt: 2, atMs: 45 };
+		assert.ok(await store.jobs.change({ ...base, version: 4, claims: [later] }));
+		assert.deepEqual(
+			await store.jobs.claim(claim.hash),
+			later,
+			"who had it before was lost, and another came to the same",
+		);
+		await assert.rejects(store.jobs.change({ ...base, version: 5, claims: [checked] }), code("STORE_CONFLICT"));
 		assert.deepEqual(
 			(await store.jobs.partsOf([outcome.provider, other])).map((row) => [row.outcome, row.valueMicros, row.atMs]),
 			[
