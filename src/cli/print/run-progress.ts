@@ -1,7 +1,7 @@
 // A run while it goes on: one line that is rewritten on a terminal, with the curve of the first metric; elsewhere a line now and then.
 
 import { threeDigits, wholeSpan } from "../../protocol/format-number.ts";
-import type { RunEvent } from "../../provider/jobs/run-job.ts";
+import type { RunEvent } from "../../provider/jobs/run-part.ts";
 import type { Workload } from "../../work/workloads/workload.ts";
 import { sparkline } from "./sparkline.ts";
 import { createStatusLine, type LineStream } from "./status-line.ts";

@@ -7,7 +7,8 @@ import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { openRunFolder } from "../../store/runs/run-folder.ts";
 import { mixedSample, mlpSample, type Sample } from "../../work/builder/samples.test-kit.ts";
 import type { Workload } from "../../work/workloads/workload.ts";
-import { type RunEnd, type RunEvent, type RunJob, runJob } from "./run-job.ts";
+import { type RunJob, runJob } from "./run-job.ts";
+import type { RunEnd, RunEvent } from "./run-part.ts";
 
 export const TOY_SEED = Uint8Array.from({ length: 32 }, (_, i) => 7 * i + 1);
 

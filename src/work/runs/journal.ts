@@ -8,23 +8,32 @@ import { LIMITS, type Program } from "../program/shapes.ts";
 import { stateHashOf } from "../trace/commitments.ts";
 
 const roots = list(hex(32), LIMITS.tensors);
-const head = object({
+const headFields = {
 	format: oneOf("assay-run"),
-	version: oneOf(1),
 	program: hex(32),
 	inputs: hex(32),
 	seed: hex(32),
 	/** Of the input tensors, in the program's order: `inputs` follows from them and the seed. */
 	inputRoots: roots,
-	/** Number of the last segment; segment 0 is the first. */
+	/** Number of the last segment. */
 	last: int(0, LIMITS.segment),
-});
+};
+const stateRoots = object({ state: roots, results: roots });
+/** From segment 0 on. */
+const wholeHead = object({ ...headFields, version: oneOf(1) });
+/** From a later segment on, and what lies in the store of the state before it. */
+const laterHead = object({ ...headFields, version: oneOf(2), first: int(1, LIMITS.segment), begin: stateRoots });
 const checkpoint = object({ checkpoint: int(1, LIMITS.segment + 1) });
 
 /** By metric: its value after each step. */
 type Metrics = Readonly<Record<string, readonly number[]>>;
 
-export interface JournalHead extends Typed<typeof head> {}
+export interface JournalHead extends Omit<Typed<typeof wholeHead>, "format" | "version"> {
+	/** The segment that it begins with. */
+	readonly first: number;
+	/** Roots of the state before it; null: all is zero, before segment 0. */
+	readonly begin: Typed<typeof stateRoots> | null;
+}
 
 /** State and results before that segment lie in the store. */
 interface CheckpointLine extends Typed<typeof checkpoint> {}
@@ -40,7 +49,7 @@ export interface SegmentLine {
 
 export interface Journal {
 	readonly head: JournalHead;
-	/** Segment j at place j. */
+	/** Segment `first` + i at place i. */
 	readonly segments: readonly SegmentLine[];
 	/** Segments before which the state was saved, ascending. */
 	readonly checkpoints: readonly number[];
@@ -60,8 +69,10 @@ const segmentLine = object({
 	...{ segment: int(0, LIMITS.segment), after: hex(32), state: roots, results: roots, metrics: metricsShape },
 });
 
-export const headLine = (of: Omit<JournalHead, "format" | "version">): string =>
-	`${JSON.stringify({ format: "assay-run", version: 1, ...of })}\n`;
+export function headLine({ first, begin, ...of }: JournalHead): string {
+	const start = begin === null ? { version: 1 } : { version: 2, first, begin };
+	return `${JSON.stringify({ format: "assay-run", ...start, ...of })}\n`;
+}
 export const segmentText = (line: SegmentLine): string => `${JSON.stringify(line)}\n`;
 export const checkpointText = (before: number): string => `${JSON.stringify({ checkpoint: before })}\n`;
 
@@ -94,28 +105,36 @@ function parsed(text: string): unknown {
 	}
 }
 
+function readHead(json: unknown): JournalHead {
+	const isLater = laterHead(json, "") === null;
+	const wrong = isLater ? null : wholeHead(json, "");
+	if (wrong !== null) throw damaged(1, `is no head of a run: ${wrong.where} ${wrong.detail}`);
+	const { format: _, version: __, ...of } = json as Typed<typeof laterHead>;
+	return isLater ? of : { ...of, first: 0, begin: null };
+}
+
 /** Null when not even the first line was written. Throws RUN_DAMAGED. */
 export function readJournal(text: string): Journal | null {
 	const whole = text.slice(0, text.lastIndexOf("\n") + 1);
 	const lines = whole.split("\n").slice(0, -1);
 	if (lines.length === 0) return null;
-	const first = parsed(lines[0]!);
-	const wrong = head(first, "");
-	if (wrong !== null) throw damaged(1, `is no head of a run: ${wrong.where} ${wrong.detail}`);
+	const head = readHead(parsed(lines[0]!));
 	const segments: SegmentLine[] = [];
 	const checkpoints = new Set<number>();
 	for (const [i, line] of lines.slice(1).entries()) {
 		const value = parsed(line);
 		if (segmentLine(value, "") === null) {
 			const one = value as SegmentLine;
-			if (one.segment !== segments.length) throw damaged(i + 2, `is segment ${one.segment}, not ${segments.length}`);
+			const next = head.first + segments.length;
+			if (one.segment !== next) throw damaged(i + 2, `is segment ${one.segment}, not ${next}`);
 			segments.push(one);
 		} else if (checkpoint(value, "") === null) checkpoints.add((value as CheckpointLine).checkpoint);
 		else throw damaged(i + 2, "says nothing that is known");
 	}
-	const found = first as JournalHead;
-	if (segments.length > found.last + 1) throw damaged(lines.length, "is of a segment after the last");
+	const reached = head.first + segments.length;
+	if (reached > head.last + 1) throw damaged(lines.length, "is of a segment after the last");
 	const ascending = [...checkpoints].sort((a, b) => a - b);
-	if ((ascending.at(-1) ?? 0) > segments.length) throw damaged(lines.length, "is a state that was not reached");
-	return { head: found, segments, checkpoints: ascending, wholeChars: whole.length };
+	if ((ascending[0] ?? reached + 1) <= head.first || (ascending.at(-1) ?? 0) > reached)
+		throw damaged(lines.length, "is a state that was not reached");
+	return { head, segments, checkpoints: ascending, wholeChars: whole.length };
 }
