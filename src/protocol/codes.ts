@@ -353,6 +353,10 @@ export const codes = {
 		"The provider does not take this part of a job.",
 		"Another one is drawn. Owners say what they take: `assay provide --jobs` and docs/provider.md.",
 	),
+	JOB_QUESTION: error(
+		"A question about a part of a job is not one that can be answered.",
+		"docs/jobs.md §14 has every question; the message says what is wrong with this one.",
+	),
 	JOB_NO_PROVIDER: error(
 		"No provider has proven what the job needs.",
 		"Ask for less memory or more time, allow a higher price, or try later.",

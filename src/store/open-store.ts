@@ -17,6 +17,7 @@ import type { StoreContext } from "./context.ts";
 import { createDeviceStore } from "./devices.ts";
 import { createEvents } from "./events.ts";
 import { openEvidenceFolder } from "./files/evidence.ts";
+import { createJobAnswers } from "./jobs/job-answers.ts";
 import { createJobStore } from "./jobs/jobs.ts";
 import { createJournalStore } from "./journal.ts";
 import { createOverview, createPrune } from "./overview.ts";
@@ -99,6 +100,7 @@ export async function openStore(o: StoreOptions) {
 			chain: createChainStore(context),
 			rentals: createRentalStore(context),
 			jobs: createJobStore(context),
+			jobAnswers: createJobAnswers(context),
 			tokens: createTokenStore(context),
 			nonces: createNonceStore(context),
 			journal: createJournalStore(context),

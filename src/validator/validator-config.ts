@@ -102,6 +102,8 @@ const DEFAULTS = {
 	ssh: { identityFile: null as string | null, connectTimeoutMs: 20_000 },
 	/** For local providers: how to start an engine. Null: our own build. */
 	openLocalLink: null as (() => Promise<Link>) | null,
+	/** This validator's own engine for small re-runs of jobs, started with `--store FOLDER` after `args`; null: auditors run all of them. */
+	engine: null as { readonly command: string; readonly args: readonly string[] } | null,
 	/** `trustProxy`: our own proxies, whose X-Forwarded-For is believed; of agents' links too. */
 	api: { limits: {} as Partial<ApiLimits>, trustProxy: null as readonly string[] | null },
 	/** Progress events a second, all probes of this process together; what is above is not told. */

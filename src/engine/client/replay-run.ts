@@ -83,6 +83,7 @@ export class RunReplay {
 	async close(): Promise<void> {
 		await (await this.opened?.catch(() => null))?.release().catch(() => {});
 		this.opened = null;
+		this.asking = null;
 	}
 
 	/** Roots of state and results where everything is zero. */
@@ -127,6 +128,13 @@ export class RunReplay {
 					onSegment?.(done);
 				},
 			});
+		return roots;
+	}
+
+	/** State and results before the segment lie in the session's store, durably. Gives their roots, computed again. */
+	async save(segment: number): Promise<Roots> {
+		const roots = await this.stand(segment);
+		await (await this.session()).save();
 		return roots;
 	}
 

@@ -205,6 +205,14 @@ export class BlobStore {
 		});
 	}
 
+	/** The blob under another path of this disk, for a program that reads files: a link, so that it stays whatever the holder does. Throws BLOB_UNKNOWN. */
+	async linkTo(holder: string, blob: BlobName, path: string): Promise<void> {
+		const from = this.heldPath(holderName(holder), fileName(blob));
+		await linkIfNew(from, path).catch((error: NodeJS.ErrnoException) => {
+			throw error.code === "ENOENT" ? refused("BLOB_UNKNOWN", "this holder has no such blob") : error;
+		});
+	}
+
 	/** `other` gets what `holder` has: a job its inputs, a customer its result. Throws BLOB_UNKNOWN. */
 	async share(holder: string, blob: BlobName, other: string): Promise<void> {
 		const name = fileName(blob);

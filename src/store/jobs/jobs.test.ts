@@ -284,6 +284,26 @@ onBothServers((server) => {
 		assert.equal(await store.jobs.fraud(idOf("no fraud")), null);
 	});
 
+	test("first words: each different one once, at most two, the first first", async () => {
+		const answer = (text: string) => new TextEncoder().encode(text);
+		const word = (text: string) => ({
+			...{ claim: idOf("said"), question: idOf("what"), answerHash: idOf(text), answer: answer(text), signature: null },
+		});
+		const said = async (text: string, nowMs: number) =>
+			(await store.jobAnswers.keep({ ...word(text), signature: "ab".repeat(65) }, { nowMs })).map((one) => [
+				one.answerHash,
+				Buffer.from(one.answer).toString(),
+				one.signature,
+			]);
+		const row = (text: string) => [idOf(text), text, "ab".repeat(65)];
+		assert.deepEqual(await said("yes", 5), [row("yes")]);
+		assert.deepEqual(await said("yes", 9), [row("yes")]);
+		assert.deepEqual(await said("no", 4), [row("no"), row("yes")]);
+		assert.deepEqual(await said("perhaps", 4), [row("no"), row("yes")]);
+		assert.deepEqual(await store.jobAnswers.of(idOf("said"), idOf("other")), []);
+		await assert.rejects(store.jobAnswers.keep({ ...word("x"), claim: "x" }, { nowMs: 1 }), code("STORE_INPUT"));
+	});
+
 	test("blobs of a job that is over are given back once, those of one that is not never", async () => {
 		const { job } = await create("cleared");
 		await create("not over");

@@ -14,6 +14,7 @@ import { escrow } from "./migrations/008-escrow.ts";
 import { callsBeforeRental } from "./migrations/009-calls-before-rental.ts";
 import { openings } from "./migrations/010-openings.ts";
 import { jobs } from "./migrations/011-jobs.ts";
+import { jobAnswers } from "./migrations/012-job-answers.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 9, name: "calls-before-rental", sql: callsBeforeRental },
 	{ number: 10, name: "openings", sql: openings },
 	{ number: 11, name: "jobs", sql: jobs },
+	{ number: 12, name: "job-answers", sql: jobAnswers },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

@@ -83,17 +83,16 @@ export class AskedTrace {
 		return children;
 	}
 
-	/** The first leaf whose hash is another one than `own`'s, whose levels are of a tree of the same size. */
-	async firstOther(own: readonly (readonly Uint8Array[])[]): Promise<number> {
+	/** The first leaf whose hash is another one than in `own`, a trace of the same size. */
+	async firstOther(own: AskedTrace): Promise<number> {
 		let [level, index] = [this.depth, 0];
 		while (level > 0) {
 			const children = await this.below(level, index);
+			const mine = await own.below(level, index);
 			const down = Math.min(LEVELS, level);
-			const first = index * 2 ** down;
-			const mine = own[level - down]!;
-			const other = children.findIndex((node, i) => !equalBytes(node, mine[first + i]!));
+			const other = children.findIndex((node, i) => !equalBytes(node, mine[i]!));
 			if (other < 0) throw noAnswer(`the trace of segment ${this.segment} differs nowhere`);
-			[level, index] = [level - down, first + other];
+			[level, index] = [level - down, index * 2 ** down + other];
 		}
 		return index;
 	}

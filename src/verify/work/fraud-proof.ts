@@ -11,6 +11,9 @@ import { decodeFraudFile, type ElementShown, type TraceShown } from "./fraud-fil
 const QUESTION = 7;
 const hex = (text: string): Hex => `0x${text}`;
 
+/** How an answer is signed, EIP-712: docs/chain.md §12. */
+export const ANSWER_TYPE = "Answer(bytes32 claim,bytes32 question,bytes32 answerHash)";
+
 /** What is asked of a claim: the root of a segment's trace. */
 export const traceQuestion = (segment: number): Hex =>
 	toHex(keccak(Uint8Array.of(QUESTION, 0), packed(BigInt(segment), 8)));

@@ -2,13 +2,12 @@
 // its transcript. One side is the accuser's own run; the other answers for itself, and every answer is held against what it committed to.
 // Pure: questions go out through `Answers`. What it ends with is a fraud file; judge-fraud.ts says whether it convicts.
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
-import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
-import { merkleLevels, pathLength } from "../../protocol/hash/merkle.ts";
+import { pathLength } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Op, Program } from "../../work/program/shapes.ts";
 import { type Accusation, accuse } from "../../work/trace/accuse.ts";
-import { stateHashOf, type TraceLeaf, traceLeafHash } from "../../work/trace/commitments.ts";
+import { stateHashOf, type TraceLeaf } from "../../work/trace/commitments.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 import { spanLength, spanOf, transcriptLength } from "../../work/trace/layout.ts";
 import { lazily, lazyTensor, settle } from "../../work/trace/lazy-tensor.ts";
@@ -74,26 +73,20 @@ export async function narrowSegment(
 	const root = await accused.traceRoot(segment);
 	if (root.length !== 32) throw noAnswer("no root of a trace came");
 	const trace = new AskedTrace(accused, segment, root, count);
-	const mine: TraceLeaf[] = [];
-	for (let i = 0; i < count; i++) mine.push(await own.traceLeaf(placeOf(segment, i, ops)));
-	const levels = merkleLevels(mine.map(traceLeafHash), keccakNode);
-	if (equalBytes(levels.at(-1)![0]!, root)) {
-		const after = segment + 1 - accused.claim.first;
-		if (equalBytes(own.states[after]!, accused.states[after]!)) return null;
-		return falseEnd(job, parts, own, accused, segment, { trace, mine });
+	const ownRoot = await own.traceRoot(segment);
+	if (equalBytes(ownRoot, root)) {
+		const after = ({ states, claim }: Answers) => states[segment + 1 - claim.first]!;
+		return equalBytes(after(own), after(accused)) ? null : falseEnd(job, parts, own, accused, segment, trace);
 	}
-	const at = await trace.firstOther(levels);
-	const place = placeOf(segment, at, ops);
+	const at = await trace.firstOther(new AskedTrace(own, segment, ownRoot, count));
+	const place = { segment, step: Math.floor(at / ops), op: at % ops };
 	const op = job.program[phaseOf(segment)][place.op]!;
 	const leaf = await trace.leaf(place, at, op.operands.length);
 	const path = await trace.path(at);
-	const search: Search = { job, parts, own, accused, trace, mine, place, op, leaf, shown: traceShown(leaf, path) };
-	const operand = leaf.inputs.findIndex((one, i) => !equalBytes(one, mine[at]!.inputs[i]!));
+	const search: Search = { job, parts, own, accused, trace, place, op, leaf, shown: traceShown(leaf, path) };
+	const mine = await own.traceLeaf(place);
+	const operand = leaf.inputs.findIndex((one, i) => !equalBytes(one, mine.inputs[i]!));
 	return operand < 0 ? falseElement(search) : falseWire(search, operand);
-}
-
-function placeOf(segment: number, index: number, ops: number): OpPlace {
-	return { segment, step: Math.floor(index / ops), op: index % ops };
 }
 
 interface Search {
@@ -102,7 +95,6 @@ interface Search {
 	readonly own: Answers;
 	readonly accused: Answers;
 	readonly trace: AskedTrace;
-	readonly mine: readonly TraceLeaf[];
 	readonly place: OpPlace;
 	readonly op: Op;
 	/** The accused's. */
@@ -135,7 +127,7 @@ async function falseEnd(
 	own: Answers,
 	accused: Answers,
 	segment: number,
-	traced: { readonly trace: AskedTrace; readonly mine: readonly TraceLeaf[] } | null,
+	trace: AskedTrace | null,
 ): Promise<Uint8Array> {
 	const [said, right] = [await rootsOf(job, accused, segment + 1), await rootsOf(job, own, segment + 1)];
 	const state = parts.state(accused, segment + 1, said);
@@ -147,12 +139,13 @@ async function falseEnd(
 		const tensor = numbers[other]!;
 		const root = parts.root(which, theirs, tensor);
 		const from = endOrigin(job.program, phaseOf(segment), tensor);
-		if (from.from === "op" && traced !== null) {
+		if (from.from === "op" && trace !== null) {
 			const { leaf: written, shown: writer } = parts.op(phaseOf(segment), from.op);
 			const at = from.step * job.program[phaseOf(segment)].length + from.op;
-			const leaf = traceShown(traced.mine[at]!, await traced.trace.path(at));
+			const mine = await own.traceLeaf({ segment, step: from.step, op: from.op });
+			const leaf = traceShown(mine, await trace.path(at));
 			const fault = { kind: "end", of: which, state, root, origin: { from: "op", leaf, writer } } as const;
-			return parts.file(accused.claim, segment, traced.trace.root, fault, [written]);
+			return parts.file(accused.claim, segment, trace.root, fault, [written]);
 		}
 		const before = await rootsOf(job, own, segment);
 		const origin: OriginShown = {
@@ -166,14 +159,15 @@ async function falseEnd(
 
 /** Where an operand's root must come from, with what shows it; all of it agrees with one's own. */
 async function shownOrigin(search: Search, operand: number): Promise<{ origin: OriginShown; attached: Uint8Array[] }> {
-	const { job, parts, own, accused, trace, mine, place } = search;
+	const { job, parts, own, accused, trace, place } = search;
 	const { segment, step, op } = place;
 	const phase = phaseOf(segment);
 	const from: Origin = operandOrigins(job.program, phase, step, op)[operand]!;
 	const { source } = search.op.operands[operand]!;
 	if (from.from === "op") {
 		const at = from.step * job.program[phase].length + from.op;
-		const leaf = traceShown(mine[at]!, await trace.path(at));
+		const mine = await own.traceLeaf({ segment, step: from.step, op: from.op });
+		const leaf = traceShown(mine, await trace.path(at));
 		if (source === "op") return { origin: { from: "op", leaf, writer: null }, attached: [] };
 		const { shown: writer, leaf: written } = parts.op(phase, from.op);
 		return { origin: { from: "op", leaf, writer }, attached: [written] };

@@ -1,0 +1,29 @@
+// Evidence about claims, docs/jobs.md §14, behind one door for the keeper of jobs: states to begin at, re-runs, the referee, proofs on the chain.
+// What follows from evidence (who is paid, who is drawn next) is the keeper's.
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { type ClaimAtHand, type EvidenceMeans, jobAtHand, type StateBlobs } from "./claim-at-hand.ts";
+import { type PartWindow, type Rerun, rerun, stateOf } from "./rerun.ts";
+
+export interface Evidence {
+	/**
+	 * The state before a segment (its number in the whole job, not 0), as its claimant gave it: the job holds it then. Null: the claimant is silent, or what it
+	 * gave does not fold to its own S.
+	 */
+	stateBefore(claim: ClaimAtHand, segment: number): Promise<StateBlobs | null>;
+	/** On the validator's own engine. */
+	rerun(of: { readonly claim: ClaimAtHand; readonly window: PartWindow }): Promise<Rerun>;
+}
+
+export function createEvidence(means: EvidenceMeans): Evidence {
+	return {
+		async stateBefore(claim, segment) {
+			try {
+				return await stateOf(means, claim, await jobAtHand(means, claim), segment);
+			} catch (error) {
+				if (error instanceof AssayError && error.code === "NO_ANSWER") return null;
+				throw error;
+			}
+		},
+		rerun: ({ claim, window }) => rerun(means, claim, window),
+	};
+}
