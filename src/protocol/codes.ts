@@ -361,6 +361,19 @@ export const codes = {
 		"No provider has proven what the job needs.",
 		"Ask for less memory or more time, allow a higher price, or try later.",
 	),
+	JOB_TIME: error("The job may take longer than the customer allows.", "Allow more time, or make the job shorter."),
+	JOB_OFFER: error(
+		"A validator's offer is not about the job that it was asked for.",
+		"Do not fund it; ask again, or ask another validator.",
+	),
+	JOB_ACCOUNT: error(
+		"Jobs are paid on chain here, and no account was named that pays.",
+		"Name its key with --key-file or ASSAY_CHAIN_KEY.",
+	),
+	JOB_RESULT_WRONG: error(
+		"What a validator gives as a job's result is not what was claimed.",
+		"Fetch it again, or from another validator. What was claimed stands on the chain.",
+	),
 	JOB_PRICE: error("The job costs more than the customer allows.", "Allow more, or choose a cheaper method."),
 	JOB_QUOTA: error("This customer has too many jobs under way.", "Wait until one of them ends, or cancel one."),
 	TOKEN_UNKNOWN: error("There is no such token.", "See the list of tokens."),
@@ -427,6 +440,10 @@ export const codes = {
 	ROLL_CALL_TOO_OFTEN: error(
 		"A validator calls a provider more often than blocks can explain, or one call with two hashes.",
 		"Follow the chain: a roll call is one block, asked for once.",
+	),
+	ROLL_CALL_OFF: error(
+		"The provider answers no roll calls, as its owner wants.",
+		"It has no score. Its machine may have another provider that answers.",
 	),
 	ROLL_CALL_NO_BLOCK: error(
 		"The hash of a roll call is not the one that the provider's own node has for that block.",

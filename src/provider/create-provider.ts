@@ -65,8 +65,8 @@ export interface ProviderOptions {
 	readonly onEvent: (event: ProviderEvent) => void;
 	readonly bounds?: Partial<AgentBounds>;
 	readonly retry?: Partial<Retry>;
-	/** For tests: see roll-call/answer-calls.ts. */
-	readonly rollCalls?: { readonly leastBetweenMs?: number };
+	/** `isOff`: it answers none. The rest is for tests: see roll-call/answer-calls.ts. */
+	readonly rollCalls?: { readonly isOff?: boolean; readonly leastBetweenMs?: number };
 	readonly demands?: { readonly everyMs?: number };
 	readonly watch?: { readonly everyMs?: number; readonly askEveryMs?: number };
 }
@@ -212,7 +212,7 @@ function offerOf({ name, pricePerHourMicros, rental }: ProviderOptions, maker: E
 
 /** What validators may ask of this host. */
 function providerHandlers(
-	{ dataFolder, randomBytes, onEvent }: ProviderOptions,
+	{ dataFolder, randomBytes, onEvent, rollCalls }: ProviderOptions,
 	host: {
 		readonly lender: EngineLender;
 		readonly rentals: HostRentals | null;
@@ -251,7 +251,10 @@ function providerHandlers(
 		extend: told(async (asked) => rentals().extend(asked)),
 		unrent: told(async (asked) => rentals().unrent(asked)),
 		check: told(async (asked) => rentals().check(asked)),
-		call: told(async (asked) => host.calls.answer(asked)),
+		call: told(async (asked) => {
+			if (rollCalls?.isOff) throw new AssayError("ROLL_CALL_OFF", "this provider answers no roll calls");
+			return host.calls.answer(asked);
+		}),
 		job: told(noJobs),
 		ask: told(noJobs),
 		stop: told(noJobs),

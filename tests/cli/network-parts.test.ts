@@ -179,8 +179,9 @@ test("one data folder, one network: of several that start at once one gets it; w
 		tries.find(({ status }) => status === "fulfilled") as PromiseFulfilledResult<Awaited<ReturnType<typeof takeUpFile>>>
 	).value;
 	await assert.rejects(takeUpFile(folder, 2), { code: "UP_RUNNING" });
-	await hold.publish({ url: "http://127.0.0.1:5", key: "k" });
+	await hold.publish({ url: "http://127.0.0.1:5", key: "k", providers: 3 });
 	assert.equal((await readRunningUp(folder))?.url, "http://127.0.0.1:5");
+	assert.equal((await readRunningUp(folder))?.providers, 3);
 	await assert.rejects(takeUpFile(folder, 2), /http:\/\/127\.0\.0\.1:5/);
 	await hold.release();
 	assert.equal(await readRunningUp(folder), null);
@@ -240,7 +241,7 @@ test("the local network's token goes to the local network and to nobody else", a
 	const data = freshFolder();
 	writeFileSync(join(data, "admin.token"), "assay_secret\n");
 	const hold = await takeUpFile(data, 1);
-	await hold.publish({ url, key: "00".repeat(32) });
+	await hold.publish({ url, key: "00".repeat(32), providers: 1 });
 	try {
 		const ask = async (values: { api?: string; data?: string }, env: Record<string, string> = {}) => {
 			const api = await openApi(values, ioWith(env));

@@ -1,28 +1,24 @@
 // A customer's deposit for a rental: made before the rental is asked for, extended with it, closed and taken back at its end. From the
 // user's own key; the chain is the validator's, unless another node is named. Page: docs/rentals.md.
-import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Offer, Rental } from "../../api/types.ts";
-import { type ContractAddresses, contractsOn, read, readEvents } from "../../chain/contracts/contracts.ts";
+import { read, readEvents } from "../../chain/contracts/contracts.ts";
 import * as escrow from "../../chain/contracts/rental-escrow.ts";
 import { openProviderBook } from "../../chain/history/provider-book.ts";
-import { createChainClient } from "../../chain/node/chain-client.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call } from "../../chain/sending/sign.ts";
 import { escrowPerSecond } from "../../market/rentals/paid-rental.ts";
-import { readIfPresent } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { rentalSalt } from "../../protocol/chain/rental-salt.ts";
-import { chainFolder } from "../../validator/settlement/home.ts";
 import type { CliIo } from "../command.ts";
 import { usageError } from "../options.ts";
 import { formatTokens } from "../print/tokens.ts";
-import { confirmationsOf, dataDirOf, openContracts, reachNode, rpcUrlOf } from "./chain-connection.ts";
 import { readKeyOption } from "./chain-key.ts";
 import type { ChainValues } from "./chain-options.ts";
+import { openCustomerChain } from "./customer-chain.ts";
 import type { ChainActor } from "./provider-chain.ts";
 import { GAS, requireFunds } from "./require-funds.ts";
 
@@ -49,9 +45,10 @@ export interface Payer {
 
 /** Throws CHAIN_MISSING where the validator has no chain. Null: no key was named. */
 export async function openPayer(values: PayValues, io: CliIo, api: ApiClient): Promise<Payer | null> {
-	const actor = await openActor(values, io, api);
-	if (actor === null) return null;
-	const { contracts, account } = actor;
+	const account = await readKeyOption(values, io);
+	if (account === null) return null;
+	const actor = await openCustomerChain(account, values, io, api);
+	const { contracts } = actor;
 	const { client } = contracts;
 	const takeBack = async (ids: readonly string[]) => {
 		for (const id of ids as readonly Hex[]) {
@@ -105,34 +102,6 @@ export async function openPayer(values: PayValues, io: CliIo, api: ApiClient): P
 			return ids.filter((_, i) => found[i]?.isClosed === false && found[i].endsAt <= nowS);
 		},
 	};
-}
-
-async function openActor(values: PayValues, io: CliIo, api: ApiClient): Promise<ChainActor | null> {
-	const account = await readKeyOption(values, io);
-	if (account === null) return null;
-	const { chain } = await api.getChain();
-	const url = rpcUrlOf(values, io) ?? (chain?.isEmbedded ? await ownersDoor(values, io) : null);
-	if (chain === null || url === null)
-		throw new AssayError("CHAIN_MISSING", `this validator ${chain === null ? "has no chain" : "names no node"}`, {
-			hint:
-				chain === null
-					? "Leave the key out: nothing is paid on chain."
-					: chain.isEmbedded
-						? "Its chain is embedded: only who can read its data folder may send there (--data)."
-						: `Name a node of chain ${chain.chainId} with --rpc.`,
-		});
-	const confirmations = confirmationsOf(values, url) ?? 1;
-	if (values.contracts !== undefined)
-		return { account, url, contracts: await openContracts(url, values, io, [], confirmations) };
-	const client = await createChainClient(await reachNode(url), { confirmations });
-	const addresses = { ...chain.contracts, chainId: chain.chainId } as ContractAddresses;
-	return { account, url, contracts: await contractsOn(client, addresses) };
-}
-
-/** The embedded chain's address with its secret, which only its owner can read. */
-async function ownersDoor(values: PayValues, io: CliIo): Promise<string | null> {
-	const text = await readIfPresent(join(chainFolder(dataDirOf(values, io)), "rpc.json"));
-	return text === null ? null : (JSON.parse(String(text)) as { readonly url: string }).url;
 }
 
 /** From the chain, with the provider's own word for it: a validator that was asked could name itself. */

@@ -100,6 +100,9 @@ const options = {
 	"rental-memory": number("GB", "memory that a renter may use (default: nine tenths of it)", [0.1, 1e6]),
 	"rental-disk": number("GB", "disk that a renter may use (default: four fifths of what is free)", [0.1, 1e6]),
 	"end-rentals": flag("end all rentals on this host and exit"),
+	"no-roll-calls": flag(
+		"answer no roll calls: for a second provider on one machine, which cannot answer twice; it has no score",
+	),
 	...group("the chain that answers to roll calls stand for", {
 		rpc: text(
 			"URL",
@@ -209,6 +212,7 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 		},
 		diskBytesPerDay: Math.floor(values["disk-writes-per-day"] * 1e9),
 		rental,
+		...(values["no-roll-calls"] && { rollCalls: { isOff: true } }),
 		clockUs,
 		nowMs,
 		randomBytes,

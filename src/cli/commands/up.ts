@@ -3,7 +3,7 @@
 // finds it. Not here: what any of them does.
 
 import { hostname } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, ProviderSummary, Score } from "../../api/types.ts";
 import { findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
@@ -17,11 +17,11 @@ import { type CliIo, command } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
 import { flag, number, text, usageError, type Values, whole } from "../options.ts";
 import { postgresHint } from "../postgres-hint.ts";
-import { type Paint, paintFor } from "../print/paint.ts";
+import { paintFor } from "../print/paint.ts";
 import { formatScore, plural, shown } from "../print/table.ts";
 import { requireNode } from "../require-node.ts";
-import { freePort, type LocalProvider, startLocalProvider } from "../up/local-provider.ts";
-import { registrationLine } from "../up/register-local-provider.ts";
+import { freePort } from "../up/local-provider.ts";
+import { type Live, offerMachine, startWorkers } from "../up/offer-machine.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain.ts";
 import { takeUpFile } from "../up/up-file.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
@@ -39,6 +39,11 @@ const options = {
 	...nodeOptions,
 	"no-chain": flag("do not publish scores on a chain"),
 	"no-provider": flag("do not offer this machine itself"),
+	providers: whole(
+		"N",
+		"providers of this machine, each with a key and a folder of its own; they work at jobs, and a job that several run needs several (default: 3 on the embedded chain, else 1)",
+		[1, 16],
+	),
 	name: { ...name, help: "how this machine is listed (default: its host name)" },
 	price: number("AMOUNT", "price of an hour of it (default 0)", [0, 1e9]),
 	"disk-writes-per-day": number("GB", "what engines may write to its disk in 24 hours (default 200)", [0, 1e6]),
@@ -78,13 +83,14 @@ same data.`,
 			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, external");
 			const chain = await chainSettings(values, io, say);
 			if (chain === null && values["until-claimable"]) throw usageError("--until-claimable needs a chain");
-			const isTrial = chain !== null && chain.rpcUrl === null && params.hostOnlyPpm === undefined;
+			const isEmbedded = chain !== null && chain.rpcUrl === null;
+			const isTrial = isEmbedded && params.hostOnlyPpm === undefined;
 			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
 			if (!values["no-provider"]) await ensureEngine(say);
 			const settings = {
 				dataDir,
 				databaseUrl,
-				params: isTrial ? { ...params, hostOnlyPpm: TRIAL_HOST_ONLY_PPM } : params,
+				params: isEmbedded ? { ...TRIAL_JOBS, ...(isTrial && TRIAL_SCORES), ...params } : params,
 				probe: { quick: values.quick },
 				listen: { host: values.host, port },
 				...accessSettings(values),
@@ -94,7 +100,8 @@ same data.`,
 			const running = await start(validator);
 			closing.push(() => validator.stop());
 			const url = reachable(running.url);
-			await hold.publish({ url, key: running.key });
+			const providers = values["no-provider"] ? 0 : (values.providers ?? (isEmbedded ? TRIAL_PROVIDERS : 1));
+			await hold.publish({ url, key: running.key, providers });
 			say(`validator ${running.key}`);
 			say(`dashboard ${paint.strong(url)}   ${paint.dim(`and API; admin token in ${running.adminTokenFile}`)}`);
 			if (running.chain !== null)
@@ -105,8 +112,7 @@ same data.`,
 				for (const line of stakeLines(running.chain.account, url, dataDir, values.rpc)) say(paint.unsure(line));
 			if (isTrial)
 				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
-			const isEmbedded = chain?.rpcUrl === null;
-			return await live({ values, io, dataDir, url, running, isEmbedded, closing, say, paint });
+			return await live({ values, io, dataDir, url, running, isEmbedded, providers, closing, say, paint });
 		} finally {
 			const close = closing.splice(0).reverse();
 			// Provider and validator together, so that a running probe ends for both; the file last.
@@ -119,7 +125,11 @@ same data.`,
 });
 
 /** For a trial network; on a real chain a host without a GPU is worth nothing (docs/scores.md). */
-const TRIAL_HOST_ONLY_PPM = 10_000;
+const TRIAL_SCORES = { hostOnlyPpm: 10_000 };
+/** Two that run the same, and one for when one of them is gone. */
+const TRIAL_PROVIDERS = 3;
+/** A job is paid, or given to another, while somebody looks on. The defaults are for strangers (docs/scores.md). */
+const TRIAL_JOBS = { jobAcceptMs: 30_000, jobBeatMs: 3000, jobWindowMs: 120_000, jobCheckedMs: 5000 };
 
 async function ensureEngine(say: (text: string) => void): Promise<void> {
 	await findEngine(hostPlatform(), {
@@ -172,21 +182,13 @@ function joinLine(host: string, url: string, key: string): string {
 /** With --json the events themselves are the output. */
 const silent = { write: () => true, isTTY: false, columns: 80 };
 
-interface Live {
+interface LiveUp extends Live {
 	readonly values: UpValues;
-	readonly io: CliIo;
-	readonly dataDir: string;
-	readonly url: string;
-	readonly running: RunningValidator;
-	/** Whether the chain is the one of the data folder. */
-	readonly isEmbedded: boolean;
 	readonly closing: (() => Promise<void>)[];
-	readonly say: (text: string) => void;
-	readonly paint: Paint;
 }
 
 /** Resolves when it is to stop, with the exit code. */
-async function live(network: Live): Promise<number> {
+async function live(network: LiveUp): Promise<number> {
 	const { values, io, url, running, closing, say, paint } = network;
 	const { createApiClient } = await import("../../api/create-client.ts");
 	const client = createApiClient({ baseUrl: url, retries: 10 });
@@ -223,7 +225,8 @@ async function live(network: Live): Promise<number> {
 		end(0);
 	} else if (!values["no-provider"]) {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
-		closing.push(await offer(network, report, isAwaited ? fail : () => {}));
+		closing.push(await offerMachine(network, report, isAwaited ? fail : () => {}));
+		if (network.providers > 1 && !isAwaited) closing.push(startWorkers(network, client, report));
 	}
 	const stopLooking = watchRewards(running, (final) => {
 		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
@@ -254,42 +257,6 @@ async function tellFound(
 	say(`found     ${counts.join(", ")}; best score ${formatScore(best.scorePpm)} (${shown(best.name)})`);
 	tell({ kind: "found", providers, probes: probes.total, evidence });
 	return best;
-}
-
-/** Starts this machine's provider; gives the function that stops it. */
-async function offer(
-	{ values, io, dataDir, url, running, isEmbedded, say, paint }: Live,
-	report: UpReport,
-	onEnd: (error: AssayError) => void,
-): Promise<() => Promise<void>> {
-	// Before its first probe: a provider with an account is asked for receipts, and is paid there.
-	const line = await registrationLine({ dataDir, running, isEmbedded });
-	const provider: LocalProvider = await startLocalProvider({
-		validator: url.replace(/^http/, "ws"),
-		key: running.key,
-		dataFolder: join(dataDir, "provider"),
-		name: values.name,
-		pricePerHour: values.price === undefined ? undefined : String(values.price),
-		diskWritesPerDay: values["disk-writes-per-day"]?.toString(),
-		// Of an external chain its owner names the contracts, to `assay provide` on each host.
-		chain: isEmbedded ? { rpc: running.chain!.url, contracts: join(dataDir, "chain", "contracts.json") } : null,
-		rentable: !values["no-rent"],
-		env: io.env,
-		onEvent(event) {
-			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
-				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
-		},
-		onEnd: (said, againMs) => {
-			// Its last line has a code; a score of this machine will not come.
-			const code = /\[([A-Z_]+)\]/.exec(said)?.[1] ?? "PROVIDER_STOPPING";
-			onEnd(new AssayError(code, "this machine's provider ended before there was a score"));
-			report.line(paint.bad(`provider  it ended: ${shown(said.slice(-600), 600) || "without a word"}`));
-			report.line(`provider  it is started again in ${againMs / 1000} s`);
-		},
-	});
-	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
-	if (line !== null) say(paint.dim(`          ${line}`));
-	return () => provider.stop();
 }
 
 async function watch(

@@ -32,6 +32,8 @@ export interface LocalProviderOptions {
 	readonly chain: { readonly rpc: string; readonly contracts: string } | null;
 	/** Offer it for rent, where that is possible. */
 	readonly rentable: boolean;
+	/** False: a further provider of the same machine, which cannot answer a roll call twice. */
+	readonly rollCalls: boolean;
 	readonly onEvent: (event: ProviderEvent) => void;
 	/** It ended without being asked to, and is started again; `said` is the end of its standard error. */
 	readonly onEnd: (said: string, againMs: number) => void;
@@ -79,6 +81,7 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 		options.dataFolder,
 		...more,
 	];
+	if (!options.rollCalls) args.push("--no-roll-calls");
 	if (options.chain !== null) args.push("--contracts", options.chain.contracts);
 	if (options.name !== undefined) args.push("--name", options.name);
 	if (options.pricePerHour !== undefined) args.push("--price", options.pricePerHour);

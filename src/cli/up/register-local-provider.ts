@@ -13,7 +13,7 @@ import { loadProviderAccount } from "../../provider/chain-account.ts";
 import { chainFolder, contractsPath, readContracts, treasurerOf } from "../../validator/settlement/home.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
 import { addStake } from "../commands/stake.ts";
-import { loadProviderKey } from "../data-folder.ts";
+import { loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { formatTokens } from "../print/tokens.ts";
 
 export interface LocalRegistration {
@@ -70,6 +70,33 @@ export async function registerLocalProvider(options: {
 	return registration("registered", `account ${address}, ${formatTokens(amount)} staked`);
 }
 
+/** What bonds of jobs are taken from, of each local provider on the embedded chain. */
+const BOND_TOKENS = 100n * 10n ** 18n;
+
+/** Gives a local provider's account coins and tokens, where it has fewer than half of that: for the bonds of jobs. Safe to repeat. */
+export async function fundWorker(options: {
+	readonly dataDir: string;
+	readonly providerFolder: string;
+	readonly url: string;
+}): Promise<void> {
+	const folder = chainFolder(options.dataDir);
+	const [addresses, treasurer] = [
+		await readContracts(contractsPath(folder, false)),
+		await treasurerOf({ folder, isEmbedded: true }),
+	];
+	if (addresses === null || treasurer === null) return;
+	await makeDataDir(options.providerFolder);
+	const { address } = await loadProviderAccount(options.providerFolder, realEnvironment().randomBytes);
+	const rpc = withRetries(httpRpc(options.url), { patienceMs: 30_000 });
+	const client = await createChainClient(rpc, { confirmations: 1, pollMs: 50 });
+	const contracts = { client, addresses };
+	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n)
+		await sendCall(client, treasurer, { to: address, data: "0x", value: GAS_WEI });
+	const has = await read(contracts, "token", "balanceOf", address);
+	if (has < BOND_TOKENS / 2n)
+		await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, BOND_TOKENS - has));
+}
+
 /**
  * For `assay up`: one line on this machine's provider on chain. The network runs without it, so errors are
  * only shown.
@@ -86,7 +113,9 @@ export async function registrationLine({
 	if (chain === null) return null;
 	try {
 		const providerFolder = join(dataDir, "provider");
-		return (await registerLocalProvider({ dataDir, providerFolder, url: chain.url, isEmbedded })).line;
+		const { line } = await registerLocalProvider({ dataDir, providerFolder, url: chain.url, isEmbedded });
+		if (isEmbedded) await fundWorker({ dataDir, providerFolder, url: chain.url });
+		return line;
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
 		return `not registered on chain: ${error.message} [${error.code}]`;

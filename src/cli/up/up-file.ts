@@ -15,10 +15,12 @@ export interface UpFile extends ProcessMark {
 	readonly url: string | null;
 	/** The validator's key, the audience of signed requests. */
 	readonly key: string | null;
+	/** How many providers it starts here; they come one after the other. */
+	readonly providers: number;
 }
 
 export interface UpHold {
-	publish(where: { readonly url: string; readonly key: string }): Promise<void>;
+	publish(where: Pick<UpFile, "providers"> & { readonly url: string; readonly key: string }): Promise<void>;
 	release(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 			{ hint: "Use that one, stop it with Ctrl-C where it runs, or choose another folder with --data." },
 		);
 	}
-	const own: UpFile = { ...(await markOwnProcess()), startedAtMs: nowMs, url: null, key: null };
+	const own: UpFile = { ...(await markOwnProcess()), startedAtMs: nowMs, url: null, key: null, providers: 0 };
 	const write = (content: UpFile) => writeDurably(path, `${JSON.stringify(content)}\n`);
 	await write(own).catch(async (error) => {
 		await lock.release();
@@ -62,10 +64,12 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 /** Null: absent, or not one of ours. */
 async function readUpFile(path: string): Promise<UpFile | null> {
 	try {
-		const { pid, startTicks, startedAtMs, url, key } = JSON.parse(await readFile(path, "utf8"));
+		const { pid, startTicks, startedAtMs, url, key, providers } = JSON.parse(await readFile(path, "utf8"));
 		const isOurs = Number.isSafeInteger(pid) && pid > 0 && typeof startTicks === "string";
 		const text = (value: unknown) => (typeof value === "string" ? value : null);
-		return isOurs ? { pid, startTicks, startedAtMs: Number(startedAtMs), url: text(url), key: text(key) } : null;
+		if (!isOurs) return null;
+		const where = { url: text(url), key: text(key), providers: Number(providers) || 0 };
+		return { pid, startTicks, startedAtMs: Number(startedAtMs), ...where };
 	} catch {
 		return null;
 	}

@@ -1,0 +1,137 @@
+// The providers of `assay up`: this machine, and where jobs are tried further ones of it, each with a key, a folder and an account of its own. Only
+// the first answers roll calls and can be rented: one machine cannot be shown twice. Not here: how one is kept running (local-provider.ts).
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { ApiClient } from "../../api/create-client.ts";
+import { sleep } from "../../platform/abortable.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import type { ProviderEvent } from "../../provider/provider-event.ts";
+import type { RunningValidator } from "../../validator/create-validator.ts";
+import type { CliIo } from "../command.ts";
+import type { Paint } from "../print/paint.ts";
+import { shown } from "../print/table.ts";
+import { type LocalProvider, startLocalProvider } from "./local-provider.ts";
+import { fundWorker, registrationLine } from "./register-local-provider.ts";
+import type { UpReport } from "./up-report.ts";
+
+/** A network that is up. */
+export interface Live {
+	readonly values: {
+		readonly name: string | undefined;
+		readonly price: number | undefined;
+		readonly "disk-writes-per-day": number | undefined;
+		readonly "no-rent": boolean;
+	};
+	readonly io: CliIo;
+	readonly dataDir: string;
+	readonly url: string;
+	readonly running: RunningValidator;
+	/** Whether the chain is the one of the data folder. */
+	readonly isEmbedded: boolean;
+	/** Of this machine. */
+	readonly providers: number;
+	readonly say: (text: string) => void;
+	readonly paint: Paint;
+}
+
+/** Starts this machine's provider; gives the function that stops it. */
+export async function offerMachine(
+	network: Live,
+	report: UpReport,
+	onEnd: (error: AssayError) => void,
+): Promise<() => Promise<void>> {
+	const { values, dataDir, running, isEmbedded, say, paint } = network;
+	// Before its first probe: a provider with an account is asked for receipts, and is paid there.
+	const line = await registrationLine({ dataDir, running, isEmbedded });
+	const provider: LocalProvider = await startLocalProvider({
+		...localOptions(network, report, 1),
+		rentable: !values["no-rent"],
+		onEnd: (said, againMs) => {
+			// Its last line has a code; a score of this machine will not come.
+			const code = /\[([A-Z_]+)\]/.exec(said)?.[1] ?? "PROVIDER_STOPPING";
+			onEnd(new AssayError(code, "this machine's provider ended before there was a score"));
+			tellEnd(report, paint, "provider", said, againMs);
+		},
+	});
+	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
+	if (line !== null) say(paint.dim(`          ${line}`));
+	return () => provider.stop();
+}
+
+const folderOf = (dataDir: string, number: number): string =>
+	join(dataDir, number === 1 ? "provider" : `provider-${number}`);
+
+/** Of this machine's provider number 1, 2, … */
+function localOptions(
+	{ values, io, dataDir, url, running, isEmbedded, paint }: Live,
+	report: UpReport,
+	number: number,
+) {
+	const named = values.name ?? hostname();
+	return {
+		validator: url.replace(/^http/, "ws"),
+		key: running.key,
+		dataFolder: folderOf(dataDir, number),
+		name: number === 1 ? values.name : `${named.slice(0, 60)}-${number}`,
+		pricePerHour: values.price === undefined ? undefined : String(values.price),
+		diskWritesPerDay: values["disk-writes-per-day"]?.toString(),
+		// Of an external chain its owner names the contracts, to `assay provide` on each host.
+		chain: isEmbedded ? { rpc: running.chain!.url, contracts: join(dataDir, "chain", "contracts.json") } : null,
+		rollCalls: number === 1,
+		env: io.env,
+		onEvent(event: ProviderEvent) {
+			if (event.kind === "refused" && event.code === "ROLL_CALL_OFF") return;
+			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
+				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
+		},
+	};
+}
+
+function tellEnd(report: UpReport, paint: Paint, who: string, said: string, againMs: number): void {
+	report.line(paint.bad(`${who}  it ended: ${shown(said.slice(-600), 600) || "without a word"}`));
+	report.line(`${who}  it is started again in ${againMs / 1000} s`);
+}
+
+/** The further providers, one after the other: each is probed while the others leave the machine alone. Gives the function that stops them. */
+export function startWorkers(network: Live, client: ApiClient, report: UpReport): () => Promise<void> {
+	const { dataDir, running, isEmbedded, providers, paint } = network;
+	const stopping = new AbortController();
+	const started: LocalProvider[] = [];
+	const work = async () => {
+		for (let number = 2; number <= providers; number++) {
+			const isReady = () => isProven(client, number - 1, isEmbedded);
+			if (!(await untilReady(isReady, stopping.signal))) return;
+			const folder = folderOf(dataDir, number);
+			if (isEmbedded) await fundWorker({ dataDir, providerFolder: folder, url: running.chain!.url });
+			if (stopping.signal.aborted) return;
+			const onEnd = (said: string, againMs: number) => tellEnd(report, paint, `provider-${number}`, said, againMs);
+			started.push(await startLocalProvider({ ...localOptions(network, report, number), rentable: false, onEnd }));
+		}
+	};
+	const working = work().catch((error: unknown) => {
+		if (!(error instanceof AssayError)) throw error;
+		report.line(paint.unsure(`provider  no further one is started: ${error.message} [${error.code}]`));
+	});
+	return async () => {
+		stopping.abort();
+		await working;
+		await Promise.all(started.map((provider) => provider.stop()));
+	};
+}
+
+/** A probe takes some 10 s, the first roll call follows within seconds. */
+const READY_WITHIN_S = 90;
+
+/** Bounded: a machine on which nothing gets proven still has all its providers in the end. False: it is to stop. */
+async function untilReady(isReady: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+	for (let waitedS = 0; waitedS < READY_WITHIN_S && !(await isReady()); waitedS++)
+		if (!(await sleep(1000, signal))) return false;
+	return !signal.aborted;
+}
+
+/** So many providers were probed, and with a chain the first one answered a roll call: both want the whole machine. */
+async function isProven(client: ApiClient, count: number, isCalled: boolean): Promise<boolean> {
+	const { rows } = await client.listProviders({ query: { limit: 100 } });
+	if (rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null).length < count) return false;
+	return !isCalled || (await client.listRollCalls({ query: { limit: 20 } })).rows.some(({ hosts }) => hosts > 0);
+}
